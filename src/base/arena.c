@@ -1,0 +1,115 @@
+/* arena: a chain of blocks, each twice the size of the one before up to a limit. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+
+enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t capacity;
+    size_t used;
+    _Alignas(64) unsigned char data[];
+};
+
+void arena_init(struct arena *a) { *a = (struct arena){0}; }
+
+void arena_reset(struct arena *a)
+{
+    for (struct arena_block *b = a->first; b; b = b->next) b->used = 0;
+    a->current = a->first;
+    a->used_bytes = 0;
+}
+
+void arena_free(struct arena *a)
+{
+    for (struct arena_block *b = a->first, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    arena_init(a);
+}
+
+static struct arena_block *grow(struct arena *a, size_t bytes)
+{
+    size_t capacity = a->current ? a->current->capacity * 2 : FIRST_BLOCK_BYTES;
+    if (capacity > LARGEST_BLOCK_BYTES) capacity = LARGEST_BLOCK_BYTES;
+    if (capacity < bytes) capacity = bytes;
+    const size_t total = (sizeof(struct arena_block) + capacity + 63) & ~(size_t)63;
+    struct arena_block *b = total < capacity ? NULL : aligned_alloc(64, total);
+    if (!b) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
+    b->next = NULL;
+    b->capacity = capacity;
+    b->used = 0;
+    if (a->current) {
+        b->next = a->current->next;
+        a->current->next = b;
+    } else {
+        a->first = b;
+    }
+    a->current = b;
+    a->held_bytes += total;
+    return b;
+}
+
+static void *take(struct arena_block *b, size_t bytes, size_t align)
+{
+    const size_t start = (b->used + align - 1) & ~(align - 1);
+    if (start > b->capacity || b->capacity - start < bytes) return NULL;
+    b->used = start + bytes;
+    return b->data + start;
+}
+
+void *arena_alloc_aligned(struct arena *a, size_t bytes, size_t align)
+{
+    DIAG_ASSERT(align && (align & (align - 1)) == 0 && align <= 64);
+    if (bytes > SIZE_MAX / 2) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
+    void *p = a->current ? take(a->current, bytes, align) : NULL;
+    while (!p && a->current && a->current->next) { /* blocks kept by a reset */
+        a->current = a->current->next;
+        p = take(a->current, bytes, align);
+    }
+    if (!p) p = take(grow(a, bytes), bytes, align);
+    a->used_bytes += bytes;
+    return memset(p, 0, bytes);
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    return arena_alloc_aligned(a, bytes, _Alignof(max_align_t));
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
+    return arena_alloc_aligned(a, bytes, 64);
+}
+
+char *arena_strndup(struct arena *a, const char *text, size_t len)
+{
+    char *p = arena_alloc_aligned(a, len + 1, 1);
+    memcpy(p, text, len);
+    return p;
+}
+
+char *arena_strdup(struct arena *a, const char *text) { return arena_strndup(a, text, strlen(text)); }
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    DIAG_ASSERT(len >= 0);
+    char *p = arena_alloc_aligned(a, (size_t)len + 1, 1);
+    (void)vsnprintf(p, (size_t)len + 1, format, again);
+    va_end(again);
+    return p;
+}

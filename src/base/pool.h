@@ -1,0 +1,44 @@
+/* pool: a fixed number of equal objects, handed out and taken back in O(1), last returned first.
+ *
+ * Sized once from the configuration; the memory belongs to the arena given at the start. An object
+ * is named by its index, which fits a queue better than a pointer. */
+#ifndef ATOLL_BASE_POOL_H
+#define ATOLL_BASE_POOL_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+#define POOL_NONE UINT32_MAX
+
+struct pool {
+    unsigned char *objects;
+    uint32_t *free_stack;
+    uint32_t free_count, count, peak_used;
+    size_t object_bytes;
+};
+
+void pool_init(struct pool *p, struct arena *a, uint32_t count, size_t object_bytes);
+
+static inline uint32_t pool_used(const struct pool *p) { return p->count - p->free_count; }
+
+static inline void *pool_at(const struct pool *p, uint32_t idx)
+{
+    return p->objects + (size_t)idx * p->object_bytes;
+}
+
+/* The index of a free object (its old content is still there), or POOL_NONE when all are in use. */
+static inline uint32_t pool_try_take(struct pool *p)
+{
+    if (!p->free_count) return POOL_NONE;
+    const uint32_t idx = p->free_stack[--p->free_count];
+    if (pool_used(p) > p->peak_used) p->peak_used = pool_used(p);
+    return idx;
+}
+
+static inline void pool_give(struct pool *p, uint32_t idx)
+{
+    DIAG_ASSERT(idx < p->count && p->free_count < p->count);
+    p->free_stack[p->free_count++] = idx;
+}
+
+#endif
