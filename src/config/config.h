@@ -1,0 +1,144 @@
+/* config: every parameter as a field, and the rows that describe them.
+ *
+ * struct config is plain values: copy it, read it anywhere, never write it after machine_finish()
+ * (see machine.h, which fills it from files and options). Quantities are in base units: bytes, bytes
+ * per second, hertz, picoseconds. */
+#ifndef ATOLL_CONFIG_CONFIG_H
+#define ATOLL_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/choices.h"
+#include "config/units.h"
+
+typedef uint32_t param_u32;
+typedef uint64_t param_u64, param_bytes, param_rate, param_freq, param_time;
+typedef double param_real;
+typedef bool param_bool;
+typedef const char *param_text;
+
+struct config {
+#define SECTION(section, help)                                     struct {
+#define PARAM(section, name, type, default_, min, max, unit, help) param_##type name;
+#define CHOICE(section, name, list, default_, help)                enum list name;
+#define END_SECTION(section) \
+    } \
+    section;
+#include "config/params.def"
+#undef SECTION
+#undef PARAM
+#undef CHOICE
+#undef END_SECTION
+};
+
+enum param_type {
+    PARAM_u32,
+    PARAM_u64,
+    PARAM_real,
+    PARAM_bool,
+    PARAM_text,
+    PARAM_bytes,
+    PARAM_rate,
+    PARAM_freq,
+    PARAM_time,
+    PARAM_choice,
+};
+
+struct param_row {
+    const char *section, *name;
+    enum param_type type;
+    const char *default_text, *min_text, *max_text, *unit, *help;
+    enum choice_list_id list; /* of a choice */
+    size_t offset;            /* in struct config */
+};
+
+struct param_section {
+    const char *name, *help;
+    uint32_t first_idx, count; /* rows in param_rows */
+};
+
+/* Index of a parameter in param_rows: PARAM_IDX(llc, hit_latency_cyc). */
+enum param_idx {
+#define SECTION(section, help)
+#define PARAM(section, name, type, default_, min, max, unit, help) PARAM_IDX_##section##_##name,
+#define CHOICE(section, name, list, default_, help)                PARAM_IDX_##section##_##name,
+#define END_SECTION(section)
+#include "config/params.def"
+#undef SECTION
+#undef PARAM
+#undef CHOICE
+#undef END_SECTION
+    PARAM_COUNT
+};
+#define PARAM_IDX(section, name) PARAM_IDX_##section##_##name
+
+enum {
+    PARAM_SECTION_COUNT = 0
+#define SECTION(section, help) +1
+#define PARAM(section, name, type, default_, min, max, unit, help)
+#define CHOICE(section, name, list, default_, help)
+#define END_SECTION(section)
+#include "config/params.def"
+#undef SECTION
+#undef PARAM
+#undef CHOICE
+#undef END_SECTION
+};
+
+extern const struct param_row param_rows[PARAM_COUNT];
+extern const struct param_section param_sections[PARAM_SECTION_COUNT];
+
+struct derived_row {
+    const char *section, *name, *unit, *help;
+    enum quantity quantity;
+    uint64_t (*value)(const struct config *c);
+};
+extern const struct derived_row derived_rows[];
+extern const size_t derived_row_count;
+
+struct rule_row {
+    enum param_idx param; /* where the message is shown */
+    bool (*holds)(const struct config *c);
+    const char *message;
+};
+extern const struct rule_row rule_rows[];
+extern const size_t rule_row_count;
+
+/* Row index of section.name, or PARAM_COUNT. */
+enum param_idx param_find(const char *section, const char *name);
+
+/* Parses and range-checks text into *c. On failure returns false and writes why it is wrong. A text
+ * value is kept by pointer: it must live as long as the configuration. */
+bool param_parse(struct config *c, enum param_idx idx, const char *text, char *why, size_t why_bytes);
+/* The value as a user would write it; a text row returns its pointer. */
+const char *param_print(const struct config *c, enum param_idx idx, char buf[UNITS_TEXT_MAX]);
+/* Every row at its default. */
+void config_defaults(struct config *c);
+
+/* ---- arithmetic on the tree that derived.def and rules.def share ---- */
+static inline uint64_t config_partitions_per_gpu(const struct config *c)
+{
+    return (uint64_t)c->gpu.chiplets * c->chiplet.partitions;
+}
+static inline uint64_t config_partitions(const struct config *c)
+{
+    return config_partitions_per_gpu(c) * c->system.gpus;
+}
+static inline uint64_t config_slices_per_gpu(const struct config *c)
+{
+    return config_partitions_per_gpu(c) * c->partition.slices;
+}
+static inline uint64_t config_channels_per_gpu(const struct config *c)
+{
+    return config_partitions_per_gpu(c) * c->partition.channels;
+}
+static inline uint64_t config_sms_per_gpu(const struct config *c)
+{
+    return config_partitions_per_gpu(c) * c->partition.sms;
+}
+/* Least common multiple of all clocks in Hz; 0 when above 10^17. */
+uint64_t config_tick_frequency(const struct config *c);
+
+#endif

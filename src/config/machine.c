@@ -1,0 +1,188 @@
+/* machine: finding, merging and printing configurations. Reading YAML is in machine_yaml.c. */
+#include "config/machine.h"
+
+#include <string.h>
+
+#include "base/embedded.h"
+#include "config/machine_private.h"
+
+void machine_init(struct machine *m)
+{
+    *m = (struct machine){.name = "default", .description = ""};
+    arena_init(&m->arena);
+    config_defaults(&m->config);
+}
+
+void machine_free(struct machine *m) { arena_free(&m->arena); }
+
+const char *machine_preset(size_t idx)
+{
+    for (size_t i = 0; embedded_machines[i].name; i++) {
+        if (i != idx) continue;
+        return embedded_machines[i].name; /* with its .yaml */
+    }
+    return NULL;
+}
+
+void machine_assign(struct machine *m, struct diag_place place, enum param_idx idx, const char *text)
+{
+    char why[768];
+    if (param_parse(&m->config, idx, text, why, sizeof why))
+        m->set_at[idx] = place;
+    else
+        diag_note_mistake_at(place, "%s", why);
+}
+
+/* "; did you mean 'gpu.llc_size'?" for an unknown name, in arena memory; "" when nothing is near. */
+static const char *suggestion(struct machine *m, const char *section, const char *name)
+{
+    const char *names[PARAM_COUNT];
+    for (unsigned i = 0; i < PARAM_COUNT; i++) { /* the right name in the wrong section */
+        if (strcmp(param_rows[i].name, name) == 0)
+            return arena_printf(&m->arena, "; did you mean '%s.%s'?", param_rows[i].section, name);
+        names[i] = arena_printf(&m->arena, "%s.%s", param_rows[i].section, param_rows[i].name);
+    }
+    const char *near = diag_nearest(arena_printf(&m->arena, "%s.%s", section, name), names, PARAM_COUNT);
+    return near ? arena_printf(&m->arena, "; did you mean '%s'?", near) : "; 'atoll list params' shows all";
+}
+
+bool machine_section_known(struct machine *m, struct diag_place place, const char *section)
+{
+    const char *names[PARAM_SECTION_COUNT];
+    for (unsigned i = 0; i < PARAM_SECTION_COUNT; i++) {
+        names[i] = param_sections[i].name;
+        if (strcmp(names[i], section) == 0) return true;
+    }
+    const char *near = diag_nearest(section, names, PARAM_SECTION_COUNT);
+    diag_note_mistake_at(place, "unknown section '%s'%s%s%s", section, near ? "; did you mean '" : "",
+                         near ? near : "", near ? "'?" : "; 'atoll list params' shows all");
+    (void)m;
+    return false;
+}
+
+enum param_idx machine_find(struct machine *m, struct diag_place place, const char *section, const char *name)
+{
+    const enum param_idx idx = param_find(section, name);
+    if (idx == PARAM_COUNT)
+        diag_note_mistake_at(place, "unknown parameter '%s.%s'%s", section, name,
+                             suggestion(m, section, name));
+    return idx;
+}
+
+void machine_set(struct machine *m, const char *assignment)
+{
+    struct diag_source *source = ARENA_NEW(&m->arena, struct diag_source);
+    const char *text = arena_strdup(&m->arena, assignment);
+    *source = (struct diag_source){"-s", text, strlen(text)};
+    const char *equals = strchr(text, '='), *dot = strchr(text, '.');
+    if (!equals || !dot || dot > equals)
+        diag_mistake_at((struct diag_place){source, 1, 1, (uint32_t)strlen(text)},
+                        "an override is written section.key=value, such as -s gpu.llc_size='3 MiB'");
+    const char *section = arena_strndup(&m->arena, text, (size_t)(dot - text));
+    const char *name = arena_strndup(&m->arena, dot + 1, (size_t)(equals - dot - 1));
+    const struct diag_place key_place = {source, 1, 1, (uint32_t)(equals - text)};
+    if (machine_section_known(m, key_place, section)) {
+        const enum param_idx idx = machine_find(m, key_place, section, name);
+        const struct diag_place value_place = {source, 1, (uint32_t)(equals - text) + 2,
+                                               (uint32_t)strlen(equals + 1)};
+        if (idx != PARAM_COUNT) machine_assign(m, value_place, idx, equals + 1);
+    }
+    diag_raise_if_any();
+}
+
+void machine_finish(struct machine *m)
+{
+    for (size_t i = 0; i < rule_row_count; i++) {
+        const struct rule_row *rule = &rule_rows[i];
+        if (rule->holds(&m->config)) continue;
+        char buf[UNITS_TEXT_MAX];
+        const struct param_row *row = &param_rows[rule->param];
+        diag_note_mistake_at(m->set_at[rule->param], "%s (%s.%s is %s%s)", rule->message, row->section,
+                             row->name, param_print(&m->config, rule->param, buf),
+                             m->set_at[rule->param].source ? "" : ", its default");
+    }
+    diag_raise_if_any();
+}
+
+/* ---- output ---- */
+
+/* A YAML double-quoted scalar. */
+static void print_quoted(const char *text, FILE *out)
+{
+    (void)fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            (void)fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < ' ' || *text == 127)
+            (void)fprintf(out, "\\x%02x", (unsigned char)*text);
+        else
+            (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
+void machine_dump_yaml(const struct machine *m, FILE *out)
+{
+    char buf[UNITS_TEXT_MAX];
+    (void)fprintf(out, "# effective configuration of machine %s, Atoll %s\ndescription: ", m->name,
+                  ATOLL_VERSION);
+    print_quoted(m->description, out);
+    for (unsigned s = 0; s < PARAM_SECTION_COUNT; s++) {
+        const struct param_section *section = &param_sections[s];
+        (void)fprintf(out, "\n%s: # %s\n", section->name, section->help);
+        for (uint32_t i = section->first_idx; i < section->first_idx + section->count; i++) {
+            const char *text = param_print(&m->config, (enum param_idx)i, buf);
+            (void)fprintf(out, "  %s: ", param_rows[i].name);
+            if (param_rows[i].type == PARAM_text)
+                print_quoted(text, out);
+            else
+                (void)fputs(text, out);
+            (void)fprintf(out, "%s\n", m->set_at[i].source ? "" : " # default");
+        }
+        for (size_t d = 0; d < derived_row_count; d++)
+            if (strcmp(derived_rows[d].section, section->name) == 0)
+                (void)fprintf(out, "  # %s = %s %s: %s\n", derived_rows[d].name,
+                              units_print(derived_rows[d].value(&m->config), derived_rows[d].quantity, buf),
+                              derived_rows[d].unit, derived_rows[d].help);
+    }
+}
+
+json_t *machine_dump_json(const struct machine *m)
+{
+    char buf[UNITS_TEXT_MAX];
+    json_t *root = json_object(), *derived = json_object();
+    for (unsigned s = 0; s < PARAM_SECTION_COUNT; s++) {
+        json_t *section = json_object();
+        for (uint32_t i = param_sections[s].first_idx;
+             i < param_sections[s].first_idx + param_sections[s].count; i++) {
+            const struct param_row *row = &param_rows[i];
+            const void *field = (const char *)&m->config + row->offset;
+            json_t *value = NULL;
+            switch (row->type) { /* numbers stay numbers, quantities keep their unit */
+            case PARAM_u32: value = json_integer(*(const uint32_t *)field); break;
+            case PARAM_u64: value = json_integer((json_int_t) * (const uint64_t *)field); break;
+            case PARAM_real: value = json_real(*(const double *)field); break;
+            case PARAM_bool: value = json_boolean(*(const bool *)field); break;
+            case PARAM_text:
+            case PARAM_bytes:
+            case PARAM_rate:
+            case PARAM_freq:
+            case PARAM_time:
+            case PARAM_choice: value = json_string(param_print(&m->config, (enum param_idx)i, buf)); break;
+            }
+            (void)json_object_set_new(section, row->name, value);
+        }
+        (void)json_object_set_new(root, param_sections[s].name, section);
+    }
+    for (size_t d = 0; d < derived_row_count; d++) {
+        char key[96];
+        (void)snprintf(key, sizeof key, "%s.%s", derived_rows[d].section, derived_rows[d].name);
+        const uint64_t value = derived_rows[d].value(&m->config);
+        (void)json_object_set_new(derived, key,
+                                  derived_rows[d].quantity == QUANTITY_PLAIN
+                                      ? json_integer((json_int_t)value)
+                                      : json_string(units_print(value, derived_rows[d].quantity, buf)));
+    }
+    (void)json_object_set_new(root, "derived", derived);
+    return root;
+}

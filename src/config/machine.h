@@ -1,0 +1,41 @@
+/* machine: a configuration as the user gave it: a preset or a YAML file, then -s overrides.
+ *
+ *   machine_init ─► machine_load (preset or file, `extends:` first) ─► machine_set* ─► machine_finish
+ *
+ * Every value remembers where it was set, so that a rule broken by a combination can point there.
+ * All functions raise mistakes (base/diag.h). A machine owns its texts until machine_free(). */
+#ifndef ATOLL_CONFIG_MACHINE_H
+#define ATOLL_CONFIG_MACHINE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "config/config.h"
+
+struct machine {
+    struct config config;
+    struct diag_place set_at[PARAM_COUNT]; /* source NULL = the default holds */
+    const char *name;                      /* preset name or path, as given */
+    const char *description;
+    struct arena arena; /* texts and sources */
+};
+
+void machine_init(struct machine *m); /* every parameter at its default */
+void machine_free(struct machine *m);
+void machine_load(struct machine *m, const char *name_or_path);
+/* "section.key=value" */
+void machine_set(struct machine *m, const char *assignment);
+/* Checks the rules; call once after the last set. */
+void machine_finish(struct machine *m);
+
+/* The effective configuration: loading the YAML again gives the same machine. */
+void machine_dump_yaml(const struct machine *m, FILE *out);
+/* {section: {key: "text as written"}}, derived values under "derived". A new reference. */
+json_t *machine_dump_json(const struct machine *m);
+
+/* Name and description of preset idx, or NULL after the last. */
+const char *machine_preset(size_t idx);
+
+#endif

@@ -1,0 +1,289 @@
+/* machine_yaml: reads one machine file and, before it, those that it extends.
+ *
+ *   description: one line of text
+ *   extends: another preset or path (relative to this file)
+ *   section:
+ *     key: value
+ *
+ * Only this shape is accepted. Anchors, aliases, tags, several documents, deeper nesting, duplicate
+ * keys are refused at their place. All mistakes of a file are shown together. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include "base/embedded.h"
+#include "config/machine_private.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, EXTENDS_DEPTH_MAX = 16 };
+
+/* One file being read; the chain upwards finds cycles in `extends`. */
+struct reading {
+    struct machine *machine;
+    struct diag_source *source;
+    const char *identity; /* preset name or resolved path */
+    const struct reading *extended_by;
+    unsigned depth;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    bool event_held;
+    bool key_seen[PARAM_COUNT];
+    bool section_seen[PARAM_SECTION_COUNT];
+    bool description_seen, extends_seen;
+};
+
+static void load(struct machine *m, const char *name, struct diag_place named_at,
+                 const struct reading *extended_by);
+
+/* ---- finding a file ---- */
+
+static const struct embedded_file *find_preset(const char *name)
+{
+    const size_t len = strlen(name);
+    for (const struct embedded_file *f = embedded_machines; f->name; f++)
+        if (strncmp(f->name, name, len) == 0 && strcmp(f->name + len, ".yaml") == 0) return f;
+    return NULL;
+}
+
+static _Noreturn void unknown_machine(struct machine *m, struct diag_place named_at, const char *name)
+{
+    const char *names[256];
+    size_t count = 0;
+    for (const struct embedded_file *f = embedded_machines; f->name && count < 256; f++)
+        names[count++] = arena_strndup(&m->arena, f->name, strlen(f->name) - strlen(".yaml"));
+    const char *near = diag_nearest(name, names, count);
+    diag_mistake_at(named_at, "unknown machine '%s'%s%s%s", name, near ? "; did you mean '" : "",
+                    near ? near : "",
+                    near ? "'?" : ": neither a preset ('atoll list machines') nor a YAML file");
+}
+
+static void close_file(void *arg) { (void)close(*(int *)arg); }
+
+/* The whole file in arena memory, or a mistake that says why not. */
+static void slurp(struct machine *m, const char *path, struct diag_place named_at, struct diag_source *source)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    struct diag_cleanup closing;
+    if (fd < 0) diag_mistake_at(named_at, "cannot open machine file '%s': %s", path, strerror(errno));
+    diag_defer(&closing, close_file, &fd);
+    if (fstat(fd, &st) != 0)
+        diag_mistake_at(named_at, "cannot read machine file '%s': %s", path, strerror(errno));
+    if (S_ISDIR(st.st_mode)) diag_mistake_at(named_at, "machine file '%s' is a directory", path);
+    if (!S_ISREG(st.st_mode)) diag_mistake_at(named_at, "machine file '%s' is not a regular file", path);
+    if (st.st_size > FILE_BYTES_MAX)
+        diag_mistake_at(named_at, "machine file '%s' has %lld bytes; a machine file has at most %d", path,
+                        (long long)st.st_size, FILE_BYTES_MAX);
+    char *text = arena_alloc(&m->arena, (size_t)st.st_size + 1);
+    size_t len = 0;
+    while (len < (size_t)st.st_size) {
+        const ssize_t got = read(fd, text + len, (size_t)st.st_size - len);
+        if (got < 0) diag_mistake_at(named_at, "cannot read machine file '%s': %s", path, strerror(errno));
+        if (got == 0) break;
+        len += (size_t)got;
+    }
+    diag_done(&closing, true);
+    *source = (struct diag_source){path, text, len};
+}
+
+/* ---- events ---- */
+
+static void delete_parser(void *arg)
+{
+    struct reading *r = arg;
+    if (r->event_held) yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
+}
+
+static struct diag_place place_of(const struct reading *r, yaml_mark_t start, yaml_mark_t end)
+{
+    const uint32_t width =
+        end.line == start.line && end.column > start.column ? (uint32_t)(end.column - start.column) : 1;
+    return (struct diag_place){r->source, (uint32_t)start.line + 1, (uint32_t)start.column + 1, width};
+}
+
+static struct diag_place here(const struct reading *r)
+{
+    return place_of(r, r->event.start_mark, r->event.end_mark);
+}
+
+static void next_event(struct reading *r)
+{
+    if (r->event_held) yaml_event_delete(&r->event);
+    r->event_held = false;
+    if (!yaml_parser_parse(&r->parser, &r->event)) {
+        struct diag_place p = {r->source, (uint32_t)r->parser.problem_mark.line + 1,
+                               (uint32_t)r->parser.problem_mark.column + 1, 1};
+        if (r->parser.error == YAML_READER_ERROR) p = diag_place_at(r->source, r->parser.problem_offset, 1);
+        diag_mistake_at(p, "not valid YAML: %s%s%s", r->parser.problem ? r->parser.problem : "syntax error",
+                        r->parser.context ? ", " : "", r->parser.context ? r->parser.context : "");
+    }
+    r->event_held = true;
+    const bool anchored = (r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.anchor) ||
+                          (r->event.type == YAML_MAPPING_START_EVENT && r->event.data.mapping_start.anchor) ||
+                          (r->event.type == YAML_SEQUENCE_START_EVENT && r->event.data.sequence_start.anchor);
+    if (anchored || r->event.type == YAML_ALIAS_EVENT)
+        diag_mistake_at(here(r),
+                        "anchors and aliases are not used in machine files; say 'extends:' to share values");
+}
+
+static const char *scalar(const struct reading *r)
+{
+    if (memchr(r->event.data.scalar.value, 0, r->event.data.scalar.length))
+        diag_mistake_at(here(r), "a value contains a NUL character");
+    return arena_strdup(&r->machine->arena, (const char *)r->event.data.scalar.value);
+}
+
+/* Reads the value of a key that takes one scalar; NULL after noting a mistake. */
+static const char *scalar_value(struct reading *r, const char *key)
+{
+    next_event(r);
+    if (r->event.type != YAML_SCALAR_EVENT)
+        diag_mistake_at(here(r), "'%s' takes one value, not a %s", key,
+                        r->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
+    if (r->event.data.scalar.length == 0 && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+        diag_note_mistake_at(here(r), "'%s' has no value", key);
+        return NULL;
+    }
+    return scalar(r);
+}
+
+/* ---- the three kinds of entries ---- */
+
+static void read_parameter(struct reading *r, const char *section)
+{
+    const struct diag_place key_place = here(r);
+    const char *name = scalar(r);
+    const enum param_idx idx = machine_find(r->machine, key_place, section, name);
+    const char *text = scalar_value(r, name);
+    if (idx == PARAM_COUNT || !text) return;
+    if (r->key_seen[idx])
+        diag_note_mistake_at(key_place, "'%s.%s' is given twice in this file", section, name);
+    r->key_seen[idx] = true;
+    machine_assign(r->machine, here(r), idx, text);
+}
+
+static void read_section(struct reading *r, const char *section, struct diag_place key_place)
+{
+    const bool known = machine_section_known(r->machine, key_place, section);
+    if (!known) diag_raise_if_any(); /* what is inside would only repeat the mistake */
+    for (unsigned i = 0; i < PARAM_SECTION_COUNT; i++) {
+        if (strcmp(param_sections[i].name, section) != 0) continue;
+        if (r->section_seen[i])
+            diag_note_mistake_at(key_place, "section '%s' is given twice in this file", section);
+        r->section_seen[i] = true;
+    }
+    next_event(r);
+    if (r->event.type != YAML_MAPPING_START_EVENT)
+        diag_mistake_at(here(r), "section '%s' takes 'key: value' lines below it", section);
+    for (next_event(r); r->event.type != YAML_MAPPING_END_EVENT; next_event(r)) {
+        if (r->event.type != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
+        read_parameter(r, section);
+    }
+}
+
+static void read_entry(struct reading *r)
+{
+    if (r->event.type != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
+    const struct diag_place key_place = here(r);
+    const char *key = scalar(r);
+    if (strcmp(key, "description") == 0) {
+        if (r->description_seen) diag_note_mistake_at(key_place, "'description' is given twice in this file");
+        r->description_seen = true;
+        const char *text = scalar_value(r, key);
+        if (text) r->machine->description = text;
+    } else if (strcmp(key, "extends") == 0) {
+        if (r->extends_seen) diag_note_mistake_at(key_place, "'extends' is given twice in this file");
+        bool late = r->extends_seen;
+        for (unsigned i = 0; i < PARAM_SECTION_COUNT; i++) late |= r->section_seen[i];
+        if (late && !r->extends_seen)
+            diag_mistake_at(key_place, "'extends' must stand before the sections, since they override it");
+        r->extends_seen = true;
+        const char *parent = scalar_value(r, key);
+        if (parent && !late) {
+            const char *own = r->machine->description;
+            load(r->machine, parent, here(r), r);
+            if (r->description_seen) r->machine->description = own;
+        }
+    } else {
+        read_section(r, key, key_place);
+    }
+}
+
+static void read_document(struct reading *r)
+{
+    next_event(r); /* stream start */
+    next_event(r);
+    if (r->event.type == YAML_STREAM_END_EVENT)
+        diag_mistake_at((struct diag_place){r->source, 0, 0, 1},
+                        "the machine file is empty; 'extends: uba-mem' is the "
+                        "shortest one");
+    next_event(r);
+    if (r->event.type != YAML_MAPPING_START_EVENT)
+        diag_mistake_at(here(r), "a machine file consists of sections with 'key: value' lines");
+    for (next_event(r); r->event.type != YAML_MAPPING_END_EVENT; next_event(r)) read_entry(r);
+    next_event(r); /* document end */
+    next_event(r);
+    if (r->event.type != YAML_STREAM_END_EVENT)
+        diag_mistake_at(here(r), "a machine file holds one document; a second one starts here");
+}
+
+static void read_source(struct reading *r)
+{
+    struct diag_cleanup deleting;
+    if (!yaml_parser_initialize(&r->parser)) diag_mistake("out of host memory for the YAML parser");
+    diag_defer(&deleting, delete_parser, r);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->source->text, r->source->len_bytes);
+    read_document(r);
+    diag_done(&deleting, true);
+}
+
+/* ---- loading ---- */
+
+/* A path is taken from the folder of the file that extends it. */
+static const char *beside(struct machine *m, const struct reading *extended_by, const char *name)
+{
+    const char *slash = extended_by ? strrchr(extended_by->source->name, '/') : NULL;
+    if (!slash || name[0] == '/') return name;
+    return arena_printf(&m->arena, "%.*s/%s", (int)(slash - extended_by->source->name),
+                        extended_by->source->name, name);
+}
+
+static void load(struct machine *m, const char *name, struct diag_place named_at,
+                 const struct reading *extended_by)
+{
+    struct reading *r = ARENA_NEW(&m->arena, struct reading);
+    r->machine = m;
+    r->source = ARENA_NEW(&m->arena, struct diag_source);
+    r->extended_by = extended_by;
+    r->depth = extended_by ? extended_by->depth + 1 : 0;
+    if (r->depth > EXTENDS_DEPTH_MAX)
+        diag_mistake_at(named_at, "more than %d machines extend one another", EXTENDS_DEPTH_MAX);
+    const struct embedded_file *preset = find_preset(name);
+    if (preset) {
+        *r->source = (struct diag_source){preset->name, preset->text, preset->len_bytes};
+        r->identity = preset->name;
+    } else {
+        if (!strchr(name, '/') && !strstr(name, ".y")) unknown_machine(m, named_at, name);
+        const char *path = beside(m, extended_by, name);
+        slurp(m, path, named_at, r->source);
+        char *real = realpath(path, NULL);
+        r->identity = arena_strdup(&m->arena, real ? real : path);
+        free(real);
+    }
+    for (const struct reading *up = extended_by; up; up = up->extended_by)
+        if (strcmp(up->identity, r->identity) == 0)
+            diag_mistake_at(named_at, "'%s' extends itself%s", name,
+                            up == extended_by ? "" : " through other machines");
+    read_source(r);
+}
+
+void machine_load(struct machine *m, const char *name_or_path)
+{
+    m->name = arena_strdup(&m->arena, name_or_path);
+    load(m, m->name, (struct diag_place){0}, NULL);
+    diag_raise_if_any();
+}
