@@ -1,0 +1,99 @@
+/* engine: time. Components sleep until a wake-up or a message; a component with nothing to do costs
+ * nothing, and the clock jumps over cycles in which nothing is due.
+ *
+ *   send(dst, delay) ─► wheel slot of that cycle ─► receive(self, now, message)
+ *   wake(component, cycle) ─► same slot ──────────► wake(self, now)
+ *
+ * Clock domains tick at whole multiples of one common tick (the least common multiple of all
+ * frequencies), so that 1.4 GHz, 440 MHz and 293 MHz never drift.
+ *
+ * Order. In one cycle of a domain all messages are delivered first, then the wake-ups. What a
+ * component does becomes visible to others in a later cycle only: messages take at least one cycle,
+ * queues (queue.h) show a push and give back a credit at the earliest in the next cycle. So no result
+ * depends on the order in which components are visited; with `sim.visit_order: shuffled` they are
+ * visited at random to prove it. Domains that tick at the same instant run in the order of their
+ * registration.
+ *
+ * A component has at most one wake-up pending, the earliest that was asked for. When it runs it does
+ * what is due and asks again for what comes later.
+ *
+ * The engine owns its memory (an arena); components and their names belong to the caller. */
+#ifndef ATOLL_ENGINE_ENGINE_H
+#define ATOLL_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/rng.h"
+#include "stats/stats.h"
+
+#define ENGINE_NEVER UINT64_MAX
+
+/* Why a component cannot go on, for the watchdog. */
+enum wait_reason {
+    WAIT_NOTHING,
+    WAIT_QUEUE_FULL,
+    WAIT_QUEUE_EMPTY,
+    WAIT_CREDIT,
+    WAIT_MSHR,
+    WAIT_PAGE_FAULT,
+    WAIT_BARRIER,
+    WAIT_REPLY
+};
+
+struct wait {
+    enum wait_reason reason;
+    uint32_t on;     /* the component that must act first; ENGINE_NOBODY when unknown */
+    char detail[96]; /* what exactly: "read 0x7f.. of warp 3" */
+};
+#define ENGINE_NOBODY UINT32_MAX
+
+struct component_spec {
+    const char *name; /* "gpu0.partition3.slice1" */
+    void *self;
+    uint32_t domain;
+    void (*wake)(void *self, uint64_t now_cyc);
+    void (*receive)(void *self, uint64_t now_cyc, uint64_t message); /* NULL: takes no messages */
+    struct wait (*waits)(void *self);                                /* NULL: never blocks */
+};
+
+struct engine;
+
+/* The tick is the least common multiple of the domains' frequencies (config_tick_frequency()). */
+struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats);
+void engine_free(struct engine *e);
+uint32_t engine_add_domain(struct engine *e, const char *name, uint64_t frequency_hz);
+uint32_t engine_add(struct engine *e, struct component_spec spec);
+/* Visit siblings in random order from now on, to prove that it does not matter. */
+void engine_shuffle_visits(struct engine *e, struct rng rng);
+
+/* Ask to be woken at 'at_cyc' of the component's own domain, later than the present instant. */
+void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc);
+/* Deliver a message after delay_cyc >= 1 cycles of the receiver's domain (counted from its last edge). */
+void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64_t message);
+
+/* The present cycle of a domain: edges passed so far. */
+uint64_t engine_now(const struct engine *e, uint32_t domain);
+uint64_t engine_tick(const struct engine *e);
+double engine_seconds(const struct engine *e);
+const char *engine_name(const struct engine *e, uint32_t component);
+uint32_t engine_domain_of(const struct engine *e, uint32_t component);
+
+/* Work that must finish: requests in flight, blocks that run. The watchdog looks at it. */
+void engine_work_begins(struct engine *e);
+void engine_work_ends(struct engine *e);
+/* Something moved. Queues call it; a component that retries in vain does not. */
+void engine_progress(struct engine *e);
+/* Stuck after this many cycles of domain 0 without progress. */
+void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
+
+enum engine_end { ENGINE_IDLE, ENGINE_LIMIT };
+/* Runs until nothing is due, or until domain 0 would pass limit_cyc. Raises a bug with the chain of who
+ * waits for whom when work is outstanding and nothing moves. */
+enum engine_end engine_run(struct engine *e, uint64_t limit_cyc);
+
+/* Text of the present chain of waiting components (arena memory of the engine). */
+const char *engine_wait_report(struct engine *e);
+
+#endif

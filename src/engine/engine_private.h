@@ -1,0 +1,44 @@
+/* Shared by the files of engine/ only. */
+#ifndef ATOLL_ENGINE_PRIVATE_H
+#define ATOLL_ENGINE_PRIVATE_H
+
+#include "engine/engine.h"
+#include "engine/wheel.h"
+
+enum { DOMAINS_MAX = 16 };
+
+struct domain {
+    const char *name;
+    uint64_t ticks_per_cycle;
+    struct wheel *wheel;
+};
+
+struct shuffle; /* engine_shuffle.c */
+
+struct engine {
+    struct arena arena;
+    uint64_t tick, ticks_per_second;
+    struct domain domains[DOMAINS_MAX];
+    uint32_t domain_count;
+    struct component_spec *components;
+    uint32_t component_count, component_capacity;
+    struct wheel_store store;
+    uint64_t *wanted_cyc; /* per component: earliest wake-up asked for in this cycle */
+    uint32_t *touched;    /* components with a wanted_cyc */
+    uint32_t touched_count;
+    uint64_t pending;
+    bool started;
+    uint64_t work_outstanding, progress_tick, watchdog_cyc;
+    struct engine_stats stats;
+    struct stats_registry *stats_registry;
+    struct shuffle *shuffle; /* NULL = fixed order */
+};
+
+void engine_flush_wakes(struct engine *e);
+void engine_insert(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);
+
+/* Shuffled visits: what is sent is staged and committed in the order that fixed visits would give. */
+void engine_stage(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);
+uint64_t engine_visit_shuffled(struct engine *e, struct wheel_slot due, uint64_t now);
+
+#endif

@@ -1,0 +1,120 @@
+/* engine_shuffle: visits the components of a cycle in random order, as a proof that none sees what
+ * another does in the same cycle. Messages to one component keep their order. What is sent is staged
+ * with the position that its sender has in the fixed order and committed by that position, so the
+ * next cycles are exactly those of a fixed run, unless a model breaks the rule: then results differ. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "engine/engine_private.h"
+
+struct visit {
+    uint64_t key; /* random per component and cycle, so that one component's visits stay together */
+    uint32_t position, component;
+    uint64_t message;
+    bool is_wake;
+};
+
+struct staged {
+    uint32_t position, order;
+    uint32_t receiver;
+    uint64_t cycle, message;
+};
+
+struct shuffle {
+    struct rng rng;
+    struct visit *visits;
+    struct staged *staged;
+    uint32_t visit_count, visit_capacity, staged_count, staged_capacity;
+    uint32_t position; /* of the visit under way */
+};
+
+void engine_shuffle_visits(struct engine *e, struct rng rng)
+{
+    e->shuffle = ARENA_NEW(&e->arena, struct shuffle);
+    e->shuffle->rng = rng;
+}
+
+/* Grows an arena array; only this test mode allocates while running. */
+static void *grown(struct engine *e, void *old, uint32_t count, uint32_t *capacity, size_t bytes)
+{
+    if (count < *capacity) return old;
+    *capacity = *capacity ? *capacity * 2 : 256;
+    void *larger = arena_array(&e->arena, *capacity, bytes);
+    if (count) memcpy(larger, old, count * bytes);
+    return larger;
+}
+
+void engine_stage(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message)
+{
+    struct shuffle *s = e->shuffle;
+    s->staged = grown(e, s->staged, s->staged_count, &s->staged_capacity, sizeof *s->staged);
+    s->staged[s->staged_count] = (struct staged){s->position, s->staged_count, receiver, cycle, message};
+    s->staged_count++;
+}
+
+static void add_visit(struct engine *e, uint64_t salt, uint32_t component, uint64_t message, bool is_wake)
+{
+    struct shuffle *s = e->shuffle;
+    s->visits = grown(e, s->visits, s->visit_count, &s->visit_capacity, sizeof *s->visits);
+    uint64_t key = salt ^ component;
+    key = rng_splitmix(&key);
+    s->visits[s->visit_count] = (struct visit){key, s->visit_count, component, message, is_wake};
+    s->visit_count++;
+}
+
+/* Messages before wake-ups, as in a fixed run; else by random key, then by position. */
+static int by_key(const void *a, const void *b)
+{
+    const struct visit *x = a, *y = b;
+    if (x->is_wake != y->is_wake) return x->is_wake ? 1 : -1;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return x->position < y->position ? -1 : 1;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct staged *x = a, *y = b;
+    if (x->position != y->position) return x->position < y->position ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void commit(struct engine *e)
+{
+    struct shuffle *s = e->shuffle;
+    if (s->staged_count) qsort(s->staged, s->staged_count, sizeof *s->staged, by_position);
+    for (uint32_t i = 0; i < s->staged_count; i++)
+        engine_insert(e, s->staged[i].receiver, s->staged[i].cycle, s->staged[i].message);
+    s->staged_count = 0;
+}
+
+uint64_t engine_visit_shuffled(struct engine *e, struct wheel_slot due, uint64_t now)
+{
+    struct shuffle *s = e->shuffle;
+    const uint64_t salt = rng_u64(&s->rng);
+    commit(e); /* what was sent before the first cycle */
+    s->visit_count = 0;
+    for (uint32_t node = due.first_message, next; node != WHEEL_NONE; node = next) {
+        next = e->store.messages[node].next;
+        add_visit(e, salt, e->store.messages[node].receiver, e->store.messages[node].message, false);
+        wheel_free_message(&e->store, node);
+    }
+    for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next) {
+        next = e->store.wakes[id].next;
+        e->store.wakes[id].cycle = ENGINE_NEVER;
+        add_visit(e, salt, id, 0, true);
+    }
+    if (s->visit_count) qsort(s->visits, s->visit_count, sizeof *s->visits, by_key);
+    const uint32_t count = s->visit_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct visit v = s->visits[i];
+        const struct component_spec *c = &e->components[v.component];
+        s->position = v.position;
+        if (v.is_wake)
+            c->wake(c->self, now);
+        else
+            c->receive(c->self, now, v.message);
+    }
+    commit(e);
+    return count;
+}

@@ -1,0 +1,380 @@
+/* Time, order, queues, watchdog. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/diag.h"
+#include "base/map.h"
+#include "engine/engine.h"
+#include "engine/queue.h"
+
+/* Runs a test body inside diag_run, so that a raised bug fails the test with its text. */
+static void in_run(diag_body_fn *body, void *arg)
+{
+    struct diag d;
+    diag_init(&d);
+    if (diag_run(&d, body, arg) != DIAG_NONE) fail_msg("%s", d.text);
+    diag_clear(&d);
+}
+
+/* ---- clocks ---- */
+
+struct ticker {
+    struct engine *engine;
+    uint32_t id;
+    uint64_t visits, last_cyc, stop_cyc;
+    uint64_t tick_of_last;
+};
+
+static void ticker_wake(void *self, uint64_t now)
+{
+    struct ticker *t = self;
+    t->visits++;
+    t->last_cyc = now;
+    t->tick_of_last = engine_tick(t->engine);
+    if (now < t->stop_cyc) engine_wake(t->engine, t->id, now + 1);
+}
+
+static void clocks_body(void *arg)
+{
+    (void)arg;
+    static const uint64_t hz[] = {1400000000, 350000000, 440000000, 293000000};
+    const uint64_t tick_hz = 1400000000ull * 11 * 293;
+    struct engine *e = engine_create(tick_hz, NULL);
+    struct ticker t[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t domain = engine_add_domain(e, "clock", hz[i]);
+        t[i] = (struct ticker){.engine = e, .stop_cyc = hz[i] / 1000000}; /* one microsecond */
+        t[i].id = engine_add(e, (struct component_spec){
+                                    .name = "ticker", .self = &t[i], .domain = domain, .wake = ticker_wake});
+        engine_wake(e, t[i].id, 1);
+    }
+    assert_int_equal(engine_run(e, ENGINE_NEVER), ENGINE_IDLE);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(t[i].visits, hz[i] / 1000000);
+        assert_int_equal(t[i].tick_of_last, tick_hz / 1000000); /* all meet again exactly */
+        assert_int_equal(engine_now(e, (uint32_t)i), hz[i] / 1000000);
+    }
+    engine_free(e);
+}
+
+static void clocks_meet_again_exactly_after_a_microsecond(void **state)
+{
+    (void)state;
+    in_run(clocks_body, NULL);
+}
+
+/* ---- wheel against a sorted list, over all levels ---- */
+
+enum { MESSAGES = 20000 };
+struct sink {
+    uint64_t due[MESSAGES];
+    uint64_t seen;
+};
+
+static void sink_wake(void *self, uint64_t now)
+{
+    (void)self;
+    (void)now;
+}
+
+static void sink_receive(void *self, uint64_t now, uint64_t message)
+{
+    struct sink *s = self;
+    assert_int_equal(s->due[message], now);
+    s->due[message] = 0;
+    s->seen++;
+}
+
+static void wheel_body(void *arg)
+{
+    (void)arg;
+    struct sink *s = calloc(1, sizeof *s);
+    struct engine *e = engine_create(1000, NULL);
+    struct rng r = rng_seed(3, 0);
+    const uint32_t id = engine_add(e, (struct component_spec){.name = "sink",
+                                                              .self = s,
+                                                              .domain = engine_add_domain(e, "c", 1000),
+                                                              .wake = sink_wake,
+                                                              .receive = sink_receive});
+    uint64_t sent = 0;
+    for (uint64_t limit = 0; sent < MESSAGES;
+         limit += rng_below(&r, 3) ? rng_below(&r, 5000) : rng_below(&r, 1u << 30)) {
+        (void)engine_run(e, limit);
+        for (int i = 0; i < 50 && sent < MESSAGES; i++, sent++) {
+            static const uint64_t spans[] = {2, 64, 4096, 8192, 1u << 20, 1u << 24, 1u << 26, 1ull << 36};
+            const uint64_t delay = 1 + rng_below(&r, spans[rng_below(&r, 8)]);
+            s->due[sent] = engine_now(e, 0) + delay;
+            engine_send(e, id, delay, sent);
+        }
+    }
+    (void)engine_run(e, ENGINE_NEVER);
+    assert_int_equal(s->seen, MESSAGES);
+    free(s);
+    engine_free(e);
+}
+
+static void every_message_arrives_exactly_when_due_at_any_distance(void **state)
+{
+    (void)state;
+    in_run(wheel_body, NULL);
+}
+
+static void wake_body(void *arg)
+{
+    (void)arg;
+    struct stats_registry stats;
+    stats_init(&stats, 1000000);
+    struct engine *e = engine_create(1000, &stats);
+    struct ticker t = {.engine = e};
+    t.id = engine_add(
+        e, (struct component_spec){
+               .name = "t", .self = &t, .domain = engine_add_domain(e, "c", 1000), .wake = ticker_wake});
+    engine_wake(e, t.id, 100000);
+    (void)engine_run(e, 10);
+    engine_wake(e, t.id, 50);
+    engine_wake(e, t.id, 20);
+    engine_wake(e, t.id, 30);
+    (void)engine_run(e, 19);
+    assert_int_equal(t.visits, 0); /* asleep at t-1 */
+    (void)engine_run(e, 20);
+    assert_int_equal(t.visits, 1); /* awake at t */
+    (void)engine_run(e, ENGINE_NEVER);
+    assert_int_equal(t.visits, 1); /* the earliest wake-up replaced the others */
+    struct stats sum;
+    stats_sum(&stats, STATS_EVERYWHERE, &sum);
+    assert_int_equal(sum.engine.events_visited, 1);
+    assert_int_equal(sum.engine.cycles_stepped, 1); /* idle cycles are not stepped */
+    stats_check_laws(&stats, 0);
+    engine_free(e);
+    stats_free(&stats);
+}
+
+static void the_earliest_wake_up_wins_and_idle_cycles_cost_nothing(void **state)
+{
+    (void)state;
+    in_run(wake_body, NULL);
+}
+
+/* ---- queues ---- */
+
+static void queue_body(void *arg)
+{
+    (void)arg;
+    struct arena a;
+    arena_init(&a);
+    struct engine *e = engine_create(1000, NULL);
+    (void)engine_add_domain(e, "c", 1000);
+    struct queue q;
+    queue_init(&q, e, &a, 2, 3, 4, ENGINE_NOBODY, ENGINE_NOBODY);
+    assert_true(queue_try_push(&q, 10, 'a'));
+    assert_true(queue_try_push(&q, 10, 'b'));
+    assert_false(queue_try_push(&q, 10, 'c')); /* no credit */
+    assert_null(queue_front(&q, 12));          /* not visible at t-1 */
+    assert_int_equal(*queue_front(&q, 13), 'a');
+    assert_int_equal(queue_pop(&q, 13), 'a');
+    assert_false(queue_has_credit(&q, 16)); /* credit not back at t-1 */
+    assert_true(queue_has_credit(&q, 17));
+    assert_true(queue_try_push(&q, 17, 'c'));
+    assert_int_equal(queue_pop(&q, 20), 'b');
+    assert_int_equal(queue_pop(&q, 20), 'c');
+    engine_free(e);
+    arena_free(&a);
+}
+
+static void a_push_shows_after_the_latency_and_a_credit_returns_after_its_delay(void **state)
+{
+    (void)state;
+    in_run(queue_body, NULL);
+}
+
+/* A ring of stations that pass tokens on through small queues and answer with messages. */
+enum { STATIONS = 24 };
+struct station {
+    struct engine *engine;
+    struct queue *in, *out;
+    struct rng rng;
+    uint32_t id;
+    uint32_t friend_id;
+    uint64_t held, digest;
+    bool holds;
+};
+
+static void station_wake(void *self, uint64_t now)
+{
+    struct station *s = self;
+    if (s->holds) {
+        if (!queue_try_push(s->out, now, s->held)) return;
+        s->holds = false;
+    }
+    const uint64_t *item = queue_front(s->in, now);
+    if (!item) return;
+    s->digest = hash_u64(s->digest ^ *item ^ now);
+    s->held = queue_pop(s->in, now) - 1;
+    if (s->held == 0) {
+        engine_work_ends(s->engine);
+        if (queue_front(s->in, now)) engine_wake(s->engine, s->id, now + 1);
+        return;
+    }
+    s->holds = true;
+    if (rng_below(&s->rng, 4) == 0) engine_send(s->engine, s->friend_id, 1 + rng_below(&s->rng, 40), s->held);
+    engine_wake(s->engine, s->id, now + 1 + rng_below(&s->rng, 3));
+}
+
+static void station_receive(void *self, uint64_t now, uint64_t message)
+{
+    struct station *s = self;
+    s->digest = hash_u64(s->digest * 3 + message + now);
+}
+
+static struct wait station_waits(void *self)
+{
+    const struct station *s = self;
+    struct wait w = {.on = ENGINE_NOBODY};
+    if (s->holds) w = (struct wait){.reason = WAIT_QUEUE_FULL, .on = s->out->consumer};
+    (void)snprintf(w.detail, sizeof w.detail, "token with %d hops left", (int)s->held);
+    return w;
+}
+
+struct ring_run {
+    bool shuffled;
+    uint32_t tokens;
+    uint64_t digest, cycles;
+    struct stats sum;
+};
+
+static void ring_body(void *arg)
+{
+    struct ring_run *run = arg;
+    static const char *const names[4] = {"station0", "station1", "station2", "station3"};
+    struct arena a;
+    struct stats_registry stats;
+    arena_init(&a);
+    stats_init(&stats, 100);
+    struct engine *e = engine_create(1000, &stats);
+    (void)engine_add_domain(e, "c", 1000);
+    engine_set_watchdog(e, 100000);
+    if (run->shuffled) engine_shuffle_visits(e, rng_seed(9, 9));
+    struct station *s = ARENA_ARRAY(&a, struct station, STATIONS);
+    struct queue *q = ARENA_ARRAY(&a, struct queue, STATIONS);
+    for (uint32_t i = 0; i < STATIONS; i++) {
+        s[i] = (struct station){.engine = e, .rng = rng_seed(7, i), .friend_id = (i * 7 + 3) % STATIONS};
+        s[i].in = &q[i];
+        s[i].out = &q[(i + 1) % STATIONS];
+        s[i].id = engine_add(e, (struct component_spec){.name = names[i % 4],
+                                                        .self = &s[i],
+                                                        .wake = station_wake,
+                                                        .receive = station_receive,
+                                                        .waits = station_waits});
+    }
+    for (uint32_t i = 0; i < STATIONS; i++)
+        queue_init(&q[i], e, &a, 1 + i % 3, 1 + i % 2, 1, (i + STATIONS - 1) % STATIONS, i);
+    for (uint32_t i = 0; i < run->tokens; i++) {
+        engine_work_begins(e);
+        s[i * STATIONS / run->tokens].held = 1500 + i;
+        s[i * STATIONS / run->tokens].holds = true;
+        engine_wake(e, i * STATIONS / run->tokens, 1);
+    }
+    (void)engine_run(e, ENGINE_NEVER);
+    for (uint32_t i = 0; i < STATIONS; i++) run->digest = hash_u64(run->digest ^ s[i].digest);
+    run->cycles = engine_now(e, 0);
+    stats_check_laws(&stats, run->cycles);
+    stats_sum(&stats, STATS_EVERYWHERE, &run->sum);
+    engine_free(e);
+    stats_free(&stats);
+    arena_free(&a);
+}
+
+static void visits_in_random_order_give_the_same_statistics_to_the_bit(void **state)
+{
+    (void)state;
+    struct ring_run fixed = {.tokens = 16}, shuffled = {.tokens = 16, .shuffled = true};
+    in_run(ring_body, &fixed);
+    in_run(ring_body, &shuffled);
+    assert_true(fixed.sum.engine.events_visited > 20000);
+    assert_int_equal(fixed.digest, shuffled.digest);
+    assert_int_equal(fixed.cycles, shuffled.cycles);
+    assert_memory_equal(&fixed.sum, &shuffled.sum, sizeof fixed.sum);
+}
+
+/* ---- watchdog ---- */
+
+static struct wait on_next(void *self)
+{
+    const struct ticker *t = self;
+    struct wait w = {.reason = WAIT_CREDIT, .on = (t->id + 1) % 3};
+    (void)snprintf(w.detail, sizeof w.detail, "output %u", t->id);
+    return w;
+}
+
+static void stuck_body(void *arg)
+{
+    static const char *const names[3] = {"crossbar", "slice", "channel"};
+    struct engine *e = arg;
+    static struct ticker t[3]; /* tests only */
+    const uint32_t domain = engine_add_domain(e, "c", 1000);
+    for (uint32_t i = 0; i < 3; i++) {
+        t[i] = (struct ticker){.engine = e, .stop_cyc = 1000000000};
+        t[i].id = engine_add(
+            e, (struct component_spec){
+                   .name = names[i], .self = &t[i], .domain = domain, .wake = ticker_wake, .waits = on_next});
+    }
+    engine_set_watchdog(e, 5000);
+    engine_work_begins(e);
+    engine_wake(e, 0, 1); /* retries for ever and moves nothing */
+    (void)engine_run(e, ENGINE_NEVER);
+}
+
+static void a_stuck_machine_is_reported_as_a_chain(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    struct engine *e = engine_create(1000, NULL);
+    assert_int_equal(diag_run(&d, stuck_body, e), DIAG_BUG);
+    assert_non_null(strstr(d.text, "nothing moved for 5"));
+    assert_non_null(
+        strstr(d.text, "crossbar waits for a credit (output 0) on slice\n    -> slice waits for a credit"));
+    assert_non_null(strstr(d.text, "-> crossbar: the circle closes here"));
+    diag_clear(&d);
+    engine_free(e);
+}
+
+static void idle_body(void *arg)
+{
+    struct engine *e = arg;
+    (void)engine_add_domain(e, "c", 1000);
+    engine_work_begins(e);
+    (void)engine_run(e, ENGINE_NEVER);
+}
+
+static void work_without_events_is_reported_at_once(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    struct engine *e = engine_create(1000, NULL);
+    assert_int_equal(diag_run(&d, idle_body, e), DIAG_BUG);
+    assert_non_null(strstr(d.text, "nothing is due although work is outstanding"));
+    diag_clear(&d);
+    engine_free(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clocks_meet_again_exactly_after_a_microsecond),
+        cmocka_unit_test(every_message_arrives_exactly_when_due_at_any_distance),
+        cmocka_unit_test(the_earliest_wake_up_wins_and_idle_cycles_cost_nothing),
+        cmocka_unit_test(a_push_shows_after_the_latency_and_a_credit_returns_after_its_delay),
+        cmocka_unit_test(visits_in_random_order_give_the_same_statistics_to_the_bit),
+        cmocka_unit_test(a_stuck_machine_is_reported_as_a_chain),
+        cmocka_unit_test(work_without_events_is_reported_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
