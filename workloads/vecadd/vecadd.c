@@ -1,0 +1,32 @@
+/* vecadd: host script. SelRep and LADM use the CUDA SDK's; LADM's 60 MiB is three arrays of 5 Mi floats. */
+#include "workload.h"
+
+enum { SEED_A = 1, SEED_B, BLOCK = 256 };
+
+static const struct wl_param params[] = {{"n", 1 << 20, 1, 1 << 30, 0, "elements"}, {0}};
+static const struct wl_size sizes[] = {
+    {"tiny", "n=10000", "40 blocks, the last one in part"},
+    {"ladm", "n=5242880", "LADM, 60 MiB"},
+    {0},
+};
+
+static double sum(const void *arg, uint64_t i)
+{
+    (void)arg;
+    return (double)(wl_f32(SEED_A, i, -1, 1) + wl_f32(SEED_B, i, -1, 1));
+}
+
+static uint64_t footprint_bytes(const struct wl *w) { return 12 * (uint64_t)wl_param(w, "n"); }
+
+static void run(struct wl *w)
+{
+    const int n = (int)wl_param(w, "n");
+    const uint64_t count = (uint64_t)n;
+    float *a = wl_input_f32(w, "a", count, SEED_A, -1, 1), *b = wl_input_f32(w, "b", count, SEED_B, -1, 1);
+    float *c = wl_alloc(w, "c", count * sizeof *c);
+    WL_LAUNCH(w, "vecadd", wl_dim(wl_blocks(n, BLOCK)), wl_dim(BLOCK), a, b, c, n);
+    wl_check_f32(w, &(struct wl_check){.name = "c", .output = c, .count = count, .reference = sum});
+}
+
+WORKLOAD(vecadd, .suite = "CUDA SDK", .sharing = "-", .description = "vector addition c = a + b",
+         .params = params, .sizes = sizes, .footprint_bytes = footprint_bytes, .run = run);
