@@ -1,1 +1,254 @@
-int main(void) { return 0; }
+/* main: finds the subcommand, reads its options, runs it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct cli_command *const cli_commands[] = {
+#define COMMAND(name) &cli_##name,
+#include "cli/commands.def"
+#undef COMMAND
+    NULL};
+
+static bool hidden(const struct cli_command *c) { return c->summary[0] == '\0'; }
+
+static void print_overview(FILE *out)
+{
+    (void)fprintf(out,
+                  "atoll %s: a cycle-level simulator of non-uniform GPUs\n\nusage: atoll COMMAND "
+                  "[options]\n\ncommands:\n",
+                  atoll_version());
+    for (const struct cli_command *const *c = cli_commands; *c; c++)
+        if (!hidden(*c)) (void)fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    (void)fputs(
+        "\n'atoll COMMAND --help' explains a command; 'atoll --version' prints the version.\n"
+        "exit codes: 0 done, 1 a mistake of yours (message on stderr), 2 a check failed, 3 a bug of ours\n",
+        out);
+}
+
+void cli_print_help(const struct cli_command *command)
+{
+    (void)printf("atoll %s: %s\n\nusage: atoll %s %s\n", command->name, command->summary, command->name,
+                 command->usage);
+    if (command->options && command->options->name) (void)puts("\noptions:");
+    for (const struct cli_option *o = command->options; o && o->name; o++) {
+        char spelling[96];
+        (void)snprintf(spelling, sizeof spelling, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+                       o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+                       o->kind == CLI_FLAG ? "" : " ", o->kind == CLI_FLAG ? "" : o->argument);
+        (void)printf("  %-36s %s\n", spelling, o->help);
+    }
+    if (command->examples) (void)printf("\nexamples:\n%s", command->examples);
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (const struct cli_command *const *c = cli_commands; *c; c++) {
+        if (strcmp((*c)->name, name) == 0) return *c;
+        if (!hidden(*c)) names[count++] = (*c)->name;
+    }
+    const char *near = atoll_nearest(name, names, count);
+    (void)fprintf(stderr, "atoll: unknown command '%s'%s%s%s\n", name, near ? "; did you mean '" : "",
+                  near ? near : "", near ? "'?" : "; 'atoll help' shows all");
+    return NULL;
+}
+
+/* ---- options ---- */
+
+static const struct cli_option *find_option(const struct cli_command *c, const char *word, const char **value)
+{
+    const char *equals = strchr(word, '=');
+    *value = NULL;
+    for (const struct cli_option *o = c->options; o && o->name; o++) {
+        if (word[1] != '-') { /* -m X or -mX */
+            if (!o->letter || word[1] != o->letter) continue;
+            if (word[2]) *value = word + 2;
+            return o;
+        }
+        const size_t len = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+        if (strlen(o->name) != len || strncmp(o->name, word + 2, len) != 0) continue;
+        if (equals) *value = equals + 1;
+        return o;
+    }
+    return NULL;
+}
+
+static int unknown_option(const struct cli_command *c, const char *word)
+{
+    const char *names[64] = {0};
+    size_t count = 0;
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s", word + strspn(word, "-"));
+    name[strcspn(name, "=")] = '\0';
+    for (const struct cli_option *o = c->options; o && o->name && count < 63; o++) names[count++] = o->name;
+    names[count++] = "help";
+    const char *near = atoll_nearest(name, names, count);
+    return cli_mistake("unknown option '%s' of 'atoll %s'%s%s%s", word, c->name,
+                       near ? "; did you mean '--" : "", near ? near : "",
+                       near ? "'?" : "; --help shows all");
+}
+
+static int store(const struct cli_command *c, const struct cli_option *o, void *args, const char *value)
+{
+    void *field = (char *)args + o->offset;
+    switch (o->kind) {
+    case CLI_FLAG:
+        if (value) return cli_mistake("option --%s of 'atoll %s' takes no value", o->name, c->name);
+        *(bool *)field = true;
+        return 0;
+    case CLI_TEXT:
+        if (*(const char **)field) return cli_mistake("option --%s is given twice", o->name);
+        *(const char **)field = value;
+        return 0;
+    case CLI_LIST: {
+        struct cli_list *list = field;
+        if (list->count == CLI_LIST_MAX)
+            return cli_mistake("option --%s is given more than %d times", o->name, CLI_LIST_MAX);
+        list->items[list->count++] = value;
+        return 0;
+    }
+    }
+    return 0;
+}
+
+static int add_rest(const struct cli_command *c, void *args, const char *word)
+{
+    struct cli_list *rest = (struct cli_list *)(void *)((char *)args + c->rest_offset);
+    if (rest->count == CLI_LIST_MAX) return cli_mistake("more than %d arguments", CLI_LIST_MAX);
+    rest->items[rest->count++] = word;
+    return 0;
+}
+
+/* Fills args; -1 = go on, else the exit code. */
+static int parse(const struct cli_command *c, int argc, char **argv, void *args)
+{
+    bool only_rest = false;
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *value;
+        int code;
+        if (only_rest || word[0] != '-' || word[1] == '\0') {
+            if (c->rest_is_command) only_rest = true;
+            if ((code = add_rest(c, args, word))) return code;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_rest = true;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            cli_print_help(c);
+            return 0;
+        }
+        const struct cli_option *o = find_option(c, word, &value);
+        if (!o) return unknown_option(c, word);
+        if (o->kind != CLI_FLAG && !value) {
+            if (i + 1 >= argc)
+                return cli_mistake("option --%s of 'atoll %s' needs a value: %s", o->name, c->name,
+                                   o->argument);
+            value = argv[++i];
+        }
+        if ((code = store(c, o, args, value))) return code;
+    }
+    return -1;
+}
+
+/* ---- shared by the commands ---- */
+
+int cli_mistake(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)fputs("atoll: ", stderr);
+    (void)vfprintf(stderr, format, list);
+    (void)fputs("\n", stderr);
+    va_end(list);
+    return ATOLL_MISTAKE;
+}
+
+int cli_fail(const atoll_sim *sim, atoll_status status)
+{
+    (void)fprintf(stderr, "atoll: %s", atoll_message(sim));
+    if (status == ATOLL_BUG)
+        (void)fputs("This is a bug of Atoll, not of yours. Please report it with the command line above.\n",
+                    stderr);
+    return (int)status;
+}
+
+int cli_not_yet(const char *command)
+{
+    return cli_mistake("'atoll %s' does not work yet in version %s: its engine is not part of it", command,
+                       atoll_version());
+}
+
+atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code)
+{
+    atoll_sim *sim = NULL;
+    atoll_status status = atoll_create(&sim);
+    if (!sim) {
+        *code = cli_mistake("out of host memory");
+        return NULL;
+    }
+    if (!status && machine) status = atoll_machine(sim, machine);
+    for (size_t i = 0; !status && sets && i < sets->count; i++) status = atoll_set(sim, sets->items[i]);
+    if (!status) status = atoll_check_machine(sim);
+    if (!status) return sim;
+    *code = cli_fail(sim, status);
+    atoll_destroy(sim);
+    return NULL;
+}
+
+/* Through a temporary file beside it, so that a full disk leaves nothing half-written. */
+int cli_write_file(const char *path, const char *text)
+{
+    if (strcmp(path, "-") == 0) {
+        (void)fputs(text, stdout);
+        return fflush(stdout) == 0 ? 0 : cli_mistake("cannot write to standard output");
+    }
+    char temporary[4096];
+    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
+        return cli_mistake("the path '%.60s...' is too long", path);
+    FILE *f = fopen(temporary, "w");
+    if (!f) return cli_mistake("cannot write '%s': %m", path);
+    const bool written = fputs(text, f) >= 0 && fflush(f) == 0;
+    if (fclose(f) != 0 || !written || rename(temporary, path) != 0) {
+        (void)cli_mistake("cannot write '%s': %m", path);
+        (void)remove(temporary);
+        return ATOLL_MISTAKE;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return ATOLL_MISTAKE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+        (void)printf("atoll %s\n", atoll_version());
+        return 0;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc < 3)) {
+        print_overview(stdout);
+        return 0;
+    }
+    const bool help = strcmp(name, "help") == 0;
+    const struct cli_command *command = find_command(help ? argv[2] : name);
+    if (!command) return ATOLL_MISTAKE;
+    if (help) {
+        cli_print_help(command);
+        return 0;
+    }
+    void *args = calloc(1, command->args_bytes);
+    if (!args) return cli_mistake("out of host memory");
+    int code = parse(command, argc - 2, argv + 2, args);
+    if (code < 0) code = command->run(args);
+    free(args);
+    if (fflush(stdout) != 0) return cli_mistake("cannot write to standard output: %m");
+    return code;
+}

@@ -1,0 +1,82 @@
+/* cli: the atoll command. A client of include/atoll.h; the only part of Atoll that prints and exits.
+ *
+ *   main ── find command ── parse options (rows below) ── command->run(args) ── exit code
+ *
+ * A subcommand is one file cmd_X.c with its rows, its run function and one row in commands.def. */
+#ifndef ATOLL_CLI_CLI_H
+#define ATOLL_CLI_CLI_H
+
+#include <atoll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CLI_LIST_MAX = 256 };
+
+/* Values of an option that may be repeated. */
+struct cli_list {
+    const char *items[CLI_LIST_MAX];
+    size_t count;
+};
+
+enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_LIST };
+
+/* One option: a field of the command's argument struct (bool, const char *, struct cli_list). */
+struct cli_option {
+    const char *name; /* without the dashes */
+    char letter;      /* 0 = none */
+    enum cli_kind kind;
+    size_t offset;
+    const char *argument, *help;
+};
+
+struct cli_command {
+    const char *name, *summary, *usage, *examples;
+    const struct cli_option *options; /* ends with a row whose name is NULL */
+    size_t args_bytes;
+    size_t rest_offset;   /* struct cli_list of what is not an option */
+    bool rest_is_command; /* everything after "--" or the first plain word belongs to another program */
+    int (*run)(const void *args);
+};
+
+#define COMMAND(name) extern const struct cli_command cli_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+extern const struct cli_command *const cli_commands[]; /* ends with NULL */
+
+/* ---- shared by the commands ---- */
+
+/* Prints the simulator's message to stderr and returns the exit code of a status. */
+int cli_fail(const atoll_sim *sim, atoll_status status);
+/* Creates a simulator with -m and -s applied; NULL after printing what was wrong (*code set). */
+atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code);
+/* "atoll: ..." on stderr, exit code 1. */
+int cli_mistake(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Writes text to a path ("-" = stdout) whole or not at all; returns an exit code. */
+int cli_write_file(const char *path, const char *text);
+/* A service whose engine is not there yet says so plainly. */
+int cli_not_yet(const char *command);
+
+/* Options that many commands have. */
+#define CLI_OPTION_MACHINE(type) \
+    { \
+        "machine", 'm', CLI_TEXT, offsetof(type, machine), "MACHINE", "preset name or YAML file" \
+    }
+#define CLI_OPTION_SET(type) \
+    { \
+        "set", 's', CLI_LIST, offsetof(type, set), "SECTION.KEY=VALUE", \
+            "override a parameter; may be repeated" \
+    }
+#define CLI_OPTION_JSON(type) \
+    { \
+        "json", 0, CLI_TEXT, offsetof(type, json), "FILE", \
+            "write the result as JSON ('-' = standard output)" \
+    }
+#define CLI_OPTION_CSV(type) \
+    { \
+        "csv", 0, CLI_TEXT, offsetof(type, csv), "FILE", "write the statistics as CSV" \
+    }
+
+void cli_print_help(const struct cli_command *command);
+
+#endif

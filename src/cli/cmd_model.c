@@ -1,0 +1,108 @@
+/* atoll model: the DRAM channel or a network alone, under a stream or synthetic traffic. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct model_args {
+    const char *machine, *json, *stream, *load, *outstanding, *command_log, *traffic, *packet_bytes, *rate,
+        *seed;
+    struct cli_list set, rest;
+};
+
+/* A number option; false after printing what was wrong. */
+static bool number(const char *option, const char *text, double fallback, double min, double max,
+                   double *value)
+{
+    char *end;
+    *value = fallback;
+    if (!text) return true;
+    errno = 0;
+    *value = strtod(text, &end);
+    if (end != text && !*end && !errno && *value >= min && *value <= max) return true;
+    (void)cli_mistake("--%s '%s' is not a number from %g to %g", option, text, min, max);
+    return false;
+}
+
+static int run_part(const struct model_args *args, atoll_sim *sim, char **report, char **json)
+{
+    double outstanding, bytes, rate, seed;
+    if (!number("outstanding", args->outstanding, 0, 1, 1e9, &outstanding) ||
+        !number("packet-bytes", args->packet_bytes, 136, 1, 1e6, &bytes) ||
+        !number("rate", args->rate, 0.1, 0, 1e3, &rate) || !number("seed", args->seed, 1, 0, 9e15, &seed))
+        return ATOLL_MISTAKE;
+    atoll_status status;
+    if (strcmp(args->rest.items[0], "dram") == 0) {
+        if (!args->stream) return cli_mistake("'atoll model dram' needs --stream FILE");
+        status = atoll_run_model_dram(sim,
+                                      &(struct atoll_model_dram){.stream = args->stream,
+                                                                 .load = args->load ? args->load : "sat",
+                                                                 .outstanding = (uint64_t)outstanding,
+                                                                 .command_log = args->command_log},
+                                      report, json);
+    } else {
+        status = atoll_run_model_net(
+            sim,
+            &(struct atoll_model_net){.traffic = args->traffic ? args->traffic : "uniform",
+                                      .packet_bytes = (uint64_t)bytes,
+                                      .rate = rate,
+                                      .seed = (uint64_t)seed},
+            report, json);
+    }
+    return status ? cli_fail(sim, status) : 0;
+}
+
+static int run(const void *arg)
+{
+    const struct model_args *args = arg;
+    if (args->rest.count != 1 ||
+        (strcmp(args->rest.items[0], "dram") != 0 && strcmp(args->rest.items[0], "net") != 0))
+        return cli_mistake("'atoll model' takes one part: dram or net");
+    int code = 0;
+    atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
+    if (!sim) return code;
+    char *report = NULL, *json = NULL;
+    code = run_part(args, sim, &report, &json);
+    if (!code && !(args->json && strcmp(args->json, "-") == 0)) (void)fputs(report, stdout);
+    if (!code && args->json) code = cli_write_file(args->json, json);
+    free(report);
+    free(json);
+    atoll_destroy(sim);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    CLI_OPTION_MACHINE(struct model_args),
+    CLI_OPTION_SET(struct model_args),
+    CLI_OPTION_JSON(struct model_args),
+    {"stream", 0, CLI_TEXT, offsetof(struct model_args, stream), "FILE",
+     "dram: requests, one 'OP RANK BG BANK ROW COL' a line (.gz too)"},
+    {"load", 0, CLI_TEXT, offsetof(struct model_args, load), "sat|low|iREAL",
+     "dram: as fast as accepted, one per 50 cycles, one per REAL cycles"},
+    {"outstanding", 0, CLI_TEXT, offsetof(struct model_args, outstanding), "N",
+     "dram: at most N requests in flight"},
+    {"command-log", 0, CLI_TEXT, offsetof(struct model_args, command_log), "FILE",
+     "dram: write every command with its cycle"},
+    {"traffic", 0, CLI_TEXT, offsetof(struct model_args, traffic), "uniform|hotspot|permutation",
+     "net: who sends to whom"},
+    {"packet-bytes", 0, CLI_TEXT, offsetof(struct model_args, packet_bytes), "B",
+     "net: size of a packet (136)"},
+    {"rate", 0, CLI_TEXT, offsetof(struct model_args, rate), "R",
+     "net: offered load per source, fraction of its port (0.1)"},
+    {"seed", 0, CLI_TEXT, offsetof(struct model_args, seed), "S", "net: seed of the traffic (1)"},
+    {0},
+};
+
+const struct cli_command cli_model = {
+    .name = "model",
+    .summary = "run one part alone: the DRAM channel or a network",
+    .usage = "dram|net -m MACHINE [-s section.key=value]... [options] [--json F]",
+    .examples = "  atoll model dram -m uba-mem --stream s3_rand_rd.txt.gz --load sat\n"
+                "  atoll model net -m uba-mem --traffic uniform --packet-bytes 136 --rate 0.5\n",
+    .options = options,
+    .args_bytes = sizeof(struct model_args),
+    .rest_offset = offsetof(struct model_args, rest),
+    .run = run,
+};
