@@ -1,0 +1,60 @@
+# Atoll. Two commands do everything on a fresh Debian 12: `make demo` and `make test`.
+#
+#   make            build (build/atoll, build/libatoll.a)
+#   make demo       install missing packages, build, run the main job and show its result
+#   make test       the same, then every test; ends with "N passed, N failed, N skipped"
+#   make check      format, lint, static analysis
+#   make bench      speed, with a history in bench/history.csv
+#   make fuzz       every fuzz target for FUZZ_SECONDS (600) each
+#   make coverage   lines of each module reached by its fuzz target
+#   make install PREFIX=/usr/local
+#   make docs       the generated pages of docs/
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+BUILD = build
+
+.PHONY: all deps demo test check bench fuzz coverage install docs clean format
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+deps:
+	@sh tools/install-deps.sh
+
+$(BUILD)/build.ninja: CMakeLists.txt
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@sh tools/demo.sh $(BUILD)/atoll
+
+test: deps
+	@$(MAKE) --no-print-directory all
+	@sh tools/test.sh
+
+check: deps
+	@$(MAKE) --no-print-directory all
+	@sh tools/check.sh $(BUILD)
+
+bench: deps
+	@$(MAKE) --no-print-directory all
+	@sh bench/run.sh $(BUILD)
+
+fuzz: deps
+	@sh tools/fuzz.sh $(FUZZ_SECONDS)
+
+coverage: deps
+	@sh tools/fuzz-coverage.sh
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+docs: all
+	@sh tools/docs.sh $(BUILD)/atoll docs
+
+format:
+	@git ls-files '*.[ch]' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD)

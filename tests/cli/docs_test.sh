@@ -1,0 +1,31 @@
+#!/bin/sh
+# The documentation is true: generated pages are fresh, every function that the tour names exists where it says.
+. tests/cli/lib.sh
+
+sh tools/docs.sh "$ATOLL" "$dir"
+for page in params stats; do
+    holds "docs/$page.md is fresh (make docs)" diff -u "docs/$page.md" "$dir/$page.md"
+done
+
+# docs/architecture.md names hops as `file.c`: `function()`
+grep -oE '`[a-z_0-9/]+\.[ch]`: `[a-z_0-9]+\(\)`' docs/architecture.md | tr -d '`()' | sed 's/: /:/' > "$dir/hops"
+holds "the tour has hops" test "$(wc -l < "$dir/hops")" -ge 10
+while IFS=: read -r file function; do
+    holds "$function() is in $file" grep -qE "[ *]$function\(" "src/$file"
+done < "$dir/hops"
+
+# every folder of src/ has its row in the tour, and README's relative links exist
+for folder in src/*/; do
+    holds "docs/architecture.md explains $folder" grep -q "$(basename "$folder")/" docs/architecture.md
+done
+grep -ohE '\]\([a-zA-Z0-9_./-]+\)' README.md docs/*.md | tr -d '])(' | sort -u > "$dir/links"
+while read -r link; do
+    holds "link $link exists" sh -c "test -e '$link' || test -e 'docs/$link'"
+done < "$dir/links"
+
+# commands shown in README and docs exist
+grep -ohE '(^|`|\$ )atoll [a-z]+' README.md docs/*.md | sed 's/.*atoll //' | sort -u > "$dir/commands"
+while read -r command; do
+    holds "'atoll $command' exists" "$ATOLL" help "$command"
+done < "$dir/commands"
+finish

@@ -1,0 +1,22 @@
+#!/bin/sh
+# check.sh BUILD: format, lint and static analysis over everything that git tracks.
+set -u
+cd "$(dirname "$0")/.."
+build=$1
+status=0
+sources=$(git ls-files 'src/*.c' 'bench/*.c' 'tests/*.c' 'workloads/*.c')
+headers=$(git ls-files '*.h')
+# shellcheck disable=SC2086 # lists of words
+clang-format --dry-run -Werror $sources $headers || status=1
+library=$(echo "$sources" | grep '^src/' | grep -vE '_(test|fuzz|avx2|avx512)\.c$')
+echo "$library" | xargs -P2 -n6 clang-tidy --quiet -p "$build" 2>/dev/null || status=1
+cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j2 \
+    --suppressions-list=tools/cppcheck.suppressions -Isrc -Iinclude $library || status=1
+for word in 'march=native' 'TODO' 'FIXME' 'XXX'; do
+    if git grep -nw -e "$word" -- 'src/' 'include/' 'CMakeLists.txt' 'workloads/' | grep -v 'tools/check.sh' | grep .; then
+        echo "'$word' does not belong into the tree"
+        status=1
+    fi
+done
+[ $status = 0 ] && echo "check: format, clang-tidy and cppcheck are clean"
+exit $status
