@@ -382,6 +382,7 @@ struct ptx_table {
     uint8_t kind;     /* enum ptx_table_kind */
     uint32_t n_items; /* pcs, or symbols */
     uint32_t *items;
+    uint32_t first_item;       /* while parsing */
     uint32_t n_rets, n_params; /* of a prototype: rets first */
     struct ptx_proto_param *params;
 };
@@ -557,8 +558,8 @@ static inline const char *ptx_spelling(const struct ptx_func *f, const struct pt
 }
 
 /* Every register an instruction reads (guard, sources, addresses, elements) or writes, in operand order;
- * duplicates are kept. A guarded or partial write is also a read of the old value only for liveness: see
- * ptx_writes_all(). */
+ * duplicates are kept. A guarded write leaves the old value where the guard is false, so it ends no live
+ * range. */
 struct ptx_reg_walk {
     const struct ptx_func *func;
     const struct ptx_instr *instr;
