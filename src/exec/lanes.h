@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 struct ptx_instr;
+struct ptx_func;
 
 enum { LANES_COUNT = 32 };
 #define LANES_ALL 0xffffffffu
@@ -42,12 +43,15 @@ enum lanes_isa lanes_isa_best(void);        /* the widest present */
 const char *lanes_isa_name(enum lanes_isa isa);
 bool lanes_isa_by_name(const char *name, enum lanes_isa *isa); /* "plain", "avx2", "avx512" */
 
+struct lanes_entry;
+
 /* What an instruction needs besides d, a, b, c. imm, round and inner are set by lanes_find() and never
  * change; the pointers are the caller's, and only looked at when lanes_op.needs names them. */
 struct lanes_ctx {
-    uint32_t imm;        /* lop3 table, prmt mode, shfl mode, cvt packing ...: private to lanes */
-    uint32_t round;      /* MXCSR value of a directed rounding: private to lanes */
-    void (*inner)(void); /* private to lanes */
+    uint32_t imm;                    /* lop3 table, prmt mode, shfl mode, cvt packing ...: private to lanes */
+    uint32_t round;                  /* MXCSR value of a directed rounding: private to lanes */
+    uint32_t adapt;                  /* steps around a conversion: private to lanes */
+    const struct lanes_entry *inner; /* of compound instructions: private to lanes */
     const void *e; /* fourth source: bfi d; shfl/vote/match/redux/elect: the member mask (uint32_t[32]) */
     void *d2;      /* second destination: q of setp p|q; predicate of shfl d|p, match d|p, elect d|p */
     void *d3, *d4; /* third and fourth destination of mov.b64 {a,b,c,d}, x */
@@ -67,6 +71,13 @@ enum lanes_need {
         LANES_NEEDS_E | LANES_NEEDS_D2 | LANES_NEEDS_D34 | LANES_NEEDS_CC /* any: copy ctx, fill in */
 };
 
+/* A function in both forms, and the bytes of an element of each operand: 4, 8 or 16; 1 = predicate; 0 = none.
+ */
+struct lanes_entry {
+    lanes_fn *warp, *lane;
+    uint8_t d, a, b, c;
+};
+
 /* An executable instruction. Operand order: sources a, b, c, e as written in PTX, except:
  *   selp d, a, b, p          c = predicate (uint32_t *)
  *   setp p|q, a, b, r / set  c = predicate r, or not looked at when the instruction has none
@@ -82,12 +93,17 @@ struct lanes_op {
         *lane; /* lane 0 only, mask ignored: for warp-uniform instructions; NULL when collective. A predicate
                   result is written as 0 or ~0 into the whole word, a predicate source is read from bit 0 */
     uint32_t needs; /* enum lanes_need */
+    /* Bytes of an element of each operand array: 4, 8, 16; 1 = predicate; 0 = none. The width to broadcast an
+     * immediate with (the shift count of shl.b64 is a 4, the c of mad.wide.u32 an 8). d3, d4 are like d2. */
+    uint8_t d_bytes, a_bytes, b_bytes, c_bytes, e_bytes, d2_bytes;
     struct lanes_ctx ctx;
 };
 
 /* Fills op; false (op zeroed) when the instruction is not one that lanes executes: memory, control,
- * synchronisation, or not supported. Matrix instructions are found by lanes_matrix_find(). */
-bool lanes_find(const struct ptx_instr *instr, enum lanes_isa isa, struct lanes_op *op);
+ * synchronisation, or not supported. func owns the operands (lop3 table, register widths of cvt); it may be
+ * NULL when only the answer matters (coverage). Matrix instructions are found by lanes_matrix_find(). */
+bool lanes_find(const struct ptx_func *func, const struct ptx_instr *instr, enum lanes_isa isa,
+                struct lanes_op *op);
 
 /* ---- matrix instructions: wmma, mma.sync, ldmatrix, stmatrix ---- */
 
@@ -135,7 +151,8 @@ struct lanes_matrix {
 
 /* Describes a matrix instruction (about 4 KiB: keep one per static instruction); false when it is none or
  * unsupported. */
-bool lanes_matrix_find(const struct ptx_instr *instr, enum lanes_isa isa, struct lanes_matrix *m);
+bool lanes_matrix_find(const struct ptx_func *func, const struct ptx_instr *instr, enum lanes_isa isa,
+                       struct lanes_matrix *m);
 
 /* ldmatrix/stmatrix .x1/.x2/.x4 .m8n8.b16: row[i*8 + r] = the 16 bytes of row r of matrix i; lane i*8+r holds
  * their address. d[i] is the register array of matrix i. All 32 lanes take part. */
