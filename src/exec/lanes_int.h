@@ -12,7 +12,7 @@ LANES_INLINE s32 mulhi_s32(s32 a, s32 b) { return (s32)(((s64)a * b) >> 32); }
 LANES_INLINE u64 mulhi_u64(u64 a, u64 b) { return (u64)(((u128)a * b) >> 64); }
 LANES_INLINE s64 mulhi_s64(s64 a, s64 b) { return (s64)(((s128)a * b) >> 64); }
 
-LANES_INLINE s32 clamp_s32(s64 v) { return (s32)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v); }
+LANES_INLINE s32 saturate_s32(s64 v) { return (s32)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v); }
 
 /* low 24 bits, with their sign */
 LANES_INLINE s32 low24_s(s32 a) { return (s32)((u32)a << 8) >> 8; }
