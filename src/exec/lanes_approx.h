@@ -1,8 +1,8 @@
 /* lanes_approx: the approximate functions of PTX, the same bits on every machine.
  *
  * Only +, -, *, /, sqrt and integer operations: each is exact or correctly rounded everywhere, there is no
- * contraction, so the result is a function of the input alone. Polynomials are minimax fits (Remez). Error bounds of
- * the PTX manual and the measured ones: tests/proof/lanes_conformance_test.c. */
+ * contraction, so the result is a function of the input alone. Polynomials are minimax fits (Remez). Error
+ * bounds of the PTX manual and the measured ones: tests/proof/lanes_conformance_test.c. */
 #ifndef ATOLL_EXEC_LANES_APPROX_H
 #define ATOLL_EXEC_LANES_APPROX_H
 
@@ -32,7 +32,8 @@ LANES_INLINE f32 ex2_core(f32 x)
     return x != x ? float32(NAN32) : y;
 }
 
-/* log2 x of a positive normal or infinite x: e + f * P(f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; fit error 2^-27.9 */
+/* log2 x of a positive normal or infinite x: e + f * P(f), f in [sqrt(1/2) - 1, sqrt(2) - 1]; fit error
+ * 2^-27.9 */
 LANES_INLINE f32 lg2_normal(f32 x, f32 bias)
 {
     const u32 u = bits32(x) - 0x3f3504f3u; /* sqrt(1/2) */

@@ -1,15 +1,22 @@
 /* lanes_float: the floating-point formats of PTX as branch-free scalar functions.
  *
- * Written so that both gcc and clang turn loops over them into vector code; every function gives the same bits
- * whatever the instruction set. Values travel as bit patterns (f16, bf16, fp8) or as float/double.
+ * Written so that both gcc and clang turn loops over them into vector code; every function gives the same
+ * bits whatever the instruction set. Values travel as bit patterns (f16, bf16, fp8) or as float/double.
  *
  * NaN results of arithmetic are canonical: f32 0x7fffffff, f16/bf16 0x7fff, as the PTX manual says.
- * ASSUMPTION: f64 results are the canonical 0xfff8000000000000 (CUDART_NAN) too; the manual leaves payloads open. */
+ * ASSUMPTION: f64 results are the canonical 0xfff8000000000000 (CUDART_NAN) too; the manual leaves payloads
+ * open. */
 #ifndef ATOLL_EXEC_LANES_FLOAT_H
 #define ATOLL_EXEC_LANES_FLOAT_H
 
 #include <stdint.h>
 #include <string.h>
+
+#ifdef __clang__
+/* & and | of comparisons are meant: && would be a branch */
+#pragma clang diagnostic ignored "-Wbitwise-conditional-parentheses"
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#endif
 
 typedef uint8_t u8;
 typedef int8_t s8;
@@ -135,10 +142,14 @@ LANES_INLINE u64 round_up(u64 kept, u64 lost, u64 half, u32 negative, u32 mode)
     const u64 nearest = (lost > half) | ((lost == half) & (kept & 1));
     const u64 away = lost >= half;
     const u64 any = lost != 0;
-    return mode == 0 ? nearest : mode == 4 ? away : mode == 2 ? (any & negative) : mode == 3 ? (any & !negative) : 0;
+    return mode == 0   ? nearest
+           : mode == 4 ? away
+           : mode == 2 ? (any & negative)
+           : mode == 3 ? (any & !negative)
+                       : 0;
 }
-/* double to a small format: exponent bits eb, mantissa bits mb, in any rounding. Overflow gives infinity or the
- * largest finite value as the rounding says. NaN is the caller's. Not for speed. */
+/* double to a small format: exponent bits eb, mantissa bits mb, in any rounding. Overflow gives infinity or
+ * the largest finite value as the rounding says. NaN is the caller's. Not for speed. */
 LANES_INLINE u32 narrow_any(f64 x, int eb, int mb, u32 mode)
 {
     const u64 u = bits64(x);

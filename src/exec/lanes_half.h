@@ -1,5 +1,5 @@
-/* lanes_half: arithmetic on f16, bf16 and 8-bit floats, conversions with options, packed and video operations.
- * Options come at run time in one word (the imm of struct lanes_ctx), the same for all lanes. */
+/* lanes_half: arithmetic on f16, bf16 and 8-bit floats, conversions with options, packed and video
+ * operations. Options come at run time in one word (the imm of struct lanes_ctx), the same for all lanes. */
 #ifndef ATOLL_EXEC_LANES_HALF_H
 #define ATOLL_EXEC_LANES_HALF_H
 
@@ -120,16 +120,16 @@ LANES_INLINE u32 f64_to_u32(f64 x)
     const u32 r = (u32)(s32)inside + (big ? 0x80000000u : 0u);
     return v >= 0x1p32 ? 0xffffffffu : r;
 }
-#define LANES_TO_SMALL_INT(s)                                                                          \
-    LANES_INLINE s32 s##_clip(s x, s low, s high)                                                      \
-    {                                                                                                  \
-        const s v = x > low ? x : low;                                                                 \
-        const s w = v < high ? v : high;                                                               \
-        return (s32)(x != x ? (s)0 : w);                                                               \
-    }                                                                                                  \
-    LANES_INLINE s32 s##_to_u8(s x) { return s##_clip(x, (s)0, (s)255); }                              \
-    LANES_INLINE s32 s##_to_s8(s x) { return s##_clip(x, (s)-128, (s)127); }                           \
-    LANES_INLINE s32 s##_to_u16(s x) { return s##_clip(x, (s)0, (s)65535); }                           \
+#define LANES_TO_SMALL_INT(s) \
+    LANES_INLINE s32 s##_clip(s x, s low, s high) \
+    { \
+        const s v = x > low ? x : low; \
+        const s w = v < high ? v : high; \
+        return (s32)(x != x ? (s)0 : w); \
+    } \
+    LANES_INLINE s32 s##_to_u8(s x) { return s##_clip(x, (s)0, (s)255); } \
+    LANES_INLINE s32 s##_to_s8(s x) { return s##_clip(x, (s)-128, (s)127); } \
+    LANES_INLINE s32 s##_to_u16(s x) { return s##_clip(x, (s)0, (s)65535); } \
     LANES_INLINE s32 s##_to_s16(s x) { return s##_clip(x, (s)-32768, (s)32767); }
 LANES_TO_SMALL_INT(f32)
 LANES_TO_SMALL_INT(f64)
@@ -194,7 +194,10 @@ LANES_INLINE f32 round32(f32 a, u32 imm)
 {
     if (!(imm & FLAG_INTEGRAL)) return a;
     const u32 mode = imm & MODE_MASK;
-    return mode == MODE_RN ? f32_rint(a) : mode == MODE_RZ ? f32_trunc(a) : mode == MODE_RM ? f32_floor(a) : f32_ceil(a);
+    return mode == MODE_RN   ? f32_rint(a)
+           : mode == MODE_RZ ? f32_trunc(a)
+           : mode == MODE_RM ? f32_floor(a)
+                             : f32_ceil(a);
 }
 LANES_INLINE f64 round64(f64 a, u32 imm)
 {
@@ -214,7 +217,10 @@ LANES_INLINE f32 after32(f32 r, u32 imm)
     return imm & FLAG_SAT ? sat32(r) : r;
 }
 LANES_INLINE f64 after64(f64 r, u32 imm) { return imm & FLAG_SAT ? sat64(r) : r; }
-LANES_INLINE f32 narrow32(f64 a, u32 imm) { return a != a ? float32(NAN32) : float32(narrow_any(a, 8, 23, imm & MODE_MASK)); }
+LANES_INLINE f32 narrow32(f64 a, u32 imm)
+{
+    return a != a ? float32(NAN32) : float32(narrow_any(a, 8, 23, imm & MODE_MASK));
+}
 
 /* f16 or bf16 from a double that holds the value exactly */
 LANES_INLINE u32 small_from_float(f64 a, int eb, int mb, u32 imm)
@@ -288,7 +294,10 @@ LANES_INLINE u32 halves_from_fp8(u32 pair, u32 is_e5m2, u32 imm)
 
 /* ---- f16 and bf16 arithmetic: computed wide, rounded once ---- */
 LANES_INLINE u32 flush_half(u32 h) { return (h & 0x7c00u) == 0 ? h & 0x8000u : h; }
-LANES_INLINE f32 half_in(u32 h, u32 imm) { return half_to_float(imm & FLAG_FTZ ? flush_half(h & 0xffffu) : h); }
+LANES_INLINE f32 half_in(u32 h, u32 imm)
+{
+    return half_to_float(imm & FLAG_FTZ ? flush_half(h & 0xffffu) : h);
+}
 LANES_INLINE f32 half_to_float_flushed(u32 h) { return half_to_float(flush_half(h)); }
 LANES_INLINE u32 half_out(f32 r, u32 imm)
 {
@@ -312,8 +321,14 @@ LANES_INLINE u32 fma_half(u32 a, u32 b, u32 c, u32 imm)
     const f64 p = (f64)half_in(a, imm) * (f64)half_in(b, imm);
     return half_out(narrow_odd(add_odd(p, (f64)half_in(c, imm))), imm);
 }
-LANES_INLINE u32 add_bf(u32 a, u32 b, u32 imm) { return bf_out(narrow_odd(add_odd((f64)bf_to_float(a), (f64)bf_to_float(b))), imm); }
-LANES_INLINE u32 sub_bf(u32 a, u32 b, u32 imm) { return bf_out(narrow_odd(add_odd((f64)bf_to_float(a), -(f64)bf_to_float(b))), imm); }
+LANES_INLINE u32 add_bf(u32 a, u32 b, u32 imm)
+{
+    return bf_out(narrow_odd(add_odd((f64)bf_to_float(a), (f64)bf_to_float(b))), imm);
+}
+LANES_INLINE u32 sub_bf(u32 a, u32 b, u32 imm)
+{
+    return bf_out(narrow_odd(add_odd((f64)bf_to_float(a), -(f64)bf_to_float(b))), imm);
+}
 LANES_INLINE u32 mul_bf(u32 a, u32 b, u32 imm)
 {
     return bf_out(narrow_odd((f64)bf_to_float(a) * (f64)bf_to_float(b)), imm);
@@ -339,10 +354,19 @@ LANES_INLINE u32 max_half(u32 a, u32 b, u32 imm)
 {
     return half_out(minmax_any(half_in(a, imm), half_in(b, imm), 1, imm & ~(u32)FLAG_FTZ), imm);
 }
-LANES_INLINE u32 min_bf(u32 a, u32 b, u32 imm) { return bf_out(minmax_any(bf_to_float(a), bf_to_float(b), 0, imm), imm); }
-LANES_INLINE u32 max_bf(u32 a, u32 b, u32 imm) { return bf_out(minmax_any(bf_to_float(a), bf_to_float(b), 1, imm), imm); }
+LANES_INLINE u32 min_bf(u32 a, u32 b, u32 imm)
+{
+    return bf_out(minmax_any(bf_to_float(a), bf_to_float(b), 0, imm), imm);
+}
+LANES_INLINE u32 max_bf(u32 a, u32 b, u32 imm)
+{
+    return bf_out(minmax_any(bf_to_float(a), bf_to_float(b), 1, imm), imm);
+}
 LANES_INLINE u32 abs_half(u32 a, u32 imm) { return (imm & FLAG_FTZ ? flush_half(a) : a) & 0x7fffu; }
-LANES_INLINE u32 neg_half(u32 a, u32 imm) { return ((imm & FLAG_FTZ ? flush_half(a) : a) ^ 0x8000u) & 0xffffu; }
+LANES_INLINE u32 neg_half(u32 a, u32 imm)
+{
+    return ((imm & FLAG_FTZ ? flush_half(a) : a) ^ 0x8000u) & 0xffffu;
+}
 LANES_INLINE u32 abs_bf(u32 a, u32 imm) { return (void)imm, a & 0x7fffu; }
 LANES_INLINE u32 neg_bf(u32 a, u32 imm) { return (void)imm, (a ^ 0x8000u) & 0xffffu; }
 LANES_INLINE u32 ex2_half(u32 a, u32 imm) { return half_out(ex2_core(half_in(a, imm)), imm); }
@@ -352,9 +376,9 @@ LANES_INLINE u32 ex2_bf(u32 a, u32 imm) { return bf_out(before32(ex2_core(bf_flu
 LANES_INLINE u32 tanh_bf(u32 a, u32 imm) { return bf_out(tanh_core(bf_to_float(a)), imm); }
 
 /* f(low halves) and f(high halves) of a packed word */
-#define PAIR1(f) (f(a & 0xffffu, imm) | f(a >> 16, imm) << 16)
-#define PAIR2(f) (f(a & 0xffffu, b & 0xffffu, imm) | f(a >> 16, b >> 16, imm) << 16)
-#define PAIR3(f) (f(a & 0xffffu, b & 0xffffu, c & 0xffffu, imm) | f(a >> 16, b >> 16, c >> 16, imm) << 16)
+#define PAIR1(f)     (f(a & 0xffffu, imm) | f(a >> 16, imm) << 16)
+#define PAIR2(f)     (f(a & 0xffffu, b & 0xffffu, imm) | f(a >> 16, b >> 16, imm) << 16)
+#define PAIR3(f)     (f(a & 0xffffu, b & 0xffffu, c & 0xffffu, imm) | f(a >> 16, b >> 16, c >> 16, imm) << 16)
 #define PAIR2K(f, k) (f(a & 0xffffu, b & 0xffffu, k, imm) | f(a >> 16, b >> 16, k, imm) << 16)
 
 /* kind: 0 min.u 1 min.s 2 max.u 3 max.s */
@@ -371,12 +395,12 @@ LANES_INLINE u32 prmt_selectors(u32 mode, u32 c)
 {
     const u32 n = c & 3;
     switch (mode) {
-    case 0: return 0x3210u + n * 0x1111u;                                       /* f4e */
+    case 0: return 0x3210u + n * 0x1111u;                                            /* f4e */
     case 1: return n == 0 ? 0x5670u : n == 1 ? 0x6701u : n == 2 ? 0x7012u : 0x0123u; /* b4e */
-    case 2: return n * 0x1111u;                                                 /* rc8 */
+    case 2: return n * 0x1111u;                                                      /* rc8 */
     case 3: return n == 0 ? 0x3210u : n == 1 ? 0x3211u : n == 2 ? 0x3222u : 0x3333u; /* ecl */
     case 4: return n == 0 ? 0x0000u : n == 1 ? 0x1110u : n == 2 ? 0x2210u : 0x3210u; /* ecr */
-    default: return n & 1 ? 0x3232u : 0x1010u;                                  /* rc16 */
+    default: return n & 1 ? 0x3232u : 0x1010u;                                       /* rc16 */
     }
 }
 
@@ -445,8 +469,10 @@ LANES_INLINE u32 video_simd_32(u32 a, u32 b, u32 c, u32 imm)
     const s64 low = imm & VIDEO_D_SIGNED ? -(s64)(mask >> 1) - 1 : 0;
     u32 packed = 0, sum = c;
     for (u32 i = 0; i < lanes; i++) {
-        const s32 p = imm & VIDEO_QUAD ? byte_of(a, i, imm & VIDEO_A_SIGNED) : half_of(a, i, imm & VIDEO_A_SIGNED);
-        const s32 q = imm & VIDEO_QUAD ? byte_of(b, i, imm & VIDEO_B_SIGNED) : half_of(b, i, imm & VIDEO_B_SIGNED);
+        const s32 p =
+            imm & VIDEO_QUAD ? byte_of(a, i, imm & VIDEO_A_SIGNED) : half_of(a, i, imm & VIDEO_A_SIGNED);
+        const s32 q =
+            imm & VIDEO_QUAD ? byte_of(b, i, imm & VIDEO_B_SIGNED) : half_of(b, i, imm & VIDEO_B_SIGNED);
         s64 r = video_op(imm & VIDEO_OP_MASK, p, q);
         if (imm & VIDEO_SAT) r = r < low ? low : r > high ? high : r;
         sum += (u32)r;
@@ -473,7 +499,8 @@ LANES_INLINE u32 video_scalar_32(u32 a, u32 b, u32 c, u32 imm)
         r = video_op(op, p, q);
     }
     if (imm & VIDEO_SAT) {
-        const s64 high = imm & VIDEO_D_SIGNED ? INT32_MAX : (s64)UINT32_MAX, low = imm & VIDEO_D_SIGNED ? INT32_MIN : 0;
+        const s64 high = imm & VIDEO_D_SIGNED ? INT32_MAX : (s64)UINT32_MAX,
+                  low = imm & VIDEO_D_SIGNED ? INT32_MIN : 0;
         r = r < low ? low : r > high ? high : r;
     }
     const u32 t = (u32)r;

@@ -1,9 +1,9 @@
 /* lanes_impl: the functions of lanes.def, compiled once per instruction set.
  *
- * lanes_plain.c, lanes_avx2.c and lanes_avx512.c define LANES_TABLE and include this file; the compiler flags of
- * each make the difference. A loop over 32 lanes of a branch-free expression becomes vector code; the lane form is
- * the same expression once. A partial mask computes into a buffer and merges: the results of other lanes are lost,
- * and no operation can trap. */
+ * lanes_plain.c, lanes_avx2.c and lanes_avx512.c define LANES_TABLE and include this file; the compiler flags
+ * of each make the difference. A loop over 32 lanes of a branch-free expression becomes vector code; the lane
+ * form is the same expression once. A partial mask computes into a buffer and merges: the results of other
+ * lanes are lost, and no operation can trap. */
 #if defined(__GNUC__) && !defined(__clang__)
 /* Exception flags are not looked at: lets comparisons become masks. Values do not change. */
 #pragma GCC optimize("no-trapping-math")
@@ -20,8 +20,8 @@
 #include "exec/lanes_private.h"
 
 #ifdef __clang__
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define LANES_LOOP _Pragma("clang loop vectorize(assume_safety) interleave(disable)") for (int i = 0; i < LANES_COUNT; i++)
+#define LANES_LOOP \
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable)") for (int i = 0; i < LANES_COUNT; i++)
 #else
 #define LANES_LOOP _Pragma("GCC ivdep") for (int i = 0; i < LANES_COUNT; i++)
 #endif
@@ -38,7 +38,8 @@ typedef u64 S_u64;
 typedef s64 S_s64;
 typedef f64 S_f64;
 
-#define LANES_ARGS void *d_, const void *a_, const void *b_, const void *c_, uint32_t mask, const struct lanes_ctx *x
+#define LANES_ARGS \
+    void *d_, const void *a_, const void *b_, const void *c_, uint32_t mask, const struct lanes_ctx *x
 #define LANES_ALIGNED(type, p) ((type *)__builtin_assume_aligned((p), 64))
 
 /* ---- arithmetic that differs by instruction set, never in its bits ---- */
@@ -101,24 +102,24 @@ static void merge64(u64 *restrict d, const u64 *restrict t, u32 mask)
 {
     for (int i = 0; i < LANES_COUNT; i++) d[i] = (mask >> i) & 1u ? t[i] : d[i];
 }
-static __attribute__((noinline)) void through32(void *d, const void *a, const void *b, const void *c, u32 mask,
-                                                const struct lanes_ctx *x, lanes_fn *f)
+static __attribute__((noinline)) void through32(void *d, const void *a, const void *b, const void *c,
+                                                u32 mask, const struct lanes_ctx *x, lanes_fn *f)
 {
     u32 t[LANES_COUNT] __attribute__((aligned(64)));
     f(t, a, b, c, LANES_ALL, x);
     merge32(LANES_ALIGNED(u32, d), t, mask);
 }
-static __attribute__((noinline)) void through64(void *d, const void *a, const void *b, const void *c, u32 mask,
-                                                const struct lanes_ctx *x, lanes_fn *f)
+static __attribute__((noinline)) void through64(void *d, const void *a, const void *b, const void *c,
+                                                u32 mask, const struct lanes_ctx *x, lanes_fn *f)
 {
     u64 t[LANES_COUNT] __attribute__((aligned(64)));
     f(t, a, b, c, LANES_ALL, x);
     merge64(LANES_ALIGNED(u64, d), t, mask);
 }
-#define LANES_MASKED(name, bytes)                                                                      \
-    if (__builtin_expect(mask != LANES_ALL, 0)) {                                                      \
-        ((bytes) == 8 ? through64 : through32)(d_, a_, b_, c_, mask, x, name);                         \
-        return;                                                                                        \
+#define LANES_MASKED(name, bytes) \
+    if (__builtin_expect(mask != LANES_ALL, 0)) { \
+        ((bytes) == 8 ? through64 : through32)(d_, a_, b_, c_, mask, x, name); \
+        return; \
     }
 LANES_INLINE void put_pred(void *d, u32 bits, u32 mask)
 {
@@ -135,105 +136,107 @@ LANES_INLINE void put_pred(void *d, u32 bits, u32 mask)
 #define LANES_ENTER const u32 old_mode = round_enter(x->round)
 #define LANES_LEAVE round_leave(old_mode)
 
-/* Loads by number of operands: a macro cannot hand on a comma list of declarations, so each row defines them. */
-#define K1(name, td, ta, ...)                                                                          \
-    LANES_VALUE1(k_##name, td, ta, LANES_NOTHING, LANES_NOTHING, __VA_ARGS__)
-#define K2(name, td, ta, tb, ...)                                                                      \
+/* Loads by number of operands: a macro cannot hand on a comma list of declarations, so each row defines them.
+ */
+#define K1(name, td, ta, ...) LANES_VALUE1(k_##name, td, ta, LANES_NOTHING, LANES_NOTHING, __VA_ARGS__)
+#define K2(name, td, ta, tb, ...) \
     LANES_VALUE2(k_##name, td, ta, tb, LANES_NOTHING, LANES_NOTHING, __VA_ARGS__)
-#define K3(name, td, ta, tb, tc, ...)                                                                  \
+#define K3(name, td, ta, tb, tc, ...) \
     LANES_VALUE3(k_##name, td, ta, tb, tc, LANES_NOTHING, LANES_NOTHING, __VA_ARGS__)
-#define D1(name, td, ta, ...)         LANES_VALUE1(k_##name, td, ta, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
-#define D2(name, td, ta, tb, ...)     LANES_VALUE2(k_##name, td, ta, tb, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
-#define D3(name, td, ta, tb, tc, ...) LANES_VALUE3(k_##name, td, ta, tb, tc, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
+#define D1(name, td, ta, ...)     LANES_VALUE1(k_##name, td, ta, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
+#define D2(name, td, ta, tb, ...) LANES_VALUE2(k_##name, td, ta, tb, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
+#define D3(name, td, ta, tb, tc, ...) \
+    LANES_VALUE3(k_##name, td, ta, tb, tc, LANES_ENTER, LANES_LEAVE, __VA_ARGS__)
 
 /* a copy: the compiler must not think that storing a result could change it */
-#define LANES_IMM                                                                                      \
-    const u32 imm = x->imm;                                                                            \
+#define LANES_IMM \
+    const u32 imm = x->imm; \
     (void)imm
 
-#define LANES_FORMS(name, td, enter, leave, body_of_i, body_of_0)                                      \
-    static void name(LANES_ARGS)                                                                       \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        LANES_MASKED(name, sizeof(S_##td))                                                             \
-        LANES_IMM;                                                                                     \
-        enter;                                                                                         \
-        LANES_LOOP { body_of_i }                                                                       \
-        leave;                                                                                         \
-    }                                                                                                  \
-    static void name##_lane(LANES_ARGS)                                                                \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        LANES_IMM;                                                                                     \
-        enter;                                                                                         \
-        body_of_0 leave;                                                                               \
+#define LANES_FORMS(name, td, enter, leave, body_of_i, body_of_0) \
+    static void name(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        LANES_MASKED(name, sizeof(S_##td)) \
+        LANES_IMM; \
+        enter; \
+        LANES_LOOP{body_of_i} leave; \
+    } \
+    static void name##_lane(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        LANES_IMM; \
+        enter; \
+        body_of_0 leave; \
     }
 #define LANES_PUT(td, index, ...) LANES_ALIGNED(S_##td, d_)[index] = (S_##td)(td)(__VA_ARGS__);
-#define LANES_BODY1(td, ta, i, ...)                                                                    \
-    LANES_LOAD(ta, a, i);                                                                              \
+#define LANES_BODY1(td, ta, i, ...) \
+    LANES_LOAD(ta, a, i); \
     LANES_PUT(td, i, __VA_ARGS__)
-#define LANES_BODY2(td, ta, tb, i, ...)                                                                \
-    LANES_LOAD(ta, a, i);                                                                              \
-    LANES_LOAD(tb, b, i);                                                                              \
+#define LANES_BODY2(td, ta, tb, i, ...) \
+    LANES_LOAD(ta, a, i); \
+    LANES_LOAD(tb, b, i); \
     LANES_PUT(td, i, __VA_ARGS__)
-#define LANES_BODY3(td, ta, tb, tc, i, ...)                                                            \
-    LANES_LOAD(ta, a, i);                                                                              \
-    LANES_LOAD(tb, b, i);                                                                              \
-    LANES_LOAD(tc, c, i);                                                                              \
+#define LANES_BODY3(td, ta, tb, tc, i, ...) \
+    LANES_LOAD(ta, a, i); \
+    LANES_LOAD(tb, b, i); \
+    LANES_LOAD(tc, c, i); \
     LANES_PUT(td, i, __VA_ARGS__)
-#define LANES_BODY4(td, ta, tb, tc, te, i, ...)                                                        \
-    LANES_LOAD(ta, a, i);                                                                              \
-    LANES_LOAD(tb, b, i);                                                                              \
-    LANES_LOAD(tc, c, i);                                                                              \
-    LANES_E(te, i);                                                                                    \
+#define LANES_BODY4(td, ta, tb, tc, te, i, ...) \
+    LANES_LOAD(ta, a, i); \
+    LANES_LOAD(tb, b, i); \
+    LANES_LOAD(tc, c, i); \
+    LANES_E(te, i); \
     LANES_PUT(td, i, __VA_ARGS__)
-#define LANES_VALUE1(name, td, ta, enter, leave, ...)                                                  \
-    LANES_FORMS(name, td, enter, leave, LANES_BODY1(td, ta, i, __VA_ARGS__), LANES_BODY1(td, ta, 0, __VA_ARGS__))
-#define LANES_VALUE2(name, td, ta, tb, enter, leave, ...)                                              \
-    LANES_FORMS(name, td, enter, leave, LANES_BODY2(td, ta, tb, i, __VA_ARGS__),                       \
+#define LANES_VALUE1(name, td, ta, enter, leave, ...) \
+    LANES_FORMS(name, td, enter, leave, LANES_BODY1(td, ta, i, __VA_ARGS__), \
+                LANES_BODY1(td, ta, 0, __VA_ARGS__))
+#define LANES_VALUE2(name, td, ta, tb, enter, leave, ...) \
+    LANES_FORMS(name, td, enter, leave, LANES_BODY2(td, ta, tb, i, __VA_ARGS__), \
                 LANES_BODY2(td, ta, tb, 0, __VA_ARGS__))
-#define LANES_VALUE3(name, td, ta, tb, tc, enter, leave, ...)                                          \
-    LANES_FORMS(name, td, enter, leave, LANES_BODY3(td, ta, tb, tc, i, __VA_ARGS__),                   \
+#define LANES_VALUE3(name, td, ta, tb, tc, enter, leave, ...) \
+    LANES_FORMS(name, td, enter, leave, LANES_BODY3(td, ta, tb, tc, i, __VA_ARGS__), \
                 LANES_BODY3(td, ta, tb, tc, 0, __VA_ARGS__))
-#define K4(name, td, ta, tb, tc, te, ...)                                                              \
-    LANES_FORMS(k_##name, td, const void *e_ = x->e, , LANES_BODY4(td, ta, tb, tc, te, i, __VA_ARGS__),                     \
+#define K4(name, td, ta, tb, tc, te, ...) \
+    LANES_FORMS(k_##name, td, const void *e_ = x->e, , LANES_BODY4(td, ta, tb, tc, te, i, __VA_ARGS__), \
                 LANES_BODY4(td, ta, tb, tc, te, 0, __VA_ARGS__))
 
 /* 1 << i, as memory: gcc finds no vector form of the shift for 64 bits */
 #define B4(type, n) (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3)
-static const u64 bit_of64[LANES_COUNT] __attribute__((aligned(64))) = {B4(u64, 0),  B4(u64, 4),  B4(u64, 8),  B4(u64, 12),
-                                                                       B4(u64, 16), B4(u64, 20), B4(u64, 24), B4(u64, 28)};
+static const u64 bit_of64[LANES_COUNT] __attribute__((aligned(64))) = {
+    B4(u64, 0), B4(u64, 4), B4(u64, 8), B4(u64, 12), B4(u64, 16), B4(u64, 20), B4(u64, 24), B4(u64, 28)};
 
-/* predicates: bit i of one word. 64-bit sources collect in 64 bits, so that vector elements keep their width */
-#define LANES_PRED(name, ta, load_i, load_0, ...)                                                      \
-    static void name(LANES_ARGS)                                                                       \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        if (sizeof(S_##ta) == 8) {                                                                     \
-            u64 bits = 0;                                                                              \
-            for (int i = 0; i < LANES_COUNT; i++) {                                                    \
-                load_i bits |= (__VA_ARGS__) ? bit_of64[i] : 0ull;                                     \
-            }                                                                                          \
-            put_pred(d_, (u32)bits, mask);                                                             \
-        } else {                                                                                       \
-            u32 bits = 0;                                                                              \
-            for (int i = 0; i < LANES_COUNT; i++) {                                                    \
-                load_i bits |= (__VA_ARGS__) ? 1u << i : 0u;                                           \
-            }                                                                                          \
-            put_pred(d_, bits, mask);                                                                  \
-        }                                                                                              \
-    }                                                                                                  \
-    static void name##_lane(LANES_ARGS)                                                                \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        load_0 *(u32 *)d_ = (__VA_ARGS__) ? 0xffffffffu : 0u;                                          \
+/* predicates: bit i of one word. 64-bit sources collect in 64 bits, so that vector elements keep their width
+ */
+#define LANES_PRED(name, ta, load_i, load_0, ...) \
+    static void name(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        if (sizeof(S_##ta) == 8) { \
+            u64 bits = 0; \
+            for (int i = 0; i < LANES_COUNT; i++) { \
+                load_i bits |= (__VA_ARGS__) ? bit_of64[i] : 0ull; \
+            } \
+            put_pred(d_, (u32)bits, mask); \
+        } else { \
+            u32 bits = 0; \
+            for (int i = 0; i < LANES_COUNT; i++) { \
+                load_i bits |= (__VA_ARGS__) ? 1u << i : 0u; \
+            } \
+            put_pred(d_, bits, mask); \
+        } \
+    } \
+    static void name##_lane(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        load_0 *(u32 *)d_ = (__VA_ARGS__) ? 0xffffffffu : 0u; \
     }
 #define LANES_LOADS1(ta, i) LANES_LOAD(ta, a, i);
-#define LANES_LOADS2(ta, tb, i)                                                                        \
-    LANES_LOAD(ta, a, i);                                                                              \
+#define LANES_LOADS2(ta, tb, i) \
+    LANES_LOAD(ta, a, i); \
     LANES_LOAD(tb, b, i);
 #define P1(name, ta, ...) LANES_PRED(k_##name, ta, LANES_LOADS1(ta, i), LANES_LOADS1(ta, 0), __VA_ARGS__)
-#define P2(name, ta, tb, ...)                                                                          \
+#define P2(name, ta, tb, ...) \
     LANES_PRED(k_##name, ta, LANES_LOADS2(ta, tb, i), LANES_LOADS2(ta, tb, 0), __VA_ARGS__)
 #define X(name, wd, wa, wb, wc)
 #define W(name, wd, wa, wb, wc)
@@ -285,24 +288,24 @@ static void k_unpack_b128_lane(LANES_ARGS)
 }
 
 /* {d, d2} or {d, d2, d3, d4} = a; a NULL destination is the sink `_` */
-#define LANES_UNPACK(name, ta, bits, parts)                                                            \
-    static void name##_n(LANES_ARGS, int count)                                                        \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        void *const to[4] = {d_, x->d2, (parts) > 2 ? x->d3 : NULL, (parts) > 2 ? x->d4 : NULL};       \
-        u32 t[4][LANES_COUNT] __attribute__((aligned(64)));                                            \
-        for (int i = 0; i < count; i++)                                                                \
-            for (int p = 0; p < (parts); p++)                                                          \
-                t[p][i] = (u32)(((const ta *)a_)[i] >> (p * (bits))) & ones32(bits);                   \
-        for (int p = 0; p < (parts); p++) {                                                            \
-            if (to[p] == NULL) continue;                                                               \
-            if (count == 1)                                                                            \
-                *(u32 *)to[p] = t[p][0];                                                               \
-            else                                                                                       \
-                merge32(to[p], t[p], mask);                                                            \
-        }                                                                                              \
-    }                                                                                                  \
-    static void name(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, LANES_COUNT); }                   \
+#define LANES_UNPACK(name, ta, bits, parts) \
+    static void name##_n(LANES_ARGS, int count) \
+    { \
+        LANES_UNUSED; \
+        void *const to[4] = {d_, x->d2, (parts) > 2 ? x->d3 : NULL, (parts) > 2 ? x->d4 : NULL}; \
+        u32 t[4][LANES_COUNT] __attribute__((aligned(64))); \
+        for (int i = 0; i < count; i++) \
+            for (int p = 0; p < (parts); p++) \
+                t[p][i] = (u32)(((const ta *)a_)[i] >> (p * (bits))) & ones32(bits); \
+        for (int p = 0; p < (parts); p++) { \
+            if (to[p] == NULL) continue; \
+            if (count == 1) \
+                *(u32 *)to[p] = t[p][0]; \
+            else \
+                merge32(to[p], t[p], mask); \
+        } \
+    } \
+    static void name(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, LANES_COUNT); } \
     static void name##_lane(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, 1); }
 LANES_UNPACK(k_unpack_b16, u32, 8, 2)
 LANES_UNPACK(k_unpack_b32, u32, 16, 2)
@@ -311,16 +314,16 @@ LANES_UNPACK(k_unpack4_b32, u32, 8, 4)
 LANES_UNPACK(k_unpack4_b64, u64, 16, 4)
 
 /* ---- predicate logic ---- */
-#define LANES_PRED_OP(op, expression)                                                                  \
-    static void k_##op##_pred(LANES_ARGS)                                                              \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        put_pred(d_, expression, mask);                                                                \
-    }                                                                                                  \
-    static void k_##op##_pred_lane(LANES_ARGS)                                                         \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        *(u32 *)d_ = (expression) & 1u ? 0xffffffffu : 0u;                                             \
+#define LANES_PRED_OP(op, expression) \
+    static void k_##op##_pred(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        put_pred(d_, expression, mask); \
+    } \
+    static void k_##op##_pred_lane(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        *(u32 *)d_ = (expression)&1u ? 0xffffffffu : 0u; \
     }
 #define PRED_A (*(const u32 *)a_)
 #define PRED_B (*(const u32 *)b_)
@@ -332,23 +335,23 @@ LANES_PRED_OP(or, PRED_A | PRED_B)
 LANES_PRED_OP(xor, PRED_A ^ PRED_B)
 LANES_PRED_OP(selp, (PRED_A & PRED_C) | (PRED_B & ~PRED_C))
 
-#define LANES_SELP(bits)                                                                               \
-    static void k_selp_b##bits(LANES_ARGS)                                                             \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        LANES_MASKED(k_selp_b##bits, bits / 8)                                                         \
-        const u32 p = PRED_C;                                                                          \
-        LANES_LOOP                                                                                     \
-        {                                                                                              \
-            LANES_LOAD(u##bits, a, i);                                                                 \
-            LANES_LOAD(u##bits, b, i);                                                                 \
-            LANES_ALIGNED(u##bits, d_)[i] = (p >> i) & 1u ? a : b;                                     \
-        }                                                                                              \
-    }                                                                                                  \
-    static void k_selp_b##bits##_lane(LANES_ARGS)                                                      \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        *(u##bits *)d_ = PRED_C & 1u ? *(const u##bits *)a_ : *(const u##bits *)b_;                    \
+#define LANES_SELP(bits) \
+    static void k_selp_b##bits(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        LANES_MASKED(k_selp_b##bits, bits / 8) \
+        const u32 p = PRED_C; \
+        LANES_LOOP \
+        { \
+            LANES_LOAD(u##bits, a, i); \
+            LANES_LOAD(u##bits, b, i); \
+            LANES_ALIGNED(u##bits, d_)[i] = (p >> i) & 1u ? a : b; \
+        } \
+    } \
+    static void k_selp_b##bits##_lane(LANES_ARGS) \
+    { \
+        LANES_UNUSED; \
+        *(u##bits *)d_ = PRED_C & 1u ? *(const u##bits *)a_ : *(const u##bits *)b_; \
     }
 LANES_SELP(32)
 LANES_SELP(64)
@@ -393,9 +396,11 @@ static void compare_halves(const void *a_, const void *b_, const struct lanes_ct
     x->inner->warp(low, a_, b_, NULL, LANES_ALL, x);
     x->inner->warp(high, a, b, NULL, LANES_ALL, x);
 }
-static void compare_halves_lane(const void *a_, const void *b_, const struct lanes_ctx *x, u32 *low, u32 *high)
+static void compare_halves_lane(const void *a_, const void *b_, const struct lanes_ctx *x, u32 *low,
+                                u32 *high)
 {
-    const u32 a __attribute__((aligned(64))) = *(const u32 *)a_ >> 16, b __attribute__((aligned(64))) = *(const u32 *)b_ >> 16;
+    const u32 a __attribute__((aligned(64))) = *(const u32 *)a_ >> 16,
+                b __attribute__((aligned(64))) = *(const u32 *)b_ >> 16;
     *low = *high = 0;
     x->inner->lane(low, a_, b_, NULL, 1, x);
     x->inner->lane(high, &a, &b, NULL, 1, x);
@@ -484,47 +489,49 @@ static void k_lop3_b32_lane(LANES_ARGS)
 }
 
 /* ---- carries: sum of up to three terms in twice the width; a borrow is a carry too ---- */
-#define LANES_CARRY(name, t, wide, reads, writes, borrow, first, second)                               \
-    static void name##_n(LANES_ARGS, int count)                                                        \
-    {                                                                                                  \
-        LANES_UNUSED;                                                                                  \
-        const u32 in = (reads) ? *x->cc : 0;                                                           \
-        u32 out = 0;                                                                                   \
-        t r[LANES_COUNT] __attribute__((aligned(64)));                                                 \
-        for (int i = 0; i < count; i++) {                                                              \
-            const wide carry = (in >> i) & 1u;                                                         \
-            const wide v = (borrow) ? (wide)(first) - (wide)(second)-carry : (wide)(first) + (wide)(second) + carry; \
-            r[i] = (t)v;                                                                               \
-            out |= ((u32)(v >> (8 * sizeof(t))) & 1u) << i;                                            \
-        }                                                                                              \
-        if (count == 1) {                                                                              \
-            *(t *)d_ = r[0];                                                                           \
-            if (writes) *x->cc = out & 1u ? 0xffffffffu : 0u;                                          \
-            return;                                                                                    \
-        }                                                                                              \
-        if (sizeof(t) == 8)                                                                            \
-            merge64(d_, (const u64 *)r, mask);                                                         \
-        else                                                                                           \
-            merge32(d_, (const u32 *)r, mask);                                                         \
-        if (writes) put_pred(x->cc, out, mask);                                                        \
-    }                                                                                                  \
-    static void name(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, LANES_COUNT); }                   \
+#define LANES_CARRY(name, t, wide, reads, writes, borrow, first, second) \
+    static void name##_n(LANES_ARGS, int count) \
+    { \
+        LANES_UNUSED; \
+        const u32 in = (reads) ? *x->cc : 0; \
+        u32 out = 0; \
+        t r[LANES_COUNT] __attribute__((aligned(64))); \
+        for (int i = 0; i < count; i++) { \
+            const wide carry = (in >> i) & 1u; \
+            const wide v = \
+                (borrow) ? (wide)(first) - (wide)(second)-carry : (wide)(first) + (wide)(second) + carry; \
+            r[i] = (t)v; \
+            out |= ((u32)(v >> (8 * sizeof(t))) & 1u) << i; \
+        } \
+        if (count == 1) { \
+            *(t *)d_ = r[0]; \
+            if (writes) *x->cc = out & 1u ? 0xffffffffu : 0u; \
+            return; \
+        } \
+        if (sizeof(t) == 8) \
+            merge64(d_, (const u64 *)r, mask); \
+        else \
+            merge32(d_, (const u32 *)r, mask); \
+        if (writes) put_pred(x->cc, out, mask); \
+    } \
+    static void name(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, LANES_COUNT); } \
     static void name##_lane(LANES_ARGS) { name##_n(d_, a_, b_, c_, mask, x, 1); }
 #define AT(t, v) (((const t *)v##_)[i])
-#define LANES_CARRY_ADD(bits, wide)                                                                    \
-    LANES_CARRY(k_add_cc_b##bits, u##bits, wide, 0, 1, 0, AT(u##bits, a), AT(u##bits, b))              \
-    LANES_CARRY(k_addc_b##bits, u##bits, wide, 1, 0, 0, AT(u##bits, a), AT(u##bits, b))                \
-    LANES_CARRY(k_addc_cc_b##bits, u##bits, wide, 1, 1, 0, AT(u##bits, a), AT(u##bits, b))             \
-    LANES_CARRY(k_sub_cc_b##bits, u##bits, wide, 0, 1, 1, AT(u##bits, a), AT(u##bits, b))              \
-    LANES_CARRY(k_subc_b##bits, u##bits, wide, 1, 0, 1, AT(u##bits, a), AT(u##bits, b))                \
+#define LANES_CARRY_ADD(bits, wide) \
+    LANES_CARRY(k_add_cc_b##bits, u##bits, wide, 0, 1, 0, AT(u##bits, a), AT(u##bits, b)) \
+    LANES_CARRY(k_addc_b##bits, u##bits, wide, 1, 0, 0, AT(u##bits, a), AT(u##bits, b)) \
+    LANES_CARRY(k_addc_cc_b##bits, u##bits, wide, 1, 1, 0, AT(u##bits, a), AT(u##bits, b)) \
+    LANES_CARRY(k_sub_cc_b##bits, u##bits, wide, 0, 1, 1, AT(u##bits, a), AT(u##bits, b)) \
+    LANES_CARRY(k_subc_b##bits, u##bits, wide, 1, 0, 1, AT(u##bits, a), AT(u##bits, b)) \
     LANES_CARRY(k_subc_cc_b##bits, u##bits, wide, 1, 1, 1, AT(u##bits, a), AT(u##bits, b))
 LANES_CARRY_ADD(32, u64)
 LANES_CARRY_ADD(64, u128)
-#define LANES_CARRY_MAD(prefix, reads, writes, bits, wide)                                             \
-    LANES_CARRY(k_##prefix##_lo_b##bits, u##bits, wide, reads, writes, 0, AT(u##bits, a) * AT(u##bits, b), AT(u##bits, c)) \
-    LANES_CARRY(k_##prefix##_hi_u##bits, u##bits, wide, reads, writes, 0,                              \
-                mulhi_u##bits(AT(u##bits, a), AT(u##bits, b)), AT(u##bits, c))                         \
-    LANES_CARRY(k_##prefix##_hi_s##bits, u##bits, wide, reads, writes, 0,                              \
+#define LANES_CARRY_MAD(prefix, reads, writes, bits, wide) \
+    LANES_CARRY(k_##prefix##_lo_b##bits, u##bits, wide, reads, writes, 0, AT(u##bits, a) * AT(u##bits, b), \
+                AT(u##bits, c)) \
+    LANES_CARRY(k_##prefix##_hi_u##bits, u##bits, wide, reads, writes, 0, \
+                mulhi_u##bits(AT(u##bits, a), AT(u##bits, b)), AT(u##bits, c)) \
+    LANES_CARRY(k_##prefix##_hi_s##bits, u##bits, wide, reads, writes, 0, \
                 (u##bits)mulhi_s##bits(AT(s##bits, a), AT(s##bits, b)), AT(u##bits, c))
 LANES_CARRY_MAD(mad_cc, 0, 1, 32, u64)
 LANES_CARRY_MAD(mad_cc, 0, 1, 64, u128)
@@ -577,10 +584,11 @@ static void k_cvt_adapted_lane(LANES_ARGS)
 }
 
 /* ---- the table ---- */
-#define ROW(name, wd, wa, wb, wc)     [LK_##name] = {k_##name, k_##name##_lane, wd, wa, wb, wc},
-#define K1(name, td, ta, ...)         ROW(name, sizeof(S_##td), sizeof(S_##ta), 0, 0)
-#define K2(name, td, ta, tb, ...)     ROW(name, sizeof(S_##td), sizeof(S_##ta), sizeof(S_##tb), 0)
-#define K3(name, td, ta, tb, tc, ...) ROW(name, sizeof(S_##td), sizeof(S_##ta), sizeof(S_##tb), sizeof(S_##tc))
+#define ROW(name, wd, wa, wb, wc) [LK_##name] = {k_##name, k_##name##_lane, wd, wa, wb, wc},
+#define K1(name, td, ta, ...)     ROW(name, sizeof(S_##td), sizeof(S_##ta), 0, 0)
+#define K2(name, td, ta, tb, ...) ROW(name, sizeof(S_##td), sizeof(S_##ta), sizeof(S_##tb), 0)
+#define K3(name, td, ta, tb, tc, ...) \
+    ROW(name, sizeof(S_##td), sizeof(S_##ta), sizeof(S_##tb), sizeof(S_##tc))
 #define K4(name, td, ta, tb, tc, te, ...) K3(name, td, ta, tb, tc)
 #define D1                                K1
 #define D2                                K2

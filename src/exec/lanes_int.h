@@ -12,7 +12,10 @@ LANES_INLINE s32 mulhi_s32(s32 a, s32 b) { return (s32)(((s64)a * b) >> 32); }
 LANES_INLINE u64 mulhi_u64(u64 a, u64 b) { return (u64)(((u128)a * b) >> 64); }
 LANES_INLINE s64 mulhi_s64(s64 a, s64 b) { return (s64)(((s128)a * b) >> 64); }
 
-LANES_INLINE s32 saturate_s32(s64 v) { return (s32)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v); }
+LANES_INLINE s32 saturate_s32(s64 v)
+{
+    return (s32)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v);
+}
 
 /* low 24 bits, with their sign */
 LANES_INLINE s32 low24_s(s32 a) { return (s32)((u32)a << 8) >> 8; }
@@ -161,7 +164,7 @@ LANES_INLINE u32 fns_32(u32 mask, u32 base, s32 offset)
     const u32 at = base & 31; /* ASSUMPTION: a base beyond 31 wraps; the manual demands 0..31 */
     if (offset == 0) return (mask >> at) & 1u ? at : 0xffffffffu;
     u32 left = offset > 0 ? (u32)offset : 0u - (u32)offset;
-    for (s32 pos = (s32)at; pos >= 0 && pos < 32; pos += offset > 0 ? 1 : -1)
+    for (s32 pos = (s32)at; pos >= 0 && pos<32; pos += offset> 0 ? 1 : -1)
         if ((mask >> pos) & 1u)
             if (--left == 0) return (u32)pos;
     return 0xffffffffu;
@@ -176,8 +179,8 @@ LANES_INLINE u32 prmt_byte(u64 bytes, u32 selector)
 LANES_INLINE u32 prmt_32(u32 a, u32 b, u32 selectors)
 {
     const u64 bytes = (u64)b << 32 | a;
-    return prmt_byte(bytes, selectors) | prmt_byte(bytes, selectors >> 4) << 8 | prmt_byte(bytes, selectors >> 8) << 16 |
-           prmt_byte(bytes, selectors >> 12) << 24;
+    return prmt_byte(bytes, selectors) | prmt_byte(bytes, selectors >> 4) << 8 |
+           prmt_byte(bytes, selectors >> 8) << 16 | prmt_byte(bytes, selectors >> 12) << 24;
 }
 
 LANES_INLINE u32 shf_32(u32 a, u32 b, u32 c, u32 left, u32 clamp)

@@ -39,11 +39,21 @@ extern const struct lanes_entry lanes_table_avx512[LK_COUNT];
 #define W(name, ...) lanes_fn lanes_warp_##name;
 #include "exec/lanes.def"
 
-/* imm of setp and set: how the comparison meets the predicate operand. Above the bits that comparisons use. */
+/* imm of setp and set: how the comparison meets the predicate operand. Above the bits that comparisons use.
+ */
 enum { SET_BOOL_NONE = 0, SET_BOOL_AND = 1, SET_BOOL_OR = 2, SET_BOOL_XOR = 3, SET_BOOL_MASK = 3 };
 
 /* imm of redux */
-enum lanes_redux { REDUX_ADD, REDUX_MIN_U, REDUX_MAX_U, REDUX_MIN_S, REDUX_MAX_S, REDUX_AND, REDUX_OR, REDUX_XOR };
+enum lanes_redux {
+    REDUX_ADD,
+    REDUX_MIN_U,
+    REDUX_MAX_U,
+    REDUX_MIN_S,
+    REDUX_MAX_S,
+    REDUX_AND,
+    REDUX_OR,
+    REDUX_XOR
+};
 
 /* adapt of cvt_adapted */
 enum {

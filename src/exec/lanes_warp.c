@@ -1,12 +1,14 @@
 /* lanes_warp: instructions that look across the lanes of a warp: shfl, vote, match, redux, activemask, elect.
  *
- * `mask` is the lanes that execute together now. Each lane names its members (x->e, .sync) or means all active ones;
- * several groups with different member masks may execute the same instruction at once, so that results are per group.
- * Lanes of a member mask that are not here (the caller made them wait, or they left) do not take part. */
+ * `mask` is the lanes that execute together now. Each lane names its members (x->e, .sync) or means all
+ * active ones; several groups with different member masks may execute the same instruction at once, so that
+ * results are per group. Lanes of a member mask that are not here (the caller made them wait, or they left)
+ * do not take part. */
 #include "exec/lanes_float.h"
 #include "exec/lanes_private.h"
 
-#define WARP_ARGS void *d_, const void *a_, const void *b_, const void *c_, uint32_t mask, const struct lanes_ctx *x
+#define WARP_ARGS \
+    void *d_, const void *a_, const void *b_, const void *c_, uint32_t mask, const struct lanes_ctx *x
 #define WARP_UNUSED (void)d_, (void)a_, (void)b_, (void)c_, (void)x
 
 static uint32_t members_of(const struct lanes_ctx *x, uint32_t mask, int lane)
@@ -52,8 +54,8 @@ static inline int shfl_source(enum shfl_mode mode, int lane, uint32_t b, uint32_
     return *inside ? from : lane;
 }
 /* The usual shapes: all lanes, one distance, the whole warp as one segment. a may be d. */
-static inline bool shfl_fast(enum shfl_mode mode, uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c,
-                             uint32_t *inside)
+static inline bool shfl_fast(enum shfl_mode mode, uint32_t *d, const uint32_t *a, const uint32_t *b,
+                             const uint32_t *c, uint32_t *inside)
 {
     uint32_t differ = 0;
     for (int i = 0; i < LANES_COUNT; i++) differ |= (b[i] ^ b[0]) | (c[i] ^ c[0]);
