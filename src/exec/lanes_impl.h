@@ -21,7 +21,9 @@
 
 #ifdef __clang__
 #define LANES_LOOP \
-    _Pragma("clang loop vectorize(assume_safety) interleave(disable)") for (int i = 0; i < LANES_COUNT; i++)
+    _Pragma("clang loop vectorize(assume_safety) interleave(disable) unroll(disable)") for (int i = 0; \
+                                                                                            i < LANES_COUNT; \
+                                                                                            i++)
 #else
 #define LANES_LOOP _Pragma("GCC ivdep") for (int i = 0; i < LANES_COUNT; i++)
 #endif
