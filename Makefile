@@ -34,8 +34,7 @@ test: deps
 	@sh tools/test.sh
 
 check: deps
-	@$(MAKE) --no-print-directory all
-	@sh tools/check.sh $(BUILD)
+	@sh tools/check.sh
 
 bench: deps
 	@$(MAKE) --no-print-directory all

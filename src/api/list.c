@@ -84,9 +84,9 @@ static void list_params(struct table *t, struct arena *a)
         table_heading(t, section->name, section->help);
         for (uint32_t i = section->first_idx; i < section->first_idx + section->count; i++) {
             const struct param_row *row = &param_rows[i];
-            const char *cells[] = {arena_printf(a, "%s.%s", row->section, row->name),
-                                   *row->default_text ? row->default_text : "-", range_text(a, row),
-                                   *row->unit ? row->unit : "-", row->help};
+            const char *cells[COLUMNS_MAX] = {arena_printf(a, "%s.%s", row->section, row->name),
+                                              *row->default_text ? row->default_text : "-",
+                                              range_text(a, row), *row->unit ? row->unit : "-", row->help};
             table_row(t, cells);
         }
     }
@@ -114,22 +114,23 @@ static void list_stats(struct table *t, struct arena *a)
         table_heading(t, group, stat_group_help[g]);
         for (size_t i = 0; i < stat_row_count; i++)
             if (stat_rows[i].group == g)
-                table_row(t, (const char *[]){arena_printf(a, "%s.%s", group, stat_rows[i].name),
-                                              kind_text(stat_rows[i].kind), stat_rows[i].unit,
-                                              stat_rows[i].help});
+                table_row(t, (const char *[COLUMNS_MAX]){arena_printf(a, "%s.%s", group, stat_rows[i].name),
+                                                         kind_text(stat_rows[i].kind), stat_rows[i].unit,
+                                                         stat_rows[i].help});
         for (size_t i = 0; i < series_row_count; i++)
             if (strcmp(series_rows[i].group_name, group) == 0)
-                table_row(t, (const char *[]){arena_printf(a, "%s.%s", group, series_rows[i].name), "series",
-                                              series_rows[i].unit, series_rows[i].help});
+                table_row(t, (const char *[COLUMNS_MAX]){arena_printf(a, "%s.%s", group, series_rows[i].name),
+                                                         "series", series_rows[i].unit, series_rows[i].help});
         for (size_t i = 0; i < ratio_row_count; i++)
             if (strcmp(ratio_rows[i].group_name, group) == 0)
-                table_row(t, (const char *[]){arena_printf(a, "%s.%s", group, ratio_rows[i].name), "ratio",
-                                              ratio_rows[i].unit, ratio_rows[i].help});
+                table_row(t, (const char *[COLUMNS_MAX]){arena_printf(a, "%s.%s", group, ratio_rows[i].name),
+                                                         "ratio", ratio_rows[i].unit, ratio_rows[i].help});
         for (size_t i = 0; i < law_row_count; i++)
             if (strcmp(law_rows[i].group_name, group) == 0)
-                table_row(t, (const char *[]){arena_printf(a, "%s.%s", group, law_rows[i].name), "law", "-",
-                                              arena_printf(a, "%s: %s = %s", law_rows[i].help,
-                                                           law_rows[i].left_text, law_rows[i].right_text)});
+                table_row(t, (const char *[COLUMNS_MAX]){
+                                 arena_printf(a, "%s.%s", group, law_rows[i].name), "law", "-",
+                                 arena_printf(a, "%s: %s = %s", law_rows[i].help, law_rows[i].left_text,
+                                              law_rows[i].right_text)});
     }
 }
 
@@ -143,7 +144,7 @@ static void list_machines(struct table *t, struct arena *a)
         struct machine m;
         machine_init(&m);
         machine_load(&m, name);
-        table_row(t, (const char *[]){name, arena_strdup(a, m.description)});
+        table_row(t, (const char *[COLUMNS_MAX]){name, arena_strdup(a, m.description)});
         machine_free(&m);
     }
 }
@@ -156,7 +157,7 @@ static void list_policies(struct table *t, struct arena *a)
         const struct choice_list *list = &choice_lists[param_rows[i].list];
         table_heading(t, arena_printf(a, "%s.%s", param_rows[i].section, param_rows[i].name), list->help);
         for (uint32_t k = 0; k < list->count; k++)
-            table_row(t, (const char *[]){list->items[k].name, list->items[k].help});
+            table_row(t, (const char *[COLUMNS_MAX]){list->items[k].name, list->items[k].help});
     }
 }
 

@@ -32,7 +32,7 @@ char *arena_strdup(struct arena *a, const char *text);
 char *arena_strndup(struct arena *a, const char *text, size_t len);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define ARENA_NEW(a, type) ((type *)arena_alloc_aligned((a), sizeof(type), _Alignof(type)))
+#define ARENA_NEW(a, type)          ((type *)arena_alloc_aligned((a), sizeof(type), _Alignof(type)))
 #define ARENA_ARRAY(a, type, count) ((type *)arena_array((a), (count), sizeof(type)))
 
 #endif

@@ -161,7 +161,8 @@ static void a_mistake_shows_place_line_and_caret(void **state)
 static void note_many(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 30; i++) diag_note_mistake_at((struct diag_place){&machine_source, 1, 1, 3}, "no %d", i);
+    for (int i = 0; i < 30; i++)
+        diag_note_mistake_at((struct diag_place){&machine_source, 1, 1, 3}, "no %d", i);
     diag_raise_if_any();
 }
 
@@ -187,7 +188,8 @@ static void a_bug_names_component_and_cycle_and_runs_cleanups(void **state)
 {
     (void)state;
     int undone = 0;
-    expect_raise(raise_with_cleanups, &undone, DIAG_BUG, "internal error in llc 3 at cycle 1234: lost request");
+    expect_raise(raise_with_cleanups, &undone, DIAG_BUG,
+                 "internal error in llc 3 at cycle 1234: lost request");
     assert_int_equal(undone, 1);
 }
 

@@ -257,6 +257,7 @@ uint64_t config_tick_frequency(const struct config *c)
     const uint64_t clocks[] = {c->clock.sm, c->clock.net, c->clock.llc, c->clock.dram};
     uint64_t multiple = 1;
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        if (!clocks[i]) return 0;
         uint64_t a = multiple, b = clocks[i];
         while (b) {
             const uint64_t rest = a % b;
