@@ -33,7 +33,7 @@ uint32_t engine_add_domain(struct engine *e, const char *name, uint64_t frequenc
     d->name = name;
     d->ticks_per_cycle = e->ticks_per_second / frequency_hz;
     d->wheel = ARENA_NEW(&e->arena, struct wheel);
-    wheel_init(d->wheel);
+    wheel_init(d->wheel, d->ticks_per_cycle);
     return e->domain_count++;
 }
 
@@ -43,18 +43,23 @@ uint32_t engine_add(struct engine *e, struct component_spec spec)
     if (e->component_count == e->component_capacity) {
         e->component_capacity = e->component_capacity ? e->component_capacity * 2 : 64;
         struct component_spec *grown = ARENA_ARRAY(&e->arena, struct component_spec, e->component_capacity);
+        struct component_hot *hot = ARENA_ARRAY(&e->arena, struct component_hot, e->component_capacity);
         uint64_t *wanted = ARENA_ARRAY(&e->arena, uint64_t, e->component_capacity);
         uint32_t *touched = ARENA_ARRAY(&e->arena, uint32_t, e->component_capacity);
         if (e->component_count) {
             memcpy(grown, e->components, e->component_count * sizeof *grown);
+            memcpy(hot, e->hot, e->component_count * sizeof *hot);
             memcpy(wanted, e->wanted_cyc, e->component_count * sizeof *wanted);
             memcpy(touched, e->touched, e->touched_count * sizeof *touched);
         }
         e->components = grown;
+        e->hot = hot;
         e->wanted_cyc = wanted;
         e->touched = touched;
     }
     e->components[e->component_count] = spec;
+    e->hot[e->component_count] =
+        (struct component_hot){spec.self, spec.receive, spec.wake, e->domains[spec.domain].wheel};
     e->wanted_cyc[e->component_count] = ENGINE_NEVER;
     wheel_store_add_component(&e->store, e->component_count);
     return e->component_count++;
@@ -70,11 +75,15 @@ uint32_t engine_domain_of(const struct engine *e, uint32_t component)
     return e->components[component].domain;
 }
 
+static inline uint64_t cycle_now(const struct engine *e, const struct wheel *w)
+{
+    return w->now_tick == e->tick ? w->now_cyc
+                                  : e->tick / w->ticks_per_cycle; /* same domain: the common case */
+}
+
 uint64_t engine_now(const struct engine *e, uint32_t domain)
 {
-    const struct domain *d = &e->domains[domain];
-    if (d->wheel->now_cyc * d->ticks_per_cycle == e->tick) return d->wheel->now_cyc; /* the common case */
-    return e->tick / d->ticks_per_cycle;
+    return cycle_now(e, e->domains[domain].wheel);
 }
 
 /* ---- asking for visits ---- */
@@ -84,7 +93,7 @@ uint64_t engine_now(const struct engine *e, uint32_t domain)
 void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc)
 {
     DIAG_ASSERT(component < e->component_count);
-    DIAG_ASSERT(at_cyc > engine_now(e, e->components[component].domain) || !e->started);
+    DIAG_ASSERT(at_cyc > cycle_now(e, e->hot[component].wheel) || !e->started);
     if (e->wanted_cyc[component] == ENGINE_NEVER) e->touched[e->touched_count++] = component;
     if (at_cyc < e->wanted_cyc[component]) e->wanted_cyc[component] = at_cyc;
 }
@@ -95,7 +104,7 @@ void engine_flush_wakes(struct engine *e)
         const uint32_t component = e->touched[i];
         const uint64_t at = e->wanted_cyc[component];
         e->wanted_cyc[component] = ENGINE_NEVER;
-        struct wheel *wheel = e->domains[e->components[component].domain].wheel;
+        struct wheel *wheel = e->hot[component].wheel;
         if (e->store.wakes[component].cycle <= at) {
             e->stats.events_merged++;
             continue;
@@ -111,22 +120,17 @@ void engine_flush_wakes(struct engine *e)
     e->touched_count = 0;
 }
 
-void engine_insert(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message)
-{
-    wheel_insert_message(e->domains[e->components[receiver].domain].wheel, &e->store, cycle, receiver,
-                         message);
-}
-
 void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64_t message)
 {
     DIAG_ASSERT(receiver < e->component_count && delay_cyc > 0);
-    const uint64_t cycle = engine_now(e, e->components[receiver].domain) + delay_cyc;
+    struct wheel *wheel = e->hot[receiver].wheel;
+    const uint64_t cycle = cycle_now(e, wheel) + delay_cyc;
     e->stats.events_sent++;
     e->pending++;
     if (e->shuffle)
         engine_stage(e, receiver, cycle, message);
     else
-        engine_insert(e, receiver, cycle, message);
+        wheel_insert_message(wheel, &e->store, cycle, receiver, message);
 }
 
 /* ---- running ---- */
@@ -168,13 +172,13 @@ static uint64_t visit_in_order(struct engine *e, struct wheel_slot due, uint64_t
         next = m.next;
         if (next != WHEEL_NONE) __builtin_prefetch(&e->store.messages[next]);
         wheel_free_message(&e->store, node);
-        const struct component_spec *c = &e->components[m.receiver];
+        const struct component_hot *c = &e->hot[m.receiver];
         c->receive(c->self, now, m.message);
     }
     for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next, visited++) {
         next = e->store.wakes[id].next;
         e->store.wakes[id].cycle = ENGINE_NEVER;
-        const struct component_spec *c = &e->components[id];
+        const struct component_hot *c = &e->hot[id];
         c->wake(c->self, now);
     }
     return visited;
@@ -201,7 +205,7 @@ static void step(struct engine *e, struct domain *d, uint64_t tick)
     e->tick = tick;
     const uint64_t now = d->wheel->now_cyc;
     const uint64_t visited = e->shuffle ? engine_visit_shuffled(e, due, now) : visit_in_order(e, due, now);
-    engine_flush_wakes(e);
+    if (e->touched_count) engine_flush_wakes(e);
     wheel_find_next(d->wheel);
     stats_peak(&e->stats.pending_peak, e->pending);
     e->pending -= visited;

@@ -13,6 +13,14 @@ struct domain {
     struct wheel *wheel;
 };
 
+/* What a visit needs of a component, apart from its description: half a cache line. */
+struct component_hot {
+    void *self;
+    void (*receive)(void *self, uint64_t now_cyc, uint64_t message);
+    void (*wake)(void *self, uint64_t now_cyc);
+    struct wheel *wheel; /* of its domain */
+};
+
 struct shuffle; /* engine_shuffle.c */
 
 struct engine {
@@ -21,6 +29,7 @@ struct engine {
     struct domain domains[DOMAINS_MAX];
     uint32_t domain_count;
     struct component_spec *components;
+    struct component_hot *hot;
     uint32_t component_count, component_capacity;
     struct wheel_store store;
     uint64_t *wanted_cyc; /* per component: earliest wake-up asked for in this cycle */
@@ -35,7 +44,6 @@ struct engine {
 };
 
 void engine_flush_wakes(struct engine *e);
-void engine_insert(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);
 
 /* Shuffled visits: what is sent is staged and committed in the order that fixed visits would give. */
 void engine_stage(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);

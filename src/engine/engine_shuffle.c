@@ -84,7 +84,8 @@ static void commit(struct engine *e)
     struct shuffle *s = e->shuffle;
     if (s->staged_count) qsort(s->staged, s->staged_count, sizeof *s->staged, by_position);
     for (uint32_t i = 0; i < s->staged_count; i++)
-        engine_insert(e, s->staged[i].receiver, s->staged[i].cycle, s->staged[i].message);
+        wheel_insert_message(e->hot[s->staged[i].receiver].wheel, &e->store, s->staged[i].cycle,
+                             s->staged[i].receiver, s->staged[i].message);
     s->staged_count = 0;
 }
 
@@ -108,7 +109,7 @@ uint64_t engine_visit_shuffled(struct engine *e, struct wheel_slot due, uint64_t
     const uint32_t count = s->visit_count;
     for (uint32_t i = 0; i < count; i++) {
         const struct visit v = s->visits[i];
-        const struct component_spec *c = &e->components[v.component];
+        const struct component_hot *c = &e->hot[v.component];
         s->position = v.position;
         if (v.is_wake)
             c->wake(c->self, now);

@@ -54,9 +54,10 @@ static uint32_t take_message(struct wheel_store *s)
 
 static const struct wheel_slot empty_slot = {WHEEL_NONE, WHEEL_NONE, WHEEL_NONE};
 
-void wheel_init(struct wheel *w)
+void wheel_init(struct wheel *w, uint64_t ticks_per_cycle)
 {
     memset(w, 0, sizeof *w);
+    w->ticks_per_cycle = ticks_per_cycle;
     for (uint32_t i = 0; i < WHEEL_SLOTS; i++) w->near.slots[i] = w->mid.slots[i] = empty_slot;
     w->far = empty_slot;
     w->far_earliest_cyc = w->coarse_next_cyc = w->next_cyc = ENGINE_NEVER;
@@ -218,6 +219,7 @@ static void refine(struct wheel *w, struct wheel_store *s)
 void wheel_advance(struct wheel *w, struct wheel_store *s, struct wheel_slot *due)
 {
     w->now_cyc = w->next_cyc;
+    w->now_tick = w->now_cyc * w->ticks_per_cycle;
     if (w->now_cyc == w->coarse_next_cyc) refine(w, s);
     const uint32_t i = (uint32_t)w->now_cyc & WHEEL_MASK;
     *due = w->near.slots[i];

@@ -49,6 +49,7 @@ struct wheel_store {
 
 struct wheel {
     uint64_t now_cyc;
+    uint64_t now_tick, ticks_per_cycle;
     uint64_t next_cyc; /* earliest cycle at which anything may be due; ENGINE_NEVER = empty */
     struct wheel_level near, mid;
     struct wheel_slot far;
@@ -58,7 +59,7 @@ struct wheel {
 
 void wheel_store_init(struct wheel_store *s, struct arena *a);
 void wheel_store_add_component(struct wheel_store *s, uint32_t component);
-void wheel_init(struct wheel *w);
+void wheel_init(struct wheel *w, uint64_t ticks_per_cycle);
 
 /* cycle > now. */
 void wheel_insert_message(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t receiver,
