@@ -4,7 +4,6 @@
  * The input is a YAML text; lines that start with "-s " become overrides. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/diag.h"
 #include "config/machine.h"
@@ -12,9 +11,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
-    const char *path;
+    const char *yaml; /* NULL: overrides alone */
+    size_t yaml_len;
     char *overrides;
-    char dump_path[64];
+    char *dump; /* out */
+    size_t dump_len;
 };
 
 static void load(void *arg)
@@ -24,52 +25,37 @@ static void load(void *arg)
     struct diag_cleanup freeing;
     machine_init(&m);
     diag_defer(&freeing, (void (*)(void *))machine_free, &m);
-    if (in->path) machine_load(&m, in->path);
+    if (in->yaml) machine_load_text(&m, "fuzz.yaml", in->yaml, in->yaml_len);
     char *save = NULL;
     for (char *line = strtok_r(in->overrides, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         if (strncmp(line, "-s ", 3) == 0) machine_set(&m, line + 3);
     machine_finish(&m);
     json_decref(machine_dump_json(&m));
-    FILE *f = fopen(in->dump_path, "w");
-    if (f) {
-        machine_dump_yaml(&m, f);
-        (void)fclose(f);
-    }
-    diag_done(&freeing, true);
-}
-
-static void write_all(const char *path, const void *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
+    FILE *f = open_memstream(&in->dump, &in->dump_len);
     if (!f) abort();
-    if (size && fwrite(bytes, 1, size, f) != size) abort();
+    machine_dump_yaml(&m, f);
     (void)fclose(f);
+    diag_done(&freeing, true);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
-    struct input in = {.path = path};
     struct diag d;
-    (void)snprintf(path, sizeof path, "/tmp/atoll-fuzz-%d.yaml", (int)getpid());
-    (void)snprintf(in.dump_path, sizeof in.dump_path, "/tmp/atoll-fuzz-%d-dump.yaml", (int)getpid());
-    in.overrides = calloc(1, size + 1);
-    if (!in.overrides) abort();
-    if (size) memcpy(in.overrides, data, size);
-    if (size > 3 && memcmp(data, "-s ", 3) == 0)
-        in.path = NULL; /* overrides alone */
-    else
-        write_all(path, data, size);
+    char *text = calloc(1, size + 1);
+    if (!text) abort();
+    if (size) memcpy(text, data, size);
+    struct input in = {.yaml = (const char *)data, .yaml_len = size, .overrides = text};
+    if (size > 3 && memcmp(data, "-s ", 3) == 0) in.yaml = NULL;
     diag_init(&d);
     const enum diag_kind kind = diag_run(&d, load, &in);
     if (kind == DIAG_BUG) abort();
     diag_clear(&d);
-    if (kind == DIAG_NONE) { /* what was dumped must be accepted */
-        struct input again = {.path = in.dump_path, .overrides = (char[]){""}};
-        (void)snprintf(again.dump_path, sizeof again.dump_path, "%s", path);
+    if (kind == DIAG_NONE) { /* what was dumped must be accepted, and be dumped alike */
+        struct input again = {.yaml = in.dump, .yaml_len = in.dump_len, .overrides = (char[]){""}};
         if (diag_run(&d, load, &again) != DIAG_NONE) abort();
-        diag_clear(&d);
+        free(again.dump);
     }
-    free(in.overrides);
+    free(in.dump);
+    free(text);
     return 0;
 }

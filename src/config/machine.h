@@ -25,6 +25,8 @@ struct machine {
 void machine_init(struct machine *m); /* every parameter at its default */
 void machine_free(struct machine *m);
 void machine_load(struct machine *m, const char *name_or_path);
+/* The same from memory; name stands in messages. The text is copied. */
+void machine_load_text(struct machine *m, const char *name, const char *text, size_t len_bytes);
 /* "section.key=value" */
 void machine_set(struct machine *m, const char *assignment);
 /* Checks the rules; call once after the last set. */

@@ -281,6 +281,19 @@ static void load(struct machine *m, const char *name, struct diag_place named_at
     read_source(r);
 }
 
+void machine_load_text(struct machine *m, const char *name, const char *text, size_t len_bytes)
+{
+    struct reading *r = ARENA_NEW(&m->arena, struct reading);
+    m->name = arena_strdup(&m->arena, name);
+    r->machine = m;
+    r->source = ARENA_NEW(&m->arena, struct diag_source);
+    *r->source = (struct diag_source){m->name, arena_strndup(&m->arena, text, len_bytes), len_bytes};
+    r->identity = m->name;
+    if (len_bytes > FILE_BYTES_MAX) diag_mistake("machine '%s' has more than %d bytes", name, FILE_BYTES_MAX);
+    read_source(r);
+    diag_raise_if_any();
+}
+
 void machine_load(struct machine *m, const char *name_or_path)
 {
     m->name = arena_strdup(&m->arena, name_or_path);
