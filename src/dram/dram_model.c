@@ -1,0 +1,198 @@
+/* dram_model: drives one channel with a stream and measures; see dram_model.h. */
+#include "dram/dram_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+
+struct dram_load dram_load_parse(const char *text)
+{
+    if (!strcmp(text, "sat")) return (struct dram_load){0};
+    if (!strcmp(text, "low")) return (struct dram_load){.interval_cyc = 50, .limit_count = 8192};
+    if (text[0] == 'i' && text[1]) {
+        char *end;
+        const double interval = strtod(text + 1, &end);
+        if (!*end && interval > 0 && interval <= 1e9) return (struct dram_load){.interval_cyc = interval};
+    }
+    diag_mistake("--load is 'sat', 'low' or 'i<cycles between requests>' (such as i2.5), not '%s'", text);
+}
+
+/* ---- the run ---- */
+
+struct run {
+    const struct dram_stream *stream;
+    struct dram_channel *channel;
+    struct dram_load load;
+    uint64_t now;
+    size_t next, end; /* the request to offer, and where the offers stop */
+    bool blocked;     /* the last offer was refused and no room has been announced since */
+    uint32_t limit, outstanding, outstanding_max;
+    uint64_t *done_ring; /* data ends of the reads under way, in order */
+    uint32_t ring_head, ring_count, ring_size;
+    uint32_t *latencies;
+    size_t latency_count;
+    void (*log)(void *owner, const struct dram_command *command);
+    void *log_owner;
+};
+
+static void on_done(void *owner, const struct dram_done *d)
+{
+    struct run *r = owner;
+    if (d->kind == DRAM_READ) r->latencies[r->latency_count++] = (uint32_t)(d->done_cyc - d->accept_cyc);
+    if (!r->limit) return;
+    /* kept sorted: a forwarded read ends before those already under way */
+    const uint64_t cyc = d->kind == DRAM_READ ? d->done_cyc : r->now;
+    uint32_t at = r->ring_count++;
+    for (; at && r->done_ring[(r->ring_head + at - 1) % r->ring_size] > cyc; at--)
+        r->done_ring[(r->ring_head + at) % r->ring_size] =
+            r->done_ring[(r->ring_head + at - 1) % r->ring_size];
+    r->done_ring[(r->ring_head + at) % r->ring_size] = cyc;
+}
+
+static void on_space(void *owner) { ((struct run *)owner)->blocked = false; }
+
+static void on_log(void *owner, const struct dram_command *command)
+{
+    struct run *r = owner;
+    r->log(r->log_owner, command);
+}
+
+static void release_done(struct run *r, uint64_t now)
+{
+    while (r->ring_count && r->done_ring[r->ring_head] < now) {
+        r->ring_head = (r->ring_head + 1) % r->ring_size;
+        r->ring_count--;
+        r->outstanding--;
+    }
+}
+
+static uint64_t offer_cyc(const struct run *r)
+{
+    return r->load.interval_cyc > 0 ? (uint64_t)floor(r->load.interval_cyc * (double)r->next) : 0;
+}
+
+static void offer(struct run *r, uint64_t now)
+{
+    while (r->next < r->end && !r->blocked && (!r->limit || r->outstanding < r->limit) &&
+           offer_cyc(r) <= now) {
+        const struct dram_stream_op *o = &r->stream->ops[r->next];
+        const struct dram_request rq = {.kind = (enum dram_kind)o->kind,
+                                        .bank = o->bank,
+                                        .row = o->row,
+                                        .column = o->column,
+                                        .column_count = 1};
+        r->outstanding += r->limit != 0;
+        if (!dram_try_accept(r->channel, now, &rq)) {
+            r->outstanding -= r->limit != 0;
+            r->blocked = true;
+            return;
+        }
+        r->next++;
+        if (r->outstanding > r->outstanding_max) r->outstanding_max = r->outstanding;
+    }
+}
+
+/* The next cycle at which the driver itself has something to do. */
+static uint64_t driver_next(const struct run *r)
+{
+    if (r->next == r->end || r->blocked) return DRAM_NEVER;
+    if (r->limit && r->outstanding == r->limit)
+        return r->ring_count ? r->done_ring[r->ring_head] + 1 : DRAM_NEVER;
+    return offer_cyc(r);
+}
+
+static void run_all(struct run *r)
+{
+    uint64_t now = 0;
+    for (;;) {
+        r->now = now;
+        if (dram_channel_next(r->channel) <= now) dram_channel_step(r->channel, now);
+        if (r->limit) release_done(r, now);
+        offer(r, now);
+        const uint64_t channel = dram_channel_next(r->channel), driver = driver_next(r);
+        const uint64_t next = channel < driver ? channel : driver;
+        if (next == DRAM_NEVER) break;
+        now = next > now ? next : now + 1;
+    }
+    if (r->next != r->end)
+        diag_bug("dram_model", now, "request %zu of %zu was never accepted", r->next, r->end);
+    if (dram_channel_waiting(r->channel)) diag_bug("dram_model", now, "requests are left in an idle channel");
+}
+
+/* ---- what was measured ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Bins of half an octave: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... */
+static uint64_t bin_edge(uint32_t bin)
+{
+    if (bin < 4) return bin;
+    const uint64_t octave = UINT64_C(1) << (bin / 2);
+    return bin % 2 ? octave + octave / 2 : octave;
+}
+
+static void measure_latency(struct dram_result *r, uint32_t *latencies, size_t count)
+{
+    if (!count) return;
+    qsort(latencies, count, sizeof *latencies, by_value);
+    uint64_t sum = 0;
+    uint32_t bin = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += latencies[i];
+        while (bin + 1 < DRAM_LATENCY_BINS && latencies[i] >= bin_edge(bin + 1)) bin++;
+        r->latency_counts[bin]++;
+    }
+    r->latency_bins = bin + 1;
+    for (uint32_t i = 0; i < r->latency_bins; i++) r->latency_edges[i] = bin_edge(i);
+    r->latency_mean_cyc = (double)sum / (double)count;
+    r->latency_p50_cyc = latencies[(count - 1) * 50 / 100];
+    r->latency_p95_cyc = latencies[(count - 1) * 95 / 100];
+    r->latency_p99_cyc = latencies[(count - 1) * 99 / 100];
+    r->latency_max_cyc = latencies[count - 1];
+}
+
+static void release_arena(void *arg) { arena_free(arg); }
+
+struct dram_result dram_model_run(const struct dram_spec *spec, const struct dram_stream *stream,
+                                  struct dram_load load, uint32_t outstanding,
+                                  void (*log)(void *owner, const struct dram_command *command),
+                                  void *log_owner)
+{
+    const char *fault = dram_spec_fault(spec);
+    if (fault) diag_mistake("this channel cannot work: %s", fault);
+    struct arena a;
+    arena_init(&a);
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, release_arena, &a);
+    struct run run = {
+        .stream = stream, .load = load, .limit = outstanding, .log = log, .log_owner = log_owner};
+    run.end = load.limit_count && load.limit_count < stream->count ? (size_t)load.limit_count : stream->count;
+    run.latencies = ARENA_ARRAY(&a, uint32_t, run.end + 1);
+    run.ring_size = outstanding + 1;
+    run.done_ring = ARENA_ARRAY(&a, uint64_t, run.ring_size);
+    run.channel = dram_channel_new(
+        &a, spec,
+        &(struct dram_wiring){.owner = &run, .done = on_done, .space = on_space, .log = log ? on_log : NULL});
+    run_all(&run);
+
+    struct dram_result r = {.request_count = run.end, .counts = *dram_channel_counts(run.channel)};
+    r.reads = r.counts.reads;
+    r.writes = r.counts.writes;
+    r.cycles = r.counts.last_data_cyc;
+    r.bytes = (r.reads + r.writes - r.counts.merged) * spec->column_bytes;
+    r.bytes_per_cycle = (double)r.bytes / (double)r.cycles;
+    const uint32_t column_cyc =
+        spec->timing.ccd_s_cyc > spec->timing.bl_cyc ? spec->timing.ccd_s_cyc : spec->timing.bl_cyc;
+    r.peak_bytes_per_cycle = (double)spec->column_bytes / column_cyc;
+    r.percent_of_peak = 100 * r.bytes_per_cycle / r.peak_bytes_per_cycle;
+    r.outstanding_max = run.outstanding_max;
+    measure_latency(&r, run.latencies, run.latency_count);
+    diag_done(&cleanup, true);
+    return r;
+}

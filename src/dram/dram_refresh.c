@@ -1,0 +1,95 @@
+/* dram_refresh: all-bank refresh.
+ *
+ * Every tREFI the queue stops; when every open row may close, one precharge closes all (or each its own, as
+ * it may), tRP later the refresh goes out and no bank opens for tRFC. Columns whose activate was sent (bank
+ * slots) still go first.
+ *
+ * An idle channel is not woken: what was due meanwhile is caught up, with its true cycles, by the next step.
+ */
+#include "dram/dram_state.h"
+
+/* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
+static uint64_t command_cyc(const struct dram_channel *ch)
+{
+    if (ch->slot_mask) return DRAM_NEVER;
+    uint64_t cyc = dram_max(ch->refresh_due_cyc, ch->row_bus_cyc);
+    if (ch->open_mask) {
+        uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
+        for (uint64_t banks = ch->open_mask; banks; banks &= banks - 1) {
+            last_cyc = dram_max(last_cyc, ch->pre_bank_cyc[dram_first(banks)]);
+            first_cyc = dram_min(first_cyc, ch->pre_bank_cyc[dram_first(banks)]);
+        }
+        cyc = dram_max(cyc, ch->spec->refresh_closes_each ? first_cyc : last_cyc);
+    } else {
+        /* act_bank_cyc is when an activate may start, act_bus - 1 cycles before it counts */
+        for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
+            cyc = dram_max(cyc, ch->act_bank_cyc[dram_first(banks)] + ch->gap.act_bus - 1);
+    }
+    return cyc;
+}
+
+static void close_bank(struct dram_channel *ch, uint64_t cyc, uint32_t bank)
+{
+    const uint64_t bit = dram_bit(bank);
+    ch->act_bank_cyc[bank] = dram_max(ch->act_bank_cyc[bank], cyc + ch->gap.pre_act);
+    ch->hit[DRAM_READ][bank] = ch->hit[DRAM_WRITE][bank] = DRAM_NONE;
+    ch->hit_mask[DRAM_READ] &= ~bit;
+    ch->hit_mask[DRAM_WRITE] &= ~bit;
+    ch->open_mask &= ~bit;
+    dram_bank_changed(ch, bank);
+}
+
+static void close_rows(struct dram_channel *ch, uint64_t cyc)
+{
+    uint64_t banks = ch->open_mask;
+    if (ch->spec->refresh_closes_each) {
+        while (ch->pre_bank_cyc[dram_first(banks)] > cyc) banks &= banks - 1;
+        dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->open_row[dram_first(banks)], 0);
+        close_bank(ch, cyc, dram_first(banks));
+    } else {
+        dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
+        for (; banks; banks &= banks - 1) close_bank(ch, cyc, dram_first(banks));
+    }
+    ch->row_bus_cyc = cyc + 1;
+}
+
+static void refresh_all(struct dram_channel *ch, uint64_t cyc)
+{
+    for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
+        ch->act_bank_cyc[dram_first(banks)] = cyc + ch->gap.ref_act;
+    ch->row_bus_cyc = cyc + 1;
+    ch->refresh_due_cyc += ch->spec->timing.refi_cyc;
+    ch->refresh_pending = false;
+    ch->col_next_cyc = ch->row_next_cyc = 0;
+    dram_log(ch, cyc, DRAM_REF, 0, 0, 0);
+}
+
+/* All banks closed and idle long ago: the refreshes until 'upto' are all alike, so count them in one go. */
+static void skip_idle(struct dram_channel *ch, uint64_t upto)
+{
+    const uint64_t refi = ch->spec->timing.refi_cyc;
+    if (ch->open_mask || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
+    if (command_cyc(ch) != ch->refresh_due_cyc) return;
+    const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
+    ch->counts.commands[DRAM_REF] += skipped;
+    ch->refresh_due_cyc += skipped * refi;
+}
+
+void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
+{
+    while (ch->refresh_due_cyc <= upto) {
+        ch->refresh_pending = true;
+        skip_idle(ch, upto);
+        const uint64_t cyc = command_cyc(ch);
+        if (cyc > upto) return;
+        if (ch->open_mask)
+            close_rows(ch, cyc);
+        else
+            refresh_all(ch, cyc);
+    }
+}
+
+uint64_t dram_refresh_next(const struct dram_channel *ch)
+{
+    return ch->refresh_pending ? command_cyc(ch) : ch->refresh_due_cyc;
+}

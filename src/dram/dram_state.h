@@ -1,0 +1,157 @@
+/* dram_state: the inside of a channel, shared by dram_channel.c (a request's life), dram_sched.c (which
+ * command next) and dram_refresh.c.
+ *
+ * Every queued column is in one list per (kind, bank), oldest first. Per bank the scheduler keeps
+ *   hit[kind]   the oldest queued column of that kind that the open row serves
+ *   act/pre     whether the oldest queued column wants the bank opened or its row closed
+ * as bits of masks over banks, so that choosing a command is a walk over set bits, and the earliest cycle of
+ * each command as one number per bank, per group and for the channel. */
+#ifndef ATOLL_DRAM_STATE_H
+#define ATOLL_DRAM_STATE_H
+
+#include "base/diag.h"
+#include "dram/dram.h"
+
+#define DRAM_NONE UINT16_MAX
+
+enum dram_class { DRAM_UNTOUCHED, DRAM_CLASSED }; /* has a first command been counted for this column? */
+
+struct dram_entry {
+    uint64_t seq; /* age: smaller is older */
+    uint64_t accept_cyc;
+    uint64_t visible_cyc; /* the scheduler sees it from then on */
+    uint64_t tag;
+    uint64_t key; /* bank, row, column packed: equal keys = equal addresses */
+    uint32_t row;
+    uint16_t prev, next; /* neighbours in the list of its bank and kind */
+    uint16_t column;
+    uint16_t line; /* index of the line it is part of, DRAM_NONE for a single column */
+    uint8_t bank, kind, class;
+    bool behind_read; /* a write that an older read of the same address may still precede */
+};
+
+struct dram_line { /* a request of several columns */
+    uint32_t waiting_count;
+};
+
+struct dram_list {
+    uint16_t head, tail;
+};
+
+/* Gaps between the first bus cycles of two commands, derived once from the timing. */
+struct dram_gaps {
+    uint32_t col_s[2][2], col_l[2][2]; /* [first kind][second kind], other group / same group */
+    uint32_t act_col[2], act_act, act_act_s, act_act_l, act_four, act_pre;
+    uint32_t col_pre[2], pre_act, ref_act, act_bus;
+    uint32_t done[2]; /* column command to end of data */
+};
+
+enum { DRAM_FILTER_SIZE = 512 };
+
+struct dram_channel {
+    const struct dram_spec *spec;
+    struct dram_wiring wiring;
+    struct dram_gaps gap;
+    uint64_t next_cyc;
+
+    /* who waits */
+    struct dram_entry *entries;
+    uint16_t *free_entries;
+    struct dram_line *lines;
+    uint16_t *free_lines;
+    uint32_t free_count, free_line_count, entry_count;
+    uint32_t queued[2]; /* entries of each kind that count against the queue */
+    uint32_t waiting_count;
+    uint64_t next_seq;
+    uint16_t *staged; /* ring of accepted entries not yet seen by the scheduler */
+    uint32_t staged_head, staged_count;
+    uint64_t intake_cyc;                  /* latest cycle that intake was planned for ... */
+    uint32_t intake_used;                 /* ... and how many in that cycle */
+    uint16_t filter[2][DRAM_FILTER_SIZE]; /* how many waiting columns of a kind hash here */
+    bool refused, freed;                  /* someone waits for room; there is some */
+
+    /* what the scheduler considers */
+    uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
+    enum dram_kind mode;                 /* split */
+    uint64_t col_next_cyc, row_next_cyc; /* no column/row command can issue before (lower bounds) */
+    uint64_t starve_cyc;                 /* look for a starving request then */
+    uint16_t starving;
+
+    /* refresh */
+    bool refresh_pending;
+    uint64_t refresh_due_cyc;
+
+    /* banks */
+    uint64_t all_banks, open_mask, act_mask, pre_mask, slot_mask, hit_mask[2];
+    uint64_t act_chan_cyc, col_chan_cyc[2], row_bus_cyc;
+    uint64_t act_group_cyc[DRAM_GROUPS_MAX], col_group_cyc[2][DRAM_GROUPS_MAX];
+    uint64_t act_four_cyc[4]; /* ring: when each of the last four activates leaves the tFAW window */
+    uint32_t recent_act_idx;
+    uint64_t act_bank_cyc[DRAM_BANKS_MAX], pre_bank_cyc[DRAM_BANKS_MAX], col_bank_cyc[2][DRAM_BANKS_MAX];
+    uint64_t row_seq[DRAM_BANKS_MAX], hit_seq[2][DRAM_BANKS_MAX];
+    uint32_t open_row[DRAM_BANKS_MAX], columns_since_act[DRAM_BANKS_MAX];
+    uint16_t slot[DRAM_BANKS_MAX], hit[2][DRAM_BANKS_MAX];
+    struct dram_list list[2][DRAM_BANKS_MAX];
+    uint8_t group_of[DRAM_BANKS_MAX];
+
+    struct dram_counts counts;
+};
+
+static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
+static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
+
+/* Earliest cycle of a column command of this kind to this (open) bank. */
+static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind, uint32_t bank)
+{
+    const uint64_t group = ch->col_group_cyc[kind][ch->group_of[bank]];
+    return dram_max(dram_max(ch->col_bank_cyc[kind][bank], group), ch->col_chan_cyc[kind]);
+}
+
+static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, uint32_t bank)
+{
+    const uint64_t group = ch->act_group_cyc[ch->group_of[bank]];
+    return dram_max(dram_max(ch->act_bank_cyc[bank], group), ch->act_chan_cyc);
+}
+
+static inline uint64_t dram_pack(uint32_t bank, uint32_t row, uint32_t column)
+{
+    return (uint64_t)row << 32 | bank << 16 | column;
+}
+
+/* Neighbouring columns and rows fall on different counters. */
+static inline uint32_t dram_filter_slot(uint64_t key)
+{
+    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 55);
+}
+
+/* The column to serve now; entry is DRAM_NONE when none is ready. */
+struct dram_pick {
+    uint64_t seq;
+    uint64_t next_cyc; /* of those not ready, the earliest */
+    uint32_t ready_count;
+    uint16_t entry;
+};
+
+/* dram_sched.c */
+uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank); /* among the kinds considered */
+void dram_bank_changed(struct dram_channel *ch, uint32_t bank);        /* recompute what its oldest wants */
+void dram_hits_found(struct dram_channel *ch, uint32_t bank);          /* the open row is new */
+void dram_mode_update(struct dram_channel *ch);                        /* split queue: reads or writes? */
+bool dram_mode_stale(const struct dram_channel *ch);
+void dram_starvation_update(struct dram_channel *ch, uint64_t now);
+struct dram_pick dram_pick_column(struct dram_channel *ch, uint64_t now);
+uint32_t dram_pick_row(struct dram_channel *ch, uint64_t now); /* a bank or DRAM_NONE */
+
+struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
+
+/* dram_channel.c */
+void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,
+              uint32_t column);
+
+/* dram_refresh.c */
+void dram_refresh_run(struct dram_channel *ch, uint64_t upto); /* every refresh command due until then */
+uint64_t dram_refresh_next(const struct dram_channel *ch);
+
+#endif
