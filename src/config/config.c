@@ -63,14 +63,15 @@ const struct derived_row derived_rows[] = {
 };
 const size_t derived_row_count = sizeof derived_rows / sizeof *derived_rows;
 
-#define RULE_NAME2(line) rule_at_line_##line
-#define RULE_NAME(line)  RULE_NAME2(line)
+/* Rules of one parameter may stand in several files. */
+#define RULE_NAME2(section, name, line) rule_##section##_##name##_at_line_##line
+#define RULE_NAME(section, name, line)  RULE_NAME2(section, name, line)
 #define RULE(section, name, condition, message) \
-    static bool RULE_NAME(__LINE__)(const struct config *c) { return condition; }
+    static bool RULE_NAME(section, name, __LINE__)(const struct config *c) { return condition; }
 #include "config/rules.def"
 #undef RULE
 const struct rule_row rule_rows[] = {
-#define RULE(section, name, condition, message) {PARAM_IDX(section, name), RULE_NAME(__LINE__), message},
+#define RULE(section, name, condition, message) {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message},
 #include "config/rules.def"
 #undef RULE
 };

@@ -138,6 +138,11 @@ static inline uint64_t config_sms_per_gpu(const struct config *c)
 {
     return config_partitions_per_gpu(c) * c->partition.sms;
 }
+static inline uint64_t config_channel_capacity(const struct config *c)
+{
+    return (uint64_t)c->dram.bank_groups * c->dram.banks_per_group * c->dram.rows * c->dram.columns *
+           c->dram.column_size;
+}
 /* Least common multiple of all clocks in Hz; 0 when above 10^17. */
 uint64_t config_tick_frequency(const struct config *c);
 

@@ -21,58 +21,31 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "config/config.h"
+#include "stats/stats.h"
 
 #define DRAM_NEVER UINT64_MAX
 
-enum { DRAM_BANKS_MAX = 64, DRAM_GROUPS_MAX = 16, DRAM_ENTRIES_MAX = 1024 };
+enum { DRAM_BANKS_MAX = 64, DRAM_GROUPS_MAX = 16 };
 
 enum dram_kind { DRAM_READ, DRAM_WRITE };
 
-enum dram_queue_kind {
-    DRAM_QUEUE_UNIFIED, /* one queue; reads and writes compete by age */
-    DRAM_QUEUE_SPLIT,   /* a read queue and a write buffer that drains between two watermarks */
-};
-
-/* When may a waiting request close a row that other waiting requests still hit? */
-enum dram_close_rule {
-    DRAM_CLOSE_AFTER_HITS, /* when no hit waits, or row_hit_cap columns were served since the activate */
-    DRAM_CLOSE_WHEN_OLDER, /* also as soon as it is older than every waiting hit */
-};
-
-enum dram_bus_kind {
-    DRAM_BUS_DUAL,   /* HBM: one row and one column command per cycle */
-    DRAM_BUS_SINGLE, /* one command per cycle, columns first */
-};
-
-/* Gaps in memory-clock cycles, by their JEDEC names. */
-struct dram_timing {
-    uint32_t rc_cyc, rcd_rd_cyc, rcd_wr_cyc, rp_cyc, cl_cyc, wl_cyc, ras_cyc;
-    uint32_t rrd_l_cyc, rrd_s_cyc, faw_cyc, rtp_cyc;
-    uint32_t ccd_l_cyc, ccd_s_cyc, wtr_l_cyc, wtr_s_cyc, wr_cyc;
-    uint32_t bl_cyc;         /* data bus cycles of one column */
-    uint32_t turnaround_cyc; /* idle data bus cycles when reads give way to writes */
-    uint32_t refi_cyc, rfc_cyc;
-    uint32_t act_bus_cyc; /* row bus cycles of an activate, 1 or 2; gaps count from the last one */
-};
-
+/* The rows of dram_params.def: organisation, timing in memory-clock cycles, controller. */
 struct dram_spec {
-    uint32_t group_count, banks_per_group, row_count, column_count, column_bytes;
-    struct dram_timing timing;
-    bool refresh;
-    bool refresh_closes_each; /* banks are precharged one by one before a refresh, not by one command for all
-                               */
-    enum dram_bus_kind bus;
-    enum dram_queue_kind queue;
-    uint32_t queue_entries;                     /* unified */
-    uint32_t read_entries, write_entries;       /* split */
-    uint32_t write_high_count, write_low_count; /* split: drain above high, back to reads below low */
-    bool bank_slots; /* a request whose activate was sent waits in a slot of its bank, not in the queue */
-    uint32_t intake_per_cyc; /* requests that enter the scheduler per cycle; 0 = no limit */
-    enum dram_close_rule close_rule;
-    uint32_t row_hit_cap;    /* 0 = none */
-    uint32_t starvation_cyc; /* a request that has waited so long is served before all else; 0 = never */
+#define SECTION(section, help)
+#define PARAM(section, name, type, default_, min, max, unit, help) param_##type name;
+#define CHOICE(section, name, list, default_, help)                enum list name;
+#define END_SECTION(section)
+#include "dram/dram_params.def"
+#undef SECTION
+#undef PARAM
+#undef CHOICE
+#undef END_SECTION
 };
 
+struct dram_spec dram_spec_of(const struct config *c);
+/* Bytes per cycle when every data bus cycle carries data. */
+double dram_spec_peak(const struct dram_spec *spec);
 /* NULL when the spec is sound, else what is wrong with it (a constant text). */
 const char *dram_spec_fault(const struct dram_spec *spec);
 
@@ -110,21 +83,6 @@ struct dram_wiring {
     void (*log)(void *owner, const struct dram_command *command);
 };
 
-struct dram_counts {
-    uint64_t reads, writes; /* columns accepted */
-    uint64_t forwarded;     /* read columns served from a waiting write */
-    uint64_t merged;        /* write columns absorbed by a waiting write */
-    uint64_t refused;       /* offers refused */
-    uint64_t row_hits;      /* by the first command that a column needed: none, ... */
-    uint64_t row_misses;    /* ... an activate, ... */
-    uint64_t row_conflicts; /* ... a precharge */
-    uint64_t commands[DRAM_COMMAND_KINDS];
-    uint64_t read_latency_cyc; /* sum over read columns, acceptance to end of data */
-    uint64_t starved;          /* columns that reached starvation_cyc */
-    uint64_t drains;           /* changes to write mode (split queue) */
-    uint64_t last_data_cyc;    /* end of the last read data, or issue of the last write */
-};
-
 struct dram_channel;
 
 /* The spec must be sound and outlive the channel. */
@@ -143,6 +101,9 @@ uint64_t dram_channel_next(const struct dram_channel *ch);
 
 /* Columns accepted and not yet issued. */
 uint32_t dram_channel_waiting(const struct dram_channel *ch);
-const struct dram_counts *dram_channel_counts(const struct dram_channel *ch);
+/* End of the last read data or cycle of the last write command, whichever is later. */
+uint64_t dram_channel_last_data(const struct dram_channel *ch);
+/* For STATS_REGISTER; the channel counts in it. */
+struct dram_stats *dram_channel_stats(struct dram_channel *ch);
 
 #endif

@@ -54,7 +54,7 @@ static uint32_t absorbed_columns(const struct dram_channel *ch, const struct dra
 static bool has_room(const struct dram_channel *ch, enum dram_kind kind, uint32_t columns)
 {
     const struct dram_spec *spec = ch->spec;
-    if (spec->queue == DRAM_QUEUE_UNIFIED)
+    if (spec->queue == dram_queue_unified)
         return ch->queued[DRAM_READ] + ch->queued[DRAM_WRITE] + columns <= spec->queue_entries;
     return ch->queued[kind] + columns <= (kind == DRAM_READ ? spec->read_entries : spec->write_entries);
 }
@@ -94,7 +94,7 @@ static void stage(struct dram_channel *ch, uint64_t now, const struct dram_reque
                             .behind_read = rq->kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0};
     ch->filter[rq->kind][slot]++;
     ch->queued[rq->kind]++;
-    ch->waiting_count++;
+    stats_peak(&ch->stats.waiting_peak, ++ch->stats.waiting);
     uint32_t at = ch->staged_head + ch->staged_count++;
     if (at >= ch->entry_count) at -= ch->entry_count;
     ch->staged[at] = idx;
@@ -103,32 +103,33 @@ static void stage(struct dram_channel *ch, uint64_t now, const struct dram_reque
 static void count_accepted(struct dram_channel *ch, const struct dram_request *rq, uint32_t absorbed_count)
 {
     if (rq->kind == DRAM_READ) {
-        ch->counts.reads += rq->column_count;
-        ch->counts.forwarded += absorbed_count;
-        ch->counts.read_latency_cyc += absorbed_count;
+        ch->stats.reads += rq->column_count;
+        ch->stats.forwarded += absorbed_count;
+        ch->stats.read_latency_cyc += absorbed_count;
+        ch->stats.read_latency[1] += absorbed_count; /* one cycle each */
     } else {
-        ch->counts.writes += rq->column_count;
-        ch->counts.merged += absorbed_count;
+        ch->stats.writes += rq->column_count;
+        ch->stats.merged += absorbed_count;
     }
 }
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
     const struct dram_spec *spec = ch->spec;
-    DIAG_ASSERT(rq->bank < spec->group_count * spec->banks_per_group && rq->row < spec->row_count);
-    DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= spec->column_count);
+    DIAG_ASSERT(rq->bank < spec->bank_groups * spec->banks_per_group && rq->row < spec->rows);
+    DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= spec->columns);
     const uint32_t absorbed = absorbed_columns(ch, rq);
     const uint32_t absorbed_count = (uint32_t)__builtin_popcount(absorbed);
     const uint32_t staged_count = rq->column_count - absorbed_count;
     if (!has_room(ch, rq->kind, staged_count)) {
-        ch->counts.refused++;
+        ch->stats.refused++;
         ch->refused = true;
         return false;
     }
     count_accepted(ch, rq, absorbed_count);
     if (!staged_count) {
         /* one cycle, as if through the queue */
-        if (rq->kind == DRAM_READ) ch->counts.last_data_cyc = dram_max(ch->counts.last_data_cyc, now + 1);
+        if (rq->kind == DRAM_READ) ch->last_data_cyc = dram_max(ch->last_data_cyc, now + 1);
         ch->wiring.done(
             ch->wiring.owner,
             &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
@@ -202,7 +203,6 @@ static void admit(struct dram_channel *ch, uint64_t now)
 void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,
               uint32_t column)
 {
-    ch->counts.commands[kind]++;
     if (ch->wiring.log)
         ch->wiring.log(
             ch->wiring.owner,
@@ -233,18 +233,26 @@ static void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, 
     raise_to(&ch->col_group_cyc[DRAM_READ][group], now + ch->gap.col_l[kind][DRAM_READ]);
     raise_to(&ch->col_group_cyc[DRAM_WRITE][group], now + ch->gap.col_l[kind][DRAM_WRITE]);
     raise_to(&ch->pre_bank_cyc[bank], now + ch->gap.col_pre[kind]);
-    if (ch->spec->bus == DRAM_BUS_SINGLE) ch->row_bus_cyc = now + 1;
+    if (ch->spec->bus == dram_bus_single) ch->row_bus_cyc = now + 1;
 }
 
 static void retire(struct dram_channel *ch, uint64_t now, uint16_t idx)
 {
     const struct dram_entry *e = &ch->entries[idx];
     const uint64_t done_cyc = now + ch->gap.done[e->kind];
-    ch->counts.row_hits += e->class == DRAM_UNTOUCHED;
-    if (e->kind == DRAM_READ) ch->counts.read_latency_cyc += done_cyc - e->accept_cyc;
-    ch->counts.last_data_cyc = dram_max(ch->counts.last_data_cyc, e->kind == DRAM_READ ? done_cyc : now);
+    ch->stats.row_hits += e->class == DRAM_HIT;
+    ch->stats.row_misses += e->class == DRAM_MISS;
+    ch->stats.row_conflicts += e->class == DRAM_CONFLICT;
+    if (e->kind == DRAM_READ) {
+        ch->stats.column_reads++;
+        ch->stats.read_latency_cyc += done_cyc - e->accept_cyc;
+        STATS_COUNT(ch->stats.read_latency, done_cyc - e->accept_cyc);
+    } else {
+        ch->stats.column_writes++;
+    }
+    ch->last_data_cyc = dram_max(ch->last_data_cyc, e->kind == DRAM_READ ? done_cyc : now);
     ch->filter[e->kind][dram_filter_slot(e->key)]--;
-    ch->waiting_count--;
+    ch->stats.waiting--;
     if (idx == ch->starving) {
         ch->starving = DRAM_NONE;
         ch->starve_cyc = 0;
@@ -297,8 +305,8 @@ static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank,
     ch->open_mask |= dram_bit(bank);
     ch->open_row[bank] = e->row;
     ch->columns_since_act[bank] = 0;
-    ch->counts.row_misses += e->class == DRAM_UNTOUCHED;
-    e->class = DRAM_CLASSED;
+    if (e->class == DRAM_HIT) e->class = DRAM_MISS;
+    ch->stats.activates++;
     dram_log(ch, now, DRAM_ACT, bank, e->row, e->column);
     if (ch->spec->bank_slots) {
         remove_from_list(ch, &ch->list[e->kind][bank], idx);
@@ -321,8 +329,8 @@ static void issue_precharge(struct dram_channel *ch, uint64_t now, uint32_t bank
     ch->hit_mask[DRAM_READ] &= ~dram_bit(bank);
     ch->hit_mask[DRAM_WRITE] &= ~dram_bit(bank);
     ch->hit[DRAM_READ][bank] = ch->hit[DRAM_WRITE][bank] = DRAM_NONE;
-    ch->counts.row_conflicts += e->class == DRAM_UNTOUCHED;
-    e->class = DRAM_CLASSED;
+    e->class = DRAM_CONFLICT;
+    ch->stats.precharges++;
     dram_log(ch, now, DRAM_PRE, bank, ch->open_row[bank], 0);
 }
 
@@ -363,7 +371,7 @@ static void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick 
 
 static bool column_bus_free(const struct dram_channel *ch, uint64_t now)
 {
-    return ch->col_next_cyc <= now && (ch->spec->bus != DRAM_BUS_SINGLE || ch->row_bus_cyc <= now);
+    return ch->col_next_cyc <= now && (ch->spec->bus != dram_bus_single || ch->row_bus_cyc <= now);
 }
 
 static void column_bus(struct dram_channel *ch, uint64_t now)
@@ -401,10 +409,10 @@ static void offer_space(struct dram_channel *ch)
 
 static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now)
 {
-    if (!ch->waiting_count) return DRAM_NEVER;
+    if (!ch->stats.waiting) return DRAM_NEVER;
     uint64_t next = ch->staged_count ? ch->entries[ch->staged[ch->staged_head]].visible_cyc : DRAM_NEVER;
     const uint64_t column =
-        ch->spec->bus == DRAM_BUS_SINGLE ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
+        ch->spec->bus == dram_bus_single ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
     if (ch->spec->refresh) next = dram_min(next, dram_refresh_next(ch));
     if (!ch->refresh_pending) {
@@ -416,8 +424,9 @@ static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now)
 }
 
 uint64_t dram_channel_next(const struct dram_channel *ch) { return ch->next_cyc; }
-uint32_t dram_channel_waiting(const struct dram_channel *ch) { return ch->waiting_count; }
-const struct dram_counts *dram_channel_counts(const struct dram_channel *ch) { return &ch->counts; }
+uint32_t dram_channel_waiting(const struct dram_channel *ch) { return (uint32_t)ch->stats.waiting; }
+uint64_t dram_channel_last_data(const struct dram_channel *ch) { return ch->last_data_cyc; }
+struct dram_stats *dram_channel_stats(struct dram_channel *ch) { return &ch->stats; }
 
 /* ---- birth ---- */
 
@@ -429,9 +438,9 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->spec = spec;
     ch->wiring = *wiring;
     ch->gap = dram_spec_gaps(spec);
-    const uint32_t banks = spec->group_count * spec->banks_per_group;
+    const uint32_t banks = spec->bank_groups * spec->banks_per_group;
     ch->entry_count =
-        (spec->queue == DRAM_QUEUE_UNIFIED ? spec->queue_entries : spec->read_entries + spec->write_entries) +
+        (spec->queue == dram_queue_unified ? spec->queue_entries : spec->read_entries + spec->write_entries) +
         (spec->bank_slots ? banks : 0);
     ch->entries = ARENA_ARRAY(a, struct dram_entry, ch->entry_count);
     ch->free_entries = ARENA_ARRAY(a, uint16_t, ch->entry_count);
@@ -441,12 +450,12 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     for (uint32_t i = 0; i < ch->entry_count; i++)
         ch->free_entries[i] = ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
     ch->free_count = ch->free_line_count = ch->entry_count;
-    ch->kinds = spec->queue == DRAM_QUEUE_UNIFIED ? 3u : 1u << DRAM_READ;
+    ch->kinds = spec->queue == dram_queue_unified ? 3u : 1u << DRAM_READ;
     ch->next_cyc = DRAM_NEVER;
     ch->col_next_cyc = ch->row_next_cyc = DRAM_NEVER;
     ch->starve_cyc = DRAM_NEVER;
     ch->starving = DRAM_NONE;
-    ch->refresh_due_cyc = spec->refresh ? spec->timing.refi_cyc : DRAM_NEVER;
+    ch->refresh_due_cyc = spec->refresh ? spec->trefi_cyc : DRAM_NEVER;
     ch->all_banks = banks == 64 ? UINT64_MAX : dram_bit(banks) - 1;
     for (uint32_t bank = 0; bank < banks; bank++) {
         ch->group_of[bank] = (uint8_t)(bank / spec->banks_per_group);

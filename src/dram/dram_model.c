@@ -123,12 +123,6 @@ static void run_all(struct run *r)
 
 /* ---- what was measured ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Bins of half an octave: 0, 1, 2, 3, 4, 6, 8, 12, 16, 24, ... */
 static uint64_t bin_edge(uint32_t bin)
 {
@@ -137,24 +131,36 @@ static uint64_t bin_edge(uint32_t bin)
     return bin % 2 ? octave + octave / 2 : octave;
 }
 
-static void measure_latency(struct dram_result *r, uint32_t *latencies, size_t count)
+/* tally[x] = reads that took x cycles. */
+static uint64_t percentile(const uint64_t *tally, uint64_t count, uint64_t percent)
+{
+    const uint64_t rank = (count - 1) * percent / 100;
+    uint64_t seen = 0, x = 0;
+    while ((seen += tally[x]) <= rank) x++;
+    return x;
+}
+
+static void measure_latency(struct dram_result *r, struct arena *a, const uint32_t *latencies, size_t count)
 {
     if (!count) return;
-    qsort(latencies, count, sizeof *latencies, by_value);
     uint64_t sum = 0;
-    uint32_t bin = 0;
     for (size_t i = 0; i < count; i++) {
         sum += latencies[i];
-        while (bin + 1 < DRAM_LATENCY_BINS && latencies[i] >= bin_edge(bin + 1)) bin++;
-        r->latency_counts[bin]++;
+        if (latencies[i] > r->latency_max_cyc) r->latency_max_cyc = latencies[i];
+    }
+    r->latency_mean_cyc = (double)sum / (double)count;
+    uint64_t *tally = ARENA_ARRAY(a, uint64_t, r->latency_max_cyc + 1);
+    for (size_t i = 0; i < count; i++) tally[latencies[i]]++;
+    r->latency_p50_cyc = percentile(tally, count, 50);
+    r->latency_p95_cyc = percentile(tally, count, 95);
+    r->latency_p99_cyc = percentile(tally, count, 99);
+    uint32_t bin = 0;
+    for (uint64_t x = 0; x <= r->latency_max_cyc; x++) {
+        while (bin + 1 < DRAM_LATENCY_BINS && x >= bin_edge(bin + 1)) bin++;
+        r->latency_counts[bin] += tally[x];
     }
     r->latency_bins = bin + 1;
     for (uint32_t i = 0; i < r->latency_bins; i++) r->latency_edges[i] = bin_edge(i);
-    r->latency_mean_cyc = (double)sum / (double)count;
-    r->latency_p50_cyc = latencies[(count - 1) * 50 / 100];
-    r->latency_p95_cyc = latencies[(count - 1) * 95 / 100];
-    r->latency_p99_cyc = latencies[(count - 1) * 99 / 100];
-    r->latency_max_cyc = latencies[count - 1];
 }
 
 static void release_arena(void *arg) { arena_free(arg); }
@@ -181,18 +187,16 @@ struct dram_result dram_model_run(const struct dram_spec *spec, const struct dra
         &(struct dram_wiring){.owner = &run, .done = on_done, .space = on_space, .log = log ? on_log : NULL});
     run_all(&run);
 
-    struct dram_result r = {.request_count = run.end, .counts = *dram_channel_counts(run.channel)};
-    r.reads = r.counts.reads;
-    r.writes = r.counts.writes;
-    r.cycles = r.counts.last_data_cyc;
-    r.bytes = (r.reads + r.writes - r.counts.merged) * spec->column_bytes;
+    struct dram_result r = {.request_count = run.end, .stats = *dram_channel_stats(run.channel)};
+    r.reads = r.stats.reads;
+    r.writes = r.stats.writes;
+    r.cycles = dram_channel_last_data(run.channel);
+    r.bytes = (r.reads + r.writes - r.stats.merged) * spec->column_size;
     r.bytes_per_cycle = (double)r.bytes / (double)r.cycles;
-    const uint32_t column_cyc =
-        spec->timing.ccd_s_cyc > spec->timing.bl_cyc ? spec->timing.ccd_s_cyc : spec->timing.bl_cyc;
-    r.peak_bytes_per_cycle = (double)spec->column_bytes / column_cyc;
+    r.peak_bytes_per_cycle = dram_spec_peak(spec);
     r.percent_of_peak = 100 * r.bytes_per_cycle / r.peak_bytes_per_cycle;
     r.outstanding_max = run.outstanding_max;
-    measure_latency(&r, run.latencies, run.latency_count);
+    measure_latency(&r, &a, run.latencies, run.latency_count);
     diag_done(&cleanup, true);
     return r;
 }

@@ -34,7 +34,7 @@ struct dram_result {
         latency_counts[DRAM_LATENCY_BINS]; /* edge = first latency of a bin */
     uint32_t latency_bins;
     uint32_t outstanding_max;
-    struct dram_counts counts;
+    struct dram_stats stats;
 };
 
 struct dram_result dram_model_run(const struct dram_spec *spec, const struct dram_stream *stream,

@@ -44,9 +44,11 @@ static void close_rows(struct dram_channel *ch, uint64_t cyc)
     uint64_t banks = ch->open_mask;
     if (ch->spec->refresh_closes_each) {
         while (ch->pre_bank_cyc[dram_first(banks)] > cyc) banks &= banks - 1;
+        ch->stats.precharges++;
         dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->open_row[dram_first(banks)], 0);
         close_bank(ch, cyc, dram_first(banks));
     } else {
+        ch->stats.precharge_alls++;
         dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
         for (; banks; banks &= banks - 1) close_bank(ch, cyc, dram_first(banks));
     }
@@ -58,20 +60,21 @@ static void refresh_all(struct dram_channel *ch, uint64_t cyc)
     for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
         ch->act_bank_cyc[dram_first(banks)] = cyc + ch->gap.ref_act;
     ch->row_bus_cyc = cyc + 1;
-    ch->refresh_due_cyc += ch->spec->timing.refi_cyc;
+    ch->refresh_due_cyc += ch->spec->trefi_cyc;
     ch->refresh_pending = false;
     ch->col_next_cyc = ch->row_next_cyc = 0;
+    ch->stats.refreshes++;
     dram_log(ch, cyc, DRAM_REF, 0, 0, 0);
 }
 
 /* All banks closed and idle long ago: the refreshes until 'upto' are all alike, so count them in one go. */
 static void skip_idle(struct dram_channel *ch, uint64_t upto)
 {
-    const uint64_t refi = ch->spec->timing.refi_cyc;
+    const uint64_t refi = ch->spec->trefi_cyc;
     if (ch->open_mask || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
     if (command_cyc(ch) != ch->refresh_due_cyc) return;
     const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
-    ch->counts.commands[DRAM_REF] += skipped;
+    ch->stats.refreshes += skipped;
     ch->refresh_due_cyc += skipped * refi;
 }
 

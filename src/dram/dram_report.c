@@ -21,7 +21,7 @@ static void print_latency(FILE *out, const struct dram_result *r)
 
 void dram_model_print(FILE *out, const struct dram_result *r, double clock_hz)
 {
-    const struct dram_counts *c = &r->counts;
+    const struct dram_stats *c = &r->stats;
     fprintf(out, "requests      %10lu  (%lu reads, %lu writes; %lu forwarded, %lu merged)\n",
             r->request_count, r->reads, r->writes, c->forwarded, c->merged);
     fprintf(out, "cycles        %10lu\n", r->cycles);
@@ -30,10 +30,8 @@ void dram_model_print(FILE *out, const struct dram_result *r, double clock_hz)
         fprintf(out, "  %.3f GB/s at %.0f MHz", r->bytes_per_cycle * clock_hz / 1e9, clock_hz / 1e6);
     fprintf(out, "\nrow buffer    %10lu  hits  %lu misses  %lu conflicts\n", c->row_hits, c->row_misses,
             c->row_conflicts);
-    fprintf(out, "commands     ");
-    for (int k = 0; k < DRAM_COMMAND_KINDS; k++)
-        fprintf(out, " %s %lu", dram_command_names[k], c->commands[k]);
-    fprintf(out, "\n");
+    fprintf(out, "commands      %10lu  ACT  %lu PRE  %lu PREA  %lu RD  %lu WR  %lu REF\n", c->activates, c->precharges,
+            c->precharge_alls, c->column_reads, c->column_writes, c->refreshes);
     if (r->reads) print_latency(out, r);
 }
 
@@ -51,10 +49,11 @@ static json_t *histogram(const struct dram_result *r)
 
 json_t *dram_model_json(const struct dram_result *r, double clock_hz)
 {
-    const struct dram_counts *c = &r->counts;
-    json_t *commands = json_object();
-    for (int k = 0; k < DRAM_COMMAND_KINDS; k++)
-        json_object_set_new(commands, dram_command_names[k], integer(c->commands[k]));
+    const struct dram_stats *c = &r->stats;
+    json_t *commands =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "ACT", integer(c->activates), "PRE",
+                  integer(c->precharges), "PREA", integer(c->precharge_alls), "RD", integer(c->column_reads),
+                  "WR", integer(c->column_writes), "REF", integer(c->refreshes));
     json_t *latency =
         json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "mean", r->latency_mean_cyc, "p50",
                   integer(r->latency_p50_cyc), "p95", integer(r->latency_p95_cyc), "p99",

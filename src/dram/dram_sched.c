@@ -27,7 +27,7 @@ static bool may_close(const struct dram_channel *ch, uint32_t bank, uint16_t old
             hit_accept_cyc = dram_min(hit_accept_cyc, ch->entries[hit].accept_cyc);
     }
     if (hit_accept_cyc == DRAM_NEVER || oldest == ch->starving) return true;
-    if (ch->spec->close_rule == DRAM_CLOSE_WHEN_OLDER && hit_accept_cyc > ch->entries[oldest].accept_cyc)
+    if (ch->spec->close_rule == dram_close_when_older && hit_accept_cyc > ch->entries[oldest].accept_cyc)
         return true;
     return ch->spec->row_hit_cap && ch->columns_since_act[bank] >= ch->spec->row_hit_cap;
 }
@@ -68,13 +68,13 @@ void dram_hits_found(struct dram_channel *ch, uint32_t bank)
 static enum dram_kind wanted_mode(const struct dram_channel *ch)
 {
     const uint32_t reads = ch->queued[DRAM_READ], writes = ch->queued[DRAM_WRITE];
-    if (ch->mode == DRAM_READ) return writes > ch->spec->write_high_count || !reads ? DRAM_WRITE : DRAM_READ;
-    return writes < ch->spec->write_low_count && reads ? DRAM_READ : DRAM_WRITE;
+    if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads ? DRAM_WRITE : DRAM_READ;
+    return writes < ch->spec->write_low && reads ? DRAM_READ : DRAM_WRITE;
 }
 
 bool dram_mode_stale(const struct dram_channel *ch)
 {
-    return ch->spec->queue == DRAM_QUEUE_SPLIT && wanted_mode(ch) != ch->mode;
+    return ch->spec->queue == dram_queue_split && wanted_mode(ch) != ch->mode;
 }
 
 void dram_mode_update(struct dram_channel *ch)
@@ -82,7 +82,7 @@ void dram_mode_update(struct dram_channel *ch)
     if (!dram_mode_stale(ch)) return;
     ch->mode = wanted_mode(ch);
     ch->kinds = 1u << ch->mode;
-    ch->counts.drains += ch->mode == DRAM_WRITE && ch->queued[DRAM_WRITE];
+    ch->stats.drains += ch->mode == DRAM_WRITE && ch->queued[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = DRAM_NONE;
     ch->starve_cyc = 0;
@@ -108,7 +108,7 @@ void dram_starvation_update(struct dram_channel *ch, uint64_t now)
     ch->starve_cyc = ch->entries[oldest].accept_cyc + ch->spec->starvation_cyc;
     if (now < ch->starve_cyc) return;
     ch->starving = oldest;
-    ch->counts.starved++;
+    ch->stats.starved++;
     ch->col_next_cyc = 0;
     dram_bank_changed(ch, ch->entries[oldest].bank);
 }

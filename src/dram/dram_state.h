@@ -14,7 +14,7 @@
 
 #define DRAM_NONE UINT16_MAX
 
-enum dram_class { DRAM_UNTOUCHED, DRAM_CLASSED }; /* has a first command been counted for this column? */
+enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
 struct dram_entry {
     uint64_t seq; /* age: smaller is older */
@@ -61,7 +61,6 @@ struct dram_channel {
     uint16_t *free_lines;
     uint32_t free_count, free_line_count, entry_count;
     uint32_t queued[2]; /* entries of each kind that count against the queue */
-    uint32_t waiting_count;
     uint64_t next_seq;
     uint16_t *staged; /* ring of accepted entries not yet seen by the scheduler */
     uint32_t staged_head, staged_count;
@@ -94,7 +93,8 @@ struct dram_channel {
     struct dram_list list[2][DRAM_BANKS_MAX];
     uint8_t group_of[DRAM_BANKS_MAX];
 
-    struct dram_counts counts;
+    uint64_t last_data_cyc;
+    struct dram_stats stats;
 };
 
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }

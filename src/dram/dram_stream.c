@@ -67,11 +67,11 @@ static struct dram_stream_op request(struct reader *r)
 {
     struct dram_stream_op o = {.kind = (uint8_t)operation(r)};
     (void)number(r, "rank", 1);
-    const uint32_t group = number(r, "bank group", r->spec->group_count);
+    const uint32_t group = number(r, "bank group", r->spec->bank_groups);
     const uint32_t bank = number(r, "bank", r->spec->banks_per_group);
     o.bank = (uint8_t)(group * r->spec->banks_per_group + bank);
-    o.row = number(r, "row", r->spec->row_count);
-    o.column = (uint16_t)number(r, "column", r->spec->column_count);
+    o.row = number(r, "row", r->spec->rows);
+    o.column = (uint16_t)number(r, "column", r->spec->columns);
     skip_blanks(r);
     if (!at_line_end(r)) diag_mistake_at(place(r, r->at, word_end(r)), "more than six fields");
     return o;

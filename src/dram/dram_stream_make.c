@@ -147,8 +147,8 @@ struct dram_stream dram_stream_make(struct arena *a, const char *name, size_t co
         diag_mistake("no built-in stream '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
                      near ? "'?" : "");
     }
-    if (spec->group_count < GROUPS || spec->banks_per_group != BANKS || spec->row_count < ROWS ||
-        spec->column_count < COLUMNS)
+    if (spec->bank_groups < GROUPS || spec->banks_per_group != BANKS || spec->rows < ROWS ||
+        spec->columns < COLUMNS)
         diag_mistake("the built-in streams need at least 4 bank groups of 4 banks, 16384 rows, 32 columns");
     struct maker m = {.rng = SEED + number_of(name)};
     struct dram_stream s = {.name = dram_stream_names[which], .count = count};

@@ -1,0 +1,83 @@
+/* dram_bench: how many requests per second one HBM channel simulates at saturation.
+ *
+ *   build/bench/dram_bench [requests]     default 4000000; the best of five runs each, CPU time of this process
+ *   valgrind --tool=callgrind --toggle-collect=dram_model_run build/bench/dram_bench 200000 s3_rand_rd hbm-a
+ *
+ * Sequential is stream s1, random is s3 (see src/dram/dram_streams.def), 64 B requests, refresh on as in the
+ * reference measurements. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/diag.h"
+#include "config/machine.h"
+#include "dram/dram_model.h"
+
+enum { RUNS = 5 };
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+struct job {
+    size_t count;
+    const char *stream, *machine; /* NULL = all */
+};
+
+static void measure(const char *stream, const char *machine, size_t count, int runs)
+{
+    struct machine m;
+    machine_init(&m);
+    machine_load(&m, machine);
+    machine_set(&m, "dram.refresh=true");
+    machine_finish(&m);
+    const struct dram_spec spec = dram_spec_of(&m.config);
+    const uint32_t outstanding = spec.queue == dram_queue_unified ? spec.queue_entries : 0;
+    struct arena a;
+    arena_init(&a);
+    const struct dram_stream s = dram_stream_make(&a, stream, count, &spec);
+    double best = 1e9;
+    struct dram_result r = {0};
+    for (int i = 0; i < runs; i++) {
+        const double start = cpu_seconds();
+        r = dram_model_run(&spec, &s, (struct dram_load){0}, outstanding, NULL, NULL);
+        const double took = cpu_seconds() - start;
+        if (took < best) best = took;
+    }
+    printf("%-18s %-12s %10zu requests %8.3f s %8.2f M requests/s  %6.2f %% of peak\n", stream, machine, count, best,
+           (double)count / best * 1e-6, r.percent_of_peak);
+    arena_free(&a);
+    machine_free(&m);
+}
+
+static void run(void *arg)
+{
+    const struct job *job = arg;
+    if (job->stream) {
+        measure(job->stream, job->machine, job->count, 1);
+        return;
+    }
+    const char *const streams[] = {"s1_seq_rd", "s3_rand_rd", "s2_seq_rw21", "s10_rand128_rw21"};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        measure(streams[i], "hbm-a", job->count, RUNS);
+        measure(streams[i], "hbm-a-split", job->count, RUNS);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {.count = argc > 1 ? strtoull(argv[1], NULL, 10) : 4000000};
+    if (argc > 3) {
+        job.stream = argv[2];
+        job.machine = argv[3];
+    }
+    struct diag d;
+    diag_init(&d);
+    const enum diag_kind kind = diag_run(&d, run, &job);
+    if (kind != DIAG_NONE) fputs(d.text, stderr);
+    diag_clear(&d);
+    return kind != DIAG_NONE;
+}
