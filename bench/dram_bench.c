@@ -1,7 +1,8 @@
 /* dram_bench: how many requests per second one HBM channel simulates at saturation.
  *
- *   build/bench/dram_bench [requests]     default 4000000; the best of five runs each, CPU time of this process
- *   valgrind --tool=callgrind --toggle-collect=dram_model_run build/bench/dram_bench 200000 s3_rand_rd hbm-a
+ *   build/bench/dram_bench [requests]     default 4000000; the best of five runs each, CPU time of this
+ * process valgrind --tool=callgrind --toggle-collect=dram_model_run build/bench/dram_bench 200000 s3_rand_rd
+ * hbm-a
  *
  * Sequential is stream s1, random is s3 (see src/dram/dram_streams.def), 64 B requests, refresh on as in the
  * reference measurements. */
@@ -47,8 +48,8 @@ static void measure(const char *stream, const char *machine, size_t count, int r
         const double took = cpu_seconds() - start;
         if (took < best) best = took;
     }
-    printf("%-18s %-12s %10zu requests %8.3f s %8.2f M requests/s  %6.2f %% of peak\n", stream, machine, count, best,
-           (double)count / best * 1e-6, r.percent_of_peak);
+    printf("%-18s %-12s %10zu requests %8.3f s %8.2f M requests/s  %6.2f %% of peak\n", stream, machine,
+           count, best, (double)count / best * 1e-6, r.percent_of_peak);
     arena_free(&a);
     machine_free(&m);
 }

@@ -15,6 +15,10 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
     if (ch->refresh_due_cyc < now) dram_refresh_run(ch, now - 1);
     if (ch->refresh_due_cyc <= now) ch->refresh_pending = true;
     admit(ch, now);
+    if (!ch->refresh_pending) {
+        if (dram_mode_stale(ch)) dram_mode_change(ch);
+        if (now >= ch->starve_cyc && ch->starving == DRAM_NONE) dram_starvation_look(ch, now);
+    }
     column_bus(ch, now);
     row_bus(ch, now);
     if (ch->freed) offer_space(ch);
@@ -26,13 +30,13 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 /* A waiting write to this address? The filter has already said that there may be one. */
 static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
 {
-    for (uint16_t at = ch->list[DRAM_WRITE][bank].head; at != DRAM_NONE; at = ch->entries[at].next)
+    for (uint16_t at = ch->banks[bank].list[DRAM_WRITE].head; at != DRAM_NONE; at = ch->entries[at].next)
         if (ch->entries[at].key == key) return true;
-    const uint16_t slot = ch->slot[bank];
+    const uint16_t slot = ch->banks[bank].slot;
     if (slot != DRAM_NONE && ch->entries[slot].kind == DRAM_WRITE && ch->entries[slot].key == key)
         return true;
     for (uint32_t i = 0; i < ch->staged_count; i++) {
-        const struct dram_entry *e = &ch->entries[ch->staged[(ch->staged_head + i) % ch->entry_count]];
+        const struct dram_entry *e = &ch->entries[ch->staged[(ch->staged_head + i) & ch->staged_mask]];
         if (e->kind == DRAM_WRITE && e->key == key) return true;
     }
     return false;
@@ -53,10 +57,8 @@ static uint32_t absorbed_columns(const struct dram_channel *ch, const struct dra
 
 static bool has_room(const struct dram_channel *ch, enum dram_kind kind, uint32_t columns)
 {
-    const struct dram_spec *spec = ch->spec;
-    if (spec->queue == dram_queue_unified)
-        return ch->queued[DRAM_READ] + ch->queued[DRAM_WRITE] + columns <= spec->queue_entries;
-    return ch->queued[kind] + columns <= (kind == DRAM_READ ? spec->read_entries : spec->write_entries);
+    const uint32_t used = ch->queued[kind] + (ch->split ? 0 : ch->queued[!kind]);
+    return used + columns <= ch->room[kind];
 }
 
 static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
@@ -76,34 +78,33 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
 static void stage(struct dram_channel *ch, uint64_t now, const struct dram_request *rq, uint32_t column,
                   uint16_t line)
 {
-    DIAG_ASSERT(ch->free_count);
     const uint16_t idx = ch->free_entries[--ch->free_count];
     const uint64_t key = dram_pack(rq->bank, rq->row, column);
     const uint32_t slot = dram_filter_slot(key);
-    ch->entries[idx] =
-        (struct dram_entry){.seq = ch->next_seq++,
-                            .accept_cyc = now,
-                            .visible_cyc = plan_intake(ch, now),
-                            .tag = rq->tag,
-                            .key = key,
-                            .row = rq->row,
-                            .column = (uint16_t)column,
-                            .line = line,
-                            .bank = (uint8_t)rq->bank,
-                            .kind = (uint8_t)rq->kind,
-                            .behind_read = rq->kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0};
+    struct dram_entry *e = &ch->entries[idx]; /* prev and next are set when it is admitted */
+    e->seq = ch->next_seq++;
+    e->accept_cyc = now;
+    e->visible_cyc = plan_intake(ch, now);
+    e->tag = rq->tag;
+    e->key = key;
+    e->row = rq->row;
+    e->column = (uint16_t)column;
+    e->line = line;
+    e->bank = (uint8_t)rq->bank;
+    e->kind = (uint8_t)rq->kind;
+    e->class = DRAM_HIT;
+    e->behind_read = rq->kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0;
     ch->filter[rq->kind][slot]++;
     ch->queued[rq->kind]++;
     stats_peak(&ch->stats.waiting_peak, ++ch->stats.waiting);
-    uint32_t at = ch->staged_head + ch->staged_count++;
-    if (at >= ch->entry_count) at -= ch->entry_count;
-    ch->staged[at] = idx;
+    ch->staged[(ch->staged_head + ch->staged_count++) & ch->staged_mask] = idx;
 }
 
 static void count_accepted(struct dram_channel *ch, const struct dram_request *rq, uint32_t absorbed_count)
 {
     if (rq->kind == DRAM_READ) {
         ch->stats.reads += rq->column_count;
+        if (!absorbed_count) return;
         ch->stats.forwarded += absorbed_count;
         ch->stats.read_latency_cyc += absorbed_count;
         ch->stats.read_latency[1] += absorbed_count; /* one cycle each */
@@ -115,11 +116,10 @@ static void count_accepted(struct dram_channel *ch, const struct dram_request *r
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
-    const struct dram_spec *spec = ch->spec;
-    DIAG_ASSERT(rq->bank < spec->bank_groups * spec->banks_per_group && rq->row < spec->rows);
-    DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= spec->columns);
+    DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
+    DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= ch->column_count);
     const uint32_t absorbed = absorbed_columns(ch, rq);
-    const uint32_t absorbed_count = (uint32_t)__builtin_popcount(absorbed);
+    const uint32_t absorbed_count = absorbed ? (uint32_t)__builtin_popcount(absorbed) : 0;
     const uint32_t staged_count = rq->column_count - absorbed_count;
     if (!has_room(ch, rq->kind, staged_count)) {
         ch->stats.refused++;
@@ -135,6 +135,7 @@ bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_re
             &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
         return true;
     }
+    const bool first = !ch->staged_count;
     uint16_t line = DRAM_NONE;
     if (staged_count > 1) {
         line = ch->free_lines[--ch->free_line_count];
@@ -142,59 +143,66 @@ bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_re
     }
     for (uint32_t i = 0; i < rq->column_count; i++)
         if (!(absorbed >> i & 1)) stage(ch, now, rq, rq->column + i, line);
-    ch->next_cyc = dram_min(ch->next_cyc, ch->entries[ch->staged[ch->staged_head]].visible_cyc);
+    if (first) ch->next_cyc = dram_min(ch->next_cyc, ch->entries[ch->staged[ch->staged_head]].visible_cyc);
     return true;
 }
 
 /* ---- into the scheduler ---- */
 
-static void append(struct dram_channel *ch, struct dram_list *list, uint16_t idx)
+static inline void append(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
 {
-    struct dram_entry *e = &ch->entries[idx];
-    e->prev = list->tail;
-    e->next = DRAM_NONE;
-    if (list->tail == DRAM_NONE)
+    const uint16_t tail = list->tail;
+    entries[idx].prev = tail;
+    entries[idx].next = DRAM_NONE;
+    list->tail = idx;
+    if (tail == DRAM_NONE)
         list->head = idx;
     else
-        ch->entries[list->tail].next = idx;
-    list->tail = idx;
+        entries[tail].next = idx;
 }
 
-static void remove_from_list(struct dram_channel *ch, struct dram_list *list, uint16_t idx)
+static inline void remove_from_list(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
 {
-    const struct dram_entry *e = &ch->entries[idx];
-    if (e->prev == DRAM_NONE)
-        list->head = e->next;
+    const uint16_t prev = entries[idx].prev, next = entries[idx].next;
+    if (prev == DRAM_NONE)
+        list->head = next;
     else
-        ch->entries[e->prev].next = e->next;
-    if (e->next == DRAM_NONE)
-        list->tail = e->prev;
+        entries[prev].next = next;
+    if (next == DRAM_NONE)
+        list->tail = prev;
     else
-        ch->entries[e->next].prev = e->prev;
+        entries[next].prev = prev;
+}
+
+static void admit_one(struct dram_channel *ch, struct dram_entry *entries, uint16_t idx)
+{
+    const struct dram_entry *e = &entries[idx];
+    const uint32_t kind = e->kind, bank = e->bank;
+    const uint64_t bit = dram_bit(bank);
+    struct dram_bank *b = &ch->banks[bank];
+    const bool first = b->list[kind].head == DRAM_NONE;
+    append(entries, &b->list[kind], idx);
+    if (b->hit[kind] == DRAM_NONE && ch->open_mask & bit && e->row == b->open_row) {
+        b->hit[kind] = idx;
+        b->hit_seq[kind] = e->seq;
+        ch->hit_mask[kind] |= bit;
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
+    }
+    /* A younger column changes what its bank wants only as its first, or as a hit that keeps the row open. */
+    if (first || ch->pre_mask & bit) dram_bank_changed(ch, bank);
+    if (first && ch->spec->starvation_cyc)
+        ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->spec->starvation_cyc);
 }
 
 static void admit(struct dram_channel *ch, uint64_t now)
 {
+    struct dram_entry *entries = ch->entries;
     while (ch->staged_count) {
         const uint16_t idx = ch->staged[ch->staged_head];
-        const struct dram_entry *e = &ch->entries[idx];
-        if (e->visible_cyc > now) return;
-        if (++ch->staged_head == ch->entry_count) ch->staged_head = 0;
+        if (entries[idx].visible_cyc > now) return;
+        ch->staged_head = (ch->staged_head + 1) & ch->staged_mask;
         ch->staged_count--;
-        const uint32_t kind = e->kind, bank = e->bank;
-        const uint64_t bit = dram_bit(bank);
-        const bool first = ch->list[kind][bank].head == DRAM_NONE;
-        append(ch, &ch->list[kind][bank], idx);
-        if (ch->open_mask & bit && e->row == ch->open_row[bank] && ch->hit[kind][bank] == DRAM_NONE) {
-            ch->hit[kind][bank] = idx;
-            ch->hit_mask[kind] |= bit;
-            ch->hit_seq[kind][bank] = e->seq;
-            ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
-        }
-        /* A younger column changes what its bank wants only as its first, or as a hit that keeps the row
-         * open. */
-        if (first || ch->pre_mask & bit) dram_bank_changed(ch, bank);
-        if (first) ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->spec->starvation_cyc);
+        admit_one(ch, entries, idx);
     }
 }
 
@@ -215,47 +223,68 @@ static inline void raise_to(uint64_t *cyc, uint64_t to)
 }
 
 /* After a column of the open row has left its list, the next one that the row serves. */
-static void next_hit(struct dram_channel *ch, uint32_t kind, uint32_t bank, uint16_t from)
+static inline void next_hit(struct dram_channel *ch, uint32_t kind, uint32_t bank, uint16_t from)
 {
-    while (from != DRAM_NONE && ch->entries[from].row != ch->open_row[bank]) from = ch->entries[from].next;
-    ch->hit[kind][bank] = from;
+    const struct dram_entry *entries = ch->entries;
+    struct dram_bank *b = &ch->banks[bank];
+    const uint32_t row = b->open_row;
+    while (from != DRAM_NONE && entries[from].row != row) from = entries[from].next;
+    b->hit[kind] = from;
     if (from == DRAM_NONE)
         ch->hit_mask[kind] &= ~dram_bit(bank);
     else
-        ch->hit_seq[kind][bank] = ch->entries[from].seq;
+        b->hit_seq[kind] = entries[from].seq;
 }
 
-static void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t bank)
+/* Of its own kind a column is the latest, so nothing later can stand there; the turnaround from reads to
+ * writes is the same in all groups. */
+static void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_bank *b)
 {
-    const uint32_t group = ch->group_of[bank];
-    raise_to(&ch->col_chan_cyc[DRAM_READ], now + ch->gap.col_s[kind][DRAM_READ]);
-    raise_to(&ch->col_chan_cyc[DRAM_WRITE], now + ch->gap.col_s[kind][DRAM_WRITE]);
-    raise_to(&ch->col_group_cyc[DRAM_READ][group], now + ch->gap.col_l[kind][DRAM_READ]);
-    raise_to(&ch->col_group_cyc[DRAM_WRITE][group], now + ch->gap.col_l[kind][DRAM_WRITE]);
-    raise_to(&ch->pre_bank_cyc[bank], now + ch->gap.col_pre[kind]);
-    if (ch->spec->bus == dram_bus_single) ch->row_bus_cyc = now + 1;
+    const struct dram_gaps *gap = &ch->gap;
+    if (kind == DRAM_READ) {
+        ch->col_chan_cyc[DRAM_READ] = now + gap->col_s[DRAM_READ][DRAM_READ];
+        ch->col_group_cyc[DRAM_READ][b->group] = now + gap->col_l[DRAM_READ][DRAM_READ];
+        raise_to(&ch->col_chan_cyc[DRAM_WRITE], now + gap->col_s[DRAM_READ][DRAM_WRITE]);
+        raise_to(&b->pre_cyc, now + gap->col_pre[DRAM_READ]);
+    } else {
+        ch->col_chan_cyc[DRAM_WRITE] = now + gap->col_s[DRAM_WRITE][DRAM_WRITE];
+        ch->col_group_cyc[DRAM_WRITE][b->group] = now + gap->col_l[DRAM_WRITE][DRAM_WRITE];
+        raise_to(&ch->col_chan_cyc[DRAM_READ], now + gap->col_s[DRAM_WRITE][DRAM_READ]);
+        raise_to(&ch->col_group_cyc[DRAM_READ][b->group], now + gap->col_l[DRAM_WRITE][DRAM_READ]);
+        raise_to(&b->pre_cyc, now + gap->col_pre[DRAM_WRITE]);
+    }
+    if (ch->single_bus) ch->row_bus_cyc = now + 1;
+}
+
+static void count_served(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
+{
+    if (e->class == DRAM_HIT)
+        ch->stats.row_hits++;
+    else if (e->class == DRAM_MISS)
+        ch->stats.row_misses++;
+    else
+        ch->stats.row_conflicts++;
+    if (e->kind == DRAM_READ) {
+        const uint64_t done_cyc = now + ch->gap.done[DRAM_READ], latency_cyc = done_cyc - e->accept_cyc;
+        ch->stats.column_reads++;
+        ch->stats.read_latency_cyc += latency_cyc;
+        STATS_COUNT(ch->stats.read_latency, latency_cyc);
+        ch->last_data_cyc = done_cyc; /* at most one column per cycle: later than all before */
+    } else {
+        ch->stats.column_writes++;
+        ch->last_data_cyc = dram_max(ch->last_data_cyc, now);
+    }
+    ch->stats.waiting--;
 }
 
 static void retire(struct dram_channel *ch, uint64_t now, uint16_t idx)
 {
     const struct dram_entry *e = &ch->entries[idx];
-    const uint64_t done_cyc = now + ch->gap.done[e->kind];
-    ch->stats.row_hits += e->class == DRAM_HIT;
-    ch->stats.row_misses += e->class == DRAM_MISS;
-    ch->stats.row_conflicts += e->class == DRAM_CONFLICT;
-    if (e->kind == DRAM_READ) {
-        ch->stats.column_reads++;
-        ch->stats.read_latency_cyc += done_cyc - e->accept_cyc;
-        STATS_COUNT(ch->stats.read_latency, done_cyc - e->accept_cyc);
-    } else {
-        ch->stats.column_writes++;
-    }
-    ch->last_data_cyc = dram_max(ch->last_data_cyc, e->kind == DRAM_READ ? done_cyc : now);
+    count_served(ch, now, e);
     ch->filter[e->kind][dram_filter_slot(e->key)]--;
-    ch->stats.waiting--;
     if (idx == ch->starving) {
         ch->starving = DRAM_NONE;
-        ch->starve_cyc = 0;
+        ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
         ch->col_next_cyc = 0;
     }
     ch->free_entries[ch->free_count++] = idx;
@@ -263,54 +292,65 @@ static void retire(struct dram_channel *ch, uint64_t now, uint16_t idx)
         if (--ch->lines[e->line].waiting_count) return;
         ch->free_lines[ch->free_line_count++] = e->line;
     }
-    ch->wiring.done(ch->wiring.owner, &(struct dram_done){.tag = e->tag,
-                                                          .kind = (enum dram_kind)e->kind,
-                                                          .accept_cyc = e->accept_cyc,
-                                                          .done_cyc = done_cyc});
+    const struct dram_done done = {.tag = e->tag,
+                                   .kind = (enum dram_kind)e->kind,
+                                   .accept_cyc = e->accept_cyc,
+                                   .done_cyc = now + ch->gap.done[e->kind]};
+    ch->wiring.done(ch->wiring.owner, &done);
+}
+
+/* Does the oldest of the bank hit the open row, as before? Then the bank still wants nothing of the row bus.
+ */
+static bool head_is_hit(const struct dram_channel *ch, uint32_t kind, const struct dram_bank *b, uint64_t bit)
+{
+    const uint16_t head = b->list[kind].head;
+    return head != DRAM_NONE && head == b->hit[kind] && b->list[!kind].head == DRAM_NONE &&
+           !(ch->pre_mask & bit);
 }
 
 static void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx)
 {
     const struct dram_entry *e = &ch->entries[idx];
     const uint32_t kind = e->kind, bank = e->bank;
-    column_timing(ch, now, kind, bank);
-    ch->columns_since_act[bank]++;
-    if (ch->slot[bank] == idx) {
-        ch->slot[bank] = DRAM_NONE;
+    struct dram_bank *b = &ch->banks[bank];
+    column_timing(ch, now, kind, b);
+    b->columns_since_act++;
+    if (b->slot == idx) {
+        b->slot = DRAM_NONE;
         ch->slot_mask &= ~dram_bit(bank);
     } else {
-        remove_from_list(ch, &ch->list[kind][bank], idx);
+        remove_from_list(ch->entries, &b->list[kind], idx);
         next_hit(ch, kind, bank, e->next);
         ch->queued[kind]--;
         ch->freed = true;
     }
-    dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, bank, e->row, e->column);
+    if (ch->wiring.log) dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, bank, e->row, e->column);
     retire(ch, now, idx);
-    dram_bank_changed(ch, bank);
+    if (!head_is_hit(ch, kind, b, dram_bit(bank))) dram_bank_changed(ch, bank);
 }
 
 static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank, uint16_t idx)
 {
     struct dram_entry *e = &ch->entries[idx];
-    const uint32_t group = ch->group_of[bank];
-    ch->act_bank_cyc[bank] = now + ch->gap.act_act;
+    const uint32_t group = ch->banks[bank].group;
+    ch->banks[bank].act_cyc = now + ch->gap.act_act;
     ch->act_group_cyc[group] = now + ch->gap.act_act_l;
     ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
     ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
     ch->act_chan_cyc = dram_max(now + ch->gap.act_act_s, ch->act_four_cyc[ch->recent_act_idx]);
-    ch->col_bank_cyc[DRAM_READ][bank] = now + ch->gap.act_col[DRAM_READ];
-    ch->col_bank_cyc[DRAM_WRITE][bank] = now + ch->gap.act_col[DRAM_WRITE];
-    raise_to(&ch->pre_bank_cyc[bank], now + ch->gap.act_pre);
+    ch->banks[bank].col_cyc[DRAM_READ] = now + ch->gap.act_col[DRAM_READ];
+    ch->banks[bank].col_cyc[DRAM_WRITE] = now + ch->gap.act_col[DRAM_WRITE];
+    raise_to(&ch->banks[bank].pre_cyc, now + ch->gap.act_pre);
     ch->row_bus_cyc = now + ch->gap.act_bus;
     ch->open_mask |= dram_bit(bank);
-    ch->open_row[bank] = e->row;
-    ch->columns_since_act[bank] = 0;
+    ch->banks[bank].open_row = e->row;
+    ch->banks[bank].columns_since_act = 0;
     if (e->class == DRAM_HIT) e->class = DRAM_MISS;
     ch->stats.activates++;
     dram_log(ch, now, DRAM_ACT, bank, e->row, e->column);
     if (ch->spec->bank_slots) {
-        remove_from_list(ch, &ch->list[e->kind][bank], idx);
-        ch->slot[bank] = idx;
+        remove_from_list(ch->entries, &ch->banks[bank].list[e->kind], idx);
+        ch->banks[bank].slot = idx;
         ch->slot_mask |= dram_bit(bank);
         ch->queued[e->kind]--;
         ch->freed = true;
@@ -323,15 +363,15 @@ static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank,
 static void issue_precharge(struct dram_channel *ch, uint64_t now, uint32_t bank, uint16_t idx)
 {
     struct dram_entry *e = &ch->entries[idx];
-    raise_to(&ch->act_bank_cyc[bank], now + ch->gap.pre_act);
+    raise_to(&ch->banks[bank].act_cyc, now + ch->gap.pre_act);
     ch->row_bus_cyc = now + 1;
     ch->open_mask &= ~dram_bit(bank);
     ch->hit_mask[DRAM_READ] &= ~dram_bit(bank);
     ch->hit_mask[DRAM_WRITE] &= ~dram_bit(bank);
-    ch->hit[DRAM_READ][bank] = ch->hit[DRAM_WRITE][bank] = DRAM_NONE;
+    ch->banks[bank].hit[DRAM_READ] = ch->banks[bank].hit[DRAM_WRITE] = DRAM_NONE;
     e->class = DRAM_CONFLICT;
     ch->stats.precharges++;
-    dram_log(ch, now, DRAM_PRE, bank, ch->open_row[bank], 0);
+    dram_log(ch, now, DRAM_PRE, bank, ch->banks[bank].open_row, 0);
 }
 
 static void issue_row(struct dram_channel *ch, uint64_t now, uint32_t bank)
@@ -348,38 +388,29 @@ static void issue_row(struct dram_channel *ch, uint64_t now, uint32_t bank)
 
 /* ---- the buses ---- */
 
-/* When may the next column go, given what was seen while this one was picked? */
-static uint64_t column_after(const struct dram_channel *ch, const struct dram_pick *p, uint32_t kind,
-                             uint32_t bank)
-{
-    const uint64_t chan_cyc = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
-    if (p->ready_count > 1 || ch->slot_mask) return chan_cyc;
-    const uint64_t same_bank_cyc =
-        ch->hit[kind][bank] == DRAM_NONE ? DRAM_NEVER : dram_column_cyc(ch, kind, bank);
-    return dram_max(chan_cyc, dram_min(p->next_cyc, same_bank_cyc));
-}
-
+/* Serves p and says when the next column may go, given what was seen while p was picked. */
 static void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p)
 {
     const uint32_t kind = ch->entries[p->entry].kind, bank = ch->entries[p->entry].bank;
-    const bool from_slot = ch->slot[bank] == p->entry;
-    ch->col_next_cyc = DRAM_NEVER;
+    const bool others_ready = p->ready_count > 1 || ch->slot_mask;
+    ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
     issue_column(ch, now, p->entry);
-    const uint64_t after = from_slot ? now + 1 : column_after(ch, p, kind, bank);
+    uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
+    if (!others_ready) {
+        const uint64_t same_bank =
+            ch->banks[bank].hit[kind] == DRAM_NONE ? DRAM_NEVER : dram_column_cyc(ch, kind, bank);
+        after = dram_max(after, dram_min(p->next_cyc, same_bank));
+    }
     ch->col_next_cyc = dram_min(ch->col_next_cyc, after);
 }
 
 static bool column_bus_free(const struct dram_channel *ch, uint64_t now)
 {
-    return ch->col_next_cyc <= now && (ch->spec->bus != dram_bus_single || ch->row_bus_cyc <= now);
+    return ch->col_next_cyc <= now && (!ch->single_bus || ch->row_bus_cyc <= now);
 }
 
 static void column_bus(struct dram_channel *ch, uint64_t now)
 {
-    if (!ch->refresh_pending) {
-        dram_mode_update(ch);
-        dram_starvation_update(ch, now);
-    }
     if (!column_bus_free(ch, now)) return;
     const struct dram_pick p = dram_pick_column(ch, now);
     if (p.entry != DRAM_NONE) serve(ch, now, &p);
@@ -391,7 +422,7 @@ static void row_bus(struct dram_channel *ch, uint64_t now)
         dram_refresh_run(ch, now);
         return;
     }
-    dram_mode_update(ch);
+    if (dram_mode_stale(ch)) dram_mode_change(ch);
     if (ch->row_next_cyc > now || ch->row_bus_cyc > now) return;
     const uint32_t bank = dram_pick_row(ch, now);
     if (bank != DRAM_NONE) issue_row(ch, now, bank);
@@ -411,13 +442,12 @@ static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now)
 {
     if (!ch->stats.waiting) return DRAM_NEVER;
     uint64_t next = ch->staged_count ? ch->entries[ch->staged[ch->staged_head]].visible_cyc : DRAM_NEVER;
-    const uint64_t column =
-        ch->spec->bus == dram_bus_single ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
+    const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
     if (ch->spec->refresh) next = dram_min(next, dram_refresh_next(ch));
     if (!ch->refresh_pending) {
         next = dram_min(next, dram_max(ch->row_next_cyc, ch->row_bus_cyc));
-        if (ch->spec->starvation_cyc && ch->starving == DRAM_NONE) next = dram_min(next, ch->starve_cyc);
+        if (ch->starving == DRAM_NONE) next = dram_min(next, ch->starve_cyc);
         if (dram_mode_stale(ch)) return now + 1;
     }
     return dram_max(next, now + 1);
@@ -438,15 +468,23 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->spec = spec;
     ch->wiring = *wiring;
     ch->gap = dram_spec_gaps(spec);
-    const uint32_t banks = spec->bank_groups * spec->banks_per_group;
+    const uint32_t banks = ch->bank_count = spec->bank_groups * spec->banks_per_group;
+    ch->split = spec->queue == dram_queue_split;
+    ch->room[DRAM_READ] = ch->split ? spec->read_entries : spec->queue_entries;
+    ch->room[DRAM_WRITE] = ch->split ? spec->write_entries : spec->queue_entries;
+    ch->row_count = spec->rows;
+    ch->column_count = spec->columns;
+    ch->single_bus = spec->bus == dram_bus_single;
     ch->entry_count =
         (spec->queue == dram_queue_unified ? spec->queue_entries : spec->read_entries + spec->write_entries) +
         (spec->bank_slots ? banks : 0);
-    ch->entries = ARENA_ARRAY(a, struct dram_entry, ch->entry_count);
+    ch->entries =
+        arena_alloc_aligned(a, ch->entry_count * sizeof(struct dram_entry), _Alignof(struct dram_entry));
     ch->free_entries = ARENA_ARRAY(a, uint16_t, ch->entry_count);
     ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count);
     ch->free_lines = ARENA_ARRAY(a, uint16_t, ch->entry_count);
-    ch->staged = ARENA_ARRAY(a, uint16_t, ch->entry_count);
+    while (ch->staged_mask < ch->entry_count) ch->staged_mask = 2 * ch->staged_mask + 1;
+    ch->staged = ARENA_ARRAY(a, uint16_t, ch->staged_mask + 1);
     for (uint32_t i = 0; i < ch->entry_count; i++)
         ch->free_entries[i] = ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
     ch->free_count = ch->free_line_count = ch->entry_count;
@@ -458,11 +496,11 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->refresh_due_cyc = spec->refresh ? spec->trefi_cyc : DRAM_NEVER;
     ch->all_banks = banks == 64 ? UINT64_MAX : dram_bit(banks) - 1;
     for (uint32_t bank = 0; bank < banks; bank++) {
-        ch->group_of[bank] = (uint8_t)(bank / spec->banks_per_group);
-        ch->slot[bank] = DRAM_NONE;
+        ch->banks[bank].group = bank / spec->banks_per_group;
+        ch->banks[bank].slot = DRAM_NONE;
         for (uint32_t kind = 0; kind < 2; kind++) {
-            ch->hit[kind][bank] = DRAM_NONE;
-            ch->list[kind][bank] = (struct dram_list){.head = DRAM_NONE, .tail = DRAM_NONE};
+            ch->banks[bank].hit[kind] = DRAM_NONE;
+            ch->banks[bank].list[kind] = (struct dram_list){.head = DRAM_NONE, .tail = DRAM_NONE};
         }
     }
     return ch;

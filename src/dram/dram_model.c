@@ -26,11 +26,13 @@ struct run {
     struct dram_channel *channel;
     struct dram_load load;
     uint64_t now;
-    size_t next, end; /* the request to offer, and where the offers stop */
-    bool blocked;     /* the last offer was refused and no room has been announced since */
+    size_t next, end;   /* the request to offer, and where the offers stop */
+    uint64_t offer_cyc; /* when it is to be offered */
+    bool blocked;       /* the last offer was refused and no room has been announced since */
     uint32_t limit, outstanding, outstanding_max;
-    uint64_t *done_ring; /* data ends of the reads under way, in order */
-    uint32_t ring_head, ring_count, ring_size;
+    uint64_t release_cyc; /* end of the first request under way (with a limit) */
+    uint64_t *done_ring;  /* ends of those under way, in order */
+    uint32_t ring_head, ring_tail, ring_mask;
     uint32_t *latencies;
     size_t latency_count;
     void (*log)(void *owner, const struct dram_command *command);
@@ -41,14 +43,14 @@ static void on_done(void *owner, const struct dram_done *d)
 {
     struct run *r = owner;
     if (d->kind == DRAM_READ) r->latencies[r->latency_count++] = (uint32_t)(d->done_cyc - d->accept_cyc);
-    if (!r->limit) return;
-    /* kept sorted: a forwarded read ends before those already under way */
+    if (r->limit == UINT32_MAX) return;
     const uint64_t cyc = d->kind == DRAM_READ ? d->done_cyc : r->now;
-    uint32_t at = r->ring_count++;
-    for (; at && r->done_ring[(r->ring_head + at - 1) % r->ring_size] > cyc; at--)
-        r->done_ring[(r->ring_head + at) % r->ring_size] =
-            r->done_ring[(r->ring_head + at - 1) % r->ring_size];
-    r->done_ring[(r->ring_head + at) % r->ring_size] = cyc;
+    uint32_t at = r->ring_tail++;
+    /* kept sorted: a forwarded read, or a write, ends before reads already under way */
+    for (; at != r->ring_head && r->done_ring[(at - 1) & r->ring_mask] > cyc; at--)
+        r->done_ring[at & r->ring_mask] = r->done_ring[(at - 1) & r->ring_mask];
+    r->done_ring[at & r->ring_mask] = cyc;
+    if (at == r->ring_head) r->release_cyc = cyc;
 }
 
 static void on_space(void *owner) { ((struct run *)owner)->blocked = false; }
@@ -61,46 +63,42 @@ static void on_log(void *owner, const struct dram_command *command)
 
 static void release_done(struct run *r, uint64_t now)
 {
-    while (r->ring_count && r->done_ring[r->ring_head] < now) {
-        r->ring_head = (r->ring_head + 1) % r->ring_size;
-        r->ring_count--;
+    while (r->release_cyc < now) {
+        r->ring_head++;
         r->outstanding--;
+        r->release_cyc =
+            r->ring_head == r->ring_tail ? DRAM_NEVER : r->done_ring[r->ring_head & r->ring_mask];
     }
-}
-
-static uint64_t offer_cyc(const struct run *r)
-{
-    return r->load.interval_cyc > 0 ? (uint64_t)floor(r->load.interval_cyc * (double)r->next) : 0;
 }
 
 static void offer(struct run *r, uint64_t now)
 {
-    while (r->next < r->end && !r->blocked && (!r->limit || r->outstanding < r->limit) &&
-           offer_cyc(r) <= now) {
+    while (r->offer_cyc <= now && !r->blocked && r->outstanding < r->limit) {
         const struct dram_stream_op *o = &r->stream->ops[r->next];
         const struct dram_request rq = {.kind = (enum dram_kind)o->kind,
                                         .bank = o->bank,
                                         .row = o->row,
                                         .column = o->column,
                                         .column_count = 1};
-        r->outstanding += r->limit != 0;
         if (!dram_try_accept(r->channel, now, &rq)) {
-            r->outstanding -= r->limit != 0;
             r->blocked = true;
             return;
         }
-        r->next++;
-        if (r->outstanding > r->outstanding_max) r->outstanding_max = r->outstanding;
+        if (r->limit != UINT32_MAX && ++r->outstanding > r->outstanding_max)
+            r->outstanding_max = r->outstanding;
+        if (++r->next == r->end)
+            r->offer_cyc = DRAM_NEVER;
+        else if (r->load.interval_cyc > 0)
+            r->offer_cyc = (uint64_t)floor(r->load.interval_cyc * (double)r->next);
     }
 }
 
 /* The next cycle at which the driver itself has something to do. */
 static uint64_t driver_next(const struct run *r)
 {
-    if (r->next == r->end || r->blocked) return DRAM_NEVER;
-    if (r->limit && r->outstanding == r->limit)
-        return r->ring_count ? r->done_ring[r->ring_head] + 1 : DRAM_NEVER;
-    return offer_cyc(r);
+    if (r->blocked || r->offer_cyc == DRAM_NEVER) return DRAM_NEVER;
+    if (r->outstanding < r->limit) return r->offer_cyc;
+    return r->release_cyc == DRAM_NEVER ? DRAM_NEVER : r->release_cyc + 1;
 }
 
 static void run_all(struct run *r)
@@ -109,7 +107,7 @@ static void run_all(struct run *r)
     for (;;) {
         r->now = now;
         if (dram_channel_next(r->channel) <= now) dram_channel_step(r->channel, now);
-        if (r->limit) release_done(r, now);
+        release_done(r, now);
         offer(r, now);
         const uint64_t channel = dram_channel_next(r->channel), driver = driver_next(r);
         const uint64_t next = channel < driver ? channel : driver;
@@ -176,12 +174,19 @@ struct dram_result dram_model_run(const struct dram_spec *spec, const struct dra
     arena_init(&a);
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, release_arena, &a);
-    struct run run = {
-        .stream = stream, .load = load, .limit = outstanding, .log = log, .log_owner = log_owner};
+    struct run run = {.stream = stream,
+                      .load = load,
+                      .limit = outstanding ? outstanding : UINT32_MAX,
+                      .release_cyc = DRAM_NEVER,
+                      .log = log,
+                      .log_owner = log_owner};
     run.end = load.limit_count && load.limit_count < stream->count ? (size_t)load.limit_count : stream->count;
     run.latencies = ARENA_ARRAY(&a, uint32_t, run.end + 1);
-    run.ring_size = outstanding + 1;
-    run.done_ring = ARENA_ARRAY(&a, uint64_t, run.ring_size);
+    /* columns under way: queued, or their data on the way */
+    const uint64_t under_way = (uint64_t)spec->queue_entries + spec->read_entries + spec->write_entries +
+                               DRAM_BANKS_MAX + spec->tcl_cyc + spec->burst_cyc + 1;
+    while (run.ring_mask < under_way) run.ring_mask = 2 * run.ring_mask + 1;
+    run.done_ring = ARENA_ARRAY(&a, uint64_t, run.ring_mask + 1);
     run.channel = dram_channel_new(
         &a, spec,
         &(struct dram_wiring){.owner = &run, .done = on_done, .space = on_space, .log = log ? on_log : NULL});

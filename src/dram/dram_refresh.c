@@ -16,14 +16,14 @@ static uint64_t command_cyc(const struct dram_channel *ch)
     if (ch->open_mask) {
         uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
         for (uint64_t banks = ch->open_mask; banks; banks &= banks - 1) {
-            last_cyc = dram_max(last_cyc, ch->pre_bank_cyc[dram_first(banks)]);
-            first_cyc = dram_min(first_cyc, ch->pre_bank_cyc[dram_first(banks)]);
+            last_cyc = dram_max(last_cyc, ch->banks[dram_first(banks)].pre_cyc);
+            first_cyc = dram_min(first_cyc, ch->banks[dram_first(banks)].pre_cyc);
         }
         cyc = dram_max(cyc, ch->spec->refresh_closes_each ? first_cyc : last_cyc);
     } else {
-        /* act_bank_cyc is when an activate may start, act_bus - 1 cycles before it counts */
+        /* act_cyc is when an activate may start, act_bus - 1 cycles before it counts */
         for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
-            cyc = dram_max(cyc, ch->act_bank_cyc[dram_first(banks)] + ch->gap.act_bus - 1);
+            cyc = dram_max(cyc, ch->banks[dram_first(banks)].act_cyc + ch->gap.act_bus - 1);
     }
     return cyc;
 }
@@ -31,8 +31,8 @@ static uint64_t command_cyc(const struct dram_channel *ch)
 static void close_bank(struct dram_channel *ch, uint64_t cyc, uint32_t bank)
 {
     const uint64_t bit = dram_bit(bank);
-    ch->act_bank_cyc[bank] = dram_max(ch->act_bank_cyc[bank], cyc + ch->gap.pre_act);
-    ch->hit[DRAM_READ][bank] = ch->hit[DRAM_WRITE][bank] = DRAM_NONE;
+    ch->banks[bank].act_cyc = dram_max(ch->banks[bank].act_cyc, cyc + ch->gap.pre_act);
+    ch->banks[bank].hit[DRAM_READ] = ch->banks[bank].hit[DRAM_WRITE] = DRAM_NONE;
     ch->hit_mask[DRAM_READ] &= ~bit;
     ch->hit_mask[DRAM_WRITE] &= ~bit;
     ch->open_mask &= ~bit;
@@ -43,9 +43,9 @@ static void close_rows(struct dram_channel *ch, uint64_t cyc)
 {
     uint64_t banks = ch->open_mask;
     if (ch->spec->refresh_closes_each) {
-        while (ch->pre_bank_cyc[dram_first(banks)] > cyc) banks &= banks - 1;
+        while (ch->banks[dram_first(banks)].pre_cyc > cyc) banks &= banks - 1;
         ch->stats.precharges++;
-        dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->open_row[dram_first(banks)], 0);
+        dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->banks[dram_first(banks)].open_row, 0);
         close_bank(ch, cyc, dram_first(banks));
     } else {
         ch->stats.precharge_alls++;
@@ -58,7 +58,7 @@ static void close_rows(struct dram_channel *ch, uint64_t cyc)
 static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 {
     for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
-        ch->act_bank_cyc[dram_first(banks)] = cyc + ch->gap.ref_act;
+        ch->banks[dram_first(banks)].act_cyc = cyc + ch->gap.ref_act;
     ch->row_bus_cyc = cyc + 1;
     ch->refresh_due_cyc += ch->spec->trefi_cyc;
     ch->refresh_pending = false;

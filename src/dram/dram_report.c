@@ -30,8 +30,8 @@ void dram_model_print(FILE *out, const struct dram_result *r, double clock_hz)
         fprintf(out, "  %.3f GB/s at %.0f MHz", r->bytes_per_cycle * clock_hz / 1e9, clock_hz / 1e6);
     fprintf(out, "\nrow buffer    %10lu  hits  %lu misses  %lu conflicts\n", c->row_hits, c->row_misses,
             c->row_conflicts);
-    fprintf(out, "commands      %10lu  ACT  %lu PRE  %lu PREA  %lu RD  %lu WR  %lu REF\n", c->activates, c->precharges,
-            c->precharge_alls, c->column_reads, c->column_writes, c->refreshes);
+    fprintf(out, "commands      %10lu  ACT  %lu PRE  %lu PREA  %lu RD  %lu WR  %lu REF\n", c->activates,
+            c->precharges, c->precharge_alls, c->column_reads, c->column_writes, c->refreshes);
     if (r->reads) print_latency(out, r);
 }
 

@@ -10,8 +10,8 @@
 
 uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank)
 {
-    const uint16_t read = ch->kinds & 1u << DRAM_READ ? ch->list[DRAM_READ][bank].head : DRAM_NONE;
-    const uint16_t write = ch->kinds & 1u << DRAM_WRITE ? ch->list[DRAM_WRITE][bank].head : DRAM_NONE;
+    const uint16_t read = ch->kinds & 1u << DRAM_READ ? ch->banks[bank].list[DRAM_READ].head : DRAM_NONE;
+    const uint16_t write = ch->kinds & 1u << DRAM_WRITE ? ch->banks[bank].list[DRAM_WRITE].head : DRAM_NONE;
     if (read == DRAM_NONE) return write;
     if (write == DRAM_NONE) return read;
     return ch->entries[read].seq < ch->entries[write].seq ? read : write;
@@ -22,14 +22,14 @@ static bool may_close(const struct dram_channel *ch, uint32_t bank, uint16_t old
 {
     uint64_t hit_accept_cyc = DRAM_NEVER;
     for (uint32_t kind = 0; kind < 2; kind++) {
-        const uint16_t hit = ch->hit[kind][bank];
+        const uint16_t hit = ch->banks[bank].hit[kind];
         if (ch->kinds >> kind & 1 && hit != DRAM_NONE)
             hit_accept_cyc = dram_min(hit_accept_cyc, ch->entries[hit].accept_cyc);
     }
     if (hit_accept_cyc == DRAM_NEVER || oldest == ch->starving) return true;
     if (ch->spec->close_rule == dram_close_when_older && hit_accept_cyc > ch->entries[oldest].accept_cyc)
         return true;
-    return ch->spec->row_hit_cap && ch->columns_since_act[bank] >= ch->spec->row_hit_cap;
+    return ch->spec->row_hit_cap && ch->banks[bank].columns_since_act >= ch->spec->row_hit_cap;
 }
 
 void dram_bank_changed(struct dram_channel *ch, uint32_t bank)
@@ -42,59 +42,45 @@ void dram_bank_changed(struct dram_channel *ch, uint32_t bank)
     const struct dram_entry *e = &ch->entries[oldest];
     if (!(ch->open_mask & bit)) {
         ch->act_mask |= bit;
-        ch->row_seq[bank] = e->seq;
+        ch->banks[bank].row_seq = e->seq;
         ch->row_next_cyc = dram_min(ch->row_next_cyc, dram_activate_cyc(ch, bank));
-    } else if (e->row != ch->open_row[bank] && !(ch->slot_mask & bit) && may_close(ch, bank, oldest)) {
+    } else if (e->row != ch->banks[bank].open_row && !(ch->slot_mask & bit) && may_close(ch, bank, oldest)) {
         ch->pre_mask |= bit;
-        ch->row_seq[bank] = e->seq;
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, ch->pre_bank_cyc[bank]);
+        ch->banks[bank].row_seq = e->seq;
+        ch->row_next_cyc = dram_min(ch->row_next_cyc, ch->banks[bank].pre_cyc);
     }
 }
 
 void dram_hits_found(struct dram_channel *ch, uint32_t bank)
 {
     for (uint32_t kind = 0; kind < 2; kind++) {
-        uint16_t at = ch->list[kind][bank].head;
-        while (at != DRAM_NONE && ch->entries[at].row != ch->open_row[bank]) at = ch->entries[at].next;
-        ch->hit[kind][bank] = at;
+        uint16_t at = ch->banks[bank].list[kind].head;
+        while (at != DRAM_NONE && ch->entries[at].row != ch->banks[bank].open_row) at = ch->entries[at].next;
+        ch->banks[bank].hit[kind] = at;
         if (at == DRAM_NONE) continue;
         ch->hit_mask[kind] |= dram_bit(bank);
-        ch->hit_seq[kind][bank] = ch->entries[at].seq;
+        ch->banks[bank].hit_seq[kind] = ch->entries[at].seq;
     }
 }
 
 /* ---- reads or writes? (split queue) ---- */
 
-static enum dram_kind wanted_mode(const struct dram_channel *ch)
+void dram_mode_change(struct dram_channel *ch)
 {
-    const uint32_t reads = ch->queued[DRAM_READ], writes = ch->queued[DRAM_WRITE];
-    if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads ? DRAM_WRITE : DRAM_READ;
-    return writes < ch->spec->write_low && reads ? DRAM_READ : DRAM_WRITE;
-}
-
-bool dram_mode_stale(const struct dram_channel *ch)
-{
-    return ch->spec->queue == dram_queue_split && wanted_mode(ch) != ch->mode;
-}
-
-void dram_mode_update(struct dram_channel *ch)
-{
-    if (!dram_mode_stale(ch)) return;
-    ch->mode = wanted_mode(ch);
+    ch->mode = ch->mode == DRAM_READ ? DRAM_WRITE : DRAM_READ;
     ch->kinds = 1u << ch->mode;
     ch->stats.drains += ch->mode == DRAM_WRITE && ch->queued[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = DRAM_NONE;
-    ch->starve_cyc = 0;
+    ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
     uint64_t banks = ch->all_banks;
     for (; banks; banks &= banks - 1) dram_bank_changed(ch, dram_first(banks));
 }
 
 /* ---- starvation ---- */
 
-void dram_starvation_update(struct dram_channel *ch, uint64_t now)
+void dram_starvation_look(struct dram_channel *ch, uint64_t now)
 {
-    if (!ch->spec->starvation_cyc || now < ch->starve_cyc || ch->starving != DRAM_NONE) return;
     uint16_t oldest = DRAM_NONE;
     for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1) {
         const uint16_t e = dram_oldest_of(ch, dram_first(banks));
@@ -120,7 +106,7 @@ static uint64_t not_starving_others(const struct dram_channel *ch, uint32_t kind
     if (ch->starving == DRAM_NONE) return banks;
     const struct dram_entry *e = &ch->entries[ch->starving];
     if (e->kind != kind) return 0;
-    return ch->hit[kind][e->bank] == ch->starving ? banks : banks & ~dram_bit(e->bank);
+    return ch->banks[e->bank].hit[kind] == ch->starving ? banks : banks & ~dram_bit(e->bank);
 }
 
 /* ---- the column bus ---- */
@@ -130,9 +116,9 @@ static bool overtakes_read(struct dram_channel *ch, uint16_t write)
 {
     struct dram_entry *w = &ch->entries[write];
     if (!w->behind_read) return false;
-    for (uint16_t at = ch->list[DRAM_READ][w->bank].head; at != DRAM_NONE; at = ch->entries[at].next)
+    for (uint16_t at = ch->banks[w->bank].list[DRAM_READ].head; at != DRAM_NONE; at = ch->entries[at].next)
         if (ch->entries[at].seq < w->seq && ch->entries[at].key == w->key) return true;
-    const uint16_t slot = ch->slot[w->bank];
+    const uint16_t slot = ch->banks[w->bank].slot;
     if (slot != DRAM_NONE && ch->entries[slot].seq < w->seq && ch->entries[slot].key == w->key) return true;
     w->behind_read = false;
     return false;
@@ -156,14 +142,14 @@ static void pick_from_slots(struct dram_channel *ch, uint64_t now, struct dram_p
 {
     for (uint64_t banks = ch->slot_mask; banks; banks &= banks - 1) {
         const uint32_t bank = dram_first(banks);
-        const uint16_t at = ch->slot[bank];
+        const uint16_t at = ch->banks[bank].slot;
         const struct dram_entry *e = &ch->entries[at];
         if (e->kind == DRAM_WRITE && overtakes_read(ch, at)) continue;
         consider(p, now, dram_column_cyc(ch, e->kind, bank), e->seq, at);
     }
 }
 
-static void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_pick *p)
+static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_pick *p)
 {
     uint64_t banks = not_starving_others(ch, kind, ch->hit_mask[kind]);
     if (!banks) return;
@@ -173,11 +159,11 @@ static void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind
     }
     for (; banks; banks &= banks - 1) {
         const uint32_t bank = dram_first(banks);
-        const uint64_t ready_cyc =
-            dram_max(ch->col_bank_cyc[kind][bank], ch->col_group_cyc[kind][ch->group_of[bank]]);
-        const uint16_t hit = ch->hit[kind][bank];
-        if (kind == DRAM_WRITE && ch->entries[hit].behind_read && overtakes_read(ch, hit)) continue;
-        consider(p, now, ready_cyc, ch->hit_seq[kind][bank], hit);
+        const struct dram_bank *b = &ch->banks[bank];
+        const uint64_t ready_cyc = dram_max(b->col_cyc[kind], ch->col_group_cyc[kind][b->group]);
+        if (kind == DRAM_WRITE && ch->entries[b->hit[kind]].behind_read && overtakes_read(ch, b->hit[kind]))
+            continue;
+        consider(p, now, ready_cyc, b->hit_seq[kind], b->hit[kind]);
     }
 }
 
@@ -186,8 +172,9 @@ struct dram_pick dram_pick_column(struct dram_channel *ch, uint64_t now)
     struct dram_pick p = {.seq = UINT64_MAX, .next_cyc = DRAM_NEVER, .ready_count = 0, .entry = DRAM_NONE};
     if (ch->slot_mask) pick_from_slots(ch, now, &p);
     if (p.entry == DRAM_NONE && !ch->refresh_pending) {
-        if (ch->kinds & 1u << DRAM_READ) pick_from_queue(ch, now, DRAM_READ, &p);
-        if (ch->kinds & 1u << DRAM_WRITE) pick_from_queue(ch, now, DRAM_WRITE, &p);
+        if (ch->hit_mask[DRAM_READ] && ch->kinds & 1u << DRAM_READ) pick_from_queue(ch, now, DRAM_READ, &p);
+        if (ch->hit_mask[DRAM_WRITE] && ch->kinds & 1u << DRAM_WRITE)
+            pick_from_queue(ch, now, DRAM_WRITE, &p);
     }
     if (p.entry == DRAM_NONE) ch->col_next_cyc = p.next_cyc;
     return p;
@@ -206,20 +193,21 @@ uint32_t dram_pick_row(struct dram_channel *ch, uint64_t now)
     }
     for (; banks; banks &= banks - 1) {
         const uint32_t bank = dram_first(banks);
-        const uint64_t ready_cyc = dram_max(ch->act_bank_cyc[bank], ch->act_group_cyc[ch->group_of[bank]]);
+        const uint64_t ready_cyc =
+            dram_max(ch->banks[bank].act_cyc, ch->act_group_cyc[ch->banks[bank].group]);
         if (ready_cyc > now) {
             next_cyc = dram_min(next_cyc, ready_cyc);
-        } else if (ch->row_seq[bank] < seq) {
-            seq = ch->row_seq[bank];
+        } else if (ch->banks[bank].row_seq < seq) {
+            seq = ch->banks[bank].row_seq;
             best = bank;
         }
     }
     for (banks = ch->pre_mask; banks; banks &= banks - 1) {
         const uint32_t bank = dram_first(banks);
-        if (ch->pre_bank_cyc[bank] > now) {
-            next_cyc = dram_min(next_cyc, ch->pre_bank_cyc[bank]);
-        } else if (ch->row_seq[bank] < seq) {
-            seq = ch->row_seq[bank];
+        if (ch->banks[bank].pre_cyc > now) {
+            next_cyc = dram_min(next_cyc, ch->banks[bank].pre_cyc);
+        } else if (ch->banks[bank].row_seq < seq) {
+            seq = ch->banks[bank].row_seq;
             best = bank;
         }
     }

@@ -28,7 +28,7 @@ struct dram_entry {
     uint16_t line; /* index of the line it is part of, DRAM_NONE for a single column */
     uint8_t bank, kind, class;
     bool behind_read; /* a write that an older read of the same address may still precede */
-};
+} __attribute__((aligned(64)));
 
 struct dram_line { /* a request of several columns */
     uint32_t waiting_count;
@@ -37,6 +37,18 @@ struct dram_line { /* a request of several columns */
 struct dram_list {
     uint16_t head, tail;
 };
+
+struct dram_bank {
+    uint64_t act_cyc, pre_cyc, col_cyc[2]; /* earliest command of each sort, as far as this bank decides */
+    uint64_t row_seq;                      /* age of who wants the row bus (act_mask, pre_mask) */
+    uint64_t hit_seq[2];                   /* age of hit */
+    uint32_t group;
+    uint32_t open_row;
+    uint32_t columns_since_act;
+    uint16_t hit[2]; /* oldest queued column of each kind that the open row serves */
+    uint16_t slot;   /* the column whose activate opened the row, until it is served (bank_slots) */
+    struct dram_list list[2];
+} __attribute__((aligned(64)));
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
 struct dram_gaps {
@@ -52,6 +64,9 @@ struct dram_channel {
     const struct dram_spec *spec;
     struct dram_wiring wiring;
     struct dram_gaps gap;
+    bool split, single_bus; /* from the spec */
+    uint32_t room[2];       /* entries of each kind's queue, and of both when unified */
+    uint32_t row_count, column_count, bank_count;
     uint64_t next_cyc;
 
     /* who waits */
@@ -63,7 +78,7 @@ struct dram_channel {
     uint32_t queued[2]; /* entries of each kind that count against the queue */
     uint64_t next_seq;
     uint16_t *staged; /* ring of accepted entries not yet seen by the scheduler */
-    uint32_t staged_head, staged_count;
+    uint32_t staged_head, staged_count, staged_mask;
     uint64_t intake_cyc;                  /* latest cycle that intake was planned for ... */
     uint32_t intake_used;                 /* ... and how many in that cycle */
     uint16_t filter[2][DRAM_FILTER_SIZE]; /* how many waiting columns of a kind hash here */
@@ -86,15 +101,9 @@ struct dram_channel {
     uint64_t act_group_cyc[DRAM_GROUPS_MAX], col_group_cyc[2][DRAM_GROUPS_MAX];
     uint64_t act_four_cyc[4]; /* ring: when each of the last four activates leaves the tFAW window */
     uint32_t recent_act_idx;
-    uint64_t act_bank_cyc[DRAM_BANKS_MAX], pre_bank_cyc[DRAM_BANKS_MAX], col_bank_cyc[2][DRAM_BANKS_MAX];
-    uint64_t row_seq[DRAM_BANKS_MAX], hit_seq[2][DRAM_BANKS_MAX];
-    uint32_t open_row[DRAM_BANKS_MAX], columns_since_act[DRAM_BANKS_MAX];
-    uint16_t slot[DRAM_BANKS_MAX], hit[2][DRAM_BANKS_MAX];
-    struct dram_list list[2][DRAM_BANKS_MAX];
-    uint8_t group_of[DRAM_BANKS_MAX];
-
     uint64_t last_data_cyc;
     struct dram_stats stats;
+    struct dram_bank banks[DRAM_BANKS_MAX];
 };
 
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -105,14 +114,14 @@ static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ct
 /* Earliest cycle of a column command of this kind to this (open) bank. */
 static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind, uint32_t bank)
 {
-    const uint64_t group = ch->col_group_cyc[kind][ch->group_of[bank]];
-    return dram_max(dram_max(ch->col_bank_cyc[kind][bank], group), ch->col_chan_cyc[kind]);
+    const struct dram_bank *b = &ch->banks[bank];
+    return dram_max(dram_max(b->col_cyc[kind], ch->col_group_cyc[kind][b->group]), ch->col_chan_cyc[kind]);
 }
 
 static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, uint32_t bank)
 {
-    const uint64_t group = ch->act_group_cyc[ch->group_of[bank]];
-    return dram_max(dram_max(ch->act_bank_cyc[bank], group), ch->act_chan_cyc);
+    const struct dram_bank *b = &ch->banks[bank];
+    return dram_max(dram_max(b->act_cyc, ch->act_group_cyc[b->group]), ch->act_chan_cyc);
 }
 
 static inline uint64_t dram_pack(uint32_t bank, uint32_t row, uint32_t column)
@@ -138,11 +147,11 @@ struct dram_pick {
 uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank); /* among the kinds considered */
 void dram_bank_changed(struct dram_channel *ch, uint32_t bank);        /* recompute what its oldest wants */
 void dram_hits_found(struct dram_channel *ch, uint32_t bank);          /* the open row is new */
-void dram_mode_update(struct dram_channel *ch);                        /* split queue: reads or writes? */
-bool dram_mode_stale(const struct dram_channel *ch);
-void dram_starvation_update(struct dram_channel *ch, uint64_t now);
+void dram_starvation_look(struct dram_channel *ch, uint64_t now);
 struct dram_pick dram_pick_column(struct dram_channel *ch, uint64_t now);
 uint32_t dram_pick_row(struct dram_channel *ch, uint64_t now); /* a bank or DRAM_NONE */
+/* split queue: reads or writes next? */
+void dram_mode_change(struct dram_channel *ch);
 
 struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
 
@@ -153,5 +162,13 @@ void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind
 /* dram_refresh.c */
 void dram_refresh_run(struct dram_channel *ch, uint64_t upto); /* every refresh command due until then */
 uint64_t dram_refresh_next(const struct dram_channel *ch);
+
+static inline bool dram_mode_stale(const struct dram_channel *ch)
+{
+    if (!ch->split) return false;
+    const uint32_t reads = ch->queued[DRAM_READ], writes = ch->queued[DRAM_WRITE];
+    if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads;
+    return writes < ch->spec->write_low && reads;
+}
 
 #endif
