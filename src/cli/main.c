@@ -206,7 +206,7 @@ int cli_write_file(const char *path, const char *text)
 {
     if (strcmp(path, "-") == 0) {
         (void)fputs(text, stdout);
-        return fflush(stdout) == 0 ? 0 : cli_mistake("cannot write to standard output");
+        return fflush(stdout) == 0 && !ferror(stdout) ? 0 : cli_mistake("cannot write to standard output");
     }
     char temporary[4096];
     if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
@@ -249,6 +249,6 @@ int main(int argc, char **argv)
     int code = parse(command, argc - 2, argv + 2, args);
     if (code < 0) code = command->run(args);
     free(args);
-    if (fflush(stdout) != 0) return cli_mistake("cannot write to standard output: %m");
+    if (fflush(stdout) != 0 || ferror(stdout)) return cli_mistake("cannot write to standard output: %m");
     return code;
 }
