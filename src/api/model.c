@@ -1,5 +1,6 @@
 /* model: one part alone, so that a user can validate first what they trust least. */
 #include "api/sim.h"
+#include "dram/dram_job.h"
 
 struct model_call {
     atoll_sim *sim;
@@ -11,7 +12,21 @@ static void run_dram(void *arg)
 {
     const struct model_call *call = arg;
     machine_finish(&call->sim->machine);
-    diag_mistake("the DRAM channel is not part of version %s yet", ATOLL_VERSION);
+    const struct atoll_model_dram *job = call->job;
+    struct api_text text, json_text;
+    api_text_begin(&text);
+    json_t *json = dram_job_run(&call->sim->machine,
+                                &(struct dram_job){.stream = job->stream,
+                                                   .load = job->load,
+                                                   .outstanding = job->outstanding,
+                                                   .command_log = job->command_log},
+                                text.file);
+    *call->report = api_text_end(&text);
+    api_text_begin(&json_text);
+    (void)json_dumpf(json, json_text.file, JSON_INDENT(2));
+    (void)fputc('\n', json_text.file);
+    json_decref(json);
+    *call->json = api_text_end(&json_text);
 }
 
 atoll_status atoll_run_model_dram(atoll_sim *sim, const struct atoll_model_dram *job, char **report,
