@@ -49,7 +49,7 @@ struct ptx_uniform {
     uint8_t
         *instr; /* by pc: 1 = same result (or same way, same address) for all lanes executing it together */
     /* Block: no divergent branch stands between the start and here: all lanes of the warp that have not
-     * left the kernel are here together. */
+     * left the kernel (or wait at a block that does nothing but leave) are here together. */
     uint8_t *block_convergent; /* by block */
 };
 /* args_uniform: a kernel (its parameters are uniform); false for a .func whose callers are unknown. */

@@ -99,7 +99,8 @@ bool ptx_live_in_blocks(struct ptx_live *l, uint32_t reg, void (*at)(void *arg, 
 
 /* ---- pressure and hulls ---- */
 
-/* A point k stands before instruction k; a register is live at points [from, to). */
+/* Point 2 pc stands before an instruction, 2 pc + 1 after it; a register is live at points [from, to). Hulls
+ * count in instructions. */
 struct pressure {
     struct ptx_live live;
     int32_t *change[PTX_REG_CLASS_COUNT]; /* by point: how many more are live than at the point before */
@@ -154,29 +155,27 @@ static void scan_block(struct pressure *p, uint32_t block, uint8_t class)
     const uint32_t reg = p->reg;
     uint32_t d = ptx_lower_bound(du->defs, du->def_start[reg], du->def_start[reg + 1], x->end);
     uint32_t u = ptx_lower_bound(du->uses, du->use_start[reg], du->use_start[reg + 1], x->end);
-    uint32_t to = p->live.out_seen[block] == reg + 1 ? x->end : 0; /* 0: not live */
+    uint32_t to = p->live.out_seen[block] == reg + 1 ? 2 * x->end : 0; /* 0: not live */
     if (to) widen(p, x->end, x->end);
     for (;;) {
         const uint32_t def = d > du->def_start[reg] ? du->defs[d - 1] + 1 : 0; /* + 1: 0 is none */
         const uint32_t use = u > du->use_start[reg] ? du->uses[u - 1] + 1 : 0;
         if (def <= x->first && use <= x->first) break;
         if (def >= use) { /* the definition comes after the use of the same instruction */
+            const bool ends = kills(&p->live, def - 1);
             d--;
-            widen(p, def - 1, def + 1); /* from the instruction itself: no source shares its slot */
-            if (!to)
-                add_segment(p, class, def, def + 1);
-            else if (kills(&p->live, def - 1))
-                add_segment(p, class, def, to);
-            if (!to || kills(&p->live, def - 1)) to = 0;
+            widen(p, def - 1, def); /* from the instruction itself: no source shares its slot */
+            if (!to || ends) add_segment(p, class, 2 * def - 1, to ? to : 2 * def);
+            if (ends) to = 0;
         } else {
             u--;
-            if (!to) to = use;
+            if (!to) to = 2 * use - 1;
             widen(p, use - 1, use);
         }
     }
     if (!to) return;
-    add_segment(p, class, x->first, to);
-    widen(p, x->first, to);
+    add_segment(p, class, 2 * x->first, to);
+    widen(p, x->first, x->first + 1);
 }
 
 static void measure(struct pressure *p, uint32_t reg)
@@ -189,7 +188,7 @@ static void measure(struct pressure *p, uint32_t reg)
     p->hull_from[reg] = UINT32_MAX;
     if (du->def_start[reg] == du->def_start[reg + 1] && du->use_start[reg] == du->use_start[reg + 1]) return;
     if (reg < p->live.n_formal || !ptx_live_in_blocks(&p->live, reg, note_block, p)) {
-        add_segment(p, class, 0, f->n_instrs);
+        add_segment(p, class, 0, 2 * f->n_instrs);
         widen(p, 0, f->n_instrs + 1);
         return;
     }
@@ -211,7 +210,7 @@ static void find_peak(const struct pressure *p, struct ptx_slots *s, uint32_t n_
         const uint32_t words = (uint32_t)(now[PTX_REG_32] + 2 * now[PTX_REG_64] + 4 * now[PTX_REG_128]);
         if (words <= s->max_live_32) continue;
         s->max_live_32 = words;
-        s->max_live_pc = k;
+        s->max_live_pc = k / 2;
     }
 }
 
@@ -278,7 +277,7 @@ struct ptx_slots *ptx_slots_build(struct arena *arena, const struct ptx_cfg *cfg
     ptx_live_start(&p.live, cfg, du);
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, release_pressure, &p);
-    const uint32_t n_points = f->n_instrs + 2;
+    const uint32_t n_points = 2 * f->n_instrs + 2;
     for (int c = 0; c < PTX_REG_CLASS_COUNT; c++) p.held[c] = p.change[c] = zeroed(n_points);
     p.held[4] = p.hull_from = zeroed(f->n_regs);
     p.held[5] = p.hull_to = zeroed(f->n_regs);

@@ -184,7 +184,12 @@ void ptx_parse_prototype_params(struct ptx_parser *p, struct ptx_table *t, bool 
 void ptx_parse_body(struct ptx_parser *p);
 
 /* parse_operand.c */
-void ptx_parse_operands(struct ptx_parser *p, const struct ptx_template *t, struct ptx_instr *i);
+void ptx_parse_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, const struct ptx_template *t,
+                        struct ptx_instr *i);
 uint32_t ptx_parse_register(struct ptx_parser *p, const char *what);
+
+/* check.c; texts[n] is where operand n begins */
+void ptx_check_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, const struct ptx_instr *i,
+                        const struct ptx_operand *operands, const char *const *texts);
 
 #endif

@@ -105,7 +105,7 @@ static void parse_instruction(struct ptx_parser *p, const struct ptx_token *mnem
     i.guard_not = guard_not;
     i.line = mnemonic->line;
     i.loc = p->loc;
-    ptx_parse_operands(p, t, &i);
+    ptx_parse_operands(p, mnemonic, t, &i);
     if (p->tok.kind != ';') ptx_missing_semicolon(p);
     ptx_next(p);
     *(struct ptx_instr *)ptx_vec_push(&p->instrs) = i;

@@ -347,12 +347,13 @@ static uint32_t call_operands(struct ptx_parser *p, struct ptx_operand *out)
 }
 
 static uint32_t plain_operands(struct ptx_parser *p, const struct ptx_template *t, struct ptx_instr *i,
-                               struct ptx_operand *out)
+                               struct ptx_operand *out, const char **texts)
 {
     uint32_t count = 0;
     if (p->tok.kind == ';') return 0;
     for (;;) {
         if (count == PTX_OPERANDS_MAX) ptx_fail(p, &p->tok, "more than %d operands", (int)PTX_OPERANDS_MAX);
+        texts[count] = p->tok.text;
         out[count++] = parse_operand(p, t->source_type, 0);
         if (p->tok.kind == '|' && count == 1) { /* d|p: both are written */
             ptx_next(p);
@@ -363,9 +364,12 @@ static uint32_t plain_operands(struct ptx_parser *p, const struct ptx_template *
     }
 }
 
-void ptx_parse_operands(struct ptx_parser *p, const struct ptx_template *t, struct ptx_instr *i)
+void ptx_parse_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, const struct ptx_template *t,
+                        struct ptx_instr *i)
 {
     struct ptx_operand out[PTX_OPERANDS_MAX];
+    const char *texts[PTX_OPERANDS_MAX];
+    texts[0] = texts[1] = p->tok.text;
     uint32_t count;
     const size_t first_ref = p->refs.count;
     switch (i->op) {
@@ -380,7 +384,7 @@ void ptx_parse_operands(struct ptx_parser *p, const struct ptx_template *t, stru
         count = 2;
         break;
     case PTX_OP_CALL: count = call_operands(p, out); break;
-    default: count = plain_operands(p, t, i, out); break;
+    default: count = plain_operands(p, t, i, out, texts); break;
     }
     i->n_operands = (uint8_t)count;
     i->first_operand = (uint32_t)p->operands.count;
@@ -388,6 +392,7 @@ void ptx_parse_operands(struct ptx_parser *p, const struct ptx_template *t, stru
     if (i->n_dsts && out[0].kind >= PTX_OPND_ADDR_REG && out[0].kind <= PTX_OPND_ADDR_IMM) i->n_dsts = 0;
     if (i->op == PTX_OP_UNKNOWN && count && (out[0].kind == PTX_OPND_REG || out[0].kind == PTX_OPND_VEC))
         i->n_dsts = 1;
+    if (i->op != PTX_OP_CALL) ptx_check_operands(p, mnemonic, i, out, texts);
     if (count) memcpy(ptx_vec_push_many(&p->operands, count), out, count * sizeof *out);
     for (size_t r = first_ref; r < p->refs.count; r++)
         PTX_AT(p->refs, struct ptx_ref, r).index += i->first_operand;
