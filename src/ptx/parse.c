@@ -479,20 +479,16 @@ static void parse_module(struct ptx_parser *p)
 
 /* ---- set-up and release ---- */
 
+/* clang-format off */
 #define EACH_VEC(X) \
-    X(atoms, struct ptx_atom) \
-    X(symbols, struct ptx_symbol) \
-    X(funcs, struct ptx_func *) \
-    X(spellings, const char *) \
-    X(templates, struct ptx_template) \
-    X(locs, struct ptx_loc) \
-    X(files, const char *) \
-    X(aliases, struct ptx_alias) \
-    X(init_bytes, uint8_t) X(relocs, struct ptx_reloc) X(init_refs, struct ptx_init_ref) \
-        X(bindings, struct ptx_binding) X(ranges, struct ptx_reg_range) X(refs, struct ptx_ref) \
-            X(instrs, struct ptx_instr) X(operands, struct ptx_operand) X(regs, struct ptx_reg) \
-                X(labels, struct ptx_label) X(tables, struct ptx_table) X(items, uint32_t) \
-                    X(proto, struct ptx_proto_param)
+    X(atoms, struct ptx_atom) X(symbols, struct ptx_symbol) X(funcs, struct ptx_func *) \
+    X(spellings, const char *) X(templates, struct ptx_template) X(locs, struct ptx_loc) \
+    X(files, const char *) X(aliases, struct ptx_alias) X(init_bytes, uint8_t) \
+    X(relocs, struct ptx_reloc) X(init_refs, struct ptx_init_ref) X(bindings, struct ptx_binding) \
+    X(ranges, struct ptx_reg_range) X(refs, struct ptx_ref) X(instrs, struct ptx_instr) \
+    X(operands, struct ptx_operand) X(regs, struct ptx_reg) X(labels, struct ptx_label) \
+    X(tables, struct ptx_table) X(items, uint32_t) X(proto, struct ptx_proto_param)
+/* clang-format on */
 
 static void release(void *arg)
 {
