@@ -139,7 +139,7 @@ enum lanes_matrix_kind {
 
 struct lanes_matrix {
     enum lanes_matrix_kind kind;
-    /* LOAD, STORE: the fragment moved. MMA: all four. */
+    /* LOAD, STORE: d is the fragment moved. MMA: all four. */
     struct lanes_fragment d, a, b, c;
     lanes_matrix_fn *mma;                   /* MMA */
     uint8_t type_d, type_a, type_b, type_c; /* enum ptx_type; private to lanes */
