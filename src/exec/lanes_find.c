@@ -256,7 +256,8 @@ static kernel find_min_max(struct query *q, bool is_max)
     const int six = six_of(t);
     if (n_sources(q) != 2) return NO_KERNEL; /* the three-input forms of sm_100 */
     if (six >= 0) {
-        if (has(q, PTX_F_RELU)) return t != PTX_T_S32 ? NO_KERNEL : is_max ? LK_max_relu_s32 : LK_min_relu_s32;
+        if (has(q, PTX_F_RELU))
+            return t != PTX_T_S32 ? NO_KERNEL : is_max ? LK_max_relu_s32 : LK_min_relu_s32;
         return row(is_max ? LK_max_u16 : LK_min_u16, (uint32_t)six);
     }
     q->op->ctx.imm = flags_of(q);

@@ -1,5 +1,5 @@
-/* Runs lane functions against the reference: builds a module with one instruction per form, asks lanes for each,
- * feeds both sides the same generated cases. Included by the quick unit test and by the full proof. */
+/* Runs lane functions against the reference: builds a module with one instruction per form, asks lanes for
+ * each, feeds both sides the same generated cases. Included by the quick unit test and by the full proof. */
 #ifndef CONFORMANCE_HARNESS_H
 #define CONFORMANCE_HARNESS_H
 
@@ -32,19 +32,23 @@ static uint64_t dice(void)
 }
 
 /* ---- values that break things ---- */
-static const uint64_t edges16[] = {0,      1,      2,      3,      0x7f,   0x80,   0xff,   0x100,  0x3ff,  0x400,  0x401,  0x3c00, 0x3c01,
-                                   0x3bff, 0x3800, 0x4000, 0x4248, 0x5bff, 0x6400, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7fff, 0x8000, 0x8001,
-                                   0x83ff, 0x8400, 0xbc00, 0xb800, 0xfbff, 0xfc00, 0xfe00, 0xffff, 0x3f80, 0x3f81, 0x3f7f, 0x7f7f, 0x7f80,
-                                   0x7f81, 0xff80, 0xbf80, 0x0081, 0x5555, 0xaaaa, 0xc145, 0x4d00};
+static const uint64_t edges16[] = {
+    0,      1,      2,      3,      0x7f,   0x80,   0xff,   0x100,  0x3ff,  0x400,  0x401,  0x3c00,
+    0x3c01, 0x3bff, 0x3800, 0x4000, 0x4248, 0x5bff, 0x6400, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7fff,
+    0x8000, 0x8001, 0x83ff, 0x8400, 0xbc00, 0xb800, 0xfbff, 0xfc00, 0xfe00, 0xffff, 0x3f80, 0x3f81,
+    0x3f7f, 0x7f7f, 0x7f80, 0x7f81, 0xff80, 0xbf80, 0x0081, 0x5555, 0xaaaa, 0xc145, 0x4d00};
 static const uint64_t edges32[] = {
-    0,          1,          2,          3,          7,          31,         32,         33,         63,         64,         65,         127,
-    128,        255,        256,        0x7fff,     0x8000,     0xffff,     0x10000,    0x007fffff, 0x00800000, 0x00800001, 0x00ffffff, 0x01000000,
-    0x3f000000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fc00000, 0x40000000, 0x40200000, 0x40600000, 0x4b000000, 0x4b7fffff, 0x4b800000, 0x4effffff,
-    0x4f000000, 0x4f7fffff, 0x4f800000, 0x5effffff, 0x5f000000, 0x5f800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff, 0x80000000,
-    0x80000001, 0x807fffff, 0x80800000, 0xbf800000, 0xbf000000, 0xbf7fffff, 0xc0200000, 0xcf000000, 0xcf000001, 0xdf000000, 0xff7fffff, 0xff800000,
-    0xffc00001, 0xfffffffe, 0xffffffff, 0x38800000, 0x387fffff, 0x33800000, 0x33000000, 0x33000001, 0x477fe000, 0x477ff000, 0x477fefff, 0x3effffff,
-    0x437f0000, 0x43e00000, 0x43e7ffff, 0x47000000, 0x7f7f8000, 0x7f7f7fff, 0xdeadbeef, 0x01234567, 0x0000cafe, 0x55555555, 0xaaaaaaaa, 0x3c003c00,
-    0x7c00fc00, 0x7e00abcd};
+    0,          1,          2,          3,          7,          31,         32,         33,
+    63,         64,         65,         127,        128,        255,        256,        0x7fff,
+    0x8000,     0xffff,     0x10000,    0x007fffff, 0x00800000, 0x00800001, 0x00ffffff, 0x01000000,
+    0x3f000000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fc00000, 0x40000000, 0x40200000, 0x40600000,
+    0x4b000000, 0x4b7fffff, 0x4b800000, 0x4effffff, 0x4f000000, 0x4f7fffff, 0x4f800000, 0x5effffff,
+    0x5f000000, 0x5f800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff, 0x80000000,
+    0x80000001, 0x807fffff, 0x80800000, 0xbf800000, 0xbf000000, 0xbf7fffff, 0xc0200000, 0xcf000000,
+    0xcf000001, 0xdf000000, 0xff7fffff, 0xff800000, 0xffc00001, 0xfffffffe, 0xffffffff, 0x38800000,
+    0x387fffff, 0x33800000, 0x33000000, 0x33000001, 0x477fe000, 0x477ff000, 0x477fefff, 0x3effffff,
+    0x437f0000, 0x43e00000, 0x43e7ffff, 0x47000000, 0x7f7f8000, 0x7f7f7fff, 0xdeadbeef, 0x01234567,
+    0x0000cafe, 0x55555555, 0xaaaaaaaa, 0x3c003c00, 0x7c00fc00, 0x7e00abcd};
 static const uint64_t edges64[] = {0,
                                    1,
                                    2,
@@ -134,7 +138,9 @@ static uint64_t random_value(char reg)
     case 1: return dice() & 0x3f;
     case 2: /* around 1.0 .. 2^12 */
         if (reg == 'r') return (0x3f800000 + (dice() % 0x06000000)) | (dice() & 1) << 31;
-        if (reg == 'l') return (UINT64_C(0x3ff0000000000000) + (dice() % UINT64_C(0x00c0000000000000))) | (dice() & 1) << 63;
+        if (reg == 'l')
+            return (UINT64_C(0x3ff0000000000000) + (dice() % UINT64_C(0x00c0000000000000))) | (dice() & 1)
+                                                                                                  << 63;
         return (0x3c00 + dice() % 0x3000) | (dice() & 1) << 15;
     case 3: /* few significant bits: halves and exact cases */
         if (reg == 'r') return dice() << 20 & 0xfff00000;
@@ -164,7 +170,10 @@ static void parse_body(void *arg)
     struct suite *s = arg;
     s->module = ptx_parse(&s->arena, &s->source);
 }
-static int operand_text(char *out, size_t room, char reg, int index) { return snprintf(out, room, "%%%c%d", reg, index); }
+static int operand_text(char *out, size_t room, char reg, int index)
+{
+    return snprintf(out, room, "%%%c%d", reg, index);
+}
 
 /* "add.s32 %r0, %r1, %r2;" */
 static void instruction_text(const struct ref_form *f, char *out, size_t room)
@@ -196,7 +205,8 @@ static void suite_open(struct suite *s)
     s->list = calloc(s->forms.count, sizeof s->list[0]);
     size_t n = (size_t)snprintf(s->text, room, "%s", module_head);
     for (size_t i = 0; i < s->forms.count; i++) {
-        if (!ref_read(&s->list[i].ref, s->forms.text[i])) fail_msg("the reference does not know %s", s->forms.text[i]);
+        if (!ref_read(&s->list[i].ref, s->forms.text[i]))
+            fail_msg("the reference does not know %s", s->forms.text[i]);
         instruction_text(&s->list[i].ref, s->text + n, room - n);
         n += strlen(s->text + n);
     }
@@ -246,11 +256,12 @@ struct warp_case {
 struct tally {
     uint64_t cases, calls;
 };
-static void explain(const struct ref_form *f, enum lanes_isa isa, const char *how, uint32_t mask, int lane, const struct ref_in *in,
-                    uint64_t expected, uint64_t got)
+static void explain(const struct ref_form *f, enum lanes_isa isa, const char *how, uint32_t mask, int lane,
+                    const struct ref_in *in, uint64_t expected, uint64_t got)
 {
-    fail_msg("%s [%s, %s, mask %08x, lane %d]: a=%llx b=%llx c=%llx e=%llx cc=%d: expected %llx, got %llx", f->spelling, lanes_isa_name(isa), how,
-             mask, lane, (unsigned long long)in->a, (unsigned long long)in->b, (unsigned long long)in->c, (unsigned long long)in->e, in->cc,
+    fail_msg("%s [%s, %s, mask %08x, lane %d]: a=%llx b=%llx c=%llx e=%llx cc=%d: expected %llx, got %llx",
+             f->spelling, lanes_isa_name(isa), how, mask, lane, (unsigned long long)in->a,
+             (unsigned long long)in->b, (unsigned long long)in->c, (unsigned long long)in->e, in->cc,
              (unsigned long long)expected, (unsigned long long)got);
 }
 
@@ -273,11 +284,12 @@ static void dirty_halves(const struct ref_form *f, union lane_array src[4])
     const char regs[4] = {f->a, f->b, f->c, f->e};
     for (int k = 0; k < 4; k++)
         if (regs[k] == 'h')
-            for (int i = 0; i < LANES_COUNT; i++) src[k].w[i] = (src[k].w[i] & 0xffff) | (uint32_t)dice() << 16;
+            for (int i = 0; i < LANES_COUNT; i++)
+                src[k].w[i] = (src[k].w[i] & 0xffff) | (uint32_t)dice() << 16;
 }
 
-static void run_masked(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa, const struct warp_case *w, uint32_t mask,
-                       int overlap)
+static void run_masked(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
+                       const struct warp_case *w, uint32_t mask, int overlap)
 {
     union lane_array src[4], d, d2, old;
     load_sources(f, w, src);
@@ -299,16 +311,19 @@ static void run_masked(const struct ref_form *f, const struct lanes_op *op, enum
         const bool in = (mask >> i) & 1;
         const uint64_t got = get(to, bytes, i), before = get(&old, bytes, i);
         const uint64_t valid = ref_mask(f->valid_bits);
-        if (in && (got & valid) != w->out[i].d) explain(f, isa, overlap ? "in place" : "apart", mask, i, &w->in[i], w->out[i].d, got & valid);
+        if (in && (got & valid) != w->out[i].d)
+            explain(f, isa, overlap ? "in place" : "apart", mask, i, &w->in[i], w->out[i].d, got & valid);
         if (!in && got != before) explain(f, isa, "lane outside the mask", mask, i, &w->in[i], before, got);
         if (f->d2 && get(&d2, 1, i) != (in ? w->out[i].d2 : get(&d2_old, 1, i)))
-            explain(f, isa, "second destination", mask, i, &w->in[i], in ? w->out[i].d2 : get(&d2_old, 1, i), get(&d2, 1, i));
+            explain(f, isa, "second destination", mask, i, &w->in[i], in ? w->out[i].d2 : get(&d2_old, 1, i),
+                    get(&d2, 1, i));
         const bool carry = (cc >> i) & 1, expected = in && f->writes_cc ? w->out[i].cc : (cc_old >> i) & 1;
         if (carry != expected) explain(f, isa, "carry", mask, i, &w->in[i], expected, carry);
     }
 }
 /* the lane form on every case */
-static void run_lane(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa, const struct ref_in *in, const struct ref_out *out)
+static void run_lane(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
+                     const struct ref_in *in, const struct ref_out *out)
 {
     union lane_array src[4] = {0}, d, d2 = {0};
     const uint64_t v[4] = {in->a, in->b, in->c, in->e};
@@ -324,19 +339,22 @@ static void run_lane(const struct ref_form *f, const struct lanes_op *op, enum l
     op->lane(&d, &src[0], &src[1], &src[2], LANES_ALL, &x);
     if (f->d == 'p') {
         if (d.w[0] != (out->d ? 0xffffffff : 0)) explain(f, isa, "lane form", 1, 0, in, out->d, d.w[0]);
-        if (f->d2 && d2.w[0] != (out->d2 ? 0xffffffff : 0)) explain(f, isa, "lane form, q", 1, 0, in, out->d2, d2.w[0]);
+        if (f->d2 && d2.w[0] != (out->d2 ? 0xffffffff : 0))
+            explain(f, isa, "lane form, q", 1, 0, in, out->d2, d2.w[0]);
         return;
     }
     const uint64_t got = get(&d, reg_bytes(f->d), 0) & ref_mask(f->valid_bits);
     if (got != out->d) explain(f, isa, "lane form", 1, 0, in, out->d, got);
-    if (f->writes_cc && cc != (out->cc ? 0xffffffff : 0)) explain(f, isa, "lane form, carry", 1, 0, in, out->cc, cc);
+    if (f->writes_cc && cc != (out->cc ? 0xffffffff : 0))
+        explain(f, isa, "lane form, carry", 1, 0, in, out->cc, cc);
 }
 
 static void check_widths(const struct ref_form *f, const struct lanes_op *op)
 {
     if (op->d_bytes != reg_bytes(f->d) || op->a_bytes != reg_bytes(f->a) || op->b_bytes != reg_bytes(f->b) ||
         op->c_bytes != reg_bytes(f->c))
-        fail_msg("%s: widths d=%d a=%d b=%d c=%d", f->spelling, op->d_bytes, op->a_bytes, op->b_bytes, op->c_bytes);
+        fail_msg("%s: widths d=%d a=%d b=%d c=%d", f->spelling, op->d_bytes, op->a_bytes, op->b_bytes,
+                 op->c_bytes);
 }
 
 /* the n-th warp of cases: first the product of edges, then random ones */
@@ -356,17 +374,21 @@ static bool next_edges(const struct ref_form *f, uint64_t n, uint64_t limit, str
     in->cc = dice() & 1;
     return true;
 }
-static uint64_t clip(char reg, uint64_t v) { return reg == 'h' ? v & 0xffff : reg == 'r' ? v & 0xffffffff : reg == 'p' ? v & 1 : v; }
+static uint64_t clip(char reg, uint64_t v)
+{
+    return reg == 'h' ? v & 0xffff : reg == 'r' ? v & 0xffffffff : reg == 'p' ? v & 1 : v;
+}
 
-static void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, bool *edges_left, struct warp_case *w)
+static void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, bool *edges_left,
+                      struct warp_case *w)
 {
     for (int i = 0; i < LANES_COUNT; i++) {
         struct ref_in *in = &w->in[i];
         *in = (struct ref_in){0};
         if (*edges_left) *edges_left = next_edges(f, (*n)++, limit, in);
         if (!*edges_left)
-            *in = (struct ref_in){random_value(f->a), f->b ? random_value(f->b) : 0, f->c ? random_value(f->c) : 0,
-                                  f->e ? random_value(f->e) : 0, dice() & 1};
+            *in = (struct ref_in){random_value(f->a), f->b ? random_value(f->b) : 0,
+                                  f->c ? random_value(f->c) : 0, f->e ? random_value(f->e) : 0, dice() & 1};
         in->a = clip(f->a, in->a);
         in->b = clip(f->b, in->b);
         in->c = clip(f->c, in->c);
@@ -376,12 +398,14 @@ static void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, boo
 }
 
 /* One form on every instruction set here: edge_limit cases of edges, then random_warps of random ones. */
-static void check_form(const struct suite *s, const struct bench_form *b, uint64_t edge_limit, uint64_t random_warps, struct tally *tally)
+static void check_form(const struct suite *s, const struct bench_form *b, uint64_t edge_limit,
+                       uint64_t random_warps, struct tally *tally)
 {
     const struct ref_form *f = &b->ref;
     struct lanes_op op[LANES_ISA_COUNT];
     for (int isa = 0; isa < LANES_ISA_COUNT; isa++) {
-        if (!lanes_find(s->func, b->instr, (enum lanes_isa)isa, &op[isa])) fail_msg("%s: lanes has no function", f->spelling);
+        if (!lanes_find(s->func, b->instr, (enum lanes_isa)isa, &op[isa]))
+            fail_msg("%s: lanes has no function", f->spelling);
         check_widths(f, &op[isa]);
     }
     const bool over_a = f->d == f->a || (f->d != 'l' && f->a != 'l' && f->d != 'p' && f->a != 'p' && f->a);
@@ -405,7 +429,8 @@ static void check_form(const struct suite *s, const struct bench_form *b, uint64
                 if (over_b) run_masked(f, &op[isa], (enum lanes_isa)isa, &w, (uint32_t)dice(), OVER_B);
                 tally->calls += 5;
             }
-            for (int i = (int)(warps % 8); i < LANES_COUNT; i += 8) run_lane(f, &op[isa], (enum lanes_isa)isa, &w.in[i], &w.out[i]);
+            for (int i = (int)(warps % 8); i < LANES_COUNT; i += 8)
+                run_lane(f, &op[isa], (enum lanes_isa)isa, &w.in[i], &w.out[i]);
         }
     }
 }

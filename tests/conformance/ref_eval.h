@@ -20,9 +20,9 @@ struct ref_form {
     int types;
     /* operands: h 16 bits, r 32, l 64, p predicate; 0 = none */
     char d, d2, a, b, c, e;
-    uint32_t imm;       /* lop3 table */
+    uint32_t imm; /* lop3 table */
     bool reads_cc, writes_cc;
-    int valid_bits;     /* of d that are defined */
+    int valid_bits; /* of d that are defined */
 };
 struct ref_in {
     uint64_t a, b, c, e;
@@ -46,14 +46,18 @@ static inline int ref_type_bits(const char *t)
     static const struct {
         const char *name;
         int bits;
-    } rows[] = {{"b8", 8},   {"u8", 8},   {"s8", 8},   {"b16", 16},   {"u16", 16},   {"s16", 16},    {"f16", 16},   {"bf16", 16},
-                {"b32", 32}, {"u32", 32}, {"s32", 32}, {"f32", 32},   {"tf32", 32},  {"f16x2", 32},  {"bf16x2", 32}, {"u16x2", 32},
-                {"s16x2", 32}, {"b64", 64}, {"u64", 64}, {"s64", 64}, {"f64", 64},   {"e4m3x2", 16}, {"e5m2x2", 16}, {"pred", 1}};
+    } rows[] = {{"b8", 8},    {"u8", 8},     {"s8", 8},      {"b16", 16},    {"u16", 16},    {"s16", 16},
+                {"f16", 16},  {"bf16", 16},  {"b32", 32},    {"u32", 32},    {"s32", 32},    {"f32", 32},
+                {"tf32", 32}, {"f16x2", 32}, {"bf16x2", 32}, {"u16x2", 32},  {"s16x2", 32},  {"b64", 64},
+                {"u64", 64},  {"s64", 64},   {"f64", 64},    {"e4m3x2", 16}, {"e5m2x2", 16}, {"pred", 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (ref_is(t, rows[i].name)) return rows[i].bits;
     return 0;
 }
-static inline bool ref_is_float(const char *t) { return t[0] == 'f' || ref_is(t, "bf16") || ref_is(t, "bf16x2") || ref_is(t, "tf32"); }
+static inline bool ref_is_float(const char *t)
+{
+    return t[0] == 'f' || ref_is(t, "bf16") || ref_is(t, "bf16x2") || ref_is(t, "tf32");
+}
 static inline bool ref_is_signed(const char *t) { return t[0] == 's'; }
 static inline bool ref_is_pair(const char *t) { return strlen(t) > 2 && ref_is(t + strlen(t) - 2, "x2"); }
 static inline char ref_reg(const char *t)
@@ -117,8 +121,10 @@ static inline bool ref_operands(struct ref_form *f)
     const char *o = f->base;
     const char t0 = f->types ? ref_reg(f->type[0]) : 0, t1 = f->types > 1 ? ref_reg(f->type[1]) : 0;
     char s[5] = {0};
-    static const char *const two[] = {"add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "addc", "subc", "copysign", "mul24", "bmsk"};
-    static const char *const one[] = {"abs", "neg", "not", "cnot", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "brev", "mov"};
+    static const char *const two[] = {"add", "sub", "mul",  "div",  "rem",      "min",   "max", "and",
+                                      "or",  "xor", "addc", "subc", "copysign", "mul24", "bmsk"};
+    static const char *const one[] = {"abs", "neg", "not", "cnot", "rcp",  "sqrt", "rsqrt",
+                                      "sin", "cos", "lg2", "ex2",  "tanh", "brev", "mov"};
     static const char *const three[] = {"fma", "mad", "madc", "sad", "mad24", "shf", "prmt"};
     for (size_t i = 0; i < sizeof two / sizeof two[0]; i++)
         if (ref_is(o, two[i])) {
@@ -178,7 +184,8 @@ static inline bool ref_operands(struct ref_form *f)
     }
     return false;
 }
-/* "setp.lt.s32" and so on; a word q on setp asks for the second destination (it is not part of PTX's spelling) */
+/* "setp.lt.s32" and so on; a word q on setp asks for the second destination (it is not part of PTX's
+ * spelling) */
 static inline bool ref_read(struct ref_form *f, const char *spelling)
 {
     memset(f, 0, sizeof *f);
@@ -193,7 +200,7 @@ static inline bool ref_read(struct ref_form *f, const char *spelling)
             char *w = f->word[f->words++];
             memcpy(w, p, len);
             w[len] = 0;
-            if (ref_type_bits(w) && f->types < REF_MAX_TYPES) (void)snprintf(f->type[f->types++], 10, "%s", w);
+            if (ref_type_bits(w) && f->types < REF_MAX_TYPES) memcpy(f->type[f->types++], w, 10);
         }
         p += len + (p[len] == '.');
     }
@@ -224,7 +231,8 @@ static inline uint64_t ref_relu(const struct ref_format *f, uint64_t v)
     return ref_is_nan(f, v) ? f->nan : (v >> (ref_bits(f) - 1)) & 1 ? 0 : v;
 }
 /* min, max as the manual's pseudo code: NaN loses (or wins with .NaN), -0 < +0, .xorsign.abs */
-static inline uint64_t ref_minmax(const struct ref_form *f, const struct ref_format *t, uint64_t a, uint64_t b)
+static inline uint64_t ref_minmax(const struct ref_form *f, const struct ref_format *t, uint64_t a,
+                                  uint64_t b)
 {
     const uint64_t sign = UINT64_C(1) << (ref_bits(t) - 1);
     const uint64_t result_sign = ref_has(f, "xorsign") ? (a ^ b) & sign : 0;
@@ -242,7 +250,8 @@ static inline uint64_t ref_minmax(const struct ref_form *f, const struct ref_for
     }
     return r | result_sign;
 }
-static inline uint64_t ref_float_op(const struct ref_form *f, const struct ref_format *t, uint64_t a, uint64_t b, uint64_t c)
+static inline uint64_t ref_float_op(const struct ref_form *f, const struct ref_format *t, uint64_t a,
+                                    uint64_t b, uint64_t c)
 {
     const enum ref_mode mode = ref_rounding(f);
     const bool ftz = ref_has(f, "ftz");
@@ -268,9 +277,12 @@ static inline uint64_t ref_float_op(const struct ref_form *f, const struct ref_f
 static inline uint64_t ref_float(const struct ref_form *f, const char *type, const struct ref_in *in)
 {
     const struct ref_format *t = ref_format_of(type);
-    if (!ref_is_pair(type)) return ref_float_op(f, t, in->a & ref_mask(ref_bits(t)), in->b & ref_mask(ref_bits(t)), in->c & ref_mask(ref_bits(t)));
+    if (!ref_is_pair(type))
+        return ref_float_op(f, t, in->a & ref_mask(ref_bits(t)), in->b & ref_mask(ref_bits(t)),
+                            in->c & ref_mask(ref_bits(t)));
     const uint64_t low = ref_float_op(f, t, in->a & 0xffff, in->b & 0xffff, in->c & 0xffff);
-    const uint64_t high = ref_float_op(f, t, (in->a >> 16) & 0xffff, (in->b >> 16) & 0xffff, (in->c >> 16) & 0xffff);
+    const uint64_t high =
+        ref_float_op(f, t, (in->a >> 16) & 0xffff, (in->b >> 16) & 0xffff, (in->c >> 16) & 0xffff);
     return low | high << 16;
 }
 
@@ -337,7 +349,8 @@ static inline uint64_t ref_set(const struct ref_form *f, const struct ref_in *in
         const char *t = f->type[1][0] == 'b' ? "bf16" : "f16";
         const uint64_t one = ref_is_pair(f->type[0]) ? ref_true(f->type[0]) : 0xffff;
         const bool low = ref_boolean(f, ref_compare(f, t, in->a & 0xffff, in->b & 0xffff), in->c);
-        const bool high = ref_boolean(f, ref_compare(f, t, (in->a >> 16) & 0xffff, (in->b >> 16) & 0xffff), in->c);
+        const bool high =
+            ref_boolean(f, ref_compare(f, t, (in->a >> 16) & 0xffff, (in->b >> 16) & 0xffff), in->c);
         return (low ? one : 0) | (high ? one << 16 : 0);
     }
     return ref_boolean(f, ref_compare(f, f->type[1], in->a, in->b), in->c) ? ref_true(f->type[0]) : 0;
@@ -345,7 +358,8 @@ static inline uint64_t ref_set(const struct ref_form *f, const struct ref_in *in
 static inline bool ref_testp(const struct ref_form *f, uint64_t v)
 {
     const struct ref_format *t = ref_format_of(f->type[0]);
-    const uint64_t m = v & (ref_mask(ref_bits(t)) >> 1), inf = ref_infinity(t), least = UINT64_C(1) << t->mantissa_bits;
+    const uint64_t m = v & (ref_mask(ref_bits(t)) >> 1), inf = ref_infinity(t),
+                   least = UINT64_C(1) << t->mantissa_bits;
     if (ref_has(f, "finite")) return m < inf;
     if (ref_has(f, "infinite")) return m == inf;
     if (ref_has(f, "number")) return m <= inf;
@@ -397,7 +411,9 @@ static inline uint64_t ref_cvt_float(const struct ref_form *f, const char *td, c
         r = (uint64_t)x.negative << 63 | UINT64_C(0x7ff8000000000000) | fraction << (52 - s->mantissa_bits);
     } else if (ref_is(td, ts) && !integral) {
         r = x.kind == REF_NAN && !(ref_is(td, "f64") || ref_is(td, "f32")) ? d->nan : v;
-        if (x.kind == REF_NAN && ref_is(td, "f32") && (ref_has(f, "ftz") || ref_has(f, "sat") || ref_has(f, "relu"))) r = d->nan;
+        if (x.kind == REF_NAN && ref_is(td, "f32") &&
+            (ref_has(f, "ftz") || ref_has(f, "sat") || ref_has(f, "relu")))
+            r = d->nan;
     } else if (integral && x.kind == REF_FINITE) {
         const ref_s128 i = x.exponent >= 0 ? 1 : ref_to_int(ref_rounding(f), x);
         r = x.exponent >= 0 ? v : i == 0 ? ref_signed_zero(d, x.negative) : ref_from_int(d, REF_RN, i);
@@ -429,9 +445,11 @@ static inline uint64_t ref_cvt_packed(const struct ref_form *f, const struct ref
         if (ref_has(f, "satfinite") && (r & 0x7fffffff) == 0x7f800000) r -= 1 << 13;
         return ref_has(f, "relu") && r >> 31 ? 0 : r;
     }
-    const bool to8 = ref_is(td, "e4m3x2") || ref_is(td, "e5m2x2"), from8 = ref_is(ts, "e4m3x2") || ref_is(ts, "e5m2x2");
+    const bool to8 = ref_is(td, "e4m3x2") || ref_is(td, "e5m2x2"),
+               from8 = ref_is(ts, "e4m3x2") || ref_is(ts, "e5m2x2");
     if (to8 && ref_is(ts, "f32"))
-        return ref_cvt_e8(f, td, ref_unpack(&ref_f32, in->b)) | ref_cvt_e8(f, td, ref_unpack(&ref_f32, in->a)) << 8;
+        return ref_cvt_e8(f, td, ref_unpack(&ref_f32, in->b)) | ref_cvt_e8(f, td, ref_unpack(&ref_f32, in->a))
+                                                                    << 8;
     if (to8)
         return ref_cvt_e8(f, td, ref_unpack(&ref_f16, in->a & 0xffff)) |
                ref_cvt_e8(f, td, ref_unpack(&ref_f16, (in->a >> 16) & 0xffff)) << 8;
@@ -528,7 +546,13 @@ static inline uint64_t ref_video(const struct ref_form *f, const struct ref_in *
         if (strncmp(o, "vabsdiff", 8) == 0) r = a > b ? a - b : b - a;
         if (strncmp(o, "vmin", 4) == 0) r = a < b ? a : b;
         if (strncmp(o, "vmax", 4) == 0) r = a > b ? a : b;
-        if (set) r = ref_has(f, "eq") ? a == b : ref_has(f, "ne") ? a != b : ref_has(f, "lt") ? a < b : ref_has(f, "le") ? a <= b : ref_has(f, "gt") ? a > b : a >= b;
+        if (set)
+            r = ref_has(f, "eq")   ? a == b
+                : ref_has(f, "ne") ? a != b
+                : ref_has(f, "lt") ? a < b
+                : ref_has(f, "le") ? a <= b
+                : ref_has(f, "gt") ? a > b
+                                   : a >= b;
         if (ref_has(f, "sat")) r = ref_clip(nd, r);
         sum += (uint64_t)r;
         packed |= ((uint64_t)r & ref_mask(bits)) << (bits * i);
@@ -583,13 +607,14 @@ static inline uint64_t ref_bits_op(const struct ref_form *f, const struct ref_in
         const int32_t offset = (int32_t)in->c;
         if (offset == 0) return (a >> base) & 1 ? (uint64_t)base : UINT32_MAX;
         int64_t count = offset > 0 ? (int64_t)offset - 1 : -(int64_t)offset - 1;
-        for (int pos = base; pos >= 0 && pos < 32; pos += offset > 0 ? 1 : -1)
+        for (int pos = base; pos >= 0 && pos<32; pos += offset> 0 ? 1 : -1)
             if ((a >> pos) & 1 && count-- == 0) return (uint64_t)pos;
         return UINT32_MAX;
     }
     if (ref_is(o, "bmsk")) {
         const uint64_t a1 = a & 31, b1 = in->b & 31;
-        uint64_t mask0 = (UINT64_C(0xffffffff) << a1) & UINT32_MAX, mask1 = (UINT64_C(0xffffffff) << (a1 + b1)) & UINT32_MAX;
+        uint64_t mask0 = (UINT64_C(0xffffffff) << a1) & UINT32_MAX,
+                 mask1 = (UINT64_C(0xffffffff) << (a1 + b1)) & UINT32_MAX;
         bool over = a1 + b1 >= 32;
         if (ref_has(f, "clamp")) {
             if (a >= 32) over = true, mask0 = 0;
@@ -613,7 +638,8 @@ static inline uint64_t ref_dot(const struct ref_form *f, const struct ref_in *in
     } else {
         ta = ref_is_signed(f->type[0]) ? "s16" : "u16";
         const int base = ref_has(f, "hi") ? 2 : 0;
-        for (int i = 0; i < 2; i++) r += ref_int(ta, in->a >> (16 * i)) * ref_int(tb, in->b >> (8 * (base + i)));
+        for (int i = 0; i < 2; i++)
+            r += ref_int(ta, in->a >> (16 * i)) * ref_int(tb, in->b >> (8 * (base + i)));
     }
     return (uint64_t)r & UINT32_MAX;
 }
@@ -662,7 +688,8 @@ static inline uint64_t ref_multiply(const struct ref_form *f, const struct ref_i
     ref_s128 r = ref_product(f, in);
     if (strncmp(f->base, "mad", 3) != 0) return (uint64_t)r;
     if (f->reads_cc || f->writes_cc) {
-        const ref_u128 sum = (ref_u128)((uint64_t)r & ref_mask(width)) + (in->c & ref_mask(width)) + (f->reads_cc && in->cc);
+        const ref_u128 sum =
+            (ref_u128)((uint64_t)r & ref_mask(width)) + (in->c & ref_mask(width)) + (f->reads_cc && in->cc);
         out->cc = (sum >> width) & 1;
         return (uint64_t)sum;
     }
@@ -694,7 +721,8 @@ static inline uint64_t ref_min_max_int(const struct ref_form *f, const struct re
     const bool max = ref_is(f->base, "max");
     if (!ref_is_pair(t)) {
         const ref_s128 a = ref_int(t, in->a), b = ref_int(t, in->b);
-        return (uint64_t)(max == (a > b) ? a : b);
+        const ref_s128 r = max == (a > b) ? a : b;
+        return (uint64_t)(ref_has(f, "relu") && r < 0 ? 0 : r);
     }
     const char *h = ref_is_signed(t) ? "s16" : "u16";
     uint64_t d = 0;

@@ -1,8 +1,8 @@
 /* Exact numbers for the reference: floating-point values as integers, rounded once by shifting.
  *
  * Independent of src/: nothing of it is included, and no floating-point operation of the machine is used. A
- * finite value is a fixed-point integer with its last bit worth 2^-2200 (enough for a product of f64 subnormals);
- * sums are therefore exact, and rounding looks at every bit. */
+ * finite value is a fixed-point integer with its last bit worth 2^-2200 (enough for a product of f64
+ * subnormals); sums are therefore exact, and rounding looks at every bit. */
 #ifndef CONFORMANCE_REF_NUMBER_H
 #define CONFORMANCE_REF_NUMBER_H
 
@@ -112,7 +112,10 @@ static inline int ref_wide_top(const struct ref_wide *a) /* position of the high
         if (a->w[i]) return i * 64 + 63 - __builtin_clzll(a->w[i]);
     return -1;
 }
-static inline bool ref_wide_bit(const struct ref_wide *a, int at) { return at >= 0 && ((a->w[at / 64] >> (at % 64)) & 1); }
+static inline bool ref_wide_bit(const struct ref_wide *a, int at)
+{
+    return at >= 0 && ((a->w[at / 64] >> (at % 64)) & 1);
+}
 static inline bool ref_wide_any_below(const struct ref_wide *a, int at)
 {
     for (int i = 0; i < at / 64; i++)
@@ -164,14 +167,18 @@ static inline struct ref_wide ref_widen(struct ref_value v)
     return ref_wide_of(v.negative, v.mantissa, v.exponent);
 }
 /* a*b + c in format f (sources may be of other formats: they are values) */
-static inline uint64_t ref_fma(const struct ref_format *f, enum ref_mode mode, struct ref_value a, struct ref_value b,
-                               struct ref_value c)
+static inline uint64_t ref_fma(const struct ref_format *f, enum ref_mode mode, struct ref_value a,
+                               struct ref_value b, struct ref_value c)
 {
     const bool p_negative = a.negative != b.negative;
     if (a.kind == REF_NAN || b.kind == REF_NAN || c.kind == REF_NAN) return f->nan;
-    const bool p_inf = a.kind == REF_INF || b.kind == REF_INF, p_zero = a.kind == REF_ZERO || b.kind == REF_ZERO;
+    const bool p_inf = a.kind == REF_INF || b.kind == REF_INF,
+               p_zero = a.kind == REF_ZERO || b.kind == REF_ZERO;
     if (p_inf && p_zero) return f->nan;
-    if (p_inf) return c.kind == REF_INF && c.negative != p_negative ? f->nan : ref_signed_zero(f, p_negative) | ref_infinity(f);
+    if (p_inf)
+        return c.kind == REF_INF && c.negative != p_negative
+                   ? f->nan
+                   : ref_signed_zero(f, p_negative) | ref_infinity(f);
     if (c.kind == REF_INF) return ref_signed_zero(f, c.negative) | ref_infinity(f);
     if (p_zero && c.kind == REF_ZERO)
         return ref_signed_zero(f, p_negative == c.negative ? p_negative : mode == REF_RM);
@@ -184,28 +191,34 @@ static inline uint64_t ref_fma(const struct ref_format *f, enum ref_mode mode, s
     return ref_round(f, mode, &r);
 }
 static inline struct ref_value ref_one(void) { return (struct ref_value){REF_FINITE, false, 1, 0}; }
-static inline uint64_t ref_add(const struct ref_format *f, enum ref_mode mode, struct ref_value a, struct ref_value b)
+static inline uint64_t ref_add(const struct ref_format *f, enum ref_mode mode, struct ref_value a,
+                               struct ref_value b)
 {
     return ref_fma(f, mode, a, ref_one(), b);
 }
-static inline uint64_t ref_mul(const struct ref_format *f, enum ref_mode mode, struct ref_value a, struct ref_value b)
+static inline uint64_t ref_mul(const struct ref_format *f, enum ref_mode mode, struct ref_value a,
+                               struct ref_value b)
 {
     if (a.kind == REF_NAN || b.kind == REF_NAN) return f->nan;
     const bool negative = a.negative != b.negative;
     if (a.kind == REF_INF || b.kind == REF_INF)
-        return a.kind == REF_ZERO || b.kind == REF_ZERO ? f->nan : ref_signed_zero(f, negative) | ref_infinity(f);
+        return a.kind == REF_ZERO || b.kind == REF_ZERO ? f->nan
+                                                        : ref_signed_zero(f, negative) | ref_infinity(f);
     if (a.kind == REF_ZERO || b.kind == REF_ZERO) return ref_signed_zero(f, negative);
-    const struct ref_wide p = ref_wide_of(negative, (ref_u128)a.mantissa * b.mantissa, a.exponent + b.exponent);
+    const struct ref_wide p =
+        ref_wide_of(negative, (ref_u128)a.mantissa * b.mantissa, a.exponent + b.exponent);
     return ref_round(f, mode, &p);
 }
 /* integer quotient with 70 bits more than needed at most, what remains as one more bit */
-static inline uint64_t ref_div(const struct ref_format *f, enum ref_mode mode, struct ref_value a, struct ref_value b)
+static inline uint64_t ref_div(const struct ref_format *f, enum ref_mode mode, struct ref_value a,
+                               struct ref_value b)
 {
     const bool negative = a.negative != b.negative;
     if (a.kind == REF_NAN || b.kind == REF_NAN) return f->nan;
     if (a.kind == REF_INF) return b.kind == REF_INF ? f->nan : ref_signed_zero(f, negative) | ref_infinity(f);
     if (b.kind == REF_INF) return ref_signed_zero(f, negative);
-    if (b.kind == REF_ZERO) return a.kind == REF_ZERO ? f->nan : ref_signed_zero(f, negative) | ref_infinity(f);
+    if (b.kind == REF_ZERO)
+        return a.kind == REF_ZERO ? f->nan : ref_signed_zero(f, negative) | ref_infinity(f);
     if (a.kind == REF_ZERO) return ref_signed_zero(f, negative);
     while (!(a.mantissa >> 52)) a.mantissa <<= 1, a.exponent--;
     while (!(b.mantissa >> 52)) b.mantissa <<= 1, b.exponent--;
@@ -229,7 +242,8 @@ static inline uint64_t ref_sqrt(const struct ref_format *f, enum ref_mode mode, 
         const ref_u128 t = root | (ref_u128)1 << bit;
         if (t * t <= n) root = t;
     }
-    const struct ref_wide w = ref_wide_of(false, root << 1 | (root * root != n), (a.exponent - shift) / 2 - 1);
+    const struct ref_wide w =
+        ref_wide_of(false, root << 1 | (root * root != n), (a.exponent - shift) / 2 - 1);
     return ref_round(f, mode, &w);
 }
 static inline uint64_t ref_from_value(const struct ref_format *f, enum ref_mode mode, struct ref_value a)
@@ -257,14 +271,20 @@ static inline ref_s128 ref_to_int(enum ref_mode mode, struct ref_value a)
     if (top - unit >= 119) return a.negative ? -far : far;
     ref_s128 kept = 0;
     for (int i = top; i >= unit; i--) kept = kept << 1 | ref_wide_bit(&w, i);
-    kept += ref_goes_up(mode, a.negative, kept & 1, ref_wide_bit(&w, unit - 1), ref_wide_any_below(&w, unit - 1));
+    kept +=
+        ref_goes_up(mode, a.negative, kept & 1, ref_wide_bit(&w, unit - 1), ref_wide_any_below(&w, unit - 1));
     return a.negative ? -kept : kept;
 }
 /* ordering: -1, 0, 1; 2 = unordered */
 static inline int ref_order(struct ref_value a, struct ref_value b)
 {
     if (a.kind == REF_NAN || b.kind == REF_NAN) return 2;
-    const int sa = a.kind == REF_ZERO ? 0 : a.negative ? -1 : 1, sb = b.kind == REF_ZERO ? 0 : b.negative ? -1 : 1;
+    const int sa = a.kind == REF_ZERO ? 0
+                   : a.negative       ? -1
+                                      : 1,
+              sb = b.kind == REF_ZERO ? 0
+                   : b.negative       ? -1
+                                      : 1;
     if (sa != sb) return sa < sb ? -1 : 1;
     if (sa == 0) return 0;
     int magnitude;

@@ -1,5 +1,6 @@
-/* Every instruction form of src/exec/lanes against the independent reference of tests/conformance: edge values and
- * random ones, every rounding, every instruction set of this machine, several masks, in place and apart. */
+/* Every instruction form of src/exec/lanes against the independent reference of tests/conformance: edge
+ * values and random ones, every rounding, every instruction set of this machine, several masks, in place and
+ * apart. */
 #include "conformance/harness.h"
 
 static void run_family(void (*family)(struct forms *), const char *name)
@@ -8,16 +9,31 @@ static void run_family(void (*family)(struct forms *), const char *name)
     struct tally tally = {0};
     family(&s.forms);
     suite_open(&s);
-    for (size_t i = 0; i < s.forms.count; i++) check_form(&s, &s.list[i], 4000, 40, &tally);
-    print_message("%s: %zu forms, %llu cases each way, %llu calls\n", name, s.forms.count, (unsigned long long)tally.cases,
-                  (unsigned long long)tally.calls);
+    for (size_t i = 0; i < s.forms.count; i++) check_form(&s, &s.list[i], 4000, 150, &tally);
+    print_message("%s: %zu forms, %llu cases each way, %llu calls\n", name, s.forms.count,
+                  (unsigned long long)tally.cases, (unsigned long long)tally.calls);
     suite_close(&s);
 }
-static void integer_instructions_equal_the_reference(void **state) { (void)state, run_family(forms_integer, "integer"); }
-static void comparisons_equal_the_reference(void **state) { (void)state, run_family(forms_compare, "comparison"); }
-static void float_arithmetic_is_correctly_rounded(void **state) { (void)state, run_family(forms_float, "float"); }
-static void conversions_equal_the_reference(void **state) { (void)state, run_family(forms_convert, "conversion"); }
-static void packed_video_instructions_equal_the_reference(void **state) { (void)state, run_family(forms_video, "video"); }
+static void integer_instructions_equal_the_reference(void **state)
+{
+    (void)state, run_family(forms_integer, "integer");
+}
+static void comparisons_equal_the_reference(void **state)
+{
+    (void)state, run_family(forms_compare, "comparison");
+}
+static void float_arithmetic_is_correctly_rounded(void **state)
+{
+    (void)state, run_family(forms_float, "float");
+}
+static void conversions_equal_the_reference(void **state)
+{
+    (void)state, run_family(forms_convert, "conversion");
+}
+static void packed_video_instructions_equal_the_reference(void **state)
+{
+    (void)state, run_family(forms_video, "video");
+}
 
 int main(void)
 {
