@@ -1,0 +1,120 @@
+/* net: one network of the machine: crossbar, hierarchical crossbar, ring, switch or plain links.
+ *
+ *   source queue ─► injection link ─► input VCs ─► VC and switch allocation ─► link ─► … ─► sink queue
+ *   (try_inject)      1 flit/cycle     credits            (iSLIP)           1 flit/cycle      (peek, pop)
+ *
+ * A packet of b bytes is ceil(b / width) flits; flits are counted, never built. Requests and replies use two
+ * networks (two struct net). What is modelled: serialisation by width, finite input buffers per virtual
+ * channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line blocking,
+ * back-pressure from a receiver that does not pop.
+ *
+ * Contract. The caller owns the clock: cycles are those of the network. In a cycle, net_step() and the calls
+ * of the components (inject, peek, pop) may come in any order with the same result:
+ *   - a packet accepted in cycle t moves from net_step(t+1) on;
+ *   - room that appears in net_step(t) is seen by net_try_inject() from t+1 on;
+ *   - a packet becomes visible to net_peek() at the cycle of its arrival, which was decided a cycle before;
+ *   - a slot freed by net_pop() at t is used by the network from t+1 on.
+ * net_step(now) returns the next cycle in which anything can happen; cycles before it may be left out.
+ * An injection or a pop can make that earlier: net_next_cyc() tells.
+ *
+ * Ownership: a net lives in the arena given to net_new(); packets are copied in and out, their `handle`
+ * belongs to the caller. A refused packet stays with its owner. */
+#ifndef ATOLL_NET_NET_H
+#define ATOLL_NET_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+#define NET_NEVER   UINT64_MAX
+#define NET_MAX_VCS 16
+
+enum net_topology {
+    NET_CROSSBAR, /* one router, sources x sinks */
+    NET_HXBAR,    /* two stages of routers, one link between each pair */
+    NET_RING,     /* sources == sinks, both directions, shortest way */
+    NET_LINKS,    /* a link of its own for every pair of source and sink; no router */
+};
+
+/* Immutable parameters of one network. Zero is never a default: fill with net_spec_default() first. */
+struct net_spec {
+    enum net_topology topology;
+    uint32_t sources, sinks;
+    uint32_t first_routers;      /* hxbar: routers of the first stage; each serves sources/first_routers */
+    uint32_t second_routers;     /* hxbar: routers of the second stage; each serves sinks/second_routers */
+    uint32_t width_bytes;        /* a link carries one flit of this size per cycle */
+    uint32_t vcs;                /* virtual channels per input, shared out evenly among classes */
+    uint32_t vc_flits;           /* buffer of one VC */
+    uint32_t classes;            /* message classes; each keeps to its own VCs */
+    uint32_t iterations;         /* of iSLIP, VC and switch allocation alike */
+    uint32_t input_speedup;      /* VCs of an input that may send in the same cycle; divides vcs */
+    uint32_t internal_speedup;   /* allocation rounds per cycle; links still carry one flit per cycle */
+    bool hold;                   /* a packet keeps its way through the switch until its tail or a stall */
+    bool in_order;               /* packets of one source, sink and class arrive in order */
+    uint32_t router_latency_cyc; /* head arrives at a router > leaves it: VC allocation, switch allocation,
+                                    traversal */
+    uint32_t link_latency_cyc;   /* router > router, router > sink, and source > sink in NET_LINKS */
+    uint32_t inject_latency_cyc; /* source > first router */
+    uint32_t credit_delay_cyc;   /* on top of one cycle for the wire */
+    uint32_t source_packets;     /* injection queue of a source; 2 keep the link busy */
+    uint32_t sink_packets;       /* ejection queue of a sink */
+    uint32_t max_packet_bytes;   /* for sizing only */
+};
+
+struct net_packet {
+    uint64_t handle; /* the caller's */
+    uint32_t src, dst;
+    uint32_t bytes;
+    uint32_t cls; /* message class */
+};
+
+/* What the network calls; both may be NULL. Called inside net_step(now). */
+struct net_wiring {
+    void *ctx;
+    void (*arrived)(void *ctx, uint32_t sink,
+                    uint64_t visible_cyc); /* net_peek() has something from that cycle on */
+    void (*room)(void *ctx, uint32_t source,
+                 uint64_t from_cyc); /* after a refusal: try again from that cycle on */
+};
+
+struct net_link_stats {
+    uint64_t flits; /* carried; utilisation = flits / cycles */
+    uint32_t stage; /* 0 injection, 1.. routers in order, last = into the sinks */
+    uint32_t port;  /* within its stage */
+};
+
+struct net;
+
+struct net_spec net_spec_default(void);
+/* NULL when the spec can be built, otherwise what is wrong, in words. */
+const char *net_spec_problem(const struct net_spec *spec);
+/* Raises a mistake when net_spec_problem() finds one. */
+struct net *net_new(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring);
+
+const struct net_spec *net_spec_of(const struct net *n);
+uint32_t net_flits(const struct net *n, uint32_t bytes);
+/* Latency of a packet that meets no other, from acceptance to the cycle in which it can be popped. */
+uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes);
+
+bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now);
+/* Would net_try_inject() accept? In NET_LINKS the answer depends on dst. */
+bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
+uint64_t net_step(struct net *n, uint64_t now);
+uint64_t net_next_cyc(const struct net *n);
+
+/* The oldest packet that has arrived at a sink by `now`, or NULL. */
+const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now);
+void net_pop(struct net *n, uint32_t sink, uint64_t now);
+
+/* Packets inside: accepted, not yet popped. */
+uint64_t net_in_flight(const struct net *n);
+/* Every link, in stage order. */
+uint32_t net_link_count(const struct net *n);
+struct net_link_stats net_link(const struct net *n, uint32_t idx);
+uint32_t net_stage_count(const struct net *n);
+/* Who waits for whom, for the watchdog: one line per blocked input VC or source, at most `bytes`. */
+void net_describe_waiting(const struct net *n, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,183 @@
+/* Uniform traffic against BookSim 2 (tests/reference/noc): every curve of oneway.csv and variants.csv, mean
+ * of five seeds. Same allocator, buffers and speed-up: accepted load at saturation and latency below half
+ * load within 8 %. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/net_model.h"
+
+#define SEEDS     5
+#define TOLERANCE 0.08
+#define MAX_ROWS  600
+
+struct row {
+    char topology[24], variant[24], traffic[16];
+    uint32_t nodes, flits;
+    double offered, latency, accepted; /* latency 0 = none */
+};
+
+static struct row rows[MAX_ROWS];
+static uint32_t row_count;
+
+static void read_rows(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) fail_msg("cannot open %s: run from the root of the repository", path);
+    char line[512];
+    assert_non_null(fgets(line, sizeof line, f));
+    while (fgets(line, sizeof line, f)) {
+        char *field[16] = {0}, *rest = line;
+        for (uint32_t i = 0; i < 16 && rest; i++) field[i] = strsep(&rest, ",\n");
+        assert_non_null(field[15]);
+        assert_true(row_count < MAX_ROWS);
+        struct row *r = &rows[row_count++];
+        snprintf(r->topology, sizeof r->topology, "%s", field[1]);
+        snprintf(r->variant, sizeof r->variant, "%s", field[3]);
+        snprintf(r->traffic, sizeof r->traffic, "%s", field[4]);
+        r->nodes = (uint32_t)atoi(field[2]);
+        r->flits = (uint32_t)atoi(field[5]);
+        r->offered = atof(field[7]);
+        r->latency = atof(field[9]);
+        r->accepted = atof(field[12]);
+    }
+    fclose(f);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    read_rows("tests/reference/noc/oneway.csv");
+    read_rows("tests/reference/noc/variants.csv");
+    assert_true(row_count > 400);
+    return 0;
+}
+
+static struct net_model_spec spec_of(const struct row *r)
+{
+    struct net_model_spec s = net_model_default();
+    s.net.sources = s.net.sinks = r->nodes;
+    if (!strncmp(r->topology, "hxbar", 5)) s.net.topology = NET_HXBAR;
+    if (!strcmp(r->variant, "iters4")) s.net.iterations = 4;
+    if (!strcmp(r->variant, "intspeedup2")) s.net.internal_speedup = 2;
+    if (!strcmp(r->variant, "inspeedup2")) s.net.input_speedup = 2;
+    if (!strcmp(r->variant, "hold")) s.net.hold = true;
+    s.packet_bytes[0] = r->flits * s.net.width_bytes;
+    s.rate = r->offered;
+    s.warmup_cyc = 2000;
+    s.measure_cyc = 160000 / r->nodes;
+    s.drain_cyc = 4000;
+    return s;
+}
+
+struct mean {
+    double latency, accepted;
+};
+
+static struct mean five_seeds(struct net_model_spec s)
+{
+    struct mean m = {0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct net_model_result r;
+        s.seed = seed;
+        net_model_run(&s, &r);
+        m.latency += r.latency_mean / SEEDS;
+        m.accepted += r.accepted_per_source / SEEDS;
+    }
+    return m;
+}
+
+static uint32_t failures;
+static double worst_latency, worst_accepted;
+
+static void compare(const struct row *r, const char *what, double ours, double theirs, double *worst)
+{
+    const double off = ours / theirs - 1;
+    if (fabs(off) > fabs(*worst)) *worst = off;
+    if (fabs(off) <= TOLERANCE) return;
+    failures++;
+    print_error("%s %s %u flits, offered %.3f: %s %.4f, BookSim %.4f (%+.1f %%)\n", r->topology, r->variant,
+                r->flits, r->offered, what, ours, theirs, 100 * off);
+}
+
+/* in_order: our networks keep the order of packets of one source and sink, BookSim does not; both are
+ * compared. */
+static void compare_uniform(bool in_order)
+{
+    failures = 0;
+    worst_latency = worst_accepted = 0;
+    uint32_t latencies = 0, saturations = 0;
+    for (uint32_t i = 0; i < row_count; i++) {
+        const struct row *r = &rows[i];
+        if (strcmp(r->traffic, "uniform")) continue;
+        const bool low = r->offered < 0.5 && r->latency > 0, last = r->offered == 1.0;
+        if (!low && !last) continue;
+        struct net_model_spec s = spec_of(r);
+        s.net.in_order = in_order;
+        if (last) s.drain_cyc = 0;
+        const struct mean m = five_seeds(s);
+        if (low) compare(r, "latency", m.latency, r->latency, &worst_latency), latencies++;
+        if (last) compare(r, "accepted", m.accepted, r->accepted, &worst_accepted), saturations++;
+    }
+    print_message("    in order %d: %u latencies, worst %+.1f %%; %u saturations, worst %+.1f %%\n", in_order,
+                  latencies, 100 * worst_latency, saturations, 100 * worst_accepted);
+    assert_true(latencies > 150 && saturations >= 22);
+    assert_int_equal(failures, 0);
+}
+
+static void uniform_traffic_matches_booksim_in_order(void **state)
+{
+    (void)state;
+    compare_uniform(true);
+}
+
+static void uniform_traffic_matches_booksim_without_order(void **state)
+{
+    (void)state;
+    compare_uniform(false);
+}
+
+/* Hot spot: latency below half load of the hot output, and 1.00 of its width at the end. */
+static void a_hot_output_carries_its_whole_width(void **state)
+{
+    (void)state;
+    failures = 0;
+    worst_latency = worst_accepted = 0;
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < row_count; i++) {
+        const struct row *r = &rows[i];
+        if (strcmp(r->traffic, "hotspot0")) continue;
+        const double load = r->offered * r->nodes;
+        if (load >= 0.5 && load < 1.19) continue;
+        struct net_model_spec s = spec_of(r);
+        s.traffic = NET_HOTSPOT;
+        s.measure_cyc = 40000;
+        if (load >= 0.5) s.drain_cyc = 0, s.warmup_cyc = 20000;
+        const struct mean m = five_seeds(s);
+        seen++;
+        if (load < 0.5)
+            compare(r, "latency", m.latency, r->latency, &worst_latency);
+        else
+            assert_float_equal(m.accepted * r->nodes, 1.0, 0.0005);
+    }
+    print_message("    %u points, worst latency %+.1f %%\n", seen, 100 * worst_latency);
+    assert_true(seen > 40);
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(uniform_traffic_matches_booksim_in_order),
+        cmocka_unit_test(uniform_traffic_matches_booksim_without_order),
+        cmocka_unit_test(a_hot_output_carries_its_whole_width),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
