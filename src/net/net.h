@@ -70,7 +70,8 @@ struct net_packet {
     uint32_t cls; /* message class */
 };
 
-/* What the network calls; both may be NULL. Called inside net_step(now). */
+/* What the network calls; both may be NULL. Called inside net_step(now); room also inside a net_try_inject()
+ * that is refused only because the place was left in this very cycle. */
 struct net_wiring {
     void *ctx;
     void (*arrived)(void *ctx, uint32_t sink,

@@ -92,56 +92,64 @@ const char *net_spec_problem(const struct net_spec *s)
 
 /* ---- allocation ---- */
 
-static void router_alloc(struct net *n, struct arena *a, struct net_router *r, uint32_t ins, uint32_t outs)
+static void router_alloc(struct net *n, struct arena *a, uint32_t idx, uint32_t ins, uint32_t outs)
 {
-    const uint32_t vcs = n->spec.vcs;
+    struct net_router *r = &n->routers[idx];
+    const uint32_t switch_ins = ins * n->spec.input_speedup;
+    r->idx = idx;
     r->ins = (uint16_t)ins;
     r->outs = (uint16_t)outs;
-    r->switch_ins = (uint16_t)(ins * n->spec.input_speedup);
-    r->vc_words = (uint16_t)((ins * vcs + 63) / 64);
+    r->switch_ins = (uint16_t)switch_ins;
+    r->vc_words = (uint16_t)((ins * n->spec.vcs + 63) / 64);
     r->out_words = (uint16_t)((outs + 63) / 64);
-    const uint32_t in_words = (r->switch_ins + 63u) / 64u;
+    r->in_words = (uint16_t)((switch_ins + 63) / 64);
+    r->requests = ARENA_ARRAY(a, uint64_t, (size_t)outs * r->in_words);
+    r->pairs = ARENA_ARRAY(a, uint16_t, (size_t)switch_ins * outs);
     r->sa_active = ARENA_ARRAY(a, uint64_t, r->out_words);
     r->va_active = ARENA_ARRAY(a, uint64_t, r->out_words);
     r->held = ARENA_ARRAY(a, uint64_t, r->out_words);
     r->matched_out = ARENA_ARRAY(a, uint64_t, r->out_words);
-    r->held_in = ARENA_ARRAY(a, uint64_t, in_words);
-    r->matched_in = ARENA_ARRAY(a, uint64_t, in_words);
+    r->taken_in = ARENA_ARRAY(a, uint64_t, r->in_words);
     r->waiting = ARENA_ARRAY(a, uint64_t, (size_t)outs * n->sets * r->vc_words);
     r->wait_count = ARENA_ARRAY(a, uint16_t, (size_t)outs * n->sets);
-    r->accept_ptr = ARENA_ARRAY(a, uint16_t, r->switch_ins);
-    r->vc_turn = ARENA_ARRAY(a, uint16_t, r->switch_ins);
-    r->best_out = ARENA_ARRAY(a, uint16_t, r->switch_ins);
-    r->best_dist = ARENA_ARRAY(a, uint16_t, r->switch_ins);
-    r->touched = ARENA_ARRAY(a, uint16_t, r->switch_ins);
+    r->accept_ptr = ARENA_ARRAY(a, uint16_t, switch_ins);
+    r->vc_turn = ARENA_ARRAY(a, uint16_t, switch_ins);
+    r->best_out = ARENA_ARRAY(a, uint16_t, switch_ins);
+    r->best_dist = ARENA_ARRAY(a, uint16_t, switch_ins);
+    r->touched = ARENA_ARRAY(a, uint16_t, switch_ins);
     r->matches = ARENA_ARRAY(a, struct net_match, outs);
     r->held_moves = ARENA_ARRAY(a, struct net_match, outs);
-    memset(r->best_out, 0xff, r->switch_ins * sizeof *r->best_out);
+    memset(r->best_out, 0xff, switch_ins * sizeof *r->best_out);
     r->route = ARENA_ARRAY(a, uint16_t, n->spec.sinks);
     r->route_set = ARENA_ARRAY(a, uint8_t, n->spec.sinks);
 }
 
-/* Sizes of all routers are known: number outputs and input VCs, sources come after the router outputs. */
+/* Sizes of all routers are known: number outputs, inputs and VCs; sources come after the router outputs. */
 static void number_ports(struct net *n, struct arena *a)
 {
     const uint32_t vcs = n->spec.vcs;
-    uint32_t outs = 0, ivcs = 0;
+    uint32_t outs = 0, ins = 0;
     for (uint32_t i = 0; i < n->router_count; i++) {
         n->routers[i].out_base = outs;
-        n->routers[i].ivc_base = ivcs;
+        n->routers[i].ivc_base = ins * vcs;
         outs += n->routers[i].outs;
-        ivcs += n->routers[i].ins * vcs;
+        ins += n->routers[i].ins;
     }
     n->source_base = outs;
     n->source_count = n->spec.sources * (n->spec.topology == NET_LINKS ? n->spec.sinks : 1);
     n->out_count = outs + n->source_count;
-    n->ivc_count = ivcs;
+    n->input_count = ins;
+    n->ivc_count = ins * vcs;
+    n->ring_count = n->ivc_count + n->spec.sinks * vcs; /* bare rings for the VCs towards sinks */
     n->outs = ARENA_ARRAY(a, struct net_out, n->out_count);
-    n->ivcs = ARENA_ARRAY(a, struct net_ivc, ivcs ? ivcs : 1);
+    n->inputs = ARENA_ARRAY(a, struct net_input, ins ? ins : 1);
+    n->ivcs = ARENA_ARRAY(a, struct net_ivc, n->ring_count);
+    n->times = ARENA_ARRAY(a, uint64_t, (size_t)n->ring_count * n->spec.vc_flits);
+    for (uint32_t i = 0; i < n->ring_count; i++) n->ivcs[i].ring.first = i * n->spec.vc_flits;
     while ((1u << n->fifo_log2) < n->spec.vc_flits) n->fifo_log2++;
     n->fifo_mask = (1u << n->fifo_log2) - 1;
-    n->fifo = ARENA_ARRAY(a, uint32_t, (size_t)(ivcs ? ivcs : 1) << n->fifo_log2);
-    n->flows = ARENA_ARRAY(a, struct net_flow *, n->out_count);
+    n->fifo = ARENA_ARRAY(a, uint32_t, (size_t)n->ring_count << n->fifo_log2);
+    n->flow_next = ARENA_ARRAY(a, uint32_t, (size_t)n->ring_count << n->fifo_log2);
     n->link_stage = ARENA_ARRAY(a, uint32_t, n->out_count);
     n->link_port = ARENA_ARRAY(a, uint32_t, n->out_count);
     for (uint32_t i = 0; i < n->router_count; i++)
@@ -154,10 +162,9 @@ static void number_ports(struct net *n, struct arena *a)
 static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
 {
     struct net_out *o = &n->outs[out];
-    o->held_by = NET_NO_PORT;
+    o->held_ivc = NET_NO_PORT;
     o->free_vcs = n->all_vcs;
-    o->counts_credits = true;
-    for (uint32_t v = 0; v < n->spec.vcs; v++) o->credit[v] = (uint16_t)n->spec.vc_flits;
+    o->ring = NET_NONE;
     n->link_stage[out] = stage;
     n->link_port[out] = port;
     if (stage + 1 > n->stage_count) n->stage_count = stage + 1;
@@ -172,20 +179,30 @@ static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
     }
 }
 
-static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_t router, uint32_t in)
+/* src_mod and dst_mod: how many sources and destinations use this link, as remainders. */
+static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_t router, uint32_t in,
+                           uint32_t src_mod, uint32_t dst_mod)
 {
     struct net_router *r = &n->routers[router];
-    const uint32_t vcs = n->spec.vcs;
-    n->outs[out].to = r->ivc_base + in * vcs;
+    const uint32_t vcs = n->spec.vcs, input = r->ivc_base / vcs + in;
+    n->outs[out].to = n->outs[out].ring = input * vcs;
     for (uint32_t v = 0; v < vcs; v++) {
-        struct net_ivc *q = &n->ivcs[n->outs[out].to + v];
-        q->feeder_vc = out * vcs + v;
+        struct net_ivc *q = &n->ivcs[input * vcs + v];
+        q->feeder = out;
+        q->feeder_vc = v;
         q->router = router;
+        q->input = input;
+        q->switch_in = (uint16_t)((in * vcs + v) / n->group);
+        q->place = (uint8_t)(v % n->group);
     }
     /* Packets of a flow can only overtake each other where they may take different VCs of one input. */
-    if (n->spec.in_order && vcs > 1)
-        n->flows[out] =
-            ARENA_ARRAY(a, struct net_flow, (size_t)n->flow_src_mod * n->flow_dst_mod * n->spec.classes);
+    if (!n->spec.in_order || vcs == 1) return;
+    struct net_input *port = &n->inputs[input];
+    const size_t flows = (size_t)src_mod * dst_mod * n->spec.classes;
+    port->src_mod = src_mod;
+    port->dst_mod = dst_mod;
+    port->flows = ARENA_ARRAY(a, struct net_flow, flows);
+    memset(port->flows, 0xff, flows * sizeof *port->flows);
 }
 
 static void link_to_sink(struct net *n, uint32_t out, uint32_t sink)
@@ -194,9 +211,11 @@ static void link_to_sink(struct net *n, uint32_t out, uint32_t sink)
     const struct net_spec *s = &n->spec;
     o->at_sink = true;
     o->to = sink;
-    /* With internal speed-up, a queue of vcs * vc_flits flits stands before the link and holds packets too.
-     */
-    o->slots = s->sink_packets + (s->internal_speedup > 1 ? s->vcs * s->vc_flits : 0);
+    /* ASSUMPTION: the receiving end of a long link has room for what is under way on it, so that latency
+     * alone never throttles: a packet more for every cycle beyond the shortest link. With internal speed-up,
+     * a queue of vcs * vc_flits flits stands before the link and holds packets too. */
+    o->slots = s->sink_packets + s->link_latency_cyc - 1 + s->credit_delay_cyc;
+    if (s->internal_speedup > 1) o->slots += s->vcs * s->vc_flits;
     n->sinks[sink].capacity += o->slots;
     if (o->router == NET_NONE) {
         o->arrive_delay = (uint16_t)(s->link_latency_cyc - 1);
@@ -205,7 +224,7 @@ static void link_to_sink(struct net *n, uint32_t out, uint32_t sink)
     /* A reserved slot takes flits as fast as they come; a VC can then only run out of credits when they need
      * longer to come back than it takes to use them up, or when flits queue before the link. */
     const uint32_t round_trip = 1u + o->arrive_delay + o->credit_delay;
-    o->counts_credits = s->internal_speedup > 1 || s->vc_flits < round_trip;
+    if (s->internal_speedup > 1 || s->vc_flits < round_trip) o->ring = n->ivc_count + sink * s->vcs;
 }
 
 /* ---- topologies ---- */
@@ -214,13 +233,11 @@ static void build_crossbar(struct net *n, struct arena *a)
 {
     n->router_count = 1;
     n->routers = ARENA_NEW(a, struct net_router);
-    n->flow_src_mod = 1; /* an injection link has one source */
-    n->flow_dst_mod = n->spec.sinks;
-    router_alloc(n, a, &n->routers[0], n->spec.sources, n->spec.sinks);
+    router_alloc(n, a, 0, n->spec.sources, n->spec.sinks);
     number_ports(n, a);
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, 0, i);
+        link_to_router(n, a, n->source_base + i, 0, i, 1, n->spec.sinks);
     }
     for (uint32_t j = 0; j < n->spec.sinks; j++) {
         n->routers[0].route[j] = (uint16_t)j;
@@ -236,15 +253,12 @@ static void build_hxbar(struct net *n, struct arena *a)
     const uint32_t per_first = s->sources / firsts, per_second = s->sinks / seconds;
     n->router_count = firsts + seconds;
     n->routers = ARENA_ARRAY(a, struct net_router, n->router_count);
-    n->flow_src_mod = per_first;
-    n->flow_dst_mod = s->sinks;
     for (uint32_t i = 0; i < n->router_count; i++)
-        router_alloc(n, a, &n->routers[i], i < firsts ? per_first : firsts,
-                     i < firsts ? seconds : per_second);
+        router_alloc(n, a, i, i < firsts ? per_first : firsts, i < firsts ? seconds : per_second);
     number_ports(n, a);
     for (uint32_t i = 0; i < s->sources; i++) {
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, i / per_first, i % per_first);
+        link_to_router(n, a, n->source_base + i, i / per_first, i % per_first, 1, s->sinks);
     }
     for (uint32_t i = 0; i < n->router_count; i++) {
         struct net_router *r = &n->routers[i];
@@ -254,7 +268,7 @@ static void build_hxbar(struct net *n, struct arena *a)
             const uint32_t port = i < firsts ? i * seconds + o : (i - firsts) * per_second + o;
             out_init(n, r->out_base + o, i < firsts ? 1 : 2, port);
             if (i < firsts)
-                link_to_router(n, a, r->out_base + o, firsts + o, i);
+                link_to_router(n, a, r->out_base + o, firsts + o, i, per_first, per_second);
             else
                 link_to_sink(n, r->out_base + o, port);
         }
@@ -268,18 +282,17 @@ static void build_ring(struct net *n, struct arena *a)
     const uint32_t nodes = n->spec.sources;
     n->router_count = nodes;
     n->routers = ARENA_ARRAY(a, struct net_router, nodes);
-    n->flow_src_mod = n->flow_dst_mod = nodes;
-    for (uint32_t i = 0; i < nodes; i++) router_alloc(n, a, &n->routers[i], 3, 3);
+    for (uint32_t i = 0; i < nodes; i++) router_alloc(n, a, i, 3, 3);
     number_ports(n, a);
     for (uint32_t i = 0; i < nodes; i++) {
         struct net_router *r = &n->routers[i];
         const uint32_t up = (i + 1) % nodes, down = (i + nodes - 1) % nodes;
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, i, 0);
+        link_to_router(n, a, n->source_base + i, i, 0, 1, nodes);
         for (uint32_t o = 0; o < 3; o++) out_init(n, r->out_base + o, o ? 1 : 2, o ? 2 * i + o - 1 : i);
         link_to_sink(n, r->out_base, i);
-        link_to_router(n, a, r->out_base + 1, up, 1);
-        link_to_router(n, a, r->out_base + 2, down, 2);
+        link_to_router(n, a, r->out_base + 1, up, 1, nodes, nodes);
+        link_to_router(n, a, r->out_base + 2, down, 2, nodes, nodes);
         for (uint32_t d = 0; d < nodes; d++) {
             const uint32_t way = (d + nodes - i) % nodes;
             /* Half way round: even nodes go one way, odd ones the other. */
@@ -293,7 +306,6 @@ static void build_ring(struct net *n, struct arena *a)
 
 static void build_links(struct net *n, struct arena *a)
 {
-    n->flow_src_mod = n->flow_dst_mod = 1;
     number_ports(n, a);
     for (uint32_t i = 0; i < n->source_count; i++) {
         out_init(n, i, 0, i);
@@ -326,33 +338,39 @@ static void build_ends(struct net *n, struct arena *a)
     for (uint32_t i = 0; i < n->free_count; i++) n->free_flights[i] = n->free_count - 1 - i;
 }
 
+static void events_alloc(struct arena *a, struct net_events *e, uint32_t slots, uint32_t cap)
+{
+    e->cap = cap;
+    e->count = ARENA_ARRAY(a, uint32_t, slots);
+    e->items = ARENA_ARRAY(a, uint64_t, (size_t)slots * cap);
+}
+
 static void build_wheel(struct net *n, struct arena *a)
 {
     const struct net_spec *s = &n->spec;
     uint64_t longest = s->router_latency_cyc + s->link_latency_cyc;
     if (s->inject_latency_cyc > longest) longest = s->inject_latency_cyc;
     longest += s->credit_delay_cyc + 8;
-    if (s->internal_speedup > 1) longest += s->vcs * s->vc_flits;
+    /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
+    longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
+    if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
     uint32_t size = 64;
     while (size <= longest) size *= 2;
     n->wheel_mask = size - 1;
-    n->arrival_cap = n->out_count;
-    n->credit_cap =
-        n->ivc_count / (s->vcs ? s->vcs : 1) * s->internal_speedup * s->input_speedup + n->out_count;
-    n->eject_cap = n->out_count;
-    n->slots = ARENA_ARRAY(a, struct net_slot, size);
-    n->arrivals = ARENA_ARRAY(a, uint64_t, (size_t)size * n->arrival_cap);
-    n->credits = ARENA_ARRAY(a, uint32_t, (size_t)size * n->credit_cap);
-    n->ejects = ARENA_ARRAY(a, uint32_t, (size_t)size * n->eject_cap);
-    n->slot_credits = ARENA_ARRAY(a, uint32_t, (size_t)size * n->eject_cap);
     n->busy_slots = ARENA_ARRAY(a, uint64_t, size / 64);
+    events_alloc(a, &n->heads, size, n->out_count);
+    events_alloc(a, &n->wakes, size, n->ivc_count ? n->ivc_count : 1);
+    events_alloc(a, &n->source_wakes, size, n->source_count);
+    events_alloc(a, &n->tails, size, n->source_count);
+    events_alloc(a, &n->ejects, size, n->out_count);
+    events_alloc(a, &n->slot_credits, size, n->out_count);
 }
 
 static void number_vcs(struct net *n)
 {
     const struct net_spec *s = &n->spec;
-    n->set_count_ring = s->topology == NET_RING ? 2 : 1;
-    n->sets = s->classes * n->set_count_ring;
+    n->sets_per_class = s->topology == NET_RING ? 2 : 1;
+    n->sets = s->classes * n->sets_per_class;
     n->group = s->vcs / s->input_speedup;
     n->all_vcs = (uint16_t)((1u << s->vcs) - 1);
     for (uint32_t v = 0; v < s->vcs; v++) {
@@ -368,7 +386,8 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     struct net *n = ARENA_NEW(a, struct net);
     n->spec = *spec;
     if (wiring) n->wiring = *wiring;
-    if (spec->topology == NET_LINKS) n->spec.vcs = n->spec.input_speedup = n->spec.internal_speedup = 1;
+    if (spec->topology == NET_LINKS)
+        n->spec.vcs = n->spec.vc_flits = n->spec.input_speedup = n->spec.internal_speedup = 1;
     number_vcs(n);
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
     switch (spec->topology) {

@@ -29,15 +29,17 @@ struct model {
     struct source *sources;
     uint32_t *permutation;
     double gap_power[GAP_BITS]; /* probability of 2^k cycles without a packet */
+    uint32_t gap_bits;          /* longer gaps have a probability below 2^-53 */
     bool always;                /* a packet in every cycle */
     uint32_t calendar[CALENDAR];
     uint64_t *waiting; /* sources with a generated packet and, as far as known, room */
+    uint64_t *roomy;   /* sources that have room from the next cycle on */
     uint64_t *arrived; /* sinks with packets that become visible */
     uint64_t *reply_arrived;
     uint32_t source_words, sink_words;
     uint64_t now, window_begin, window_end;
     uint64_t generated_in_window, arrived_of_window;
-    uint64_t flits_in_window, packets_in_window, bytes_in_window, total;
+    uint64_t packets_in_window, bytes_in_window, total;
     double latency_sum, network_latency_sum;
     uint64_t latency_min, latency_max;
     uint64_t *bins;
@@ -127,7 +129,7 @@ static uint64_t draw_gap(const struct model *m, struct rng *rng)
     const double u = rng_unit(rng);
     double above = 1;
     uint64_t gap = 0;
-    for (uint32_t k = GAP_BITS; k-- > 0;) {
+    for (uint32_t k = m->gap_bits; k-- > 0;) {
         const double next = above * m->gap_power[k];
         if (next > u) above = next, gap += 1ull << k;
     }
@@ -185,8 +187,8 @@ static void calendar_step(struct model *m)
 static void on_room(void *ctx, uint32_t source, uint64_t from_cyc)
 {
     struct model *m = ctx;
-    (void)from_cyc; /* tried again in the next cycle that the model visits, which is that one */
-    m->waiting[source / 64] |= 1ull << (source % 64);
+    (void)from_cyc; /* the cycle after this one, when inject() has passed */
+    m->roomy[source / 64] |= 1ull << (source % 64);
 }
 
 static void on_arrival(void *ctx, uint32_t sink, uint64_t visible_cyc)
@@ -218,16 +220,16 @@ static void inject(struct model *m)
             const uint64_t from = m->spec->outstanding ? m->now + 1 : s->next_cyc + 1;
             generate(m, i, from);
         }
+        m->waiting[w] |= m->roomy[w];
+        m->roomy[w] = 0;
     }
 }
 
 static void record(struct model *m, const struct net_packet *p)
 {
     const uint64_t generated = p->handle >> 32, accepted = p->handle & UINT32_MAX;
-    const uint32_t flits = net_flits(m->net, p->bytes);
     m->total++;
     if (m->now >= m->window_begin && m->now < m->window_end) {
-        m->flits_in_window += flits;
         m->bytes_in_window += p->bytes;
         m->packets_in_window++;
     }
@@ -348,6 +350,7 @@ static void setup(struct model *m)
     m->sink_words = (spec->net.sinks + 63) / 64;
     m->sources = ARENA_ARRAY(&m->arena, struct source, spec->net.sources);
     m->waiting = ARENA_ARRAY(&m->arena, uint64_t, m->source_words);
+    m->roomy = ARENA_ARRAY(&m->arena, uint64_t, m->source_words);
     m->arrived = ARENA_ARRAY(&m->arena, uint64_t, m->sink_words);
     m->reply_arrived = ARENA_ARRAY(&m->arena, uint64_t, m->source_words);
     m->bins = ARENA_ARRAY(&m->arena, uint64_t, LATENCY_BINS);
@@ -362,6 +365,7 @@ static void setup(struct model *m)
     m->always = p >= 1;
     m->gap_power[0] = 1 - p;
     for (uint32_t k = 1; k < GAP_BITS; k++) m->gap_power[k] = m->gap_power[k - 1] * m->gap_power[k - 1];
+    while (m->gap_bits < GAP_BITS && m->gap_power[m->gap_bits] > 0x1p-53) m->gap_bits++;
     if (spec->outstanding) setup_loop(m);
     for (uint32_t i = 0; i < spec->net.sources; i++) {
         m->sources[i].rng = rng_seed(spec->seed, i);
@@ -401,8 +405,11 @@ static void results(const struct model *m, struct net_model_result *r)
     const struct net_model_spec *spec = m->spec;
     const double cycles = (double)spec->measure_cyc;
     r->offered = spec->rate;
-    r->accepted = (double)m->flits_in_window / cycles / (spec->traffic == NET_HOTSPOT ? 1 : spec->net.sinks);
-    r->accepted_per_source = (double)m->flits_in_window / cycles / spec->net.sources;
+    /* what the links into the sinks carried */
+    const struct net_model_stage *last = &r->stages[r->stage_count - 1];
+    const double flits = last->mean * last->links;
+    r->accepted = flits / (spec->traffic == NET_HOTSPOT ? 1 : spec->net.sinks);
+    r->accepted_per_source = flits / spec->net.sources;
     r->accepted_packets = (double)m->packets_in_window / cycles;
     r->bytes_per_cycle = (double)m->bytes_in_window / cycles;
     r->packets = m->arrived_of_window;
@@ -447,8 +454,8 @@ void net_model_run(const struct net_model_spec *spec, struct net_model_result *r
     for (uint32_t i = 0; i < links; i++) flits_at_end[i] = net_link(m->net, i).flits;
     const uint64_t give_up = m->window_end + spec->drain_cyc;
     while (m->now < give_up && m->arrived_of_window < m->generated_in_window) cycle(m);
-    results(m, result);
     stage_results(m, flits_at_end, result);
+    results(m, result);
     diag_done(&inner, true);
     diag_done(&cleanup, true);
 }

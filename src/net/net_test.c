@@ -299,6 +299,7 @@ test(inputs_take_turns_at_an_output)
 {
     (void)state;
     struct net_spec s = crossbar(4);
+    s.vcs = 1;
     s.source_packets = 8;
     struct bench b;
     open_bench(&b, &s);

@@ -128,7 +128,7 @@ static void compare_uniform(bool in_order)
     }
     print_message("    in order %d: %u latencies, worst %+.1f %%; %u saturations, worst %+.1f %%\n", in_order,
                   latencies, 100 * worst_latency, saturations, 100 * worst_accepted);
-    assert_true(latencies > 150 && saturations >= 22);
+    assert_true(latencies >= 136 && saturations >= 24);
     assert_int_equal(failures, 0);
 }
 
@@ -165,7 +165,7 @@ static void a_hot_output_carries_its_whole_width(void **state)
         if (load < 0.5)
             compare(r, "latency", m.latency, r->latency, &worst_latency);
         else
-            assert_float_equal(m.accepted * r->nodes, 1.0, 0.0005);
+            assert_true(fabs(m.accepted * r->nodes - 1) < 0.0005);
     }
     print_message("    %u points, worst latency %+.1f %%\n", seen, 100 * worst_latency);
     assert_true(seen > 40);

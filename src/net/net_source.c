@@ -1,0 +1,199 @@
+/* net_source: what a source sends. It acts like a router output whose only input is its queue: one packet at
+ * a time, one flit per cycle, each into a credit of the VC chosen for the packet. Credits come back at known
+ * cycles, so flits are scheduled as soon as their credit is known, not cycle by cycle. */
+#include "net/net_private.h"
+
+static inline uint32_t front_flight(const struct net *n, uint32_t source)
+{
+    return n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
+}
+
+/* Schedules flits of the packet being sent for as long as credits are known. */
+static void stream(struct net *n, uint32_t source, bool head)
+{
+    struct net_source *s = &n->sources[source];
+    struct net_out *o = &n->outs[n->source_base + source];
+    const uint32_t ivc = o->to + s->vc;
+    struct net_ring *ring = &n->ivcs[ivc].ring;
+    while (s->left && ring->flits < n->spec.vc_flits) {
+        const uint64_t credit_cyc = n->times[ring->first + ring->put];
+        const uint64_t cyc = credit_cyc > s->next_cyc ? credit_cyc : s->next_cyc,
+                       arrival = cyc + o->arrive_delay;
+        const bool was_empty = ring->flits == 0;
+        net_ring_put(n, ring, arrival);
+        if (head)
+            net_post(n, &n->heads, arrival, (uint64_t)front_flight(n, source) << 32 | ivc);
+        else if (was_empty)
+            net_post_wake(n, arrival, ivc);
+        head = false;
+        s->next_cyc = cyc + 1;
+        s->left--;
+        o->flits++;
+    }
+    if (!s->left) net_post(n, &n->tails, s->next_cyc - 1, source);
+}
+
+void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc)
+{
+    struct net_source *s = &n->sources[source];
+    if (s->left) {
+        if (s->vc == vc) stream(n, source, false);
+    } else if (s->blocked && !s->wake_posted) {
+        s->wake_posted = true;
+        net_post(n, &n->source_wakes, credit_cyc, source);
+    }
+}
+
+void net_source_wake(struct net *n, uint32_t source)
+{
+    struct net_source *s = &n->sources[source];
+    s->wake_posted = false;
+    if (!s->blocked) return;
+    s->blocked = false; /* it looks again in this step: a credit promised meanwhile needs no wake */
+    net_bit_set(n->ready_sources, source);
+}
+
+/* A plain link: the packet needs a slot at the sink, then nothing can stop it. */
+static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    struct net_out *o = &n->outs[n->source_base + source];
+    if (!o->slots) return false;
+    const uint32_t flight = front_flight(n, source);
+    struct net_flight *f = &n->flights[flight];
+    const uint64_t last = now + f->flits - 1;
+    o->slots--;
+    o->flits += f->flits;
+    f->via_out = n->source_base + source;
+    f->visible_cyc = last + o->arrive_delay;
+    s->sending = true;
+    net_post(n, &n->ejects, f->visible_cyc - 1, flight);
+    net_post(n, &n->tails, last, source);
+    return true;
+}
+
+/* VCs that a packet may enter, by position. Order: while earlier packets of the flow are at the first router,
+ * an empty VC is best (the packet stands at the front there and is ready when its turn comes); otherwise it
+ * queues behind the last of them, where it is in nobody's way. */
+static uint16_t allowed_vcs(const struct net *n, const struct net_out *o, const struct net_packet *p)
+{
+    /* In a ring, the set depends on the way, which the first router decides: any VC of the class will do. */
+    uint16_t may = 0;
+    for (uint32_t i = 0; i < n->sets_per_class; i++) may |= n->set_mask[p->cls * n->sets_per_class + i];
+    const struct net_input *in = &n->inputs[n->ivcs[o->to].input];
+    if (!in->flows) return may;
+    const struct net_flow *flow = net_flow_of(n, in, p);
+    if (flow->tail == NET_NONE) return may;
+    uint16_t empty = 0;
+    for (uint32_t v = 0; v < n->spec.vcs; v++)
+        if (!n->ivcs[o->to + v].ring.flits) empty |= (uint16_t)(1u << v);
+    if (empty & may) return empty & may;
+    return (uint16_t)(1u << ((flow->tail >> n->fifo_log2) - o->to));
+}
+
+/* The packet chooses an allowed VC that has a credit now; VCs take turns. A source that finds none looks
+ * again when the first credit is back. */
+static bool start_packet(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    const struct net_out *o = &n->outs[n->source_base + source];
+    const struct net_flight *f = &n->flights[front_flight(n, source)];
+    const uint16_t may = allowed_vcs(n, o, &f->packet);
+    uint64_t first_credit = NET_NEVER;
+    uint32_t v = s->last_vc;
+    for (uint32_t i = 0; i < n->spec.vcs; i++) {
+        if (++v >= n->spec.vcs) v = 0;
+        const uint32_t p = n->position[v];
+        const uint64_t credit_cyc = net_ring_credit_cyc(n, &n->ivcs[o->to + p].ring);
+        if (credit_cyc <= now && (may >> p & 1)) {
+            s->last_vc = (uint16_t)v;
+            s->vc = (uint16_t)p;
+            s->left = f->flits;
+            s->next_cyc = now;
+            s->sending = true;
+            stream(n, source, true);
+            return true;
+        }
+        if (credit_cyc > now && credit_cyc < first_credit) first_credit = credit_cyc;
+    }
+    if (first_credit != NET_NEVER && !s->wake_posted) {
+        s->wake_posted = true;
+        net_post(n, &n->source_wakes, first_credit, source);
+    }
+    return false;
+}
+
+bool net_sources_start(struct net *n, uint64_t now)
+{
+    bool again = false;
+    for (uint32_t w = 0; w < n->source_words; w++) {
+        for (uint64_t m = n->ready_sources[w]; m; m &= m - 1) {
+            const uint32_t source = w << 6 | (uint32_t)__builtin_ctzll(m);
+            struct net_source *s = &n->sources[source];
+            /* accepted in this very cycle: waits for the next (see the contract in net.h) */
+            if (n->flights[front_flight(n, source)].visible_cyc == now) {
+                again = true;
+                continue;
+            }
+            net_bit_clear(n->ready_sources, source);
+            const bool direct = n->outs[n->source_base + source].at_sink;
+            s->blocked = direct ? !start_on_link(n, source, now) : !start_packet(n, source, now);
+        }
+    }
+    return again;
+}
+
+/* The tail is on the link: the packet leaves the queue, the next may start in the next cycle. */
+void net_source_tail(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    s->sending = false;
+    s->head = s->head + 1 == n->spec.source_packets ? 0 : s->head + 1;
+    s->left_cyc = now;
+    if (--s->count) net_bit_set(n->ready_sources, source);
+    if (!s->refused) return;
+    s->refused = false;
+    const uint32_t terminal = n->spec.topology == NET_LINKS ? source / n->spec.sinks : source;
+    if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, now + 1);
+}
+
+static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
+{
+    return n->spec.topology == NET_LINKS ? src * n->spec.sinks + dst : src;
+}
+
+bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
+{
+    const struct net_source *s = &n->sources[source_port(n, src, dst)];
+    return s->count + (s->left_cyc == now) < n->spec.source_packets;
+}
+
+bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
+{
+    DIAG_ASSERT(p->src < n->spec.sources && p->dst < n->spec.sinks && p->cls < n->spec.classes);
+    const uint32_t source = source_port(n, p->src, p->dst);
+    struct net_source *s = &n->sources[source];
+    if (!net_has_room(n, p->src, p->dst, now)) {
+        /* The place that was left in this very cycle can be had in the next: say so now, as the step would
+         * have. */
+        if (s->count < n->spec.source_packets && n->wiring.room)
+            n->wiring.room(n->wiring.ctx, p->src, now + 1);
+        else
+            s->refused = true;
+        return false;
+    }
+    DIAG_ASSERT(n->free_count);
+    const uint32_t flight = n->free_flights[--n->free_count];
+    struct net_flight *f = &n->flights[flight];
+    f->packet = *p;
+    f->flits = net_flits(n, p->bytes);
+    f->visible_cyc = now;
+    uint32_t at = s->head + s->count;
+    if (at >= n->spec.source_packets) at -= n->spec.source_packets;
+    n->source_queue[(size_t)source * n->spec.source_packets + at] = flight;
+    if (!s->count++) {
+        net_bit_set(n->ready_sources, source);
+        if (n->next_cyc > now + 1) n->next_cyc = now + 1;
+    }
+    return true;
+}
