@@ -1,0 +1,149 @@
+/* runtime: the driver of one application: device memory, modules, launches.
+ *
+ *   host script ── rt_alloc / rt_module_load / rt_launch ──► queue ── executor ──► exec (functional)
+ *        ▲                                                                └──────► timing model (later)
+ *        └──────────── rt_wait, then read the buffers as ordinary memory
+ *
+ * Device memory is memory of this process: a device pointer can be dereferenced by the host whenever no
+ * launch is pending. It lives in one reserved range per application (nothing is committed before it is
+ * used), so pages cost what is touched. A lazily filled buffer (rt_alloc_lazy) is filled chunk by chunk when
+ * a kernel or rt_touch() first meets the chunk: a 6 GB input costs what is used of it. Before the host reads
+ * or writes a lazy buffer directly it calls rt_touch() (rt_copy_*, rt_fill do so themselves).
+ *
+ * Timing never sees these pointers: rt_simulated() gives the address in the simulated space, which is the
+ * same on every machine and under every address layout.
+ *
+ * Errors are raised with diag_mistake() (see base/diag.h): call inside diag_run(). No statics: any number
+ * of contexts side by side.
+ *
+ * Ownership: a context owns its memory, modules and queue; rt_destroy() gives all of it back. */
+#ifndef ATOLL_RUNTIME_RUNTIME_H
+#define ATOLL_RUNTIME_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rt_context;
+struct rt_module;
+struct rt_kernel;
+
+enum rt_isa { RT_ISA_BEST, RT_ISA_PLAIN, RT_ISA_AVX2 }; /* all give the same bits */
+
+struct rt_options {
+    uint32_t slot;             /* which application: decides the simulated base address */
+    uint64_t reserve_bytes;    /* address range to reserve; 0 = default (64 GiB) */
+    uint64_t heap_bytes;       /* device malloc heap; 0 = 8 MiB as CUDA's default */
+    uint64_t stack_bytes;      /* local memory + call stack limit per thread; 0 = 512 KiB */
+    uint64_t max_instructions; /* warp instructions per context; 0 = no limit. Reaching it is a mistake */
+    uint32_t sm_count;         /* what %nsmid says; 0 = 80 */
+    uint32_t blocks_at_once;   /* blocks that run interleaved in functional mode; 0 = sm_count x 2 (at least
+                                  a cooperative grid) */
+    enum rt_isa isa;
+    bool racecheck; /* report races on shared memory */
+    /* What kernels print (vprintf), in order; NULL = kept and read with rt_output(). */
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
+};
+
+/* options may be NULL (all defaults). */
+struct rt_context *rt_create(const struct rt_options *options);
+void rt_destroy(struct rt_context *rt);
+
+/* ---- memory ---- */
+
+/* bytes of zeroed device memory, aligned to 256 B (2 MiB and more: to 2 MiB). name (copied, may be NULL)
+ * appears in messages and reports. */
+void *rt_alloc(struct rt_context *rt, uint64_t bytes, const char *name);
+
+/* Writes the initial content of bytes [first, first + bytes) of the buffer to dst. Must depend on its
+ * arguments only; first and bytes are multiples of RT_LAZY_CHUNK_BYTES except at the end of the buffer. */
+typedef void rt_fill_fn(void *user, void *dst, uint64_t first, uint64_t bytes);
+#define RT_LAZY_CHUNK_BYTES 65536u
+void *rt_alloc_lazy(struct rt_context *rt, uint64_t bytes, const char *name, rt_fill_fn *fill, void *user);
+
+/* Managed memory that the host allocated itself (not zeroed, not freed by us). */
+void rt_register(struct rt_context *rt, void *host, uint64_t bytes, const char *name);
+void rt_unregister(struct rt_context *rt, void *host);
+
+void rt_free(struct rt_context *rt, void *device); /* waits for queued launches; NULL is allowed */
+
+/* These wait for queued launches, check both ends of device ranges, and return at once after. */
+void rt_copy_to_device(struct rt_context *rt, void *device, const void *host, uint64_t bytes);
+void rt_copy_to_host(struct rt_context *rt, void *host, const void *device, uint64_t bytes);
+void rt_copy_on_device(struct rt_context *rt, void *to, const void *from, uint64_t bytes);
+void rt_fill(struct rt_context *rt, void *device, uint8_t value, uint64_t bytes);
+/* Makes [device, device + bytes) readable and writable by the host directly (fills lazy chunks). */
+void rt_touch(struct rt_context *rt, const void *device, uint64_t bytes);
+
+/* The simulated virtual address of a device pointer (any byte of an allocation). */
+uint64_t rt_simulated(const struct rt_context *rt, const void *device);
+
+/* ---- code ---- */
+
+/* Parses PTX text (copied). name appears in messages. Several modules of a context are linked: an .extern
+ * is looked up in the modules loaded before and after, at first launch. */
+struct rt_module *rt_module_load(struct rt_context *rt, const char *name, const char *text, size_t len);
+struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path);
+/* Raises a mistake with the nearest name when there is none. A mangled or the plain function name works
+ * (the plain one when it is unambiguous). */
+struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name);
+/* Device address and size of a module variable (.global, .const); NULL when absent. */
+void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes);
+
+/* ---- launches ---- */
+
+struct rt_dim {
+    uint32_t x, y, z;
+};
+
+struct rt_launch {
+    struct rt_kernel *kernel;
+    struct rt_dim grid, block;
+    uint32_t dynamic_shared_bytes;
+    bool cooperative;        /* all blocks resident, %envreg grid barrier workspace */
+    const void *const *args; /* one pointer to the value of each parameter, as cudaLaunchKernel takes */
+    uint32_t arg_count;
+};
+
+/* Checks the launch, copies the arguments, queues. */
+void rt_launch(struct rt_context *rt, const struct rt_launch *launch);
+/* rt_launch with the arguments given in place (scalars and pointers of at most 8 bytes):
+ *   const struct rt_arg args[] = {RT_ARG(a), RT_ARG(b), RT_ARG(n)};
+ *   rt_launch_args(rt, k, (struct rt_dim){n / 256, 1, 1}, (struct rt_dim){256, 1, 1}, 0, args, 3);
+ * The size of each must be that of the kernel's parameter (checked; a parameter below 4 bytes takes an int).
+ */
+struct rt_arg {
+    uint64_t bits;
+    uint32_t bytes;
+};
+void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid, struct rt_dim block,
+                    uint32_t dynamic_shared_bytes, const struct rt_arg *args, uint32_t arg_count);
+#define RT_ARG(x) \
+    __extension__({ \
+        __typeof__((x) + 0) rt_value_ = (x); \
+        struct rt_arg rt_arg_ = {0, (uint32_t)sizeof rt_value_}; \
+        _Static_assert(sizeof rt_value_ <= 8, "argument too large"); \
+        __builtin_memcpy(&rt_arg_.bits, &rt_value_, sizeof rt_value_); \
+        rt_arg_; \
+    })
+
+/* Launches queued and not finished. */
+uint32_t rt_pending(const struct rt_context *rt);
+/* Runs the oldest queued launch to its end. False when there was none. */
+bool rt_run_next(struct rt_context *rt);
+/* Runs until nothing is pending: the only place where a host script blocks. */
+void rt_wait(struct rt_context *rt);
+
+/* ---- results ---- */
+
+struct rt_totals {
+    uint64_t launches, blocks, warp_instructions, thread_instructions;
+};
+struct rt_totals rt_totals(const struct rt_context *rt);
+/* What kernels printed so far when no print callback was given; ends in NUL. */
+const char *rt_output(const struct rt_context *rt, size_t *len);
+uint64_t rt_races(const struct rt_context *rt);          /* racecheck: distinct hazards seen */
+const char *rt_race_report(const struct rt_context *rt); /* one paragraph per hazard */
+
+#endif
