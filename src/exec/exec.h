@@ -1,0 +1,119 @@
+/* exec: functional SIMT execution: values, no cycles.
+ *
+ *   exec_env      one application: device memory, instruction set, lowered code, constants
+ *     exec_kernel   an entry, lowered from PTX at its first launch
+ *       exec_launch   grid, parameters
+ *         exec_block    one resident block: one relocatable chunk (warps, registers, shared, local memory)
+ *
+ * How it is fast
+ *   - A PTX function is lowered once into 64-byte instructions with a handler pointer and byte offsets of
+ *     registers; immediates are 32-lane constants in a pool, so a handler sees only arrays.
+ *   - A register is an array over the 32 lanes (lanes.h); arithmetic is one call of a vector function.
+ *   - A guard is a mask; there is no branch on it.
+ *   - Loads and stores look at groups of eight lanes: unit stride, one address, else gather; each static
+ * access remembers the allocation it met last, so a check is two compares.
+ *
+ * Divergence (see split.c): a branch that splits a warp makes a reconvergence record at its immediate
+ * post-dominator; the sides run one after the other and join there. Waiting there is an optimisation,
+ * not a promise: when the others do not come (spin locks, barriers), the waiting lanes go on.
+ *
+ * Fairness: the lanes of a warp rotate on backward branches, warps of a block and resident blocks take turns,
+ * so every thread makes progress. All of it is counted in instructions: deterministic.
+ *
+ * Errors of the kernel (illegal address, barrier that never completes, unsupported instruction) raise a
+ * mistake that names kernel, PTX line, source line, block and thread. */
+#ifndef ATOLL_EXEC_EXEC_H
+#define ATOLL_EXEC_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/devmem.h"
+#include "exec/lanes.h"
+#include "exec/warp_op.h"
+#include "ptx/ir.h"
+
+struct exec_env;
+struct exec_kernel;
+struct exec_block;
+
+struct exec_options {
+    enum lanes_isa isa;
+    bool racecheck;
+    uint64_t heap_bytes, stack_bytes;
+    uint64_t max_instructions; /* 0: none */
+    uint32_t sm_count, blocks_at_once;
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
+};
+
+/* memory stays the caller's and must outlive the environment. */
+struct exec_env *exec_env_create(struct devmem *memory, const struct exec_options *options);
+void exec_env_destroy(struct exec_env *env);
+
+/* Gives the variables of a linked program their memory and initial values. One program per environment; call
+ * again with a larger program (superset) when modules are added: variables keep their place. */
+void exec_env_link(struct exec_env *env, const struct ptx_program *program);
+/* Device address of a module variable, NULL when it has none (shared, unknown). */
+void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol);
+
+/* Lowers an entry (once; later calls give the same). */
+struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry);
+const struct ptx_func *exec_kernel_ptx(const struct exec_kernel *k);
+uint64_t exec_kernel_shared_bytes(const struct exec_kernel *k); /* static */
+uint32_t exec_kernel_registers(const struct exec_kernel *k);   /* 32-bit registers per thread, maximum live */
+uint64_t exec_kernel_local_bytes(const struct exec_kernel *k); /* per thread, without calls' frames */
+/* Can every opcode of this instruction be executed? (atoll analyze --coverage) */
+bool exec_supports(const struct ptx_instr *instr);
+
+struct exec_launch {
+    struct exec_env *env;
+    struct exec_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    const uint8_t *params; /* parameter block, exec_kernel_ptx()->param_bytes; must live until the end */
+    uint64_t grid_id;
+    bool cooperative;
+    uint64_t barrier_workspace; /* device address for %envreg1/2 of a cooperative launch */
+
+    /* set by exec_launch_begin() */
+    uint64_t block_count;
+    uint32_t warps_per_block, threads_per_block;
+    uint64_t shared_bytes, chunk_bytes;
+};
+
+/* Checks the shape of the launch against the kernel and the limits of CUDA; fills in the second part. */
+void exec_launch_begin(struct exec_launch *l);
+
+/* Executes the whole grid functionally. */
+void exec_launch_run(struct exec_launch *l);
+
+struct exec_totals {
+    uint64_t launches, blocks, warp_instructions, thread_instructions;
+};
+struct exec_totals exec_totals(const struct exec_env *env);
+
+/* ---- one block at a time, for the timing model ---- */
+
+/* sm: what %smid answers. The block must be ended with exec_block_destroy(). */
+struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, uint32_t sm);
+void exec_block_destroy(struct exec_block *b);
+struct warp_source exec_block_source(struct exec_block *b);
+enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out);
+bool exec_block_done(const struct exec_block *b);
+/* %clock, %globaltimer read these; the functional runner counts instructions instead. */
+void exec_block_set_time(struct exec_block *b, uint64_t cycle, uint64_t nanoseconds);
+/* Raises a mistake that says who waits where, when no warp of the block can go on. */
+void exec_block_check_stuck(struct exec_block *b);
+
+/* State of a block as plain bytes that can be kept, moved to another SM, and restored. */
+uint64_t exec_block_state_bytes(const struct exec_block *b);
+void exec_block_save(const struct exec_block *b, void *state);
+struct exec_block *exec_block_restore(struct exec_launch *l, const void *state, uint32_t sm);
+
+/* ---- races on shared memory ---- */
+uint64_t exec_races(const struct exec_env *env);
+const char *exec_race_report(const struct exec_env *env);
+
+#endif

@@ -1,0 +1,89 @@
+/* warp_op: one warp instruction as the timing model sees it, and where such instructions come from.
+ *
+ *   PTX execution ─┐
+ *   synthetic ─────┼── source.step(warp, &op) ──► SM: scoreboard, units, coalescer, L1 …
+ *   trace ─────────┘
+ *
+ * The consumer asks for one operation when it issues it: values are produced at that moment (DESIGN decision
+ * 1), so the order of steps is the order of side effects. It never dereferences an address: addresses are
+ * simulated ones (global, constant, local) or offsets (shared). */
+#ifndef ATOLL_EXEC_WARP_OP_H
+#define ATOLL_EXEC_WARP_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum warp_class {
+#define WARP_CLASS(name, text, help) WARP_CLASS_##name,
+#include "exec/warp_classes.def"
+    WARP_CLASS_COUNT
+};
+
+const char *warp_class_name(enum warp_class c);
+
+/* Where an access goes. Generic accesses are resolved before they get here. */
+enum warp_space {
+    WARP_SPACE_NONE,
+    WARP_SPACE_GLOBAL,
+    WARP_SPACE_CONST,
+    WARP_SPACE_LOCAL,
+    WARP_SPACE_SHARED,
+    WARP_SPACE_PARAM /* kernel parameters: the constant cache */
+};
+
+enum warp_scope { WARP_SCOPE_NONE, WARP_SCOPE_CTA, WARP_SCOPE_CLUSTER, WARP_SCOPE_GPU, WARP_SCOPE_SYS };
+
+/* order and cache flags of an access or fence */
+enum {
+    WARP_F_ACQUIRE = 1 << 0,
+    WARP_F_RELEASE = 1 << 1,
+    WARP_F_STRONG = 1 << 2,    /* relaxed, volatile and above: bypasses the L1 */
+    WARP_F_READ_ONLY = 1 << 3, /* ld.global.nc */
+    WARP_F_CACHE_L2 = 1 << 4,  /* .cg, .cv */
+    WARP_F_STREAM = 1 << 5,    /* .cs, .lu, evict_first */
+    WARP_F_UNIFORM = 1 << 6    /* every active lane computes the same */
+};
+
+enum { WARP_OP_REGS_MAX = 24 };
+
+/* The part that is the same at every execution. Lives as long as the kernel. */
+struct warp_op_info {
+    uint8_t class;  /* enum warp_class */
+    uint8_t space;  /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
+    uint8_t scope;  /* enum warp_scope */
+    uint8_t flags;  /* WARP_F_ */
+    uint16_t bytes; /* per lane, all elements of a vector together */
+    uint8_t dst_count, src_count;
+    uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
+    uint32_t pc, line;    /* place in the kernel: instruction index and PTX line */
+    const void *analysis; /* for the read-only and locality analyses; not used by execution */
+};
+
+struct warp_op {
+    const struct warp_op_info *info;
+    uint32_t active;   /* lanes at this instruction */
+    uint32_t mask;     /* lanes that execute it: active and guard */
+    uint32_t reg_base; /* add to info->dst and info->src (call frames) */
+    uint8_t space;     /* enum warp_space of the access */
+    uint8_t barrier;   /* BARRIER: which, 0-15; 255 = of the warp */
+    uint8_t spilled;   /* a generic access whose lanes lie in several spaces: lanes of other spaces are not in
+                          mask */
+    uint32_t sleep_ns; /* WAIT: nanosleep */
+    uint64_t address[32]; /* of each lane in mask */
+};
+
+enum warp_step {
+    WARP_STEP_OP,   /* *out is filled, the instruction has been executed */
+    WARP_STEP_WAIT, /* the warp waits (barrier, other lanes); ask again after warp_source.woken names it */
+    WARP_STEP_DONE  /* the warp has ended */
+};
+
+/* A resident block of warps, whatever it executes. */
+struct warp_source {
+    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out);
+    /* Warps of the block that stopped waiting since the last call, as a bit mask; clears it. */
+    uint64_t (*woken)(void *self);
+    void *self;
+};
+
+#endif
