@@ -95,7 +95,6 @@ static struct devmem_alloc *insert(struct devmem *m, uint64_t lo, uint64_t hi, c
     const size_t at = upper_bound(m, lo);
     memmove(m->allocs + at + 1, m->allocs + at, (m->count - at) * sizeof *m->allocs);
     m->count++;
-    m->generation++;
     struct devmem_alloc *a = &m->allocs[at];
     *a = (struct devmem_alloc){.lo = lo, .hi = hi, .serial = ++m->serial};
     if (name) {
@@ -226,6 +225,15 @@ void devmem_release(struct devmem *m, void *device)
     m->generation++;
     const uint64_t page = 4096, lo = round_up(a->lo, page), hi = a->hi & ~(page - 1);
     if (hi > lo) madvise((void *)lo, hi - lo, MADV_DONTNEED);
+}
+
+void devmem_release_heap(struct devmem *m, uint64_t address)
+{
+    struct devmem_alloc *a = devmem_find(m, address);
+    DIAG_ASSERT(a && a->kind == DEVMEM_HEAP);
+    a->freed = true;
+    m->live_bytes -= a->hi - a->lo;
+    m->generation++;
 }
 
 struct devmem_alloc *devmem_find(const struct devmem *m, uint64_t address)

@@ -30,7 +30,7 @@
 #define DEVMEM_SIM_BASE         ((uint64_t)0x100000000000) /* simulated address of the first slot's range */
 #define DEVMEM_SIM_SLOT_BYTES   ((uint64_t)0x10000000000)  /* 1 TiB per application */
 
-enum devmem_kind { DEVMEM_DEVICE, DEVMEM_VARIABLE, DEVMEM_HEAP, DEVMEM_HOST };
+enum devmem_kind { DEVMEM_DEVICE, DEVMEM_VARIABLE, DEVMEM_CONST, DEVMEM_HEAP, DEVMEM_HOST };
 
 typedef void devmem_fill_fn(void *user, void *dst, uint64_t first, uint64_t bytes);
 
@@ -71,6 +71,9 @@ void devmem_register(struct devmem *m, void *host, uint64_t bytes, const char *n
 void devmem_unregister(struct devmem *m, void *host);
 void devmem_release(struct devmem *m,
                     void *device); /* raises a mistake when it is not the start of an allocation */
+
+/* The same for what a kernel allocated (device malloc). */
+void devmem_release_heap(struct devmem *m, uint64_t address);
 
 /* The allocation that covers address, or NULL. */
 struct devmem_alloc *devmem_find(const struct devmem *m, uint64_t address);

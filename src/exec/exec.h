@@ -112,6 +112,9 @@ uint64_t exec_block_state_bytes(const struct exec_block *b);
 void exec_block_save(const struct exec_block *b, void *state);
 struct exec_block *exec_block_restore(struct exec_launch *l, const void *state, uint32_t sm);
 
+/* What kernels printed when options.print is NULL; ends in NUL. */
+const char *exec_output(const struct exec_env *env, size_t *len);
+
 /* ---- races on shared memory ---- */
 uint64_t exec_races(const struct exec_env *env);
 const char *exec_race_report(const struct exec_env *env);

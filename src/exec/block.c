@@ -1,0 +1,280 @@
+/* block: a resident block: its chunk of memory, its warps' turns, the functional runner of a grid.
+ *
+ * Turns: a warp runs until it waits, ends or has used up its turn; then the next one that can. Blocks
+ * likewise: one at a time until its share is used up (nearly all blocks end before), then another is made
+ * resident beside it, so that blocks that wait for each other all get on. */
+#include "exec/lower.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17 };
+
+/* ---- memory of a block ---- */
+
+static uint64_t up64(uint64_t x) { return (x + 63) & ~(uint64_t)63; }
+
+struct layout {
+    uint64_t shared, frames, local, end;
+};
+
+static struct layout layout_of(const struct exec_launch *l)
+{
+    struct layout at;
+    at.shared = up64(sizeof(struct exec_block) + l->warps_per_block * sizeof(struct exec_warp));
+    at.frames = up64(at.shared + l->shared_bytes);
+    at.local = up64(at.frames + l->warps_per_block * up64(l->kernel->frame_bytes));
+    at.end = up64(at.local + l->warps_per_block * l->kernel->local_bytes * LANES);
+    return at;
+}
+
+uint64_t exec_chunk_bytes(const struct exec_launch *l) { return (layout_of(l).end + 4095) & ~(uint64_t)4095; }
+
+static void *chunk_new(const struct exec_launch *l)
+{
+    struct exec_env *env = l->env;
+    for (uint32_t k = env->spare_count; k-- > 0;)
+        if (env->spare[k]->chunk_bytes == l->chunk_bytes) {
+            void *chunk = env->spare[k];
+            env->spare[k] = env->spare[--env->spare_count];
+            return chunk;
+        }
+    void *chunk = mmap(NULL, l->chunk_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (chunk == MAP_FAILED)
+        diag_mistake("out of host memory: a block of kernel '%s' needs %llu bytes",
+                     l->kernel->func->ptx->name, (unsigned long long)l->chunk_bytes);
+    return chunk;
+}
+
+void exec_spare_free(struct exec_env *env)
+{
+    while (env->spare_count) {
+        struct exec_block *b = env->spare[--env->spare_count];
+        munmap(b, b->chunk_bytes);
+    }
+}
+
+static void chunk_free(struct exec_block *b)
+{
+    enum { SPARE_MOST = 4 };
+    struct exec_env *env = b->env;
+    if (b->launch->kernel->deep || env->spare_count >= SPARE_MOST)
+        munmap(b, b->chunk_bytes);
+    else
+        env->spare[env->spare_count++] = b;
+}
+
+/* Derives the pointers inside the chunk. */
+void exec_block_bind(struct exec_block *b)
+{
+    uint8_t *chunk = (uint8_t *)b;
+    const struct exec_kernel *k = b->launch->kernel;
+    for (uint32_t n = 0; n < b->warp_count; n++) {
+        struct exec_warp *w = &b->warps[n];
+        w->block = b;
+        w->env = b->env;
+        w->shared = chunk + b->shared_offset;
+        w->frames = chunk + b->frames_offset + n * up64(k->frame_bytes);
+        w->local = chunk + b->local_offset + n * k->local_bytes * LANES;
+        w->base[0] = w->frames + w->frame;
+        w->base[1] = b->env->constants - 1;
+    }
+}
+
+struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, uint32_t sm)
+{
+    const struct layout at = layout_of(l);
+    const struct exec_kernel *k = l->kernel;
+    struct exec_block *b = chunk_new(l);
+    memset(b, 0, sizeof *b);
+    b->launch = l;
+    b->env = l->env;
+    b->chunk_bytes = l->chunk_bytes;
+    b->block_idx = block_idx;
+    b->ctaid[0] = (uint32_t)(block_idx % l->grid[0]);
+    b->ctaid[1] = (uint32_t)(block_idx / l->grid[0] % l->grid[1]);
+    b->ctaid[2] = (uint32_t)(block_idx / l->grid[0] / l->grid[1]);
+    b->sm = sm;
+    b->warp_count = l->warps_per_block;
+    b->live_threads = l->threads_per_block;
+    b->shared_offset = at.shared;
+    b->frames_offset = at.frames;
+    b->local_offset = at.local;
+    for (uint32_t id = 0; id < 16; id++) b->barriers[id].all = true;
+    for (uint32_t n = 0; n < b->warp_count; n++) {
+        struct exec_warp *w = &b->warps[n];
+        memset(w, 0, offsetof(struct exec_warp, splits));
+        w->idx = n;
+        w->shared_bytes = l->shared_bytes;
+        w->frames_bytes = k->frame_bytes;
+        w->local_bytes = k->local_bytes;
+    }
+    exec_block_bind(b);
+    /* What a program reads before it writes is zero, whatever ran here before. */
+    memset((uint8_t *)b + b->shared_offset, 0, l->shared_bytes);
+    for (uint32_t n = 0; n < b->warp_count; n++) {
+        struct exec_warp *w = &b->warps[n];
+        const uint32_t threads = l->threads_per_block - n * LANES;
+        memset(w->frames, 0, k->func->temp_offset);
+        if (!k->deep) memset(w->local, 0, k->local_bytes * LANES);
+        split_start(w, k->func->code, threads >= LANES ? LANES_ALL : (1u << threads) - 1);
+        b->runnable |= 1u << n;
+    }
+    if (b->env->options.racecheck) b->race = race_start(b->env, l->shared_bytes);
+    return b;
+}
+
+void exec_block_destroy(struct exec_block *b)
+{
+    if (b->race) race_end(b->race);
+    b->race = NULL;
+    chunk_free(b);
+}
+
+bool exec_block_done(const struct exec_block *b) { return b->live_threads == 0; }
+
+void exec_block_set_time(struct exec_block *b, uint64_t cycle, uint64_t nanoseconds)
+{
+    b->timed = true;
+    b->cycle = cycle;
+    b->nanoseconds = nanoseconds;
+}
+
+void exec_block_check_stuck(struct exec_block *b)
+{
+    if (!b->runnable && !exec_block_done(b)) exec_stuck(b);
+}
+
+/* ---- moving a block ---- */
+
+uint64_t exec_block_state_bytes(const struct exec_block *b) { return b->chunk_bytes; }
+
+void exec_block_save(const struct exec_block *b, void *state) { memcpy(state, b, b->chunk_bytes); }
+
+struct exec_block *exec_block_restore(struct exec_launch *l, const void *state, uint32_t sm)
+{
+    struct exec_block *b = chunk_new(l);
+    DIAG_ASSERT(((const struct exec_block *)state)->chunk_bytes == l->chunk_bytes);
+    memcpy(b, state, l->chunk_bytes);
+    b->launch = l;
+    b->env = l->env;
+    b->sm = sm;
+    b->race = l->env->options.racecheck ? race_start(l->env, l->shared_bytes) : NULL;
+    exec_block_bind(b);
+    return b;
+}
+
+/* ---- running ---- */
+
+void exec_warp_run(struct exec_warp *w, uint32_t budget)
+{
+    const struct insn *pc = w->state == WARP_BLOCKED ? split_next(w) : w->pc;
+    uint64_t warp_instructions = 0, thread_instructions = 0;
+    w->budget = (int32_t)budget;
+    while (pc && w->budget-- > 0) {
+        const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+        warp_instructions += pc->counted;
+        thread_instructions += (uint32_t)__builtin_popcount(mask) & (0u - pc->counted);
+        pc = pc->fn(w, pc, mask);
+    }
+    w->pc = pc;
+    w->warp_instructions += warp_instructions;
+    w->thread_instructions += thread_instructions;
+    struct exec_block *b = w->block;
+    b->instructions += warp_instructions;
+    if (w->state != WARP_RUNNING) b->runnable &= ~(1u << w->idx);
+    if (w->state == WARP_DONE) b->done |= 1u << w->idx;
+}
+
+/* Gives the warps turns until the block ends or its share is used up. */
+static void block_run(struct exec_block *b, uint64_t share)
+{
+    const uint64_t end = b->instructions + share;
+    while (b->runnable && b->instructions < end) {
+        const uint32_t after = b->turn == 31 ? 0 : b->runnable & ~(((uint32_t)2 << b->turn) - 1);
+        b->turn = (uint32_t)__builtin_ctz(after ? after : b->runnable);
+        exec_warp_run(&b->warps[b->turn], WARP_TURN);
+        share--; /* a turn that executes nothing counts too */
+        if (!share) return;
+    }
+    exec_block_check_stuck(b);
+}
+
+struct resident {
+    struct exec_block **blocks;
+    uint32_t count, most;
+};
+
+static void retire(struct exec_env *env, struct resident *r, uint32_t at)
+{
+    struct exec_block *b = r->blocks[at];
+    for (uint32_t n = 0; n < b->warp_count; n++)
+        env->totals.thread_instructions += b->warps[n].thread_instructions;
+    env->totals.warp_instructions += b->instructions;
+    env->totals.blocks++;
+    exec_block_destroy(b);
+    memmove(r->blocks + at, r->blocks + at + 1, (r->count - at - 1) * sizeof *r->blocks);
+    r->count--;
+}
+
+static void free_resident(void *arg)
+{
+    struct resident *r = arg;
+    for (uint32_t k = 0; k < r->count; k++) {
+        if (r->blocks[k]->race) race_end(r->blocks[k]->race);
+        munmap(r->blocks[k], r->blocks[k]->chunk_bytes);
+    }
+    free(r->blocks);
+}
+
+static uint32_t residents(const struct exec_launch *l)
+{
+    enum { CHUNKS_MOST = 32 << 20 };
+    const struct exec_options *o = &l->env->options;
+    uint64_t most = o->blocks_at_once ? o->blocks_at_once : 2 * (uint64_t)o->sm_count;
+    if (!l->kernel->deep && most * l->chunk_bytes > CHUNKS_MOST) most = CHUNKS_MOST / l->chunk_bytes;
+    if (l->kernel->deep && most > 16) most = 16;
+    if (most < 2) most = 2;
+    if (l->cooperative) most = l->block_count;
+    return (uint32_t)(most < l->block_count ? most : l->block_count);
+}
+
+static void check_budget(struct exec_env *env, const struct exec_block *b)
+{
+    uint64_t used = env->totals.warp_instructions + b->instructions;
+    if (env->options.max_instructions && used >= env->options.max_instructions) exec_out_of_budget(b);
+}
+
+void exec_launch_run(struct exec_launch *l)
+{
+    struct exec_env *env = l->env;
+    struct resident r = {0};
+    struct diag_cleanup cleanup;
+    exec_launch_begin(l);
+    r.most = residents(l);
+    r.blocks = calloc(r.most, sizeof *r.blocks);
+    if (!r.blocks) diag_mistake("out of host memory");
+    diag_defer(&cleanup, free_resident, &r);
+    uint64_t next = 0;
+    uint32_t turn = 0;
+    while (next < l->block_count || r.count) {
+        if (r.count < r.most && next < l->block_count && turn >= r.count) {
+            r.blocks[r.count++] = exec_block_create(l, next, (uint32_t)(next % env->options.sm_count));
+            next++;
+        }
+        if (turn >= r.count) turn = 0;
+        struct exec_block *b = r.blocks[turn];
+        uint64_t share = BLOCK_TURN;
+        if (env->options.max_instructions && share > env->options.max_instructions)
+            share = env->options.max_instructions;
+        block_run(b, share);
+        check_budget(env, b);
+        if (exec_block_done(b))
+            retire(env, &r, turn);
+        else
+            turn++;
+    }
+    diag_done(&cleanup, true);
+    env->totals.launches++;
+}

@@ -1,0 +1,287 @@
+/* step: one warp instruction at a time, with the description that the timing model consumes. */
+#include "exec/lower.h"
+
+const char *warp_class_name(enum warp_class c)
+{
+    static const char *const names[] = {
+#define WARP_CLASS(name, text, help) text,
+#include "exec/warp_classes.def"
+    };
+    return (unsigned)c < WARP_CLASS_COUNT ? names[c] : "?";
+}
+
+/* ---- the static part ---- */
+
+static enum warp_class arithmetic_class(const struct ptx_instr *i)
+{
+    const char kind = ptx_type_kind(i->type);
+    const bool f64 = i->type == PTX_T_F64 || i->type2 == PTX_T_F64, is_float = kind == 'F';
+    const bool approximate = i->flags & (PTX_F_APPROX | PTX_F_FULL);
+    switch ((enum ptx_op)i->op) {
+    case PTX_OP_MIN:
+    case PTX_OP_MAX:
+        return f64 ? WARP_CLASS_FP64_MINMAX : is_float ? WARP_CLASS_FP32_MINMAX : WARP_CLASS_INT_MINMAX;
+    case PTX_OP_DIV:
+    case PTX_OP_REM: return !is_float ? WARP_CLASS_INT_DIV : f64 ? WARP_CLASS_FP64_DIV : WARP_CLASS_FP32_DIV;
+    case PTX_OP_SQRT:
+    case PTX_OP_RCP:
+    case PTX_OP_RSQRT: return f64 ? WARP_CLASS_FP64_DIV : approximate ? WARP_CLASS_SFU : WARP_CLASS_FP32_DIV;
+    case PTX_OP_SIN:
+    case PTX_OP_COS:
+    case PTX_OP_LG2:
+    case PTX_OP_EX2:
+    case PTX_OP_TANH: return WARP_CLASS_SFU;
+    case PTX_OP_MUL:
+    case PTX_OP_MAD:
+    case PTX_OP_MUL24:
+    case PTX_OP_MAD24:
+    case PTX_OP_MADC:
+    case PTX_OP_DP4A:
+    case PTX_OP_DP2A:
+    case PTX_OP_SAD: return f64 ? WARP_CLASS_FP64 : is_float ? WARP_CLASS_FP32 : WARP_CLASS_INT_MUL;
+    case PTX_OP_MOV: return WARP_CLASS_INT;
+    default: return f64 ? WARP_CLASS_FP64 : is_float ? WARP_CLASS_FP32 : WARP_CLASS_INT;
+    }
+}
+
+static enum warp_class class_of(const struct ptx_instr *i)
+{
+    switch ((enum ptx_op)i->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+    case PTX_OP_WMMA_LOAD:
+    case PTX_OP_LDMATRIX: return WARP_CLASS_LOAD;
+    case PTX_OP_ST:
+    case PTX_OP_WMMA_STORE:
+    case PTX_OP_STMATRIX: return WARP_CLASS_STORE;
+    case PTX_OP_ATOM: return WARP_CLASS_ATOMIC;
+    case PTX_OP_RED: return WARP_CLASS_REDUCTION;
+    case PTX_OP_CP_ASYNC:
+    case PTX_OP_CP_ASYNC_BULK: return WARP_CLASS_COPY_ASYNC;
+    case PTX_OP_CP_ASYNC_WAIT_ALL:
+    case PTX_OP_CP_ASYNC_WAIT_GROUP:
+    case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
+    case PTX_OP_NANOSLEEP: return WARP_CLASS_WAIT;
+    case PTX_OP_BAR_SYNC:
+    case PTX_OP_BAR_ARRIVE:
+    case PTX_OP_BAR_RED:
+    case PTX_OP_BAR_WARP_SYNC: return WARP_CLASS_BARRIER;
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+    case PTX_OP_FENCE_PROXY:
+    case PTX_OP_FENCE_MBARRIER_INIT: return WARP_CLASS_FENCE;
+    case PTX_OP_EXIT: return WARP_CLASS_EXIT;
+    default: break;
+    }
+    switch (ptx_op_class(i->op)) {
+    case PTX_CLASS_TENSOR: return WARP_CLASS_TENSOR;
+    case PTX_CLASS_CTRL: return WARP_CLASS_CONTROL;
+    case PTX_CLASS_WARP: return WARP_CLASS_SHUFFLE;
+    case PTX_CLASS_SYNC: return WARP_CLASS_ATOMIC; /* mbarriers: atomics on shared memory */
+    case PTX_CLASS_MEM: return WARP_CLASS_PREFETCH;
+    default: return arithmetic_class(i);
+    }
+}
+
+static enum warp_space warp_space_of(uint32_t space)
+{
+    switch (space) {
+    case PTX_SPACE_GLOBAL: return WARP_SPACE_GLOBAL;
+    case PTX_SPACE_CONST: return WARP_SPACE_CONST;
+    case PTX_SPACE_LOCAL: return WARP_SPACE_LOCAL;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CLUSTER: return WARP_SPACE_SHARED;
+    case PTX_SPACE_PARAM: return WARP_SPACE_PARAM;
+    default: return WARP_SPACE_NONE;
+    }
+}
+
+static uint8_t flags_of(const struct ptx_instr *i, bool uniform)
+{
+    uint32_t f = uniform ? WARP_F_UNIFORM : 0;
+    const bool fence = i->op == PTX_OP_MEMBAR || i->op == PTX_OP_FENCE;
+    if (i->sem == PTX_SEM_ACQUIRE || i->sem == PTX_SEM_ACQ_REL || i->sem == PTX_SEM_SC || fence)
+        f |= WARP_F_ACQUIRE;
+    if (i->sem == PTX_SEM_RELEASE || i->sem == PTX_SEM_ACQ_REL || i->sem == PTX_SEM_SC || fence)
+        f |= WARP_F_RELEASE;
+    if (i->sem >= PTX_SEM_RELAXED || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED) f |= WARP_F_STRONG;
+    if (i->flags & PTX_F_NC) f |= WARP_F_READ_ONLY;
+    if (i->cache == PTX_CACHE_CG || i->cache == PTX_CACHE_CV) f |= WARP_F_CACHE_L2;
+    if (i->cache == PTX_CACHE_CS || i->cache == PTX_CACHE_LU || i->evict == PTX_EVICT_FIRST)
+        f |= WARP_F_STREAM;
+    return (uint8_t)f;
+}
+
+/* Scoreboard number of a register: predicates first, then 32-bit ones, then wider ones by their first half.
+ */
+static uint16_t scoreboard(const struct exec_func *f, uint32_t reg)
+{
+    const struct ptx_slots *s = f->slots;
+    const uint8_t class = f->ptx->regs[reg].reg_class;
+    uint32_t n = s->slot[reg];
+    if (class > PTX_REG_PRED) n += s->n_slots[PTX_REG_PRED];
+    if (class > PTX_REG_32) n += s->n_slots[PTX_REG_32];
+    if (class > PTX_REG_64) n += s->n_slots[PTX_REG_64];
+    return (uint16_t)n;
+}
+
+static const struct access *access_of(const struct insn *i)
+{
+    if (i->fn == h_copy_async) return ((const struct copy_site *)i->x.extra)->from;
+    if (i->fn == h_matrix) return ((const struct matrix_site *)i->x.extra)->access;
+    if (i->fn == h_mbarrier) return ((const struct mbarrier_site *)i->x.extra)->access;
+    return i->x.access;
+}
+
+static bool has_access(const struct ptx_instr *i, enum warp_class c)
+{
+    (void)i;
+    return c == WARP_CLASS_LOAD || c == WARP_CLASS_STORE || c == WARP_CLASS_ATOMIC ||
+           c == WARP_CLASS_REDUCTION || c == WARP_CLASS_COPY_ASYNC;
+}
+
+static void fill_info(const struct exec_func *f, uint32_t pc, struct warp_op_info *info)
+{
+    const struct ptx_instr *i = &f->ptx->instrs[pc];
+    struct ptx_reg_walk walk;
+    uint32_t reg;
+    info->class = (uint8_t)class_of(i);
+    if (i->op == PTX_OP_RET && f->ptx->is_entry) info->class = WARP_CLASS_EXIT;
+    info->space = has_access(i, info->class) ? (uint8_t)warp_space_of(i->space) : WARP_SPACE_NONE;
+    info->scope = i->scope;
+    info->flags = flags_of(i, f->uniform->instr[pc]);
+    info->bytes = (uint16_t)(ptx_type_bits(i->type) / 8 * (i->vec ? i->vec : 1));
+    info->pc = pc;
+    info->line = i->line;
+    ptx_walk_start(&walk, f->ptx, i);
+    while ((reg = ptx_next_read(&walk)) != PTX_NO_REG && info->src_count < WARP_OP_REGS_MAX)
+        info->src[info->src_count++] = scoreboard(f, reg);
+    ptx_walk_start(&walk, f->ptx, i);
+    while ((reg = ptx_next_written(&walk)) != PTX_NO_REG && info->dst_count < WARP_OP_REGS_MAX)
+        info->dst[info->dst_count++] = scoreboard(f, reg);
+}
+
+static const struct warp_op_info *info_of(struct exec_warp *w, const struct insn *i)
+{
+    struct exec_func *f = (struct exec_func *)(uintptr_t)w->step_func;
+    if (!f || i < f->code || i >= f->code + f->code_count) {
+        f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
+        w->step_func = f;
+    }
+    if (!f->infos) {
+        f->infos = ARENA_ARRAY(&f->env->arena, struct warp_op_info, f->ptx->n_instrs);
+        for (uint32_t pc = 0; pc < f->ptx->n_instrs; pc++) fill_info(f, pc, &f->infos[pc]);
+    }
+    return &f->infos[i->pc];
+}
+
+/* ---- the part of one execution ---- */
+
+/* Local memory has simulated addresses after the launch's shared and parameter windows: one row of words per
+ * warp. */
+static uint64_t simulated(const struct exec_warp *w, uint32_t space, uint64_t address, uint32_t lane)
+{
+    switch (space) {
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_PARAM: return address;
+    case PTX_SPACE_LOCAL: {
+        const uint64_t warp = w->block->block_idx * w->block->warp_count + w->idx;
+        return w->env->memory->sim_base - DEVMEM_SIM_SLOT_BYTES / 4 +
+               (warp * w->local_bytes + (address & ~(uint64_t)3)) * LANES + lane * 4 + (address & 3);
+    }
+    default: return devmem_simulated(w->env->memory, address);
+    }
+}
+
+static uint32_t resolve(const struct exec_warp *w, const struct access *s, uint64_t *address)
+{
+    if (s->space == PTX_SPACE_SHARED_CLUSTER) return PTX_SPACE_SHARED;
+    if (s->space != PTX_SPACE_GENERIC) return s->space;
+    const uint64_t offset = *address - w->env->memory->base;
+    if (offset >= 3 * DEVMEM_WINDOW_BYTES) return PTX_SPACE_GLOBAL;
+    *address = offset % DEVMEM_WINDOW_BYTES;
+    const uint64_t window = offset / DEVMEM_WINDOW_BYTES;
+    return window == 0 ? PTX_SPACE_LOCAL : window == 1 ? PTX_SPACE_SHARED : PTX_SPACE_PARAM;
+}
+
+static void fill_addresses(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
+{
+    const struct access *s = access_of(i);
+    uint32_t space = UINT32_MAX, others = 0;
+    FOR_LANES(lane, out->mask)
+    {
+        uint64_t address = access_address(w, s, lane);
+        const uint32_t actual = resolve(w, s, &address);
+        if (space == UINT32_MAX) space = actual;
+        if (actual != space)
+            others |= 1u << lane;
+        else
+            out->address[lane] = simulated(w, actual, address, lane);
+    }
+    out->spilled = others != 0;
+    out->mask &= ~others;
+    if (space != UINT32_MAX) out->space = (uint8_t)warp_space_of(space);
+}
+
+static void describe(struct exec_warp *w, const struct insn *i, uint32_t mask, struct warp_op *out)
+{
+    out->info = info_of(w, i);
+    out->active = w->mask;
+    out->mask = mask;
+    out->reg_base = w->frame / 128;
+    out->space = out->info->space;
+    out->barrier = 255;
+    out->spilled = 0;
+    out->sleep_ns = 0;
+    const struct ptx_instr *instr = &((const struct exec_func *)w->step_func)->ptx->instrs[i->pc];
+    if (mask && has_access(instr, out->info->class) && i->fn != h_unsupported) fill_addresses(w, i, out);
+    if (mask && i->fn == h_bar)
+        out->barrier = (uint8_t)((const uint32_t *)ref_at(w, i->a))[lowest_lane(mask)];
+    if (mask && i->fn == h_nanosleep) out->sleep_ns = ((const uint32_t *)ref_at(w, i->a))[lowest_lane(mask)];
+}
+
+enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out)
+{
+    struct exec_warp *w = &b->warps[warp];
+    if (w->state == WARP_DONE) return WARP_STEP_DONE;
+    const struct insn *pc = w->state == WARP_BLOCKED ? split_next(w) : w->pc;
+    bool ran = false;
+    w->budget = INT32_MAX;
+    while (pc && !ran) {
+        const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+        if (pc->counted) {
+            describe(w, pc, mask, out);
+            ran = true;
+            w->warp_instructions++;
+            b->instructions++;
+            w->thread_instructions += (uint32_t)__builtin_popcount(mask);
+        }
+        pc = pc->fn(w, pc, mask);
+    }
+    w->pc = pc;
+    if (w->state == WARP_RUNNING)
+        b->runnable |= 1u << warp;
+    else
+        b->runnable &= ~(1u << warp);
+    if (w->state == WARP_DONE) b->done |= 1u << warp;
+    if (ran) return WARP_STEP_OP;
+    return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
+}
+
+static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out)
+{
+    return exec_warp_step(self, warp, out);
+}
+
+static uint64_t source_woken(void *self)
+{
+    struct exec_block *b = self;
+    const uint64_t woken = b->woken;
+    b->woken = 0;
+    return woken;
+}
+
+struct warp_source exec_block_source(struct exec_block *b)
+{
+    return (struct warp_source){.step = source_step, .woken = source_woken, .self = b};
+}
