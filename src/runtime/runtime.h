@@ -135,6 +135,14 @@ bool rt_run_next(struct rt_context *rt);
 /* Runs until nothing is pending: the only place where a host script blocks. */
 void rt_wait(struct rt_context *rt);
 
+/* ---- for the timing model and the analyses ---- */
+
+struct ptx_func;
+struct exec_env;
+const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *kernel);
+struct exec_env *rt_env(struct rt_context *rt);
+uint64_t rt_peak_bytes(const struct rt_context *rt); /* most device memory allocated at a time */
+
 /* ---- results ---- */
 
 struct rt_totals {

@@ -1,0 +1,397 @@
+/* runtime: see runtime.h. */
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "exec/exec.h"
+
+enum { GRID_WORKSPACE_BYTES = 256 };
+
+struct rt_kernel {
+    struct rt_module *module;
+    struct ptx_func *func;
+    struct rt_kernel *next;
+};
+
+struct rt_module {
+    struct rt_context *rt;
+    struct ptx_module *ptx;
+    struct rt_kernel *kernels;
+};
+
+struct queued {
+    struct exec_launch launch;
+    struct queued *next;
+    uint8_t params[];
+};
+
+struct rt_context {
+    struct devmem memory;
+    struct exec_env *env;
+    struct arena arena; /* modules, programs, kernels */
+    struct rt_module **modules;
+    uint32_t module_count, module_capacity;
+    const struct ptx_program *program; /* NULL: modules were added since the last link */
+    struct queued *first, *last;
+    uint32_t pending;
+    uint64_t grid_id;
+    uint64_t workspace; /* of cooperative launches */
+};
+
+/* ---- context ---- */
+
+static enum lanes_isa isa_of(enum rt_isa isa)
+{
+    switch (isa) {
+    case RT_ISA_PLAIN: return LANES_PLAIN;
+    case RT_ISA_AVX2:
+        if (!lanes_isa_present(LANES_AVX2)) diag_mistake("this machine has no AVX2");
+        return LANES_AVX2;
+    case RT_ISA_BEST: break;
+    }
+    return lanes_isa_best();
+}
+
+static void destroy(void *arg) { rt_destroy(arg); }
+
+struct rt_context *rt_create(const struct rt_options *options)
+{
+    static const struct rt_options defaults;
+    const struct rt_options *o = options ? options : &defaults;
+    struct rt_context *rt = calloc(1, sizeof *rt);
+    if (!rt) diag_mistake("out of host memory");
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, destroy, rt);
+    arena_init(&rt->arena);
+    devmem_init(&rt->memory, o->slot, o->reserve_bytes);
+    const struct exec_options exec = {.isa = isa_of(o->isa),
+                                      .racecheck = o->racecheck,
+                                      .heap_bytes = o->heap_bytes,
+                                      .stack_bytes = o->stack_bytes,
+                                      .max_instructions = o->max_instructions,
+                                      .sm_count = o->sm_count,
+                                      .blocks_at_once = o->blocks_at_once,
+                                      .print = o->print,
+                                      .print_user = o->print_user};
+    rt->env = exec_env_create(&rt->memory, &exec);
+    diag_done(&cleanup, false);
+    return rt;
+}
+
+void rt_destroy(struct rt_context *rt)
+{
+    if (!rt) return;
+    while (rt->first) {
+        struct queued *q = rt->first;
+        rt->first = q->next;
+        free(q);
+    }
+    exec_env_destroy(rt->env);
+    devmem_free(&rt->memory);
+    free(rt->modules);
+    arena_free(&rt->arena);
+    free(rt);
+}
+
+struct exec_env *rt_env(struct rt_context *rt) { return rt->env; }
+
+/* ---- memory ---- */
+
+void *rt_alloc(struct rt_context *rt, uint64_t bytes, const char *name)
+{
+    return devmem_alloc(&rt->memory, bytes, 256, DEVMEM_DEVICE, name);
+}
+
+void *rt_alloc_lazy(struct rt_context *rt, uint64_t bytes, const char *name, rt_fill_fn *fill, void *user)
+{
+    void *device = rt_alloc(rt, bytes, name);
+    if (bytes) devmem_make_lazy(&rt->memory, device, fill, user);
+    return device;
+}
+
+void rt_register(struct rt_context *rt, void *host, uint64_t bytes, const char *name)
+{
+    devmem_register(&rt->memory, host, bytes, name);
+}
+
+void rt_unregister(struct rt_context *rt, void *host)
+{
+    rt_wait(rt);
+    devmem_unregister(&rt->memory, host);
+}
+
+void rt_free(struct rt_context *rt, void *device)
+{
+    rt_wait(rt);
+    devmem_release(&rt->memory, device);
+}
+
+void rt_copy_to_device(struct rt_context *rt, void *device, const void *host, uint64_t bytes)
+{
+    rt_wait(rt);
+    devmem_require(&rt->memory, device, bytes, "copy to device");
+    memmove(device, host, bytes);
+}
+
+void rt_copy_to_host(struct rt_context *rt, void *host, const void *device, uint64_t bytes)
+{
+    rt_wait(rt);
+    devmem_require(&rt->memory, device, bytes, "copy to host");
+    memmove(host, device, bytes);
+}
+
+void rt_copy_on_device(struct rt_context *rt, void *to, const void *from, uint64_t bytes)
+{
+    rt_wait(rt);
+    devmem_require(&rt->memory, from, bytes, "copy on device, source");
+    devmem_require(&rt->memory, to, bytes, "copy on device, destination");
+    memmove(to, from, bytes);
+}
+
+void rt_fill(struct rt_context *rt, void *device, uint8_t value, uint64_t bytes)
+{
+    rt_wait(rt);
+    devmem_require(&rt->memory, device, bytes, "fill");
+    memset(device, value, bytes);
+}
+
+void rt_touch(struct rt_context *rt, const void *device, uint64_t bytes)
+{
+    rt_wait(rt);
+    devmem_require(&rt->memory, device, bytes, "access by the host");
+}
+
+uint64_t rt_simulated(const struct rt_context *rt, const void *device)
+{
+    return devmem_simulated(&rt->memory, (uint64_t)device);
+}
+
+uint64_t rt_peak_bytes(const struct rt_context *rt) { return rt->memory.peak_bytes; }
+
+/* ---- code ---- */
+
+static struct rt_module *add_module(struct rt_context *rt, struct ptx_module *ptx)
+{
+    if (rt->module_count == rt->module_capacity) {
+        rt->module_capacity = rt->module_capacity ? 2 * rt->module_capacity : 8;
+        struct rt_module **grown = realloc(rt->modules, rt->module_capacity * sizeof(struct rt_module *));
+        if (!grown) diag_mistake("out of host memory");
+        rt->modules = grown;
+    }
+    struct rt_module *m = ARENA_NEW(&rt->arena, struct rt_module);
+    m->rt = rt;
+    m->ptx = ptx;
+    rt->modules[rt->module_count++] = m;
+    rt->program = NULL;
+    return m;
+}
+
+struct rt_module *rt_module_load(struct rt_context *rt, const char *name, const char *text, size_t len)
+{
+    struct diag_source *source = ARENA_NEW(&rt->arena, struct diag_source);
+    source->name = arena_strdup(&rt->arena, name);
+    source->text = arena_strndup(&rt->arena, text, len);
+    source->len_bytes = len;
+    return add_module(rt, ptx_parse(&rt->arena, source));
+}
+
+struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path)
+{
+    return add_module(rt, ptx_parse_file(&rt->arena, path));
+}
+
+static const struct ptx_program *program(struct rt_context *rt)
+{
+    if (rt->program) return rt->program;
+    struct ptx_module **all = ARENA_ARRAY(&rt->arena, struct ptx_module *, rt->module_count + 1);
+    for (uint32_t k = 0; k < rt->module_count; k++) all[k] = rt->modules[k]->ptx;
+    rt->program = ptx_link(&rt->arena, all, rt->module_count);
+    exec_env_link(rt->env, rt->program);
+    return rt->program;
+}
+
+/* `vecadd` of `_Z6vecaddPKfS0_Pfi`: the last name of a (nested) mangled one. */
+static bool is_plain_name_of(const char *mangled, const char *plain)
+{
+    if (strncmp(mangled, "_Z", 2)) return false;
+    const char *at = mangled + 2, *name = NULL;
+    size_t len = 0;
+    if (*at == 'N') at++;
+    while (*at >= '0' && *at <= '9') {
+        char *end;
+        len = strtoul(at, &end, 10);
+        if (len > strlen(end)) return false;
+        name = end;
+        at = end + len;
+    }
+    return name && strlen(plain) == len && !strncmp(name, plain, len);
+}
+
+static struct ptx_func *find_entry(const struct ptx_module *m, const char *name)
+{
+    struct ptx_func *plain = NULL;
+    uint32_t matches = 0;
+    for (uint32_t k = 0; k < m->n_funcs; k++) {
+        struct ptx_func *f = m->funcs[k];
+        if (!f->is_entry || !f->has_body) continue;
+        if (!strcmp(f->name, name)) return f;
+        if (is_plain_name_of(f->name, name)) {
+            plain = f;
+            matches++;
+        }
+    }
+    if (matches > 1)
+        diag_mistake("kernel '%s' is ambiguous in %s: give the mangled name", name, m->source->name);
+    return plain;
+}
+
+struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name)
+{
+    struct rt_context *rt = module->rt;
+    struct ptx_func *f = find_entry(module->ptx, name);
+    if (!f) {
+        const char **names = ARENA_ARRAY(&rt->arena, const char *, module->ptx->n_funcs + 1);
+        size_t count = 0;
+        for (uint32_t k = 0; k < module->ptx->n_funcs; k++)
+            if (module->ptx->funcs[k]->is_entry) names[count++] = module->ptx->funcs[k]->name;
+        const char *near = diag_nearest(name, names, count);
+        if (near)
+            diag_mistake("%s has no kernel '%s'; did you mean '%s'?", module->ptx->source->name, name, near);
+        if (count)
+            diag_mistake("%s has no kernel '%s'; its first of %zu is '%s'", module->ptx->source->name, name,
+                         count, names[0]);
+        diag_mistake("%s has no kernel '%s' and no other", module->ptx->source->name, name);
+    }
+    for (struct rt_kernel *k = module->kernels; k; k = k->next)
+        if (k->func == f) return k;
+    struct rt_kernel *k = ARENA_NEW(&rt->arena, struct rt_kernel);
+    *k = (struct rt_kernel){.module = module, .func = f, .next = module->kernels};
+    module->kernels = k;
+    return k;
+}
+
+const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *k) { return k->func; }
+
+void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes)
+{
+    program(module->rt);
+    for (uint32_t k = 0; k < module->ptx->n_symbols; k++) {
+        const struct ptx_symbol *s = &module->ptx->symbols[k];
+        if (s->kind != PTX_SYM_VAR || s->func || strcmp(s->name, name)) continue;
+        if (bytes) *bytes = (s->def ? s->def : s)->size_bytes;
+        return exec_variable(module->rt->env, s);
+    }
+    return NULL;
+}
+
+/* ---- launches ---- */
+
+static const struct ptx_symbol *param(const struct rt_kernel *k, uint32_t n)
+{
+    return &k->func->module->symbols[k->func->first_param + k->func->n_rets + n];
+}
+
+static struct queued *new_launch(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid,
+                                 struct rt_dim block, uint32_t dynamic_shared_bytes, uint32_t arg_count)
+{
+    const struct ptx_func *f = kernel->func;
+    if (arg_count != f->n_params)
+        diag_mistake("kernel '%s' takes %u arguments, not %u", f->name, f->n_params, arg_count);
+    struct queued *q = calloc(1, sizeof *q + f->param_bytes + 16);
+    if (!q) diag_mistake("out of host memory");
+    q->launch.env = rt->env;
+    memcpy(q->launch.grid, &grid, sizeof grid);
+    memcpy(q->launch.block, &block, sizeof block);
+    q->launch.dynamic_shared_bytes = dynamic_shared_bytes;
+    q->launch.params = q->params;
+    return q;
+}
+
+static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queued *q)
+{
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, free, q);
+    program(rt);
+    q->launch.kernel = exec_kernel_get(rt->env, kernel->func);
+    q->launch.grid_id = ++rt->grid_id;
+    if (q->launch.cooperative) {
+        if (!rt->workspace)
+            rt->workspace = (uint64_t)devmem_alloc(&rt->memory, GRID_WORKSPACE_BYTES, 256, DEVMEM_VARIABLE,
+                                                   "grid barrier");
+        *(uint32_t *)rt->workspace = GRID_WORKSPACE_BYTES;
+        q->launch.barrier_workspace = rt->workspace;
+    }
+    exec_launch_begin(&q->launch);
+    diag_done(&cleanup, false);
+    if (rt->last)
+        rt->last->next = q;
+    else
+        rt->first = q;
+    rt->last = q;
+    rt->pending++;
+}
+
+void rt_launch(struct rt_context *rt, const struct rt_launch *l)
+{
+    struct queued *q = new_launch(rt, l->kernel, l->grid, l->block, l->dynamic_shared_bytes, l->arg_count);
+    q->launch.cooperative = l->cooperative;
+    for (uint32_t k = 0; k < l->arg_count; k++) {
+        const struct ptx_symbol *s = param(l->kernel, k);
+        memcpy(q->params + s->offset, l->args[k], s->size_bytes);
+    }
+    enqueue(rt, l->kernel, q);
+}
+
+void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid, struct rt_dim block,
+                    uint32_t dynamic_shared_bytes, const struct rt_arg *args, uint32_t arg_count)
+{
+    for (uint32_t k = 0; k < arg_count && k < kernel->func->n_params; k++) {
+        const uint64_t size = param(kernel, k)->size_bytes;
+        if (size != args[k].bytes && !(size < 4 && args[k].bytes == 4))
+            diag_mistake("argument %u of kernel '%s' has %llu bytes; given are %u", k + 1, kernel->func->name,
+                         (unsigned long long)size, args[k].bytes);
+    }
+    struct queued *q = new_launch(rt, kernel, grid, block, dynamic_shared_bytes, arg_count);
+    for (uint32_t k = 0; k < arg_count; k++)
+        memcpy(q->params + param(kernel, k)->offset, &args[k].bits, param(kernel, k)->size_bytes);
+    enqueue(rt, kernel, q);
+}
+
+uint32_t rt_pending(const struct rt_context *rt) { return rt->pending; }
+
+bool rt_run_next(struct rt_context *rt)
+{
+    struct queued *q = rt->first;
+    if (!q) return false;
+    rt->first = q->next;
+    if (!rt->first) rt->last = NULL;
+    rt->pending--;
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, free, q);
+    exec_launch_run(&q->launch);
+    diag_done(&cleanup, true);
+    return true;
+}
+
+void rt_wait(struct rt_context *rt)
+{
+    while (rt_run_next(rt)) {
+    }
+}
+
+/* ---- results ---- */
+
+struct rt_totals rt_totals(const struct rt_context *rt)
+{
+    const struct exec_totals t = exec_totals(rt->env);
+    return (struct rt_totals){t.launches, t.blocks, t.warp_instructions, t.thread_instructions};
+}
+
+const char *rt_output(const struct rt_context *rt, size_t *len) { return exec_output(rt->env, len); }
+
+uint64_t rt_races(const struct rt_context *rt) { return exec_races(rt->env); }
+const char *rt_race_report(const struct rt_context *rt) { return exec_race_report(rt->env); }
