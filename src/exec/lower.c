@@ -320,6 +320,7 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
     f->env = env;
     f->ptx = ptx;
     f->cfg = ptx_cfg_build(&env->arena, ptx);
+    if (ptx->is_entry) exec_relax_joins(&env->arena, f->cfg);
     const struct ptx_defuse *du = ptx_defuse_build(&env->arena, ptx);
     f->slots = ptx_slots_build(&env->arena, f->cfg, du);
     f->uniform = ptx_uniform_build(&env->arena, f->cfg, du, ptx->is_entry);

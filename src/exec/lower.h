@@ -59,6 +59,8 @@ bool lower_control(struct lower *l);
 bool lower_arithmetic(struct lower *l);
 /* After all code stands: fill in pointers to code. */
 void lower_patch(struct lower *l, struct insn *i);
+/* reconverge.c: moves the joins of a kernel to where lanes that do not leave meet. */
+void exec_relax_joins(struct arena *arena, struct ptx_cfg *cfg);
 /* Which pcs lanes meet again at. */
 void lower_mark_joins(struct lower *l);
 
