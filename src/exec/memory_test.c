@@ -47,7 +47,7 @@ static void loads_give_the_same_for_every_address_pattern_and_mask(void **state)
                     "st.global.u32 [%%rd3], %%r4;\nst.global.u32 [%%rd3+384], %%r5;\nst.global.u32 "
                     "[%%rd3+768], %%r6;\nst.global.u32 [%%rd3+1152], %%r7;\nst.global.u32 [%%rd3+1536], "
                     "%%r8;\n" KERNEL_END,
-                    patterns[p], guards[g], guards[g], guards[g], guards[g]);
+                    patterns[p], guards[g], guards[g], guards[g], guards[g], KERNEL_END);
                 struct bed b = {.ptx = ptx,
                                 .block = {96},
                                 .fill = fill_iota,
@@ -235,18 +235,17 @@ static void every_atomic_operation_gives_old_value_and_new_memory(void **state)
         const bool wide = strstr(c->op, "64") != NULL, cas = !strncmp(c->op, "cas", 3);
         char ptx[4096];
         snprintf(ptx, sizeof ptx,
-                 PTX_HEAD KERNEL_BEGIN
-                 "mov.b64 %%rd4, %llu;\nmov.b64 %%rd5, %llu;\nmov.b64 %%rd6, %llu;\ncvt.u32.u64 %%r5, "
+                 "%smov.b64 %%rd4, %llu;\nmov.b64 %%rd5, %llu;\nmov.b64 %%rd6, %llu;\ncvt.u32.u64 %%r5, "
                  "%%rd5;\ncvt.u32.u64 %%r6, %%rd6;\nst.global.u64 [%%rd1], %%rd4;\nmov.u64 %%rd7, "
                  "0;\nmov.u32 %%r7, 0;\n"
                  "atom.global.%s %s, [%%rd1], %s%s%s;\n%sst.global.u64 [%%rd1+8], %%rd7;\n"
-                 "st.global.u64 [%%rd1+16], %%rd4;\n%s.global.%s %s[%%rd1+16], %s%s%s;\n" KERNEL_END,
-                 (unsigned long long)c->old, (unsigned long long)c->b, (unsigned long long)c->c, c->op,
-                 wide ? "%rd7" : "%r7", wide ? "%rd5" : "%r5", cas ? "," : "",
-                 cas ? (wide ? "%rd6" : "%r6") : "", wide ? "" : "cvt.u64.u32 %rd7, %r7;\n",
+                 "st.global.u64 [%%rd1+16], %%rd4;\n%s.global.%s %s[%%rd1+16], %s%s%s;\n%s",
+                 PTX_HEAD KERNEL_BEGIN, (unsigned long long)c->old, (unsigned long long)c->b,
+                 (unsigned long long)c->c, c->op, wide ? "%rd7" : "%r7", wide ? "%rd5" : "%r5",
+                 cas ? "," : "", cas ? (wide ? "%rd6" : "%r6") : "", wide ? "" : "cvt.u64.u32 %rd7, %r7;\n",
                  cas || !strncmp(c->op, "exch", 4) ? "atom" : "red", c->op,
                  cas || !strncmp(c->op, "exch", 4) ? (wide ? "%rd7, " : "%r7, ") : "", wide ? "%rd5" : "%r5",
-                 cas ? "," : "", cas ? (wide ? "%rd6" : "%r6") : "");
+                 cas ? "," : "", cas ? (wide ? "%rd6" : "%r6") : "", KERNEL_END);
         struct bed b = {.ptx = ptx};
         bed_expect_ok(&b);
         uint64_t got[3];
