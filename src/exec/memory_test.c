@@ -28,9 +28,8 @@ static void loads_give_the_same_for_every_address_pattern_and_mask(void **state)
             for (int g = 0; g < 3; g++) {
                 snprintf(
                     ptx, sizeof ptx,
-                    PTX_HEAD
-                    ".shared .align 8 .b8 s[4096];\n" KERNEL_BEGIN OUT32
-                    "%s\nand.b32 %%r3, %%r1, 5;\nsetp.ne.u32 %%p1, %%r3, 4;\nmov.u32 %%r4, 7;\nmov.u32 %%r5, "
+                    "%s%s\nand.b32 %%r3, %%r1, 5;\nsetp.ne.u32 %%p1, %%r3, 4;\nmov.u32 %%r4, 7;\nmov.u32 "
+                    "%%r5, "
                     "9;\nmov.u64 %%rd9, 11;\n"
                     "mul.wide.u32 %%rd4, %%r2, 4;\nadd.u64 %%rd5, %%rd2, %%rd4;\nmul.wide.u32 %%rd6, %%r2, "
                     "8;\nadd.u64 %%rd7, %%rd2, %%rd6;\n"
@@ -46,8 +45,9 @@ static void loads_give_the_same_for_every_address_pattern_and_mask(void **state)
                     "cvt.u32.u64 %%r7, %%rd9;\nshr.u64 %%rd9, %%rd9, 32;\ncvt.u32.u64 %%r8, %%rd9;\n"
                     "st.global.u32 [%%rd3], %%r4;\nst.global.u32 [%%rd3+384], %%r5;\nst.global.u32 "
                     "[%%rd3+768], %%r6;\nst.global.u32 [%%rd3+1152], %%r7;\nst.global.u32 [%%rd3+1536], "
-                    "%%r8;\n" KERNEL_END,
-                    patterns[p], guards[g], guards[g], guards[g], guards[g], KERNEL_END);
+                    "%%r8;\n%s",
+                    PTX_HEAD ".shared .align 8 .b8 s[4096];\n" KERNEL_BEGIN OUT32, patterns[p], guards[g],
+                    guards[g], guards[g], guards[g], KERNEL_END);
                 struct bed b = {.ptx = ptx,
                                 .block = {96},
                                 .fill = fill_iota,
