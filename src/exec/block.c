@@ -98,6 +98,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
     b->sm = sm;
     b->warp_count = l->warps_per_block;
     b->live_threads = l->threads_per_block;
+    b->turn = l->warps_per_block - 1; /* warp 0 runs first */
     b->shared_offset = at.shared;
     b->frames_offset = at.frames;
     b->local_offset = at.local;

@@ -10,6 +10,7 @@
 #define DEVMEM_DEFAULT_BYTES   ((uint64_t)64 << 30)
 #define DEVMEM_LEAST_BYTES     ((uint64_t)1 << 30)
 #define DEVMEM_BIG_BYTES       ((uint64_t)2 << 20)
+#define DEVMEM_GUARD_BYTES     ((uint64_t)4096) /* between allocations: an index beyond the end meets nothing */
 #define DEVMEM_HINT            ((uint64_t)0x200000000000)
 #define DEVMEM_HOST_SIM_OFFSET (DEVMEM_SIM_SLOT_BYTES / 2) /* where registered memory starts in a slot */
 
@@ -52,7 +53,7 @@ void devmem_init(struct devmem *m, uint32_t slot, uint64_t reserve_bytes)
     if (before) munmap(at, before);
     munmap((void *)(m->base + bytes), DEVMEM_WINDOW_BYTES - before);
     m->size = bytes;
-    m->next = m->base + 3 * DEVMEM_WINDOW_BYTES;
+    m->next = m->base + 3 * DEVMEM_WINDOW_BYTES + DEVMEM_GUARD_BYTES;
     m->sim_base = DEVMEM_SIM_BASE + slot * DEVMEM_SIM_SLOT_BYTES;
     m->sim_next_host = m->sim_base + DEVMEM_HOST_SIM_OFFSET;
     m->generation = 1;
@@ -146,7 +147,7 @@ void *devmem_alloc(struct devmem *m, uint64_t bytes, uint64_t align, enum devmem
             diag_mistake("out of device memory: %llu bytes for '%s' do not fit the %llu bytes reserved",
                          (unsigned long long)bytes, name ? name : "a buffer", (unsigned long long)m->size);
     } else {
-        m->next = round_up(at + span, 256);
+        m->next = round_up(at + span, 256) + DEVMEM_GUARD_BYTES;
     }
     const uint64_t first_page = at & ~(page - 1), last_page = round_up(at + span, page);
     if (mprotect((void *)first_page, last_page - first_page, PROT_READ | PROT_WRITE))

@@ -120,7 +120,7 @@ _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *
         const uint64_t offset = address - m->base;
         add(&t, "illegal %s of %u bytes at %s address 0x%llx", what, bytes, ptx_space_name(space),
             (unsigned long long)address);
-        if (offset < 3 * DEVMEM_WINDOW_BYTES)
+        if (offset < 3 * DEVMEM_WINDOW_BYTES - DEVMEM_WINDOW_BYTES / 4)
             add(&t, " (this is a generic address of %s memory: wrong space)",
                 offset < DEVMEM_WINDOW_BYTES       ? "local"
                 : offset < 2 * DEVMEM_WINDOW_BYTES ? "shared"
