@@ -1,0 +1,316 @@
+/* dram_map: building the maps of dram_map.h. */
+#include "dram/dram_map.h"
+
+#include "base/diag.h"
+#include "base/rng.h"
+
+static uint32_t log2_of(uint64_t value, const char *what)
+{
+    if (!value || value & (value - 1))
+        diag_mistake("%s must be a power of two for an address map, not %lu", what, value);
+    return (uint32_t)__builtin_ctzll(value);
+}
+
+static uint64_t one(uint32_t bit) { return UINT64_C(1) << bit; }
+
+/* ---- the layout ---- */
+
+/* Bits of the place in the order in which addresses go through them, channel bits apart. */
+struct layout {
+    struct dram_map *m;
+    uint32_t used[DRAM_FIELDS];
+    uint32_t at;          /* next address bit */
+    uint32_t channel_at;  /* channel bits are put in there ... */
+    uint32_t channel_end; /* ... up to this one */
+};
+
+static void put(struct layout *l, enum dram_field field, uint32_t count)
+{
+    struct dram_map *m = l->m;
+    while (count && l->used[field] < m->width[field]) {
+        if (l->at == l->channel_at && field != DRAM_FIELD_CHANNEL)
+            while (l->used[DRAM_FIELD_CHANNEL] < l->channel_end) {
+                m->layout[l->at].field = DRAM_FIELD_CHANNEL;
+                m->layout[l->at++].idx = (uint8_t)l->used[DRAM_FIELD_CHANNEL]++;
+            }
+        m->layout[l->at].field = (uint8_t)field;
+        m->layout[l->at++].idx = (uint8_t)l->used[field]++;
+        count--;
+    }
+}
+
+/* modelling.md A6: with 4 KiB pages a page uses 8 banks x 4 lines, so that it is not bound by activates. */
+static void lay_fixed(struct dram_map *m, uint32_t channel_at)
+{
+    struct layout l = {.m = m, .at = m->offset_bits, .channel_at = channel_at};
+    l.channel_end = m->width[DRAM_FIELD_CHANNEL];
+    put(&l, DRAM_FIELD_COLUMN, 7 - m->offset_bits); /* a 128 B line stays in one row */
+    put(&l, DRAM_FIELD_BANK, m->slice_bits ? m->slice_bits : 1);
+    put(&l, DRAM_FIELD_COLUMN, 2);
+    put(&l, DRAM_FIELD_BANK, 2);
+    put(&l, DRAM_FIELD_COLUMN, 64);
+    put(&l, DRAM_FIELD_BANK, 64);
+    put(&l, DRAM_FIELD_ROW, 64);
+}
+
+/* UGPU Fig 8. Channel bits: the low ones choose the channel in its stack, the high ones the stack. */
+static void lay_page_move(struct dram_map *m, uint32_t stack_bits)
+{
+    struct layout l = {.m = m, .at = m->offset_bits, .channel_at = UINT32_MAX};
+    const uint32_t channel_bits = m->width[DRAM_FIELD_CHANNEL] - stack_bits;
+    put(&l, DRAM_FIELD_COLUMN, 7 - m->offset_bits);
+    l.used[DRAM_FIELD_CHANNEL] = channel_bits;
+    put(&l, DRAM_FIELD_CHANNEL, stack_bits);
+    l.used[DRAM_FIELD_CHANNEL] = 0;
+    l.channel_at = m->page_bits;
+    l.channel_end = channel_bits;
+    put(&l, DRAM_FIELD_BANK, m->group_bits);
+    put(&l, DRAM_FIELD_COLUMN, 1);
+    put(&l, DRAM_FIELD_BANK, 64);
+    put(&l, DRAM_FIELD_COLUMN, 64);
+    put(&l, DRAM_FIELD_ROW, 64);
+}
+
+/* The bit of a packed place that bit idx of a field is. Bank bits count from the bank group's, which are the
+ * upper ones of a bank number. */
+static uint32_t place_bit(const struct dram_map *m, enum dram_field field, uint32_t idx)
+{
+    if (field == DRAM_FIELD_BANK) {
+        const uint32_t low = m->width[DRAM_FIELD_BANK] - m->group_bits;
+        idx = idx < m->group_bits ? low + idx : idx - m->group_bits;
+    }
+    return m->shift[field] + idx;
+}
+
+static uint32_t address_bit(const struct dram_map *m, enum dram_field field, uint32_t idx)
+{
+    for (uint32_t bit = m->offset_bits; bit < m->bits; bit++)
+        if (m->layout[bit].field == field && m->layout[bit].idx == idx) return bit;
+    diag_bug("dram_map", 0, "bit %u of field %d is nowhere", idx, (int)field);
+}
+
+/* ---- the XORs ---- */
+
+static void rows_of_layout(struct dram_map *m)
+{
+    for (uint32_t bit = m->offset_bits; bit < m->bits; bit++)
+        m->forward_rows[place_bit(m, (enum dram_field)m->layout[bit].field, m->layout[bit].idx)] = one(bit);
+}
+
+/* designs.md 1.1: bank bit i also takes the row and channel bits j with j mod (bank bits) = i. */
+static void hash_banks(struct dram_map *m)
+{
+    const uint32_t banks = m->width[DRAM_FIELD_BANK];
+    static const enum dram_field from[] = {DRAM_FIELD_ROW, DRAM_FIELD_CHANNEL};
+    for (int f = 0; f < 2 && banks; f++)
+        for (uint32_t j = 0; j < m->width[from[f]]; j++)
+            m->forward_rows[place_bit(m, DRAM_FIELD_BANK, j % banks)] ^= one(address_bit(m, from[f], j));
+}
+
+/* Is the square part of 'rows' over the address bits in 'inputs' invertible? */
+static bool independent(const uint64_t *rows, uint32_t count, uint64_t inputs)
+{
+    uint64_t basis[DRAM_MAP_BITS_MAX] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t v = rows[i] & inputs;
+        for (uint32_t bit = 0; bit < DRAM_MAP_BITS_MAX && v; bit++) {
+            if (!(v >> bit & 1)) continue;
+            if (!basis[bit]) {
+                basis[bit] = v;
+                break;
+            }
+            v ^= basis[bit];
+        }
+        if (!v) return false;
+    }
+    return true;
+}
+
+/* Channel and bank bits become random XORs of row, channel and bank bits; rows and columns stay, so the map
+ * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times). */
+static void randomise(struct dram_map *m, uint64_t seed)
+{
+    enum { PAE_STREAM = 0x706165 };
+    struct rng rng = rng_seed(seed, PAE_STREAM);
+    uint64_t inputs = 0, square = 0;
+    for (uint32_t bit = m->offset_bits; bit < m->bits; bit++) {
+        if (m->layout[bit].field == DRAM_FIELD_COLUMN) continue;
+        inputs |= one(bit);
+        if (m->layout[bit].field != DRAM_FIELD_ROW) square |= one(bit);
+    }
+    const uint32_t first = m->shift[DRAM_FIELD_BANK];
+    const uint32_t count = m->width[DRAM_FIELD_BANK] + m->width[DRAM_FIELD_CHANNEL];
+    do {
+        for (uint32_t i = 0; i < count; i++) m->forward_rows[first + i] = rng_u64(&rng) & inputs;
+    } while (!independent(&m->forward_rows[first], count, square));
+}
+
+static void slices(struct dram_map *m)
+{
+    for (uint32_t i = 0; i < m->slice_bits; i++) {
+        if (m->kind == address_map_page_move) {
+            /* ASSUMPTION: so that a page uses both slices; the paper is silent */
+            m->slice_rows[i] = one(address_bit(m, DRAM_FIELD_COLUMN, 8 - m->offset_bits - 1 + i)) ^
+                               one(address_bit(m, DRAM_FIELD_BANK, m->group_bits + i));
+        } else {
+            m->slice_rows[i] = m->forward_rows[place_bit(m, DRAM_FIELD_BANK, i)];
+        }
+    }
+}
+
+/* ---- both directions ---- */
+
+static void invert(struct dram_map *m)
+{
+    uint64_t left[DRAM_MAP_BITS_MAX], right[DRAM_MAP_BITS_MAX];
+    const uint32_t n = m->bits - m->offset_bits;
+    for (uint32_t i = 0; i < n; i++) {
+        left[i] = m->forward_rows[i] >> m->offset_bits;
+        right[i] = one(i);
+    }
+    for (uint32_t col = 0; col < n; col++) {
+        uint32_t pivot = col;
+        while (pivot < n && !(left[pivot] >> col & 1)) pivot++;
+        if (pivot == n) diag_bug("dram_map", 0, "the address map is not one-to-one");
+        const uint64_t l = left[pivot], r = right[pivot];
+        left[pivot] = left[col];
+        right[pivot] = right[col];
+        left[col] = l;
+        right[col] = r;
+        for (uint32_t i = 0; i < n; i++) {
+            if (i == col || !(left[i] >> col & 1)) continue;
+            left[i] ^= l;
+            right[i] ^= r;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) m->backward_rows[m->offset_bits + i] = right[i];
+}
+
+static uint64_t apply(const uint64_t *rows, uint32_t count, uint64_t x)
+{
+    uint64_t y = 0;
+    for (uint32_t i = 0; i < count; i++) y |= (uint64_t)__builtin_parityll(rows[i] & x) << i;
+    return y;
+}
+
+static void tabulate(struct dram_map *m)
+{
+    for (uint32_t byte = 0; byte < DRAM_MAP_BYTES; byte++)
+        for (uint64_t v = 0; v < 256; v++) {
+            m->forward[byte][v] = apply(m->forward_rows, m->bits - m->offset_bits, v << (8 * byte));
+            m->backward[byte][v] = apply(m->backward_rows, m->bits, v << (8 * byte));
+            m->slice_table[byte][v] = (uint8_t)apply(m->slice_rows, m->slice_bits, v << (8 * byte));
+        }
+}
+
+static void set_widths(struct dram_map *m, const struct config *c)
+{
+    const uint64_t channels = config_channels_per_gpu(c), channel_bytes = c->gpu.memory_size / channels;
+    const uint32_t bank_bits =
+        log2_of((uint64_t)c->dram.bank_groups * c->dram.banks_per_group, "the number of banks");
+    const uint32_t column_bits = log2_of(c->dram.columns, "dram.columns");
+    m->size_bytes = c->gpu.memory_size;
+    m->offset_bits = log2_of(c->dram.column_size, "dram.column_size");
+    if (m->offset_bits > 7) diag_mistake("dram.column_size must be at most 128 B, the size of a line");
+    m->page_bits = log2_of(c->map.page_size, "map.page_size");
+    m->group_bits = log2_of(c->dram.bank_groups, "dram.bank_groups");
+    m->slice_bits = log2_of(c->partition.slices, "partition.slices") -
+                    log2_of(c->partition.channels, "partition.channels");
+    if (c->partition.slices < c->partition.channels)
+        diag_mistake("a channel needs at least one LLC slice (partition.slices)");
+    const uint64_t row_bytes = (c->dram.column_size * c->dram.columns) << bank_bits;
+    uint32_t row_bits = 0;
+    while (one(row_bits) * row_bytes < channel_bytes) row_bits++;
+    m->width[DRAM_FIELD_COLUMN] = column_bits;
+    m->width[DRAM_FIELD_BANK] = bank_bits;
+    m->width[DRAM_FIELD_CHANNEL] = log2_of(channels, "the number of channels of a GPU");
+    m->width[DRAM_FIELD_ROW] = row_bits;
+    for (int f = 1; f < DRAM_FIELDS; f++) m->shift[f] = m->shift[f - 1] + m->width[f - 1];
+    m->bits = m->offset_bits + m->shift[DRAM_FIELD_ROW] + row_bits;
+    if (m->bits > DRAM_MAP_BITS_MAX) diag_mistake("a GPU's memory must be below 256 TiB");
+    if (m->slice_bits > bank_bits || m->slice_bits > 8)
+        diag_mistake("a channel has more LLC slices than banks");
+    if (m->offset_bits + column_bits < 10) diag_mistake("a row must hold at least 1 KiB");
+}
+
+struct dram_map *dram_map_new(struct arena *a, const struct config *c)
+{
+    struct dram_map *m = ARENA_NEW(a, struct dram_map);
+    m->kind = c->map.kind;
+    set_widths(m, c);
+    const uint32_t channel_bits = m->width[DRAM_FIELD_CHANNEL];
+    m->class_count = 1;
+    switch (m->kind) {
+    case address_map_fixed_channel:
+        lay_fixed(m, m->page_bits);
+        m->class_count = 1u << channel_bits;
+        break;
+    case address_map_interleaved:
+    case address_map_pae: lay_fixed(m, log2_of(c->map.interleave, "map.interleave")); break;
+    case address_map_page_move: {
+        const uint32_t stack_bits = log2_of(c->map.stacks, "map.stacks");
+        if (stack_bits > channel_bits) diag_mistake("map.stacks is more than the channels of a GPU");
+        lay_page_move(m, stack_bits);
+        m->class_count = 1u << (channel_bits - stack_bits);
+        break;
+    }
+    case address_map_count: diag_bug("dram_map", 0, "no such map");
+    }
+    rows_of_layout(m);
+    if (m->kind == address_map_pae)
+        randomise(m, c->sim.seed);
+    else if (c->map.hash_banks && m->kind != address_map_page_move)
+        hash_banks(m);
+    slices(m);
+    invert(m);
+    tabulate(m);
+    return m;
+}
+
+/* ---- use ---- */
+
+static uint32_t take(const struct dram_map *m, uint64_t packed, enum dram_field field)
+{
+    return (uint32_t)(packed >> m->shift[field] & (one(m->width[field]) - 1));
+}
+
+struct dram_place dram_map_place(const struct dram_map *m, uint64_t address)
+{
+    const uint64_t packed = dram_map_lookup(m->forward, address);
+    uint32_t slice = 0;
+    for (int i = 0; i < DRAM_MAP_BYTES; i++) slice ^= m->slice_table[i][address >> (8 * i) & 0xff];
+    return (struct dram_place){.channel = take(m, packed, DRAM_FIELD_CHANNEL),
+                               .slice = slice,
+                               .bank = take(m, packed, DRAM_FIELD_BANK),
+                               .row = take(m, packed, DRAM_FIELD_ROW),
+                               .column = take(m, packed, DRAM_FIELD_COLUMN)};
+}
+
+uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)
+{
+    return take(m, dram_map_lookup(m->forward, address), DRAM_FIELD_CHANNEL);
+}
+
+uint64_t dram_map_address(const struct dram_map *m, const struct dram_place *p)
+{
+    const uint64_t packed =
+        (uint64_t)p->column << m->shift[DRAM_FIELD_COLUMN] | (uint64_t)p->bank << m->shift[DRAM_FIELD_BANK] |
+        (uint64_t)p->channel << m->shift[DRAM_FIELD_CHANNEL] | (uint64_t)p->row << m->shift[DRAM_FIELD_ROW];
+    return dram_map_lookup(m->backward, packed);
+}
+
+void dram_map_print(const struct dram_map *m, FILE *out)
+{
+    static const char *const names[DRAM_FIELDS] = {"column", "bank", "channel", "row"};
+    for (uint32_t bit = m->offset_bits; bit < m->bits; bit++) {
+        const enum dram_field field = (enum dram_field)m->layout[bit].field;
+        const uint64_t from = m->forward_rows[place_bit(m, field, m->layout[bit].idx)];
+        fprintf(out, "[%2u] %s %u", bit, names[field], m->layout[bit].idx);
+        if (from != one(bit)) {
+            fprintf(out, " = XOR of");
+            for (uint32_t i = 0; i < m->bits; i++)
+                if (from >> i & 1) fprintf(out, " %u", i);
+        }
+        fprintf(out, "\n");
+    }
+}
