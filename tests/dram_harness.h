@@ -32,7 +32,7 @@ static inline struct dram_spec harness_spec(const char *preset, const char *over
     struct machine m;
     machine_init(&m);
     machine_load(&m, preset);
-    char text[500];
+    char text[1000];
     snprintf(text, sizeof text, "%s", overrides ? overrides : "");
     char *save = NULL;
     for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))

@@ -13,6 +13,9 @@ static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now);
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 {
     if (ch->refresh_due_cyc < now) dram_refresh_run(ch, now - 1);
+    /* cycles in which it slept through an empty queue count too */
+    if (ch->stepped_cyc + 1 < now && !ch->refresh_pending && dram_mode_stale(ch)) dram_mode_change(ch);
+    ch->stepped_cyc = now;
     if (ch->refresh_due_cyc <= now) ch->refresh_pending = true;
     admit(ch, now);
     if (!ch->refresh_pending) {
@@ -182,6 +185,8 @@ static void admit_one(struct dram_channel *ch, struct dram_entry *entries, uint1
     struct dram_bank *b = &ch->banks[bank];
     const bool first = b->list[kind].head == DRAM_NONE;
     append(entries, &b->list[kind], idx);
+    ch->seen[kind]++;
+    ch->awake = true;
     if (b->hit[kind] == DRAM_NONE && ch->open_mask & bit && e->row == b->open_row) {
         b->hit[kind] = idx;
         b->hit_seq[kind] = e->seq;
@@ -320,8 +325,9 @@ static void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx)
         ch->slot_mask &= ~dram_bit(bank);
     } else {
         remove_from_list(ch->entries, &b->list[kind], idx);
-        next_hit(ch, kind, bank, e->next);
+        if (b->hit[kind] == idx) next_hit(ch, kind, bank, e->next);
         ch->queued[kind]--;
+        ch->seen[kind]--;
         ch->freed = true;
     }
     if (ch->wiring.log) dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, bank, e->row, e->column);
@@ -353,6 +359,7 @@ static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank,
         ch->banks[bank].slot = idx;
         ch->slot_mask |= dram_bit(bank);
         ch->queued[e->kind]--;
+        ch->seen[e->kind]--;
         ch->freed = true;
     }
     dram_hits_found(ch, bank);
@@ -392,7 +399,8 @@ static void issue_row(struct dram_channel *ch, uint64_t now, uint32_t bank)
 static void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p)
 {
     const uint32_t kind = ch->entries[p->entry].kind, bank = ch->entries[p->entry].bank;
-    const bool others_ready = p->ready_count > 1 || ch->slot_mask;
+    /* a write of the same bank may have waited for this read */
+    const bool others_ready = p->ready_count > 1 || ch->slot_mask || ch->banks[bank].hit[!kind] != DRAM_NONE;
     ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
     issue_column(ch, now, p->entry);
     uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);

@@ -12,7 +12,8 @@
 static uint64_t command_cyc(const struct dram_channel *ch)
 {
     if (ch->slot_mask) return DRAM_NEVER;
-    uint64_t cyc = dram_max(ch->refresh_due_cyc, ch->row_bus_cyc);
+    /* not in the past: a bank slot may have held it up until this step */
+    uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
     if (ch->open_mask) {
         uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
         for (uint64_t banks = ch->open_mask; banks; banks &= banks - 1) {

@@ -69,7 +69,7 @@ void dram_mode_change(struct dram_channel *ch)
 {
     ch->mode = ch->mode == DRAM_READ ? DRAM_WRITE : DRAM_READ;
     ch->kinds = 1u << ch->mode;
-    ch->stats.drains += ch->mode == DRAM_WRITE && ch->queued[DRAM_WRITE];
+    ch->stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = DRAM_NONE;
     ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
@@ -111,17 +111,19 @@ static uint64_t not_starving_others(const struct dram_channel *ch, uint32_t kind
 
 /* ---- the column bus ---- */
 
-/* A write must not overtake an older read of the same address. */
-static bool overtakes_read(struct dram_channel *ch, uint16_t write)
+/* A write must not overtake an older read of its address: the read that it has to let go first, or DRAM_NONE.
+ * That read hits the same open row, so it can be served in the write's place. */
+static uint16_t read_before(struct dram_channel *ch, uint16_t write)
 {
     struct dram_entry *w = &ch->entries[write];
-    if (!w->behind_read) return false;
-    for (uint16_t at = ch->banks[w->bank].list[DRAM_READ].head; at != DRAM_NONE; at = ch->entries[at].next)
-        if (ch->entries[at].seq < w->seq && ch->entries[at].key == w->key) return true;
-    const uint16_t slot = ch->banks[w->bank].slot;
-    if (slot != DRAM_NONE && ch->entries[slot].seq < w->seq && ch->entries[slot].key == w->key) return true;
+    if (!w->behind_read) return DRAM_NONE;
+    const struct dram_bank *b = &ch->banks[w->bank];
+    for (uint16_t at = b->list[DRAM_READ].head; at != DRAM_NONE; at = ch->entries[at].next)
+        if (ch->entries[at].seq < w->seq && ch->entries[at].key == w->key) return at;
+    if (b->slot != DRAM_NONE && ch->entries[b->slot].seq < w->seq && ch->entries[b->slot].key == w->key)
+        return b->slot;
     w->behind_read = false;
-    return false;
+    return DRAM_NONE;
 }
 
 static inline void consider(struct dram_pick *p, uint64_t now, uint64_t ready_cyc, uint64_t seq,
@@ -144,8 +146,10 @@ static void pick_from_slots(struct dram_channel *ch, uint64_t now, struct dram_p
         const uint32_t bank = dram_first(banks);
         const uint16_t at = ch->banks[bank].slot;
         const struct dram_entry *e = &ch->entries[at];
-        if (e->kind == DRAM_WRITE && overtakes_read(ch, at)) continue;
-        consider(p, now, dram_column_cyc(ch, e->kind, bank), e->seq, at);
+        const uint16_t read = e->kind == DRAM_WRITE ? read_before(ch, at) : DRAM_NONE;
+        const uint16_t served = read == DRAM_NONE ? at : read;
+        const struct dram_entry *s = &ch->entries[served];
+        consider(p, now, dram_column_cyc(ch, s->kind, bank), s->seq, served);
     }
 }
 
@@ -161,8 +165,13 @@ static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32
         const uint32_t bank = dram_first(banks);
         const struct dram_bank *b = &ch->banks[bank];
         const uint64_t ready_cyc = dram_max(b->col_cyc[kind], ch->col_group_cyc[kind][b->group]);
-        if (kind == DRAM_WRITE && ch->entries[b->hit[kind]].behind_read && overtakes_read(ch, b->hit[kind]))
-            continue;
+        if (kind == DRAM_WRITE && ch->entries[b->hit[kind]].behind_read) {
+            const uint16_t read = read_before(ch, b->hit[kind]);
+            if (read != DRAM_NONE) {
+                consider(p, now, dram_column_cyc(ch, DRAM_READ, bank), ch->entries[read].seq, read);
+                continue;
+            }
+        }
         consider(p, now, ready_cyc, b->hit_seq[kind], b->hit[kind]);
     }
 }

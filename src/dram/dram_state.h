@@ -75,7 +75,8 @@ struct dram_channel {
     struct dram_line *lines;
     uint16_t *free_lines;
     uint32_t free_count, free_line_count, entry_count;
-    uint32_t queued[2]; /* entries of each kind that count against the queue */
+    uint32_t queued[2]; /* entries of each kind that count against the queue ... */
+    uint32_t seen[2];   /* ... and of these, what the scheduler has been shown */
     uint64_t next_seq;
     uint16_t *staged; /* ring of accepted entries not yet seen by the scheduler */
     uint32_t staged_head, staged_count, staged_mask;
@@ -87,6 +88,8 @@ struct dram_channel {
     /* what the scheduler considers */
     uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
     enum dram_kind mode;                 /* split */
+    bool awake;                          /* a request has ever come */
+    uint64_t stepped_cyc;                /* the last step */
     uint64_t col_next_cyc, row_next_cyc; /* no column/row command can issue before (lower bounds) */
     uint64_t starve_cyc;                 /* look for a starving request then */
     uint16_t starving;
@@ -165,8 +168,8 @@ uint64_t dram_refresh_next(const struct dram_channel *ch);
 
 static inline bool dram_mode_stale(const struct dram_channel *ch)
 {
-    if (!ch->split) return false;
-    const uint32_t reads = ch->queued[DRAM_READ], writes = ch->queued[DRAM_WRITE];
+    if (!ch->split || !ch->awake) return false;
+    const uint32_t reads = ch->seen[DRAM_READ], writes = ch->seen[DRAM_WRITE];
     if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads;
     return writes < ch->spec->write_low && reads;
 }
