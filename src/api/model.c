@@ -1,6 +1,7 @@
 /* model: one part alone, so that a user can validate first what they trust least. */
 #include "api/sim.h"
 #include "dram/dram_job.h"
+#include "net/net_job.h"
 
 struct model_call {
     atoll_sim *sim;
@@ -39,7 +40,27 @@ static void run_net(void *arg)
 {
     const struct model_call *call = arg;
     machine_finish(&call->sim->machine);
-    diag_mistake("the networks are not part of version %s yet", ATOLL_VERSION);
+    const struct atoll_model_net *job = call->job;
+    struct api_text text, json_text;
+    api_text_begin(&text);
+    json_t *json = net_job_run(&call->sim->machine,
+                               &(struct net_job){.traffic = job->traffic,
+                                                 .packet_bytes = job->packet_bytes,
+                                                 .rate = job->rate,
+                                                 .seed = job->seed,
+                                                 .level = job->level,
+                                                 .ports = job->ports,
+                                                 .replies = job->replies,
+                                                 .outstanding = job->outstanding,
+                                                 .reply_bytes = job->reply_bytes,
+                                                 .cycles = job->cycles},
+                               text.file);
+    *call->report = api_text_end(&text);
+    api_text_begin(&json_text);
+    (void)json_dumpf(json, json_text.file, JSON_INDENT(2));
+    (void)fputc('\n', json_text.file);
+    json_decref(json);
+    *call->json = api_text_end(&json_text);
 }
 
 atoll_status atoll_run_model_net(atoll_sim *sim, const struct atoll_model_net *job, char **report,

@@ -8,7 +8,8 @@
 
 struct model_args {
     const char *machine, *json, *stream, *load, *outstanding, *command_log, *traffic, *packet_bytes, *rate,
-        *seed;
+        *seed, *level, *ports, *reply_bytes, *cycles;
+    bool replies;
     struct cli_list set, rest;
 };
 
@@ -28,10 +29,11 @@ static bool number(const char *option, const char *text, double fallback, double
 
 static int run_part(const struct model_args *args, atoll_sim *sim, char **report, char **json)
 {
-    double outstanding, bytes, rate, seed;
+    double outstanding, reply_bytes, cycles, rate, seed;
     if (!number("outstanding", args->outstanding, 0, 1, 1e9, &outstanding) ||
-        !number("packet-bytes", args->packet_bytes, 136, 1, 1e6, &bytes) ||
-        !number("rate", args->rate, 0.1, 0, 1e3, &rate) || !number("seed", args->seed, 1, 0, 9e15, &seed))
+        !number("reply-bytes", args->reply_bytes, 0, 1, 1e6, &reply_bytes) ||
+        !number("cycles", args->cycles, 0, 1, 1e12, &cycles) ||
+        !number("rate", args->rate, 0.1, 0, 1, &rate) || !number("seed", args->seed, 1, 0, 9e15, &seed))
         return ATOLL_MISTAKE;
     atoll_status status;
     if (strcmp(args->rest.items[0], "dram") == 0) {
@@ -46,9 +48,15 @@ static int run_part(const struct model_args *args, atoll_sim *sim, char **report
         status = atoll_run_model_net(
             sim,
             &(struct atoll_model_net){.traffic = args->traffic ? args->traffic : "uniform",
-                                      .packet_bytes = (uint64_t)bytes,
+                                      .packet_bytes = args->packet_bytes ? args->packet_bytes : "136",
                                       .rate = rate,
-                                      .seed = (uint64_t)seed},
+                                      .seed = (uint64_t)seed,
+                                      .level = args->level,
+                                      .ports = args->ports,
+                                      .replies = args->replies,
+                                      .outstanding = (uint64_t)outstanding,
+                                      .reply_bytes = (uint64_t)reply_bytes,
+                                      .cycles = (uint64_t)cycles},
             report, json);
     }
     return status ? cli_fail(sim, status) : 0;
@@ -82,16 +90,26 @@ static const struct cli_option options[] = {
     {"load", 0, CLI_TEXT, offsetof(struct model_args, load), "sat|low|iREAL",
      "dram: as fast as accepted, one per 50 cycles, one per REAL cycles"},
     {"outstanding", 0, CLI_TEXT, offsetof(struct model_args, outstanding), "N",
-     "dram: at most N requests in flight"},
+     "at most N requests in flight; net: per source, closed loop"},
     {"command-log", 0, CLI_TEXT, offsetof(struct model_args, command_log), "FILE",
      "dram: write every command with its cycle"},
     {"traffic", 0, CLI_TEXT, offsetof(struct model_args, traffic), "uniform|hotspot|permutation",
      "net: who sends to whom"},
-    {"packet-bytes", 0, CLI_TEXT, offsetof(struct model_args, packet_bytes), "B",
-     "net: size of a packet (136)"},
+    {"packet-bytes", 0, CLI_TEXT, offsetof(struct model_args, packet_bytes), "B[,B]...",
+     "net: size of a packet, or sizes that are equally likely (136)"},
     {"rate", 0, CLI_TEXT, offsetof(struct model_args, rate), "R",
      "net: offered load per source, fraction of its port (0.1)"},
     {"seed", 0, CLI_TEXT, offsetof(struct model_args, seed), "S", "net: seed of the traffic (1)"},
+    {"level", 0, CLI_TEXT, offsetof(struct model_args, level), "net|chiplet_net|gpu_net",
+     "net: which network of the machine (net)"},
+    {"ports", 0, CLI_TEXT, offsetof(struct model_args, ports), "N|NxM",
+     "net: sources x sinks instead of what the machine has"},
+    {"replies", 0, CLI_FLAG, offsetof(struct model_args, replies), NULL,
+     "net: the reply network instead of the request network"},
+    {"reply-bytes", 0, CLI_TEXT, offsetof(struct model_args, reply_bytes), "B",
+     "net: with --outstanding, size of a reply (136)"},
+    {"cycles", 0, CLI_TEXT, offsetof(struct model_args, cycles), "N",
+     "net: cycles to measure after the warm-up (10000)"},
     {0},
 };
 

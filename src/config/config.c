@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "net/net_level.h"
 
 const struct param_row param_rows[PARAM_COUNT] = {
 #define SECTION(section, help)

@@ -35,59 +35,13 @@ struct net_spec net_spec_default(void)
     };
 }
 
-static const char *routed_problem(const struct net_spec *s)
-{
-    const uint32_t sets = s->classes * (s->topology == NET_RING ? 2 : 1);
-    if (!s->vcs || s->vcs > NET_MAX_VCS) return "1 to 16 virtual channels";
-    if (!s->classes || s->vcs % s->classes)
-        return "the virtual channels must divide evenly among the message classes";
-    if (s->vcs % sets)
-        return "a ring needs an even number of virtual channels per class (two sets avoid deadlock)";
-    if (!s->vc_flits || s->vc_flits > 4096) return "1 to 4096 flits per virtual channel";
-    if (!s->iterations || s->iterations > 64) return "1 to 64 iSLIP iterations";
-    if (!s->input_speedup || s->vcs % s->input_speedup)
-        return "the input speed-up must divide the number of virtual channels";
-    if (!s->internal_speedup || s->internal_speedup > 8) return "internal speed-up 1 to 8";
-    if (s->router_latency_cyc < 2)
-        return "a router takes at least 2 cycles: VC allocation, then switch allocation";
-    if (s->link_latency_cyc < 1) return "a link takes at least 1 cycle";
-    if (s->inject_latency_cyc < 2)
-        return "injection takes at least 2 cycles: into the source queue, over the link";
-    return NULL;
-}
-
 const char *net_spec_problem(const struct net_spec *s)
 {
-    if (!s->sources || !s->sinks || s->sources > 4096 || s->sinks > 4096)
-        return "1 to 4096 sources and sinks";
-    if (!s->width_bytes) return "a link must be at least one byte wide";
-    if (!s->source_packets || !s->sink_packets) return "queues of sources and sinks hold at least one packet";
-    if (s->source_packets > 65536 || s->sink_packets > 65536) return "queues of at most 65536 packets";
-    if (s->max_packet_bytes / s->width_bytes >= UINT16_MAX) return "a packet of more than 65535 flits";
-    if (s->router_latency_cyc > 10000 || s->link_latency_cyc > 10000 || s->inject_latency_cyc > 10000 ||
-        s->credit_delay_cyc > 10000)
-        return "latencies of at most 10000 cycles";
-    switch (s->topology) {
-    case NET_CROSSBAR:
-        if (s->sources * s->vcs > UINT16_MAX) return "too many inputs x virtual channels for one router";
-        return routed_problem(s);
-    case NET_HXBAR:
-        if (!s->first_routers || s->sources % s->first_routers)
-            return "the sources must divide evenly among the routers of the first stage";
-        if (!s->second_routers || s->sinks % s->second_routers)
-            return "the sinks must divide evenly among the routers of the second stage";
-        return routed_problem(s);
-    case NET_RING:
-        if (s->sources != s->sinks) return "a ring has as many sources as sinks";
-        if (s->sources < 2) return "a ring needs at least 2 nodes";
-        return routed_problem(s);
-    case NET_LINKS:
-        if (s->classes != 1) return "plain links carry one message class";
-        if (s->link_latency_cyc < 2)
-            return "a plain link takes at least 2 cycles: into the source queue, over the wire";
-        return NULL;
-    }
-    return "unknown topology";
+#define NET_RULE(name, condition, message) \
+    if (!(condition)) return message;
+#include "net/net_rules.def"
+#undef NET_RULE
+    return NULL;
 }
 
 /* ---- allocation ---- */

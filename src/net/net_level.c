@@ -1,0 +1,70 @@
+/* net_level: see net_level.h. */
+#include "net/net_level.h"
+
+const char *const net_level_names[NET_LEVELS] = {"net", "chiplet_net", "gpu_net"};
+
+#define FROM_SECTION(section) \
+    (struct net_spec) \
+    { \
+        .topology = (enum net_topology)c->section.topology, .first_routers = c->section.first_routers, \
+        .second_routers = c->section.second_routers, .width_bytes = (uint32_t)c->section.width, \
+        .vcs = c->section.vcs, .vc_flits = c->section.vc_flits, .classes = 1, \
+        .iterations = c->section.iterations, .input_speedup = c->section.input_speedup, \
+        .internal_speedup = c->section.internal_speedup, .hold = c->section.hold, \
+        .in_order = c->section.in_order, .router_latency_cyc = c->section.router_latency_cyc, \
+        .link_latency_cyc = c->section.link_latency_cyc, \
+        .inject_latency_cyc = c->section.inject_latency_cyc, \
+        .credit_delay_cyc = c->section.credit_delay_cyc, .source_packets = c->section.source_packets, \
+        .sink_packets = c->section.sink_packets, .max_packet_bytes = NET_LARGEST_PACKET_BYTES, \
+    }
+
+_Static_assert((int)net_shape_crossbar == NET_CROSSBAR && (int)net_shape_hxbar == NET_HXBAR &&
+                   (int)net_shape_ring == NET_RING && (int)net_shape_links == NET_LINKS,
+               "the names of the parameter are those of the network");
+
+/* 128 B of data and a header, and room for wider lines. */
+enum { NET_LARGEST_PACKET_BYTES = 1024 };
+
+bool net_level_used(const struct config *c, enum net_level level)
+{
+    switch (level) {
+    case NET_LEVEL_net: return true;
+    case NET_LEVEL_chiplet_net: return c->gpu.chiplets > 1;
+    case NET_LEVEL_gpu_net: return c->system.gpus > 1;
+    case NET_LEVELS: break;
+    }
+    return false;
+}
+
+static struct net_spec requests_of(const struct config *c, enum net_level level)
+{
+    struct net_spec s = FROM_SECTION(net);
+    switch (level) {
+    case NET_LEVEL_net:
+    case NET_LEVELS:
+        s.sources = c->chiplet.partitions * c->partition.sms;
+        s.sinks = c->chiplet.partitions * c->partition.slices;
+        break;
+    case NET_LEVEL_chiplet_net:
+        s = FROM_SECTION(chiplet_net);
+        s.sources = s.sinks = c->gpu.chiplets;
+        break;
+    case NET_LEVEL_gpu_net:
+        s = FROM_SECTION(gpu_net);
+        s.sources = s.sinks = c->system.gpus;
+        break;
+    }
+    return s;
+}
+
+struct net_spec net_level_spec(const struct config *c, enum net_level level, enum net_direction direction)
+{
+    struct net_spec s = requests_of(c, level);
+    if (direction == NET_REQUESTS) return s;
+    struct net_spec back = s;
+    back.sources = s.sinks;
+    back.sinks = s.sources;
+    back.first_routers = s.second_routers;
+    back.second_routers = s.first_routers;
+    return back;
+}

@@ -1,0 +1,20 @@
+/* net_level: which networks a machine has, and from its parameters the spec of each. */
+#ifndef ATOLL_NET_NET_LEVEL_H
+#define ATOLL_NET_NET_LEVEL_H
+
+#include "config/config.h"
+#include "net/net.h"
+
+/* Named as the sections of net_params.def. */
+enum net_level { NET_LEVEL_net, NET_LEVEL_chiplet_net, NET_LEVEL_gpu_net, NET_LEVELS };
+enum net_direction { NET_REQUESTS, NET_REPLIES };
+
+extern const char *const net_level_names[NET_LEVELS];
+
+/* Does the machine have more than one of what the level connects? */
+bool net_level_used(const struct config *c, enum net_level level);
+/* Ports as the tree gives them: net SMs x slices of a chiplet, chiplet_net chiplets of a GPU, gpu_net GPUs.
+ */
+struct net_spec net_level_spec(const struct config *c, enum net_level level, enum net_direction direction);
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# atoll model net: figures that can be worked out by hand, wrong wishes answered in words.
+. tests/cli/lib.sh
+net() { "$ATOLL" model net -m base "$@"; }
+
+# without load: injection 2, router 3, link 1, and the rest of the packet
+expect 0 '"min": 6' net --ports 8 --packet-bytes 16 --rate 0.01 --json -
+expect 0 '"min": 14' net --ports 8 --packet-bytes 136 --rate 0.01 --json -
+expect 0 '"min": 10' net --ports 64 -s net.topology=hxbar --packet-bytes 16 --rate 0.01 --json -
+expect 0 '"min": 5' net --ports 8 -s net.internal_speedup=2 --packet-bytes 16 --rate 0.01 --json -
+expect 0 '"min": 25' net --ports 8 -s net.link_latency_cyc=20 --packet-bytes 16 --rate 0.01 --json -
+# a hot output carries its whole width, a permutation fills every port
+expect 0 "hot output       1.0000 flits per cycle" net --ports 16 --traffic hotspot --packet-bytes 16 --rate 0.5
+expect 0 "accepted         1.0000 flits per cycle" net --ports 16 --traffic permutation --packet-bytes 16 --rate 1
+expect 0 "256.00 B per cycle = 358.4 GB/s at 1.4 GHz" net --ports 16 --traffic permutation --packet-bytes 16 --rate 1
+# uniform traffic saturates; a faster switch saturates later
+expect 0 "(saturated)" net --ports 16 --packet-bytes 136 --rate 0.9
+expect 0 '"saturated": false' net --ports 16 -s net.internal_speedup=2 --packet-bytes 136 --rate 0.7 --json -
+expect 0 "packets of 8 B (1 flits), 136 B (9 flits)" net --ports 16x8 --packet-bytes 8,136 --rate 0.2
+expect 0 "network      crossbar 8x16" net --ports 8x16 --rate 0.1
+expect 0 "network      crossbar 64x64" "$ATOLL" model net -m base --replies --rate 0.1
+# a closed loop: one request in flight per source, 6 + 14 cycles
+expect 0 '"round_trip_mean": 20.0' net --ports 16 --traffic permutation --packet-bytes 8 --outstanding 1 --json -
+holds "the same seed gives the same bytes, another seed does not" sh -c "
+    '$ATOLL' model net -m base --rate 0.3 --json '$dir/a' > /dev/null &&
+    '$ATOLL' model net -m base --rate 0.3 --json '$dir/b' > /dev/null && cmp '$dir/a' '$dir/b' &&
+    '$ATOLL' model net -m base --rate 0.3 --seed 2 --json '$dir/b' > /dev/null && ! cmp -s '$dir/a' '$dir/b'"
+
+# mistakes
+expect 1 "did you mean 'uniform'" net --traffic unifrom
+expect 1 "not N or NxM" net --ports 8x
+expect 1 "not N or NxM" net --ports 0
+expect 1 "not a size from 1" net --packet-bytes 0
+expect 1 "not a size from 1" net --packet-bytes 8,
+expect 1 "is not a number from 0 to 1" net --rate 1.5
+expect 1 "has no gpu_net: it has one GPU" net --level gpu_net
+expect 1 "is not net, chiplet_net or gpu_net" net --level lan
+expect 1 "the ports must divide evenly among first_routers" net -s net.topology=hxbar -s net.first_routers=7
+expect 1 "the ports must divide evenly among second_routers" net --ports 8x9 -s net.topology=hxbar
+expect 1 "must divide the number of virtual channels" net -s net.input_speedup=3
+expect 1 "an even number of virtual channels" net --ports 8 -s net.topology=ring -s net.vcs=3
+expect 1 "as many sources as sinks" net --ports 8x9 --outstanding 4
+finish
