@@ -577,13 +577,13 @@ test(impossible_networks_are_refused_in_words)
     assert_null(net_spec_problem(&s));
     s.topology = NET_HXBAR;
     s.first_routers = 7;
-    assert_non_null(strstr(net_spec_problem(&s), "first stage"));
+    assert_non_null(strstr(net_spec_problem(&s), "first_routers"));
     s.first_routers = 8;
     s.second_routers = 5;
-    assert_non_null(strstr(net_spec_problem(&s), "second stage"));
+    assert_non_null(strstr(net_spec_problem(&s), "second_routers"));
     s = crossbar(64);
     s.input_speedup = 3;
-    assert_non_null(strstr(net_spec_problem(&s), "input speed-up"));
+    assert_non_null(strstr(net_spec_problem(&s), "input_speedup"));
     s = crossbar(8);
     s.topology = NET_RING;
     s.vcs = 1;
