@@ -358,7 +358,7 @@ static void check_widths(const struct ref_form *f, const struct lanes_op *op)
 }
 
 /* the n-th warp of cases: first the product of edges, then random ones */
-static bool next_edges(const struct ref_form *f, uint64_t n, uint64_t limit, struct ref_in *in)
+static HARNESS_UNUSED bool next_edges(const struct ref_form *f, uint64_t n, uint64_t limit, struct ref_in *in)
 {
     size_t na = 1, nb = 1, nc = 1, ne = 1;
     const uint64_t *ea = f->a ? edges_of(f->a, &na) : edges16, *eb = f->b ? edges_of(f->b, &nb) : edges16;
@@ -398,7 +398,7 @@ static void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, boo
 }
 
 /* One form on every instruction set here: edge_limit cases of edges, then random_warps of random ones. */
-static void check_form(const struct suite *s, const struct bench_form *b, uint64_t edge_limit,
+static HARNESS_UNUSED void check_form(const struct suite *s, const struct bench_form *b, uint64_t edge_limit,
                        uint64_t random_warps, struct tally *tally)
 {
     const struct ref_form *f = &b->ref;
