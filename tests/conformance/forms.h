@@ -140,8 +140,8 @@ static __attribute__((unused)) void forms_float(struct forms *f)
         EACH(o, "div", "rcp", "sqrt") EACH(r, ".rn", ".rz", ".rm", ".rp") form(f, "%s%s%s.f32", *o, *r, *z);
         EACH(o, "abs", "neg") EACH(t, "f32", "f16", "f16x2") form(f, "%s%s.%s", *o, *z, *t);
         EACH(o, "min", "max")
-        EACH(n, "", ".NaN") EACH(x, "", ".xorsign.abs") EACH(t, "f32", "f16", "f16x2")
-            form(f, "%s%s%s%s.%s", *o, *z, *n, *x, *t);
+        EACH(n, "", ".NaN")
+        EACH(x, "", ".xorsign.abs") EACH(t, "f32", "f16", "f16x2") form(f, "%s%s%s%s.%s", *o, *z, *n, *x, *t);
         EACH(t, "f16", "f16x2") form(f, "fma.rn%s.relu.%s", *z, *t);
     }
     EACH(t, "bf16", "bf16x2")
@@ -155,6 +155,13 @@ static __attribute__((unused)) void forms_float(struct forms *f)
     EACH(o, "add", "sub", "mul", "abs", "neg", "min", "max", "copysign") form(f, "%s.f64", *o);
     form(f, "copysign.f32");
 }
+/* .sat is only legal where something can be lost */
+static __attribute__((unused)) bool holds_all_of(const char *d, const char *s)
+{
+    const int bits_d = atoi(d + 1), bits_s = atoi(s + 1);
+    if (d[0] == s[0]) return bits_d >= bits_s;
+    return d[0] == 's' && bits_d > bits_s;
+}
 static __attribute__((unused)) void forms_convert(struct forms *f)
 {
     EACH(d, "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
@@ -162,16 +169,20 @@ static __attribute__((unused)) void forms_convert(struct forms *f)
         EACH(s, "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
         {
             form(f, "cvt.%s.%s", *d, *s);
-            form(f, "cvt.sat.%s.%s", *d, *s);
+            if (!holds_all_of(*d, *s)) form(f, "cvt.sat.%s.%s", *d, *s);
         }
         EACH(r, "rni", "rzi", "rmi", "rpi")
         {
-            EACH(s, "f16", "bf16", "f32", "f64") form(f, "cvt.%s.%s.%s", *r, *d, *s);
+            EACH(s, "f16", "f32", "f64") form(f, "cvt.%s.%s.%s", *r, *d, *s);
+            if (strlen(*d) > 2) form(f, "cvt.%s.%s.bf16", *r, *d);
             form(f, "cvt.%s.ftz.%s.f32", *r, *d);
             form(f, "cvt.%s.sat.%s.f32", *r, *d);
         }
         EACH(r, "rn", "rz", "rm", "rp")
-        EACH(t, "f16", "bf16", "f32", "f64") form(f, "cvt.%s.%s.%s", *r, *t, *d);
+        {
+            EACH(t, "f16", "f32", "f64") form(f, "cvt.%s.%s.%s", *r, *t, *d);
+            if (strlen(*d) > 2) form(f, "cvt.%s.bf16.%s", *r, *d);
+        }
     }
     EACH(r, "rn", "rz", "rm", "rp")
     {
@@ -204,9 +215,8 @@ static __attribute__((unused)) void forms_approximate(struct forms *f)
     {
         EACH(o, "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "div") form(f, "%s.approx%s.f32", *o, *z);
         form(f, "div.full%s.f32", *z);
-        EACH(t, "f16", "f16x2") form(f, "ex2.approx%s.%s", *z, *t);
     }
-    EACH(t, "bf16", "bf16x2") form(f, "ex2.approx.ftz.%s", *t);
+    EACH(t, "f16", "f16x2", "ftz.bf16", "ftz.bf16x2") form(f, "ex2.approx.%s", *t);
     EACH(t, "f32", "f16", "f16x2", "bf16", "bf16x2") form(f, "tanh.approx.%s", *t);
     EACH(o, "rcp.approx.ftz.f64", "rsqrt.approx.f64", "rsqrt.approx.ftz.f64") form(f, "%s", *o);
 }

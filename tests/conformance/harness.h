@@ -129,7 +129,7 @@ static const uint64_t *edges_of(char reg, size_t *count)
     }
 }
 /* Random with purpose: plain bits, small counts, floats of like size, neighbours of edges. */
-static uint64_t random_value(char reg)
+static HARNESS_UNUSED uint64_t random_value(char reg)
 {
     size_t n;
     const uint64_t *e = edges_of(reg, &n), r = dice();
@@ -165,18 +165,18 @@ struct suite {
     struct bench_form *list;
     char *text;
 };
-static void parse_body(void *arg)
+static HARNESS_UNUSED void parse_body(void *arg)
 {
     struct suite *s = arg;
     s->module = ptx_parse(&s->arena, &s->source);
 }
-static int operand_text(char *out, size_t room, char reg, int index)
+static HARNESS_UNUSED int operand_text(char *out, size_t room, char reg, int index)
 {
     return snprintf(out, room, "%%%c%d", reg, index);
 }
 
 /* "add.s32 %r0, %r1, %r2;" */
-static void instruction_text(const struct ref_form *f, char *out, size_t room)
+static HARNESS_UNUSED void instruction_text(const struct ref_form *f, char *out, size_t room)
 {
     char name[96];
     (void)snprintf(name, sizeof name, "%s", f->spelling);
@@ -198,7 +198,7 @@ static const char module_head[] = ".version 8.6\n.target sm_90\n.address_size 64
                                   ".reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n.reg .b64 %l<8>;\n";
 
 /* Writes and parses the module; every form gets its instruction. */
-static void suite_open(struct suite *s)
+static HARNESS_UNUSED void suite_open(struct suite *s)
 {
     const size_t room = s->forms.count * 160 + 1024;
     s->text = malloc(room);
@@ -219,7 +219,7 @@ static void suite_open(struct suite *s)
     assert_int_equal(s->func->n_instrs, s->forms.count + 1);
     for (size_t i = 0; i < s->forms.count; i++) s->list[i].instr = &s->func->instrs[i];
 }
-static void suite_close(struct suite *s)
+static HARNESS_UNUSED void suite_close(struct suite *s)
 {
     diag_clear(&s->diag);
     arena_free(&s->arena);
@@ -234,7 +234,7 @@ union lane_array {
     uint64_t l[LANES_COUNT];
 } __attribute__((aligned(64)));
 
-static void put(union lane_array *x, uint8_t bytes, int lane, uint64_t v)
+static HARNESS_UNUSED void put(union lane_array *x, uint8_t bytes, int lane, uint64_t v)
 {
     if (bytes == 8)
         x->l[lane] = v;
@@ -243,11 +243,11 @@ static void put(union lane_array *x, uint8_t bytes, int lane, uint64_t v)
     else
         x->w[lane] = (uint32_t)v;
 }
-static uint64_t get(const union lane_array *x, uint8_t bytes, int lane)
+static HARNESS_UNUSED uint64_t get(const union lane_array *x, uint8_t bytes, int lane)
 {
     return bytes == 8 ? x->l[lane] : bytes == 1 ? (x->w[0] >> lane) & 1 : x->w[lane];
 }
-static uint8_t reg_bytes(char reg) { return reg == 0 ? 0 : reg == 'p' ? 1 : reg == 'l' ? 8 : 4; }
+static HARNESS_UNUSED uint8_t reg_bytes(char reg) { return reg == 0 ? 0 : reg == 'p' ? 1 : reg == 'l' ? 8 : 4; }
 
 struct warp_case {
     struct ref_in in[LANES_COUNT];
@@ -256,7 +256,7 @@ struct warp_case {
 struct tally {
     uint64_t cases, calls;
 };
-static void explain(const struct ref_form *f, enum lanes_isa isa, const char *how, uint32_t mask, int lane,
+static HARNESS_UNUSED void explain(const struct ref_form *f, enum lanes_isa isa, const char *how, uint32_t mask, int lane,
                     const struct ref_in *in, uint64_t expected, uint64_t got)
 {
     fail_msg("%s [%s, %s, mask %08x, lane %d]: a=%llx b=%llx c=%llx e=%llx cc=%d: expected %llx, got %llx",
@@ -268,7 +268,7 @@ static void explain(const struct ref_form *f, enum lanes_isa isa, const char *ho
 /* how the destination meets the sources */
 enum { APART, OVER_A, OVER_B };
 
-static void load_sources(const struct ref_form *f, const struct warp_case *w, union lane_array src[4])
+static HARNESS_UNUSED void load_sources(const struct ref_form *f, const struct warp_case *w, union lane_array src[4])
 {
     const char regs[4] = {f->a, f->b, f->c, f->e};
     memset(src, 0, 4 * sizeof src[0]);
@@ -279,7 +279,7 @@ static void load_sources(const struct ref_form *f, const struct warp_case *w, un
     }
 }
 /* Garbage above 16-bit values is legal: put some there. */
-static void dirty_halves(const struct ref_form *f, union lane_array src[4])
+static HARNESS_UNUSED void dirty_halves(const struct ref_form *f, union lane_array src[4])
 {
     const char regs[4] = {f->a, f->b, f->c, f->e};
     for (int k = 0; k < 4; k++)
@@ -288,7 +288,7 @@ static void dirty_halves(const struct ref_form *f, union lane_array src[4])
                 src[k].w[i] = (src[k].w[i] & 0xffff) | (uint32_t)dice() << 16;
 }
 
-static void run_masked(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
+static HARNESS_UNUSED void run_masked(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
                        const struct warp_case *w, uint32_t mask, int overlap)
 {
     union lane_array src[4], d, d2, old;
@@ -322,7 +322,7 @@ static void run_masked(const struct ref_form *f, const struct lanes_op *op, enum
     }
 }
 /* the lane form on every case */
-static void run_lane(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
+static HARNESS_UNUSED void run_lane(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
                      const struct ref_in *in, const struct ref_out *out)
 {
     union lane_array src[4] = {0}, d, d2 = {0};
@@ -349,7 +349,7 @@ static void run_lane(const struct ref_form *f, const struct lanes_op *op, enum l
         explain(f, isa, "lane form, carry", 1, 0, in, out->cc, cc);
 }
 
-static void check_widths(const struct ref_form *f, const struct lanes_op *op)
+static HARNESS_UNUSED void check_widths(const struct ref_form *f, const struct lanes_op *op)
 {
     if (op->d_bytes != reg_bytes(f->d) || op->a_bytes != reg_bytes(f->a) || op->b_bytes != reg_bytes(f->b) ||
         op->c_bytes != reg_bytes(f->c))
@@ -374,12 +374,12 @@ static HARNESS_UNUSED bool next_edges(const struct ref_form *f, uint64_t n, uint
     in->cc = dice() & 1;
     return true;
 }
-static uint64_t clip(char reg, uint64_t v)
+static HARNESS_UNUSED uint64_t clip(char reg, uint64_t v)
 {
     return reg == 'h' ? v & 0xffff : reg == 'r' ? v & 0xffffffff : reg == 'p' ? v & 1 : v;
 }
 
-static void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, bool *edges_left,
+static HARNESS_UNUSED void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, bool *edges_left,
                       struct warp_case *w)
 {
     for (int i = 0; i < LANES_COUNT; i++) {
