@@ -247,7 +247,10 @@ static HARNESS_UNUSED uint64_t get(const union lane_array *x, uint8_t bytes, int
 {
     return bytes == 8 ? x->l[lane] : bytes == 1 ? (x->w[0] >> lane) & 1 : x->w[lane];
 }
-static HARNESS_UNUSED uint8_t reg_bytes(char reg) { return reg == 0 ? 0 : reg == 'p' ? 1 : reg == 'l' ? 8 : 4; }
+static HARNESS_UNUSED uint8_t reg_bytes(char reg)
+{
+    return reg == 0 ? 0 : reg == 'p' ? 1 : reg == 'l' ? 8 : 4;
+}
 
 struct warp_case {
     struct ref_in in[LANES_COUNT];
@@ -256,8 +259,9 @@ struct warp_case {
 struct tally {
     uint64_t cases, calls;
 };
-static HARNESS_UNUSED void explain(const struct ref_form *f, enum lanes_isa isa, const char *how, uint32_t mask, int lane,
-                    const struct ref_in *in, uint64_t expected, uint64_t got)
+static HARNESS_UNUSED void explain(const struct ref_form *f, enum lanes_isa isa, const char *how,
+                                   uint32_t mask, int lane, const struct ref_in *in, uint64_t expected,
+                                   uint64_t got)
 {
     fail_msg("%s [%s, %s, mask %08x, lane %d]: a=%llx b=%llx c=%llx e=%llx cc=%d: expected %llx, got %llx",
              f->spelling, lanes_isa_name(isa), how, mask, lane, (unsigned long long)in->a,
@@ -268,7 +272,8 @@ static HARNESS_UNUSED void explain(const struct ref_form *f, enum lanes_isa isa,
 /* how the destination meets the sources */
 enum { APART, OVER_A, OVER_B };
 
-static HARNESS_UNUSED void load_sources(const struct ref_form *f, const struct warp_case *w, union lane_array src[4])
+static HARNESS_UNUSED void load_sources(const struct ref_form *f, const struct warp_case *w,
+                                        union lane_array src[4])
 {
     const char regs[4] = {f->a, f->b, f->c, f->e};
     memset(src, 0, 4 * sizeof src[0]);
@@ -289,7 +294,7 @@ static HARNESS_UNUSED void dirty_halves(const struct ref_form *f, union lane_arr
 }
 
 static HARNESS_UNUSED void run_masked(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
-                       const struct warp_case *w, uint32_t mask, int overlap)
+                                      const struct warp_case *w, uint32_t mask, int overlap)
 {
     union lane_array src[4], d, d2, old;
     load_sources(f, w, src);
@@ -323,7 +328,7 @@ static HARNESS_UNUSED void run_masked(const struct ref_form *f, const struct lan
 }
 /* the lane form on every case */
 static HARNESS_UNUSED void run_lane(const struct ref_form *f, const struct lanes_op *op, enum lanes_isa isa,
-                     const struct ref_in *in, const struct ref_out *out)
+                                    const struct ref_in *in, const struct ref_out *out)
 {
     union lane_array src[4] = {0}, d, d2 = {0};
     const uint64_t v[4] = {in->a, in->b, in->c, in->e};
@@ -380,7 +385,7 @@ static HARNESS_UNUSED uint64_t clip(char reg, uint64_t v)
 }
 
 static HARNESS_UNUSED void fill_warp(const struct ref_form *f, uint64_t *n, uint64_t limit, bool *edges_left,
-                      struct warp_case *w)
+                                     struct warp_case *w)
 {
     for (int i = 0; i < LANES_COUNT; i++) {
         struct ref_in *in = &w->in[i];
@@ -399,7 +404,7 @@ static HARNESS_UNUSED void fill_warp(const struct ref_form *f, uint64_t *n, uint
 
 /* One form on every instruction set here: edge_limit cases of edges, then random_warps of random ones. */
 static HARNESS_UNUSED void check_form(const struct suite *s, const struct bench_form *b, uint64_t edge_limit,
-                       uint64_t random_warps, struct tally *tally)
+                                      uint64_t random_warps, struct tally *tally)
 {
     const struct ref_form *f = &b->ref;
     struct lanes_op op[LANES_ISA_COUNT];
