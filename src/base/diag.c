@@ -60,6 +60,13 @@ static _Noreturn void unwind(void)
     longjmp(f->back, 1);
 }
 
+void *diag_switch(void *frames)
+{
+    struct frame *before = innermost;
+    innermost = frames;
+    return before;
+}
+
 /* ---- rendering ---- */
 
 static void append(struct diag *d, const char *bytes, size_t len)
@@ -237,6 +244,18 @@ void diag_bug(const char *component, uint64_t cycle, const char *format, ...)
         append_text(d, "\n");
     }
     va_end(args);
+    unwind();
+}
+
+void diag_pass_on(struct diag *inner)
+{
+    DIAG_ASSERT(inner->kind != DIAG_NONE);
+    struct diag *d = diag_of_thread();
+    if (inner->kind > d->kind) d->kind = inner->kind;
+    d->count += inner->count;
+    d->dropped += inner->dropped;
+    if (inner->text) append(d, inner->text, inner->text_len);
+    diag_clear(inner);
     unwind();
 }
 

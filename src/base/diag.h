@@ -72,6 +72,14 @@ _Noreturn void diag_check_failed(const char *format, ...) __attribute__((format(
 _Noreturn void diag_bug(const char *component, uint64_t cycle, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Raise once more what an inner diag_run() ended with; its messages go to the outer one. */
+_Noreturn void diag_pass_on(struct diag *inner);
+
+/* For coroutines: a raise must unwind to a diag_run() on the same stack. Whoever switches stacks hands in
+ * what the stack that runs next had (NULL at its first time) and keeps what is returned for the one that
+ * stops. */
+void *diag_switch(void *frames);
+
 /* Record a mistake and go on, so that a user sees all of them at once; diag_raise_if_any() unwinds. */
 void diag_note_mistake_at(struct diag_place place, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
