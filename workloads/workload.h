@@ -123,7 +123,7 @@ struct wl_calls {
     void (*wait)(struct wl *w);
     void (*check_f32)(struct wl *w, const struct wl_check *check);
     void (*check_u32)(struct wl *w, const struct wl_check *check);
-    void (*fail)(struct wl *w, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+    __attribute__((noreturn, format(printf, 2, 3))) void (*fail)(struct wl *w, const char *format, ...);
 };
 
 struct wl {

@@ -6,6 +6,7 @@ enum { SEED_TABLE = 1, SEED_INDEX, BLOCK = 256 };
 static const struct wl_param params[] = {
     {"n", 1 << 18, 1, 1 << 30, 0, "words gathered"},
     {"from", 1 << 22, 1, 1 << 30, 0, "words of the table"},
+    {"repeat", 1, 1, 10000, 0, "launches"},
     {0},
 };
 static const struct wl_size sizes[] = {{"tiny", "n=10000,from=50000", NULL}, {0}};
@@ -35,7 +36,8 @@ static void run(struct wl *w)
     const uint64_t count = (uint64_t)n;
     float *table = wl_input_f32(w, "table", from, SEED_TABLE, 0, 1), *out = wl_alloc(w, "out", count * 4);
     uint32_t *index = wl_input(w, "index", count * 4, fill_index, &from);
-    WL_LAUNCH(w, "gather", wl_dim(wl_blocks(n, BLOCK)), wl_dim(BLOCK), table, index, out, n);
+    for (int64_t i = wl_param(w, "repeat"); i > 0; i--)
+        WL_LAUNCH(w, "gather", wl_dim(wl_blocks(n, BLOCK)), wl_dim(BLOCK), table, index, out, n);
     wl_check_f32(w, &(struct wl_check){
                         .name = "out", .output = out, .count = count, .reference = expected, .arg = &from});
 }

@@ -7,6 +7,7 @@ enum { SEED = 1, BLOCK = 256 };
 static const struct wl_param params[] = {
     {"n", 1 << 20, 1, 1 << 30, 0, "elements"},
     {"blocks", 256, 1, 65535, 0, "blocks of the grid-stride loop"},
+    {"repeat", 1, 1, 10000, 0, "launches"},
     {0},
 };
 static const struct wl_size sizes[] = {
@@ -50,7 +51,8 @@ static void run(struct wl *w)
     float *in = wl_input_f32(w, "in", p.n, SEED, 0, 1);
     float *partial = wl_alloc(w, "partial", p.blocks * sizeof *partial),
           *total = wl_alloc(w, "total", sizeof *total);
-    WL_LAUNCH(w, "reduction", wl_dim(blocks), wl_dim(BLOCK), in, partial, n);
+    for (int64_t i = wl_param(w, "repeat"); i > 0; i--)
+        WL_LAUNCH(w, "reduction", wl_dim(blocks), wl_dim(BLOCK), in, partial, n);
     WL_LAUNCH(w, "reduction", wl_dim(1), wl_dim(BLOCK), partial, total, blocks);
 
     p.partial = partial;

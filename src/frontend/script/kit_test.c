@@ -1,0 +1,250 @@
+/* Tests of what host scripts share: numbers, stencil cones, skewed graphs, matrix references, and how checks
+ * sample. The references are compared with the plain way to compute the same. */
+#include "cone.h"
+#include "frontend/script/script_private.h"
+#include "graph.h"
+#include "matrix.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A wl of our own: scripts know only the table. */
+struct fake {
+    struct script_app app; /* check.c knows it as an application */
+    struct wl_calls calls;
+};
+
+static void *fake_scratch(struct wl *w, uint64_t bytes)
+{
+    return arena_alloc(&((struct fake *)w)->app.scratch, bytes);
+}
+
+static const void *fake_output(struct wl *w, const char *name, const void *device, uint64_t bytes)
+{
+    (void)w, (void)name, (void)bytes;
+    return device;
+}
+
+static void fake_init(struct fake *f)
+{
+    *f = (struct fake){.calls = {.scratch = fake_scratch, .output = fake_output}};
+    f->app.wl.calls = &f->calls;
+    f->app.label = "fake";
+    arena_init(&f->app.scratch);
+}
+
+/* ---- numbers ---- */
+
+static void numbers_depend_on_seed_and_place_only(void **state)
+{
+    (void)state;
+    assert_int_equal(wl_u64(1, 2), wl_u64(1, 2));
+    assert_int_not_equal(wl_u64(1, 2), wl_u64(2, 2));
+    assert_int_not_equal(wl_u64(1, 2), wl_u64(1, 3));
+    double sum = 0;
+    for (uint64_t i = 0; i < 100000; i++) {
+        const float x = wl_f32(7, i, -2, 6);
+        assert_true(x >= -2 && x < 6);
+        assert_true(wl_below(7, i, 10) < 10);
+        sum += (double)x;
+    }
+    assert_true(fabs(sum / 100000 - 2) < 0.05); /* the middle, within 7 standard errors */
+}
+
+/* ---- stencils ---- */
+
+static float initial(uint64_t at) { return wl_f32(3, at, 0, 1); }
+
+static float next(const struct cone *c, int y, int x, float t, float north, float south, float west,
+                  float east)
+{
+    (void)c;
+    return 0.5f * t + 0.1f * north + 0.15f * south + 0.2f * west + 0.05f * east + 0.001f * (float)(y * 2 + x);
+}
+
+static void a_cone_gives_what_a_whole_sweep_gives(void **state)
+{
+    (void)state;
+    enum { ROWS = 13, COLS = 17, STEPS = 5 };
+    struct fake f;
+    fake_init(&f);
+    struct cone c = cone_new(&f.app.wl, ROWS, COLS, STEPS);
+    c.initial = initial, c.next = next;
+    float grid[2][ROWS][COLS];
+    for (int i = 0; i < ROWS * COLS; i++) grid[0][i / COLS][i % COLS] = initial((uint64_t)i);
+    for (int s = 0; s < STEPS; s++) {
+        float(*in)[COLS] = grid[s % 2], (*out)[COLS] = grid[1 - s % 2];
+        for (int y = 0; y < ROWS; y++)
+            for (int x = 0; x < COLS; x++)
+                out[y][x] = next(&c, y, x, in[y][x], in[y ? y - 1 : y][x], in[y < ROWS - 1 ? y + 1 : y][x],
+                                 in[y][x ? x - 1 : x], in[y][x < COLS - 1 ? x + 1 : x]);
+    }
+    for (int i = 0; i < ROWS * COLS; i++)
+        assert_true(cone_value(&c, (uint64_t)i) == (double)grid[STEPS % 2][i / COLS][i % COLS]);
+    arena_free(&f.app.scratch);
+}
+
+/* ---- graphs ---- */
+
+static void graphs_have_skewed_degrees_and_targets(void **state)
+{
+    (void)state;
+    enum { VERTICES = 50000, LEAST = 3 };
+    struct fake f;
+    fake_init(&f);
+    const struct graph g = graph_new(&f.app.wl, 9, VERTICES, LEAST);
+    assert_int_equal(g.edges, graph_edges(9, VERTICES, LEAST));
+    uint32_t *in = calloc(VERTICES, sizeof *in), most_out = 0, most_in = 0, below_mean = 0;
+    const double mean = (double)g.edges / VERTICES;
+    for (uint32_t v = 0; v < VERTICES; v++) {
+        const uint32_t degree = g.first[v + 1] - g.first[v];
+        assert_true(degree >= LEAST && degree <= GRAPH_DEGREE_MAX);
+        if (degree > most_out) most_out = degree;
+        below_mean += degree < mean;
+    }
+    for (uint32_t e = 0; e < g.edges; e++) in[graph_target(&g, e)]++;
+    for (uint32_t v = 0; v < VERTICES; v++)
+        if (in[v] > most_in) most_in = in[v];
+    assert_true(mean > 2 * LEAST && mean < 3.5 * LEAST);
+    assert_true(most_out > 30 * mean && most_in > 30 * mean); /* hubs */
+    assert_true(below_mean > VERTICES * 7 / 10);              /* and a crowd below the mean */
+    free(in);
+    arena_free(&f.app.scratch);
+}
+
+/* ---- matrices ---- */
+
+static void matrix_references_are_dot_products(void **state)
+{
+    (void)state;
+    const struct matrix a = {.seed = 4, .rows = 7, .cols = 9};
+    const struct matrix_vector x = {.seed = 5};
+    for (uint64_t i = 0; i < a.rows; i++) {
+        double sum = 1;
+        for (uint64_t j = 0; j < a.cols; j++)
+            sum += (double)wl_f32(4, i * 9 + j, 0, 1) * (double)wl_f32(5, j, 0, 1);
+        assert_true(fabs((double)matrix_row_dot(&a, i, x, 1) - sum) < 1e-5);
+    }
+    for (uint64_t j = 0; j < a.cols; j++) {
+        double sum = 0;
+        for (uint64_t i = 0; i < a.rows; i++)
+            sum += (double)wl_f32(4, i * 9 + j, 0, 1) * (double)wl_f32(5, i, 0, 1);
+        assert_true(fabs((double)matrix_col_dot(&a, j, x, 0) - sum) < 1e-5);
+    }
+}
+
+/* ---- checks ---- */
+
+struct job {
+    struct fake *fake;
+    struct wl_check check;
+    bool floats;
+};
+
+static void run_check(void *arg)
+{
+    struct job *j = arg;
+    (j->floats ? check_f32 : check_u32)(&j->fake->app.wl, &j->check);
+}
+
+static enum diag_kind kind_of(struct job *j)
+{
+    struct diag d;
+    diag_init(&d);
+    const enum diag_kind kind = diag_run(&d, run_check, j);
+    diag_clear(&d);
+    return kind;
+}
+
+static double seven(const void *arg, uint64_t i)
+{
+    (void)arg, (void)i;
+    return 7;
+}
+
+static void a_check_of_cheap_words_reads_all_of_them(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    struct fake f;
+    fake_init(&f);
+    uint32_t words[COUNT];
+    for (int i = 0; i < COUNT; i++) words[i] = 7;
+    struct job j = {.fake = &f,
+                    .check = {.name = "words", .output = words, .count = COUNT, .reference = seven}};
+    assert_int_equal(kind_of(&j), DIAG_NONE);
+    assert_int_equal(f.app.words_checked, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        words[i] ^= 1;
+        assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+        words[i] ^= 1;
+    }
+}
+
+static void a_sample_of_dear_words_holds_both_ends_and_is_bounded(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000, COST = 200000 }; /* the budget pays for 100 of them */
+    struct fake f;
+    fake_init(&f);
+    float *words = malloc(COUNT * sizeof *words);
+    for (int i = 0; i < COUNT; i++) words[i] = 7;
+    struct job j = {
+        .fake = &f,
+        .floats = true,
+        .check = {.name = "words", .output = words, .count = COUNT, .reference = seven, .cost = COST}};
+    assert_int_equal(kind_of(&j), DIAG_NONE);
+    assert_int_equal(f.app.words_checked, WL_CHECK_BUDGET / COST);
+    for (int k = 0; k < 10; k++) {
+        const int at = k % 2 ? COUNT - 1 - k : k;
+        words[at] = 8;
+        assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+        words[at] = 7;
+    }
+    int caught = 0; /* all words of a third are wrong: the hash finds some wherever the third lies */
+    for (int third = 0; third < 3; third++) {
+        for (int i = 100; i < COUNT - 100; i++) words[i] = i / (COUNT / 3) == third ? 8 : 7;
+        caught += kind_of(&j) == DIAG_CHECK_FAILED;
+    }
+    assert_int_equal(caught, 3);
+    free(words);
+}
+
+static void tolerances_are_absolute_plus_relative_and_nan_never_passes(void **state)
+{
+    (void)state;
+    struct fake f;
+    fake_init(&f);
+    float word = 7.1f;
+    struct job j = {
+        .fake = &f, .floats = true, .check = {.name = "w", .output = &word, .count = 1, .reference = seven}};
+    assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+    j.check.absolute = 0.11;
+    assert_int_equal(kind_of(&j), DIAG_NONE);
+    j.check.absolute = 0, j.check.relative = 0.02;
+    assert_int_equal(kind_of(&j), DIAG_NONE);
+    j.check.relative = 0.01;
+    assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+    j.check.relative = INFINITY;
+    word = NAN;
+    assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_depend_on_seed_and_place_only),
+        cmocka_unit_test(a_cone_gives_what_a_whole_sweep_gives),
+        cmocka_unit_test(graphs_have_skewed_degrees_and_targets),
+        cmocka_unit_test(matrix_references_are_dot_products),
+        cmocka_unit_test(a_check_of_cheap_words_reads_all_of_them),
+        cmocka_unit_test(a_sample_of_dear_words_holds_both_ends_and_is_bounded),
+        cmocka_unit_test(tolerances_are_absolute_plus_relative_and_nan_never_passes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
