@@ -1,0 +1,39 @@
+#!/bin/sh
+# Workloads through the command: sizes, mistakes, your own folder as docs/workloads-howto.md shows it.
+. tests/cli/lib.sh
+if ! "$ATOLL" run --functional -w vecadd:tiny > "$dir/first" 2>&1 && grep -qE 'not work yet|unknown option' "$dir/first"; then
+    skip "atoll run does not exist yet"
+    finish
+fi
+run() {
+    code=$1 fragment=$2
+    shift 2
+    expect "$code" "$fragment" "$ATOLL" run --functional -w "$@"
+}
+run 0 "" vecadd:tiny
+run 0 "" gather:n=2K,from=4K
+run 0 "" bfs:tiny+nw:tiny
+run 1 "'abc' is not a whole number" vecadd:n=abc
+run 1 "goes from 1 to 1073741824" vecadd:n=-1
+run 1 "goes from 1 to 1073741824" vecadd:n=9999999999
+run 1 "vecadd has no parameter 'm'" vecadd:m=4
+run 1 "did you mean 'vecadd'?" vecad
+run 1 "cannot open the workload folder" ./no/such/folder
+
+# the example of the documentation, cut out of it
+mkdir "$dir/mywork"
+awk -v to="$dir/mywork/mywork" '/^```c/ { n++; f = 1; next } /^```/ { f = 0 }
+    f { print > (to (n == 1 ? ".cu" : ".c")) }' docs/workloads-howto.md
+ATOLL_CACHE="$dir/cache"
+export ATOLL_CACHE
+run 0 "" "$dir/mywork:tiny"
+run 0 "" "$dir/mywork:n=77+vecadd:tiny"
+run 1 "n of mywork (elements) goes from 1 to" "$dir/mywork:n=0"
+sed -i 's/by \* in/2.0f * in/' "$dir/mywork/mywork.cu"
+run 2 "check failed: $dir/mywork:tiny: out[0] is" "$dir/mywork:tiny"
+echo 'broken' >> "$dir/mywork/mywork.cu"
+run 1 "mywork.cu does not compile; clang says:" "$dir/mywork:tiny"
+ATOLL_CLANG=no-such-clang
+export ATOLL_CLANG
+run 1 "Device code needs clang" "$dir/mywork:tiny"
+finish
