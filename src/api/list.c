@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/sim.h"
+#include "frontend/script/script.h"
 #include "stats/stats.h"
 
 struct list_call {
@@ -161,14 +162,30 @@ static void list_policies(struct table *t, struct arena *a)
     }
 }
 
+static void list_workloads(struct table *t, struct arena *a)
+{
+    *t = (struct table){t->out,
+                        t->format,
+                        t->json,
+                        5,
+                        {"workload", "suite", "class", "footprint", "description"},
+                        {16, 12, 14, 12, 0}};
+    table_heading(t, "workloads",
+                  "bundled; a size is :tiny, :small, a paper's setting or k=v,...; footprint at :small");
+    for (size_t i = 0; i < script_bundled_count(); i++) {
+        const struct script_info info = script_info(script_bundled(i));
+        table_row(t, (const char *[COLUMNS_MAX]){
+                         info.name, info.suite, info.sharing,
+                         arena_printf(a, "%.1f MB", (double)info.footprint_bytes * 1e-6), info.description});
+    }
+}
+
 static const struct {
     const char *name;
     void (*print)(struct table *t, struct arena *a);
 } lists[] = {
-    {"machines", list_machines},
-    {"policies", list_policies},
-    {"params", list_params},
-    {"stats", list_stats},
+    {"machines", list_machines}, {"workloads", list_workloads}, {"policies", list_policies},
+    {"params", list_params},     {"stats", list_stats},
 };
 
 static void drop_arena(void *arg) { arena_free(arg); }

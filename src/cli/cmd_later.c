@@ -3,9 +3,8 @@
 #include "cli/cli.h"
 
 struct later_args {
-    const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block;
-    bool functional, check, racecheck;
-    struct cli_list set, arg, rest;
+    const char *machine, *workload, *json, *csv;
+    struct cli_list set, rest;
 };
 
 #define LATER(command, summary_, usage_) \
@@ -33,12 +32,9 @@ static const struct cli_option options[] = {
     {0},
 };
 
-LATER(run, "run a workload or one kernel on a machine",
-      "-m MACHINE -w WORKLOAD [-s section.key=value]... [--json F]");
 LATER(exec, "run an unmodified CUDA program on a machine", "-m MACHINE [options] -- ./program args...");
 LATER(trace, "run an Accel-Sim trace on a machine", "-m MACHINE [options] path/to/kernelslist.g");
 LATER(compare, "compare machines over workloads", "-m A,B,C -w W1,W2,... [--json F]");
 LATER(sweep, "run an experiment file; resumable", "experiments/X.yaml [-j N] [--db F]");
 LATER(reproduce, "reproduce the evaluation of a paper", "nuba|carve|selrep|ladm|ugpu [--scale quick|paper]");
 LATER(report, "turn results into an HTML report", "results.db -o report.html");
-LATER(analyze, "static analyses of a PTX file", "kernel.ptx [--coverage] [--json F]");

@@ -14,7 +14,7 @@ expect 1 "is given twice" "$ATOLL" config -m uba-mem -m uba-mem
 expect 1 "takes no value" "$ATOLL" list --json=3 params
 expect 1 "there is no list of 'parms'; did you mean 'params'?" "$ATOLL" list parms
 expect 1 "'atoll list' takes one of" "$ATOLL" list
-for list in machines policies params stats; do
+for list in machines workloads policies params stats; do
     expect 0 "" "$ATOLL" list $list
     "$ATOLL" list $list --json > "$dir/list.json"
     holds "list $list is JSON" python3 -c "import json,sys; assert json.load(open(sys.argv[1]))" "$dir/list.json"

@@ -1,0 +1,284 @@
+/* run: a workload (host script and kernels) on a machine, and its result as report, JSON and CSV.
+ *
+ *   atoll_run ─► script_open / script_start ─► resume a script, run what it queued, next script ... ─► texts
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "api/sim.h"
+#include "exec/lanes.h"
+#include "frontend/script/script.h"
+#include "runtime/runtime.h"
+
+struct run_call {
+    atoll_sim *sim;
+    const struct atoll_job *job;
+    struct atoll_outcome *out;
+    struct script_set *set;
+    double start_seconds, start_cpu_seconds, shown_seconds;
+    struct rt_totals totals;
+    bool stopped; /* by max_instructions */
+};
+
+static double wall_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* User and system time of this process. */
+static double cpu_seconds(void)
+{
+    struct rusage u;
+    (void)getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static uint64_t peak_rss_bytes(void)
+{
+    struct rusage u;
+    (void)getrusage(RUSAGE_SELF, &u);
+    return (uint64_t)u.ru_maxrss * 1024;
+}
+
+static enum rt_isa isa_of(enum isa choice)
+{
+    switch (choice) {
+    case isa_plain: return RT_ISA_PLAIN;
+    case isa_avx2:
+        if (!lanes_isa_present(LANES_AVX2)) diag_mistake("sim.isa = avx2, but this machine has no AVX2");
+        return RT_ISA_AVX2;
+    case isa_avx512:
+        if (!lanes_isa_present(LANES_AVX512))
+            diag_mistake("sim.isa = avx512, but this machine has no AVX-512");
+        return RT_ISA_BEST;
+    case isa_automatic:
+    case isa_count: break;
+    }
+    return RT_ISA_BEST;
+}
+
+static void add_totals(struct rt_totals *sum, struct rt_totals more)
+{
+    sum->launches += more.launches;
+    sum->blocks += more.blocks;
+    sum->warp_instructions += more.warp_instructions;
+    sum->thread_instructions += more.thread_instructions;
+}
+
+static void sum_totals(struct run_call *call)
+{
+    call->totals = (struct rt_totals){0};
+    for (uint32_t i = 0; i < script_count(call->set); i++)
+        add_totals(&call->totals, rt_totals(script_context(script_app(call->set, i))));
+}
+
+/* At most a few times per second, and only when somebody listens. */
+static void show_progress(struct run_call *call)
+{
+    if (!call->sim->progress) return;
+    const double now = wall_seconds();
+    if (now - call->shown_seconds < 0.2) return;
+    call->shown_seconds = now;
+    sum_totals(call);
+    const struct atoll_progress p = {.fraction = -1, .warp_instructions = call->totals.warp_instructions};
+    call->sim->progress(call->sim->progress_arg, &p);
+}
+
+/* Applications take turns, launch by launch. */
+static void run_scripts(void *arg)
+{
+    struct run_call *call = arg;
+    for (bool busy = true; busy;) {
+        busy = false;
+        for (uint32_t i = 0; i < script_count(call->set); i++) {
+            struct script_app *app = script_app(call->set, i);
+            if (script_ended(app)) continue;
+            busy = true;
+            if (rt_run_next(script_context(app)))
+                show_progress(call);
+            else
+                (void)script_resume(app);
+        }
+    }
+}
+
+/* ---- texts ---- */
+
+static void write_report(const struct run_call *call, FILE *out, double seconds)
+{
+    const double rate = seconds > 0 ? (double)call->totals.warp_instructions / seconds : 0;
+    (void)fprintf(out, "%s on %s, functional (values only, no time)\n\n", call->job->workload,
+                  call->sim->machine.name);
+    for (uint32_t i = 0; i < script_count(call->set); i++) {
+        struct script_app *app = script_app(call->set, i);
+        const struct rt_totals t = rt_totals(script_context(app));
+        (void)fprintf(out, "  %-24s %8llu launches %12llu blocks %16llu warp instructions\n",
+                      script_label(app), (unsigned long long)t.launches, (unsigned long long)t.blocks,
+                      (unsigned long long)t.warp_instructions);
+        (void)fprintf(out, "  %-24s %8.1f MB of device memory; %s\n", "",
+                      (double)script_bytes_allocated(app) * 1e-6,
+                      call->stopped ? "stopped by --max-instructions, result not checked"
+                                    : "result checked against the CPU: right");
+        if (!call->stopped)
+            (void)fprintf(out, "  %-24s %8u outputs, %llu words compared\n", "", script_outputs(app),
+                          (unsigned long long)script_words_checked(app));
+    }
+    (void)fprintf(out,
+                  "\n  host: %.3f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
+                  seconds, rate * 1e-6, (double)peak_rss_bytes() * 1e-6);
+}
+
+static json_t *totals_json(struct rt_totals t)
+{
+    return json_pack("{s:I, s:I, s:I, s:I}", "launches", (json_int_t)t.launches, "blocks",
+                     (json_int_t)t.blocks, "warp_instructions", (json_int_t)t.warp_instructions,
+                     "thread_instructions", (json_int_t)t.thread_instructions);
+}
+
+static json_t *result_json(const struct run_call *call, double wall, double cpu)
+{
+    json_t *apps = json_array();
+    for (uint32_t i = 0; i < script_count(call->set); i++) {
+        struct script_app *app = script_app(call->set, i);
+        json_t *row = totals_json(rt_totals(script_context(app)));
+        (void)json_object_set_new(row, "workload", json_string(script_label(app)));
+        (void)json_object_set_new(row, "device_bytes", json_integer((json_int_t)script_bytes_allocated(app)));
+        (void)json_object_set_new(row, "words_checked", json_integer((json_int_t)script_words_checked(app)));
+        (void)json_array_append_new(apps, row);
+    }
+    json_t *root = json_object();
+    (void)json_object_set_new(root, "atoll_version", json_string(ATOLL_VERSION));
+    (void)json_object_set_new(root, "mode", json_string("functional"));
+    (void)json_object_set_new(root, "machine", json_string(call->sim->machine.name));
+    (void)json_object_set_new(root, "workload", json_string(call->job->workload));
+    (void)json_object_set_new(root, "config", machine_dump_json(&call->sim->machine));
+    (void)json_object_set_new(root, "totals", totals_json(call->totals));
+    (void)json_object_set_new(root, "apps", apps);
+    (void)json_object_set_new(root, "check", json_pack("{s:b}", "self_check_passed", !call->stopped));
+    (void)json_object_set_new(root, "host",
+                              json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,
+                                        "warp_instructions_per_second",
+                                        cpu > 0 ? (double)call->totals.warp_instructions / cpu : 0.0,
+                                        "max_rss_bytes", (json_int_t)peak_rss_bytes()));
+    return root;
+}
+
+static void write_csv(const struct run_call *call, FILE *out)
+{
+    (void)fputs("name,value,unit\n", out);
+    (void)fprintf(out, "totals.launches,%llu,launches\n", (unsigned long long)call->totals.launches);
+    (void)fprintf(out, "totals.blocks,%llu,blocks\n", (unsigned long long)call->totals.blocks);
+    (void)fprintf(out, "totals.warp_instructions,%llu,warp instructions\n",
+                  (unsigned long long)call->totals.warp_instructions);
+    (void)fprintf(out, "totals.thread_instructions,%llu,thread instructions\n",
+                  (unsigned long long)call->totals.thread_instructions);
+}
+
+static void drop_json(void *arg) { json_decref(arg); }
+
+static void write_texts(struct run_call *call)
+{
+    const double wall = wall_seconds() - call->start_seconds, cpu = cpu_seconds() - call->start_cpu_seconds;
+    struct api_text text;
+    api_text_begin(&text);
+    write_report(call, text.file, cpu);
+    call->out->report = api_text_end(&text);
+    api_text_begin(&text);
+    write_csv(call, text.file);
+    call->out->csv = api_text_end(&text);
+    struct diag_cleanup dropping;
+    json_t *json = result_json(call, wall, cpu);
+    diag_defer(&dropping, drop_json, json);
+    api_text_begin(&text);
+    (void)json_dumpf(json, text.file, JSON_INDENT(2));
+    (void)fputc('\n', text.file);
+    call->out->json = api_text_end(&text);
+    diag_done(&dropping, true);
+}
+
+/* ---- the run ---- */
+
+struct prints {
+    FILE *file;
+};
+
+static void keep_print(void *user, const char *text, size_t len)
+{
+    (void)fwrite(text, 1, len, ((struct prints *)user)->file);
+}
+
+static void close_set(void *arg) { script_close(arg); }
+
+/* Runs to the end, or to the limit; what else is raised goes on upwards. */
+static void run_limited(struct run_call *call)
+{
+    struct diag inner;
+    diag_init(&inner);
+    if (!call->job->max_instructions) {
+        run_scripts(call);
+        return;
+    }
+    const enum diag_kind kind = diag_run(&inner, run_scripts, call);
+    sum_totals(call);
+    call->stopped = kind == DIAG_MISTAKE && call->totals.warp_instructions >= call->job->max_instructions;
+    if (kind != DIAG_NONE && !call->stopped) diag_pass_on(&inner);
+    diag_clear(&inner);
+}
+
+static void run_workload(void *arg)
+{
+    struct run_call *call = arg;
+    const struct atoll_job *job = call->job;
+    struct diag_cleanup closing;
+    struct api_text printed;
+    machine_finish(&call->sim->machine);
+    if (!job->functional)
+        diag_mistake(
+            "the timing model is not part of version %s yet; --functional computes values without time",
+            ATOLL_VERSION);
+    call->start_seconds = wall_seconds();
+    call->start_cpu_seconds = cpu_seconds();
+    call->set = script_open(job->workload);
+    diag_defer(&closing, close_set, call->set);
+    api_text_begin(&printed);
+    struct prints prints = {printed.file};
+    const struct script_options options = {
+        .rt = {.isa = isa_of(call->sim->machine.config.sim.isa),
+               .racecheck = job->racecheck,
+               .max_instructions = job->max_instructions,
+               .sm_count = (uint32_t)config_sms_per_gpu(&call->sim->machine.config),
+               .print = keep_print,
+               .print_user = &prints}};
+    script_start(call->set, &options);
+    run_limited(call);
+    sum_totals(call);
+    call->out->output = api_text_end(&printed);
+    if (job->racecheck)
+        for (uint32_t i = 0; i < script_count(call->set); i++) {
+            struct rt_context *rt = script_context(script_app(call->set, i));
+            if (rt_races(rt)) diag_check_failed("races on shared memory:\n%s", rt_race_report(rt));
+        }
+    write_texts(call);
+    diag_done(&closing, true);
+}
+
+atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome)
+{
+    *outcome = (struct atoll_outcome){0};
+    struct run_call call = {.sim = sim, .job = job, .out = outcome};
+    return api_run(sim, job->workload ? run_workload : run_workload, &call);
+}
+
+void atoll_outcome_free(struct atoll_outcome *outcome)
+{
+    free(outcome->report);
+    free(outcome->json);
+    free(outcome->csv);
+    free(outcome->output);
+    *outcome = (struct atoll_outcome){0};
+}

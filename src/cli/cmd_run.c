@@ -1,0 +1,134 @@
+/* atoll run: a workload, or one kernel by hand, on a machine. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+struct run_args {
+    const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block, *shared;
+    bool functional, check, racecheck;
+    struct cli_list set, arg, rest;
+};
+
+/* "X,Y,Z", "X,Y" or "X". */
+static bool parse_dim(const char *option, const char *text, uint32_t dim[3])
+{
+    unsigned long v[3] = {1, 1, 1};
+    char *end = NULL;
+    errno = 0;
+    for (int i = 0; i < 3 && text; i++) {
+        v[i] = strtoul(text, &end, 10);
+        if (end == text || errno || v[i] == 0 || v[i] > 0x7fffffff || *text == '-') break;
+        if (*end == '\0') {
+            for (int k = 0; k < 3; k++) dim[k] = (uint32_t)v[k];
+            return true;
+        }
+        if (*end != ',') break;
+        text = end + 1;
+    }
+    (void)cli_mistake("--%s takes X,Y,Z (whole numbers from 1), such as --%s 64,1,1", option, option);
+    return false;
+}
+
+static bool parse_count(const char *option, const char *text, uint64_t *value)
+{
+    char *end;
+    *value = 0;
+    if (!text) return true;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (end != text && !*end && !errno && *text != '-') return true;
+    (void)cli_mistake("--%s '%s' is not a whole number", option, text);
+    return false;
+}
+
+/* Fills the job from the options; false after printing what was wrong. */
+static bool make_job(const struct run_args *args, struct atoll_job *job)
+{
+    uint64_t shared;
+    *job = (struct atoll_job){.workload = args->workload,
+                              .entry = args->entry,
+                              .args = args->arg.items,
+                              .arg_count = args->arg.count,
+                              .functional = args->functional,
+                              .racecheck = args->racecheck};
+    if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
+        !parse_count("shared", args->shared, &shared))
+        return false;
+    if (shared > UINT32_MAX) return (void)cli_mistake("--shared is too large"), false;
+    job->shared_bytes = (uint32_t)shared;
+    if (args->workload && args->rest.count == 0) return true;
+    if (args->workload || args->rest.count != 1)
+        return (void)cli_mistake("'atoll run' takes either -w WORKLOAD or one PTX file"), false;
+    job->ptx = args->rest.items[0];
+    return parse_dim("grid", args->grid, job->grid) && parse_dim("block", args->block, job->block);
+}
+
+static int run(const void *arg)
+{
+    const struct run_args *args = arg;
+    struct atoll_job job;
+    int code = 0;
+    if (args->check)
+        return cli_mistake("--check checks caches against memory: it comes with the timing model");
+    if (args->timeline) return cli_mistake("--timeline comes with the timing model");
+    if (!make_job(args, &job)) return ATOLL_MISTAKE;
+    atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
+    if (!sim) return code;
+    struct progress progress;
+    struct atoll_outcome outcome;
+    progress_begin(&progress, sim);
+    const atoll_status status = atoll_run(sim, &job, &outcome);
+    progress_end(&progress);
+    const bool json_to_stdout = args->json && strcmp(args->json, "-") == 0;
+    if (outcome.output) (void)fputs(outcome.output, json_to_stdout ? stderr : stdout);
+    if (status) {
+        code = cli_fail(sim, status);
+    } else {
+        if (!json_to_stdout) (void)fputs(outcome.report, stdout);
+        if (args->json) code = cli_write_file(args->json, outcome.json);
+        if (!code && args->csv) code = cli_write_file(args->csv, outcome.csv);
+    }
+    atoll_outcome_free(&outcome);
+    atoll_destroy(sim);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    CLI_OPTION_MACHINE(struct run_args),
+    {"workload", 'w', CLI_TEXT, offsetof(struct run_args, workload), "NAME[:SIZE]",
+     "bundled workload, A+B together, or ./folder of your own"},
+    CLI_OPTION_SET(struct run_args),
+    {"functional", 0, CLI_FLAG, offsetof(struct run_args, functional), "", "compute values only, no time"},
+    {"racecheck", 0, CLI_FLAG, offsetof(struct run_args, racecheck), "",
+     "report races on shared memory (exit code 2)"},
+    {"check", 0, CLI_FLAG, offsetof(struct run_args, check), "", "fail on the first stale read of any cache"},
+    {"max-instructions", 0, CLI_TEXT, offsetof(struct run_args, max_instructions), "N",
+     "stop after N warp instructions"},
+    {"entry", 0, CLI_TEXT, offsetof(struct run_args, entry), "NAME", "one kernel of a PTX file: its name"},
+    {"grid", 0, CLI_TEXT, offsetof(struct run_args, grid), "X,Y,Z", "one kernel: blocks"},
+    {"block", 0, CLI_TEXT, offsetof(struct run_args, block), "X,Y,Z", "one kernel: threads in a block"},
+    {"shared", 0, CLI_TEXT, offsetof(struct run_args, shared), "BYTES", "one kernel: dynamic shared memory"},
+    {"arg", 0, CLI_LIST, offsetof(struct run_args, arg), "ARG",
+     "one kernel: an argument, in order (see docs/run.md)"},
+    CLI_OPTION_JSON(struct run_args),
+    CLI_OPTION_CSV(struct run_args),
+    {"timeline", 0, CLI_TEXT, offsetof(struct run_args, timeline), "FILE", "write a Chrome/Perfetto trace"},
+    {0},
+};
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .summary = "run a workload or one kernel on a machine",
+    .usage = "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--functional] [--json F]\n"
+             "       atoll run [-m MACHINE] k.ptx --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...",
+    .examples = "  atoll run -m uba-mem -w sgemm:small --functional\n"
+                "  atoll run -w vecadd:n=1048576 --functional --json result.json\n",
+    .options = options,
+    .args_bytes = sizeof(struct run_args),
+    .rest_offset = offsetof(struct run_args, rest),
+    .run = run,
+};
