@@ -224,8 +224,8 @@ static void run_limited(struct run_call *call)
         return;
     }
     const enum diag_kind kind = diag_run(&inner, run_scripts, call);
-    sum_totals(call);
-    call->stopped = kind == DIAG_MISTAKE && call->totals.warp_instructions >= call->job->max_instructions;
+    for (uint32_t i = 0; i < script_count(call->set); i++)
+        call->stopped |= rt_limit_reached(script_context(script_app(call->set, i)));
     if (kind != DIAG_NONE && !call->stopped) diag_pass_on(&inner);
     diag_clear(&inner);
 }
@@ -271,7 +271,7 @@ atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll
 {
     *outcome = (struct atoll_outcome){0};
     struct run_call call = {.sim = sim, .job = job, .out = outcome};
-    return api_run(sim, job->workload ? run_workload : run_workload, &call);
+    return api_run(sim, run_workload, &call);
 }
 
 void atoll_outcome_free(struct atoll_outcome *outcome)

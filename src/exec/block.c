@@ -207,13 +207,18 @@ struct resident {
     uint32_t count, most;
 };
 
-static void retire(struct exec_env *env, struct resident *r, uint32_t at)
+static void count_block(const struct exec_block *b)
+{
+    for (uint32_t n = 0; n < b->warp_count; n++)
+        b->env->totals.thread_instructions += b->warps[n].thread_instructions;
+    b->env->totals.warp_instructions += b->instructions;
+    b->env->totals.blocks++;
+}
+
+static void retire(struct resident *r, uint32_t at)
 {
     struct exec_block *b = r->blocks[at];
-    for (uint32_t n = 0; n < b->warp_count; n++)
-        env->totals.thread_instructions += b->warps[n].thread_instructions;
-    env->totals.warp_instructions += b->instructions;
-    env->totals.blocks++;
+    count_block(b);
     exec_block_destroy(b);
     memmove(r->blocks + at, r->blocks + at + 1, (r->count - at - 1) * sizeof *r->blocks);
     r->count--;
@@ -223,6 +228,7 @@ static void free_resident(void *arg)
 {
     struct resident *r = arg;
     for (uint32_t k = 0; k < r->count; k++) {
+        count_block(r->blocks[k]); /* a run that ends early has done this much */
         if (r->blocks[k]->race) race_end(r->blocks[k]->race);
         munmap(r->blocks[k], r->blocks[k]->chunk_bytes);
     }
@@ -272,7 +278,7 @@ void exec_launch_run(struct exec_launch *l)
         block_run(b, share);
         check_budget(env, b);
         if (exec_block_done(b))
-            retire(env, &r, turn);
+            retire(&r, turn);
         else
             turn++;
     }

@@ -58,6 +58,7 @@ void exec_env_destroy(struct exec_env *env)
 }
 
 struct exec_totals exec_totals(const struct exec_env *env) { return env->totals; }
+bool exec_limit_reached(const struct exec_env *env) { return env->limit_reached; }
 
 /* ---- module variables ---- */
 

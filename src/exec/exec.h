@@ -93,6 +93,8 @@ struct exec_totals {
     uint64_t launches, blocks, warp_instructions, thread_instructions;
 };
 struct exec_totals exec_totals(const struct exec_env *env);
+/* Has a launch been ended by options.max_instructions? */
+bool exec_limit_reached(const struct exec_env *env);
 
 /* ---- one block at a time, for the timing model ---- */
 

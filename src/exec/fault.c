@@ -194,6 +194,7 @@ _Noreturn void exec_stuck(const struct exec_block *b)
 _Noreturn void exec_out_of_budget(const struct exec_block *b)
 {
     struct text t = {.len = 0};
+    b->env->limit_reached = true;
     add(&t, "kernel '%s' reached the limit of %llu warp instructions; block (%u,%u,%u):",
         b->launch->kernel->func->ptx->name, (unsigned long long)b->env->options.max_instructions, b->ctaid[0],
         b->ctaid[1], b->ctaid[2]);

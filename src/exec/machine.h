@@ -237,6 +237,7 @@ struct exec_env {
     uint32_t generation; /* of memory when ranges were reset last */
     uint64_t heap_used;
     struct exec_totals totals;
+    bool limit_reached; /* options.max_instructions */
     char *output;
     size_t output_len, output_cap;
     struct race_log *races;

@@ -385,6 +385,8 @@ void rt_wait(struct rt_context *rt)
 
 /* ---- results ---- */
 
+bool rt_limit_reached(const struct rt_context *rt) { return exec_limit_reached(rt->env); }
+
 struct rt_totals rt_totals(const struct rt_context *rt)
 {
     const struct exec_totals t = exec_totals(rt->env);

@@ -149,6 +149,8 @@ struct rt_totals {
     uint64_t launches, blocks, warp_instructions, thread_instructions;
 };
 struct rt_totals rt_totals(const struct rt_context *rt);
+/* Has a launch been ended by options.max_instructions? */
+bool rt_limit_reached(const struct rt_context *rt);
 /* What kernels printed so far when no print callback was given; ends in NUL. */
 const char *rt_output(const struct rt_context *rt, size_t *len);
 uint64_t rt_races(const struct rt_context *rt);          /* racecheck: distinct hazards seen */
