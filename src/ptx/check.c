@@ -68,9 +68,9 @@ static const char *alu_signature(const struct ptx_instr *i)
     const bool wide = i->part == PTX_PART_WIDE, pair = i->n_dsts == 2;
     switch (i->op) {
     case PTX_OP_ADD:
-    case PTX_OP_SUB:
+    case PTX_OP_SUB: return i->type2 ? NULL : "TTT";
     case PTX_OP_MIN:
-    case PTX_OP_MAX: return i->type2 ? NULL : "TTT?T";
+    case PTX_OP_MAX: return "TTT?T";
     case PTX_OP_ADDC:
     case PTX_OP_SUBC:
     case PTX_OP_DIV:
@@ -287,13 +287,15 @@ void ptx_check_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, 
         check_written(&c, &operands[n]);
     }
     const char *signature = signature_of(i);
-    if (!signature) return;
+    if (!signature || (!i->type && strpbrk(signature, "TLW"))) return;
     const char *optional = strchr(signature, '?');
     const uint32_t most = (uint32_t)strlen(signature) - (optional != NULL);
     const uint32_t least = optional ? (uint32_t)(optional - signature) : most;
     if (i->n_operands < least || i->n_operands > most) {
-        ptx_note(p, mnemonic, "'%s' takes %u%s operands, not %u", ptx_tok_text(p, mnemonic), least,
-                 most > least ? " or more" : "", i->n_operands);
+        const char *wanted = most > least ? arena_printf(p->arena, "%u to %u", least, most)
+                                          : arena_printf(p->arena, "%u", least);
+        ptx_note(p, mnemonic, "'%s' takes %s operands, not %u", ptx_tok_text(p, mnemonic), wanted,
+                 i->n_operands);
         return;
     }
     const char *letter = signature;

@@ -27,10 +27,11 @@ void ptx_lex_start(struct ptx_lexer *lx, const struct diag_source *source)
 
 struct diag_place ptx_lex_place(const struct ptx_lexer *lx, const struct ptx_token *t)
 {
+    const uint32_t dot = t->kind == PTX_TOK_DOT; /* show it */
     return (struct diag_place){.source = lx->source,
                                .line = t->line,
-                               .col = (uint32_t)(t->text - t->line_start) + 1,
-                               .width = t->len ? t->len : 1};
+                               .col = (uint32_t)(t->text - t->line_start) + 1 - dot,
+                               .width = t->len ? t->len + dot : 1};
 }
 
 static void open_token(const struct ptx_lexer *lx, struct ptx_token *t)

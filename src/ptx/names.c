@@ -290,7 +290,7 @@ const char *ptx_suggest(struct ptx_parser *p, const struct ptx_token *t, bool re
 {
     enum { LOOKED_AT_MAX = 20000 };
     char name[64];
-    if (t->len >= sizeof name) return NULL;
+    if (t->len >= sizeof name || t->len < 2) return NULL; /* every letter is near every other */
     memcpy(name, t->text, t->len);
     name[t->len] = '\0';
     const size_t count = p->atoms.count < LOOKED_AT_MAX ? p->atoms.count : LOOKED_AT_MAX;

@@ -16,6 +16,17 @@ const char *ptx_tok_text(struct ptx_parser *p, const struct ptx_token *t)
     return arena_strndup(p->arena, t->text, t->len < 100 ? t->len : 100);
 }
 
+/* At the end of the file, behind what was read last. */
+static struct diag_place place_of(const struct ptx_parser *p, const struct ptx_token *at)
+{
+    if (at->kind != PTX_TOK_EOF || !p->last.text) return ptx_lex_place(&p->lex, at);
+    struct ptx_token end = p->last;
+    end.text += end.len;
+    end.len = 0;
+    end.kind = PTX_TOK_EOF;
+    return ptx_lex_place(&p->lex, &end);
+}
+
 void ptx_fail(struct ptx_parser *p, const struct ptx_token *at, const char *format, ...)
 {
     va_list args;
@@ -23,7 +34,7 @@ void ptx_fail(struct ptx_parser *p, const struct ptx_token *at, const char *form
     char text[512];
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    diag_mistake_at(ptx_lex_place(&p->lex, at), "%s", text);
+    diag_mistake_at(place_of(p, at), "%s", text);
 }
 
 void ptx_note(struct ptx_parser *p, const struct ptx_token *at, const char *format, ...)
@@ -69,6 +80,7 @@ void ptx_missing_semicolon(struct ptx_parser *p)
     struct ptx_token end = p->last;
     end.text += end.len;
     end.len = 1;
+    end.kind = ';';
     if (p->tok.kind == PTX_TOK_EOF) ptx_fail(p, &end, "the file ends here: ';' is missing");
     if (p->tok.line != p->last.line) ptx_fail(p, &end, "';' is missing at the end of this statement");
     ptx_fail(p, &p->tok, "';' was expected, not '%s'", ptx_tok_text(p, &p->tok));

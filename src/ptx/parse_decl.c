@@ -7,7 +7,7 @@ enum { DIMENSIONS_MAX = 16, VARIABLE_RANGE_MAX = 65536 };
 /* No device memory holds more; keeps every sum of sizes far from overflow. */
 static const uint64_t variable_bytes_max = UINT64_C(1) << 40;
 /* Bytes that one initialiser may cover: far above real tables, small enough for hostile ones. */
-static const uint64_t init_bytes_max = UINT64_C(1) << 28;
+static const uint64_t init_bytes_max = UINT64_C(1) << 27;
 
 /* What stands between the state space and the name. */
 struct decl {

@@ -392,7 +392,7 @@ void ptx_parse_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, 
     if (i->n_dsts && out[0].kind >= PTX_OPND_ADDR_REG && out[0].kind <= PTX_OPND_ADDR_IMM) i->n_dsts = 0;
     if (i->op == PTX_OP_UNKNOWN && count && (out[0].kind == PTX_OPND_REG || out[0].kind == PTX_OPND_VEC))
         i->n_dsts = 1;
-    if (i->op != PTX_OP_CALL) ptx_check_operands(p, mnemonic, i, out, texts);
+    if (i->op != PTX_OP_CALL && p->tok.kind == ';') ptx_check_operands(p, mnemonic, i, out, texts);
     if (count) memcpy(ptx_vec_push_many(&p->operands, count), out, count * sizeof *out);
     for (size_t r = first_ref; r < p->refs.count; r++)
         PTX_AT(p->refs, struct ptx_ref, r).index += i->first_operand;
