@@ -1,0 +1,102 @@
+/* Fuzzes lexer, parser, linker, control flow and data flow with arbitrary bytes.
+ * covers: src/ptx
+ *
+ * Any input must end in a module or in a mistake of the user: no crash, no leak, no hang, no internal error.
+ * What comes out is walked: every index must lead somewhere. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "ptx/flow.h"
+
+struct input {
+    struct arena arena;
+    struct diag_source source[2];
+    uint32_t n_sources;
+    uint64_t sink; /* so that nothing is optimised away */
+};
+
+#define REQUIRE(condition) \
+    if (!(condition)) abort()
+
+static void walk_function(struct input *in, const struct ptx_func *f)
+{
+    char text[256];
+    for (uint32_t pc = 0; pc < f->n_instrs; pc++) {
+        const struct ptx_instr *i = &f->instrs[pc];
+        REQUIRE(i->first_operand + i->n_operands <= f->n_operands);
+        struct ptx_reg_walk w;
+        ptx_walk_start(&w, f, i);
+        for (uint32_t r; (r = ptx_next_read(&w)) != PTX_NO_REG;) REQUIRE(r < f->n_regs);
+        ptx_walk_start(&w, f, i);
+        for (uint32_t r; (r = ptx_next_written(&w)) != PTX_NO_REG;) REQUIRE(r < f->n_regs);
+        if (i->op == PTX_OP_BRA) REQUIRE(ptx_operand_at(f, i, 0)->id < f->n_instrs);
+        in->sink += strlen(ptx_print_instr(f, i, text, sizeof text));
+        in->sink += ptx_place(f, i).line + (ptx_loc_file(f->module, i, NULL) != NULL);
+    }
+}
+
+static void analyse_function(struct input *in, const struct ptx_func *f)
+{
+    const struct ptx_cfg *c = ptx_cfg_build(&in->arena, f);
+    const struct ptx_defuse *du = ptx_defuse_build(&in->arena, f);
+    const struct ptx_slots *s = ptx_slots_build(&in->arena, c, du);
+    const struct ptx_uniform *u = ptx_uniform_build(&in->arena, c, du, f->is_entry);
+    struct ptx_reaching *reaching = ptx_reaching_start(&in->arena, c, du);
+    for (uint32_t r = 0; r < f->n_regs; r++) {
+        REQUIRE(s->slot[r] == PTX_NO_INDEX || s->slot[r] < s->n_slots[f->regs[r].reg_class]);
+        in->sink += u->reg[r];
+        uint32_t defs[4];
+        if (du->use_start[r] != du->use_start[r + 1])
+            in->sink += ptx_reaching_defs(reaching, r, du->uses[du->use_start[r]], defs, 4);
+    }
+    for (uint32_t pc = 0; pc < f->n_instrs; pc++)
+        if (ptx_is_branch(&f->instrs[pc])) REQUIRE(ptx_reconvergence(c, pc) <= f->n_instrs);
+}
+
+static bool supported(const struct ptx_instr *i) { return i->op % 3 != 0; }
+
+static void body(void *arg)
+{
+    struct input *in = arg;
+    struct ptx_module *modules[2];
+    for (uint32_t m = 0; m < in->n_sources; m++) {
+        modules[m] = ptx_parse(&in->arena, &in->source[m]);
+        for (uint32_t i = 0; i < modules[m]->n_funcs; i++) {
+            if (!modules[m]->funcs[i]->has_body) continue;
+            walk_function(in, modules[m]->funcs[i]);
+            analyse_function(in, modules[m]->funcs[i]);
+        }
+        in->sink += strlen(ptx_coverage_text(&in->arena, modules[m], supported));
+    }
+    const struct ptx_program *p = ptx_link(&in->arena, modules, in->n_sources);
+    for (uint32_t i = 0; i < p->n_entries; i++) {
+        in->sink += ptx_shared_layout(&in->arena, p, p->entries[i])->static_bytes;
+        in->sink += ptx_find_entry(p, p->entries[i]->name) != NULL;
+    }
+    in->sink += ptx_nearest_entry(p, "kernel") != NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {0};
+    arena_init(&in.arena);
+    /* a NUL byte parts two modules that are linked */
+    const uint8_t *second = size ? memchr(data, 0, size) : NULL;
+    const size_t first_len = second ? (size_t)(second - data) : size;
+    in.source[0] = (struct diag_source){.name = "a.ptx", .text = (const char *)data, .len_bytes = first_len};
+    in.n_sources = 1;
+    if (second) {
+        in.source[1] = (struct diag_source){
+            .name = "b.ptx", .text = (const char *)second + 1, .len_bytes = size - first_len - 1};
+        in.n_sources = 2;
+    }
+    struct diag d;
+    diag_init(&d);
+    const enum diag_kind kind = diag_run(&d, body, &in);
+    REQUIRE(kind == DIAG_NONE || kind == DIAG_MISTAKE);
+    diag_clear(&d);
+    arena_free(&in.arena);
+    return 0;
+}
