@@ -274,6 +274,18 @@ struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name)
     return k;
 }
 
+const char *rt_module_only_kernel(const struct rt_module *module)
+{
+    const char *only = NULL;
+    for (uint32_t k = 0; k < module->ptx->n_funcs; k++) {
+        const struct ptx_func *f = module->ptx->funcs[k];
+        if (!f->is_entry || !f->has_body) continue;
+        if (only) return NULL;
+        only = f->name;
+    }
+    return only;
+}
+
 const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *k) { return k->func; }
 
 void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes)

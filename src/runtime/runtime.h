@@ -88,6 +88,8 @@ struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path);
 /* Raises a mistake with the nearest name when there is none. A mangled or the plain function name works
  * (the plain one when it is unambiguous). */
 struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name);
+/* Name of the kernel when the module has exactly one, else NULL. */
+const char *rt_module_only_kernel(const struct rt_module *module);
 /* Device address and size of a module variable (.global, .const); NULL when absent. */
 void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes);
 
