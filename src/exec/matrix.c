@@ -57,7 +57,7 @@ static void move_fragment(struct exec_warp *w, const struct insn *i, const struc
 static void move_rows(struct exec_warp *w, const struct insn *i, const struct matrix_site *site, bool store)
 {
     uint8_t row[LANES][16];
-    void *reg[32];
+    void *reg[32] = {0};
     pointers(w, store ? site->a : site->d, store ? site->na : site->nd, reg);
     const uint32_t rows = 8u * site->m.count;
     uint32_t space;
