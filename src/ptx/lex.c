@@ -43,7 +43,7 @@ static void open_token(const struct ptx_lexer *lx, struct ptx_token *t)
 
 static void skip_block_comment(struct ptx_lexer *lx)
 {
-    struct ptx_token opening;
+    struct ptx_token opening = {0};
     open_token(lx, &opening);
     opening.len = 2;
     for (lx->at += 2;; lx->at++) {
