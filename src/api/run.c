@@ -10,6 +10,7 @@
 #include "api/sim.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
+#include "runtime/oneshot.h"
 #include "runtime/runtime.h"
 
 struct run_call {
@@ -109,12 +110,22 @@ static void run_scripts(void *arg)
 
 /* ---- texts ---- */
 
+static const char *job_name(const struct run_call *call)
+{
+    return call->set ? call->job->workload : call->job->ptx;
+}
+
 static void write_report(const struct run_call *call, FILE *out, double seconds)
 {
     const double rate = seconds > 0 ? (double)call->totals.warp_instructions / seconds : 0;
-    (void)fprintf(out, "%s on %s, functional (values only, no time)\n\n", call->job->workload,
+    (void)fprintf(out, "%s on %s, functional (values only, no time)\n\n", job_name(call),
                   call->sim->machine.name);
-    for (uint32_t i = 0; i < script_count(call->set); i++) {
+    if (!call->set)
+        (void)fprintf(out, "  %llu blocks, %llu warp instructions, %llu thread instructions\n",
+                      (unsigned long long)call->totals.blocks,
+                      (unsigned long long)call->totals.warp_instructions,
+                      (unsigned long long)call->totals.thread_instructions);
+    for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
         struct script_app *app = script_app(call->set, i);
         const struct rt_totals t = rt_totals(script_context(app));
         (void)fprintf(out, "  %-24s %8llu launches %12llu blocks %16llu warp instructions\n",
@@ -143,7 +154,7 @@ static json_t *totals_json(struct rt_totals t)
 static json_t *result_json(const struct run_call *call, double wall, double cpu)
 {
     json_t *apps = json_array();
-    for (uint32_t i = 0; i < script_count(call->set); i++) {
+    for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
         struct script_app *app = script_app(call->set, i);
         json_t *row = totals_json(rt_totals(script_context(app)));
         (void)json_object_set_new(row, "workload", json_string(script_label(app)));
@@ -155,11 +166,12 @@ static json_t *result_json(const struct run_call *call, double wall, double cpu)
     (void)json_object_set_new(root, "atoll_version", json_string(ATOLL_VERSION));
     (void)json_object_set_new(root, "mode", json_string("functional"));
     (void)json_object_set_new(root, "machine", json_string(call->sim->machine.name));
-    (void)json_object_set_new(root, "workload", json_string(call->job->workload));
+    (void)json_object_set_new(root, "workload", json_string(job_name(call)));
     (void)json_object_set_new(root, "config", machine_dump_json(&call->sim->machine));
     (void)json_object_set_new(root, "totals", totals_json(call->totals));
     (void)json_object_set_new(root, "apps", apps);
-    (void)json_object_set_new(root, "check", json_pack("{s:b}", "self_check_passed", !call->stopped));
+    if (call->set) /* a kernel by hand has nothing to compare with */
+        (void)json_object_set_new(root, "check", json_pack("{s:b}", "self_check_passed", !call->stopped));
     (void)json_object_set_new(root, "host",
                               json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,
                                         "warp_instructions_per_second",
@@ -230,48 +242,95 @@ static void run_limited(struct run_call *call)
     diag_clear(&inner);
 }
 
-static void run_workload(void *arg)
+static struct rt_options rt_options_of(const struct run_call *call, struct prints *prints)
 {
-    struct run_call *call = arg;
-    const struct atoll_job *job = call->job;
-    struct diag_cleanup closing;
-    struct api_text printed;
+    const struct config *c = &call->sim->machine.config;
+    return (struct rt_options){.isa = isa_of(c->sim.isa),
+                               .racecheck = call->job->racecheck,
+                               .max_instructions = call->job->max_instructions,
+                               .sm_count = (uint32_t)config_sms_per_gpu(c),
+                               .print = keep_print,
+                               .print_user = prints};
+}
+
+static void start_clocks(struct run_call *call)
+{
     machine_finish(&call->sim->machine);
-    if (!job->functional)
+    if (!call->job->functional)
         diag_mistake(
             "the timing model is not part of version %s yet; --functional computes values without time",
             ATOLL_VERSION);
     call->start_seconds = wall_seconds();
     call->start_cpu_seconds = cpu_seconds();
-    call->set = script_open(job->workload);
+}
+
+static void fail_on_races(const struct rt_context *rt)
+{
+    if (rt_races(rt)) diag_check_failed("races on shared memory:\n%s", rt_race_report(rt));
+}
+
+static void run_workload(void *arg)
+{
+    struct run_call *call = arg;
+    struct diag_cleanup closing;
+    struct api_text printed;
+    start_clocks(call);
+    call->set = script_open(call->job->workload);
     diag_defer(&closing, close_set, call->set);
     api_text_begin(&printed);
     struct prints prints = {printed.file};
-    const struct script_options options = {
-        .rt = {.isa = isa_of(call->sim->machine.config.sim.isa),
-               .racecheck = job->racecheck,
-               .max_instructions = job->max_instructions,
-               .sm_count = (uint32_t)config_sms_per_gpu(&call->sim->machine.config),
-               .print = keep_print,
-               .print_user = &prints}};
+    const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
     run_limited(call);
     sum_totals(call);
     call->out->output = api_text_end(&printed);
-    if (job->racecheck)
-        for (uint32_t i = 0; i < script_count(call->set); i++) {
-            struct rt_context *rt = script_context(script_app(call->set, i));
-            if (rt_races(rt)) diag_check_failed("races on shared memory:\n%s", rt_race_report(rt));
-        }
+    for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
+        fail_on_races(script_context(script_app(call->set, i)));
     write_texts(call);
     diag_done(&closing, true);
+}
+
+/* ---- one kernel of a PTX file, by hand ---- */
+
+static void close_context(void *arg) { rt_destroy(arg); }
+static void close_oneshot(void *arg) { oneshot_free(arg); }
+
+static void run_kernel(void *arg)
+{
+    struct run_call *call = arg;
+    const struct atoll_job *job = call->job;
+    struct diag_cleanup closing, freeing;
+    struct api_text printed;
+    start_clocks(call);
+    api_text_begin(&printed);
+    struct prints prints = {printed.file};
+    const struct rt_options options = rt_options_of(call, &prints);
+    struct rt_context *rt = rt_create(&options);
+    diag_defer(&closing, close_context, rt);
+    const struct oneshot_request request = {.path = job->ptx,
+                                            .entry = job->entry,
+                                            .grid = {job->grid[0], job->grid[1], job->grid[2]},
+                                            .block = {job->block[0], job->block[1], job->block[2]},
+                                            .dynamic_shared_bytes = job->shared_bytes,
+                                            .args = job->args,
+                                            .arg_count = (uint32_t)job->arg_count};
+    struct oneshot *one = oneshot_start(rt, &request);
+    diag_defer(&freeing, close_oneshot, one);
+    rt_wait(rt);
+    if (job->racecheck) fail_on_races(rt);
+    (void)fputs(oneshot_finish(one), printed.file);
+    call->totals = rt_totals(rt);
+    diag_done(&freeing, true);
+    diag_done(&closing, true);
+    call->out->output = api_text_end(&printed);
+    write_texts(call);
 }
 
 atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome)
 {
     *outcome = (struct atoll_outcome){0};
     struct run_call call = {.sim = sim, .job = job, .out = outcome};
-    return api_run(sim, run_workload, &call);
+    return api_run(sim, job->workload ? run_workload : run_kernel, &call);
 }
 
 void atoll_outcome_free(struct atoll_outcome *outcome)
