@@ -1,8 +1,16 @@
 #!/bin/sh
-# demo.sh ATOLL: the main job of Atoll, shown.
+# demo.sh ATOLL: what Atoll does today, shown: a workload computed and checked, then the two parts that decide the
+# speed of every machine, each alone.
 set -eu
 atoll=$1
+show() {
+    echo
+    echo "\$ atoll $*"
+    "$atoll" "$@"
+}
 "$atoll" --version
+show run -m uba-mem -w sgemm:small --functional
+show model dram -m uba-mem --stream builtin:s3_rand_rd --load sat
+show model net -m uba-mem --traffic uniform --packet-bytes 136 --rate 0.5
 echo
-echo "\$ atoll list machines"
-"$atoll" list machines
+echo "next: 'build/atoll help', 'build/atoll list workloads', README.md"

@@ -85,8 +85,7 @@ static const struct cli_option options[] = {
     CLI_OPTION_MACHINE(struct model_args),
     CLI_OPTION_SET(struct model_args),
     CLI_OPTION_JSON(struct model_args),
-    {"stream", 0, CLI_TEXT, offsetof(struct model_args, stream), "FILE",
-     "dram: requests, one 'OP RANK BG BANK ROW COL' a line (.gz too)"},
+    {"stream", 0, CLI_TEXT, offsetof(struct model_args, stream), "FILE|builtin:NAME[:N]", "dram: lines 'OP RANK BG BANK ROW COL' (.gz too), or a built-in pattern such as s3_rand_rd"},
     {"load", 0, CLI_TEXT, offsetof(struct model_args, load), "sat|low|iREAL",
      "dram: as fast as accepted, one per 50 cycles, one per REAL cycles"},
     {"outstanding", 0, CLI_TEXT, offsetof(struct model_args, outstanding), "N",
@@ -117,7 +116,7 @@ const struct cli_command cli_model = {
     .name = "model",
     .summary = "run one part alone: the DRAM channel or a network",
     .usage = "dram|net -m MACHINE [-s section.key=value]... [options] [--json F]",
-    .examples = "  atoll model dram -m uba-mem --stream s3_rand_rd.txt.gz --load sat\n"
+    .examples = "  atoll model dram -m uba-mem --stream builtin:s3_rand_rd --load sat\n"
                 "  atoll model net -m uba-mem --traffic uniform --packet-bytes 136 --rate 0.5\n",
     .options = options,
     .args_bytes = sizeof(struct model_args),
