@@ -137,8 +137,9 @@ uint64_t net_next_cyc(const struct net *n) { return n->next_cyc; }
 
 uint32_t net_flits(const struct net *n, uint32_t bytes)
 {
-    const uint32_t flits = (bytes + n->spec.width_bytes - 1) / n->spec.width_bytes;
     DIAG_ASSERT(bytes <= n->spec.max_packet_bytes);
+    const uint32_t up = bytes + n->spec.width_bytes - 1;
+    const uint32_t flits = n->width_log2 < 32 ? up >> n->width_log2 : up / n->spec.width_bytes;
     return flits ? flits : 1;
 }
 

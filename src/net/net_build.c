@@ -59,6 +59,9 @@ static void router_alloc(struct net *n, struct arena *a, uint32_t idx, uint32_t 
     r->in_words = (uint16_t)((switch_ins + 63) / 64);
     r->requests = ARENA_ARRAY(a, uint64_t, (size_t)outs * r->in_words);
     r->pairs = ARENA_ARRAY(a, uint16_t, (size_t)switch_ins * outs);
+    r->grant_ptr = ARENA_ARRAY(a, uint16_t, outs);
+    r->sink_full = ARENA_ARRAY(a, uint64_t, r->out_words);
+    r->grants = ARENA_ARRAY(a, uint64_t, switch_ins);
     r->sa_active = ARENA_ARRAY(a, uint64_t, r->out_words);
     r->va_active = ARENA_ARRAY(a, uint64_t, r->out_words);
     r->held = ARENA_ARRAY(a, uint64_t, r->out_words);
@@ -95,9 +98,9 @@ static void number_ports(struct net *n, struct arena *a)
     n->input_count = ins;
     n->ivc_count = ins * vcs;
     n->ring_count = n->ivc_count + n->spec.sinks * vcs; /* bare rings for the VCs towards sinks */
-    n->outs = ARENA_ARRAY(a, struct net_out, n->out_count);
+    n->outs = arena_alloc_aligned(a, n->out_count * sizeof *n->outs, 64);
     n->inputs = ARENA_ARRAY(a, struct net_input, ins ? ins : 1);
-    n->ivcs = ARENA_ARRAY(a, struct net_ivc, n->ring_count);
+    n->ivcs = arena_alloc_aligned(a, n->ring_count * sizeof *n->ivcs, 64);
     n->times = ARENA_ARRAY(a, uint64_t, (size_t)n->ring_count * n->spec.vc_flits);
     for (uint32_t i = 0; i < n->ring_count; i++) n->ivcs[i].ring.first = i * n->spec.vc_flits;
     while ((1u << n->fifo_log2) < n->spec.vc_flits) n->fifo_log2++;
@@ -133,9 +136,23 @@ static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
     }
 }
 
-/* src_mod and dst_mod: how many sources and destinations use this link, as remainders. */
+/* Which flows a link can carry: its sources and destinations, counted from 0, as remainders. */
+struct flow_space {
+    uint32_t src_mod, dst_mod;
+    uint32_t *of_src, *of_dst;
+};
+
+static struct flow_space flow_space(struct net *n, struct arena *a, uint32_t src_mod, uint32_t dst_mod)
+{
+    struct flow_space f = {src_mod, dst_mod, ARENA_ARRAY(a, uint32_t, n->spec.sources),
+                           ARENA_ARRAY(a, uint32_t, n->spec.sinks)};
+    for (uint32_t i = 0; i < n->spec.sources; i++) f.of_src[i] = i % src_mod * dst_mod * n->spec.classes;
+    for (uint32_t i = 0; i < n->spec.sinks; i++) f.of_dst[i] = i % dst_mod * n->spec.classes;
+    return f;
+}
+
 static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_t router, uint32_t in,
-                           uint32_t src_mod, uint32_t dst_mod)
+                           const struct flow_space *space)
 {
     struct net_router *r = &n->routers[router];
     const uint32_t vcs = n->spec.vcs, input = r->ivc_base / vcs + in;
@@ -143,6 +160,8 @@ static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_
     for (uint32_t v = 0; v < vcs; v++) {
         struct net_ivc *q = &n->ivcs[input * vcs + v];
         q->feeder = out;
+        q->from_source = n->outs[out].router == NET_NONE;
+        q->credit_delay = n->outs[out].credit_delay;
         q->feeder_vc = v;
         q->router = router;
         q->input = input;
@@ -152,9 +171,9 @@ static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_
     /* Packets of a flow can only overtake each other where they may take different VCs of one input. */
     if (!n->spec.in_order || vcs == 1) return;
     struct net_input *port = &n->inputs[input];
-    const size_t flows = (size_t)src_mod * dst_mod * n->spec.classes;
-    port->src_mod = src_mod;
-    port->dst_mod = dst_mod;
+    const size_t flows = (size_t)space->src_mod * space->dst_mod * n->spec.classes;
+    port->flow_of_src = space->of_src;
+    port->flow_of_dst = space->of_dst;
     port->flows = ARENA_ARRAY(a, struct net_flow, flows);
     memset(port->flows, 0xff, flows * sizeof *port->flows);
 }
@@ -189,9 +208,10 @@ static void build_crossbar(struct net *n, struct arena *a)
     n->routers = ARENA_NEW(a, struct net_router);
     router_alloc(n, a, 0, n->spec.sources, n->spec.sinks);
     number_ports(n, a);
+    const struct flow_space one = flow_space(n, a, 1, n->spec.sinks);
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, 0, i, 1, n->spec.sinks);
+        link_to_router(n, a, n->source_base + i, 0, i, &one);
     }
     for (uint32_t j = 0; j < n->spec.sinks; j++) {
         n->routers[0].route[j] = (uint16_t)j;
@@ -210,9 +230,11 @@ static void build_hxbar(struct net *n, struct arena *a)
     for (uint32_t i = 0; i < n->router_count; i++)
         router_alloc(n, a, i, i < firsts ? per_first : firsts, i < firsts ? seconds : per_second);
     number_ports(n, a);
+    const struct flow_space one = flow_space(n, a, 1, s->sinks),
+                            pairs = flow_space(n, a, per_first, per_second);
     for (uint32_t i = 0; i < s->sources; i++) {
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, i / per_first, i % per_first, 1, s->sinks);
+        link_to_router(n, a, n->source_base + i, i / per_first, i % per_first, &one);
     }
     for (uint32_t i = 0; i < n->router_count; i++) {
         struct net_router *r = &n->routers[i];
@@ -222,7 +244,7 @@ static void build_hxbar(struct net *n, struct arena *a)
             const uint32_t port = i < firsts ? i * seconds + o : (i - firsts) * per_second + o;
             out_init(n, r->out_base + o, i < firsts ? 1 : 2, port);
             if (i < firsts)
-                link_to_router(n, a, r->out_base + o, firsts + o, i, per_first, per_second);
+                link_to_router(n, a, r->out_base + o, firsts + o, i, &pairs);
             else
                 link_to_sink(n, r->out_base + o, port);
         }
@@ -238,15 +260,16 @@ static void build_ring(struct net *n, struct arena *a)
     n->routers = ARENA_ARRAY(a, struct net_router, nodes);
     for (uint32_t i = 0; i < nodes; i++) router_alloc(n, a, i, 3, 3);
     number_ports(n, a);
+    const struct flow_space one = flow_space(n, a, 1, nodes), pairs = flow_space(n, a, nodes, nodes);
     for (uint32_t i = 0; i < nodes; i++) {
         struct net_router *r = &n->routers[i];
         const uint32_t up = (i + 1) % nodes, down = (i + nodes - 1) % nodes;
         out_init(n, n->source_base + i, 0, i);
-        link_to_router(n, a, n->source_base + i, i, 0, 1, nodes);
+        link_to_router(n, a, n->source_base + i, i, 0, &one);
         for (uint32_t o = 0; o < 3; o++) out_init(n, r->out_base + o, o ? 1 : 2, o ? 2 * i + o - 1 : i);
         link_to_sink(n, r->out_base, i);
-        link_to_router(n, a, r->out_base + 1, up, 1, nodes, nodes);
-        link_to_router(n, a, r->out_base + 2, down, 2, nodes, nodes);
+        link_to_router(n, a, r->out_base + 1, up, 1, &pairs);
+        link_to_router(n, a, r->out_base + 2, down, 2, &pairs);
         for (uint32_t d = 0; d < nodes; d++) {
             const uint32_t way = (d + nodes - i) % nodes;
             /* Half way round: even nodes go one way, odd ones the other. */
@@ -326,6 +349,7 @@ static void number_vcs(struct net *n)
     n->sets_per_class = s->topology == NET_RING ? 2 : 1;
     n->sets = s->classes * n->sets_per_class;
     n->group = s->vcs / s->input_speedup;
+    n->width_log2 = s->width_bytes & (s->width_bytes - 1) ? 32 : (uint32_t)__builtin_ctz(s->width_bytes);
     n->all_vcs = (uint16_t)((1u << s->vcs) - 1);
     for (uint32_t v = 0; v < s->vcs; v++) {
         n->position[v] = (uint8_t)(v % s->input_speedup * n->group + v / s->input_speedup);

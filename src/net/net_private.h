@@ -48,8 +48,8 @@ struct net_ring { /* a VC buffer, see above; the times are n->times[first .. fir
     uint16_t flits; /* sent and not yet taken */
 };
 
-struct net_ivc {
-    struct net_ring ring;
+struct net_ivc { /* one cache line */
+    _Alignas(64) struct net_ring ring;
     uint16_t front_left; /* flits of the front packet still to send */
     uint16_t out;        /* output of the front packet, local */
     uint16_t switch_in;  /* its way into the switch, local */
@@ -62,26 +62,27 @@ struct net_ivc {
     bool ready;   /* asks for the switch */
     bool wake_posted;
     uint16_t fifo_head, fifo_count;
-    uint16_t accept_ptr; /* iSLIP of VC allocation: first (output, VC) to look at */
-    uint32_t feeder;     /* sender that fills this VC */
-    uint32_t feeder_vc;  /* VC of that sender */
+    uint16_t accept_ptr;   /* iSLIP of VC allocation: first (output, VC) to look at */
+    uint16_t credit_delay; /* flit taken here > credit usable by the sender */
+    bool from_source;      /* the sender is a source */
+    uint32_t feeder;       /* sender that fills this VC */
+    uint32_t feeder_vc;    /* VC of that sender */
     uint32_t router, input;
     uint32_t down_ring; /* ring of the downstream VC once active; NET_NONE = credits never run out */
 };
 
-struct net_out {
-    uint16_t free_vcs;     /* downstream VCs that no packet owns */
-    uint16_t ready_count;  /* owners that ask for the switch */
-    uint16_t body_count;   /* … with a flit that needs no sink slot */
-    uint16_t held_ivc;     /* hold: the local ivc that keeps this output, or NET_NO_PORT */
-    uint16_t grant_ptr;    /* iSLIP of the switch: first switch input to look at */
-    bool at_sink;          /* leads to a sink, else to router input VCs */
-    uint16_t credit_delay; /* flit taken downstream > credit usable here */
-    uint16_t arrive_delay; /* flit on the link > arrival */
-    uint32_t to;           /* first downstream ivc, or the sink */
-    uint32_t ring;         /* first of the rings of its VCs; NET_NONE = credits never run out */
-    uint32_t slots;        /* at_sink: packets that may still be sent */
-    uint32_t back_item;    /* at_sink: the event that brings slots back in back_cyc */
+struct net_out {                    /* two cache lines */
+    _Alignas(64) uint16_t free_vcs; /* downstream VCs that no packet owns */
+    uint16_t ready_count;           /* owners that ask for the switch */
+    uint16_t body_count;            /* … with a flit that needs no sink slot */
+    uint16_t held_ivc;              /* hold: the local ivc that keeps this output, or NET_NO_PORT */
+    bool at_sink;                   /* leads to a sink, else to router input VCs */
+    uint16_t credit_delay;          /* flit taken downstream > credit usable here */
+    uint16_t arrive_delay;          /* flit on the link > arrival */
+    uint32_t to;                    /* first downstream ivc, or the sink */
+    uint32_t ring;                  /* first of the rings of its VCs; NET_NONE = credits never run out */
+    uint32_t slots;                 /* at_sink: packets that may still be sent */
+    uint32_t back_item;             /* at_sink: the event that brings slots back in back_cyc */
     uint64_t back_cyc;
     uint32_t router;        /* NET_NONE for a source */
     uint64_t link_free_cyc; /* first cycle in which the link can take a flit */
@@ -89,6 +90,8 @@ struct net_out {
     uint16_t owner[NET_MAX_VCS];  /* local ivc that owns the VC */
     uint16_t vc_ptr[NET_MAX_VCS]; /* iSLIP of VC allocation: first local ivc to look at */
 };
+
+_Static_assert(sizeof(struct net_ivc) == 64 && sizeof(struct net_out) == 128, "indexing is a shift");
 
 /* Order: the packets of one source, destination and class at one router input, oldest first. They are named
  * by their place in n->fifo, as a long packet can be at two routers at once. */
@@ -98,8 +101,8 @@ struct net_flow {
 };
 
 struct net_input {
-    struct net_flow *flows; /* NULL where nothing can overtake */
-    uint32_t src_mod, dst_mod;
+    struct net_flow *flows;                    /* NULL where nothing can overtake */
+    const uint32_t *flow_of_src, *flow_of_dst; /* their sum, and the class, number the flows */
 };
 
 struct net_match {
@@ -116,6 +119,9 @@ struct net_router {
     uint16_t in_words;   /* … over switch inputs */
     uint64_t *requests;  /* [out][in_words]: switch inputs with a VC that asks for the output */
     uint16_t *pairs;     /* [switch in][out]: those VCs, by place */
+    uint16_t *grant_ptr; /* [out]: iSLIP of the switch, first switch input to look at */
+    uint64_t *sink_full; /* outputs whose sink has no slot: only packets that have begun may go on */
+    uint64_t *grants;    /* [switch in], at most 64 outputs: outputs that are offered in this round */
     uint64_t *sa_active; /* outputs with something that can go now */
     uint64_t *va_active; /* outputs with a waiting packet and a free VC */
     uint64_t *held;      /* outputs that are held */
@@ -166,6 +172,7 @@ struct net {
     uint16_t all_vcs;
     uint8_t position[NET_MAX_VCS]; /* order of use > position */
     uint32_t group;                /* VCs per switch input */
+    uint32_t width_log2;           /* 32 when the width is no power of two */
 
     struct net_router *routers;
     uint32_t router_count, active_words;
@@ -270,11 +277,9 @@ static inline uint32_t net_ivc_front_flight(const struct net *n, uint32_t ivc)
     return n->fifo[net_ivc_front(n, ivc)];
 }
 
-static inline struct net_flow *net_flow_of(const struct net *n, const struct net_input *in,
-                                           const struct net_packet *p)
+static inline struct net_flow *net_flow_of(const struct net_input *in, const struct net_packet *p)
 {
-    return &in->flows[((p->src % in->src_mod) * in->dst_mod + p->dst % in->dst_mod) * n->spec.classes +
-                      p->cls];
+    return &in->flows[in->flow_of_src[p->src] + in->flow_of_dst[p->dst] + p->cls];
 }
 
 /* At most one wake of an ivc is under way: it cannot go before that one, which then looks again. */

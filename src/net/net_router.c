@@ -14,7 +14,12 @@
 /* Worth visiting: the output has something that can go now. */
 static inline void out_update(struct net *n, struct net_router *r, struct net_out *o, uint32_t out)
 {
-    if (o->at_sink && !o->slots ? o->body_count : o->ready_count) {
+    const bool full = o->at_sink && !o->slots;
+    if (full)
+        net_bit_set(r->sink_full, out);
+    else
+        net_bit_clear(r->sink_full, out);
+    if (full ? o->body_count : o->ready_count) {
         net_bit_set(r->sa_active, out);
         net_bit_set(n->active_routers, r->idx);
     } else {
@@ -114,7 +119,7 @@ static void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
     q->at_head = true;
     q->turn = true;
     q->state = NET_IVC_BEHIND;
-    if (!in->flows || net_flow_of(n, in, &f->packet)->no_vc == net_ivc_front(n, ivc)) ask_for_vc(n, r, ivc);
+    if (!in->flows || net_flow_of(in, &f->packet)->no_vc == net_ivc_front(n, ivc)) ask_for_vc(n, r, ivc);
 }
 
 void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
@@ -125,7 +130,7 @@ void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
     n->fifo[place] = flight;
     q->fifo_count++;
     if (in->flows) {
-        struct net_flow *flow = net_flow_of(n, in, &n->flights[flight].packet);
+        struct net_flow *flow = net_flow_of(in, &n->flights[flight].packet);
         n->flow_next[place] = NET_NONE;
         if (flow->tail == NET_NONE)
             flow->head = place;
@@ -141,7 +146,7 @@ void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
 static void flow_has_vc(struct net *n, struct net_router *r, const struct net_input *in, uint32_t ivc)
 {
     const uint32_t place = net_ivc_front(n, ivc);
-    struct net_flow *flow = net_flow_of(n, in, &n->flights[n->fifo[place]].packet);
+    struct net_flow *flow = net_flow_of(in, &n->flights[n->fifo[place]].packet);
     n->ivcs[ivc].turn = flow->head == place;
     flow->no_vc = n->flow_next[place];
     if (flow->no_vc == NET_NONE) return;
@@ -155,7 +160,7 @@ static void flow_has_left(struct net *n, struct net_router *r, const struct net_
                           uint64_t by)
 {
     const uint32_t place = net_ivc_front(n, ivc);
-    struct net_flow *flow = net_flow_of(n, in, &n->flights[n->fifo[place]].packet);
+    struct net_flow *flow = net_flow_of(in, &n->flights[n->fifo[place]].packet);
     DIAG_ASSERT(flow->head == place);
     flow->head = n->flow_next[place];
     if (flow->head == NET_NONE) {
@@ -170,124 +175,147 @@ static void flow_has_left(struct net *n, struct net_router *r, const struct net_
 
 /* ---- switch allocation ---- */
 
-/* First switch input at or after the pointer that asks for the output and is not taken. */
-static inline uint32_t grant_of(const struct net_router *r, const struct net_out *o, uint32_t out,
-                                bool some_taken)
+/* First set bit of m at or after ptr, going round; m is not 0. */
+static inline uint32_t first_from(uint64_t m, uint32_t ptr)
 {
-    const uint64_t *req = &r->requests[out * r->in_words];
-    if (r->in_words == 1) {
-        const uint64_t m = some_taken ? req[0] & ~r->taken_in[0] : req[0];
-        if (!m) return NET_NONE;
-        const uint64_t after = m >> o->grant_ptr;
-        return after ? o->grant_ptr + (uint32_t)__builtin_ctzll(after) : (uint32_t)__builtin_ctzll(m);
-    }
-    uint32_t w = o->grant_ptr >> 6;
-    uint64_t cut = ~0ull << (o->grant_ptr & 63);
+    const uint64_t after = m >> ptr;
+    return after ? ptr + (uint32_t)__builtin_ctzll(after) : (uint32_t)__builtin_ctzll(m);
+}
+
+/* VCs of a switch input that ask for an output; heads do not when the sink has no slot. */
+static inline uint32_t asking(const struct net *n, const struct net_router *r, uint32_t in, uint32_t out)
+{
+    uint32_t m = r->pairs[in * r->outs + out];
+    if (!net_bit(r->sink_full, out)) return m;
+    for (uint32_t p = 0; p < n->group; p++)
+        if (n->ivcs[r->ivc_base + in * n->group + p].at_head) m &= ~(1u << p);
+    return m;
+}
+
+/* Grant: the first switch input at or after the pointer that asks for the output and is not taken. */
+static uint32_t grant_of(const struct net *n, const struct net_router *r, uint32_t out)
+{
+    const uint64_t *req = &r->requests[(size_t)out * r->in_words];
+    const uint32_t ptr = r->grant_ptr[out];
+    uint32_t w = ptr >> 6;
+    uint64_t cut = ~0ull << (ptr & 63);
     for (uint32_t i = 0; i <= r->in_words; i++) {
-        uint64_t m = req[w] & cut;
-        if (some_taken) m &= ~r->taken_in[w];
-        if (m) return w << 6 | (uint32_t)__builtin_ctzll(m);
+        for (uint64_t m = req[w] & cut & ~r->taken_in[w]; m; m &= m - 1) {
+            const uint32_t in = w << 6 | (uint32_t)__builtin_ctzll(m);
+            if (!net_bit(r->sink_full, out) || asking(n, r, in, out)) return in;
+        }
         if (++w == r->in_words) w = 0;
         cut = ~0ull;
     }
     return NET_NONE;
 }
 
-/* VCs of a switch input that ask for an output; heads do not when the sink has no slot. */
-static uint32_t asking(const struct net *n, const struct net_router *r, const struct net_out *o, uint32_t in,
-                       uint32_t out)
+/* The switch input has accepted; of its VCs that want this output, the one whose turn it is sends. */
+static inline void match(struct net *n, struct net_router *r, uint32_t in, uint32_t out, bool first_iteration)
 {
-    uint32_t m = r->pairs[in * r->outs + out];
-    if (!o->at_sink || o->slots) return m;
-    for (uint32_t p = 0; p < n->group; p++)
-        if (n->ivcs[r->ivc_base + in * n->group + p].at_head) m &= ~(1u << p);
-    return m;
-}
-
-/* The same when the sink has no slot: only packets that have begun may go on. */
-static uint32_t grant_of_full_sink(const struct net *n, const struct net_router *r, const struct net_out *o,
-                                   uint32_t out, bool some_taken)
-{
-    for (uint32_t i = 0; i < r->switch_ins; i++) {
-        const uint32_t in = (o->grant_ptr + i) % r->switch_ins;
-        if (!net_bit(&r->requests[out * r->in_words], in) || (some_taken && net_bit(r->taken_in, in)))
-            continue;
-        if (asking(n, r, o, in, out)) return in;
+    if (first_iteration) {
+        r->grant_ptr[out] = (uint16_t)(in + 1u == r->switch_ins ? 0 : in + 1u);
+        r->accept_ptr[in] = (uint16_t)(out + 1u == r->outs ? 0 : out + 1u);
     }
-    return NET_NONE;
-}
-
-/* A switch input keeps the best of the outputs that are offered to it. */
-static inline void offer(struct net_router *r, uint32_t in, uint32_t out, uint32_t *touched)
-{
-    const uint32_t ptr = r->accept_ptr[in];
-    const uint32_t dist = out >= ptr ? out - ptr : out + r->outs - ptr;
-    if (r->best_out[in] == NET_NO_PORT) {
-        r->touched[(*touched)++] = (uint16_t)in;
-    } else if (dist >= r->best_dist[in]) {
-        return;
-    }
-    r->best_out[in] = (uint16_t)out;
-    r->best_dist[in] = (uint16_t)dist;
-}
-
-/* The switch input accepts; of its VCs that want this output, the one whose turn it is sends. */
-static inline void accept(struct net *n, struct net_router *r, uint32_t in, uint32_t out)
-{
-    const struct net_out *o = &n->outs[r->out_base + out];
-    const uint32_t vcs = asking(n, r, o, in, out), turn = r->vc_turn[in];
-    const uint32_t after = vcs >> turn;
-    const uint32_t place = after ? turn + (uint32_t)__builtin_ctz(after) : (uint32_t)__builtin_ctz(vcs);
+    const uint32_t place = first_from(asking(n, r, in, out), r->vc_turn[in]);
     r->vc_turn[in] = (uint16_t)(place + 1 == n->group ? 0 : place + 1);
     r->matches[r->match_count++] = (struct net_match){(uint16_t)out, (uint16_t)(in * n->group + place)};
 }
 
-static inline void switch_iteration(struct net *n, struct net_router *r, uint32_t iteration, bool some_taken)
+/* One iteration of iSLIP for a router of at most 64 outputs and 64 switch inputs: masks are words. */
+static inline uint64_t small_iteration(struct net *n, struct net_router *r, uint64_t outs, uint64_t *taken,
+                                       bool first)
+{
+    const uint64_t *requests = r->requests, full = r->sink_full[0], busy = *taken;
+    const uint16_t *grant_ptr = r->grant_ptr, *accept_ptr = r->accept_ptr;
+    uint64_t *grants = r->grants, touched = 0, matched = 0;
+    for (uint64_t m = outs; m; m &= m - 1) {
+        const uint32_t out = (uint32_t)__builtin_ctzll(m);
+        const uint64_t asks = requests[out] & ~busy;
+        if (!asks) continue;
+        uint32_t in = first_from(asks, grant_ptr[out]);
+        if (full >> out & 1) {
+            in = grant_of(n, r, out);
+            if (in == NET_NONE) continue;
+        }
+        touched |= 1ull << in;
+        grants[in] |= 1ull << out;
+    }
+    for (uint64_t m = touched; m; m &= m - 1) {
+        const uint32_t in = (uint32_t)__builtin_ctzll(m);
+        const uint32_t out = first_from(grants[in], accept_ptr[in]);
+        grants[in] = 0;
+        matched |= 1ull << out;
+        match(n, r, in, out, first);
+    }
+    *taken = busy | touched;
+    return matched;
+}
+
+static void small_switch(struct net *n, struct net_router *r)
+{
+    const uint64_t held_in = r->taken_in[0];
+    uint64_t outs = r->sa_active[0] & ~r->held[0], taken = held_in;
+    for (uint32_t i = 0; i < n->spec.iterations && outs; i++) {
+        const uint64_t matched = small_iteration(n, r, outs, &taken, i == 0);
+        if (!matched) break;
+        outs &= ~matched;
+        r->taken_in[0] = taken; /* grant_of() looks at it */
+    }
+    r->taken_in[0] = held_in;
+}
+
+/* A switch input keeps the best of the outputs that are offered to it. */
+static void offer(struct net_router *r, uint32_t in, uint32_t out, uint32_t *touched)
+{
+    const uint32_t ptr = r->accept_ptr[in];
+    const uint32_t dist = out >= ptr ? out - ptr : out + r->outs - ptr;
+    if (r->best_out[in] == NET_NO_PORT)
+        r->touched[(*touched)++] = (uint16_t)in;
+    else if (dist >= r->best_dist[in])
+        return;
+    r->best_out[in] = (uint16_t)out;
+    r->best_dist[in] = (uint16_t)dist;
+}
+
+static void large_iteration(struct net *n, struct net_router *r, bool first)
 {
     uint32_t touched = 0;
     for (uint32_t w = 0; w < r->out_words; w++) {
-        uint64_t m = r->sa_active[w] & ~r->held[w];
-        if (iteration) m &= ~r->matched_out[w];
-        for (; m; m &= m - 1) {
-            const uint32_t out = w << 6 | (uint32_t)__builtin_ctzll(m);
-            const struct net_out *o = &n->outs[r->out_base + out];
-            const uint32_t in = o->at_sink && !o->slots ? grant_of_full_sink(n, r, o, out, some_taken)
-                                                        : grant_of(r, o, out, some_taken);
+        for (uint64_t m = r->sa_active[w] & ~r->held[w] & ~r->matched_out[w]; m; m &= m - 1) {
+            const uint32_t out = w << 6 | (uint32_t)__builtin_ctzll(m), in = grant_of(n, r, out);
             if (in != NET_NONE) offer(r, in, out, &touched);
         }
     }
     for (uint32_t i = 0; i < touched; i++) {
         const uint32_t in = r->touched[i], out = r->best_out[in];
         r->best_out[in] = NET_NO_PORT;
-        if (!iteration) {
-            n->outs[r->out_base + out].grant_ptr = (uint16_t)(in + 1 == r->switch_ins ? 0 : in + 1);
-            r->accept_ptr[in] = (uint16_t)(out + 1 == r->outs ? 0 : out + 1);
-        }
-        accept(n, r, in, out);
-        if (n->spec.iterations > 1) {
-            net_bit_set(r->taken_in, in);
-            net_bit_set(r->matched_out, out);
-        }
+        match(n, r, in, out, first);
+        net_bit_set(r->taken_in, in);
+        net_bit_set(r->matched_out, out);
+    }
+}
+
+static void large_switch(struct net *n, struct net_router *r)
+{
+    for (uint32_t i = 0; i < n->spec.iterations; i++) {
+        const uint32_t before = r->match_count;
+        large_iteration(n, r, i == 0);
+        if (r->match_count == before) break;
+    }
+    for (uint32_t i = 0; i < r->match_count; i++) {
+        net_bit_clear(r->taken_in, r->matches[i].ivc / n->group);
+        net_bit_clear(r->matched_out, r->matches[i].out);
     }
 }
 
 static void allocate_switch(struct net *n, struct net_router *r)
 {
     r->match_count = 0;
-    if (n->spec.iterations == 1 && !n->spec.hold) {
-        switch_iteration(n, r, 0, false);
-        return;
-    }
-    for (uint32_t i = 0; i < n->spec.iterations; i++) {
-        const uint32_t before = r->match_count;
-        switch_iteration(n, r, i, true);
-        if (r->match_count == before) break;
-    }
-    if (n->spec.iterations == 1) return;
-    for (uint32_t i = 0; i < r->match_count; i++) {
-        net_bit_clear(r->taken_in, r->matches[i].ivc / n->group);
-        net_bit_clear(r->matched_out, r->matches[i].out);
-    }
+    if (r->in_words == 1 && r->out_words == 1)
+        small_switch(n, r);
+    else
+        large_switch(n, r);
 }
 
 /* ---- VC allocation ---- */
@@ -338,25 +366,49 @@ static void accept_vcs(struct net *n, struct net_router *r, uint32_t out, uint32
     }
 }
 
+/* The same for one packet that is offered every VC in `offered`. */
+static inline void offer_all(struct net *n, struct net_router *r, uint32_t out, uint32_t offered,
+                             uint32_t ivc, bool first_iteration, uint64_t by)
+{
+    struct net_ivc *q = &n->ivcs[r->ivc_base + ivc];
+    const uint32_t vcs = n->spec.vcs, base = out * vcs, ptr = q->accept_ptr;
+    const uint32_t vc = first_from(offered, ptr > base && ptr < base + vcs ? ptr - base : 0);
+    if (first_iteration) {
+        const uint32_t ivcs = r->ins * vcs, next = base + vc + 1;
+        n->outs[r->out_base + out].vc_ptr[vc] = (uint16_t)(ivc + 1 == ivcs ? 0 : ivc + 1);
+        q->accept_ptr = (uint16_t)(next == r->outs * vcs ? 0 : next);
+    }
+    take_vc(n, r, out, ivc, vc, by);
+}
+
+/* The packets of one VC set that wait for an output; true when some still wait although a VC is free. */
+static inline bool allocate_set(struct net *n, struct net_router *r, uint32_t out, uint32_t set, uint64_t by)
+{
+    const struct net_out *o = &n->outs[r->out_base + out];
+    const uint32_t row = out * n->sets + set, words = r->vc_words;
+    const uint64_t *waiting = &r->waiting[(size_t)row * words];
+    for (uint32_t i = 0; i < n->spec.iterations; i++) {
+        const uint32_t offered = o->free_vcs & n->set_mask[set];
+        if (!offered || !r->wait_count[row]) return false;
+        if (r->wait_count[row] == 1) { /* all free VCs offer themselves to the same packet */
+            const uint32_t ivc = net_bit_next(waiting, words, 0);
+            offer_all(n, r, out, offered, ivc, i == 0, by);
+            continue; /* the next packet of its flow may ask now */
+        }
+        uint16_t to[NET_MAX_VCS];
+        for (uint32_t m = offered; m; m &= m - 1) {
+            const uint32_t vc = (uint32_t)__builtin_ctz(m);
+            to[vc] = (uint16_t)net_bit_next(waiting, words, o->vc_ptr[vc]);
+        }
+        accept_vcs(n, r, out, offered, to, i == 0, by);
+    }
+    return r->wait_count[row] && (o->free_vcs & n->set_mask[set]);
+}
+
 static void allocate_vcs_of(struct net *n, struct net_router *r, uint32_t out, uint64_t by)
 {
-    struct net_out *o = &n->outs[r->out_base + out];
     bool more = false;
-    for (uint32_t set = 0; set < n->sets; set++) {
-        const uint32_t row = out * n->sets + set;
-        const uint64_t *waiting = &r->waiting[(size_t)row * r->vc_words];
-        for (uint32_t i = 0; i < n->spec.iterations && r->wait_count[row]; i++) {
-            uint16_t to[NET_MAX_VCS];
-            const uint32_t offered = o->free_vcs & n->set_mask[set];
-            if (!offered) break;
-            for (uint32_t m = offered; m; m &= m - 1) {
-                const uint32_t vc = (uint32_t)__builtin_ctz(m);
-                to[vc] = (uint16_t)net_bit_next(waiting, r->vc_words, o->vc_ptr[vc]);
-            }
-            accept_vcs(n, r, out, offered, to, i == 0, by);
-        }
-        more |= r->wait_count[row] && (o->free_vcs & n->set_mask[set]);
-    }
+    for (uint32_t set = 0; set < n->sets; set++) more |= allocate_set(n, r, out, set, by);
     if (!more) net_bit_clear(r->va_active, out);
 }
 
@@ -390,23 +442,23 @@ static void finish_packet(struct net *n, struct net_router *r, struct net_out *o
 /* The flit frees a place in its buffer; who waits for it learns when the credit will be there. */
 static inline void return_credit(struct net *n, struct net_ivc *q, uint64_t now)
 {
-    const struct net_out *feeder = &n->outs[q->feeder];
-    const uint64_t credit_cyc = now + feeder->credit_delay;
+    const uint64_t credit_cyc = now + q->credit_delay;
     const bool was_full = q->ring.flits == n->spec.vc_flits;
     net_ring_take(n, &q->ring, credit_cyc);
-    if (feeder->router == NET_NONE) {
+    if (q->from_source) {
         net_source_credit(n, q->feeder - n->source_base, q->feeder_vc, credit_cyc);
-    } else if (was_full && !(feeder->free_vcs >> q->feeder_vc & 1)) {
-        const uint32_t waiter = n->routers[feeder->router].ivc_base + feeder->owner[q->feeder_vc];
-        net_post_wake(n, credit_cyc, waiter);
+        return;
     }
+    const struct net_out *feeder = &n->outs[q->feeder];
+    if (was_full && !(feeder->free_vcs >> q->feeder_vc & 1))
+        net_post_wake(n, credit_cyc, n->routers[feeder->router].ivc_base + feeder->owner[q->feeder_vc]);
 }
 
-static inline void move_flit(struct net *n, struct net_router *r, struct net_match match, uint64_t now,
+static inline void move_flit(struct net *n, struct net_router *r, struct net_match m, uint64_t now,
                              uint64_t leave_cyc, uint64_t by)
 {
-    struct net_out *o = &n->outs[r->out_base + match.out];
-    const uint32_t ivc = r->ivc_base + match.ivc;
+    struct net_out *o = &n->outs[r->out_base + m.out];
+    const uint32_t ivc = r->ivc_base + m.ivc;
     struct net_ivc *q = &n->ivcs[ivc];
     const bool head = q->at_head;
     const bool tail = --q->front_left == 0;
@@ -427,7 +479,7 @@ static inline void move_flit(struct net *n, struct net_router *r, struct net_mat
         if (head) o->slots--;
         if (tail) {
             const uint32_t flight = net_ivc_front_flight(n, ivc);
-            n->flights[flight].via_out = r->out_base + match.out;
+            n->flights[flight].via_out = r->out_base + m.out;
             n->flights[flight].visible_cyc = arrival;
             net_post(n, &n->ejects, arrival - 1, flight);
         }
@@ -440,7 +492,7 @@ static inline void move_flit(struct net *n, struct net_router *r, struct net_mat
     if (head) {
         q->at_head = false;
         o->body_count++;
-        if (o->at_sink && !o->slots) out_update(n, r, o, match.out);
+        if (o->at_sink && !o->slots) out_update(n, r, o, m.out); /* the last slot */
     }
     return_credit(n, q, now);
     if (tail)
@@ -473,30 +525,30 @@ static void move_held(struct net *n, struct net_router *r, uint32_t count, uint6
                       uint64_t by)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct net_match match = r->held_moves[i];
-        struct net_out *o = &n->outs[r->out_base + match.out];
-        const struct net_ivc *q = &n->ivcs[r->ivc_base + match.ivc];
+        const struct net_match m = r->held_moves[i];
+        struct net_out *o = &n->outs[r->out_base + m.out];
+        const struct net_ivc *q = &n->ivcs[r->ivc_base + m.ivc];
         const bool goes = q->ready;
         if (!goes || !has_more(n, q, now)) {
             net_bit_clear(r->taken_in, q->switch_in);
-            net_bit_clear(r->held, match.out);
+            net_bit_clear(r->held, m.out);
             o->held_ivc = NET_NO_PORT;
         }
-        if (goes) move_flit(n, r, match, now, leave_cyc, by);
+        if (goes) move_flit(n, r, m, now, leave_cyc, by);
     }
 }
 
 static void move_matched(struct net *n, struct net_router *r, uint64_t now, uint64_t leave_cyc, uint64_t by)
 {
     for (uint32_t i = 0; i < r->match_count; i++) {
-        const struct net_match match = r->matches[i];
-        const struct net_ivc *q = &n->ivcs[r->ivc_base + match.ivc];
+        const struct net_match m = r->matches[i];
+        const struct net_ivc *q = &n->ivcs[r->ivc_base + m.ivc];
         if (n->spec.hold && has_more(n, q, now)) {
-            n->outs[r->out_base + match.out].held_ivc = match.ivc;
+            n->outs[r->out_base + m.out].held_ivc = m.ivc;
             net_bit_set(r->taken_in, q->switch_in);
-            net_bit_set(r->held, match.out);
+            net_bit_set(r->held, m.out);
         }
-        move_flit(n, r, match, now, leave_cyc, by);
+        move_flit(n, r, m, now, leave_cyc, by);
     }
 }
 

@@ -78,11 +78,11 @@ static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
 static uint16_t allowed_vcs(const struct net *n, const struct net_out *o, const struct net_packet *p)
 {
     /* In a ring, the set depends on the way, which the first router decides: any VC of the class will do. */
-    uint16_t may = 0;
-    for (uint32_t i = 0; i < n->sets_per_class; i++) may |= n->set_mask[p->cls * n->sets_per_class + i];
+    uint16_t may = n->set_mask[p->cls * n->sets_per_class];
+    if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
     const struct net_input *in = &n->inputs[n->ivcs[o->to].input];
     if (!in->flows) return may;
-    const struct net_flow *flow = net_flow_of(n, in, p);
+    const struct net_flow *flow = net_flow_of(in, p);
     if (flow->tail == NET_NONE) return may;
     uint16_t empty = 0;
     for (uint32_t v = 0; v < n->spec.vcs; v++)
