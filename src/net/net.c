@@ -76,6 +76,8 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     s->head = s->head + 1 == s->capacity ? 0 : s->head + 1;
     s->count--;
     n->free_flights[n->free_count++] = flight;
+    n->counts.popped++;
+    n->counts.popped_bytes += n->flights[flight].packet.bytes;
     const uint32_t out = n->flights[flight].via_out;
     struct net_out *o = &n->outs[out];
     const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
@@ -143,6 +145,7 @@ uint32_t net_flits(const struct net *n, uint32_t bytes)
     return flits ? flits : 1;
 }
 
+struct net_counts net_counts(const struct net *n) { return n->counts; }
 uint64_t net_in_flight(const struct net *n) { return n->flight_count - n->free_count; }
 const struct net_spec *net_spec_of(const struct net *n) { return &n->spec; }
 

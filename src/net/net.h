@@ -109,6 +109,12 @@ uint64_t net_next_cyc(const struct net *n);
 const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now);
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
 
+/* Since the start; accepted == popped + inside. */
+struct net_counts {
+    uint64_t accepted, refused, popped; /* packets; refused: attempts */
+    uint64_t accepted_bytes, popped_bytes;
+};
+struct net_counts net_counts(const struct net *n);
 /* Packets inside: accepted, not yet popped. */
 uint64_t net_in_flight(const struct net *n);
 /* Every link, in stage order. */

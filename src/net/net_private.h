@@ -208,6 +208,7 @@ struct net {
     struct net_events ejects;       /* flights */
     struct net_events slot_credits; /* outs */
     uint64_t next_cyc;
+    struct net_counts counts;
 };
 
 /* ---- the wheel ---- */

@@ -174,6 +174,7 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     const uint32_t source = source_port(n, p->src, p->dst);
     struct net_source *s = &n->sources[source];
     if (!net_has_room(n, p->src, p->dst, now)) {
+        n->counts.refused++;
         /* The place that was left in this very cycle can be had in the next: say so now, as the step would
          * have. */
         if (s->count < n->spec.source_packets && n->wiring.room)
@@ -183,6 +184,8 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
         return false;
     }
     DIAG_ASSERT(n->free_count);
+    n->counts.accepted++;
+    n->counts.accepted_bytes += p->bytes;
     const uint32_t flight = n->free_flights[--n->free_count];
     struct net_flight *f = &n->flights[flight];
     f->packet = *p;

@@ -111,6 +111,8 @@ static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
         now++;
     }
     assert_int_equal(l.injected, l.popped);
+    assert_int_equal(net_counts(n).accepted, l.injected);
+    assert_int_equal(net_counts(n).popped_bytes, net_counts(n).accepted_bytes);
     assert_memory_equal(l.sent, l.seen, sizeof l.sent);
     assert_true(l.injected > 0);
     arena_free(&arena);
