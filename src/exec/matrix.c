@@ -41,7 +41,7 @@ static void move_fragment(struct exec_warp *w, const struct insn *i, const struc
                           bool store)
 {
     const struct lanes_fragment *f = &site->m.d;
-    void *reg[32];
+    void *reg[32] = {0};
     pointers(w, store ? site->a : site->d, store ? site->na : site->nd, reg);
     const uint32_t step = f->element_bits < 8 ? 8u / f->element_bits : 1;
     uint64_t base[LANES];
@@ -77,7 +77,7 @@ const struct insn *h_matrix(struct exec_warp *w, const struct insn *i, uint32_t 
     need_all(w, i, mask);
     switch (site->m.kind) {
     case LANES_MATRIX_MMA: {
-        void *d[32], *a[32], *b[32], *c[32];
+        void *d[32] = {0}, *a[32] = {0}, *b[32] = {0}, *c[32] = {0};
         pointers(w, site->d, site->nd, d);
         pointers(w, site->a, site->na, a);
         pointers(w, site->b, site->nb, b);
