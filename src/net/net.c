@@ -2,6 +2,7 @@
  *
  *   net_step: events of this cycle ─► routers ─► sources ─► packets complete at sinks */
 #include <stdio.h>
+#include <string.h>
 
 #include "net/net_private.h"
 
@@ -116,8 +117,9 @@ static bool routers_step(struct net *n, uint64_t now)
 static uint64_t next_event(const struct net *n, uint64_t now)
 {
     const uint32_t size = n->wheel_mask + 1, from = (uint32_t)(now + 1) & n->wheel_mask;
-    const uint32_t s = net_bit_next(n->busy_slots, (size + 63) / 64, from);
-    return s == NET_NONE ? NET_NEVER : now + 1 + ((s - from) & n->wheel_mask);
+    const uint8_t *busy = memchr(n->slot_busy + from, 1, size - from);
+    if (!busy) busy = memchr(n->slot_busy, 1, from);
+    return busy ? now + 1 + (((uint32_t)(busy - n->slot_busy) - from) & n->wheel_mask) : NET_NEVER;
 }
 
 uint64_t net_step(struct net *n, uint64_t now)
@@ -130,7 +132,7 @@ uint64_t net_step(struct net *n, uint64_t now)
     FOR_EVENTS(n, tails, now, item) net_source_tail(n, (uint32_t)item, now), sources = true;
     events_done(n, &n->tails, now);
     packets_complete(n, now);
-    net_bit_clear(n->busy_slots, (uint32_t)now & n->wheel_mask);
+    n->slot_busy[(uint32_t)now & n->wheel_mask] = 0;
     n->next_cyc = routers || sources ? now + 1 : next_event(n, now);
     return n->next_cyc;
 }

@@ -105,8 +105,7 @@ static void number_ports(struct net *n, struct arena *a)
     for (uint32_t i = 0; i < n->ring_count; i++) n->ivcs[i].ring.first = i * n->spec.vc_flits;
     while ((1u << n->fifo_log2) < n->spec.vc_flits) n->fifo_log2++;
     n->fifo_mask = (1u << n->fifo_log2) - 1;
-    n->fifo = ARENA_ARRAY(a, uint32_t, (size_t)n->ring_count << n->fifo_log2);
-    n->flow_next = ARENA_ARRAY(a, uint32_t, (size_t)n->ring_count << n->fifo_log2);
+    n->fifo = ARENA_ARRAY(a, struct net_place, (size_t)n->ring_count << n->fifo_log2);
     n->link_stage = ARENA_ARRAY(a, uint32_t, n->out_count);
     n->link_port = ARENA_ARRAY(a, uint32_t, n->out_count);
     for (uint32_t i = 0; i < n->router_count; i++)
@@ -298,10 +297,10 @@ static void build_ends(struct net *n, struct arena *a)
     n->sources = ARENA_ARRAY(a, struct net_source, n->source_count);
     n->source_words = (n->source_count + 63) / 64;
     n->ready_sources = ARENA_ARRAY(a, uint64_t, n->source_words);
-    n->source_queue = ARENA_ARRAY(a, uint32_t, (size_t)n->source_count * s->source_packets);
+    n->source_queue = ARENA_ARRAY(a, struct net_queued, (size_t)n->source_count * s->source_packets);
     size_t flights = (size_t)n->source_count * s->source_packets + (size_t)n->ivc_count * s->vc_flits;
     for (uint32_t i = 0; i < n->source_count; i++) {
-        n->sources[i].left_cyc = NET_NEVER;
+        n->sources[i].left_cyc = n->sources[i].fresh_cyc = NET_NEVER;
         n->sources[i].last_vc = (uint16_t)(s->vcs - 1);
     }
     for (uint32_t i = 0; i < s->sinks; i++) {
@@ -331,10 +330,10 @@ static void build_wheel(struct net *n, struct arena *a)
     /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
     longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
     if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
-    uint32_t size = 64;
+    uint32_t size = 16;
     while (size <= longest) size *= 2;
     n->wheel_mask = size - 1;
-    n->busy_slots = ARENA_ARRAY(a, uint64_t, size / 64);
+    n->slot_busy = ARENA_ARRAY(a, uint8_t, size);
     events_alloc(a, &n->heads, size, n->out_count);
     events_alloc(a, &n->wakes, size, n->ivc_count ? n->ivc_count : 1);
     events_alloc(a, &n->source_wakes, size, n->source_count);

@@ -37,7 +37,7 @@ enum net_ivc_state {
 
 struct net_flight { /* a packet inside */
     struct net_packet packet;
-    uint64_t visible_cyc; /* at the sink, once it has left the last router; before, when it was accepted */
+    uint64_t visible_cyc; /* at the sink, once it has left the last router */
     uint32_t via_out;     /* the sender whose sink slot it holds */
     uint32_t flits;
 };
@@ -100,6 +100,20 @@ struct net_flow {
     uint32_t no_vc; /* the first without a downstream VC */
 };
 
+/* A packet in the queue of an input VC: what the router needs, so that it need not look at the flight. */
+struct net_place {
+    uint32_t flight;
+    uint32_t flow;      /* order: number of its flow at this input */
+    uint32_t flow_next; /* order: place of the next packet of the flow at this input */
+    uint16_t flits;
+    uint16_t out : 12, set : 4; /* where to, and the VC set that it may use there */
+};
+
+struct net_queued { /* a packet in the queue of a source */
+    uint32_t flight, dst;
+    uint16_t flits, cls;
+};
+
 struct net_input {
     struct net_flow *flows;                    /* NULL where nothing can overtake */
     const uint32_t *flow_of_src, *flow_of_dst; /* their sum, and the class, number the flows */
@@ -151,6 +165,7 @@ struct net_source {
     uint32_t head, count; /* queue of flights */
     uint64_t next_cyc;    /* first cycle in which the next flit could be sent */
     uint64_t left_cyc;    /* cycle in which the last packet left the queue */
+    uint64_t fresh_cyc;   /* cycle in which the queue was last filled from empty */
 };
 
 struct net_sink {
@@ -182,15 +197,14 @@ struct net {
     struct net_ivc *ivcs; /* ivcs, then bare rings of the VCs towards sinks */
     uint32_t ivc_count, ring_count, fifo_mask, fifo_log2;
     uint64_t *times;
-    uint32_t *fifo;      /* [ivc][fifo_mask + 1] flights */
-    uint32_t *flow_next; /* … the place of the next packet of the flow at the same input */
+    struct net_place *fifo; /* [ivc][fifo_mask + 1] */
     struct net_input *inputs;
     uint32_t input_count;
 
     struct net_source *sources;
     uint32_t source_count, source_words;
     uint64_t *ready_sources;
-    uint32_t *source_queue; /* [source][source_packets] flights */
+    struct net_queued *source_queue; /* [source][source_packets] */
     struct net_sink *sinks;
     uint32_t *link_stage, *link_port; /* per out, for reports */
     uint32_t stage_count;
@@ -200,7 +214,7 @@ struct net {
     uint32_t free_count, flight_count;
 
     uint32_t wheel_mask;
-    uint64_t *busy_slots;           /* a bit per slot that holds anything */
+    uint8_t *slot_busy;             /* a byte per slot: it holds something */
     struct net_events heads;        /* flights: the head arrives at its ivc */
     struct net_events wakes;        /* ivcs: flit or credit is there */
     struct net_events source_wakes; /* sources: may start a packet */
@@ -215,7 +229,7 @@ struct net {
 static inline uint32_t net_post(struct net *n, struct net_events *e, uint64_t cyc, uint64_t item)
 {
     const uint32_t s = (uint32_t)cyc & n->wheel_mask, at = s * e->cap + e->count[s];
-    n->busy_slots[s >> 6] |= 1ull << (s & 63);
+    n->slot_busy[s] = 1;
     DIAG_ASSERT(e->count[s] < e->cap);
     e->count[s]++;
     e->items[at] = item;
@@ -275,12 +289,12 @@ static inline uint32_t net_ivc_front(const struct net *n, uint32_t ivc)
 }
 static inline uint32_t net_ivc_front_flight(const struct net *n, uint32_t ivc)
 {
-    return n->fifo[net_ivc_front(n, ivc)];
+    return n->fifo[net_ivc_front(n, ivc)].flight;
 }
 
-static inline struct net_flow *net_flow_of(const struct net_input *in, const struct net_packet *p)
+static inline uint32_t net_flow_of(const struct net_input *in, uint32_t src, uint32_t dst, uint32_t cls)
 {
-    return &in->flows[in->flow_of_src[p->src] + in->flow_of_dst[p->dst] + p->cls];
+    return in->flow_of_src[src] + in->flow_of_dst[dst] + cls;
 }
 
 /* At most one wake of an ivc is under way: it cannot go before that one, which then looks again. */

@@ -110,45 +110,53 @@ static void ask_for_vc(struct net *n, struct net_router *r, uint32_t ivc)
 static void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
 {
     struct net_ivc *q = &n->ivcs[ivc];
-    const struct net_flight *f = &n->flights[net_ivc_front_flight(n, ivc)];
+    const uint32_t place = net_ivc_front(n, ivc);
+    const struct net_place *p = &n->fifo[place];
     const struct net_input *in = &n->inputs[q->input];
-    const uint32_t dst = f->packet.dst;
-    q->front_left = (uint16_t)f->flits;
-    q->out = r->route[dst];
-    q->set = (uint8_t)(f->packet.cls * n->sets_per_class + r->route_set[dst]);
+    q->front_left = p->flits;
+    q->out = p->out;
+    q->set = p->set;
     q->at_head = true;
     q->turn = true;
     q->state = NET_IVC_BEHIND;
-    if (!in->flows || net_flow_of(in, &f->packet)->no_vc == net_ivc_front(n, ivc)) ask_for_vc(n, r, ivc);
+    if (!in->flows || in->flows[p->flow].no_vc == place) ask_for_vc(n, r, ivc);
 }
 
 void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
 {
     struct net_ivc *q = &n->ivcs[ivc];
+    struct net_router *r = &n->routers[q->router];
     const struct net_input *in = &n->inputs[q->input];
+    const struct net_flight *f = &n->flights[flight];
+    const uint32_t dst = f->packet.dst;
     const uint32_t place = (ivc << n->fifo_log2) + ((q->fifo_head + q->fifo_count) & n->fifo_mask);
-    n->fifo[place] = flight;
+    struct net_place *p = &n->fifo[place];
+    p->flight = flight;
+    p->flits = (uint16_t)f->flits;
+    p->out = r->route[dst] & 0xfff;
+    p->set = (f->packet.cls * n->sets_per_class + r->route_set[dst]) & 0xf;
     q->fifo_count++;
     if (in->flows) {
-        struct net_flow *flow = net_flow_of(in, &n->flights[flight].packet);
-        n->flow_next[place] = NET_NONE;
+        p->flow = net_flow_of(in, f->packet.src, dst, f->packet.cls);
+        p->flow_next = NET_NONE;
+        struct net_flow *flow = &in->flows[p->flow];
         if (flow->tail == NET_NONE)
             flow->head = place;
         else
-            n->flow_next[flow->tail] = place;
+            n->fifo[flow->tail].flow_next = place;
         flow->tail = place;
         if (flow->no_vc == NET_NONE) flow->no_vc = place;
     }
-    if (q->fifo_count == 1) step_forward(n, &n->routers[q->router], ivc);
+    if (q->fifo_count == 1) step_forward(n, r, ivc);
 }
 
 /* Order: a packet has its VC; the next of the flow may ask for one, if it is at the front. */
 static void flow_has_vc(struct net *n, struct net_router *r, const struct net_input *in, uint32_t ivc)
 {
     const uint32_t place = net_ivc_front(n, ivc);
-    struct net_flow *flow = net_flow_of(in, &n->flights[n->fifo[place]].packet);
+    struct net_flow *flow = &in->flows[n->fifo[place].flow];
     n->ivcs[ivc].turn = flow->head == place;
-    flow->no_vc = n->flow_next[place];
+    flow->no_vc = n->fifo[place].flow_next;
     if (flow->no_vc == NET_NONE) return;
     const uint32_t next = flow->no_vc >> n->fifo_log2;
     if (n->ivcs[next].state == NET_IVC_BEHIND && net_ivc_front(n, next) == flow->no_vc)
@@ -160,9 +168,9 @@ static void flow_has_left(struct net *n, struct net_router *r, const struct net_
                           uint64_t by)
 {
     const uint32_t place = net_ivc_front(n, ivc);
-    struct net_flow *flow = net_flow_of(in, &n->flights[n->fifo[place]].packet);
+    struct net_flow *flow = &in->flows[n->fifo[place].flow];
     DIAG_ASSERT(flow->head == place);
-    flow->head = n->flow_next[place];
+    flow->head = n->fifo[place].flow_next;
     if (flow->head == NET_NONE) {
         flow->tail = NET_NONE;
         return;

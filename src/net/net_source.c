@@ -3,13 +3,13 @@
  * cycles, so flits are scheduled as soon as their credit is known, not cycle by cycle. */
 #include "net/net_private.h"
 
-static inline uint32_t front_flight(const struct net *n, uint32_t source)
+static inline const struct net_queued *front(const struct net *n, uint32_t source)
 {
-    return n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
+    return &n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
 }
 
 /* Schedules flits of the packet being sent for as long as credits are known. */
-static void stream(struct net *n, uint32_t source, bool head)
+static void stream(struct net *n, uint32_t source, bool head, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
@@ -22,7 +22,7 @@ static void stream(struct net *n, uint32_t source, bool head)
         const bool was_empty = ring->flits == 0;
         net_ring_put(n, ring, arrival);
         if (head)
-            net_post(n, &n->heads, arrival, (uint64_t)front_flight(n, source) << 32 | ivc);
+            net_post(n, &n->heads, arrival, (uint64_t)front(n, source)->flight << 32 | ivc);
         else if (was_empty)
             net_post_wake(n, arrival, ivc);
         head = false;
@@ -30,14 +30,18 @@ static void stream(struct net *n, uint32_t source, bool head)
         s->left--;
         o->flits++;
     }
-    if (!s->left) net_post(n, &n->tails, s->next_cyc - 1, source);
+    if (s->left) return;
+    if (s->next_cyc - 1 == now)
+        net_source_tail(n, source, now);
+    else
+        net_post(n, &n->tails, s->next_cyc - 1, source);
 }
 
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc)
 {
     struct net_source *s = &n->sources[source];
     if (s->left) {
-        if (s->vc == vc) stream(n, source, false);
+        if (s->vc == vc) stream(n, source, false, NET_NEVER - 1); /* its tail is yet to come */
     } else if (s->blocked && !s->wake_posted) {
         s->wake_posted = true;
         net_post(n, &n->source_wakes, credit_cyc, source);
@@ -59,7 +63,7 @@ static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
     struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
     if (!o->slots) return false;
-    const uint32_t flight = front_flight(n, source);
+    const uint32_t flight = front(n, source)->flight;
     struct net_flight *f = &n->flights[flight];
     const uint64_t last = now + f->flits - 1;
     o->slots--;
@@ -75,20 +79,21 @@ static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
 /* VCs that a packet may enter, by position. Order: while earlier packets of the flow are at the first router,
  * an empty VC is best (the packet stands at the front there and is ready when its turn comes); otherwise it
  * queues behind the last of them, where it is in nobody's way. */
-static uint16_t allowed_vcs(const struct net *n, const struct net_out *o, const struct net_packet *p)
+static uint16_t allowed_vcs(const struct net *n, const struct net_out *o, uint32_t source,
+                            const struct net_queued *p)
 {
     /* In a ring, the set depends on the way, which the first router decides: any VC of the class will do. */
     uint16_t may = n->set_mask[p->cls * n->sets_per_class];
     if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
     const struct net_input *in = &n->inputs[n->ivcs[o->to].input];
     if (!in->flows) return may;
-    const struct net_flow *flow = net_flow_of(in, p);
-    if (flow->tail == NET_NONE) return may;
+    const uint32_t last = in->flows[net_flow_of(in, source, p->dst, p->cls)].tail;
+    if (last == NET_NONE) return may;
     uint16_t empty = 0;
     for (uint32_t v = 0; v < n->spec.vcs; v++)
         if (!n->ivcs[o->to + v].ring.flits) empty |= (uint16_t)(1u << v);
     if (empty & may) return empty & may;
-    return (uint16_t)(1u << ((flow->tail >> n->fifo_log2) - o->to));
+    return (uint16_t)(1u << ((last >> n->fifo_log2) - o->to));
 }
 
 /* The packet chooses an allowed VC that has a credit now; VCs take turns. A source that finds none looks
@@ -97,8 +102,8 @@ static bool start_packet(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     const struct net_out *o = &n->outs[n->source_base + source];
-    const struct net_flight *f = &n->flights[front_flight(n, source)];
-    const uint16_t may = allowed_vcs(n, o, &f->packet);
+    const struct net_queued *packet = front(n, source);
+    const uint16_t may = allowed_vcs(n, o, source, packet);
     uint64_t first_credit = NET_NEVER;
     uint32_t v = s->last_vc;
     for (uint32_t i = 0; i < n->spec.vcs; i++) {
@@ -108,10 +113,10 @@ static bool start_packet(struct net *n, uint32_t source, uint64_t now)
         if (credit_cyc <= now && (may >> p & 1)) {
             s->last_vc = (uint16_t)v;
             s->vc = (uint16_t)p;
-            s->left = f->flits;
+            s->left = packet->flits;
             s->next_cyc = now;
             s->sending = true;
-            stream(n, source, true);
+            stream(n, source, true, now);
             return true;
         }
         if (credit_cyc > now && credit_cyc < first_credit) first_credit = credit_cyc;
@@ -131,13 +136,14 @@ bool net_sources_start(struct net *n, uint64_t now)
             const uint32_t source = w << 6 | (uint32_t)__builtin_ctzll(m);
             struct net_source *s = &n->sources[source];
             /* accepted in this very cycle: waits for the next (see the contract in net.h) */
-            if (n->flights[front_flight(n, source)].visible_cyc == now) {
+            if (s->fresh_cyc == now) {
                 again = true;
                 continue;
             }
             net_bit_clear(n->ready_sources, source);
             const bool direct = n->outs[n->source_base + source].at_sink;
             s->blocked = direct ? !start_on_link(n, source, now) : !start_packet(n, source, now);
+            again |= net_bit(n->ready_sources, source); /* a packet of one flit is gone already */
         }
     }
     return again;
@@ -190,11 +196,12 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     struct net_flight *f = &n->flights[flight];
     f->packet = *p;
     f->flits = net_flits(n, p->bytes);
-    f->visible_cyc = now;
     uint32_t at = s->head + s->count;
     if (at >= n->spec.source_packets) at -= n->spec.source_packets;
-    n->source_queue[(size_t)source * n->spec.source_packets + at] = flight;
+    n->source_queue[(size_t)source * n->spec.source_packets + at] =
+        (struct net_queued){flight, p->dst, (uint16_t)f->flits, (uint16_t)p->cls};
     if (!s->count++) {
+        s->fresh_cyc = now;
         net_bit_set(n->ready_sources, source);
         if (n->next_cyc > now + 1) n->next_cyc = now + 1;
     }
