@@ -106,7 +106,7 @@ struct net_place {
     uint32_t flow;      /* order: number of its flow at this input */
     uint32_t flow_next; /* order: place of the next packet of the flow at this input */
     uint16_t flits;
-    uint16_t out : 12, set : 4; /* where to, and the VC set that it may use there */
+    uint16_t out_set; /* output * 16 + VC set that it may use there */
 };
 
 struct net_queued { /* a packet in the queue of a source */

@@ -114,8 +114,8 @@ static void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
     const struct net_place *p = &n->fifo[place];
     const struct net_input *in = &n->inputs[q->input];
     q->front_left = p->flits;
-    q->out = p->out;
-    q->set = p->set;
+    q->out = p->out_set / 16;
+    q->set = p->out_set % 16;
     q->at_head = true;
     q->turn = true;
     q->state = NET_IVC_BEHIND;
@@ -133,8 +133,7 @@ void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
     struct net_place *p = &n->fifo[place];
     p->flight = flight;
     p->flits = (uint16_t)f->flits;
-    p->out = r->route[dst] & 0xfff;
-    p->set = (f->packet.cls * n->sets_per_class + r->route_set[dst]) & 0xf;
+    p->out_set = (uint16_t)(r->route[dst] * 16u + f->packet.cls * n->sets_per_class + r->route_set[dst]);
     q->fifo_count++;
     if (in->flows) {
         p->flow = net_flow_of(in, f->packet.src, dst, f->packet.cls);
