@@ -8,6 +8,8 @@
  * Stores to one address: the highest lane wins, as if lanes stored in order. */
 #include "exec/machine.h"
 
+#pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only */
+
 typedef uint32_t v8u __attribute__((vector_size(32), aligned(4)));
 typedef uint64_t v4u __attribute__((vector_size(32), aligned(8)));
 typedef uint32_t v8a __attribute__((vector_size(32)));
@@ -51,106 +53,150 @@ static inline __attribute__((always_inline)) uint64_t lane_address(const void *a
                 : (uint32_t)(((const uint32_t *)address)[lane] + (uint64_t)offset);
 }
 
-static inline __attribute__((always_inline)) const struct insn *load_body(struct exec_warp *w,
-                                                                          const struct insn *i, uint32_t mask,
-                                                                          bool shared, bool wide,
-                                                                          uint32_t log2_bytes)
+#define INLINE static inline __attribute__((always_inline))
+
+/* What the groups of one access share. */
+struct view {
+    uint64_t lo, limit;  /* see struct access */
+    uint64_t unit_limit; /* of eight elements */
+    uint64_t origin;     /* added to an address: shared memory starts at 0, its bytes stand elsewhere */
+};
+
+INLINE struct view view_of(const struct exec_warp *w, const struct access *s, bool shared, uint32_t bytes)
+{
+    struct view v = {.lo = s->lo, .limit = s->limit};
+    if (shared)
+        v = (struct view){.limit = w->shared_bytes >= bytes ? w->shared_bytes - bytes + 1 : 0,
+                          .origin = (uint64_t)w->shared};
+    v.unit_limit = v.limit > 7 * bytes ? v.limit - 7 * bytes : 0;
+    return v;
+}
+
+/* Eight active lanes whose addresses have a pattern; false: nothing done. */
+INLINE bool load_pattern(const struct view *v, const void *group, int64_t offset, uint8_t *out, bool wide,
+                         uint32_t log2_bytes)
+{
+    const uint32_t bytes = 1u << log2_bytes;
+    const int pattern = wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes);
+    const uint64_t at = lane_address(group, wide, offset, 0);
+    const uint8_t *from = (const uint8_t *)(v->origin + at);
+    if (pattern == PATTERN_ANY || at & (bytes - 1)) return false;
+    if (pattern == PATTERN_UNIT) {
+        if (at - v->lo >= v->unit_limit) return false;
+        memcpy(out, from, 8 * (size_t)bytes);
+        return true;
+    }
+    if (at - v->lo >= v->limit) return false;
+    if (log2_bytes == 2) {
+        *(v8u *)out = (v8a){} + *(const uint32_t *)from;
+    } else {
+        const v4a value = (v4a){} + *(const uint64_t *)from;
+        ((v4u *)out)[0] = value;
+        ((v4u *)out)[1] = value;
+    }
+    return true;
+}
+
+/* Lanes of a group one by one. */
+INLINE void load_lanes(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part, bool shared,
+                       bool wide, uint32_t log2_bytes)
 {
     struct access *s = i->x.access;
     const uint32_t bytes = 1u << log2_bytes;
+    const struct view v = view_of(w, s, shared, bytes);
+    const void *group = ref_at(w, i->a) + (wide ? 8 : 4) * first;
+    uint8_t *out = ref_at(w, i->d) + bytes * first;
+    uint64_t kept[8]; /* the destination may be the address register */
+    for (uint32_t k = 0; k < 8; k++) kept[k] = lane_address(group, wide, s->offset, k);
+    for (uint32_t left = part; left; left &= left - 1) {
+        const uint32_t k = lowest_lane(left);
+        const uint64_t at = kept[k];
+        if (at - v.lo < v.limit && !(at & (bytes - 1)))
+            __builtin_memcpy(out + bytes * k, (const uint8_t *)(v.origin + at), bytes);
+        else
+            access_load_lane(w, i, s, first + k, at);
+    }
+}
+
+INLINE void store_lanes(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part, bool shared,
+                        bool wide, uint32_t log2_bytes)
+{
+    struct access *s = i->x.access;
+    const uint32_t bytes = 1u << log2_bytes;
+    const struct view v = view_of(w, s, shared, bytes);
+    const void *group = ref_at(w, i->a) + (wide ? 8 : 4) * first;
+    const uint8_t *in = ref_at(w, i->b) + bytes * first;
+    for (uint32_t left = part; left; left &= left - 1) {
+        const uint32_t k = lowest_lane(left);
+        const uint64_t at = lane_address(group, wide, s->offset, k);
+        if (at - v.lo < v.limit && !(at & (bytes - 1)))
+            __builtin_memcpy((uint8_t *)(v.origin + at), in + bytes * k, bytes);
+        else
+            access_store_lane(w, i, s, first + k, at);
+    }
+}
+
+typedef void lanes_of_group(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part);
+
+INLINE const struct insn *load_body(struct exec_warp *w, const struct insn *i, uint32_t mask, bool shared,
+                                    bool wide, uint32_t log2_bytes, lanes_of_group *lanes)
+{
+    const struct access *s = i->x.access;
+    const uint32_t bytes = 1u << log2_bytes, stride = wide ? 64 : 32;
     const uint8_t *address = ref_at(w, i->a);
     uint8_t *d = ref_at(w, i->d);
-    const int64_t offset = s->offset;
-    uint64_t kept[8];
-    /* shared: a range that starts at 0; the memory stands elsewhere */
-    const uint64_t origin = shared ? (uint64_t)w->shared : 0;
-    const uint64_t shared_limit = w->shared_bytes >= bytes ? w->shared_bytes - bytes + 1 : 0;
+    const struct view v = view_of(w, s, shared, bytes);
     w->spin += s->strong;
-    for (uint32_t first = 0; first < LANES; first += 8) {
-        const uint32_t part = mask >> first & 0xff;
-        const uint64_t lo = shared ? 0 : s->lo, limit = shared ? shared_limit : s->limit;
-        const void *group = address + (wide ? 8 : 4) * first;
-        uint8_t *out = d + bytes * first;
-        if (part == 0xff) {
-            const int pattern = wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes);
-            const uint64_t at = lane_address(group, wide, offset, 0);
-            if (pattern == PATTERN_UNIT && at - lo < limit && at + 7 * bytes - lo < limit &&
-                !(at & (bytes - 1))) {
-                memcpy(out, (const uint8_t *)(origin + at), 8 * (size_t)bytes);
-                continue;
-            }
-            if (pattern == PATTERN_SAME && at - lo < limit && !(at & (bytes - 1))) {
-                if (log2_bytes == 2) {
-                    *(v8u *)out = (v8a){} + *(const uint32_t *)(origin + at);
-                } else {
-                    const v4a v = (v4a){} + *(const uint64_t *)(origin + at);
-                    ((v4u *)out)[0] = v;
-                    ((v4u *)out)[1] = v;
-                }
-                continue;
-            }
-        } else if (!part) {
+    if (mask == LANES_ALL) {
+#pragma GCC unroll 4
+        for (uint32_t g = 0; g < 4; g++)
+            if (!load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
+                lanes(w, i, 8 * g, 0xff);
+        return i + 1;
+    }
+    for (uint32_t g = 0; g < 4; g++) {
+        const uint32_t part = mask >> (8 * g) & 0xff;
+        if (part == 0xff &&
+            load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
             continue;
-        }
-        /* The destination may be the address register: keep the addresses. */
-        for (uint32_t k = 0; k < 8; k++) kept[k] = lane_address(group, wide, offset, k);
-        for (uint32_t left = part; left; left &= left - 1) {
-            const uint32_t k = lowest_lane(left);
-            const uint64_t at = kept[k];
-            if (at - lo < limit && !(at & (bytes - 1)))
-                __builtin_memcpy(out + bytes * k, (const uint8_t *)(origin + at), bytes);
-            else
-                access_load_lane(w, i, s, first + k, at);
-        }
+        if (part) lanes(w, i, 8 * g, part);
     }
     return i + 1;
 }
 
-static inline __attribute__((always_inline)) const struct insn *store_body(struct exec_warp *w,
-                                                                           const struct insn *i,
-                                                                           uint32_t mask, bool shared,
-                                                                           bool wide, uint32_t log2_bytes)
+INLINE const struct insn *store_body(struct exec_warp *w, const struct insn *i, uint32_t mask, bool shared,
+                                     bool wide, uint32_t log2_bytes, lanes_of_group *lanes)
 {
-    struct access *s = i->x.access;
+    const struct access *s = i->x.access;
     const uint32_t bytes = 1u << log2_bytes;
-    const uint8_t *address = ref_at(w, i->a);
-    const uint8_t *a = ref_at(w, i->b);
-    const int64_t offset = s->offset;
-    const uint64_t origin = shared ? (uint64_t)w->shared : 0;
-    const uint64_t shared_limit = w->shared_bytes >= bytes ? w->shared_bytes - bytes + 1 : 0;
-    for (uint32_t first = 0; first < LANES; first += 8) {
-        const uint32_t part = mask >> first & 0xff;
-        const uint64_t lo = shared ? 0 : s->lo, limit = shared ? shared_limit : s->limit;
-        const void *group = address + (wide ? 8 : 4) * first;
-        const uint8_t *in = a + bytes * first;
-        if (part == 0xff) {
-            const int pattern = wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes);
-            const uint64_t at = lane_address(group, wide, offset, 0);
-            if (pattern == PATTERN_UNIT && at - lo < limit && at + 7 * bytes - lo < limit &&
-                !(at & (bytes - 1))) {
-                memcpy((uint8_t *)(origin + at), in, 8 * (size_t)bytes);
+    const uint8_t *address = ref_at(w, i->a), *a = ref_at(w, i->b);
+    const struct view v = view_of(w, s, shared, bytes);
+    for (uint32_t g = 0; g < 4; g++) {
+        const uint32_t part = mask >> (8 * g) & 0xff;
+        const void *group = address + (wide ? 64 : 32) * g;
+        if (part == 0xff &&
+            (wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes)) == PATTERN_UNIT) {
+            const uint64_t at = lane_address(group, wide, s->offset, 0);
+            if (at - v.lo < v.unit_limit && !(at & (bytes - 1))) {
+                memcpy((uint8_t *)(v.origin + at), a + 8 * bytes * g, 8 * (size_t)bytes);
                 continue;
             }
-        } else if (!part) {
-            continue;
         }
-        for (uint32_t left = part; left; left &= left - 1) {
-            const uint32_t k = lowest_lane(left);
-            const uint64_t at = lane_address(group, wide, offset, k);
-            if (at - lo < limit && !(at & (bytes - 1)))
-                __builtin_memcpy((uint8_t *)(origin + at), in + bytes * k, bytes);
-            else
-                access_store_lane(w, i, s, first + k, at);
-        }
+        if (part) lanes(w, i, 8 * g, part);
     }
     return i + 1;
 }
 
 #define BODIES(kind, space, shared, width, wide, bits, log2_bytes) \
+    static __attribute__((noinline)) void kind##bits##_##space##width##_lanes( \
+        struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part) \
+    { \
+        kind##_lanes(w, i, first, part, shared, wide, log2_bytes); \
+    } \
     static const struct insn *kind##bits##_##space##width(struct exec_warp *w, const struct insn *i, \
                                                           uint32_t mask) \
     { \
-        return kind##_body(w, i, mask, shared, wide, log2_bytes); \
+        return kind##_body(w, i, mask, shared, wide, log2_bytes, kind##bits##_##space##width##_lanes); \
     }
 #define ALL_BODIES(kind) \
     BODIES(kind, global, false, a32, false, 32, 2) \
