@@ -133,8 +133,9 @@ static void write_report(const struct run_call *call, FILE *out, double seconds)
                       (unsigned long long)t.warp_instructions);
         (void)fprintf(out, "  %-24s %8.1f MB of device memory; %s\n", "",
                       (double)script_bytes_allocated(app) * 1e-6,
-                      call->stopped ? "stopped by --max-instructions, result not checked"
-                                    : "result checked against the CPU: right");
+                      call->stopped          ? "stopped by --max-instructions, result not checked"
+                      : !script_outputs(app) ? "the workload checks no result"
+                                             : "result checked against the CPU: right");
         if (!call->stopped)
             (void)fprintf(out, "  %-24s %8u outputs, %llu words compared\n", "", script_outputs(app),
                           (unsigned long long)script_words_checked(app));
