@@ -9,7 +9,7 @@ for request in sgemm:n=512,repeat=2 blackscholes:n=2M,repeat=6 conv2d:ni=4096,nj
     record "functional.${request%%:*}" "$best" "M warp instructions/s"
 done
 warps() { "$build/bench/workloads_bench" "$1" | sed -n 's/.*warp_instructions=\([0-9]*\).*/\1/p'; }
-few=sgemm:n=128,repeat=2 many=sgemm:n=128,repeat=12
+few=sgemm:n=256,repeat=1 many=sgemm:n=256,repeat=3
 host=$(($(instructions "$build/bench/workloads_bench" $many) - $(instructions "$build/bench/workloads_bench" $few)))
 guest=$(($(warps $many) - $(warps $few)))
 record "functional.sgemm.host_instructions_per_warp_instruction" "$(awk "BEGIN { printf \"%.1f\", $host / $guest }")" \

@@ -1,10 +1,6 @@
 #!/bin/sh
 # Workloads through the command: sizes, mistakes, your own folder as docs/workloads-howto.md shows it.
 . tests/cli/lib.sh
-if ! "$ATOLL" run --functional -w vecadd:tiny > "$dir/first" 2>&1 && grep -qE 'not work yet|unknown option' "$dir/first"; then
-    skip "atoll run does not exist yet"
-    finish
-fi
 run() {
     code=$1 fragment=$2
     shift 2
@@ -13,6 +9,7 @@ run() {
 run 0 "" vecadd:tiny
 run 0 "" gather:n=2K,from=4K
 run 0 "" bfs:tiny+nw:tiny
+run 1 "selrep3        n=480,k=496  (SelRep mm_3, 1.9 MB shared)" 'mm:?'
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999

@@ -110,6 +110,7 @@ static const void *call_output(struct wl *w, const char *name, const void *devic
     call_wait(w);
     rt_touch(app->rt, device, bytes);
     app->outputs++;
+    app->words_checked += bytes / 4; /* all of it, unless a check says that it took a sample */
     if (app->outputs == app->options.flip_output && bytes >= 4) {
         const uint64_t words = bytes / 4, word = (uint64_t)(app->options.flip_at * (double)(words - 1) + 0.5);
         uint32_t *wrong = (uint32_t *)(uintptr_t)device + word;

@@ -26,6 +26,7 @@ static uint64_t sample_count(const struct wl_check *check)
 void check_f32(struct wl *w, const struct wl_check *check)
 {
     struct script_app *app = script_app_of(w);
+    const uint64_t checked_before = app->words_checked;
     const float *output = wl_output(w, check->name, check->output, check->count * sizeof(float));
     const uint64_t samples = sample_count(check);
     for (uint64_t k = 0; k < samples; k++) {
@@ -35,12 +36,13 @@ void check_f32(struct wl *w, const struct wl_check *check)
         diag_check_failed("%s: %s[%llu] is %.9g, expected %.9g (allowed: %g + %g relative)", app->label,
                           check->name, (unsigned long long)i, got, want, check->absolute, check->relative);
     }
-    app->words_checked += samples;
+    app->words_checked = checked_before + samples;
 }
 
 void check_u32(struct wl *w, const struct wl_check *check)
 {
     struct script_app *app = script_app_of(w);
+    const uint64_t checked_before = app->words_checked;
     const uint32_t *output = wl_output(w, check->name, check->output, check->count * sizeof(uint32_t));
     const uint64_t samples = sample_count(check);
     for (uint64_t k = 0; k < samples; k++) {
@@ -50,5 +52,5 @@ void check_u32(struct wl *w, const struct wl_check *check)
         diag_check_failed("%s: %s[%llu] is %u (0x%x), expected %u (0x%x)", app->label, check->name,
                           (unsigned long long)i, output[i], output[i], want, want);
     }
-    app->words_checked += samples;
+    app->words_checked = checked_before + samples;
 }

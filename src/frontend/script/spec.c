@@ -95,11 +95,31 @@ static void set_param(const struct workload *workload, const struct diag_source 
     values[row] = value;
 }
 
+/* name:? shows what may be asked for. */
+static _Noreturn void raise_help(const struct workload *workload)
+{
+    char text[6000];
+    size_t used = 0;
+#define SAY(...) \
+    used += used < sizeof text ? (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__) : 0
+    SAY("%s: %s\n  sizes:\n    %-14s standard values\n", workload->name, workload->description, "small");
+    for (const struct wl_size *s = workload->sizes; s && s->name; s++)
+        SAY("    %-14s %s%s%s%s\n", s->name, s->values, s->note ? "  (" : "", s->note ? s->note : "",
+            s->note ? ")" : "");
+    SAY("  parameters:\n");
+    for (const struct wl_param *p = workload->params; p && p->name; p++)
+        SAY("    %-14s %lld  (%lld to %lld) %s\n", p->name, (long long)p->standard, (long long)p->min,
+            (long long)p->max, p->help);
+#undef SAY
+    diag_mistake("%s", text);
+}
+
 static void set_named(const struct workload *workload, const struct diag_source *source, size_t offset,
                       size_t len, int64_t *values)
 {
     char name[64];
     copy_of(name, sizeof name, source->text + offset, len);
+    if (strcmp(name, "?") == 0) raise_help(workload);
     const char *names[64] = {"small"};
     size_t count = 1;
     for (const struct wl_size *s = workload->sizes; s && s->name; s++) {
