@@ -78,6 +78,52 @@ static void body(void *arg)
     in->sink += ptx_nearest_entry(p, "kernel") != NULL;
 }
 
+/* ---- mutation by statement: bytes alone seldom keep PTX whole enough to get past the parser ---- */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct span {
+    size_t from, to;
+};
+
+static uint32_t draw(uint64_t *state, size_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*state >> 33) % below);
+}
+
+/* A statement (up to and with ';', ':', '{', '}' or a line's end) or a word, somewhere. */
+static struct span pick_span(const uint8_t *data, size_t size, uint64_t *rng, bool word)
+{
+    const char *ends = word ? " \t\n,;()[]{}" : ";:{}\n";
+    size_t from = draw(rng, size);
+    while (from > 0 && !strchr(ends, data[from - 1])) from--;
+    size_t to = from;
+    while (to < size && !strchr(ends, data[to])) to++;
+    if (!word && to < size) to++;
+    return (struct span){from, to};
+}
+
+/* Replaces a span by another one of the same input (or by nothing), or inserts it there. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    enum { SPAN_MAX = 512 };
+    uint64_t rng = seed;
+    if (!size || draw(&rng, 3) == 0) return LLVMFuzzerMutate(data, size, max_size);
+    const bool word = draw(&rng, 2);
+    const struct span a = pick_span(data, size, &rng, word), b = pick_span(data, size, &rng, word);
+    const uint32_t kind = draw(&rng, 3);
+    const size_t b_len = kind == 0 ? 0 : b.to - b.from, cut = kind == 2 ? 0 : a.to - a.from;
+    uint8_t copy[SPAN_MAX];
+    if (b_len > SPAN_MAX || size - cut + b_len > max_size) return LLVMFuzzerMutate(data, size, max_size);
+    memcpy(copy, data + b.from, b_len);
+    memmove(data + a.from + b_len, data + a.from + cut, size - a.from - cut);
+    memcpy(data + a.from, copy, b_len);
+    return size - cut + b_len;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {0};
