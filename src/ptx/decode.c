@@ -61,6 +61,7 @@ static const char *const type_words[PTX_T_COUNT] = {
 #include "ptx/types.def"
 };
 
+enum { SPELLINGS_MAX = 100000 }; /* all of PTX has a few thousand; keeps a hostile module small */
 enum {
     COUNT_MODIFIERS = sizeof modifiers / sizeof *modifiers,
     COUNT_OPS = sizeof op_spellings / sizeof *op_spellings
@@ -302,6 +303,8 @@ const struct ptx_template *ptx_decode(struct ptx_parser *p, const struct ptx_tok
     bool fresh;
     uint64_t *slot = strmap_put(&p->spelling_of, mnemonic->text, mnemonic->len, &fresh);
     if (!fresh) return &PTX_AT(p->templates, struct ptx_template, *slot);
+    if (p->templates.count >= SPELLINGS_MAX)
+        ptx_fail(p, mnemonic, "more than %d different instructions in one module", (int)SPELLINGS_MAX);
     if (!p->words.count) fill_words(&p->words);
     *slot = p->templates.count;
     struct ptx_template *t = ptx_vec_push(&p->templates);

@@ -97,11 +97,14 @@ static void resolve(struct linker *l, struct ptx_symbol *s)
     }
 }
 
+/* An alias of an alias is followed this far. */
+enum { ALIAS_HOPS_MAX = 16 };
+
 static void resolve_aliases(struct ptx_module *m)
 {
     for (uint32_t i = 0; i < m->n_aliases; i++) {
         const struct ptx_symbol *to = m->symbols[m->aliases[i].aliasee].def;
-        for (uint32_t hops = 0; to && !to->func->has_body && hops < m->n_aliases; hops++) to = to->def;
+        for (uint32_t hops = 0; to && !to->func->has_body && hops < ALIAS_HOPS_MAX; hops++) to = to->def;
         if (!to || !to->func->has_body)
             diag_mistake_at(place_of(&m->symbols[m->aliases[i].alias]),
                             "alias '%s' stands for a function without body",

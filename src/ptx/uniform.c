@@ -409,7 +409,7 @@ struct ptx_uniform *ptx_uniform_build(struct arena *arena, const struct ptx_cfg 
     u.is_join = hold(&u, cfg->n_blocks, 1);
     u.defined_in = hold(&u, f->n_regs, sizeof(uint32_t));
     gather_definitions(&u);
-    u.budget = 2000 * (uint64_t)f->n_instrs + 20000000;
+    u.budget = 300 * (uint64_t)f->n_instrs + 50000000;
     if (gather_live(&u))
         solve(&u);
     else
