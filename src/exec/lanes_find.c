@@ -134,7 +134,7 @@ static kernel find_float_arithmetic(struct query *q, kernel f32_row, kernel f64_
     const int half = small_float_of(q->i->type);
     if (half < 0 || half_row == NO_KERNEL || directed) return NO_KERNEL;
     q->op->ctx.imm = flags_of(q);
-    return row(half_row, (uint32_t)half);
+    return row(half_row, (uint32_t)half + (q->op->ctx.imm == 0 ? 4u : 0));
 }
 /* mixed precision: add.f32.f16 d, a, c and the like are not executed */
 static bool is_mixed(const struct query *q) { return q->i->type2 != PTX_T_NONE && q->i->type2 != q->i->type; }
@@ -269,7 +269,8 @@ static kernel find_min_max(struct query *q, bool is_max)
         return row(is_max ? LK_max_f32 : LK_min_f32, any ? 2u : has(q, PTX_F_FTZ));
     }
     const int half = small_float_of(t);
-    return half < 0 ? NO_KERNEL : row(is_max ? LK_max_f16 : LK_min_f16, (uint32_t)half);
+    return half < 0 ? NO_KERNEL
+                    : row(is_max ? LK_max_f16 : LK_min_f16, (uint32_t)half + (q->op->ctx.imm == 0 ? 4u : 0));
 }
 static kernel find_abs_neg(struct query *q, bool is_neg)
 {

@@ -376,9 +376,10 @@ LANES_INLINE u32 ex2_bf(u32 a, u32 imm) { return bf_out(before32(ex2_core(bf_flu
 LANES_INLINE u32 tanh_bf(u32 a, u32 imm) { return bf_out(tanh_core(bf_to_float(a)), imm); }
 
 /* f(low halves) and f(high halves) of a packed word */
-#define PAIR1(f)     (f(a & 0xffffu, imm) | f(a >> 16, imm) << 16)
-#define PAIR2(f)     (f(a & 0xffffu, b & 0xffffu, imm) | f(a >> 16, b >> 16, imm) << 16)
-#define PAIR3(f)     (f(a & 0xffffu, b & 0xffffu, c & 0xffffu, imm) | f(a >> 16, b >> 16, c >> 16, imm) << 16)
+#define PAIR1(f)        (f(a & 0xffffu, imm) | f(a >> 16, imm) << 16)
+#define PAIR2(f, flags) (f(a & 0xffffu, b & 0xffffu, flags) | f(a >> 16, b >> 16, flags) << 16)
+#define PAIR3(f, flags) \
+    (f(a & 0xffffu, b & 0xffffu, c & 0xffffu, flags) | f(a >> 16, b >> 16, c >> 16, flags) << 16)
 #define PAIR2K(f, k) (f(a & 0xffffu, b & 0xffffu, k, imm) | f(a >> 16, b >> 16, k, imm) << 16)
 
 /* kind: 0 min.u 1 min.s 2 max.u 3 max.s */

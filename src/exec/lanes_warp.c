@@ -4,6 +4,8 @@
  * active ones; several groups with different member masks may execute the same instruction at once, so that
  * results are per group. Lanes of a member mask that are not here (the caller made them wait, or they left)
  * do not take part. */
+#include <string.h>
+
 #include "exec/lanes_float.h"
 #include "exec/lanes_private.h"
 
@@ -33,6 +35,10 @@ static uint32_t next_group(const struct lanes_ctx *x, uint32_t *left)
 static void put_bits(uint32_t *d, uint32_t bits, uint32_t mask) { *d = (*d & ~mask) | (bits & mask); }
 static void put_value(uint32_t *d, uint32_t value, uint32_t lanes)
 {
+    if (lanes == LANES_ALL) {
+        for (int i = 0; i < LANES_COUNT; i++) d[i] = value;
+        return;
+    }
     for (uint32_t m = lanes; m != 0; m &= m - 1) d[__builtin_ctz(m)] = value;
 }
 
@@ -62,17 +68,20 @@ static inline bool shfl_fast(enum shfl_mode mode, uint32_t *d, const uint32_t *a
     if (differ != 0) return false;
     const uint32_t by = b[0] & 31;
     if ((c[0] & 0x1f1fu) != (mode == SHFL_UP ? 0u : 31u)) return false;
+    /* a window of 32 words over the row and a copy of the lanes that keep their own value */
     uint32_t t[2 * LANES_COUNT];
+    const size_t row = LANES_COUNT * sizeof t[0], kept = by * sizeof t[0];
     switch (mode) {
     case SHFL_UP:
-        for (int i = 0; i < LANES_COUNT; i++) t[LANES_COUNT + i] = a[i];
-        for (int i = 0; i < LANES_COUNT; i++) t[i] = i < (int)by ? a[i] : t[LANES_COUNT + i - (int)by];
-        for (int i = 0; i < LANES_COUNT; i++) d[i] = t[i];
+        memcpy(t + LANES_COUNT, a, row);
+        memcpy(t + LANES_COUNT - by, a, kept);
+        memcpy(d, t + LANES_COUNT - by, row);
         *inside = LANES_ALL << by;
         return true;
     case SHFL_DOWN:
-        for (int i = 0; i < LANES_COUNT; i++) t[i] = t[LANES_COUNT + i] = a[i];
-        for (int i = 0; i < LANES_COUNT; i++) d[i] = i + (int)by < LANES_COUNT ? t[i + (int)by] : t[i];
+        memcpy(t, a, row);
+        memcpy(t + LANES_COUNT, a + LANES_COUNT - by, kept);
+        memcpy(d, t + by, row);
         *inside = LANES_ALL >> by;
         return true;
     case SHFL_BFLY:
