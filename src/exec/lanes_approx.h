@@ -49,7 +49,7 @@ LANES_INLINE f32 lg2_normal(f32 x, f32 bias)
     p = p * f + 0x1.ec7096p-2f;
     p = p * f + -0x1.715470p-1f;
     /* log2(e) in two parts: the leading term carries most of the error */
-    p = p * f + 0x1.777d0ep-26f + 0.0f;
+    p = p * f + 0x1.49dcc0p-26f;
     const f32 tail = p * f;
     const f32 head = f * 0x1.715476p+0f;
     return ((f32)e - bias) + (head + tail);
@@ -116,7 +116,7 @@ LANES_INLINE f32 div_approx_core(f32 a, f32 b)
     const f32 m = abs32(b);
     const f32 q = a / b;
     const f32 zero = a * float32(bits32(b) & 0x80000000u); /* inf * 0 = NaN */
-    return canon32((m > 0x1p126f) & (m < float32(0x7f800000u)) ? zero * 1.0f : q);
+    return canon32((m > 0x1p126f) & (m < float32(0x7f800000u)) ? zero : q);
 }
 /* rcp/rsqrt.approx.ftz.f64: the upper half of the input decides, the lower half of the result is zero */
 LANES_INLINE f64 gross_input(f64 x)

@@ -256,7 +256,7 @@ LANES_INLINE u32 fp8_from_float(f32 a, u32 is_e5m2, u32 imm)
     a = imm & FLAG_RELU ? (a > 0.0f ? a : a != a ? a : 0.0f) : a;
     const u32 sign = (bits32(a) >> 24) & 0x80u;
     const f64 m = (f64)abs32(a);
-    const u32 e5 = narrow_any(m, 5, 2, MODE_RN), e4 = narrow_any(m > 448.0 ? 448.0 : m, 4, 3, MODE_RZ);
+    const u32 e5 = narrow_any(m, 5, 2, MODE_RN);
     /* e4m3: exponent 15 is a number except for mantissa 7: one bit more of range than IEEE's form */
     const f64 unit = m >= 0x1p-6 ? float64((bits64(m) & 0x7ff0000000000000ull) - (3ull << 52)) : 0x1p-9;
     const f64 steps = f64_rint(m / unit);
@@ -264,7 +264,6 @@ LANES_INLINE u32 fp8_from_float(f32 a, u32 is_e5m2, u32 imm)
     const u64 u4 = bits64(r4);
     const u32 normal4 = (u32)(((u4 >> 49) - ((1023ull - 7) << 3)) & 0x7f);
     const u32 small4 = (u32)(r4 * 0x1p9);
-    (void)e4;
     const u32 code4 = r4 < 0x1p-6 ? small4 : normal4;
     const u32 code5 = e5 >= 0x7c ? 0x7bu : e5;
     const u32 code = is_e5m2 ? code5 : code4;
