@@ -56,31 +56,31 @@ static void the_device_heap_gives_takes_back_and_runs_out(void **state)
         .ptx = PTX_HEAD EXTERN_HEAP KERNEL_BEGIN OUT32 "mov.u64 %rd9, 64;\n" CALL_MALLOC(
             "%rd4",
             "%rd9") "add.u32 %r2, %r1, 9;\nst.u32 [%rd4+60], %r2;\nld.u32 %r3, [%rd4+60];\nst.global.u32 "
-                    "[%rd3], %r3;\n" CALL_FREE("%rd4") "mov.u64 %rd9, 999999999;\n" CALL_MALLOC("%rd5",
-                                                                                                "%rd9") "setp"
-                                                                                                        ".eq."
-                                                                                                        "u64 "
-                                                                                                        "%p1,"
-                                                                                                        " %"
-                                                                                                        "rd5,"
-                                                                                                        " 0;"
-                                                                                                        "\nse"
-                                                                                                        "lp."
-                                                                                                        "u32 "
-                                                                                                        "%r4,"
-                                                                                                        " 1, "
-                                                                                                        "0, "
-                                                                                                        "%p1;"
-                                                                                                        "\nst"
-                                                                                                        ".glo"
-                                                                                                        "bal."
-                                                                                                        "u32 "
-                                                                                                        "[%"
-                                                                                                        "rd3+"
-                                                                                                        "128]"
-                                                                                                        ", "
-                                                                                                        "%r4;"
-                                                                                                        "\n" KERNEL_END,
+                    "[%rd3], %r3;\n" CALL_FREE("%rd4") "mov.u64 %rd9, 999999999;\n" CALL_MALLOC(
+                        "%rd5", "%rd9") "setp"
+                                        ".eq."
+                                        "u64 "
+                                        "%p1,"
+                                        " %"
+                                        "rd5,"
+                                        " 0;"
+                                        "\nse"
+                                        "lp."
+                                        "u32 "
+                                        "%r4,"
+                                        " 1, "
+                                        "0, "
+                                        "%p1;"
+                                        "\nst"
+                                        ".glo"
+                                        "bal."
+                                        "u32 "
+                                        "[%"
+                                        "rd3+"
+                                        "128]"
+                                        ", "
+                                        "%r4;"
+                                        "\n" KERNEL_END,
         .block = {32}};
     bed_expect_ok(&b);
     for (uint32_t t = 0; t < 32; t++) {
@@ -228,6 +228,20 @@ static void parameters_by_structure_and_registers_of_every_width_survive_calls(v
     }
 }
 
+static void arguments_and_results_may_be_registers(void **state)
+{
+    (void)state;
+    struct bed b = {
+        .ptx = PTX_HEAD
+        ".func (.reg .b32 r, .reg .pred q) f(.reg .b32 x, .reg .b64 y)\n{\n.reg .b32 "
+        "t;\ncvt.u32.u64 t, y;\nadd.u32 r, x, t;\nsetp.gt.u32 q, x, 9;\nret;\n}\n" KERNEL_BEGIN OUT32
+        "mov.u64 %rd5, 100;\ncall (%r2, %p1), f, (%r1, %rd5);\n@%p1 add.u32 %r2, %r2, 1000;\n"
+        "call (%r3, _), f, (%r2, 7);\nst.global.u32 [%rd3], %r3;\n" KERNEL_END,
+        .block = {32}};
+    bed_expect_ok(&b);
+    for (uint32_t t = 0; t < 32; t++) assert_int_equal(b.copy[t], t + 107 + (t > 9 ? 1000 : 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +253,7 @@ int main(void)
         cmocka_unit_test(special_registers_tell_who_and_where),
         cmocka_unit_test(clocks_go_on_between_two_reads),
         cmocka_unit_test(a_cooperative_grid_waits_for_all_its_blocks),
+        cmocka_unit_test(arguments_and_results_may_be_registers),
         cmocka_unit_test(parameters_by_structure_and_registers_of_every_width_survive_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,59 +8,103 @@
 
 static uint32_t align16(uint64_t x) { return (uint32_t)((x + 15) & ~(uint64_t)15); }
 
-static uint64_t formal_offset(const struct exec_func *f, uint32_t k)
+/* Where a value of each lane stands: an array over the lanes, or local memory. */
+struct place {
+    uint8_t *array; /* NULL: local memory */
+    uint8_t reg_class;
+    uint64_t local; /* address in local memory */
+    uint32_t bytes;
+};
+
+static const uint8_t class_bytes[PTX_REG_CLASS_COUNT] = {
+    [PTX_REG_PRED] = 4, [PTX_REG_32] = 4, [PTX_REG_64] = 8, [PTX_REG_128] = 16};
+
+/* A formal return or parameter of the function whose frames start there. False: a register that nobody uses.
+ */
+static bool formal_place(const struct exec_warp *w, const struct exec_func *f, uint32_t k, uint32_t frame,
+                         uint32_t local, struct place *p)
 {
-    return f->arg_offset + f->ptx->module->symbols[f->ptx->first_param + k].offset;
+    static const uint32_t array_bytes[PTX_REG_CLASS_COUNT] = {
+        [PTX_REG_PRED] = 4, [PTX_REG_32] = 128, [PTX_REG_64] = 256, [PTX_REG_128] = 512};
+    const struct ptx_symbol *s = &f->ptx->module->symbols[f->ptx->first_param + k];
+    if (s->space != PTX_SPACE_REG) {
+        *p = (struct place){.local = (uint64_t)local + f->arg_offset + s->offset,
+                            .bytes = (uint32_t)s->size_bytes};
+        return true;
+    }
+    const uint8_t class = f->ptx->regs[s->offset].reg_class;
+    const uint32_t slot = f->slots->slot[s->offset];
+    if (slot == PTX_NO_INDEX) return false;
+    *p = (struct place){.array = w->frames + frame + f->regs_offset[class] + slot * array_bytes[class],
+                        .reg_class = class,
+                        .bytes = class_bytes[class]};
+    return true;
 }
 
-/* A formal of a .func is in .param space (local memory) or a register; registers come as .reg formals, which
- * the parser keeps as symbols of the space REG. */
-static void copy_in(struct exec_warp *w, const struct call_value *v, const uint8_t *caller_base,
-                    uint32_t caller_local, uint32_t mask, uint64_t to, uint32_t to_bytes)
+/* A value of the call in the caller's frames. False: `_`. */
+static bool actual_place(const struct exec_warp *w, const struct call_value *v, uint32_t frame,
+                         uint32_t local, struct place *p)
 {
-    FOR_LANES(lane, mask)
-    {
-        uint8_t buffer[16] = {0};
-        if (v->is_param) {
-            for (uint32_t k = 0; k < v->bytes && k < to_bytes; k += 16) {
-                const uint32_t left = (v->bytes < to_bytes ? v->bytes : to_bytes) - k,
-                               part = left < 16 ? left : 16;
-                local_read(w, lane, caller_local + v->offset + k, buffer, part);
-                local_write(w, lane, to + k, buffer, part);
-            }
-            continue;
-        }
-        const uint8_t *r = (v->reg & 1 ? w->base[1] : caller_base) + v->reg;
-        if (v->reg_class == PTX_REG_PRED)
-            buffer[0] = *(const uint32_t *)r >> lane & 1;
-        else
-            memcpy(buffer, r + (uint64_t)v->bytes * lane, v->bytes);
-        local_write(w, lane, to, buffer, v->bytes < to_bytes ? v->bytes : to_bytes);
+    if (v->is_param) {
+        *p = (struct place){.local = local + v->offset, .bytes = v->bytes};
+        return true;
+    }
+    if (v->reg == REF_NONE) return false;
+    *p = (struct place){.array = (v->reg & 1 ? w->base[1] : w->frames + frame) + v->reg,
+                        .reg_class = v->reg_class,
+                        .bytes = v->bytes};
+    return true;
+}
+
+static void get(const struct exec_warp *w, const struct place *p, uint32_t lane, uint32_t at, uint8_t *to,
+                uint32_t bytes)
+{
+    if (!p->array)
+        local_read(w, lane, p->local + at, to, bytes);
+    else if (p->reg_class == PTX_REG_PRED)
+        to[0] = *(const uint32_t *)p->array >> lane & 1;
+    else
+        memcpy(to, p->array + (uint64_t)p->bytes * lane, bytes);
+}
+
+static void put(const struct exec_warp *w, const struct place *p, uint32_t lane, uint32_t at,
+                const uint8_t *from, uint32_t bytes)
+{
+    if (!p->array) {
+        local_write(w, lane, p->local + at, from, bytes);
+    } else if (p->reg_class == PTX_REG_PRED) {
+        uint32_t *word = (uint32_t *)p->array;
+        *word = (*word & ~(1u << lane)) | (uint32_t)(from[0] & 1) << lane;
+    } else {
+        memcpy(p->array + (uint64_t)p->bytes * lane, from, bytes);
     }
 }
 
-static void copy_out(struct exec_warp *w, const struct call_value *v, uint8_t *caller_base,
-                     uint32_t caller_local, uint32_t mask, uint64_t from, uint32_t from_bytes)
+/* Words of local memory: whole rows of lanes. */
+static void copy_rows(const struct exec_warp *w, uint64_t to, uint64_t from, uint32_t bytes, uint32_t mask)
 {
+    for (uint32_t k = 0; k < bytes; k += 4) {
+        uint32_t *d = (uint32_t *)(w->local + ((to + k) >> 2) * 128);
+        const uint32_t *a = (const uint32_t *)(w->local + ((from + k) >> 2) * 128);
+        for (uint32_t lane = 0; lane < LANES; lane++) d[lane] = mask >> lane & 1 ? a[lane] : d[lane];
+    }
+}
+
+static void copy_value(const struct exec_warp *w, const struct place *to, const struct place *from,
+                       uint32_t mask)
+{
+    const uint32_t bytes = to->bytes < from->bytes ? to->bytes : from->bytes;
+    if (!to->array && !from->array && !((to->local | from->local | bytes) & 3)) {
+        copy_rows(w, to->local, from->local, bytes, mask);
+        return;
+    }
     FOR_LANES(lane, mask)
     {
-        uint8_t buffer[16] = {0};
-        if (v->is_param) {
-            for (uint32_t k = 0; k < v->bytes && k < from_bytes; k += 16) {
-                const uint32_t left = (v->bytes < from_bytes ? v->bytes : from_bytes) - k,
-                               part = left < 16 ? left : 16;
-                local_read(w, lane, from + k, buffer, part);
-                local_write(w, lane, caller_local + v->offset + k, buffer, part);
-            }
-            continue;
-        }
-        if (v->reg == REF_NONE) continue;
-        local_read(w, lane, from, buffer, v->bytes < from_bytes ? v->bytes : from_bytes);
-        if (v->reg_class == PTX_REG_PRED) {
-            uint32_t *p = (uint32_t *)(caller_base + v->reg);
-            *p = (*p & ~(1u << lane)) | (uint32_t)(buffer[0] & 1) << lane;
-        } else {
-            memcpy(caller_base + v->reg + (uint64_t)v->bytes * lane, buffer, v->bytes);
+        for (uint32_t at = 0; at < bytes; at += 16) {
+            uint8_t buffer[16] = {0};
+            const uint32_t part = bytes - at < 16 ? bytes - at : 16;
+            get(w, from, lane, at, buffer, part);
+            put(w, to, lane, at, buffer, part);
         }
     }
 }
@@ -88,9 +132,10 @@ static const struct insn *enter(struct exec_warp *w, const struct insn *i, uint3
         h->caller_local[lane] = w->local_base;
     }
     for (uint32_t k = 0; k < site->n_args; k++) {
-        const struct ptx_symbol *s = &f->module->symbols[f->first_param + f->n_rets + k];
-        copy_in(w, &site->args[k], w->base[0], w->local_base, mask,
-                local + formal_offset(callee, f->n_rets + k), (uint32_t)s->size_bytes);
+        struct place to, from;
+        if (formal_place(w, callee, f->n_rets + k, frame, local, &to) &&
+            actual_place(w, &site->args[k], w->frame, w->local_base, &from))
+            copy_value(w, &to, &from, mask);
     }
     w->frame = frame;
     w->local_base = local;
@@ -155,9 +200,10 @@ const struct insn *h_return(struct exec_warp *w, const struct insn *i, uint32_t 
     const struct exec_func *self = exec_func_of(w->env, i);
     const uint32_t frame = h->caller_frame[first], local = h->caller_local[first];
     for (uint32_t k = 0; k < site->n_rets; k++) {
-        const struct ptx_symbol *s = &self->ptx->module->symbols[self->ptx->first_param + k];
-        copy_out(w, &site->rets[k], w->frames + frame, local, w->mask, w->local_base + formal_offset(self, k),
-                 (uint32_t)s->size_bytes);
+        struct place to, from;
+        if (formal_place(w, self, k, w->frame, w->local_base, &from) &&
+            actual_place(w, &site->rets[k], frame, local, &to))
+            copy_value(w, &to, &from, w->mask);
     }
     w->frame = frame;
     w->local_base = local;
