@@ -1,3 +1,4 @@
+/* diag: raising and unwinding, rendering with a caret, suggestions. */
 #include "base/diag.h"
 
 #include <setjmp.h>
@@ -83,6 +84,14 @@ static void append(struct diag *d, const char *bytes, size_t len)
     d->text[d->text_len] = '\0';
 }
 
+/* Control characters of a user's file must not reach a terminal. */
+static void hide_controls(char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') || text[i] == 127)
+            text[i] = '?';
+}
+
 static void append_text(struct diag *d, const char *text) { append(d, text, strlen(text)); }
 
 static void append_format(struct diag *d, const char *format, va_list args)
@@ -92,11 +101,13 @@ static void append_format(struct diag *d, const char *format, va_list args)
     va_copy(again, args);
     const int len = vsnprintf(small, sizeof small, format, args);
     if (len >= 0 && (size_t)len < sizeof small) {
+        hide_controls(small, (size_t)len);
         append(d, small, (size_t)len);
     } else if (len >= 0) {
         char *large = malloc((size_t)len + 1);
         if (large) {
             (void)vsnprintf(large, (size_t)len + 1, format, again);
+            hide_controls(large, (size_t)len);
             append(d, large, (size_t)len);
             free(large);
         }
@@ -204,6 +215,8 @@ void diag_note_mistake_at(struct diag_place place, const char *format, ...)
     va_end(args);
 }
 
+bool diag_enough(void) { return diag_of_thread()->count >= MESSAGES_MAX; }
+
 void diag_raise_if_any(void)
 {
     struct diag *d = diag_of_thread();
@@ -261,10 +274,19 @@ void diag_pass_on(struct diag *inner)
 
 void diag_assert_failed(const char *condition, const char *file, int line, const char *function)
 {
-    diag_bug(function, 0, "%s:%d: '%s' does not hold", file, line, condition);
+    struct diag *d = diag_of_thread();
+    if (open_message(d, DIAG_BUG)) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "internal error in %s() at %s:%d: '%s' does not hold\n", function,
+                       file, line, condition);
+        append_text(d, text);
+    }
+    unwind();
 }
 
 /* ---- suggestions ---- */
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
 /* Edit distance with adjacent transposition, cut off above 'limit'. */
 static size_t distance(const char *a, const char *b, size_t limit)
@@ -278,7 +300,7 @@ static size_t distance(const char *a, const char *b, size_t limit)
     for (size_t i = 1; i <= n; i++) {
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            const size_t differs = a[i - 1] != b[j - 1];
+            const size_t differs = lower(a[i - 1]) != lower(b[j - 1]);
             size_t best = last[j - 1] + differs;
             if (last[j] + 1 < best) best = last[j] + 1;
             if (now[j - 1] + 1 < best) best = now[j - 1] + 1;

@@ -84,6 +84,8 @@ void *diag_switch(void *frames);
 void diag_note_mistake_at(struct diag_place place, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void diag_raise_if_any(void);
+/* So many mistakes are noted that more would not be shown: time to stop looking. */
+bool diag_enough(void);
 
 /* "did you mean 'llc'?" or NULL: the candidate nearest to name, if near enough to be a slip. */
 const char *diag_nearest(const char *name, const char *const *candidates, size_t count);

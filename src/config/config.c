@@ -72,7 +72,8 @@ const size_t derived_row_count = sizeof derived_rows / sizeof *derived_rows;
 #include "config/rules.def"
 #undef RULE
 const struct rule_row rule_rows[] = {
-#define RULE(section, name, condition, message) {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message},
+#define RULE(section, name, condition, message) \
+    {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message},
 #include "config/rules.def"
 #undef RULE
 };

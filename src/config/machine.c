@@ -63,6 +63,7 @@ bool machine_section_known(struct machine *m, struct diag_place place, const cha
 enum param_idx machine_find(struct machine *m, struct diag_place place, const char *section, const char *name)
 {
     const enum param_idx idx = param_find(section, name);
+    if (idx == PARAM_COUNT && diag_enough()) diag_raise_if_any();
     if (idx == PARAM_COUNT)
         diag_note_mistake_at(place, "unknown parameter '%s.%s'%s", section, name,
                              suggestion(m, section, name));
@@ -106,17 +107,37 @@ void machine_finish(struct machine *m)
 
 /* ---- output ---- */
 
-/* A YAML double-quoted scalar. */
+/* Reads one UTF-8 character; UINT32_MAX (one byte long) when it is none. */
+static uint32_t decode_utf8(const char *text, size_t *len)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    static const unsigned char masks[] = {0x7f, 0, 0x1f, 0x0f, 0x07};
+    *len = p[0] < 0x80 ? 1 : p[0] >= 0xf0 && p[0] < 0xf8 ? 4 : p[0] >= 0xe0 ? 3 : p[0] >= 0xc2 ? 2 : 0;
+    if (*len == 1) return p[0];
+    uint32_t code = *len && p[0] < 0xf8 ? p[0] & masks[*len] : UINT32_MAX;
+    for (size_t i = 1; i < *len && code != UINT32_MAX; i++)
+        code = (p[i] & 0xc0) == 0x80 ? code << 6 | (p[i] & 0x3f) : UINT32_MAX;
+    if (code == UINT32_MAX) *len = 1;
+    return code;
+}
+
+/* A YAML double-quoted scalar: what YAML does not print is escaped, what is no UTF-8 becomes '?'. */
 static void print_quoted(const char *text, FILE *out)
 {
     (void)fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            (void)fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < ' ' || *text == 127)
-            (void)fprintf(out, "\\x%02x", (unsigned char)*text);
+    for (size_t len; *text; text += len) {
+        const uint32_t code = decode_utf8(text, &len);
+        const bool hidden = code < ' ' || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+                            (code >= 0xd800 && code < 0xe000) || code == 0xfeff || code == 0xfffe ||
+                            code == 0xffff;
+        if (code == UINT32_MAX || code > 0x10ffff)
+            (void)fputc('?', out);
+        else if (hidden)
+            (void)fprintf(out, "\\u%04x", code);
+        else if (code == '"' || code == '\\')
+            (void)fprintf(out, "\\%c", (char)code);
         else
-            (void)fputc(*text, out);
+            (void)fwrite(text, 1, len, out);
     }
     (void)fputc('"', out);
 }
@@ -124,8 +145,9 @@ static void print_quoted(const char *text, FILE *out)
 void machine_dump_yaml(const struct machine *m, FILE *out)
 {
     char buf[UNITS_TEXT_MAX];
-    (void)fprintf(out, "# effective configuration of machine %s, Atoll %s\ndescription: ", m->name,
-                  ATOLL_VERSION);
+    (void)fputs("# effective configuration of machine ", out);
+    print_quoted(m->name, out);
+    (void)fprintf(out, ", Atoll %s\ndescription: ", ATOLL_VERSION);
     print_quoted(m->description, out);
     for (unsigned s = 0; s < PARAM_SECTION_COUNT; s++) {
         const struct param_section *section = &param_sections[s];
@@ -160,7 +182,11 @@ json_t *machine_dump_json(const struct machine *m)
             json_t *value = NULL;
             switch (row->type) { /* numbers stay numbers, quantities keep their unit */
             case PARAM_u32: value = json_integer(*(const uint32_t *)field); break;
-            case PARAM_u64: value = json_integer((json_int_t) * (const uint64_t *)field); break;
+            case PARAM_u64: /* JSON integers end at 2^63 here; a larger one keeps its digits as text */
+                value = *(const uint64_t *)field <= INT64_MAX
+                            ? json_integer((json_int_t) * (const uint64_t *)field)
+                            : json_string(param_print(&m->config, (enum param_idx)i, buf));
+                break;
             case PARAM_real: value = json_real(*(const double *)field); break;
             case PARAM_bool: value = json_boolean(*(const bool *)field); break;
             case PARAM_text:

@@ -34,10 +34,11 @@ void machine_finish(struct machine *m);
 
 /* The effective configuration: loading the YAML again gives the same machine. */
 void machine_dump_yaml(const struct machine *m, FILE *out);
-/* {section: {key: "text as written"}}, derived values under "derived". A new reference. */
+/* {section: {key: value}}: numbers as numbers, quantities as text with their unit; derived values under
+ * "derived". A new reference. */
 json_t *machine_dump_json(const struct machine *m);
 
-/* Name and description of preset idx, or NULL after the last. */
+/* File name ("uba-mem.yaml") of preset idx, or NULL after the last. */
 const char *machine_preset(size_t idx);
 
 #endif

@@ -5,7 +5,7 @@
  *   section:
  *     key: value
  *
- * Only this shape is accepted. Anchors, aliases, tags, several documents, deeper nesting, duplicate
+ * Only this shape is accepted. Anchors, aliases, several documents, deeper nesting, duplicate
  * keys are refused at their place. All mistakes of a file are shown together. */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,11 +98,29 @@ static void delete_parser(void *arg)
     yaml_parser_delete(&r->parser);
 }
 
+/* libyaml counts characters, a place counts bytes. */
+static uint32_t byte_column(const struct diag_source *source, yaml_mark_t mark)
+{
+    const char *p = source->text, *end = source->text + source->len_bytes;
+    for (size_t line = 0; line < mark.line && p < end; line++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        p = newline ? newline + 1 : end;
+    }
+    const char *start = p;
+    if (mark.line == 0 && end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+        p += 3; /* the mark is not counted */
+    for (size_t column = 0; column < mark.column && p < end; column++) {
+        p++;
+        while (p < end && ((unsigned char)*p & 0xc0) == 0x80) p++;
+    }
+    return (uint32_t)(p - start) + 1;
+}
+
 static struct diag_place place_of(const struct reading *r, yaml_mark_t start, yaml_mark_t end)
 {
     const uint32_t width =
         end.line == start.line && end.column > start.column ? (uint32_t)(end.column - start.column) : 1;
-    return (struct diag_place){r->source, (uint32_t)start.line + 1, (uint32_t)start.column + 1, width};
+    return (struct diag_place){r->source, (uint32_t)start.line + 1, byte_column(r->source, start), width};
 }
 
 static struct diag_place here(const struct reading *r)

@@ -1,3 +1,4 @@
+/* engine: registration, asking for visits, and the loop that steps the clock domains. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -5,6 +6,14 @@
 
 #include "base/diag.h"
 #include "engine/engine_private.h"
+
+/* After a reset, what is still pending counts as sent: the law goes on to hold. */
+static void carry_pending(void *arg)
+{
+    struct engine *e = arg;
+    e->stats.events_sent = e->pending;
+    e->stats.events_pending = e->pending;
+}
 
 struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats)
 {
@@ -16,7 +25,10 @@ struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *s
     e->watchdog_cyc = ENGINE_NEVER;
     wheel_store_init(&e->store, &e->arena);
     e->stats_registry = stats;
-    if (stats) STATS_REGISTER(stats, engine, &e->stats, STATS_EVERYWHERE);
+    if (stats) {
+        STATS_REGISTER(stats, engine, &e->stats, STATS_EVERYWHERE);
+        stats_on_reset(stats, carry_pending, e);
+    }
     return e;
 }
 
@@ -46,6 +58,7 @@ uint32_t engine_add(struct engine *e, struct component_spec spec)
         struct component_hot *hot = ARENA_ARRAY(&e->arena, struct component_hot, e->component_capacity);
         uint64_t *wanted = ARENA_ARRAY(&e->arena, uint64_t, e->component_capacity);
         uint32_t *touched = ARENA_ARRAY(&e->arena, uint32_t, e->component_capacity);
+        e->due = ARENA_ARRAY(&e->arena, uint32_t, e->component_capacity);
         if (e->component_count) {
             memcpy(grown, e->components, e->component_count * sizeof *grown);
             memcpy(hot, e->hot, e->component_count * sizeof *hot);
@@ -164,9 +177,33 @@ static struct domain *earliest(struct engine *e, uint64_t *tick)
     return best;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Slots hold wake-ups in any order; they are visited in the order of registration. */
+uint32_t engine_take_wakes(struct engine *e, struct wheel_slot due)
+{
+    enum { FEW = 24 };
+    uint32_t count = 0;
+    for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next) {
+        next = e->store.wakes[id].next;
+        e->store.wakes[id].cycle = ENGINE_NEVER;
+        uint32_t at = count++;
+        if (count <= FEW) /* insertion sort while there are few */
+            for (; at && e->due[at - 1] > id; at--) e->due[at] = e->due[at - 1];
+        e->due[at] = id;
+    }
+    if (count > FEW) qsort(e->due, count, sizeof *e->due, by_id);
+    return count;
+}
+
 static uint64_t visit_in_order(struct engine *e, struct wheel_slot due, uint64_t now)
 {
     uint64_t visited = 0;
+    const uint32_t wakes = due.first_wake == WHEEL_NONE ? 0 : engine_take_wakes(e, due);
     for (uint32_t node = due.first_message, next; node != WHEEL_NONE; node = next, visited++) {
         const struct wheel_message m = e->store.messages[node];
         next = m.next;
@@ -175,13 +212,11 @@ static uint64_t visit_in_order(struct engine *e, struct wheel_slot due, uint64_t
         const struct component_hot *c = &e->hot[m.receiver];
         c->receive(c->self, now, m.message);
     }
-    for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next, visited++) {
-        next = e->store.wakes[id].next;
-        e->store.wakes[id].cycle = ENGINE_NEVER;
-        const struct component_hot *c = &e->hot[id];
+    for (uint32_t i = 0; i < wakes; i++) {
+        const struct component_hot *c = &e->hot[e->due[i]];
         c->wake(c->self, now);
     }
-    return visited;
+    return visited + wakes;
 }
 
 static void check_watchdog(struct engine *e)
@@ -214,6 +249,29 @@ static void step(struct engine *e, struct domain *d, uint64_t tick)
     STATS_COUNT(e->stats.events_per_cycle, visited);
 }
 
+/* Before the first step at or after 'tick': series and watchdog. Returns when to look again. */
+static uint64_t look_around(struct engine *e, uint64_t tick)
+{
+    const uint64_t tpc = e->domains[0].ticks_per_cycle;
+    uint64_t next = ENGINE_NEVER;
+    check_watchdog(e);
+    if (e->watchdog_cyc < (ENGINE_NEVER - tick) / tpc) next = tick + (e->watchdog_cyc / 2 + 1) * tpc;
+    if (e->stats_registry) {
+        stats_sample(e->stats_registry, tick / tpc);
+        const uint64_t sample = e->stats_registry->series_next_cyc * tpc;
+        if (sample < next) next = sample;
+    }
+    return next;
+}
+
+/* What the wheels really hold, for the law: not what was sent less what was visited. */
+static uint64_t count_pending(const struct engine *e)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < e->domain_count; i++) count += wheel_count(e->domains[i].wheel, &e->store);
+    return count;
+}
+
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
 {
     enum engine_end end = ENGINE_IDLE;
@@ -222,7 +280,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     engine_flush_wakes(e);
     engine_progress(e);
     e->started = true;
-    uint64_t next_look_tick = 0;
+    uint64_t next_look_tick = e->tick;
     for (;;) {
         uint64_t tick;
         struct domain *d = earliest(e, &tick);
@@ -232,14 +290,11 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
             if (e->tick < limit_tick) e->tick = limit_tick;
             break;
         }
+        if (tick >= next_look_tick) next_look_tick = look_around(e, tick);
         step(e, d, tick);
-        if (tick >= next_look_tick) { /* now and then: series and watchdog */
-            if (e->stats_registry) stats_sample(e->stats_registry, engine_now(e, 0));
-            check_watchdog(e);
-            next_look_tick = e->stats_registry ? e->stats_registry->series_next_cyc * tpc : tick + 1000 * tpc;
-        }
     }
-    e->stats.events_pending = e->pending;
+    e->stats.events_pending = count_pending(e);
+    if (end == ENGINE_IDLE && e->stats_registry) stats_series_finish(e->stats_registry);
     if (end == ENGINE_IDLE && e->work_outstanding)
         diag_bug("engine", engine_now(e, 0), "nothing is due although work is outstanding:\n%s",
                  engine_wait_report(e));

@@ -35,6 +35,7 @@ struct engine {
     uint64_t *wanted_cyc; /* per component: earliest wake-up asked for in this cycle */
     uint32_t *touched;    /* components with a wanted_cyc */
     uint32_t touched_count;
+    uint32_t *due; /* wake-ups of the cycle under way, by component */
     uint64_t pending;
     bool started;
     uint64_t work_outstanding, progress_tick, watchdog_cyc;
@@ -44,6 +45,9 @@ struct engine {
 };
 
 void engine_flush_wakes(struct engine *e);
+
+/* Takes the wake-ups of a slot off, into e->due in the order of the components; returns their number. */
+uint32_t engine_take_wakes(struct engine *e, struct wheel_slot due);
 
 /* Shuffled visits: what is sent is staged and committed in the order that fixed visits would give. */
 void engine_stage(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);

@@ -100,11 +100,8 @@ uint64_t engine_visit_shuffled(struct engine *e, struct wheel_slot due, uint64_t
         add_visit(e, salt, e->store.messages[node].receiver, e->store.messages[node].message, false);
         wheel_free_message(&e->store, node);
     }
-    for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next) {
-        next = e->store.wakes[id].next;
-        e->store.wakes[id].cycle = ENGINE_NEVER;
-        add_visit(e, salt, id, 0, true);
-    }
+    const uint32_t wakes = engine_take_wakes(e, due);
+    for (uint32_t i = 0; i < wakes; i++) add_visit(e, salt, e->due[i], 0, true);
     if (s->visit_count) qsort(s->visits, s->visit_count, sizeof *s->visits, by_key);
     const uint32_t count = s->visit_count;
     for (uint32_t i = 0; i < count; i++) {

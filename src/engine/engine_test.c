@@ -263,7 +263,7 @@ static void ring_body(void *arg)
     struct station *s = ARENA_ARRAY(&a, struct station, STATIONS);
     struct queue *q = ARENA_ARRAY(&a, struct queue, STATIONS);
     for (uint32_t i = 0; i < STATIONS; i++) {
-        s[i] = (struct station){.engine = e, .rng = rng_seed(7, i), .friend_id = (i * 7 + 3) % STATIONS};
+        s[i] = (struct station){.engine = e, .rng = rng_seed(7, i), .friend_id = (i * 7 + 3) % 5};
         s[i].in = &q[i];
         s[i].out = &q[(i + 1) % STATIONS];
         s[i].id = engine_add(e, (struct component_spec){.name = names[i % 4],
@@ -302,6 +302,105 @@ static void visits_in_random_order_give_the_same_statistics_to_the_bit(void **st
     assert_memory_equal(&fixed.sum, &shuffled.sum, sizeof fixed.sum);
 }
 
+/* Several senders, one receiver, the same cycle: arrival follows the order of registration. */
+enum { SENDERS = 40 };
+struct sender {
+    struct engine *engine;
+    uint32_t id, sink;
+};
+struct listener {
+    uint64_t digest, last_cyc, last_sender;
+    bool in_order;
+};
+
+static void sender_wake(void *self, uint64_t now)
+{
+    struct sender *s = self;
+    engine_send(s->engine, s->sink, 7, s->id);
+    if (now < 50) engine_wake(s->engine, s->id, now + 1 + (s->id + now) % 2);
+}
+
+static void listener_receive(void *self, uint64_t now, uint64_t message)
+{
+    struct listener *l = self;
+    if (now == l->last_cyc && message < l->last_sender) l->in_order = false;
+    l->last_cyc = now;
+    l->last_sender = message;
+    l->digest = hash_u64(l->digest ^ message);
+}
+
+static void many_to_one_body(void *arg)
+{
+    struct listener *l = arg;
+    struct engine *e = engine_create(1000, NULL);
+    struct sender senders[SENDERS];
+    (void)engine_add_domain(e, "c", 1000);
+    if (l->digest) engine_shuffle_visits(e, rng_seed(l->digest, 0)); /* its first value is the seed */
+    *l = (struct listener){.in_order = true};
+    for (uint32_t i = 0; i < SENDERS; i++) {
+        senders[i] = (struct sender){.engine = e, .sink = SENDERS};
+        senders[i].id =
+            engine_add(e, (struct component_spec){.name = "s", .self = &senders[i], .wake = sender_wake});
+    }
+    (void)engine_add(
+        e, (struct component_spec){.name = "l", .self = l, .wake = sink_wake, .receive = listener_receive});
+    for (uint32_t i = SENDERS; i-- > 0;) engine_wake(e, i, 1);
+    (void)engine_run(e, ENGINE_NEVER);
+    engine_free(e);
+}
+
+static void messages_of_one_cycle_arrive_in_the_order_of_registration(void **state)
+{
+    (void)state;
+    struct listener fixed = {0}, one = {.digest = 1}, two = {.digest = 2};
+    in_run(many_to_one_body, &fixed);
+    in_run(many_to_one_body, &one);
+    in_run(many_to_one_body, &two);
+    assert_true(fixed.in_order);
+    assert_int_equal(fixed.digest, one.digest);
+    assert_int_equal(fixed.digest, two.digest);
+}
+
+/* ---- series, laws over a reset ---- */
+
+static void series_body(void *arg)
+{
+    (void)arg;
+    static const uint64_t times[] = {500, 5500, 5600, 7999}, right[] = {1, 0, 0, 0, 0, 2, 0, 1};
+    struct stats_registry stats;
+    struct sink *s = calloc(1, sizeof *s);
+    stats_init(&stats, 1000);
+    struct engine *e = engine_create(1000, &stats);
+    const uint32_t id = engine_add(e, (struct component_spec){.name = "sink",
+                                                              .self = s,
+                                                              .domain = engine_add_domain(e, "c", 1000),
+                                                              .wake = sink_wake,
+                                                              .receive = sink_receive});
+    for (uint64_t i = 0; i < 4; i++) {
+        s->due[i] = times[i];
+        engine_send(e, id, times[i], i);
+    }
+    (void)engine_run(e, ENGINE_NEVER);
+    assert_int_equal(stats.series_points, 8);
+    assert_memory_equal(stats.series_values, right, sizeof right);
+    s->due[5] = 9000;
+    engine_send(e, id, 9000 - engine_now(e, 0), 5);
+    stats_reset(&stats); /* with one event under way */
+    (void)engine_run(e, 8500);
+    stats_check_laws(&stats, 8500);
+    (void)engine_run(e, ENGINE_NEVER);
+    stats_check_laws(&stats, 9000);
+    free(s);
+    engine_free(e);
+    stats_free(&stats);
+}
+
+static void growth_falls_into_its_interval_and_laws_survive_a_reset(void **state)
+{
+    (void)state;
+    in_run(series_body, NULL);
+}
+
 /* ---- watchdog ---- */
 
 static struct wait on_next(void *self)
@@ -337,7 +436,7 @@ static void a_stuck_machine_is_reported_as_a_chain(void **state)
     diag_init(&d);
     struct engine *e = engine_create(1000, NULL);
     assert_int_equal(diag_run(&d, stuck_body, e), DIAG_BUG);
-    assert_non_null(strstr(d.text, "nothing moved for 5"));
+    assert_non_null(strstr(d.text, "nothing moved for "));
     assert_non_null(
         strstr(d.text, "crossbar waits for a credit (output 0) on slice\n    -> slice waits for a credit"));
     assert_non_null(strstr(d.text, "-> crossbar: the circle closes here"));
@@ -373,6 +472,8 @@ int main(void)
         cmocka_unit_test(the_earliest_wake_up_wins_and_idle_cycles_cost_nothing),
         cmocka_unit_test(a_push_shows_after_the_latency_and_a_credit_returns_after_its_delay),
         cmocka_unit_test(visits_in_random_order_give_the_same_statistics_to_the_bit),
+        cmocka_unit_test(messages_of_one_cycle_arrive_in_the_order_of_registration),
+        cmocka_unit_test(growth_falls_into_its_interval_and_laws_survive_a_reset),
         cmocka_unit_test(a_stuck_machine_is_reported_as_a_chain),
         cmocka_unit_test(work_without_events_is_reported_at_once),
     };

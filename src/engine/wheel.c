@@ -1,3 +1,4 @@
+/* wheel: inserting, spilling coarse slots into fine ones, finding what is due next. */
 #include "engine/wheel.h"
 
 #include <string.h>
@@ -232,4 +233,20 @@ void wheel_find_next(struct wheel *w)
     const uint32_t near = distance_to_used(&w->near, w->now_cyc + 1);
     w->next_cyc = near < WHEEL_SLOTS ? w->now_cyc + 1 + near : ENGINE_NEVER;
     if (w->coarse_next_cyc < w->next_cyc) w->next_cyc = w->coarse_next_cyc;
+}
+
+static uint64_t slot_count(const struct wheel_slot *slot, const struct wheel_store *s)
+{
+    uint64_t count = 0;
+    for (uint32_t node = slot->first_message; node != WHEEL_NONE; node = s->messages[node].next) count++;
+    for (uint32_t c = slot->first_wake; c != WHEEL_NONE; c = s->wakes[c].next) count++;
+    return count;
+}
+
+uint64_t wheel_count(const struct wheel *w, const struct wheel_store *s)
+{
+    uint64_t count = slot_count(&w->far, s);
+    for (uint32_t i = 0; i < WHEEL_SLOTS; i++)
+        count += slot_count(&w->near.slots[i], s) + slot_count(&w->mid.slots[i], s);
+    return count;
 }

@@ -68,6 +68,8 @@ void wheel_insert_wake(struct wheel *w, struct wheel_store *s, uint64_t cycle, u
 
 /* Moves the clock to next_cyc and takes what is due then (*due may be empty: a spill of a coarser slot). */
 void wheel_advance(struct wheel *w, struct wheel_store *s, struct wheel_slot *due);
+/* Messages and wake-ups that it holds, by walking every list. */
+uint64_t wheel_count(const struct wheel *w, const struct wheel_store *s);
 /* Finds next_cyc again after the due list has been visited. */
 void wheel_find_next(struct wheel *w);
 

@@ -81,11 +81,23 @@ void stats_register(struct stats_registry *r, enum stat_group group, void *block
     r->blocks[r->block_count++] = (struct stats_block){.words = block, .group = group, .scope = scope};
 }
 
+void stats_on_reset(struct stats_registry *r, void (*after)(void *arg), void *arg)
+{
+    DIAG_ASSERT(r->on_reset_count < sizeof r->on_reset / sizeof *r->on_reset);
+    r->on_reset[r->on_reset_count++] = (struct stats_hook){after, arg};
+}
+
 void stats_reset(struct stats_registry *r)
 {
     for (uint32_t i = 0; i < r->block_count; i++)
         memset(r->blocks[i].words, 0, group_words[r->blocks[i].group].count * sizeof(uint64_t));
     memset(r->series_last, 0, series_row_count * sizeof(uint64_t));
+    r->series_points = 0;
+    for (uint32_t i = 0; i < r->on_reset_count; i++) r->on_reset[i].after(r->on_reset[i].arg);
+    struct stats sum; /* what carries over is no growth */
+    stats_sum(r, STATS_EVERYWHERE, &sum);
+    for (size_t row = 0; row < series_row_count; row++)
+        r->series_last[row] = ((const uint64_t *)&sum)[series_rows[row].word];
 }
 
 static bool matches(int32_t filter, int32_t place) { return filter == STATS_ANY || filter == place; }
@@ -143,19 +155,24 @@ static void halve_series(struct stats_registry *r)
     r->series_interval_cyc *= 2;
 }
 
-static void add_point(struct stats_registry *r, const struct stats *sum)
+static void record_point(struct stats_registry *r, const struct stats *sum)
 {
-    if (r->series_points == SERIES_POINTS_MAX) { /* this point has become half of a longer one */
-        r->series_next_cyc += r->series_interval_cyc;
-        halve_series(r);
-        return;
-    }
     for (size_t row = 0; row < series_row_count; row++) {
         const uint64_t value = ((const uint64_t *)sum)[series_rows[row].word];
         r->series_values[row * SERIES_POINTS_MAX + r->series_points] = value - r->series_last[row];
         r->series_last[row] = value;
     }
     r->series_points++;
+}
+
+static void end_interval(struct stats_registry *r, const struct stats *sum)
+{
+    if (r->series_points == SERIES_POINTS_MAX) { /* this interval has become half of a longer one */
+        r->series_next_cyc += r->series_interval_cyc;
+        halve_series(r);
+        return;
+    }
+    record_point(r, sum);
     r->series_next_cyc += r->series_interval_cyc;
 }
 
@@ -164,7 +181,19 @@ void stats_sample(struct stats_registry *r, uint64_t now_cyc)
     struct stats sum;
     if (now_cyc < r->series_next_cyc) return;
     stats_sum(r, STATS_EVERYWHERE, &sum);
-    while (now_cyc >= r->series_next_cyc) add_point(r, &sum); /* idle intervals are points of zero */
+    while (now_cyc >= r->series_next_cyc) end_interval(r, &sum); /* idle ones are zero */
+}
+
+void stats_series_finish(struct stats_registry *r)
+{
+    struct stats sum;
+    bool grew = false;
+    stats_sum(r, STATS_EVERYWHERE, &sum);
+    for (size_t row = 0; row < series_row_count; row++)
+        grew |= ((const uint64_t *)&sum)[series_rows[row].word] != r->series_last[row];
+    if (!grew) return;
+    if (r->series_points == SERIES_POINTS_MAX) halve_series(r);
+    record_point(r, &sum);
 }
 
 void stats_check_laws(const struct stats_registry *r, uint64_t now_cyc)

@@ -100,6 +100,11 @@ struct stats_registry {
     struct arena arena;
     struct stats_block *blocks;
     uint32_t block_count, block_capacity;
+    struct stats_hook {
+        void (*after)(void *arg);
+        void *arg;
+    } on_reset[8];
+    uint32_t on_reset_count;
     /* time series: one column of points per row of series_rows */
     uint64_t series_interval_cyc, series_next_cyc;
     uint32_t series_points;
@@ -113,15 +118,21 @@ void stats_register(struct stats_registry *r, enum stat_group group, void *block
 #define STATS_REGISTER(r, group, block, scope) \
     stats_register((r), STAT_GROUP_##group, (1 ? (block) : (struct group##_stats *)0), (scope))
 
+/* Zeroes every block and the series; then calls what was registered, for counters that must carry over. */
 void stats_reset(struct stats_registry *r);
+void stats_on_reset(struct stats_registry *r, void (*after)(void *arg), void *arg);
 /* Sum of the blocks whose scope matches the filter. */
 void stats_sum(const struct stats_registry *r, struct stats_scope filter, struct stats *out);
 /* later - earlier, for a region or a kernel; a peak keeps its later value (it is of the whole run). */
 void stats_subtract(const struct stats *later, const struct stats *earlier, struct stats *out);
 void stats_add(struct stats *into, const struct stats *more);
 
-/* Samples the series when due; call when the clock has reached series_next_cyc. */
+/* Adds a point for every interval that ended at or before now_cyc. Call before anything of cycle now_cyc
+ * happens, so that growth falls into the interval in which it happened. */
 void stats_sample(struct stats_registry *r, uint64_t now_cyc);
+
+/* The last, unfinished interval, when anything grew in it. Call at the end of a run. */
+void stats_series_finish(struct stats_registry *r);
 
 /* Every law on the sums over the whole system; a broken one is a bug of ours (raises). */
 void stats_check_laws(const struct stats_registry *r, uint64_t now_cyc);
@@ -146,6 +157,10 @@ json_t *stats_json(const struct stats *s);
 json_t *stats_series_json(const struct stats_registry *r);
 /* name,value,unit with a header; histograms as name[floor]. */
 void stats_csv(const struct stats *s, FILE *out);
+/* name,interval,point,value with a header. */
+void stats_series_csv(const struct stats_registry *r, FILE *out);
+/* Number of points, mean, smallest and largest of each series. */
+void stats_series_text(const struct stats_registry *r, FILE *out);
 /* Aligned lines for a human; rows that are zero are left out unless 'all'. */
 void stats_text(const struct stats *s, bool all, FILE *out);
 

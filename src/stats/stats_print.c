@@ -55,6 +55,33 @@ json_t *stats_series_json(const struct stats_registry *r)
     return root;
 }
 
+void stats_series_csv(const struct stats_registry *r, FILE *out)
+{
+    (void)fputs("name,interval_cycles,point,value\n", out);
+    for (size_t row = 0; row < series_row_count; row++)
+        for (uint32_t i = 0; i < r->series_points; i++)
+            (void)fprintf(out, "%s.%s,%llu,%u,%llu\n", series_rows[row].group_name, series_rows[row].name,
+                          (unsigned long long)r->series_interval_cyc, i,
+                          (unsigned long long)r->series_values[row * SERIES_POINTS_MAX + i]);
+}
+
+void stats_series_text(const struct stats_registry *r, FILE *out)
+{
+    for (size_t row = 0; row < series_row_count && r->series_points; row++) {
+        const uint64_t *v = r->series_values + row * SERIES_POINTS_MAX;
+        uint64_t sum = 0, least = UINT64_MAX, most = 0;
+        for (uint32_t i = 0; i < r->series_points; i++) {
+            sum += v[i];
+            if (v[i] < least) least = v[i];
+            if (v[i] > most) most = v[i];
+        }
+        (void)fprintf(out, "  %s.%s: %u points of %llu cycles, mean %.1f, least %llu, most %llu %s\n",
+                      series_rows[row].group_name, series_rows[row].name, r->series_points,
+                      (unsigned long long)r->series_interval_cyc, (double)sum / r->series_points,
+                      (unsigned long long)least, (unsigned long long)most, series_rows[row].unit);
+    }
+}
+
 void stats_csv(const struct stats *s, FILE *out)
 {
     (void)fputs("name,value,unit\n", out);
