@@ -9,12 +9,25 @@ struct model_call {
     char **report, **json;
 };
 
+/* The result as data, when it was asked for. Takes the reference. */
+static void hand_over(const struct model_call *call, json_t *json)
+{
+    struct api_text text;
+    if (call->json) {
+        api_text_begin(&text);
+        (void)json_dumpf(json, text.file, JSON_INDENT(2));
+        (void)fputc('\n', text.file);
+        *call->json = api_text_end(&text);
+    }
+    json_decref(json);
+}
+
 static void run_dram(void *arg)
 {
     const struct model_call *call = arg;
     machine_finish(&call->sim->machine);
     const struct atoll_model_dram *job = call->job;
-    struct api_text text, json_text;
+    struct api_text text;
     api_text_begin(&text);
     json_t *json = dram_job_run(&call->sim->machine,
                                 &(struct dram_job){.stream = job->stream,
@@ -23,11 +36,7 @@ static void run_dram(void *arg)
                                                    .command_log = job->command_log},
                                 text.file);
     *call->report = api_text_end(&text);
-    api_text_begin(&json_text);
-    (void)json_dumpf(json, json_text.file, JSON_INDENT(2));
-    (void)fputc('\n', json_text.file);
-    json_decref(json);
-    *call->json = api_text_end(&json_text);
+    hand_over(call, json);
 }
 
 atoll_status atoll_run_model_dram(atoll_sim *sim, const struct atoll_model_dram *job, char **report,
@@ -41,7 +50,7 @@ static void run_net(void *arg)
     const struct model_call *call = arg;
     machine_finish(&call->sim->machine);
     const struct atoll_model_net *job = call->job;
-    struct api_text text, json_text;
+    struct api_text text;
     api_text_begin(&text);
     json_t *json = net_job_run(&call->sim->machine,
                                &(struct net_job){.traffic = job->traffic,
@@ -56,11 +65,7 @@ static void run_net(void *arg)
                                                  .cycles = job->cycles},
                                text.file);
     *call->report = api_text_end(&text);
-    api_text_begin(&json_text);
-    (void)json_dumpf(json, json_text.file, JSON_INDENT(2));
-    (void)fputc('\n', json_text.file);
-    json_decref(json);
-    *call->json = api_text_end(&json_text);
+    hand_over(call, json);
 }
 
 atoll_status atoll_run_model_net(atoll_sim *sim, const struct atoll_model_net *job, char **report,

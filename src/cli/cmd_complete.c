@@ -40,7 +40,7 @@ static int run(const void *arg)
     const struct cli_list *words = &((const struct complete_args *)arg)->rest;
     const char *typed = words->count ? words->items[words->count - 1] : "";
     const char *before = words->count > 1 ? words->items[words->count - 2] : "";
-    if (words->count <= 1) {
+    if (words->count <= 1 || (words->count == 2 && strcmp(before, "help") == 0)) {
         for (const struct cli_command *const *c = cli_commands; *c; c++)
             if ((*c)->summary[0]) offer((*c)->name, "", typed);
         return 0;
@@ -54,6 +54,9 @@ static int run(const void *arg)
     } else if (words->count == 2 && strcmp(before, "list") == 0) {
         static const char *const lists[] = {"machines", "workloads", "policies", "params", "stats"};
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) offer(lists[i], "", typed);
+    } else if (words->count == 2 && strcmp(before, "model") == 0) {
+        offer("dram", "", typed);
+        offer("net", "", typed);
     } else if (typed[0] == '-') {
         for (const struct cli_command *const *c = cli_commands; *c; c++) {
             if (strcmp((*c)->name, words->items[0]) != 0) continue;

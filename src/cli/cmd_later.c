@@ -3,11 +3,47 @@
 #include "cli/cli.h"
 
 struct later_args {
-    const char *machine, *workload, *json, *csv;
+    const char *machine, *workload, *json, *csv, *kernels, *launches, *jobs, *db, *launcher, *scale, *html,
+        *output;
     struct cli_list set, rest;
 };
 
-#define LATER(command, summary_, usage_) \
+#define OPTION(name, letter, argument, help) \
+    { \
+#name, letter, CLI_TEXT, offsetof(struct later_args, name), argument, help \
+    }
+#define MACHINE_OPTIONS \
+    CLI_OPTION_MACHINE(struct later_args), CLI_OPTION_SET(struct later_args), \
+        CLI_OPTION_JSON(struct later_args)
+
+static const struct cli_option exec_options[] = {
+    MACHINE_OPTIONS,
+    CLI_OPTION_CSV(struct later_args),
+    OPTION(kernels, 0, "A,B", "time these kernels only"),
+    OPTION(launches, 0, "3-7", "time these launches only"),
+    {0},
+};
+static const struct cli_option trace_options[] = {MACHINE_OPTIONS, CLI_OPTION_CSV(struct later_args), {0}};
+static const struct cli_option compare_options[] = {
+    MACHINE_OPTIONS,
+    OPTION(workload, 'w', "W1,W2,...", "workloads"),
+    {0},
+};
+static const struct cli_option sweep_options[] = {
+    OPTION(jobs, 'j', "N", "worker processes"),
+    OPTION(launcher, 0, "local|slurm", "where the points run"),
+    OPTION(db, 0, "FILE", "result store"),
+    {0},
+};
+static const struct cli_option reproduce_options[] = {
+    OPTION(scale, 0, "quick|paper", "how much of it"),
+    OPTION(jobs, 'j', "N", "worker processes"),
+    OPTION(html, 0, "FILE", "write the report"),
+    {0},
+};
+static const struct cli_option report_options[] = {OPTION(output, 'o', "FILE", "the HTML file"), {0}};
+
+#define LATER(command, summary_, usage_, examples_) \
     static int run_##command(const void *args) \
     { \
         (void)args; \
@@ -16,25 +52,24 @@ struct later_args {
     const struct cli_command cli_##command = {.name = #command, \
                                               .summary = summary_, \
                                               .usage = usage_, \
-                                              .options = options, \
+                                              .examples = examples_, \
+                                              .options = command##_options, \
                                               .args_bytes = sizeof(struct later_args), \
                                               .rest_offset = offsetof(struct later_args, rest), \
                                               .rest_is_command = true, \
                                               .run = run_##command}
 
-static const struct cli_option options[] = {
-    CLI_OPTION_MACHINE(struct later_args),
-    CLI_OPTION_SET(struct later_args),
-    CLI_OPTION_JSON(struct later_args),
-    CLI_OPTION_CSV(struct later_args),
-    {"workload", 'w', CLI_TEXT, offsetof(struct later_args, workload), "NAME[:SIZE]",
-     "bundled workload, or a folder with one"},
-    {0},
-};
-
-LATER(exec, "run an unmodified CUDA program on a machine", "-m MACHINE [options] -- ./program args...");
-LATER(trace, "run an Accel-Sim trace on a machine", "-m MACHINE [options] path/to/kernelslist.g");
-LATER(compare, "compare machines over workloads", "-m A,B,C -w W1,W2,... [--json F]");
-LATER(sweep, "run an experiment file; resumable", "experiments/X.yaml [-j N] [--db F]");
-LATER(reproduce, "reproduce the evaluation of a paper", "nuba|carve|selrep|ladm|ugpu [--scale quick|paper]");
-LATER(report, "turn results into an HTML report", "results.db -o report.html");
+LATER(exec, "run an unmodified CUDA program on a machine (not yet)",
+      "-m MACHINE [options] -- ./program args...", "  atoll exec -m uba-mem -- ./program 1024\n");
+LATER(trace, "run an Accel-Sim trace on a machine (not yet)", "-m MACHINE [options] path/to/kernelslist.g",
+      "  atoll trace -m uba-mem traces/kernelslist.g\n");
+LATER(compare, "compare machines over workloads (not yet)", "-m A,B,C -w W1,W2,... [--json F]",
+      "  atoll compare -m uba-mem,nuba -w sgemm,bfs\n");
+LATER(sweep, "run an experiment file; resumable (not yet)",
+      "experiments/X.yaml [-j N] [--launcher local|slurm] [--db F]",
+      "  atoll sweep experiments/noc.yaml -j 2\n");
+LATER(reproduce, "reproduce the evaluation of a paper (not yet)",
+      "nuba|carve|selrep|ladm|ugpu [--scale quick|paper] [-j N] [--html F]",
+      "  atoll reproduce nuba --scale quick\n");
+LATER(report, "turn results into an HTML report (not yet)", "results.db -o report.html",
+      "  atoll report results.db -o report.html\n");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -201,28 +202,39 @@ atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code)
     return NULL;
 }
 
-/* Through a temporary file beside it, so that a full disk leaves nothing half-written. */
+static int write_to(const char *path, const char *shown, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (!f) return cli_mistake("cannot write '%s': %m", shown);
+    const bool written = fputs(text, f) >= 0 && fflush(f) == 0;
+    if (fclose(f) != 0 || !written) return cli_mistake("cannot write '%s': %m", shown);
+    return 0;
+}
+
+/* A file is written through a temporary one beside it, so that a full disk leaves nothing half-written. A
+ * device or pipe is written directly; a link is followed. */
 int cli_write_file(const char *path, const char *text)
 {
     if (strcmp(path, "-") == 0) {
         (void)fputs(text, stdout);
-        return fflush(stdout) == 0 && !ferror(stdout) ? 0 : cli_mistake("cannot write to standard output");
+        return fflush(stdout) == 0 ? 0 : cli_mistake("cannot write to standard output: %m");
     }
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return write_to(path, path, text);
+    char *target = realpath(path, NULL);
     char temporary[4096];
-    if (snprintf(temporary, sizeof temporary, "%s.part", path) >= (int)sizeof temporary)
-        return cli_mistake("the path '%.60s...' is too long", path);
-    FILE *f = fopen(temporary, "w");
-    if (!f) return cli_mistake("cannot write '%s': %m", path);
-    const bool written = fputs(text, f) >= 0 && fflush(f) == 0;
-    if (fclose(f) != 0 || !written || rename(temporary, path) != 0) {
-        (void)cli_mistake("cannot write '%s': %m", path);
-        (void)remove(temporary);
-        return ATOLL_MISTAKE;
-    }
-    return 0;
+    const int len = snprintf(temporary, sizeof temporary, "%s.part", target ? target : path);
+    int code = len < (int)sizeof temporary ? write_to(temporary, path, text)
+                                           : cli_mistake("the path '%.60s...' is too long", path);
+    if (!code && rename(temporary, target ? target : path) != 0)
+        code = cli_mistake("cannot write '%s': %m", path);
+    if (code && len < (int)sizeof temporary) (void)remove(temporary);
+    free(target);
+    return code;
 }
 
-int main(int argc, char **argv)
+/* Runs what the words ask for; the caller flushes. */
+static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
         print_overview(stderr);
@@ -249,6 +261,12 @@ int main(int argc, char **argv)
     int code = parse(command, argc - 2, argv + 2, args);
     if (code < 0) code = command->run(args);
     free(args);
-    if (fflush(stdout) != 0 || ferror(stdout)) return cli_mistake("cannot write to standard output: %m");
     return code;
+}
+
+int main(int argc, char **argv)
+{
+    const int code = dispatch(argc, argv);
+    const bool failed = fflush(stdout) != 0 || ferror(stdout);
+    return failed ? cli_mistake("cannot write to standard output: %m") : code;
 }

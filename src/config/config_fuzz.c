@@ -14,7 +14,8 @@ struct input {
     const char *yaml; /* NULL: overrides alone */
     size_t yaml_len;
     char *overrides;
-    char *dump; /* out */
+    struct config config; /* out; its texts are gone */
+    char *dump;           /* out */
     size_t dump_len;
 };
 
@@ -35,6 +36,7 @@ static void load(void *arg)
     if (!f) abort();
     machine_dump_yaml(&m, f);
     (void)fclose(f);
+    in->config = m.config;
     diag_done(&freeing, true);
 }
 
@@ -50,9 +52,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const enum diag_kind kind = diag_run(&d, load, &in);
     if (kind == DIAG_BUG) abort();
     diag_clear(&d);
-    if (kind == DIAG_NONE) { /* what was dumped must be accepted, and be dumped alike */
+    if (kind == DIAG_NONE) { /* what was dumped must be accepted, and be the same machine */
         struct input again = {.yaml = in.dump, .yaml_len = in.dump_len, .overrides = (char[]){""}};
         if (diag_run(&d, load, &again) != DIAG_NONE) abort();
+        char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+        for (unsigned i = 0; i < PARAM_COUNT; i++)
+            if (param_rows[i].type != PARAM_text &&
+                strcmp(param_print(&in.config, (enum param_idx)i, a),
+                       param_print(&again.config, (enum param_idx)i, b)) != 0)
+                abort();
         free(again.dump);
     }
     free(in.dump);
