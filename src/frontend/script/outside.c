@@ -133,6 +133,7 @@ static const char *cache_folder(struct arena *arena)
     if (own && *own) {
         path = own;
     } else if (xdg && *xdg) {
+        make_directory(xdg);
         path = arena_printf(arena, "%s/atoll", xdg);
     } else if (home && *home && access(home, W_OK) == 0) {
         make_directory(arena_printf(arena, "%s/.cache", home));
@@ -197,45 +198,55 @@ static void run_command(struct arena *arena, const char *what, const char *hint,
         diag_mistake("%s does not compile; %s says:\n%s", what, args[0], output_of(arena, log));
 }
 
+/* A command line being put together: words of it are copies in the arena. */
+struct command {
+    struct arena *arena;
+    char *args[ARGS_MAX + 1];
+    size_t count;
+};
+
+static void add(struct command *c, const char *word)
+{
+    if (c->count == ARGS_MAX) diag_mistake("'%s' has more than %d words", c->args[0], ARGS_MAX);
+    c->args[c->count++] = arena_strdup(c->arena, word);
+}
+
+/* Words separated by spaces: flags, or a compiler as in CC="ccache gcc". */
+static void add_words(struct command *c, const char *words)
+{
+    for (char *rest = arena_strdup(c->arena, words), *word; (word = strsep(&rest, " "));)
+        if (*word) add(c, word);
+}
+
 static void compile_device(const struct folder *f, const char *clang, const char *file, const char *into)
 {
-    char *args[ARGS_MAX];
-    size_t n = 0;
-    args[n++] = arena_strdup(f->arena, clang);
-    for (char *rest = arena_strdup(f->arena, ATOLL_DEVICE_FLAGS), *flag; (flag = strsep(&rest, " "));)
-        if (*flag && n < ARGS_MAX - 8) args[n++] = flag;
-    args[n++] = arena_printf(f->arena, "-I%s/kit", into);
-    args[n++] = arena_printf(f->arena, "%s/%s", f->path, file);
-    args[n++] = arena_strdup(f->arena, "-o");
-    args[n++] = arena_printf(f->arena, "%s/%.*s.ptx", into, (int)(strlen(file) - 3), file);
-    args[n] = NULL;
-    run_command(f->arena, arena_printf(f->arena, "%s/%s", f->path, file),
-                "Device code needs clang (apt install clang), or name it in ATOLL_CLANG", args,
-                arena_printf(f->arena, "%s/log", into));
+    struct command c = {.arena = f->arena};
+    const char *source = arena_printf(f->arena, "%s/%s", f->path, file);
+    add_words(&c, clang);
+    add_words(&c, ATOLL_DEVICE_FLAGS);
+    add(&c, arena_printf(f->arena, "-I%s/kit", into));
+    add(&c, source);
+    add(&c, "-o");
+    add(&c, arena_printf(f->arena, "%s/%.*s.ptx", into, (int)(strlen(file) - 3), file));
+    run_command(f->arena, source, "Device code needs clang (apt install clang), or name it in ATOLL_CLANG",
+                c.args, arena_printf(f->arena, "%s/log", into));
 }
 
 static void compile_script(const struct folder *f, const char *cc, const char *into)
 {
-    char *args[] = {arena_strdup(f->arena, cc),
-                    "-shared",
-                    "-fPIC",
-                    "-O2",
-                    "-g",
-                    "-std=gnu17",
-                    "-ffp-contract=off",
-                    "-fwrapv",
-                    "-fno-strict-aliasing",
-                    "-Wall",
-                    "-DWL_OUTSIDE",
-                    arena_printf(f->arena, "-I%s/kit", into),
-                    arena_printf(f->arena, "%s/%s", f->path, f->script),
-                    "-o",
-                    arena_printf(f->arena, "%s/script.so", into),
-                    "-lm",
-                    NULL};
-    run_command(f->arena, arena_printf(f->arena, "%s/%s", f->path, f->script),
-                "Host scripts need a C compiler (apt install gcc), or name it in CC", args,
-                arena_printf(f->arena, "%s/log", into));
+    struct command c = {.arena = f->arena};
+    const char *source = arena_printf(f->arena, "%s/%s", f->path, f->script);
+    add_words(&c, cc);
+    add_words(
+        &c,
+        "-shared -fPIC -O2 -g -std=gnu17 -ffp-contract=off -fwrapv -fno-strict-aliasing -Wall -DWL_OUTSIDE");
+    add(&c, arena_printf(f->arena, "-I%s/kit", into));
+    add(&c, source);
+    add(&c, "-o");
+    add(&c, arena_printf(f->arena, "%s/script.so", into));
+    add(&c, "-lm");
+    run_command(f->arena, source, "Host scripts need a C compiler (apt install gcc), or name it in CC",
+                c.args, arena_printf(f->arena, "%s/log", into));
 }
 
 /* Compiles into a fresh folder and renames it: several processes may do so at once. */

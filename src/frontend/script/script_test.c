@@ -503,6 +503,14 @@ static void a_missing_compiler_is_named(void **state)
     assert_runs(f->path, ":tiny", DIAG_MISTAKE, "no-such-cc");
 }
 
+static void a_compiler_may_have_words(void **state)
+{
+    const struct outside_folder *f = *state;
+    (void)setenv("CC", "env LANG=C cc", 1);
+    (void)setenv("ATOLL_CLANG", "env clang  -w", 1);
+    assert_runs(f->path, ":tiny", DIAG_NONE, NULL);
+}
+
 static void compiler_messages_are_shown(void **state)
 {
     const struct outside_folder *f = *state;
@@ -561,6 +569,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_of_the_user_is_compiled_cached_and_run, make_outside,
                                         remove_outside),
         cmocka_unit_test_setup_teardown(a_missing_compiler_is_named, make_outside, remove_outside),
+        cmocka_unit_test_setup_teardown(a_compiler_may_have_words, make_outside, remove_outside),
         cmocka_unit_test_setup_teardown(compiler_messages_are_shown, make_outside, remove_outside),
         cmocka_unit_test_setup_teardown(a_folder_without_its_files_is_a_mistake, make_outside,
                                         remove_outside),
