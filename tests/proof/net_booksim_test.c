@@ -177,6 +177,49 @@ static void uniform_traffic_matches_booksim_without_order(void **state)
     compare_uniform(false);
 }
 
+/* Sizes, packets, buffers and combinations that the curves do not have (shapes.csv). */
+static void other_shapes_match_booksim(void **state)
+{
+    (void)state;
+    FILE *f = fopen("tests/reference/noc/shapes.csv", "r");
+    assert_non_null(f);
+    char line[512];
+    assert_non_null(fgets(line, sizeof line, f));
+    uint32_t seen = 0;
+    failures = 0;
+    while (fgets(line, sizeof line, f)) {
+        char *field[12] = {0}, *rest = line;
+        for (uint32_t i = 0; i < 12; i++) field[i] = strsep(&rest, ",\n");
+        struct row r = {.nodes = (uint32_t)atoi(field[1]), .flits = (uint32_t)atoi(field[3]), .offered = 0.3};
+        snprintf(r.topology, sizeof r.topology, "%s", field[0]);
+        snprintf(r.variant, sizeof r.variant, "shape %u", seen++);
+        struct net_model_spec s = spec_of(&r);
+        s.net.first_routers = s.net.second_routers = (uint32_t)atoi(field[2]);
+        if (strchr(field[3], '+'))
+            s.packet_bytes[s.size_count++] = 16 * (uint32_t)atoi(strchr(field[3], '+') + 1);
+        s.net.vcs = (uint32_t)atoi(field[4]);
+        s.net.vc_flits = (uint32_t)atoi(field[5]);
+        s.net.iterations = (uint32_t)atoi(field[6]);
+        s.net.input_speedup = (uint32_t)atoi(field[7]);
+        s.net.internal_speedup = (uint32_t)atoi(field[8]);
+        s.net.hold = atoi(field[9]);
+        const double latency = five_seeds(s).latency;
+        s.rate = 1;
+        s.drain_cyc = 0;
+        const double saturation = five_seeds(s).accepted;
+        const double off = compare(&r, "accepted", saturation, atof(field[10]));
+        const double late = compare(&r, "latency", latency, atof(field[11]));
+        print_message("  %-12s %4s flits %2u VCs x %2u  iSLIP(%u) in %u internal %u hold %u  %.3f %s %+5.1f "
+                      "%%  %6.2f %6.2f %+5.1f %%\n",
+                      r.topology, field[3], s.net.vcs, s.net.vc_flits, s.net.iterations, s.net.input_speedup,
+                      s.net.internal_speedup, s.net.hold, saturation, field[10], 100 * off, latency,
+                      atof(field[11]), 100 * late);
+    }
+    fclose(f);
+    assert_int_equal(seen, 14);
+    assert_int_equal(failures, 0);
+}
+
 /* Hot spot: latency below half load of the hot output, and 1.00 of its width at the end. */
 static void a_hot_output_carries_its_whole_width(void **state)
 {
@@ -211,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uniform_traffic_matches_booksim_in_order),
         cmocka_unit_test(uniform_traffic_matches_booksim_without_order),
+        cmocka_unit_test(other_shapes_match_booksim),
         cmocka_unit_test(a_hot_output_carries_its_whole_width),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
