@@ -275,6 +275,28 @@ test(a_single_credit_paces_the_source_exactly)
     }
 }
 
+/* Two packets of one flit share the only place: the first is sent in step 1, arrives at 2, leaves at 3; its
+ * credit is back at the source at 6, so the second arrives at 7, leaves at 8 and is at the sink at 11. */
+test(the_credit_of_a_source_is_back_three_cycles_after_the_switch)
+{
+    (void)state;
+    for (uint32_t delay = 0; delay < 3; delay++) {
+        struct net_spec s = crossbar(2);
+        s.vcs = 1;
+        s.vc_flits = 1;
+        s.credit_delay_cyc = delay;
+        struct bench b;
+        open_bench(&b, &s);
+        uint64_t popped[2] = {0};
+        const struct net_packet p[2] = {packet(0, 0, 0, 16), packet(1, 0, 1, 16)};
+        for (uint32_t i = 0; i < 2; i++) assert_true(net_try_inject(b.net, &p[i], 0));
+        run_until_empty(&b, popped, 2);
+        assert_int_equal(popped[0], 6);
+        assert_int_equal(popped[1], 11 + delay);
+        close_bench(&b);
+    }
+}
+
 test(eight_credits_hide_the_credit_loop)
 {
     (void)state;
@@ -341,6 +363,46 @@ test(only_an_accepted_grant_moves_the_pointer)
     assert_int_equal(popped[1], 7);
     assert_int_equal(popped[2], 7);
     assert_int_equal(popped[3], 8);
+    close_bench(&b);
+}
+
+/* Every input holds a packet for every output; sinks of one slot, blocked by packets of input 0, then freed
+ * together, so that all compete at once and again a round trip later. First round, pointers of all outputs at
+ * input 1: output 0 is accepted by 1 in the first iteration, output 1 by 2 in the second, output 2 by 0 in
+ * the third. Only the first moved a pointer: in the next round output 1 still starts at input 1. */
+test(a_grant_of_a_later_iteration_moves_no_pointer)
+{
+    (void)state;
+    struct net_spec s = crossbar(3);
+    s.iterations = 3;
+    s.sink_packets = 1;
+    s.source_packets = 8;
+    struct bench b;
+    open_bench(&b, &s);
+    for (uint32_t j = 0; j < 3; j++) {
+        const struct net_packet p = packet(99, 0, j, 16);
+        assert_true(net_try_inject(b.net, &p, 0));
+    }
+    for (; b.now < 30; b.now++) net_step(b.net, b.now);
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t j = 0; j < 3; j++) {
+            const struct net_packet p = packet(i, i, j, 16);
+            assert_true(net_try_inject(b.net, &p, b.now));
+        }
+    for (; b.now < 60; b.now++) net_step(b.net, b.now);
+    uint64_t order[3] = {0}; /* per sink: the sources in order of arrival, as digits */
+    for (; b.now < 200; b.now++) {
+        net_step(b.net, b.now);
+        for (uint32_t j = 0; j < 3; j++) {
+            const struct net_packet *p = net_peek(b.net, j, b.now);
+            if (!p) continue;
+            if (p->handle != 99) order[j] = order[j] * 10 + p->handle + 1;
+            net_pop(b.net, j, b.now);
+        }
+    }
+    assert_int_equal(order[0], 231);
+    assert_int_equal(order[1], 321);
+    assert_int_equal(net_in_flight(b.net), 0);
     close_bench(&b);
 }
 
@@ -657,9 +719,11 @@ int main(void)
         cmocka_unit_test(packets_of_one_source_follow_each_other_without_a_gap),
         cmocka_unit_test(the_hot_output_is_busy_in_every_cycle),
         cmocka_unit_test(a_single_credit_paces_the_source_exactly),
+        cmocka_unit_test(the_credit_of_a_source_is_back_three_cycles_after_the_switch),
         cmocka_unit_test(eight_credits_hide_the_credit_loop),
         cmocka_unit_test(inputs_take_turns_at_an_output),
         cmocka_unit_test(only_an_accepted_grant_moves_the_pointer),
+        cmocka_unit_test(a_grant_of_a_later_iteration_moves_no_pointer),
         cmocka_unit_test(more_iterations_fill_what_the_first_leaves_free),
         cmocka_unit_test(a_held_switch_finishes_a_packet_before_the_next),
         cmocka_unit_test(a_blocked_head_blocks_the_packet_behind_it),
