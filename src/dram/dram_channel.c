@@ -24,14 +24,15 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
     }
     column_bus(ch, now);
     row_bus(ch, now);
-    if (ch->freed) offer_space(ch);
+    if (ch->freed && ch->refused) offer_space(ch);
+    ch->freed = false;
     return ch->next_cyc = next_cyc(ch, now);
 }
 
 /* ---- acceptance ---- */
 
 /* A waiting write to this address? The filter has already said that there may be one. */
-static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
+DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
 {
     for (uint16_t at = ch->banks[bank].list[DRAM_WRITE].head; at != DRAM_NONE; at = ch->entries[at].next)
         if (ch->entries[at].key == key) return true;
@@ -78,75 +79,95 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
     return ch->intake_cyc;
 }
 
-static void stage(struct dram_channel *ch, uint64_t now, const struct dram_request *rq, uint32_t column,
-                  uint16_t line)
+/* Takes an entry for one column; returns when the scheduler will see it. */
+static inline uint64_t stage(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
+                             uint64_t key, uint16_t line)
 {
+    const uint32_t kind = rq->kind, slot = dram_filter_slot(key);
     const uint16_t idx = ch->free_entries[--ch->free_count];
-    const uint64_t key = dram_pack(rq->bank, rq->row, column);
-    const uint32_t slot = dram_filter_slot(key);
+    const uint64_t visible_cyc = plan_intake(ch, now);
     struct dram_entry *e = &ch->entries[idx]; /* prev and next are set when it is admitted */
     e->seq = ch->next_seq++;
     e->accept_cyc = now;
-    e->visible_cyc = plan_intake(ch, now);
+    e->visible_cyc = visible_cyc;
     e->tag = rq->tag;
     e->key = key;
     e->row = rq->row;
-    e->column = (uint16_t)column;
+    e->column = (uint16_t)key;
     e->line = line;
     e->bank = (uint8_t)rq->bank;
-    e->kind = (uint8_t)rq->kind;
+    e->kind = (uint8_t)kind;
     e->class = DRAM_HIT;
-    e->behind_read = rq->kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0;
-    ch->filter[rq->kind][slot]++;
-    ch->queued[rq->kind]++;
+    e->behind_read = kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0;
+    ch->filter[kind][slot]++;
+    ch->queued[kind]++;
+    if (kind == DRAM_READ)
+        ch->stats.reads++;
+    else
+        ch->stats.writes++;
     stats_peak(&ch->stats.waiting_peak, ++ch->stats.waiting);
     ch->staged[(ch->staged_head + ch->staged_count++) & ch->staged_mask] = idx;
+    return visible_cyc;
 }
 
-static void count_accepted(struct dram_channel *ch, const struct dram_request *rq, uint32_t absorbed_count)
+DRAM_RARE static bool refuse(struct dram_channel *ch)
 {
-    if (rq->kind == DRAM_READ) {
-        ch->stats.reads += rq->column_count;
-        if (!absorbed_count) return;
-        ch->stats.forwarded += absorbed_count;
-        ch->stats.read_latency_cyc += absorbed_count;
-        ch->stats.read_latency[1] += absorbed_count; /* one cycle each */
+    ch->stats.refused++;
+    ch->refused = true;
+    return false;
+}
+
+/* A column whose data a waiting write holds: one cycle, as if through the queue. */
+static void count_absorbed(struct dram_channel *ch, uint64_t now, enum dram_kind kind)
+{
+    if (kind == DRAM_READ) {
+        ch->stats.reads++;
+        ch->stats.forwarded++;
+        ch->stats.read_latency_cyc++;
+        ch->stats.read_latency[1]++;
+        ch->last_data_cyc = dram_max(ch->last_data_cyc, now + 1);
     } else {
-        ch->stats.writes += rq->column_count;
-        ch->stats.merged += absorbed_count;
+        ch->stats.writes++;
+        ch->stats.merged++;
     }
+}
+
+/* Requests of several columns, or with columns that a waiting write holds. */
+DRAM_RARE static bool accept_line(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
+{
+    const uint32_t absorbed = absorbed_columns(ch, rq);
+    const uint32_t staged_count = rq->column_count - (uint32_t)__builtin_popcount(absorbed);
+    if (!has_room(ch, rq->kind, staged_count)) return refuse(ch);
+    uint16_t line = DRAM_NONE;
+    if (staged_count > 1) {
+        line = ch->free_lines[--ch->free_line_count];
+        ch->lines[line].waiting_count = staged_count;
+    }
+    for (uint32_t i = 0; i < rq->column_count; i++) {
+        if (absorbed >> i & 1) {
+            count_absorbed(ch, now, rq->kind);
+        } else {
+            const uint64_t visible_cyc =
+                stage(ch, now, rq, dram_pack(rq->bank, rq->row, rq->column + i), line);
+            ch->next_cyc = dram_min(ch->next_cyc, visible_cyc);
+        }
+    }
+    if (!staged_count)
+        ch->wiring.done(
+            ch->wiring.owner,
+            &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
+    return true;
 }
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
     DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
     DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= ch->column_count);
-    const uint32_t absorbed = absorbed_columns(ch, rq);
-    const uint32_t absorbed_count = absorbed ? (uint32_t)__builtin_popcount(absorbed) : 0;
-    const uint32_t staged_count = rq->column_count - absorbed_count;
-    if (!has_room(ch, rq->kind, staged_count)) {
-        ch->stats.refused++;
-        ch->refused = true;
-        return false;
-    }
-    count_accepted(ch, rq, absorbed_count);
-    if (!staged_count) {
-        /* one cycle, as if through the queue */
-        if (rq->kind == DRAM_READ) ch->last_data_cyc = dram_max(ch->last_data_cyc, now + 1);
-        ch->wiring.done(
-            ch->wiring.owner,
-            &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
-        return true;
-    }
-    const bool first = !ch->staged_count;
-    uint16_t line = DRAM_NONE;
-    if (staged_count > 1) {
-        line = ch->free_lines[--ch->free_line_count];
-        ch->lines[line].waiting_count = staged_count;
-    }
-    for (uint32_t i = 0; i < rq->column_count; i++)
-        if (!(absorbed >> i & 1)) stage(ch, now, rq, rq->column + i, line);
-    if (first) ch->next_cyc = dram_min(ch->next_cyc, ch->entries[ch->staged[ch->staged_head]].visible_cyc);
+    const uint64_t key = dram_pack(rq->bank, rq->row, rq->column);
+    if (rq->column_count > 1 || ch->filter[DRAM_WRITE][dram_filter_slot(key)])
+        return accept_line(ch, now, rq);
+    if (!has_room(ch, rq->kind, 1)) return refuse(ch);
+    ch->next_cyc = dram_min(ch->next_cyc, stage(ch, now, rq, key, DRAM_NONE));
     return true;
 }
 
@@ -282,21 +303,29 @@ static void count_served(struct dram_channel *ch, uint64_t now, const struct dra
     ch->stats.waiting--;
 }
 
+DRAM_RARE static void no_longer_starving(struct dram_channel *ch)
+{
+    ch->starving = DRAM_NONE;
+    ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
+    ch->col_next_cyc = 0;
+}
+
+/* One column of a line was served; was it the last? */
+DRAM_RARE static bool line_ends(struct dram_channel *ch, uint16_t line)
+{
+    if (--ch->lines[line].waiting_count) return false;
+    ch->free_lines[ch->free_line_count++] = line;
+    return true;
+}
+
 static void retire(struct dram_channel *ch, uint64_t now, uint16_t idx)
 {
     const struct dram_entry *e = &ch->entries[idx];
     count_served(ch, now, e);
     ch->filter[e->kind][dram_filter_slot(e->key)]--;
-    if (idx == ch->starving) {
-        ch->starving = DRAM_NONE;
-        ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
-        ch->col_next_cyc = 0;
-    }
+    if (idx == ch->starving) no_longer_starving(ch);
     ch->free_entries[ch->free_count++] = idx;
-    if (e->line != DRAM_NONE) {
-        if (--ch->lines[e->line].waiting_count) return;
-        ch->free_lines[ch->free_line_count++] = e->line;
-    }
+    if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
     const struct dram_done done = {.tag = e->tag,
                                    .kind = (enum dram_kind)e->kind,
                                    .accept_cyc = e->accept_cyc,
@@ -335,7 +364,8 @@ static void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx)
     if (!head_is_hit(ch, kind, b, dram_bit(bank))) dram_bank_changed(ch, bank);
 }
 
-static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank, uint16_t idx)
+__attribute__((noinline)) static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank,
+                                                     uint16_t idx)
 {
     struct dram_entry *e = &ch->entries[idx];
     const uint32_t group = ch->banks[bank].group;
@@ -367,7 +397,8 @@ static void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank,
         ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
 }
 
-static void issue_precharge(struct dram_channel *ch, uint64_t now, uint32_t bank, uint16_t idx)
+__attribute__((noinline)) static void issue_precharge(struct dram_channel *ch, uint64_t now, uint32_t bank,
+                                                      uint16_t idx)
 {
     struct dram_entry *e = &ch->entries[idx];
     raise_to(&ch->banks[bank].act_cyc, now + ch->gap.pre_act);
@@ -436,10 +467,8 @@ static void row_bus(struct dram_channel *ch, uint64_t now)
     if (bank != DRAM_NONE) issue_row(ch, now, bank);
 }
 
-static void offer_space(struct dram_channel *ch)
+DRAM_RARE static void offer_space(struct dram_channel *ch)
 {
-    ch->freed = false;
-    if (!ch->refused) return;
     ch->refused = false;
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);
 }

@@ -9,7 +9,7 @@
 #include "dram/dram_state.h"
 
 /* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
-static uint64_t command_cyc(const struct dram_channel *ch)
+DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 {
     if (ch->slot_mask) return DRAM_NEVER;
     /* not in the past: a bank slot may have held it up until this step */
@@ -79,7 +79,7 @@ static void skip_idle(struct dram_channel *ch, uint64_t upto)
     ch->refresh_due_cyc += skipped * refi;
 }
 
-void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
+DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
 {
     while (ch->refresh_due_cyc <= upto) {
         ch->refresh_pending = true;

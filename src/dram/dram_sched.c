@@ -32,7 +32,7 @@ static bool may_close(const struct dram_channel *ch, uint32_t bank, uint16_t old
     return ch->spec->row_hit_cap && ch->banks[bank].columns_since_act >= ch->spec->row_hit_cap;
 }
 
-void dram_bank_changed(struct dram_channel *ch, uint32_t bank)
+__attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, uint32_t bank)
 {
     const uint64_t bit = dram_bit(bank);
     ch->act_mask &= ~bit;
@@ -65,7 +65,7 @@ void dram_hits_found(struct dram_channel *ch, uint32_t bank)
 
 /* ---- reads or writes? (split queue) ---- */
 
-void dram_mode_change(struct dram_channel *ch)
+DRAM_RARE void dram_mode_change(struct dram_channel *ch)
 {
     ch->mode = ch->mode == DRAM_READ ? DRAM_WRITE : DRAM_READ;
     ch->kinds = 1u << ch->mode;
@@ -79,7 +79,7 @@ void dram_mode_change(struct dram_channel *ch)
 
 /* ---- starvation ---- */
 
-void dram_starvation_look(struct dram_channel *ch, uint64_t now)
+DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
 {
     uint16_t oldest = DRAM_NONE;
     for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1) {
@@ -113,7 +113,7 @@ static uint64_t not_starving_others(const struct dram_channel *ch, uint32_t kind
 
 /* A write must not overtake an older read of its address: the read that it has to let go first, or DRAM_NONE.
  * That read hits the same open row, so it can be served in the write's place. */
-static uint16_t read_before(struct dram_channel *ch, uint16_t write)
+DRAM_RARE static uint16_t read_before(struct dram_channel *ch, uint16_t write)
 {
     struct dram_entry *w = &ch->entries[write];
     if (!w->behind_read) return DRAM_NONE;

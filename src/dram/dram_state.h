@@ -14,6 +14,9 @@
 
 #define DRAM_NONE UINT16_MAX
 
+/* Keeps what seldom happens out of the hot path's registers. */
+#define DRAM_RARE __attribute__((noinline, cold))
+
 enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
 struct dram_entry {
