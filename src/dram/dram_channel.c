@@ -39,10 +39,8 @@ DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, 
     const uint16_t slot = ch->banks[bank].slot;
     if (slot != DRAM_NONE && ch->entries[slot].kind == DRAM_WRITE && ch->entries[slot].key == key)
         return true;
-    for (uint32_t i = 0; i < ch->staged_count; i++) {
-        const struct dram_entry *e = &ch->entries[ch->staged[(ch->staged_head + i) & ch->staged_mask]];
-        if (e->kind == DRAM_WRITE && e->key == key) return true;
-    }
+    for (uint16_t at = ch->staged.head; at != DRAM_NONE; at = ch->entries[at].next)
+        if (ch->entries[at].kind == DRAM_WRITE && ch->entries[at].key == key) return true;
     return false;
 }
 
@@ -53,8 +51,7 @@ static uint32_t absorbed_columns(const struct dram_channel *ch, const struct dra
     uint32_t absorbed = 0;
     for (uint32_t i = 0; i < rq->column_count; i++) {
         const uint64_t key = dram_pack(rq->bank, rq->row, rq->column + i);
-        if (ch->filter[DRAM_WRITE][dram_filter_slot(key)] && write_waits(ch, rq->bank, key))
-            absorbed |= 1u << i;
+        if (ch->filter[dram_filter_slot(key)] && write_waits(ch, rq->bank, key)) absorbed |= 1u << i;
     }
     return absorbed;
 }
@@ -83,10 +80,12 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
 static inline uint64_t stage(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
                              uint64_t key, uint16_t line)
 {
-    const uint32_t kind = rq->kind, slot = dram_filter_slot(key);
-    const uint16_t idx = ch->free_entries[--ch->free_count];
+    const uint32_t kind = rq->kind;
     const uint64_t visible_cyc = plan_intake(ch, now);
-    struct dram_entry *e = &ch->entries[idx]; /* prev and next are set when it is admitted */
+    struct dram_entry *entries = ch->entries;
+    const uint16_t idx = ch->free_head;
+    struct dram_entry *e = &entries[idx];
+    ch->free_head = e->next;
     e->seq = ch->next_seq++;
     e->accept_cyc = now;
     e->visible_cyc = visible_cyc;
@@ -98,15 +97,21 @@ static inline uint64_t stage(struct dram_channel *ch, uint64_t now, const struct
     e->bank = (uint8_t)rq->bank;
     e->kind = (uint8_t)kind;
     e->class = DRAM_HIT;
-    e->behind_read = kind == DRAM_WRITE && ch->filter[DRAM_READ][slot] != 0;
-    ch->filter[kind][slot]++;
+    e->behind_read = kind == DRAM_WRITE; /* until looked at */
+    if (kind == DRAM_WRITE) ch->filter[dram_filter_slot(key)]++;
     ch->queued[kind]++;
     if (kind == DRAM_READ)
         ch->stats.reads++;
     else
         ch->stats.writes++;
     stats_peak(&ch->stats.waiting_peak, ++ch->stats.waiting);
-    ch->staged[(ch->staged_head + ch->staged_count++) & ch->staged_mask] = idx;
+    /* the staged ones are linked through next, prev is set when it is admitted */
+    e->next = DRAM_NONE;
+    if (ch->staged.head == DRAM_NONE)
+        ch->staged.head = idx;
+    else
+        entries[ch->staged.tail].next = idx;
+    ch->staged.tail = idx;
     return visible_cyc;
 }
 
@@ -164,8 +169,7 @@ bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_re
     DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
     DIAG_ASSERT(rq->column_count && rq->column + rq->column_count <= ch->column_count);
     const uint64_t key = dram_pack(rq->bank, rq->row, rq->column);
-    if (rq->column_count > 1 || ch->filter[DRAM_WRITE][dram_filter_slot(key)])
-        return accept_line(ch, now, rq);
+    if (rq->column_count > 1 || ch->filter[dram_filter_slot(key)]) return accept_line(ch, now, rq);
     if (!has_room(ch, rq->kind, 1)) return refuse(ch);
     ch->next_cyc = dram_min(ch->next_cyc, stage(ch, now, rq, key, DRAM_NONE));
     return true;
@@ -223,13 +227,13 @@ static void admit_one(struct dram_channel *ch, struct dram_entry *entries, uint1
 static void admit(struct dram_channel *ch, uint64_t now)
 {
     struct dram_entry *entries = ch->entries;
-    while (ch->staged_count) {
-        const uint16_t idx = ch->staged[ch->staged_head];
-        if (entries[idx].visible_cyc > now) return;
-        ch->staged_head = (ch->staged_head + 1) & ch->staged_mask;
-        ch->staged_count--;
+    uint16_t idx = ch->staged.head;
+    while (idx != DRAM_NONE && entries[idx].visible_cyc <= now) {
+        const uint16_t next = entries[idx].next;
         admit_one(ch, entries, idx);
+        idx = next;
     }
+    ch->staged.head = idx;
 }
 
 /* ---- commands ---- */
@@ -318,13 +322,13 @@ DRAM_RARE static bool line_ends(struct dram_channel *ch, uint16_t line)
     return true;
 }
 
-static void retire(struct dram_channel *ch, uint64_t now, uint16_t idx)
+static void retire(struct dram_channel *ch, uint64_t now, struct dram_entry *e, uint16_t idx)
 {
-    const struct dram_entry *e = &ch->entries[idx];
     count_served(ch, now, e);
-    ch->filter[e->kind][dram_filter_slot(e->key)]--;
+    if (e->kind == DRAM_WRITE) ch->filter[dram_filter_slot(e->key)]--;
     if (idx == ch->starving) no_longer_starving(ch);
-    ch->free_entries[ch->free_count++] = idx;
+    e->next = ch->free_head;
+    ch->free_head = idx;
     if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
     const struct dram_done done = {.tag = e->tag,
                                    .kind = (enum dram_kind)e->kind,
@@ -342,10 +346,10 @@ static bool head_is_hit(const struct dram_channel *ch, uint32_t kind, const stru
            !(ch->pre_mask & bit);
 }
 
-static void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx)
+static inline void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx, uint32_t kind,
+                                uint32_t bank)
 {
-    const struct dram_entry *e = &ch->entries[idx];
-    const uint32_t kind = e->kind, bank = e->bank;
+    struct dram_entry *e = &ch->entries[idx];
     struct dram_bank *b = &ch->banks[bank];
     column_timing(ch, now, kind, b);
     b->columns_since_act++;
@@ -360,7 +364,7 @@ static void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx)
         ch->freed = true;
     }
     if (ch->wiring.log) dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, bank, e->row, e->column);
-    retire(ch, now, idx);
+    retire(ch, now, e, idx);
     if (!head_is_hit(ch, kind, b, dram_bit(bank))) dram_bank_changed(ch, bank);
 }
 
@@ -433,7 +437,7 @@ static void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick 
     /* a write of the same bank may have waited for this read */
     const bool others_ready = p->ready_count > 1 || ch->slot_mask || ch->banks[bank].hit[!kind] != DRAM_NONE;
     ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
-    issue_column(ch, now, p->entry);
+    issue_column(ch, now, p->entry, kind, bank);
     uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
     if (!others_ready) {
         const uint64_t same_bank =
@@ -478,7 +482,7 @@ DRAM_RARE static void offer_space(struct dram_channel *ch)
 static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now)
 {
     if (!ch->stats.waiting) return DRAM_NEVER;
-    uint64_t next = ch->staged_count ? ch->entries[ch->staged[ch->staged_head]].visible_cyc : DRAM_NEVER;
+    uint64_t next = ch->staged.head == DRAM_NONE ? DRAM_NEVER : ch->entries[ch->staged.head].visible_cyc;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
     if (ch->spec->refresh) next = dram_min(next, dram_refresh_next(ch));
@@ -517,14 +521,14 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
         (spec->bank_slots ? banks : 0);
     ch->entries =
         arena_alloc_aligned(a, ch->entry_count * sizeof(struct dram_entry), _Alignof(struct dram_entry));
-    ch->free_entries = ARENA_ARRAY(a, uint16_t, ch->entry_count);
     ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count);
     ch->free_lines = ARENA_ARRAY(a, uint16_t, ch->entry_count);
-    while (ch->staged_mask < ch->entry_count) ch->staged_mask = 2 * ch->staged_mask + 1;
-    ch->staged = ARENA_ARRAY(a, uint16_t, ch->staged_mask + 1);
-    for (uint32_t i = 0; i < ch->entry_count; i++)
-        ch->free_entries[i] = ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
-    ch->free_count = ch->free_line_count = ch->entry_count;
+    for (uint32_t i = 0; i < ch->entry_count; i++) {
+        ch->entries[i].next = i + 1 < ch->entry_count ? (uint16_t)(i + 1) : DRAM_NONE;
+        ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
+    }
+    ch->free_line_count = ch->entry_count;
+    ch->staged.head = ch->staged.tail = DRAM_NONE;
     ch->kinds = spec->queue == dram_queue_unified ? 3u : 1u << DRAM_READ;
     ch->next_cyc = DRAM_NEVER;
     ch->col_next_cyc = ch->row_next_cyc = DRAM_NEVER;

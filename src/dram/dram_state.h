@@ -74,19 +74,18 @@ struct dram_channel {
 
     /* who waits */
     struct dram_entry *entries;
-    uint16_t *free_entries;
     struct dram_line *lines;
     uint16_t *free_lines;
-    uint32_t free_count, free_line_count, entry_count;
+    uint32_t free_line_count, entry_count;
+    uint16_t free_head; /* of the free entries, linked through next */
     uint32_t queued[2]; /* entries of each kind that count against the queue ... */
     uint32_t seen[2];   /* ... and of these, what the scheduler has been shown */
     uint64_t next_seq;
-    uint16_t *staged; /* ring of accepted entries not yet seen by the scheduler */
-    uint32_t staged_head, staged_count, staged_mask;
-    uint64_t intake_cyc;                  /* latest cycle that intake was planned for ... */
-    uint32_t intake_used;                 /* ... and how many in that cycle */
-    uint16_t filter[2][DRAM_FILTER_SIZE]; /* how many waiting columns of a kind hash here */
-    bool refused, freed;                  /* someone waits for room; there is some */
+    struct dram_list staged; /* accepted entries not yet seen by the scheduler, linked through next */
+    uint64_t intake_cyc;     /* latest cycle that intake was planned for ... */
+    uint32_t intake_used;    /* ... and how many in that cycle */
+    uint16_t filter[DRAM_FILTER_SIZE]; /* how many waiting writes hash here */
+    bool refused, freed;               /* someone waits for room; there is some */
 
     /* what the scheduler considers */
     uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
