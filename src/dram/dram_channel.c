@@ -1,6 +1,6 @@
 /* dram_channel: the life of a column from acceptance to its data, and what each command does to the banks.
- * See dram.h for the contract, dram_sched.c for the choice of commands. */
-#include "dram/dram_state.h"
+ * See dram.h for the contract, dram_pick.h for the choice of commands. */
+#include "dram/dram_pick.h"
 
 const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
 
@@ -425,7 +425,7 @@ static void issue_row(struct dram_channel *ch, uint64_t now, uint32_t bank)
         issue_activate(ch, now, bank, idx);
     dram_bank_changed(ch, bank);
     /* the row bus is taken: look only for when the next one can go */
-    if (dram_pick_row(ch, now) != DRAM_NONE) ch->row_next_cyc = ch->row_bus_cyc;
+    if (pick_row(ch, now) != DRAM_NONE) ch->row_next_cyc = ch->row_bus_cyc;
 }
 
 /* ---- the buses ---- */
@@ -433,7 +433,7 @@ static void issue_row(struct dram_channel *ch, uint64_t now, uint32_t bank)
 /* Serves p and says when the next column may go, given what was seen while p was picked. */
 static void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p)
 {
-    const uint32_t kind = ch->entries[p->entry].kind, bank = ch->entries[p->entry].bank;
+    const uint32_t kind = p->kind, bank = p->bank;
     /* a write of the same bank may have waited for this read */
     const bool others_ready = p->ready_count > 1 || ch->slot_mask || ch->banks[bank].hit[!kind] != DRAM_NONE;
     ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
@@ -455,7 +455,7 @@ static bool column_bus_free(const struct dram_channel *ch, uint64_t now)
 static void column_bus(struct dram_channel *ch, uint64_t now)
 {
     if (!column_bus_free(ch, now)) return;
-    const struct dram_pick p = dram_pick_column(ch, now);
+    const struct dram_pick p = pick_column(ch, now);
     if (p.entry != DRAM_NONE) serve(ch, now, &p);
 }
 
@@ -467,7 +467,7 @@ static void row_bus(struct dram_channel *ch, uint64_t now)
     }
     if (dram_mode_stale(ch)) dram_mode_change(ch);
     if (ch->row_next_cyc > now || ch->row_bus_cyc > now) return;
-    const uint32_t bank = dram_pick_row(ch, now);
+    const uint32_t bank = pick_row(ch, now);
     if (bank != DRAM_NONE) issue_row(ch, now, bank);
 }
 
@@ -485,8 +485,10 @@ static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now)
     uint64_t next = ch->staged.head == DRAM_NONE ? DRAM_NEVER : ch->entries[ch->staged.head].visible_cyc;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
-    if (ch->spec->refresh) next = dram_min(next, dram_refresh_next(ch));
-    if (!ch->refresh_pending) {
+    if (ch->refresh_pending) {
+        next = dram_min(next, dram_refresh_next(ch));
+    } else {
+        next = dram_min(next, ch->refresh_due_cyc);
         next = dram_min(next, dram_max(ch->row_next_cyc, ch->row_bus_cyc));
         if (ch->starving == DRAM_NONE) next = dram_min(next, ch->starve_cyc);
         if (dram_mode_stale(ch)) return now + 1;

@@ -103,13 +103,14 @@ static uint64_t driver_next(const struct run *r)
 
 static void run_all(struct run *r)
 {
-    uint64_t now = 0;
+    uint64_t now = 0, channel = DRAM_NEVER;
     for (;;) {
         r->now = now;
-        if (dram_channel_next(r->channel) <= now) dram_channel_step(r->channel, now);
+        if (channel <= now) dram_channel_step(r->channel, now);
         release_done(r, now);
         offer(r, now);
-        const uint64_t channel = dram_channel_next(r->channel), driver = driver_next(r);
+        channel = dram_channel_next(r->channel);
+        const uint64_t driver = driver_next(r);
         const uint64_t next = channel < driver ? channel : driver;
         if (next == DRAM_NEVER) break;
         now = next > now ? next : now + 1;

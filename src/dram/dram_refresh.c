@@ -95,5 +95,6 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
 
 uint64_t dram_refresh_next(const struct dram_channel *ch)
 {
-    return ch->refresh_pending ? command_cyc(ch) : ch->refresh_due_cyc;
+    DIAG_ASSERT(ch->refresh_pending);
+    return command_cyc(ch);
 }

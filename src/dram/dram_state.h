@@ -1,5 +1,5 @@
-/* dram_state: the inside of a channel, shared by dram_channel.c (a request's life), dram_sched.c (which
- * command next) and dram_refresh.c.
+/* dram_state: the inside of a channel, shared by dram_channel.c (a request's life), dram_pick.h (which
+ * command next), dram_sched.c (what each bank wants) and dram_refresh.c.
  *
  * Every queued column is in one list per (kind, bank), oldest first. Per bank the scheduler keeps
  *   hit[kind]   the oldest queued column of that kind that the open row serves
@@ -145,6 +145,7 @@ struct dram_pick {
     uint64_t seq;
     uint64_t next_cyc; /* of those not ready, the earliest */
     uint32_t ready_count;
+    uint32_t bank, kind;
     uint16_t entry;
 };
 
@@ -153,8 +154,8 @@ uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank); /* among 
 void dram_bank_changed(struct dram_channel *ch, uint32_t bank);        /* recompute what its oldest wants */
 void dram_hits_found(struct dram_channel *ch, uint32_t bank);          /* the open row is new */
 void dram_starvation_look(struct dram_channel *ch, uint64_t now);
-struct dram_pick dram_pick_column(struct dram_channel *ch, uint64_t now);
-uint32_t dram_pick_row(struct dram_channel *ch, uint64_t now); /* a bank or DRAM_NONE */
+/* The older read of its address that a write must let go first, or DRAM_NONE. */
+uint16_t dram_read_before(struct dram_channel *ch, uint16_t write);
 /* split queue: reads or writes next? */
 void dram_mode_change(struct dram_channel *ch);
 
