@@ -12,6 +12,7 @@ static uint64_t next_cyc(const struct dram_channel *ch, uint64_t now);
 
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 {
+    if (now == ch->stepped_cyc) return ch->next_cyc; /* done already; nothing accepted since is due */
     if (ch->refresh_due_cyc < now) dram_refresh_run(ch, now - 1);
     /* cycles in which it slept through an empty queue count too */
     if (ch->stepped_cyc + 1 < now && !ch->refresh_pending && dram_mode_stale(ch)) dram_mode_change(ch);
@@ -27,6 +28,42 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
     if (ch->freed && ch->refused) offer_space(ch);
     ch->freed = false;
     return ch->next_cyc = next_cyc(ch, now);
+}
+
+/* ---- into the scheduler ---- */
+
+static inline void append(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
+{
+    const uint16_t tail = list->tail;
+    entries[idx].prev = tail;
+    entries[idx].next = DRAM_NONE;
+    list->tail = idx;
+    if (tail == DRAM_NONE)
+        list->head = idx;
+    else
+        entries[tail].next = idx;
+}
+
+static inline void admit_one(struct dram_channel *ch, struct dram_entry *entries, uint16_t idx)
+{
+    const struct dram_entry *e = &entries[idx];
+    const uint32_t kind = e->kind, bank = e->bank;
+    const uint64_t bit = dram_bit(bank);
+    struct dram_bank *b = &ch->banks[bank];
+    const bool first = b->list[kind].head == DRAM_NONE;
+    append(entries, &b->list[kind], idx);
+    ch->seen[kind]++;
+    ch->awake = true;
+    if (b->hit[kind] == DRAM_NONE && ch->open_mask & bit && e->row == b->open_row) {
+        b->hit[kind] = idx;
+        b->hit_seq[kind] = e->seq;
+        ch->hit_mask[kind] |= bit;
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
+    }
+    /* A younger column changes what its bank wants only as its first, or as a hit that keeps the row open. */
+    if (first || ch->pre_mask & bit) dram_bank_changed(ch, bank);
+    if (first && ch->spec->starvation_cyc)
+        ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->spec->starvation_cyc);
 }
 
 /* ---- acceptance ---- */
@@ -105,8 +142,12 @@ static inline uint64_t stage(struct dram_channel *ch, uint64_t now, const struct
     else
         ch->stats.writes++;
     stats_peak(&ch->stats.waiting_peak, ++ch->stats.waiting);
-    /* the staged ones are linked through next, prev is set when it is admitted */
-    e->next = DRAM_NONE;
+    /* After the step of this cycle nothing looks before the next one: no need to wait outside. */
+    if (ch->stepped_cyc == now && visible_cyc == now + 1 && ch->staged.head == DRAM_NONE) {
+        admit_one(ch, entries, idx);
+        return visible_cyc;
+    }
+    e->next = DRAM_NONE; /* the staged ones are linked through next */
     if (ch->staged.head == DRAM_NONE)
         ch->staged.head = idx;
     else
@@ -175,19 +216,7 @@ bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_re
     return true;
 }
 
-/* ---- into the scheduler ---- */
-
-static inline void append(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
-{
-    const uint16_t tail = list->tail;
-    entries[idx].prev = tail;
-    entries[idx].next = DRAM_NONE;
-    list->tail = idx;
-    if (tail == DRAM_NONE)
-        list->head = idx;
-    else
-        entries[tail].next = idx;
-}
+/* ---- lists ---- */
 
 static inline void remove_from_list(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
 {
@@ -200,28 +229,6 @@ static inline void remove_from_list(struct dram_entry *entries, struct dram_list
         list->tail = prev;
     else
         entries[next].prev = prev;
-}
-
-static void admit_one(struct dram_channel *ch, struct dram_entry *entries, uint16_t idx)
-{
-    const struct dram_entry *e = &entries[idx];
-    const uint32_t kind = e->kind, bank = e->bank;
-    const uint64_t bit = dram_bit(bank);
-    struct dram_bank *b = &ch->banks[bank];
-    const bool first = b->list[kind].head == DRAM_NONE;
-    append(entries, &b->list[kind], idx);
-    ch->seen[kind]++;
-    ch->awake = true;
-    if (b->hit[kind] == DRAM_NONE && ch->open_mask & bit && e->row == b->open_row) {
-        b->hit[kind] = idx;
-        b->hit_seq[kind] = e->seq;
-        ch->hit_mask[kind] |= bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
-    }
-    /* A younger column changes what its bank wants only as its first, or as a hit that keeps the row open. */
-    if (first || ch->pre_mask & bit) dram_bank_changed(ch, bank);
-    if (first && ch->spec->starvation_cyc)
-        ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->spec->starvation_cyc);
 }
 
 static void admit(struct dram_channel *ch, uint64_t now)

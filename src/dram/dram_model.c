@@ -31,7 +31,8 @@ struct run {
     bool blocked;       /* the last offer was refused and no room has been announced since */
     uint32_t limit, outstanding, outstanding_max;
     uint64_t release_cyc; /* end of the first request under way (with a limit) */
-    uint64_t *done_ring;  /* ends of those under way, in order */
+    uint64_t last_done_cyc;
+    uint64_t *done_ring; /* ends of those under way, in order */
     uint32_t ring_head, ring_tail, ring_mask;
     uint32_t *latencies;
     size_t latency_count;
@@ -39,18 +40,32 @@ struct run {
     void *log_owner;
 };
 
-static void on_done(void *owner, const struct dram_done *d)
+/* A forwarded read, or a write, ends before reads already under way. */
+__attribute__((noinline)) static void insert_done(struct run *r, uint64_t cyc)
 {
-    struct run *r = owner;
-    if (d->kind == DRAM_READ) r->latencies[r->latency_count++] = (uint32_t)(d->done_cyc - d->accept_cyc);
-    if (r->limit == UINT32_MAX) return;
-    const uint64_t cyc = d->kind == DRAM_READ ? d->done_cyc : r->now;
     uint32_t at = r->ring_tail++;
-    /* kept sorted: a forwarded read, or a write, ends before reads already under way */
     for (; at != r->ring_head && r->done_ring[(at - 1) & r->ring_mask] > cyc; at--)
         r->done_ring[at & r->ring_mask] = r->done_ring[(at - 1) & r->ring_mask];
     r->done_ring[at & r->ring_mask] = cyc;
-    if (at == r->ring_head) r->release_cyc = cyc;
+    r->release_cyc = r->done_ring[r->ring_head & r->ring_mask];
+}
+
+static void on_done(void *owner, const struct dram_done *d)
+{
+    struct run *r = owner;
+    uint64_t cyc = r->now;
+    if (d->kind == DRAM_READ) {
+        cyc = d->done_cyc;
+        r->latencies[r->latency_count++] = (uint32_t)(cyc - d->accept_cyc);
+    }
+    if (r->limit == UINT32_MAX) return;
+    if (cyc < r->last_done_cyc) {
+        insert_done(r, cyc);
+        return;
+    }
+    r->last_done_cyc = cyc;
+    r->done_ring[r->ring_tail++ & r->ring_mask] = cyc;
+    if (r->release_cyc == DRAM_NEVER) r->release_cyc = cyc;
 }
 
 static void on_space(void *owner) { ((struct run *)owner)->blocked = false; }
