@@ -159,8 +159,8 @@ static void call_launch(struct wl *w, const char *kernel, struct wl_dim grid, st
                    (struct rt_dim){block.x, block.y, block.z}, shared_bytes, converted, arg_count);
 }
 
-static _Noreturn void call_fail(struct wl *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static _Noreturn void call_fail(struct wl *w, const char *format, ...)
+/* The attribute, not _Noreturn: clang compares it with the table's. */
+static __attribute__((noreturn, format(printf, 2, 3))) void call_fail(struct wl *w, const char *format, ...)
 {
     char text[400];
     va_list args;
