@@ -4,7 +4,7 @@
 
 #define ADD_KERNEL(name) \
     ".visible .entry " name "(.param .u64 a, .param .f32 x, .param .u32 n)\n{\n.reg .pred %p;\n.reg .b32 " \
-                            "%r<9>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<4>;\n" \
+    "%r<9>;\n.reg .f32 %f<4>;\n.reg .b64 %rd<4>;\n" \
     "ld.param.u64 %rd1, [a];\nld.param.f32 %f1, [x];\nld.param.u32 %r1, [n];\nmov.u32 %r2, " \
     "%ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\nmad.lo.u32 %r5, %r2, %r3, %r4;\n" \
     "setp.ge.u32 %p, %r5, %r1;\n@%p bra E;\nmul.wide.u32 %rd2, %r5, 4;\nadd.u64 %rd3, %rd1, " \
