@@ -20,24 +20,12 @@ struct build {
     uint32_t *in_start, *in;
     uint8_t *endless; /* blocks that got an edge to the exit */
     uint32_t *scratch;
-    void *held[8];
-    uint32_t n_held;
+    struct arena work; /* freed at the end */
 };
 
-static void release(void *arg)
-{
-    struct build *b = arg;
-    for (uint32_t i = 0; i < b->n_held; i++) free(b->held[i]);
-}
+static void release(void *work) { arena_free(work); }
 
-static void *hold(struct build *b, size_t count, size_t size)
-{
-    DIAG_ASSERT(b->n_held < sizeof b->held / sizeof *b->held);
-    void *p = calloc(count ? count : 1, size);
-    if (!p) diag_mistake("out of host memory: %zu more bytes were asked for", count * size);
-    b->held[b->n_held++] = p;
-    return p;
-}
+static void *hold(struct build *b, size_t count, size_t size) { return arena_array(&b->work, count, size); }
 
 /* ---- blocks ---- */
 
@@ -369,7 +357,8 @@ struct ptx_cfg *ptx_cfg_build(struct arena *arena, const struct ptx_func *func)
     DIAG_ASSERT(func->has_body && func->n_instrs);
     struct build b = {.arena = arena, .func = func, .cfg = ARENA_NEW(arena, struct ptx_cfg)};
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, release, &b);
+    arena_init(&b.work);
+    diag_defer(&cleanup, release, &b.work);
     b.cfg->func = func;
     b.block_of = hold(&b, func->n_instrs, sizeof(uint32_t));
     mark_leaders(&b);
@@ -378,22 +367,8 @@ struct ptx_cfg *ptx_cfg_build(struct arena *arena, const struct ptx_func *func)
     keep_edges(&b);
     b.scratch = hold(&b, PTX_DOM_SCRATCH(b.n + 1) + b.n + 1, sizeof(uint32_t));
     make_rpo(&b);
-    if (find_endless(&b)) {
-        struct build again = {.arena = arena,
-                              .func = func,
-                              .cfg = b.cfg,
-                              .n = b.n,
-                              .block_of = b.block_of,
-                              .endless = b.endless,
-                              .scratch = b.scratch};
-        struct diag_cleanup inner;
-        diag_defer(&inner, release, &again);
-        make_edges(&again);
-        make_dominators(&again);
-        diag_done(&inner, true);
-    } else {
-        make_dominators(&b);
-    }
+    if (find_endless(&b)) make_edges(&b); /* again, with the made-up ones */
+    make_dominators(&b);
     number_tree(&b);
     find_loops(&b);
     diag_done(&cleanup, true);

@@ -6,11 +6,7 @@
 
 #include "base/arena.h"
 
-void ptx_live_release(void *live)
-{
-    struct ptx_live *l = live;
-    for (int i = 0; i < 4; i++) free(l->held[i]);
-}
+void ptx_live_release(void *live) { arena_free(&((struct ptx_live *)live)->work); }
 
 /* Formal registers are made before all others, so they are the first ones. */
 static uint32_t count_formal(const struct ptx_func *f)
@@ -26,15 +22,11 @@ void ptx_live_start(struct ptx_live *l, const struct ptx_cfg *cfg, const struct 
 {
     const uint32_t n = cfg->n_blocks, n_instrs = cfg->func->n_instrs;
     *l = (struct ptx_live){.cfg = cfg, .du = du};
-    l->held[0] = l->block_of = malloc((size_t)n_instrs * sizeof(uint32_t));
-    l->held[1] = l->seen = calloc(n, sizeof(uint32_t));
-    l->held[2] = l->out_seen = calloc(n, sizeof(uint32_t));
-    l->held[3] = l->stack = malloc((size_t)n * sizeof(uint32_t));
-    for (int i = 0; i < 4; i++) {
-        if (l->held[i]) continue;
-        ptx_live_release(l);
-        diag_mistake("out of host memory: %u more words were asked for", n_instrs);
-    }
+    arena_init(&l->work);
+    l->block_of = ARENA_ARRAY(&l->work, uint32_t, n_instrs);
+    l->seen = ARENA_ARRAY(&l->work, uint32_t, n);
+    l->out_seen = ARENA_ARRAY(&l->work, uint32_t, n);
+    l->stack = ARENA_ARRAY(&l->work, uint32_t, n);
     for (uint32_t b = 0; b < n; b++)
         for (uint32_t pc = cfg->blocks[b].first; pc < cfg->blocks[b].end; pc++) l->block_of[pc] = b;
     l->n_formal = count_formal(cfg->func);
@@ -109,21 +101,12 @@ struct pressure {
     uint32_t n_blocks;
     uint32_t *block_mark;
     uint32_t reg;
-    void *held[8];
 };
 
-static void release_pressure(void *arg)
+/* Scratch of the pressure lives with that of the liveness. */
+static uint32_t *words(struct pressure *p, size_t count)
 {
-    struct pressure *p = arg;
-    for (int i = 0; i < 8; i++) free(p->held[i]);
-    ptx_live_release(&p->live);
-}
-
-static void *zeroed(size_t count)
-{
-    void *p = calloc(count ? count : 1, sizeof(uint32_t));
-    if (!p) diag_mistake("out of host memory: %zu more words were asked for", count);
-    return p;
+    return ARENA_ARRAY(&p->live.work, uint32_t, count);
 }
 
 static void add_segment(struct pressure *p, uint8_t class, uint32_t from, uint32_t to)
@@ -221,14 +204,7 @@ struct sweep {
     uint32_t *first_ending, *next_ending;
     uint32_t *free_slots[PTX_REG_CLASS_COUNT];
     uint32_t n_free[PTX_REG_CLASS_COUNT];
-    void *held[8];
 };
-
-static void release_sweep(void *arg)
-{
-    struct sweep *s = arg;
-    for (int i = 0; i < 8; i++) free(s->held[i]);
-}
 
 static void fill_lists(struct sweep *w, const struct pressure *p, uint32_t n_regs, uint32_t n_points)
 {
@@ -242,17 +218,15 @@ static void fill_lists(struct sweep *w, const struct pressure *p, uint32_t n_reg
     }
 }
 
-static void give_slots(struct ptx_slots *s, const struct pressure *p, const struct ptx_func *f)
+static void give_slots(struct ptx_slots *s, struct pressure *p, const struct ptx_func *f)
 {
     const uint32_t n_points = f->n_instrs + 2;
     struct sweep w = {0};
-    struct diag_cleanup cleanup;
-    diag_defer(&cleanup, release_sweep, &w);
-    w.held[0] = w.first_starting = zeroed(n_points);
-    w.held[1] = w.first_ending = zeroed(n_points);
-    w.held[2] = w.next_starting = zeroed(f->n_regs);
-    w.held[3] = w.next_ending = zeroed(f->n_regs);
-    for (int c = 0; c < PTX_REG_CLASS_COUNT; c++) w.held[4 + c] = w.free_slots[c] = zeroed(f->n_regs);
+    w.first_starting = words(p, n_points);
+    w.first_ending = words(p, n_points);
+    w.next_starting = words(p, f->n_regs);
+    w.next_ending = words(p, f->n_regs);
+    for (int c = 0; c < PTX_REG_CLASS_COUNT; c++) w.free_slots[c] = words(p, f->n_regs);
     fill_lists(&w, p, f->n_regs, n_points);
     for (uint32_t k = 0; k < n_points; k++) {
         for (uint32_t r = w.first_ending[k]; r != PTX_NO_INDEX; r = w.next_ending[r]) {
@@ -264,7 +238,6 @@ static void give_slots(struct ptx_slots *s, const struct pressure *p, const stru
             s->slot[r] = w.n_free[c] ? w.free_slots[c][--w.n_free[c]] : s->n_slots[c]++;
         }
     }
-    diag_done(&cleanup, true);
 }
 
 struct ptx_slots *ptx_slots_build(struct arena *arena, const struct ptx_cfg *cfg, const struct ptx_defuse *du)
@@ -274,15 +247,15 @@ struct ptx_slots *ptx_slots_build(struct arena *arena, const struct ptx_cfg *cfg
     s->slot = ARENA_ARRAY(arena, uint32_t, f->n_regs ? f->n_regs : 1);
     for (uint32_t r = 0; r < f->n_regs; r++) s->slot[r] = PTX_NO_INDEX;
     struct pressure p = {0};
-    ptx_live_start(&p.live, cfg, du);
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, release_pressure, &p);
+    diag_defer(&cleanup, ptx_live_release, &p.live);
+    ptx_live_start(&p.live, cfg, du);
     const uint32_t n_points = 2 * f->n_instrs + 2;
-    for (int c = 0; c < PTX_REG_CLASS_COUNT; c++) p.held[c] = p.change[c] = zeroed(n_points);
-    p.held[4] = p.hull_from = zeroed(f->n_regs);
-    p.held[5] = p.hull_to = zeroed(f->n_regs);
-    p.held[6] = p.blocks = zeroed(cfg->n_blocks);
-    p.held[7] = p.block_mark = zeroed(cfg->n_blocks);
+    for (int c = 0; c < PTX_REG_CLASS_COUNT; c++) p.change[c] = (int32_t *)words(&p, n_points);
+    p.hull_from = words(&p, f->n_regs);
+    p.hull_to = words(&p, f->n_regs);
+    p.blocks = words(&p, cfg->n_blocks);
+    p.block_mark = words(&p, cfg->n_blocks);
     for (uint32_t r = 0; r < f->n_regs; r++) measure(&p, r);
     find_peak(&p, s, n_points);
     give_slots(s, &p, f);

@@ -5,6 +5,7 @@
 #ifndef ATOLL_PTX_LIVE_H
 #define ATOLL_PTX_LIVE_H
 
+#include "base/arena.h"
 #include "ptx/flow.h"
 
 struct ptx_live {
@@ -17,7 +18,7 @@ struct ptx_live {
     uint32_t n_formal; /* registers below it are .reg parameters or returns: the caller reads and writes them,
                           so they are live throughout */
     uint64_t budget;
-    void *held[4];
+    struct arena work;
 };
 
 void ptx_live_start(struct ptx_live *l, const struct ptx_cfg *cfg, const struct ptx_defuse *du);

@@ -510,14 +510,12 @@ static void release(void *arg)
     strmap_free(&p->atom_of);
     strmap_free(&p->spelling_of);
     strmap_free(&p->words);
-    free(p);
 }
 
 struct ptx_module *ptx_parse(struct arena *arena, const struct diag_source *source)
 {
     if (source->len_bytes >= UINT32_MAX) diag_mistake("'%s' is larger than 4 GiB", source->name);
-    struct ptx_parser *p = calloc(1, sizeof *p);
-    if (!p) diag_mistake("out of host memory: %zu more bytes were asked for", sizeof *p);
+    struct ptx_parser parser = {0}, *p = &parser;
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, release, p);
 #define SIZE_VEC(name, type) p->name.item_bytes = sizeof(type);

@@ -326,7 +326,8 @@ static void parse_braces(struct ptx_parser *p, struct init *init, uint32_t level
         const struct ptx_token value = p->tok;
         if (p->tok.kind == '{') {
             if (level + 1 > s->n_dims || !below) ptx_fail(p, &value, "too many braces for this variable");
-            at = (at + below - 1) / below * below;
+            const uint64_t step = below ? below : 1;
+            at = (at + step - 1) / step * step;
             if (at >= room) ptx_fail(p, &value, "more values than the variable holds");
             parse_braces(p, init, level + 1, base + at, below);
             at += below;

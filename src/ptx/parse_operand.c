@@ -207,14 +207,13 @@ static struct ptx_operand element_list(struct ptx_parser *p, uint8_t kind, uint8
 {
     struct ptx_operand elements[PTX_OPERANDS_MAX];
     uint32_t count = 0;
-    if (!ptx_accept(p, close)) {
-        do {
-            if (count == PTX_OPERANDS_MAX)
-                ptx_fail(p, &p->tok, "more than %d elements", (int)PTX_OPERANDS_MAX);
-            elements[count++] = parse_operand(p, type, depth + 1);
-        } while (ptx_accept(p, ','));
-        ptx_expect(p, close, "at the end of the list");
+    if (ptx_accept(p, close)) return store_elements(p, kind, elements, count);
+    while (count < PTX_OPERANDS_MAX) {
+        elements[count++] = parse_operand(p, type, depth + 1);
+        if (!ptx_accept(p, ',')) break;
+        if (count == PTX_OPERANDS_MAX) ptx_fail(p, &p->tok, "more than %d elements", (int)PTX_OPERANDS_MAX);
     }
+    ptx_expect(p, close, "at the end of the list");
     return store_elements(p, kind, elements, count);
 }
 
@@ -244,13 +243,12 @@ static struct ptx_operand address_base(struct ptx_parser *p)
 /* [base + offset], or [texture, sampler, {coordinates}] */
 static struct ptx_operand address(struct ptx_parser *p, int depth)
 {
-    struct ptx_operand elements[8];
+    enum { ADDRESS_PARTS_MAX = 8 };
+    struct ptx_operand elements[ADDRESS_PARTS_MAX];
     uint32_t count = 0;
     elements[count++] = address_base(p);
-    while (ptx_accept(p, ',')) {
-        if (count == 8) ptx_fail(p, &p->tok, "too many parts in an address");
+    while (count < ADDRESS_PARTS_MAX && ptx_accept(p, ','))
         elements[count++] = parse_operand(p, PTX_T_NONE, depth + 1);
-    }
     ptx_expect(p, ']', "at the end of the address");
     return count == 1 ? elements[0] : store_elements(p, PTX_OPND_LIST, elements, count);
 }

@@ -39,14 +39,12 @@ struct uniform {
     uint8_t *is_join;
     uint32_t round;
     uint64_t budget;
-    void *held[12];
-    uint32_t n_held;
 };
 
+/* Scratch lives with that of the liveness; only the lists that grow are on their own. */
 static void release(void *arg)
 {
     struct uniform *u = arg;
-    for (uint32_t i = 0; i < u->n_held; i++) free(u->held[i]);
     free(u->live_regs);
     free(u->live_block);
     ptx_live_release(&u->live);
@@ -54,11 +52,7 @@ static void release(void *arg)
 
 static void *hold(struct uniform *u, size_t count, size_t size)
 {
-    DIAG_ASSERT(u->n_held < sizeof u->held / sizeof *u->held);
-    void *p = calloc(count ? count : 1, size);
-    if (!p) diag_mistake("out of host memory: %zu more bytes were asked for", count * size);
-    u->held[u->n_held++] = p;
-    return p;
+    return arena_array(&u->live.work, count, size);
 }
 
 static void make_divergent(struct uniform *u, uint32_t reg)
@@ -398,9 +392,9 @@ struct ptx_uniform *ptx_uniform_build(struct arena *arena, const struct ptx_cfg 
     memset(out->instr, 1, f->n_instrs);
     memset(out->block_convergent, 1, cfg->n_blocks);
     struct uniform u = {.cfg = cfg, .func = f, .du = du, .out = out, .args_uniform = args_uniform};
-    ptx_live_start(&u.live, cfg, du);
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, release, &u);
+    ptx_live_start(&u.live, cfg, du);
     u.work = hold(&u, (size_t)f->n_regs + 1, sizeof(uint32_t));
     u.branch_done = hold(&u, cfg->n_blocks, 1);
     u.label = hold(&u, cfg->n_blocks, sizeof(uint32_t));
