@@ -89,8 +89,8 @@ static void fill_words(struct strmap *m)
         union meaning *w = meaning_of(m, modifiers[i].word);
         if (!w->modifier) w->modifier = (uint16_t)(i + 1);
     }
-    for (uint8_t i = 1; i < PTX_T_COUNT; i++) meaning_of(m, type_words[i])->type = i;
-    for (uint8_t i = 1; i < PTX_SHAPE_COUNT; i++) meaning_of(m, shape_words[i])->shape = i;
+    for (uint32_t i = 1; i < PTX_T_COUNT; i++) meaning_of(m, type_words[i])->type = (uint8_t)i;
+    for (uint32_t i = 1; i < PTX_SHAPE_COUNT; i++) meaning_of(m, shape_words[i])->shape = (uint8_t)i;
     meaning_of(m, "v2")->vec = 2;
     meaning_of(m, "v4")->vec = 4;
     meaning_of(m, "v8")->vec = 8;

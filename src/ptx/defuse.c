@@ -1,5 +1,4 @@
 /* defuse: where each register is written and read, and which writes reach a read. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -52,13 +51,16 @@ static uint32_t *mentions(struct arena *arena, const struct ptx_func *f, uint32_
     return list;
 }
 
+static void free_arena(void *arena) { arena_free(arena); }
+
 struct ptx_defuse *ptx_defuse_build(struct arena *arena, const struct ptx_func *func)
 {
     struct ptx_defuse *du = ARENA_NEW(arena, struct ptx_defuse);
-    uint32_t *last = malloc(((size_t)func->n_regs + 1) * sizeof *last);
-    if (!last) diag_mistake("out of host memory: %u more words were asked for", func->n_regs);
+    struct arena work;
+    arena_init(&work);
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, free, last);
+    diag_defer(&cleanup, free_arena, &work);
+    uint32_t *last = ARENA_ARRAY(&work, uint32_t, (size_t)func->n_regs + 1);
     du->defs = mentions(arena, func, last, &du->def_start, ptx_next_written);
     du->uses = mentions(arena, func, last, &du->use_start, ptx_next_read);
     diag_done(&cleanup, true);

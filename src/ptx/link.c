@@ -195,11 +195,11 @@ struct ptx_func *ptx_callee(const struct ptx_func *caller, uint32_t symbol)
 /* ---- shared memory of a kernel ---- */
 
 struct reach {
-    struct arena *arena;
-    struct map seen;              /* functions and variables, by address */
-    const struct ptx_func **work; /* functions to look at */
+    struct arena work_arena;
+    struct map seen;   /* functions and variables, by address */
+    const void **work; /* functions to look at */
     size_t n_work, cap_work;
-    const struct ptx_symbol **shared; /* in order of first mention */
+    const void **shared; /* symbols, in order of first mention */
     size_t n_shared, cap_shared;
 };
 
@@ -207,18 +207,15 @@ static void release_reach(void *arg)
 {
     struct reach *r = arg;
     map_free(&r->seen);
-    free(r->work);
-    free(r->shared);
+    arena_free(&r->work_arena);
 }
 
-static void push(void *list, size_t *count, size_t *capacity, const void *item)
+static void push(struct reach *r, const void ***items, size_t *count, size_t *capacity, const void *item)
 {
-    const void ***items = list;
     if (*count == *capacity) {
         const size_t grown_to = *capacity ? *capacity * 2 : 16;
-        const void **grown = realloc(*items, grown_to * sizeof *grown);
-        if (!grown)
-            diag_mistake("out of host memory: %zu more bytes were asked for", grown_to * sizeof *grown);
+        const void **grown = ARENA_ARRAY(&r->work_arena, const void *, grown_to);
+        if (*count) memcpy(grown, *items, *count * sizeof *grown);
         *items = grown;
         *capacity = grown_to;
     }
@@ -237,9 +234,9 @@ static void meet(struct reach *r, const struct ptx_symbol *s)
     if (!s->def) return;
     if (s->kind == PTX_SYM_FUNC) {
         if (s->def->func->has_body && first_time(r, s->def->func))
-            push(&r->work, &r->n_work, &r->cap_work, s->def->func);
+            push(r, &r->work, &r->n_work, &r->cap_work, s->def->func);
     } else if (s->def->space == PTX_SPACE_SHARED && first_time(r, s->def)) {
-        push(&r->shared, &r->n_shared, &r->cap_shared, s->def);
+        push(r, &r->shared, &r->n_shared, &r->cap_shared, s->def);
     }
 }
 
@@ -261,7 +258,8 @@ static void add_all_functions(struct reach *r, const struct ptx_program *p)
     for (uint32_t m = 0; m < p->n_modules; m++)
         for (uint32_t i = 0; i < p->modules[m]->n_funcs; i++) {
             const struct ptx_func *f = p->modules[m]->funcs[i];
-            if (f->has_body && !f->is_entry && first_time(r, f)) push(&r->work, &r->n_work, &r->cap_work, f);
+            if (f->has_body && !f->is_entry && first_time(r, f))
+                push(r, &r->work, &r->n_work, &r->cap_work, f);
         }
 }
 
@@ -283,18 +281,19 @@ static void lay_out(struct ptx_shared_layout *l, const struct reach *r)
     l->static_bytes = at;
     l->dynamic_offset = (at + dynamic_align - 1) / dynamic_align * dynamic_align;
     for (size_t i = 0; i < r->n_shared; i++)
-        if (r->shared[i]->unsized) l->vars[i].offset = l->dynamic_offset;
+        if (l->vars[i].symbol->unsized) l->vars[i].offset = l->dynamic_offset;
 }
 
 struct ptx_shared_layout *ptx_shared_layout(struct arena *arena, const struct ptx_program *program,
                                             const struct ptx_func *entry)
 {
-    struct reach r = {.arena = arena};
+    struct reach r = {0};
+    arena_init(&r.work_arena);
     map_init(&r.seen);
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, release_reach, &r);
     (void)first_time(&r, entry);
-    push(&r.work, &r.n_work, &r.cap_work, entry);
+    push(&r, &r.work, &r.n_work, &r.cap_work, entry);
     bool took_all = false;
     while (r.n_work) {
         const struct ptx_func *f = r.work[--r.n_work];
