@@ -441,6 +441,27 @@ DRAM_TEST(writes_wait_for_the_high_watermark_and_drain_to_the_low_one)
     free(r);
 }
 
+/* With no read left the channel turns to writes, also when it sleeps: a later burst with enough writes starts
+ * with them. */
+DRAM_TEST(an_idle_split_queue_has_turned_to_writes)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    for (int every = 0; every < 2; every++) {
+        rig_open(r, harness_spec("hbm-a-split", ""), true);
+        assert_true(offer(r, 0, R, 0, 1, 0, 0));
+        uint64_t now = 1;
+        step_to(r, &now, every ? 199 : 30);
+        assert_true(offer(r, 200, R, 0, 1, 1, 1));
+        for (uint32_t i = 0; i < 14; i++) assert_true(offer(r, 200, W, 0, 1, 2 + i, 2 + i));
+        now = 201;
+        step_to(r, &now, 300);
+        for (int i = 0; i < 16; i++) assert_int_equal(r->done_count[i], 1);
+        assert_true(nth(r, CHECK_WR, 0)->cyc < nth(r, CHECK_RD, 1)->cyc);
+        rig_close(r);
+    }
+    free(r);
+}
+
 /* ---- acceptance ---- */
 
 DRAM_TEST(a_queue_of_one_entry_refuses_until_its_request_is_issued)
@@ -545,15 +566,20 @@ DRAM_TEST(a_line_is_two_columns_accepted_and_done_together)
     assert_int_equal(r->done_count[0], 1);
     assert_int_equal(nth(r, CHECK_RD, 1)->cyc - nth(r, CHECK_RD, 0)->cyc, 1);
     assert_int_equal(r->done_cyc[0], nth(r, CHECK_RD, 1)->cyc + 8);
-    /* half of a line in a waiting write */
-    assert_true(offer(r, now, W, 2, 9, 4, 5));
     assert_true(dram_try_accept(r->channel, now, &second));
+    step_to(r, &now, now + 60);
+    assert_int_equal(r->done_count[1], 1);
+    /* half of a line in a waiting write: only the other half is read, and ends the line */
+    assert_true(offer(r, now, W, 2, 9, 4, 5));
     struct dram_request third = line;
     third.tag = 2;
-    step_to(r, &now, now);
-    assert_true(dram_try_accept(r->channel, now, &third) || true);
+    const uint64_t reads = dram_channel_stats(r->channel)->column_reads;
+    assert_true(dram_try_accept(r->channel, now, &third));
+    assert_int_equal(r->done_count[2], 0);
+    assert_int_equal(dram_channel_stats(r->channel)->forwarded, 1);
     step_to(r, &now, now + 100);
-    assert_int_equal(r->done_count[1], 1);
+    assert_int_equal(r->done_count[2], 1);
+    assert_int_equal(dram_channel_stats(r->channel)->column_reads - reads, 1);
     rig_close(r);
     free(r);
 }
@@ -761,6 +787,7 @@ int main(void)
         cmocka_unit_test(a_starving_request_is_served_within_its_limit),
         cmocka_unit_test(a_starving_read_turns_the_bus_round),
         cmocka_unit_test(writes_wait_for_the_high_watermark_and_drain_to_the_low_one),
+        cmocka_unit_test(an_idle_split_queue_has_turned_to_writes),
         cmocka_unit_test(a_queue_of_one_entry_refuses_until_its_request_is_issued),
         cmocka_unit_test(what_is_accepted_in_a_cycle_is_seen_in_the_next_whoever_came_first),
         cmocka_unit_test(a_read_of_a_waiting_write_is_forwarded_and_a_second_write_merged),
