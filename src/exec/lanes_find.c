@@ -485,6 +485,13 @@ static kernel find_cvt_float(const struct query *q, uint32_t imm)
 {
     const uint8_t d = q->i->type, s = q->i->type2;
     const bool plain = imm == 0;
+    const uint32_t mode = imm & MODE_MASK;
+    /* the frequent ones have rows of their own */
+    if (d == PTX_T_F32 && s == PTX_T_F32 && imm == FLAG_SAT) return LK_cvt_sat_f32_f32;
+    if (d == s && imm == (FLAG_INTEGRAL | mode)) {
+        if (d == PTX_T_F32) return row(LK_cvt_rni_f32_f32, mode);
+        if (d == PTX_T_F64) return row(LK_cvt_rni_f64_f64, mode);
+    }
     switch (d) {
     case PTX_T_F32:
         switch (s) {
@@ -675,6 +682,11 @@ static kernel find_collective(struct query *q)
         q->op->d2_bytes = q->op->e_bytes = 0;
         return LK_activemask;
     case PTX_OP_ELECT: return LK_elect;
+    case PTX_OP_MOVMATRIX:
+        q->op->needs = LANES_COLLECTIVE;
+        q->op->d2_bytes = q->op->e_bytes = 0;
+        return q->i->type == PTX_T_B16 && q->i->shape == PTX_SHAPE_m8n8 && has(q, PTX_F_TRANS) ? LK_movmatrix
+                                                                                               : NO_KERNEL;
     default: return NO_KERNEL;
     }
 }
@@ -821,6 +833,7 @@ static kernel find_kernel(struct query *q)
     case PTX_OP_VOTE:
     case PTX_OP_MATCH:
     case PTX_OP_ACTIVEMASK:
+    case PTX_OP_MOVMATRIX:
     case PTX_OP_ELECT: return find_collective(q);
     case PTX_OP_REDUX: return find_redux(q);
     default: break;

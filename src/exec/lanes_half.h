@@ -491,10 +491,10 @@ LANES_INLINE u32 video_scalar_32(u32 a, u32 b, u32 c, u32 imm)
     const s64 p = video_select(a, (imm >> VIDEO_A_SEL) & 7, imm & VIDEO_A_SIGNED);
     const s64 q = video_select(b, (imm >> VIDEO_B_SEL) & 7, imm & VIDEO_B_SIGNED);
     const u32 op = imm & VIDEO_OP_MASK;
-    s64 r;
+    s128 r; /* a shift by 32 of 33 bits */
     if (op == VIDEO_SHL || op == VIDEO_SHR) {
         const u32 n = imm & VIDEO_SHIFT_WRAP ? (u32)q & 31 : (u64)q > 32 ? 32 : (u32)q;
-        r = op == VIDEO_SHL ? (s64)((u64)p << n) : p >> n;
+        r = op == VIDEO_SHL ? (s128)p * ((s128)1 << n) : p >> n;
     } else {
         r = video_op(op, p, q);
     }

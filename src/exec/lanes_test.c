@@ -15,7 +15,10 @@ static void integer_forms_equal_the_reference(void **state) { (void)state, sampl
 static void comparison_forms_equal_the_reference(void **state) { (void)state, sample_of(forms_compare); }
 static void float_forms_equal_the_reference(void **state) { (void)state, sample_of(forms_float); }
 static void conversion_forms_equal_the_reference(void **state) { (void)state, sample_of(forms_convert); }
-static void video_forms_equal_the_reference(void **state) { (void)state, sample_of(forms_video); }
+static void video_forms_equal_the_reference(void **state)
+{
+    (void)state, sample_of(forms_video), sample_of(forms_video_scalar);
+}
 
 struct one {
     struct arena arena;

@@ -265,3 +265,20 @@ void lanes_warp_elect(WARP_ARGS)
         if (x->d2) put_bits(x->d2, 1u << leader, group);
     }
 }
+
+/* movmatrix.trans: an 8x8 matrix of 16-bit elements, two of a row in each lane, transposed. All lanes take
+ * part. */
+void lanes_warp_movmatrix(WARP_ARGS)
+{
+    WARP_UNUSED;
+    const uint32_t *a = a_;
+    uint32_t t[LANES_COUNT];
+    for (uint32_t i = 0; i < LANES_COUNT; i++) {
+        const uint32_t row = i / 4, col = 2 * (i % 4);
+        const uint32_t low = a[col * 4 + row / 2] >> (row % 2 * 16),
+                       high = a[(col + 1) * 4 + row / 2] >> (row % 2 * 16);
+        t[i] = (low & 0xffffu) | high << 16;
+    }
+    for (int i = 0; i < LANES_COUNT; i++)
+        if ((mask >> i) & 1u) ((uint32_t *)d_)[i] = t[i];
+}

@@ -259,6 +259,26 @@ static void activemask_and_elect_know_who_is_here(void **state)
     }
     collective_close(&x);
 }
+static void movmatrix_transposes(void **state)
+{
+    (void)state;
+    struct collective x;
+    collective_open(&x, "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;");
+    uint16_t matrix[8][8];
+    struct round r;
+    memset(&r, 0, sizeof r);
+    r.active = LANES_ALL;
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) {
+            matrix[i][j] = (uint16_t)dice();
+            r.a.w[i * 4 + j / 2] |= (uint32_t)matrix[i][j] << (j % 2 * 16);
+        }
+    call(&x, &r, true);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++)
+            assert_int_equal((r.d.w[i * 4 + j / 2] >> (j % 2 * 16)) & 0xffff, matrix[j][i]);
+    collective_close(&x);
+}
 /* without .sync the active lanes are the members */
 static void old_vote_takes_the_active_lanes(void **state)
 {
@@ -284,6 +304,7 @@ int main(void)
         cmocka_unit_test(redux_reduces_its_own_group),
         cmocka_unit_test(activemask_and_elect_know_who_is_here),
         cmocka_unit_test(old_vote_takes_the_active_lanes),
+        cmocka_unit_test(movmatrix_transposes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

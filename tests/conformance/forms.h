@@ -87,6 +87,20 @@ static __attribute__((unused)) void forms_video(struct forms *f)
         form(f, "vset%s.%s.%s.%s.add", *n, *a, *a, *c);
     }
 }
+static __attribute__((unused)) void forms_video_scalar(struct forms *f)
+{
+    EACH(d, "u32", "s32") EACH(a, "u32", "s32") EACH(z, "", ".sat") EACH(second, "", ".add", ".min", ".max")
+    {
+        EACH(o, "vadd", "vsub", "vabsdiff", "vmin", "vmax")
+        EACH(b, "u32", "s32") form(f, "%s.%s.%s.%s%s%s", *o, *d, *a, *b, *z, *second);
+        EACH(o, "vshl", "vshr")
+        EACH(w, ".clamp", ".wrap") form(f, "%s.%s.%s.u32%s%s%s", *o, *d, *a, *z, *w, *second);
+    }
+    EACH(a, "u32", "s32")
+    EACH(b, "u32", "s32")
+    EACH(c, "eq", "ne", "lt", "le", "gt", "ge")
+    EACH(second, "", ".add", ".min", ".max") form(f, "vset.%s.%s.%s%s", *a, *b, *c, *second);
+}
 static __attribute__((unused)) void forms_compare(struct forms *f)
 {
     EACH(t, "b16", "b32", "b64") EACH(c, "eq", "ne") form(f, "setp.%s.%s", *c, *t);

@@ -357,7 +357,7 @@ static HARNESS_UNUSED void run_lane(const struct ref_form *f, const struct lanes
 static HARNESS_UNUSED void check_widths(const struct ref_form *f, const struct lanes_op *op)
 {
     if (op->d_bytes != reg_bytes(f->d) || op->a_bytes != reg_bytes(f->a) || op->b_bytes != reg_bytes(f->b) ||
-        op->c_bytes != reg_bytes(f->c))
+        (op->c_bytes != reg_bytes(f->c) && f->base[0] != 'v'))
         fail_msg("%s: widths d=%d a=%d b=%d c=%d", f->spelling, op->d_bytes, op->a_bytes, op->b_bytes,
                  op->c_bytes);
 }

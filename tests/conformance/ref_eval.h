@@ -154,6 +154,11 @@ static inline bool ref_operands(struct ref_form *f)
     if (ref_is(o, "lop3")) return f->d = f->a = f->b = f->c = 'r', true;
     if (ref_is(o, "vabsdiff4") || ref_is(o, "vabsdiff2") || (o[0] == 'v' && strchr("24", o[strlen(o) - 1])))
         return f->d = f->a = f->b = f->c = 'r', true;
+    if (o[0] == 'v') { /* scalar video: a third source with a second operation */
+        f->d = f->a = f->b = 'r';
+        f->c = ref_has(f, "add") || ref_has(f, "min") || ref_has(f, "max") ? 'r' : 0;
+        return true;
+    }
     if (ref_is(o, "selp")) return ref_operands_same(f, 2), f->c = 'p', true;
     if (ref_is(o, "slct")) return ref_operands_same(f, 2), f->c = 'r', true;
     if (ref_is(o, "testp")) return f->d = 'p', f->a = t0, true;
@@ -559,6 +564,36 @@ static inline uint64_t ref_video(const struct ref_form *f, const struct ref_in *
     }
     return (ref_has(f, "add") ? sum : packed) & UINT32_MAX;
 }
+static inline uint64_t ref_video_scalar(const struct ref_form *f, const struct ref_in *in)
+{
+    const char *o = f->base;
+    const bool set = ref_is(o, "vset");
+    const char *td = set ? "u32" : f->type[0], *ta = f->type[set ? 0 : 1], *tb = f->type[set ? 1 : 2];
+    const ref_s128 a = ref_int(ta, in->a), b = ref_int(tb, in->b);
+    ref_s128 r = 0;
+    if (ref_is(o, "vadd")) r = a + b;
+    if (ref_is(o, "vsub")) r = a - b;
+    if (ref_is(o, "vabsdiff")) r = a > b ? a - b : b - a;
+    if (ref_is(o, "vmin")) r = a < b ? a : b;
+    if (ref_is(o, "vmax")) r = a > b ? a : b;
+    if (ref_is(o, "vshl") || ref_is(o, "vshr")) {
+        const int n = ref_has(f, "wrap") ? (int)(in->b & 31) : b > 32 ? 32 : (int)b;
+        r = o[3] == 'l' ? a << n : a >> n;
+    }
+    if (set)
+        r = ref_has(f, "eq")   ? a == b
+            : ref_has(f, "ne") ? a != b
+            : ref_has(f, "lt") ? a < b
+            : ref_has(f, "le") ? a <= b
+            : ref_has(f, "gt") ? a > b
+                               : a >= b;
+    if (ref_has(f, "sat")) r = ref_clip(td, r);
+    const uint64_t t = (uint64_t)r & UINT32_MAX;
+    if (ref_has(f, "add")) return (t + in->c) & UINT32_MAX;
+    if (ref_has(f, "min")) return ref_int(td, t) < ref_int(td, in->c) ? t : in->c;
+    if (ref_has(f, "max")) return ref_int(td, t) > ref_int(td, in->c) ? t : in->c;
+    return t;
+}
 /* bit by bit, as the manual's pseudo code */
 static inline uint64_t ref_bitfield(const struct ref_form *f, const struct ref_in *in)
 {
@@ -780,7 +815,7 @@ static inline uint64_t ref_value_of(const struct ref_form *f, const struct ref_i
     for (size_t i = 0; i < sizeof logic / sizeof logic[0]; i++)
         if (ref_is(o, logic[i])) return ref_logic(f, in);
     if (ref_is_float(t)) return ref_float(f, t, in);
-    if (o[0] == 'v') return ref_video(f, in);
+    if (o[0] == 'v') return strchr("24", o[strlen(o) - 1]) ? ref_video(f, in) : ref_video_scalar(f, in);
     if (ref_is(o, "shl") || ref_is(o, "shr")) return ref_shift(f, in);
     if (ref_is(o, "bfe") || ref_is(o, "bfi")) return ref_bitfield(f, in);
     if (ref_is(o, "prmt")) return ref_prmt(f, in->a, in->b, in->c);

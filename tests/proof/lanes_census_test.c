@@ -185,7 +185,7 @@ static void all_forms_text(FILE *out)
     static struct census c;
     char line[1400];
     forms_integer(&f), forms_compare(&f), forms_float(&f), forms_convert(&f), forms_video(&f),
-        forms_approximate(&f);
+        forms_video_scalar(&f), forms_approximate(&f);
     (void)fprintf(out, "%s", census_head);
     for (size_t i = 0; i < f.count; i++)
         if (any_text(f.text[i], line, sizeof line)) (void)fputs(line, out);

@@ -32,7 +32,7 @@ static void conversions_equal_the_reference(void **state)
 }
 static void packed_video_instructions_equal_the_reference(void **state)
 {
-    (void)state, run_family(forms_video, "video");
+    (void)state, run_family(forms_video, "video"), run_family(forms_video_scalar, "scalar video");
 }
 
 /* The tests above compare every set that the machine has; say which it lacks. */
