@@ -450,7 +450,9 @@ DRAM_TEST(an_idle_split_queue_has_turned_to_writes)
         rig_open(r, harness_spec("hbm-a-split", ""), true);
         assert_true(offer(r, 0, R, 0, 1, 0, 0));
         uint64_t now = 1;
-        step_to(r, &now, every ? 199 : 30);
+        if (every) step_to(r, &now, 199);
+        while (dram_channel_next(r->channel) != DRAM_NEVER)
+            dram_channel_step(r->channel, dram_channel_next(r->channel));
         assert_true(offer(r, 200, R, 0, 1, 1, 1));
         for (uint32_t i = 0; i < 14; i++) assert_true(offer(r, 200, W, 0, 1, 2 + i, 2 + i));
         now = 201;
