@@ -107,9 +107,10 @@ struct atoll_model_net {
     const char *packet_bytes; /* "136", or several sizes "8,136", each as likely as the others */
     double rate;              /* offered load per source, as a fraction of its port's width */
     uint64_t seed;
-    const char *level;    /* "net", "chiplet_net" or "gpu_net"; NULL = "net" */
-    const char *ports;    /* "64" or "80x64" (sources x sinks) instead of what the machine has; NULL = as it has */
-    int replies;          /* the reply network instead of the request network */
+    const char *level; /* "net", "chiplet_net" or "gpu_net"; NULL = "net" */
+    const char
+        *ports;  /* "64" or "80x64" (sources x sinks) instead of what the machine has; NULL = as it has */
+    int replies; /* the reply network instead of the request network */
     uint64_t outstanding; /* > 0: closed loop, so many requests in flight per source, rate is ignored */
     uint64_t reply_bytes; /* closed loop: size of a reply; 0 = 136 */
     uint64_t cycles;      /* to measure, after a warm-up; 0 = 10000 */

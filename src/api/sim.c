@@ -1,3 +1,4 @@
+/* sim: creating a simulator, its machine, and how every public call is guarded. */
 #include "api/sim.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* map: open addressing with linear probing; see map.h. */
 #include "base/map.h"
 
 #include <stdlib.h>

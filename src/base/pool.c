@@ -1,3 +1,4 @@
+/* pool: setting up the stack of free objects; the rest is inline in pool.h. */
 #include "base/pool.h"
 
 void pool_init(struct pool *p, struct arena *a, uint32_t count, size_t object_bytes)

@@ -1,3 +1,4 @@
+/* ring: setting up; the rest is inline in ring.h. */
 #include "base/ring.h"
 
 void ring_init(struct ring *r, struct arena *a, uint32_t capacity)

@@ -1,3 +1,4 @@
+/* progress: formats the line and shows it on a terminal. */
 #include "cli/progress.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* choices: the tables behind choices.h, from choices.def. */
 #include "config/choices.h"
 
 #define LIST(list, help)       static const struct choice_item items_##list[] = {

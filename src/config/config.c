@@ -1,3 +1,4 @@
+/* config: the tables behind config.h, from the .def files; parsing and printing of one value. */
 #include "config/config.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* units: exact decimal arithmetic on quantities; see units.h. */
 #include "config/units.h"
 
 #include <stdio.h>

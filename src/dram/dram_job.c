@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "stats/stats.h"
 
 enum { BUILTIN_COUNT = 65536, BUILTIN_COUNT_MAX = 100000000 };
 
@@ -58,6 +59,21 @@ static void write_log(struct opened *o, const char *path)
     if (!good) diag_mistake("cannot write the command log '%s': %s", path, strerror(errno));
 }
 
+static void free_registry(void *arg) { stats_free(arg); }
+
+/* The conservation laws hold at the end of this run as of every other. */
+static void check_laws(const struct dram_result *r, uint64_t cycles)
+{
+    struct stats_registry registry;
+    struct dram_stats stats = r->stats;
+    struct diag_cleanup freeing;
+    stats_init(&registry, 1000);
+    diag_defer(&freeing, free_registry, &registry);
+    STATS_REGISTER(&registry, dram, &stats, STATS_EVERYWHERE);
+    stats_check_laws(&registry, cycles);
+    diag_done(&freeing, true);
+}
+
 json_t *dram_job_run(const struct machine *m, const struct dram_job *job, FILE *report)
 {
     const struct dram_spec spec = dram_spec_of(&m->config);
@@ -75,6 +91,7 @@ json_t *dram_job_run(const struct machine *m, const struct dram_job *job, FILE *
     }
     const struct dram_result r =
         dram_model_run(&spec, &stream, load, (uint32_t)job->outstanding, o.log ? log_command : NULL, &o);
+    check_laws(&r, r.cycles);
     if (o.log) write_log(&o, job->command_log);
     fprintf(report, "machine       %s\nstream        %s, load %s", m->name ? m->name : "defaults",
             job->stream, job->load);

@@ -1,3 +1,4 @@
+/* queue: setting up; the rest is inline in queue.h. */
 #include "engine/queue.h"
 
 void queue_init(struct queue *q, struct engine *e, struct arena *a, uint32_t capacity, uint32_t latency_cyc,

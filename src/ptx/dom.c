@@ -1,3 +1,4 @@
+/* dom: dominators and post-dominators; see dom.h. */
 #include "ptx/dom.h"
 
 #define NONE UINT32_MAX

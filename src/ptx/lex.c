@@ -1,3 +1,4 @@
+/* lex: the words of a PTX module; see lex.h. */
 #include "ptx/lex.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* fiber: coroutines of host scripts; see fiber.h. */
 #include "frontend/script/fiber.h"
 
 #include "base/diag.h"
