@@ -223,7 +223,9 @@ static void build_hxbar(struct net *n, struct arena *a)
 {
     const struct net_spec *s = &n->spec;
     const uint32_t firsts = s->first_routers, seconds = s->second_routers;
+    DIAG_ASSERT(firsts && seconds);
     const uint32_t per_first = s->sources / firsts, per_second = s->sinks / seconds;
+    DIAG_ASSERT(per_first && per_second);
     n->router_count = firsts + seconds;
     n->routers = ARENA_ARRAY(a, struct net_router, n->router_count);
     for (uint32_t i = 0; i < n->router_count; i++)
