@@ -40,15 +40,10 @@ void wheel_store_add_component(struct wheel_store *s, uint32_t component)
 }
 
 /* The pool doubles when all nodes are in flight: a few times per run, never in the steady state. */
-static uint32_t take_message(struct wheel_store *s)
+void wheel_store_grow(struct wheel_store *s)
 {
-    if (s->first_free == WHEEL_NONE) {
-        DIAG_ASSERT(s->message_capacity < UINT32_MAX / 4);
-        add_messages(s, s->message_capacity);
-    }
-    const uint32_t node = s->first_free;
-    s->first_free = s->messages[node].next;
-    return node;
+    DIAG_ASSERT(s->message_capacity < UINT32_MAX / 4);
+    add_messages(s, s->message_capacity);
 }
 
 /* ---- slots ---- */
@@ -62,14 +57,6 @@ void wheel_init(struct wheel *w, uint64_t ticks_per_cycle)
     for (uint32_t i = 0; i < WHEEL_SLOTS; i++) w->near.slots[i] = w->mid.slots[i] = empty_slot;
     w->far = empty_slot;
     w->far_earliest_cyc = w->coarse_next_cyc = w->next_cyc = ENGINE_NEVER;
-}
-
-static struct wheel_slot *mark(struct wheel_level *level, uint64_t position)
-{
-    const uint32_t i = (uint32_t)position & WHEEL_MASK;
-    level->used[i / 64] |= 1ull << (i % 64);
-    level->used_words |= 1ull << (i / 64);
-    return &level->slots[i];
 }
 
 static void unmark(struct wheel_level *level, uint32_t i)
@@ -104,7 +91,7 @@ static struct wheel_slot *coarse_slot_for(struct wheel *w, uint64_t cycle, uint6
     const uint64_t window = cycle >> WHEEL_LOG2;
     struct wheel_slot *slot = &w->far;
     if (window - (w->now_cyc >> WHEEL_LOG2) < WHEEL_SLOTS) {
-        slot = mark(&w->mid, window);
+        slot = wheel_mark(&w->mid, window);
         *visit_cyc = window << WHEEL_LOG2;
     } else {
         if (cycle < w->far_earliest_cyc) w->far_earliest_cyc = cycle;
@@ -119,17 +106,7 @@ static inline struct wheel_slot *slot_for(struct wheel *w, uint64_t cycle, uint6
 {
     if (cycle - w->now_cyc >= WHEEL_SLOTS) return coarse_slot_for(w, cycle, visit_cyc);
     *visit_cyc = cycle;
-    return mark(&w->near, cycle);
-}
-
-static inline void append_message(struct wheel_store *s, struct wheel_slot *slot, uint32_t node)
-{
-    s->messages[node].next = WHEEL_NONE;
-    if (slot->last_message == WHEEL_NONE)
-        slot->first_message = node;
-    else
-        s->messages[slot->last_message].next = node;
-    slot->last_message = node;
+    return wheel_mark(&w->near, cycle);
 }
 
 static void link_wake(struct wheel_store *s, struct wheel_slot *slot, uint32_t component)
@@ -162,13 +139,10 @@ static void unlink_wake(struct wheel *w, struct wheel_store *s, uint32_t compone
     unmark_if_empty(w, wake->slot);
 }
 
-void wheel_insert_message(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t receiver,
-                          uint64_t message)
+void wheel_insert_far(struct wheel *w, struct wheel_store *s, uint32_t node)
 {
-    const uint32_t node = take_message(s);
-    s->messages[node] = (struct wheel_message){.cycle = cycle, .message = message, .receiver = receiver};
     uint64_t visit_cyc;
-    append_message(s, slot_for(w, cycle, &visit_cyc), node);
+    wheel_append(s, slot_for(w, s->messages[node].cycle, &visit_cyc), node);
     if (visit_cyc < w->next_cyc) w->next_cyc = visit_cyc;
 }
 
@@ -189,7 +163,7 @@ static void spill(struct wheel *w, struct wheel_store *s, struct wheel_slot from
     uint64_t visit_cyc; /* wheel_find_next() follows */
     for (uint32_t node = from.first_message, next; node != WHEEL_NONE; node = next) {
         next = s->messages[node].next;
-        append_message(s, slot_for(w, s->messages[node].cycle, &visit_cyc), node);
+        wheel_append(s, slot_for(w, s->messages[node].cycle, &visit_cyc), node);
     }
     for (uint32_t c = from.first_wake, next; c != WHEEL_NONE; c = next) {
         next = s->wakes[c].next;

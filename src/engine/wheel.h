@@ -61,9 +61,10 @@ void wheel_store_init(struct wheel_store *s, struct arena *a);
 void wheel_store_add_component(struct wheel_store *s, uint32_t component);
 void wheel_init(struct wheel *w, uint64_t ticks_per_cycle);
 
+void wheel_store_grow(struct wheel_store *s);
+/* Links a message that lies beyond the near slots. */
+void wheel_insert_far(struct wheel *w, struct wheel_store *s, uint32_t node);
 /* cycle > now. */
-void wheel_insert_message(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t receiver,
-                          uint64_t message);
 void wheel_insert_wake(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t component);
 
 /* Moves the clock to next_cyc and takes what is due then (*due may be empty: a spill of a coarser slot). */
@@ -72,6 +73,43 @@ void wheel_advance(struct wheel *w, struct wheel_store *s, struct wheel_slot *du
 uint64_t wheel_count(const struct wheel *w, const struct wheel_store *s);
 /* Finds next_cyc again after the due list has been visited. */
 void wheel_find_next(struct wheel *w);
+
+static inline struct wheel_slot *wheel_mark(struct wheel_level *level, uint64_t position)
+{
+    const uint32_t i = (uint32_t)position & WHEEL_MASK;
+    level->used[i / 64] |= 1ull << (i % 64);
+    level->used_words |= 1ull << (i / 64);
+    return &level->slots[i];
+}
+
+static inline void wheel_append(struct wheel_store *s, struct wheel_slot *slot, uint32_t node)
+{
+    s->messages[node].next = WHEEL_NONE;
+    if (slot->last_message == WHEEL_NONE)
+        slot->first_message = node;
+    else
+        s->messages[slot->last_message].next = node;
+    slot->last_message = node;
+}
+
+/* cycle > now. */
+static inline void wheel_insert_message(struct wheel *w, struct wheel_store *s, uint64_t cycle,
+                                        uint32_t receiver, uint64_t message)
+{
+    if (__builtin_expect(s->first_free == WHEEL_NONE, 0)) wheel_store_grow(s);
+    const uint32_t node = s->first_free;
+    struct wheel_message *m = &s->messages[node];
+    s->first_free = m->next;
+    m->cycle = cycle;
+    m->message = message;
+    m->receiver = receiver;
+    if (__builtin_expect(cycle - w->now_cyc >= WHEEL_SLOTS, 0)) {
+        wheel_insert_far(w, s, node);
+        return;
+    }
+    wheel_append(s, wheel_mark(&w->near, cycle), node);
+    if (cycle < w->next_cyc) w->next_cyc = cycle;
+}
 
 static inline void wheel_free_message(struct wheel_store *s, uint32_t node)
 {
