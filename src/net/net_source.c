@@ -92,7 +92,8 @@ static uint16_t allowed_vcs(const struct net *n, const struct net_out *o, uint32
     uint16_t empty = 0;
     for (uint32_t v = 0; v < n->spec.vcs; v++)
         if (!n->ivcs[o->to + v].ring.flits) empty |= (uint16_t)(1u << v);
-    if (empty & may) return empty & may;
+    empty &= may;
+    if (empty) return empty;
     return (uint16_t)(1u << ((last >> n->fifo_log2) - o->to));
 }
 
