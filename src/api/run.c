@@ -216,13 +216,34 @@ static void write_texts(struct run_call *call)
 
 /* ---- the run ---- */
 
+/* What kernels print. It reaches the caller also when the run fails: the last lines before a fault are what
+ * a user looks for. */
 struct prints {
     FILE *file;
+    char *text;
+    size_t len;
+    struct atoll_outcome *out;
+    struct diag_cleanup cleanup;
 };
 
 static void keep_print(void *user, const char *text, size_t len)
 {
     (void)fwrite(text, 1, len, ((struct prints *)user)->file);
+}
+
+static void hand_over_prints(void *arg)
+{
+    struct prints *p = arg;
+    (void)fclose(p->file);
+    p->out->output = p->text;
+}
+
+static void prints_begin(struct prints *p, struct atoll_outcome *out)
+{
+    *p = (struct prints){.out = out};
+    p->file = open_memstream(&p->text, &p->len);
+    if (!p->file) diag_mistake("out of host memory for what kernels print");
+    diag_defer(&p->cleanup, hand_over_prints, p);
 }
 
 static void close_set(void *arg) { script_close(arg); }
@@ -274,21 +295,20 @@ static void run_workload(void *arg)
 {
     struct run_call *call = arg;
     struct diag_cleanup closing;
-    struct api_text printed;
+    struct prints prints;
     start_clocks(call);
+    prints_begin(&prints, call->out);
     call->set = script_open(call->job->workload);
     diag_defer(&closing, close_set, call->set);
-    api_text_begin(&printed);
-    struct prints prints = {printed.file};
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
     run_limited(call);
     sum_totals(call);
-    call->out->output = api_text_end(&printed);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
         fail_on_races(script_context(script_app(call->set, i)));
     write_texts(call);
     diag_done(&closing, true);
+    diag_done(&prints.cleanup, true);
 }
 
 /* ---- one kernel of a PTX file, by hand ---- */
@@ -301,10 +321,9 @@ static void run_kernel(void *arg)
     struct run_call *call = arg;
     const struct atoll_job *job = call->job;
     struct diag_cleanup closing, freeing;
-    struct api_text printed;
+    struct prints prints;
     start_clocks(call);
-    api_text_begin(&printed);
-    struct prints prints = {printed.file};
+    prints_begin(&prints, call->out);
     const struct rt_options options = rt_options_of(call, &prints);
     struct rt_context *rt = rt_create(&options);
     diag_defer(&closing, close_context, rt);
@@ -319,12 +338,12 @@ static void run_kernel(void *arg)
     diag_defer(&freeing, close_oneshot, one);
     rt_wait(rt);
     if (job->racecheck) fail_on_races(rt);
-    (void)fputs(oneshot_finish(one), printed.file);
+    (void)fputs(oneshot_finish(one), prints.file);
     call->totals = rt_totals(rt);
     diag_done(&freeing, true);
     diag_done(&closing, true);
-    call->out->output = api_text_end(&printed);
     write_texts(call);
+    diag_done(&prints.cleanup, true);
 }
 
 atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome)

@@ -276,7 +276,8 @@ void exec_launch_run(struct exec_launch *l)
     uint32_t turn = 0;
     while (next < l->block_count || r.count) {
         if (r.count < r.most && next < l->block_count && turn >= r.count) {
-            r.blocks[r.count++] = exec_block_create(l, next, (uint32_t)(next % env->options.sm_count));
+            struct exec_block *fresh = exec_block_create(l, next, (uint32_t)(next % env->options.sm_count));
+            r.blocks[r.count++] = fresh; /* counted only when it exists: creating may raise */
             next++;
         }
         if (turn >= r.count) turn = 0;

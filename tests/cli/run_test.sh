@@ -32,6 +32,18 @@ PY
 expect 0 '"warp_instructions"' "$ATOLL" run -w vecadd:tiny --functional --json -
 expect 1 "cannot write" "$ATOLL" run -w vecadd:tiny --functional --json /nonexistent/x.json
 
+# what a kernel printed before it failed is shown, and --json - stays JSON
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+if [ -n "$nvcc" ]; then
+    printf '#include <cstdio>\nextern "C" __global__ void k(int *o, int at) { printf("before %%d\\n", at); o[at] = 1; }\n' > "$dir/p.cu"
+    "$nvcc" -ptx -arch=sm_75 "$dir/p.cu" -o "$dir/p.ptx"
+    expect 1 "before 1000000" "$ATOLL" run "$dir/p.ptx" --functional --grid 1 --block 1 --arg buf:s32:16 --arg 1000000
+    "$ATOLL" run "$dir/p.ptx" --functional --grid 1 --block 1 --arg buf:s32:16 --arg 3 --json - > "$dir/p.json" 2> /dev/null
+    holds "--json - is JSON although the kernel prints" python3 -c "import json,sys; json.load(open(sys.argv[1]))" "$dir/p.json"
+else
+    skip "printf before a fault: nvcc is not on this machine"
+fi
+
 # coverage
 cat > "$dir/k.ptx" << 'PTX'
 .version 7.0
