@@ -7,12 +7,19 @@
 #include "base/diag.h"
 #include "engine/engine_private.h"
 
+/* What the wheels really hold, for the law: not what was sent less what was visited. */
+static uint64_t count_pending(const struct engine *e)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < e->domain_count; i++) count += wheel_count(e->domains[i].wheel, &e->store);
+    return count;
+}
+
 /* After a reset, what is still pending counts as sent: the law goes on to hold. */
 static void carry_pending(void *arg)
 {
     struct engine *e = arg;
-    e->stats.events_sent = e->pending;
-    e->stats.events_pending = e->pending;
+    e->stats.events_sent = e->stats.events_pending = count_pending(e);
 }
 
 struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats)
@@ -126,7 +133,6 @@ void engine_flush_wakes(struct engine *e)
             e->stats.events_merged++; /* the later one is replaced: still one pending */
         } else {
             e->stats.events_sent++;
-            e->pending++;
         }
         wheel_insert_wake(wheel, &e->store, at, component);
     }
@@ -139,7 +145,6 @@ void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64
     struct wheel *wheel = e->hot[receiver].wheel;
     const uint64_t cycle = cycle_now(e, wheel) + delay_cyc;
     e->stats.events_sent++;
-    e->pending++;
     if (e->shuffle)
         engine_stage(e, receiver, cycle, message);
     else
@@ -205,12 +210,13 @@ static uint64_t visit_in_order(struct engine *e, struct wheel_slot due, uint64_t
     uint64_t visited = 0;
     const uint32_t wakes = due.first_wake == WHEEL_NONE ? 0 : engine_take_wakes(e, due);
     for (uint32_t node = due.first_message, next; node != WHEEL_NONE; node = next, visited++) {
-        const struct wheel_message m = e->store.messages[node];
-        next = m.next;
-        if (next != WHEEL_NONE) __builtin_prefetch(&e->store.messages[next]);
+        const struct wheel_message *m = &e->store.messages[node];
+        const struct component_hot *c = &e->hot[m->receiver];
+        const uint64_t message = m->message;
+        next = m->next;
+        __builtin_prefetch(&e->store.messages[next & (e->store.message_capacity - 1)]);
         wheel_free_message(&e->store, node);
-        const struct component_hot *c = &e->hot[m.receiver];
-        c->receive(c->self, now, m.message);
+        c->receive(c->self, now, message);
     }
     for (uint32_t i = 0; i < wakes; i++) {
         const struct component_hot *c = &e->hot[e->due[i]];
@@ -242,8 +248,7 @@ static void step(struct engine *e, struct domain *d, uint64_t tick)
     const uint64_t visited = e->shuffle ? engine_visit_shuffled(e, due, now) : visit_in_order(e, due, now);
     if (e->touched_count) engine_flush_wakes(e);
     wheel_find_next(d->wheel);
-    stats_peak(&e->stats.pending_peak, e->pending);
-    e->pending -= visited;
+    stats_peak(&e->stats.pending_peak, e->stats.events_sent - e->stats.events_visited);
     e->stats.events_visited += visited;
     e->stats.cycles_stepped++;
     STATS_COUNT(e->stats.events_per_cycle, visited);
@@ -262,14 +267,6 @@ static uint64_t look_around(struct engine *e, uint64_t tick)
         if (sample < next) next = sample;
     }
     return next;
-}
-
-/* What the wheels really hold, for the law: not what was sent less what was visited. */
-static uint64_t count_pending(const struct engine *e)
-{
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < e->domain_count; i++) count += wheel_count(e->domains[i].wheel, &e->store);
-    return count;
 }
 
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)

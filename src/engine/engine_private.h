@@ -36,7 +36,6 @@ struct engine {
     uint32_t *touched;    /* components with a wanted_cyc */
     uint32_t touched_count;
     uint32_t *due; /* wake-ups of the cycle under way, by component */
-    uint64_t pending;
     bool started;
     uint64_t work_outstanding, progress_tick, watchdog_cyc;
     struct engine_stats stats;

@@ -84,11 +84,11 @@ static inline struct wheel_slot *wheel_mark(struct wheel_level *level, uint64_t 
 
 static inline void wheel_append(struct wheel_store *s, struct wheel_slot *slot, uint32_t node)
 {
+    /* A choice of address, not of path: whether a slot is empty cannot be predicted. */
+    uint32_t *const behind_last = &s->messages[slot->last_message & (s->message_capacity - 1)].next;
+    uint32_t *const link = slot->last_message == WHEEL_NONE ? &slot->first_message : behind_last;
     s->messages[node].next = WHEEL_NONE;
-    if (slot->last_message == WHEEL_NONE)
-        slot->first_message = node;
-    else
-        s->messages[slot->last_message].next = node;
+    *link = node;
     slot->last_message = node;
 }
 
