@@ -56,6 +56,7 @@ static void packets_complete(struct net *n, uint64_t now)
         DIAG_ASSERT(s->count < s->capacity);
         const uint32_t at = s->head + s->count++;
         s->queue[at >= s->capacity ? at - s->capacity : at] = (uint32_t)item;
+        net_ports_set(&n->arrived, f->packet.dst, f->visible_cyc);
         if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, f->packet.dst, f->visible_cyc);
     }
     events_done(n, &n->ejects, now);
@@ -77,6 +78,8 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     s->head = s->head + 1 == s->capacity ? 0 : s->head + 1;
     s->count--;
     n->free_flights[n->free_count++] = flight;
+    net_ports_advance(&n->arrived, now);
+    if (!net_peek(n, sink, now)) net_ports_clear(&n->arrived, sink);
     n->counts.popped++;
     n->counts.popped_bytes += n->flights[flight].packet.bytes;
     const uint32_t out = n->flights[flight].via_out;
@@ -90,6 +93,46 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     o->back_item = net_post(n, &n->slot_credits, back, 1ull << 32 | out);
     if (n->next_cyc > back) n->next_cyc = back;
 }
+
+/* ---- ports with something to do ---- */
+
+static uint64_t ports_cyc(const struct net_ports *p)
+{
+    return p->now_words ? 0 : p->soon_words ? p->soon_cyc : NET_NEVER;
+}
+
+uint64_t net_arrived_words(struct net *n, uint64_t now)
+{
+    net_ports_advance(&n->arrived, now);
+    return n->arrived.now_words;
+}
+
+uint64_t net_arrived(struct net *n, uint32_t word, uint64_t now)
+{
+    DIAG_ASSERT(word * 64 < n->spec.sinks);
+    net_ports_advance(&n->arrived, now);
+    return n->arrived.now[word];
+}
+
+uint64_t net_arrived_cyc(const struct net *n) { return ports_cyc(&n->arrived); }
+
+uint64_t net_room_words(struct net *n, uint64_t now)
+{
+    net_ports_advance(&n->room, now);
+    return n->room.now_words;
+}
+
+uint64_t net_room_take(struct net *n, uint32_t word, uint64_t now)
+{
+    DIAG_ASSERT(word * 64 < n->spec.sources);
+    net_ports_advance(&n->room, now);
+    const uint64_t bits = n->room.now[word];
+    n->room.now[word] = 0;
+    n->room.now_words &= ~(1ull << word);
+    return bits;
+}
+
+uint64_t net_room_cyc(const struct net *n) { return ports_cyc(&n->room); }
 
 /* ---- the step ---- */
 

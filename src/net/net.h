@@ -109,6 +109,29 @@ uint64_t net_next_cyc(const struct net *n);
 const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now);
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
 
+/* ---- who has something to do: one bit per port, in words of 64 ports ----
+ * As the calls above, the same whether net_step() of the cycle has been made or not. `words` names the words
+ * that are not zero (a network has at most 64 of them):
+ *
+ *   for (uint64_t w = net_arrived_words(n, now); w; w &= w - 1) {
+ *       const uint32_t word = (uint32_t)__builtin_ctzll(w);
+ *       for (uint64_t m = net_arrived(n, word, now) & mine[word]; m; m &= m - 1) ...
+ *   }
+ *
+ * Arrived: the bit of a sink is set exactly while net_peek(n, sink, now) has a packet; net_pop() clears it
+ * with the last one. A receiver that cannot take anything masks itself out. */
+uint64_t net_arrived_words(struct net *n, uint64_t now);
+uint64_t net_arrived(struct net *n, uint32_t word, uint64_t now);
+/* First cycle in which a sink has something to take, as far as is decided: in the past while something waits,
+ * NET_NEVER when nothing does. Grows known with net_step(). */
+uint64_t net_arrived_cyc(const struct net *n);
+/* Room: sources that were refused and may try again. Taking a word clears it: whoever does not try then is
+ * not reminded. In NET_LINKS the bit is of the source, whichever of its links has room. */
+uint64_t net_room_words(struct net *n, uint64_t now);
+uint64_t net_room_take(struct net *n, uint32_t word, uint64_t now);
+/* First cycle in which net_room_take() has something, as far as is decided; see net_arrived_cyc(). */
+uint64_t net_room_cyc(const struct net *n);
+
 /* Since the start; accepted == popped + inside. */
 struct net_counts {
     uint64_t accepted, refused, popped; /* packets; refused: attempts */

@@ -293,6 +293,12 @@ static void build_links(struct net *n, struct arena *a)
 
 /* ---- queues and the wheel ---- */
 
+static void ports_alloc(struct arena *a, struct net_ports *p, uint32_t ports)
+{
+    p->now = ARENA_ARRAY(a, uint64_t, (ports + 63) / 64);
+    p->soon = ARENA_ARRAY(a, uint64_t, (ports + 63) / 64);
+}
+
 static void build_ends(struct net *n, struct arena *a)
 {
     const struct net_spec *s = &n->spec;
@@ -309,6 +315,8 @@ static void build_ends(struct net *n, struct arena *a)
         n->sinks[i].queue = ARENA_ARRAY(a, uint32_t, n->sinks[i].capacity);
         flights += n->sinks[i].capacity;
     }
+    ports_alloc(a, &n->arrived, s->sinks);
+    ports_alloc(a, &n->room, s->sources);
     DIAG_ASSERT(flights < NET_NONE);
     n->flight_count = n->free_count = (uint32_t)flights;
     n->flights = ARENA_ARRAY(a, struct net_flight, flights);

@@ -173,6 +173,13 @@ struct net_sink {
     uint32_t *queue; /* flights */
 };
 
+/* Ports with something to do: known now, and from the next cycle on. */
+struct net_ports {
+    uint64_t *now, *soon;
+    uint64_t now_words, soon_words; /* words that are not zero */
+    uint64_t soon_cyc;
+};
+
 struct net_events { /* a list per slot of the wheel */
     uint32_t cap;
     uint32_t *count; /* [slot] */
@@ -206,6 +213,7 @@ struct net {
     uint64_t *ready_sources;
     struct net_queued *source_queue; /* [source][source_packets] */
     struct net_sink *sinks;
+    struct net_ports arrived, room;   /* sinks with a visible packet; refused sources that may try again */
     uint32_t *link_stage, *link_port; /* per out, for reports */
     uint32_t stage_count;
 
@@ -252,6 +260,33 @@ static inline uint32_t net_bit_next(const uint64_t *mask, uint32_t words, uint32
         m = mask[w];
     }
     return NET_NONE;
+}
+
+/* ---- ports ---- */
+static inline void net_ports_advance(struct net_ports *p, uint64_t now)
+{
+    if (!p->soon_words || p->soon_cyc > now) return;
+    for (uint64_t m = p->soon_words; m; m &= m - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(m);
+        p->now[w] |= p->soon[w];
+        p->soon[w] = 0;
+    }
+    p->now_words |= p->soon_words;
+    p->soon_words = 0;
+}
+/* From cycle `cyc` on; cycles never go back. */
+static inline void net_ports_set(struct net_ports *p, uint32_t port, uint64_t cyc)
+{
+    net_ports_advance(p, cyc - 1);
+    DIAG_ASSERT(!p->soon_words || p->soon_cyc == cyc);
+    p->soon_cyc = cyc;
+    p->soon_words |= 1ull << (port >> 6);
+    net_bit_set(p->soon, port);
+}
+static inline void net_ports_clear(struct net_ports *p, uint32_t port)
+{
+    net_bit_clear(p->now, port);
+    if (!p->now[port >> 6]) p->now_words &= ~(1ull << (port >> 6));
 }
 
 /* ---- rings ---- */

@@ -150,6 +150,13 @@ bool net_sources_start(struct net *n, uint64_t now)
     return again;
 }
 
+/* A place in the queue of a refused source can be had from `from_cyc` on. */
+static void has_room(struct net *n, uint32_t terminal, uint64_t from_cyc)
+{
+    net_ports_set(&n->room, terminal, from_cyc);
+    if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, from_cyc);
+}
+
 /* The tail is on the link: the packet leaves the queue, the next may start in the next cycle. */
 void net_source_tail(struct net *n, uint32_t source, uint64_t now)
 {
@@ -160,8 +167,7 @@ void net_source_tail(struct net *n, uint32_t source, uint64_t now)
     if (--s->count) net_bit_set(n->ready_sources, source);
     if (!s->refused) return;
     s->refused = false;
-    const uint32_t terminal = n->spec.topology == NET_LINKS ? source / n->spec.sinks : source;
-    if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, now + 1);
+    has_room(n, n->spec.topology == NET_LINKS ? source / n->spec.sinks : source, now + 1);
 }
 
 static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
@@ -184,8 +190,8 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
         n->counts.refused++;
         /* The place that was left in this very cycle can be had in the next: say so now, as the step would
          * have. */
-        if (s->count < n->spec.source_packets && n->wiring.room)
-            n->wiring.room(n->wiring.ctx, p->src, now + 1);
+        if (s->count < n->spec.source_packets)
+            has_room(n, p->src, now + 1);
         else
             s->refused = true;
         return false;

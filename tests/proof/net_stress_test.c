@@ -68,6 +68,28 @@ static void take(struct ledger *l, const struct net_packet *p, uint32_t sink)
     l->popped++;
 }
 
+/* The masks say what asking every port would: a sink's bit is net_peek(), a source's bit comes in the cycle
+ * in which a packet that was refused would be accepted. */
+static void check_masks(struct net *n, const struct net_spec *s, bool refused[MAX_NODES][MAX_NODES],
+                        uint64_t now)
+{
+    uint64_t peeked = 0, roomy = 0;
+    for (uint32_t i = 0; i < s->sinks; i++) peeked |= (uint64_t)(net_peek(n, i, now) != NULL) << i;
+    for (uint32_t i = 0; i < s->sources; i++)
+        for (uint32_t j = 0; j < s->sinks; j++) {
+            if (!refused[i][j] || !net_has_room(n, i, j, now)) continue;
+            roomy |= 1ull << i;
+            refused[i][j] = false;
+        }
+    assert_int_equal(net_arrived_words(n, now), peeked != 0);
+    assert_int_equal(net_arrived(n, 0, now), peeked);
+    assert_int_equal(net_arrived_cyc(n) <= now, peeked != 0);
+    assert_int_equal(net_room_cyc(n) <= now, roomy != 0);
+    assert_int_equal(net_room_words(n, now), roomy != 0);
+    assert_int_equal(net_room_take(n, 0, now), roomy);
+    assert_int_equal(net_room_take(n, 0, now), 0);
+}
+
 static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
 {
     struct rng r = rng_seed(seed, topology);
@@ -81,8 +103,12 @@ static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
     const uint32_t pop_chance = pick(&r, 1, 8), inject_chance = pick(&r, 1, 8), big = pick(&r, 1, 12);
     uint64_t now = 0, last_progress = 0;
     const uint64_t stop = 800;
+    static bool refused[MAX_NODES][MAX_NODES];
+    memset(refused, 0, sizeof refused);
     while (now < stop || net_in_flight(n)) {
+        if (now % 2) check_masks(n, &s, refused, now);
         net_step(n, now);
+        if (now % 2 == 0) check_masks(n, &s, refused, now);
         for (uint32_t i = 0; i < s.sinks; i++) {
             const struct net_packet *p = net_peek(n, i, now);
             if (!p || rng_below(&r, 8) >= pop_chance) continue;
@@ -97,7 +123,10 @@ static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
             if (rng_below(&r, 4) == 0) p.dst = 0;
             p.cls = (uint32_t)rng_below(&r, s.classes);
             p.handle = l.sent[i][p.dst][p.cls];
-            if (!net_try_inject(n, &p, now)) continue;
+            if (!net_try_inject(n, &p, now)) {
+                refused[i][p.dst] = true;
+                continue;
+            }
             l.sent[i][p.dst][p.cls]++;
             l.injected++;
             last_progress = now;
