@@ -66,13 +66,15 @@ ATOLL_API atoll_status atoll_list(atoll_sim *sim, const char *what, atoll_format
 /* ---- running ---- */
 
 struct atoll_job {
-    const char *workload; /* "name[:size]", "A+B", "./folder[:size]"; or NULL and: */
-    const char *ptx;      /* a PTX file, of which one kernel is run by hand */
-    const char *entry;    /* its name; NULL when the file has one kernel only */
+    const char *workload;   /* "name[:size]", "A+B", "./folder[:size]"; or NULL and: */
+    const char *const *ptx; /* PTX files, linked together, of which one kernel is run by hand */
+    size_t ptx_count;
+    const char *entry; /* its name; NULL when the files have one kernel only */
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;   /* dynamic shared memory */
     const char *const *args; /* one text per parameter: see docs/run.md */
     size_t arg_count;
+    bool cooperative;          /* all blocks resident at once: grid barriers work */
     bool functional;           /* values only, no time */
     bool racecheck;            /* report races on shared memory */
     uint64_t max_instructions; /* stop after this many warp instructions; 0 = run to the end */
@@ -88,9 +90,10 @@ struct atoll_outcome {
 ATOLL_API atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome);
 ATOLL_API void atoll_outcome_free(struct atoll_outcome *outcome);
 
-/* Instructions of a PTX file that Atoll cannot execute, with line, kernel or function; ATOLL_TEXT or
- * ATOLL_JSON. */
-ATOLL_API atoll_status atoll_coverage(atoll_sim *sim, const char *ptx_path, atoll_format format, char **text);
+/* Instructions of PTX files (taken together) that Atoll cannot execute and calls of functions that none of
+ * them defines, with line, kernel or function; ATOLL_TEXT or ATOLL_JSON. */
+ATOLL_API atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_count,
+                                      atoll_format format, char **text);
 
 /* ---- one part alone ---- */
 

@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WL_API 1u /* grows when scripts must be compiled again */
+#define WL_API 2u /* grows when scripts must be compiled again */
 
 struct wl; /* one running application */
 
@@ -87,6 +87,13 @@ struct wl_arg {
     uint32_t bytes;
 };
 
+struct wl_launch {
+    const char *kernel;
+    struct wl_dim grid, block;
+    uint32_t shared_bytes; /* dynamic */
+    bool cooperative;      /* all blocks resident at once: grid barriers work */
+};
+
 /* The first content of bytes [first, first + bytes) of a buffer; depends on its arguments only. first is a
  * multiple of 64 KiB. arg must live as long as the run. */
 typedef void wl_fill_fn(void *arg, void *to, uint64_t first, uint64_t bytes);
@@ -118,8 +125,8 @@ struct wl_calls {
     void (*write)(struct wl *w, void *device, const void *host, uint64_t bytes);
     const void *(*read)(struct wl *w, const void *device, uint64_t bytes);
     const void *(*output)(struct wl *w, const char *name, const void *device, uint64_t bytes);
-    void (*launch)(struct wl *w, const char *kernel, struct wl_dim grid, struct wl_dim block,
-                   uint32_t shared_bytes, const struct wl_arg *args, uint32_t arg_count);
+    void (*launch)(struct wl *w, const struct wl_launch *launch, const struct wl_arg *args,
+                   uint32_t arg_count);
     void (*wait)(struct wl *w);
     void (*check_f32)(struct wl *w, const struct wl_check *check);
     void (*check_u32)(struct wl *w, const struct wl_check *check);
@@ -196,8 +203,12 @@ static inline uint32_t wl_blocks(int64_t n, int64_t block) { return (uint32_t)((
  * of the kernel's parameter (an int for an int, a float for a float); up to 16. */
 #define WL_LAUNCH(w, kernel, grid, block, ...) WL_LAUNCH_SHARED(w, kernel, grid, block, 0, __VA_ARGS__)
 #define WL_LAUNCH_SHARED(w, kernel, grid, block, shared_bytes, ...) \
-    (w)->calls->launch(w, kernel, grid, block, (uint32_t)(shared_bytes), \
-                       (struct wl_arg[]){WL_ARGS_(__VA_ARGS__)}, \
+    WL_LAUNCH_(w, ((struct wl_launch){kernel, grid, block, (uint32_t)(shared_bytes), false}), __VA_ARGS__)
+/* As cudaLaunchCooperativeKernel: the blocks may wait for each other (cooperative_groups' grid.sync()). */
+#define WL_LAUNCH_COOPERATIVE(w, kernel, grid, block, shared_bytes, ...) \
+    WL_LAUNCH_(w, ((struct wl_launch){kernel, grid, block, (uint32_t)(shared_bytes), true}), __VA_ARGS__)
+#define WL_LAUNCH_(w, shape, ...) \
+    (w)->calls->launch(w, &shape, (struct wl_arg[]){WL_ARGS_(__VA_ARGS__)}, \
                        (uint32_t)(sizeof((struct wl_arg[]){WL_ARGS_(__VA_ARGS__)}) / sizeof(struct wl_arg)))
 
 #define WL_ARG(x) \

@@ -4,25 +4,31 @@
 #include "ptx/ir.h"
 
 struct coverage_call {
-    const char *path;
+    const char *const *paths;
+    size_t count;
     atoll_format format;
     char **out;
 };
 
+static const struct ptx_ability atoll_can = {
+    .instruction = exec_supports, .function = exec_provides, .advice = exec_advice};
+
 static void drop_arena(void *arg) { arena_free(arg); }
 
-static void write_json(struct arena *a, const struct ptx_module *m, FILE *out)
+static void write_json(struct arena *a, struct ptx_module *const *modules, uint32_t count, FILE *out)
 {
     struct ptx_uncovered *list;
-    const uint32_t count = ptx_coverage(a, m, exec_supports, &list);
+    const uint32_t found = ptx_coverage(a, modules, count, &atoll_can, &list);
     json_t *rows = json_array();
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < found; i++) {
         char text[256];
-        const struct ptx_instr *instr = &list[i].func->instrs[list[i].pc];
-        (void)json_array_append_new(rows,
-                                    json_pack("{s:s, s:I, s:s}", "function", list[i].func->name, "line",
-                                              (json_int_t)ptx_place(list[i].func, instr).line, "instruction",
-                                              ptx_print_instr(list[i].func, instr, text, sizeof text)));
+        const struct ptx_func *f = list[i].func;
+        const struct ptx_instr *instr = &f->instrs[list[i].pc];
+        json_t *row = json_pack("{s:s, s:s, s:I, s:I, s:s}", "file", f->module->source->name, "function",
+                                f->name, "line", (json_int_t)instr->line, "column", (json_int_t)instr->col,
+                                "instruction", ptx_print_instr(f, instr, text, sizeof text));
+        if (list[i].undefined) (void)json_object_set_new(row, "undefined", json_string(list[i].undefined));
+        (void)json_array_append_new(rows, row);
     }
     (void)json_dumpf(rows, out, JSON_INDENT(2));
     (void)fputc('\n', out);
@@ -37,17 +43,19 @@ static void coverage(void *arg)
     struct api_text text;
     arena_init(&a);
     diag_defer(&dropping, drop_arena, &a);
-    const struct ptx_module *m = ptx_parse_file(&a, call->path);
+    struct ptx_module **modules = ARENA_ARRAY(&a, struct ptx_module *, call->count + 1);
+    for (size_t i = 0; i < call->count; i++) modules[i] = ptx_parse_file(&a, call->paths[i]);
     api_text_begin(&text);
     if (call->format == ATOLL_JSON)
-        write_json(&a, m, text.file);
+        write_json(&a, modules, (uint32_t)call->count, text.file);
     else
-        (void)fputs(ptx_coverage_text(&a, m, exec_supports), text.file);
+        (void)fputs(ptx_coverage_text(&a, modules, (uint32_t)call->count, &atoll_can), text.file);
     *call->out = api_text_end(&text);
     diag_done(&dropping, true);
 }
 
-atoll_status atoll_coverage(atoll_sim *sim, const char *ptx_path, atoll_format format, char **text)
+atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_count, atoll_format format,
+                            char **text)
 {
-    return api_run(sim, coverage, &(struct coverage_call){ptx_path, format, text});
+    return api_run(sim, coverage, &(struct coverage_call){ptx, ptx_count, format, text});
 }

@@ -112,7 +112,7 @@ static void run_scripts(void *arg)
 
 static const char *job_name(const struct run_call *call)
 {
-    return call->set ? call->job->workload : call->job->ptx;
+    return call->set ? call->job->workload : call->job->ptx[0];
 }
 
 static void write_report(const struct run_call *call, FILE *out, double seconds)
@@ -327,11 +327,13 @@ static void run_kernel(void *arg)
     const struct rt_options options = rt_options_of(call, &prints);
     struct rt_context *rt = rt_create(&options);
     diag_defer(&closing, close_context, rt);
-    const struct oneshot_request request = {.path = job->ptx,
+    const struct oneshot_request request = {.paths = job->ptx,
+                                            .path_count = (uint32_t)job->ptx_count,
                                             .entry = job->entry,
                                             .grid = {job->grid[0], job->grid[1], job->grid[2]},
                                             .block = {job->block[0], job->block[1], job->block[2]},
                                             .dynamic_shared_bytes = job->shared_bytes,
+                                            .cooperative = job->cooperative,
                                             .args = job->args,
                                             .arg_count = (uint32_t)job->arg_count};
     struct oneshot *one = oneshot_start(rt, &request);

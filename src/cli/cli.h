@@ -46,6 +46,8 @@ extern const struct cli_command *const cli_commands[]; /* ends with NULL */
 
 /* ---- shared by the commands ---- */
 
+/* The end of a command that shows one text: prints it, or what was wrong; releases both; the exit code. */
+int cli_show(atoll_sim *sim, atoll_status status, char *text);
 /* Prints the simulator's message to stderr and returns the exit code of a status. */
 int cli_fail(const atoll_sim *sim, atoll_status status);
 /* Creates a simulator with -m and -s applied; NULL after printing what was wrong (*code set). */

@@ -15,7 +15,7 @@ static int run(const void *arg)
 {
     const struct analyze_args *args = arg;
     int code = 0;
-    if (args->rest.count != 1) return cli_mistake("'atoll analyze' takes one PTX file");
+    if (!args->rest.count) return cli_mistake("'atoll analyze' takes PTX files");
     if (!args->coverage)
         return cli_mistake("the data-flow and index analyses are not part of version %s yet; --coverage "
                            "lists what cannot be "
@@ -26,11 +26,12 @@ static int run(const void *arg)
     char *text = NULL;
     const bool json_only = args->json && strcmp(args->json, "-") == 0;
     atoll_status status = ATOLL_OK;
-    if (!json_only && !(status = atoll_coverage(sim, args->rest.items[0], ATOLL_TEXT, &text)))
+    if (!json_only && !(status = atoll_coverage(sim, args->rest.items, args->rest.count, ATOLL_TEXT, &text)))
         (void)fputs(text, stdout);
     free(text);
     text = NULL;
-    if (!status && args->json && !(status = atoll_coverage(sim, args->rest.items[0], ATOLL_JSON, &text)))
+    if (!status && args->json &&
+        !(status = atoll_coverage(sim, args->rest.items, args->rest.count, ATOLL_JSON, &text)))
         code = cli_write_file(args->json, text);
     free(text);
     if (status) code = cli_fail(sim, status);
@@ -40,15 +41,15 @@ static int run(const void *arg)
 
 static const struct cli_option options[] = {
     {"coverage", 0, CLI_FLAG, offsetof(struct analyze_args, coverage), "",
-     "list the instructions that Atoll cannot execute"},
+     "list the instructions that Atoll cannot execute and the calls of undefined functions"},
     CLI_OPTION_JSON(struct analyze_args),
     {0},
 };
 
 const struct cli_command cli_analyze = {
     .name = "analyze",
-    .summary = "static analyses of a PTX file",
-    .usage = "kernel.ptx --coverage [--json F]",
+    .summary = "static analyses of PTX files",
+    .usage = "kernel.ptx [more.ptx]... --coverage [--json F]",
     .examples = "  atoll analyze --coverage kernel.ptx\n",
     .options = options,
     .args_bytes = sizeof(struct analyze_args),

@@ -1,7 +1,4 @@
 /* atoll config: the effective configuration of a machine, with derived values. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 struct config_args {
@@ -20,13 +17,7 @@ static int run(const void *arg)
     if (!sim) return code;
     char *text = NULL;
     const atoll_status status = atoll_config(sim, args->json ? ATOLL_JSON : ATOLL_YAML, &text);
-    if (status)
-        code = cli_fail(sim, status);
-    else
-        (void)fputs(text, stdout);
-    free(text);
-    atoll_destroy(sim);
-    return code;
+    return cli_show(sim, status, text);
 }
 
 static const struct cli_option options[] = {

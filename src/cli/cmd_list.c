@@ -1,7 +1,4 @@
 /* atoll list: what there is. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 struct list_args {
@@ -23,13 +20,7 @@ static int run(const void *arg)
                                            : args->markdown ? ATOLL_MARKDOWN
                                                             : ATOLL_TEXT,
                                            &text);
-    if (status)
-        code = cli_fail(sim, status);
-    else
-        (void)fputs(text, stdout);
-    free(text);
-    atoll_destroy(sim);
-    return code;
+    return cli_show(sim, status, text);
 }
 
 static const struct cli_option options[] = {

@@ -9,7 +9,7 @@
 
 struct run_args {
     const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block, *shared;
-    bool functional, check, racecheck;
+    bool functional, check, racecheck, cooperative;
     struct cli_list set, arg, rest;
 };
 
@@ -53,6 +53,7 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .entry = args->entry,
                               .args = args->arg.items,
                               .arg_count = args->arg.count,
+                              .cooperative = args->cooperative,
                               .functional = args->functional,
                               .racecheck = args->racecheck};
     if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
@@ -60,10 +61,19 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
         return false;
     if (shared > UINT32_MAX) return (void)cli_mistake("--shared is too large"), false;
     job->shared_bytes = (uint32_t)shared;
-    if (args->workload && args->rest.count == 0) return true;
-    if (args->workload || args->rest.count != 1)
-        return (void)cli_mistake("'atoll run' takes either -w WORKLOAD or one PTX file"), false;
-    job->ptx = args->rest.items[0];
+    if (args->workload && !args->rest.count) {
+        if (!args->entry && !args->grid && !args->block && !args->shared && !args->arg.count &&
+            !args->cooperative)
+            return true;
+        (void)cli_mistake(
+            "--entry, --grid, --block, --shared, --arg and --cooperative are for a kernel of a PTX "
+            "file; a workload launches its own");
+        return false;
+    }
+    if (args->workload || !args->rest.count)
+        return (void)cli_mistake("'atoll run' takes either -w WORKLOAD or PTX files"), false;
+    job->ptx = args->rest.items;
+    job->ptx_count = args->rest.count;
     return parse_dim("grid", args->grid, job->grid) && parse_dim("block", args->block, job->block);
 }
 
@@ -112,6 +122,8 @@ static const struct cli_option options[] = {
     {"grid", 0, CLI_TEXT, offsetof(struct run_args, grid), "X,Y,Z", "one kernel: blocks"},
     {"block", 0, CLI_TEXT, offsetof(struct run_args, block), "X,Y,Z", "one kernel: threads in a block"},
     {"shared", 0, CLI_TEXT, offsetof(struct run_args, shared), "BYTES", "one kernel: dynamic shared memory"},
+    {"cooperative", 0, CLI_FLAG, offsetof(struct run_args, cooperative), "",
+     "one kernel: all blocks resident at once, for grid barriers"},
     {"arg", 0, CLI_LIST, offsetof(struct run_args, arg), "ARG",
      "one kernel: an argument, in order (see docs/run.md)"},
     CLI_OPTION_JSON(struct run_args),
@@ -123,8 +135,9 @@ static const struct cli_option options[] = {
 const struct cli_command cli_run = {
     .name = "run",
     .summary = "run a workload or one kernel on a machine",
-    .usage = "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--functional] [--json F]\n"
-             "       atoll run [-m MACHINE] k.ptx --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...",
+    .usage =
+        "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--functional] [--json F]\n"
+        "       atoll run [-m MACHINE] k.ptx [more.ptx]... --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...",
     .examples = "  atoll run -m uba-mem -w sgemm:small --functional\n"
                 "  atoll run -w vecadd:n=1048576 --functional --json result.json\n",
     .options = options,

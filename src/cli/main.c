@@ -170,6 +170,18 @@ int cli_mistake(const char *format, ...)
     return ATOLL_MISTAKE;
 }
 
+int cli_show(atoll_sim *sim, atoll_status status, char *text)
+{
+    int code = 0;
+    if (status)
+        code = cli_fail(sim, status);
+    else
+        (void)fputs(text, stdout);
+    free(text);
+    atoll_destroy(sim);
+    return code;
+}
+
 int cli_fail(const atoll_sim *sim, atoll_status status)
 {
     (void)fprintf(stderr, "atoll: %s", atoll_message(sim));

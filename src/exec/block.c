@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17 };
+/* Blocks of a cooperative grid do wait for each other: short turns waste less. */
+enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11 };
 
 /* ---- memory of a block ---- */
 
@@ -30,10 +31,24 @@ static struct layout layout_of(const struct exec_launch *l)
 
 uint64_t exec_chunk_bytes(const struct exec_launch *l) { return (layout_of(l).end + 4095) & ~(uint64_t)4095; }
 
+/* A chunk of its own for each block, given back after it: what is not touched costs nothing. Small chunks are
+ * cleared and used again instead. */
+static bool is_large(const struct exec_launch *l)
+{
+    enum { CLEARED_MOST = 4 << 20 };
+    return l->kernel->deep || l->chunk_bytes > CLEARED_MOST;
+}
+
+static void chunk_unmap(void *arg)
+{
+    struct exec_block *b = arg;
+    munmap(b, b->chunk_bytes);
+}
+
 static void *chunk_new(const struct exec_launch *l)
 {
     struct exec_env *env = l->env;
-    for (uint32_t k = env->spare_count; k-- > 0;)
+    for (uint32_t k = is_large(l) ? 0 : env->spare_count; k-- > 0;)
         if (env->spare[k]->chunk_bytes == l->chunk_bytes) {
             void *chunk = env->spare[k];
             env->spare[k] = env->spare[--env->spare_count];
@@ -59,7 +74,7 @@ static void chunk_free(struct exec_block *b)
 {
     enum { SPARE_MOST = 4 };
     struct exec_env *env = b->env;
-    if (b->launch->kernel->deep || env->spare_count >= SPARE_MOST)
+    if (is_large(b->launch) || env->spare_count >= SPARE_MOST)
         munmap(b, b->chunk_bytes);
     else
         env->spare[env->spare_count++] = b;
@@ -80,6 +95,17 @@ void exec_block_bind(struct exec_block *b)
         w->base[0] = w->frames + w->frame;
         w->base[1] = b->env->constants - 1;
     }
+}
+
+/* The last step of making a block: the only one that can fail when the chunk exists. */
+static void start_racecheck(struct exec_block *b)
+{
+    struct diag_cleanup cleanup;
+    b->race = NULL;
+    if (!b->env->options.racecheck) return;
+    diag_defer(&cleanup, chunk_unmap, b);
+    b->race = race_start(b->env, b->launch->shared_bytes);
+    diag_done(&cleanup, false);
 }
 
 struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, uint32_t sm)
@@ -118,11 +144,11 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
         struct exec_warp *w = &b->warps[n];
         const uint32_t threads = l->threads_per_block - n * LANES;
         memset(w->frames, 0, k->func->temp_offset);
-        if (!k->deep) memset(w->local, 0, k->local_bytes * LANES);
+        if (!is_large(l)) memset(w->local, 0, k->local_bytes * LANES);
         split_start(w, k->func->code, threads >= LANES ? LANES_ALL : (1u << threads) - 1);
         b->runnable |= 1u << n;
     }
-    if (b->env->options.racecheck) b->race = race_start(b->env, l->shared_bytes);
+    start_racecheck(b);
     return b;
 }
 
@@ -155,14 +181,14 @@ void exec_block_save(const struct exec_block *b, void *state) { memcpy(state, b,
 
 struct exec_block *exec_block_restore(struct exec_launch *l, const void *state, uint32_t sm)
 {
-    struct exec_block *b = chunk_new(l);
     DIAG_ASSERT(((const struct exec_block *)state)->chunk_bytes == l->chunk_bytes);
+    struct exec_block *b = chunk_new(l);
     memcpy(b, state, l->chunk_bytes);
     b->launch = l;
     b->env = l->env;
     b->sm = sm;
-    b->race = l->env->options.racecheck ? race_start(l->env, l->shared_bytes) : NULL;
     exec_block_bind(b);
+    start_racecheck(b);
     return b;
 }
 
@@ -204,7 +230,7 @@ static void block_run(struct exec_block *b, uint64_t share)
     while (b->runnable && b->instructions < end) {
         const uint32_t after = b->turn == 31 ? 0 : b->runnable & ~(((uint32_t)2 << b->turn) - 1);
         b->turn = (uint32_t)__builtin_ctz(after ? after : b->runnable);
-        exec_warp_run(&b->warps[b->turn], WARP_TURN);
+        exec_warp_run(&b->warps[b->turn], share < WARP_TURN ? (uint32_t)share : WARP_TURN);
         share--; /* a turn that executes nothing counts too */
         if (!share) return;
     }
@@ -244,13 +270,15 @@ static void free_resident(void *arg)
     free(r->blocks);
 }
 
+/* Blocks interleaved: two per SM, or one when they are large, as on a machine where blocks that wait for each
+ * other get on. A bound on memory comes first (recursion: on what is reserved of it). */
 static uint32_t residents(const struct exec_launch *l)
 {
-    enum { CHUNKS_MOST = 32 << 20 };
+    const uint64_t wanted_bytes = (uint64_t)32 << 20, most_bytes = (uint64_t)(l->kernel->deep ? 8 : 1) << 30;
     const struct exec_options *o = &l->env->options;
     uint64_t most = o->blocks_at_once ? o->blocks_at_once : 2 * (uint64_t)o->sm_count;
-    if (!l->kernel->deep && most * l->chunk_bytes > CHUNKS_MOST) most = CHUNKS_MOST / l->chunk_bytes;
-    if (l->kernel->deep && most > 16) most = 16;
+    if (!o->blocks_at_once && most * l->chunk_bytes > wanted_bytes) most = o->sm_count;
+    if (most * l->chunk_bytes > most_bytes) most = most_bytes / l->chunk_bytes;
     if (most < 2) most = 2;
     if (l->cooperative) most = l->block_count;
     return (uint32_t)(most < l->block_count ? most : l->block_count);
@@ -282,7 +310,7 @@ void exec_launch_run(struct exec_launch *l)
         }
         if (turn >= r.count) turn = 0;
         struct exec_block *b = r.blocks[turn];
-        uint64_t share = BLOCK_TURN;
+        uint64_t share = l->cooperative ? COOPERATIVE_TURN : BLOCK_TURN;
         if (env->options.max_instructions && share > env->options.max_instructions)
             share = env->options.max_instructions;
         block_run(b, share);

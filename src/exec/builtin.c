@@ -23,6 +23,15 @@ enum exec_builtin builtin_find(const char *name)
     return BUILTIN_NONE;
 }
 
+bool exec_provides(const char *function) { return builtin_find(function) != BUILTIN_NONE; }
+
+const char *exec_advice(const char *function)
+{
+    if (!strncmp(function, "cuda", 4) || !strncmp(function, "__cudaCDP", 9))
+        return "the device runtime (kernels that launch kernels) is not supported; launch from the host";
+    return "give the PTX file that defines it too";
+}
+
 void exec_print(struct exec_env *env, const char *text, size_t len)
 {
     if (env->options.print) {
@@ -289,6 +298,6 @@ void builtin_call(struct exec_warp *w, const struct insn *i, uint32_t mask, cons
     case BUILTIN_ASSERTFAIL: call_assertfail(w, i, mask, call); return;
     case BUILTIN_NONE: break;
     }
-    exec_fault(w, i, lowest_lane(mask), "call of '%s', which no module defines",
-               call->name ? call->name : "?");
+    const char *name = call->name ? call->name : "?";
+    exec_fault(w, i, lowest_lane(mask), "call of '%s', which no module defines: %s", name, exec_advice(name));
 }

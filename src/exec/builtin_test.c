@@ -127,13 +127,15 @@ static void traps_unknown_functions_and_unknown_instructions_stop_only_when_exec
 {
     (void)state;
     struct bed t = {.ptx = PTX_HEAD KERNEL_BEGIN "trap;\n" KERNEL_END};
-    bed_expect_mistake(&t, PARTS("executed a trap", "kernel 'k'"));
+    bed_expect_mistake(&t, PARTS("executed 'trap'", "look at what leads to this line", "kernel 'k'"));
     struct bed f = {.ptx = PTX_HEAD
                     ".extern .func nobody(.param .b64 p);\n" KERNEL_BEGIN
                     "{\n.param .b64 a;\nst.param.b64 [a], %rd1;\ncall nobody, (a);\n}\n" KERNEL_END};
-    bed_expect_mistake(&f, PARTS("call of 'nobody', which no module defines"));
+    bed_expect_mistake(
+        &f, PARTS("call of 'nobody', which no module defines: give the PTX file that defines it too"));
     struct bed u = {.ptx = PTX_HEAD KERNEL_BEGIN "frobnicate.u32 %r2, %r1;\n" KERNEL_END};
-    bed_expect_mistake(&u, PARTS("cannot be executed", "frobnicate", "kernel 'k'"));
+    bed_expect_mistake(&u, PARTS("'frobnicate.u32' cannot be executed", "Compile the kernel without it",
+                                 "analyze --coverage", "kernel 'k'"));
     struct bed never = {.ptx = PTX_HEAD KERNEL_BEGIN
                         "bra END;\nfrobnicate.u32 %r2, %r1;\nEND: st.global.u32 [%rd1], 1;\n" KERNEL_END};
     bed_expect_ok(&never);

@@ -6,8 +6,6 @@
  * back. */
 #include "exec/lower.h"
 
-static uint32_t align16(uint64_t x) { return (uint32_t)((x + 15) & ~(uint64_t)15); }
-
 /* Where a value of each lane stands: an array over the lanes, or local memory. */
 struct place {
     uint8_t *array; /* NULL: local memory */
@@ -28,8 +26,7 @@ static bool formal_place(const struct exec_warp *w, const struct exec_func *f, u
         [PTX_REG_PRED] = 4, [PTX_REG_32] = 128, [PTX_REG_64] = 256, [PTX_REG_128] = 512};
     const struct ptx_symbol *s = &f->ptx->module->symbols[f->ptx->first_param + k];
     if (s->space != PTX_SPACE_REG) {
-        *p = (struct place){.local = (uint64_t)local + f->arg_offset + s->offset,
-                            .bytes = (uint32_t)s->size_bytes};
+        *p = (struct place){.local = local + f->arg_offset + s->offset, .bytes = (uint32_t)s->size_bytes};
         return true;
     }
     const uint8_t class = f->ptx->regs[s->offset].reg_class;
@@ -109,18 +106,47 @@ static void copy_value(const struct exec_warp *w, const struct place *to, const 
     }
 }
 
+/* Calls that the lane is inside of. */
+static uint32_t calls_open(const struct exec_warp *w, const struct exec_func *f, uint32_t lane)
+{
+    uint32_t n = 0;
+    for (uint32_t frame = w->frame; !f->ptx->is_entry; n++) {
+        const struct frame_header *h = (const struct frame_header *)(w->frames + frame);
+        f = ((const struct call_site *)((const struct insn *)h->call[lane])->x.extra)->caller;
+        frame = h->caller_frame[lane];
+    }
+    return n;
+}
+
+static _Noreturn void stack_overflow(const struct exec_warp *w, const struct insn *i, uint32_t lane,
+                                     const struct exec_func *callee, uint64_t frames, uint64_t local)
+{
+    const struct call_site *site = i->x.extra;
+    const uint32_t open = calls_open(w, site->caller, lane);
+    /* Registers of a frame have a stack of their own: 16 bytes of it for each of local memory. */
+    const bool registers = frames + callee->frame_bytes > w->frames_bytes;
+    exec_fault(
+        w, i, lane,
+        "stack overflow: the call of '%s', %u calls deep, needs %llu bytes of %s beyond the %llu in use; "
+        "the limit is %llu (does the recursion end?)",
+        callee->ptx->name, open + 1,
+        (unsigned long long)(registers ? callee->frame_bytes : callee->local_bytes),
+        registers ? "registers of the warp" : "local memory of the thread",
+        (unsigned long long)(registers ? frames : local),
+        (unsigned long long)(registers ? w->frames_bytes : w->local_bytes));
+}
+
 static const struct insn *enter(struct exec_warp *w, const struct insn *i, uint32_t mask,
                                 const struct call_site *site, struct exec_func *callee)
 {
     const struct ptx_func *f = callee->ptx;
-    const uint32_t frame = w->frame + site->caller->frame_bytes;
-    const uint32_t local = align16(w->local_base + (uint64_t)site->caller->local_bytes);
-    if ((uint64_t)frame + callee->frame_bytes > w->frames_bytes ||
-        (uint64_t)local + callee->local_bytes > w->local_bytes)
-        exec_fault(
-            w, i, lowest_lane(mask),
-            "stack overflow calling '%s': %u bytes of local memory are in use, the limit is %llu per thread",
-            f->name, local, (unsigned long long)w->local_bytes);
+    const uint64_t frame_start = (uint64_t)w->frame + site->caller->frame_bytes;
+    const uint64_t local_start = w->local_base + site->caller->local_bytes;
+    if (frame_start + callee->frame_bytes > w->frames_bytes ||
+        local_start + callee->local_bytes > w->local_bytes)
+        stack_overflow(w, i, lowest_lane(mask), callee, frame_start, local_start);
+    /* Both are within the stacks of a warp, which are far below 4 GB. */
+    const uint32_t frame = (uint32_t)frame_start, local = (uint32_t)local_start;
     if (f->n_params != site->n_args || f->n_rets != site->n_rets)
         exec_fault(w, i, lowest_lane(mask), "call of '%s' with %u arguments and %u results; it has %u and %u",
                    f->name, site->n_args, site->n_rets, f->n_params, f->n_rets);

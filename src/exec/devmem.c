@@ -284,7 +284,7 @@ bool devmem_lookup(struct devmem *m, uint64_t address, uint64_t bytes, struct de
 {
     struct devmem_alloc *a = devmem_find(m, address);
     if (!a || bytes > a->hi - address) return false;
-    *range = (struct devmem_range){a->lo, a->hi};
+    *range = (struct devmem_range){a->lo, a->hi, a->kind != DEVMEM_CONST};
     if (!a->fill) return true;
     fill_range(a, address, bytes);
     if (!a->fill) return true;

@@ -49,6 +49,7 @@ struct devmem_alloc {
 
 struct devmem_range {
     uint64_t lo, hi; /* accessible; lo == hi: none */
+    bool writable;   /* by kernels: all but constant memory */
 };
 
 struct devmem {

@@ -9,6 +9,8 @@
 
 struct exec_env *exec_env_create(struct devmem *memory, const struct exec_options *options)
 {
+    lanes_check_tables();
+    DIAG_ASSERT(options->stack_bytes <= DEVMEM_WINDOW_BYTES);
     struct exec_env *env = calloc(1, sizeof *env);
     if (!env) diag_mistake("out of host memory");
     env->memory = memory;
@@ -146,33 +148,47 @@ void exec_env_link(struct exec_env *env, const struct ptx_program *program)
 
 /* ---- kernels ---- */
 
-struct depth {
-    uint64_t frames, local;
-    bool deep;
-};
-
-/* The stack that calls from f need; `deep` when it has no bound that the code shows. */
-static struct depth depth_of(struct exec_env *env, struct exec_kernel *k, const struct ptx_func *f,
-                             uint32_t level)
+/* The stack that calls from f need. Each function is asked once, however many ways lead to it; one that is
+ * asked again while it is being answered is recursive. */
+static struct exec_depth depth_of(struct exec_env *env, struct exec_kernel *k, const struct ptx_func *f,
+                                  uint32_t level)
 {
     enum { LEVELS_MOST = 64 };
-    struct depth d = {0, 0, f->has_indirect_call || level > LEVELS_MOST};
-    const struct exec_func *self = exec_lower(env, k, f);
-    struct depth below = {0, 0, false};
-    for (uint32_t pc = 0; pc < f->n_instrs && !d.deep; pc++) {
+    struct exec_func *self = exec_lower(env, k, f);
+    struct exec_depth *d = &self->depth;
+    if (d->state == DEPTH_KNOWN) return *d;
+    if (d->state == DEPTH_ASKED || level > LEVELS_MOST) return (struct exec_depth){.deep = true};
+    *d = (struct exec_depth){.deep = f->has_indirect_call, .state = DEPTH_ASKED};
+    for (uint32_t pc = 0; pc < f->n_instrs && !d->deep; pc++) {
         if (f->instrs[pc].op != PTX_OP_CALL) continue;
         const struct ptx_operand *target = ptx_operand_at(f, &f->instrs[pc], 0);
         const struct ptx_func *callee = target->kind == PTX_OPND_SYM ? ptx_callee(f, target->id) : NULL;
         if (!callee || !callee->has_body) continue;
-        const struct depth c = depth_of(env, k, callee, level + 1);
-        if (c.frames > below.frames) below.frames = c.frames;
-        if (c.local > below.local) below.local = c.local;
-        d.deep = d.deep || c.deep;
+        const struct exec_depth below = depth_of(env, k, callee, level + 1);
+        if (below.frames > d->frames) d->frames = below.frames;
+        if (below.local > d->local) d->local = below.local;
+        d->deep = below.deep;
     }
-    d.frames = self->frame_bytes + below.frames;
-    d.local = self->local_bytes + below.local;
-    return d;
+    d->frames += self->frame_bytes;
+    d->local += self->local_bytes;
+    d->state = DEPTH_KNOWN;
+    return *d;
 }
+
+static void check_local_memory(const struct exec_env *env, const struct exec_kernel *k)
+{
+    const struct exec_func *f = k->func;
+    const uint64_t most = env->options.stack_bytes, own = f->local_bytes;
+    const uint64_t need = f->depth.deep ? own : f->depth.local;
+    if (need <= most) return;
+    diag_mistake(
+        "kernel '%s' needs %llu bytes of local memory per thread (%llu of its own, the rest for the "
+        "functions it calls); at most %llu are possible: make the arrays smaller or allocate them in "
+        "global memory",
+        f->ptx->name, (unsigned long long)need, (unsigned long long)own, (unsigned long long)most);
+}
+
+static void free_funcs(void *arg) { map_free(&((struct exec_kernel *)arg)->funcs); }
 
 struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry)
 {
@@ -180,20 +196,25 @@ struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func 
     if (known) return (struct exec_kernel *)*known;
     if (!entry->is_entry || !entry->has_body) diag_mistake("'%s' is not a kernel with a body", entry->name);
     struct exec_kernel *k = ARENA_NEW(&env->arena, struct exec_kernel);
+    struct diag_cleanup cleanup;
     map_init(&k->funcs);
-    *map_put(&env->kernels, (uint64_t)entry, NULL) = (uint64_t)k;
+    diag_defer(&cleanup, free_funcs, k);
     k->shared = ptx_shared_layout(&env->arena, env->program, entry);
     k->func = exec_lower(env, k, entry);
-    const struct depth d = depth_of(env, k, entry, 0);
+    const struct exec_depth d = depth_of(env, k, entry, 0);
+    check_local_memory(env, k);
     k->deep = d.deep;
     k->frame_bytes = d.frames;
     k->local_bytes = d.local;
     if (d.deep) {
-        /* Reserved only; frames of registers are about as large as those of local memory at worst, times
-         * lanes. */
+        /* Reserved only. A frame of registers takes at least 4 KB for a warp: calls without local memory can
+         * go 8000 deep. */
+        enum { FRAMES_PER_STACK = 64 };
         k->local_bytes = env->options.stack_bytes;
-        k->frame_bytes = env->options.stack_bytes * 16;
+        k->frame_bytes = k->func->frame_bytes + FRAMES_PER_STACK * env->options.stack_bytes;
     }
+    diag_done(&cleanup, false);
+    *map_put(&env->kernels, (uint64_t)entry, NULL) = (uint64_t)k; /* only when it can be launched */
     return k;
 }
 
@@ -204,44 +225,57 @@ uint64_t exec_kernel_local_bytes(const struct exec_kernel *k) { return k->func->
 
 /* ---- launches ---- */
 
-static uint32_t product(const uint32_t d[3], uint64_t most, const char *what, const char *kernel)
+/* Limits of every GPU since compute capability 3.0. */
+static const uint32_t grid_most[3] = {0x7fffffff, 65535, 65535}, block_most[3] = {1024, 1024, 64};
+enum { THREADS_MOST = 1024, SM_THREADS_MOST = 2048, SM_BLOCKS_MOST = 32, SHARED_MOST = 227 << 10 };
+
+static void check_dimensions(const char *kernel, const char *what, const uint32_t d[3],
+                             const uint32_t most[3])
 {
-    const uint64_t n = (uint64_t)d[0] * d[1] * d[2];
-    if (!d[0] || !d[1] || !d[2] || n > most)
-        diag_mistake("kernel '%s': %s of %u x %u x %u: must be 1 to %llu in all", kernel, what, d[0], d[1],
-                     d[2], (unsigned long long)most);
-    return (uint32_t)n;
+    for (uint32_t k = 0; k < 3; k++)
+        if (!d[k] || d[k] > most[k])
+            diag_mistake("kernel '%s': %s of %u x %u x %u: %c must be 1 to %u", kernel, what, d[0], d[1],
+                         d[2], "xyz"[k], most[k]);
 }
 
-static void check_shape(const struct exec_launch *l, const struct ptx_func *f)
+/* What the kernel itself asks for. */
+static void check_bounds(const struct exec_launch *l, const struct ptx_func *f)
 {
-    static const uint64_t grid_most[3] = {0x7fffffff, 65535, 65535};
-    for (uint32_t k = 0; k < 3; k++) {
-        if (l->grid[k] > grid_most[k])
-            diag_mistake("kernel '%s': grid of %u x %u x %u exceeds 2147483647 x 65535 x 65535", f->name,
-                         l->grid[0], l->grid[1], l->grid[2]);
+    for (uint32_t k = 0; k < 3; k++)
         if (f->reqntid[0] && l->block[k] != (f->reqntid[k] ? f->reqntid[k] : 1))
             diag_mistake("kernel '%s' requires blocks of %u x %u x %u (.reqntid)", f->name, f->reqntid[0],
                          f->reqntid[1] ? f->reqntid[1] : 1, f->reqntid[2] ? f->reqntid[2] : 1);
-    }
-    const uint64_t most = (uint64_t)(f->maxntid[0] ? f->maxntid[0] : 1024) *
+    const uint64_t most = (uint64_t)(f->maxntid[0] ? f->maxntid[0] : THREADS_MOST) *
                           (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1);
     if (f->maxntid[0] && l->threads_per_block > most)
         diag_mistake("kernel '%s': block of %u threads, but its .maxntid allows %llu", f->name,
                      l->threads_per_block, (unsigned long long)most);
 }
 
+/* All blocks of a cooperative grid are resident at once. */
+static void check_cooperative(const struct exec_launch *l, const char *kernel)
+{
+    const uint64_t sms = l->env->options.sm_count, by_threads = SM_THREADS_MOST / l->threads_per_block;
+    const uint64_t most = sms * (by_threads < SM_BLOCKS_MOST ? by_threads : SM_BLOCKS_MOST);
+    if (l->cooperative && l->block_count > most)
+        diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
+                     "%llu SMs hold %llu of them at a time",
+                     kernel, (unsigned long long)l->block_count, l->threads_per_block,
+                     (unsigned long long)sms, (unsigned long long)most);
+}
+
 void exec_launch_begin(struct exec_launch *l)
 {
-    enum { SHARED_MOST = 227 << 10 };
     const struct ptx_func *f = l->kernel->func->ptx;
-    l->threads_per_block = product(l->block, 1024, "block", f->name);
-    const uint64_t grid = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    if (!grid)
-        diag_mistake("kernel '%s': grid of %u x %u x %u has no blocks", f->name, l->grid[0], l->grid[1],
-                     l->grid[2]);
-    check_shape(l, f);
-    l->block_count = grid;
+    check_dimensions(f->name, "grid", l->grid, grid_most);
+    check_dimensions(f->name, "block", l->block, block_most);
+    l->threads_per_block = l->block[0] * l->block[1] * l->block[2];
+    if (l->threads_per_block > THREADS_MOST)
+        diag_mistake("kernel '%s': block of %u x %u x %u has %u threads; at most %d are possible", f->name,
+                     l->block[0], l->block[1], l->block[2], l->threads_per_block, THREADS_MOST);
+    l->block_count = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    check_bounds(l, f);
+    check_cooperative(l, f->name);
     l->warps_per_block = (l->threads_per_block + LANES - 1) / LANES;
     const struct ptx_shared_layout *s = l->kernel->shared;
     l->shared_bytes = l->dynamic_shared_bytes ? s->dynamic_offset + l->dynamic_shared_bytes : s->static_bytes;

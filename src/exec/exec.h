@@ -66,6 +66,10 @@ uint32_t exec_kernel_registers(const struct exec_kernel *k);   /* 32-bit registe
 uint64_t exec_kernel_local_bytes(const struct exec_kernel *k); /* per thread, without calls' frames */
 /* Can every opcode of this instruction be executed? (atoll analyze --coverage) */
 bool exec_supports(const struct ptx_instr *instr);
+/* Functions that nobody defines and a kernel may call all the same: vprintf, malloc, free, __assertfail. */
+bool exec_provides(const char *function);
+/* What to do about a call of a function that neither a module nor Atoll defines. */
+const char *exec_advice(const char *function);
 
 struct exec_launch {
     struct exec_env *env;

@@ -43,6 +43,13 @@ static const struct ptx_instr *instr_of(const struct exec_func *f, const struct 
     return &f->ptx->instrs[i->pc < f->ptx->n_instrs ? i->pc : f->ptx->n_instrs - 1];
 }
 
+const char *exec_spelling(const struct exec_env *env, const struct insn *i)
+{
+    const struct exec_func *f = exec_func_of(env, i);
+    const struct ptx_instr *instr = f ? instr_of(f, i) : NULL;
+    return instr ? ptx_spelling(f->ptx, instr) : "?";
+}
+
 /* "kernel 'k' (function 'f'), kernel.cu:12, block (0,0,0), thread (3,0,0)" */
 static void add_place(struct text *t, const struct exec_warp *w, const struct exec_func *f,
                       const struct insn *i, uint32_t lane)
@@ -93,6 +100,12 @@ static void add_nearest(struct text *t, const struct devmem *m, uint64_t address
         add(t, ", which ends inside the access");
 }
 
+static bool is_constant(const struct devmem *m, uint64_t address)
+{
+    const struct devmem_alloc *a = devmem_find(m, address);
+    return a && a->kind == DEVMEM_CONST;
+}
+
 _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *i, uint32_t lane,
                                   const struct access *s, uint64_t address, uint32_t space)
 {
@@ -116,6 +129,12 @@ _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *
             bytes, (unsigned long long)address,
             (unsigned long long)w->block->launch->kernel->func->ptx->param_bytes);
         if (s->is_store) add(&t, ", which cannot be written");
+    } else if (s->is_store && is_constant(m, address)) {
+        const struct devmem_alloc *a = devmem_find(m, address);
+        add(&t,
+            "%s of %u bytes at address 0x%llx, byte %llu of the constant variable '%s': kernels cannot write "
+            "constant memory (declare it __device__, or let the host write it)",
+            what, bytes, (unsigned long long)address, (unsigned long long)(address - a->lo), a->name);
     } else {
         const uint64_t offset = address - m->base;
         add(&t, "illegal %s of %u bytes at %s address 0x%llx", what, bytes, ptx_space_name(space),

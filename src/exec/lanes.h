@@ -38,6 +38,9 @@ enum { LANES_COUNT = 32 };
 
 enum lanes_isa { LANES_PLAIN, LANES_AVX2, LANES_AVX512, LANES_ISA_COUNT };
 
+/* Raises a bug when an object of the lane functions is older than their list (a stale build). */
+void lanes_check_tables(void);
+
 bool lanes_isa_present(enum lanes_isa isa); /* can this machine run it? */
 enum lanes_isa lanes_isa_best(void);        /* the widest present */
 const char *lanes_isa_name(enum lanes_isa isa);

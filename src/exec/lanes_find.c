@@ -7,6 +7,7 @@
  * that. */
 #include <string.h>
 
+#include "base/diag.h"
 #include "exec/lanes.h"
 #include "exec/lanes_half.h"
 #include "exec/lanes_private.h"
@@ -872,6 +873,23 @@ bool lanes_find(const struct ptx_func *func, const struct ptx_instr *instr, enum
     if (op->b_bytes == 0) op->b_bytes = e->b;
     if (op->c_bytes == 0 && !op->ctx.inner) op->c_bytes = e->c;
     return true;
+}
+
+void lanes_require(const struct lanes_signature *table, const char *name)
+{
+    static const struct lanes_signature here = LANES_SIGNATURE_HERE;
+    if (table->rows != here.rows || table->order != here.order)
+        diag_bug("lanes", 0,
+                 "the table of lane functions '%s' has %u rows (order %u), lanes.def has %u (order %u): an "
+                 "object file is older than its source; remove the build folder and build again",
+                 name, table->rows, table->order, here.rows, here.order);
+}
+
+void lanes_check_tables(void)
+{
+    lanes_require(&lanes_signature_plain, "plain");
+    lanes_require(&lanes_signature_avx2, "avx2");
+    lanes_require(&lanes_signature_avx512, "avx512");
 }
 
 /* ---- instruction sets ---- */

@@ -602,3 +602,4 @@ static void k_cvt_adapted_lane(LANES_ARGS)
 const struct lanes_entry LANES_TABLE[LK_COUNT] = {
 #include "exec/lanes.def"
 };
+const struct lanes_signature LANES_SIGNATURE = LANES_SIGNATURE_HERE;

@@ -25,6 +25,35 @@ extern const struct lanes_entry lanes_table_plain[LK_COUNT];
 extern const struct lanes_entry lanes_table_avx2[LK_COUNT];
 extern const struct lanes_entry lanes_table_avx512[LK_COUNT];
 
+/* What lanes.def was when an object was compiled: number of rows; a sum over names and places. */
+struct lanes_signature {
+    uint32_t rows;
+    uint32_t order;
+};
+extern const struct lanes_signature lanes_signature_plain, lanes_signature_avx2, lanes_signature_avx512;
+enum {
+    LANES_ORDER = 0
+#define ROW_PLACE(name) +(LK_##name + 1) * (int)sizeof #name
+#define K1(name, ...)   ROW_PLACE(name)
+#define K2(name, ...)   ROW_PLACE(name)
+#define K3(name, ...)   ROW_PLACE(name)
+#define K4(name, ...)   ROW_PLACE(name)
+#define D1(name, ...)   ROW_PLACE(name)
+#define D2(name, ...)   ROW_PLACE(name)
+#define D3(name, ...)   ROW_PLACE(name)
+#define P1(name, ...)   ROW_PLACE(name)
+#define P2(name, ...)   ROW_PLACE(name)
+#define X(name, ...)    ROW_PLACE(name)
+#define W(name, ...)    ROW_PLACE(name)
+#include "exec/lanes.def"
+};
+#define LANES_SIGNATURE_HERE \
+    { \
+        LK_COUNT, LANES_ORDER \
+    }
+/* Raises a bug unless the table was compiled from the lanes.def that lanes_find.c was compiled from. */
+void lanes_require(const struct lanes_signature *table, const char *name);
+
 /* the collectives of lanes_warp.c */
 #define K1(name, ...)
 #define K2(name, ...)

@@ -276,8 +276,8 @@ static void lay_out_frame(struct exec_func *f)
     at += 512 * n[PTX_REG_128];
     f->temp_offset = at;
     f->frame_bytes = at + FUNC_TEMPS * FUNC_TEMP_BYTES;
-    f->arg_offset = (uint32_t)((f->ptx->local_bytes + 15) & ~(uint64_t)15);
-    f->local_bytes = (uint32_t)((f->arg_offset + f->ptx->arg_bytes + 15) & ~(uint64_t)15);
+    f->arg_offset = (f->ptx->local_bytes + 15) & ~(uint64_t)15;
+    f->local_bytes = (f->arg_offset + f->ptx->arg_bytes + 15) & ~(uint64_t)15;
 }
 
 static void lower_instr(struct lower *l)

@@ -73,6 +73,13 @@ struct access {
 
 /* ---- code ---- */
 
+/* The stack that a function and what it calls need. */
+struct exec_depth {
+    uint64_t frames, local; /* bytes: registers of a warp, local memory of a thread */
+    bool deep;              /* no bound that the code shows: recursion, indirect calls */
+    enum { DEPTH_UNKNOWN, DEPTH_ASKED, DEPTH_KNOWN } state;
+};
+
 struct exec_func {
     struct exec_env *env;
     const struct ptx_func *ptx;
@@ -80,8 +87,8 @@ struct exec_func {
     uint32_t code_count;
     uint32_t *index_of_pc; /* ptx pc -> index in code of its first insn; n_instrs -> epilogue */
     uint32_t frame_bytes;  /* registers of one activation */
-    uint32_t local_bytes;  /* .local and .param of one activation, multiple of 16 */
-    uint32_t arg_offset;   /* of the .param part in it */
+    uint64_t local_bytes;  /* .local and .param of one activation, multiple of 16 */
+    uint64_t arg_offset;   /* of the .param part in it */
     uint32_t regs_offset[PTX_REG_CLASS_COUNT];
     uint32_t temp_offset; /* scratch registers: FUNC_TEMPS x 512 bytes */
     struct ptx_cfg *cfg;
@@ -90,6 +97,7 @@ struct exec_func {
     struct access **accesses;
     uint32_t access_count;
     struct warp_op_info *infos; /* by pc; made at the first step */
+    struct exec_depth depth;
 };
 enum { FUNC_TEMPS = 6, FUNC_TEMP_BYTES = 512 };
 
@@ -265,6 +273,8 @@ _Noreturn void exec_fault(const struct exec_warp *w, const struct insn *i, uint3
 _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *i, uint32_t lane,
                                   const struct access *s, uint64_t address, uint32_t space);
 const struct exec_func *exec_func_of(const struct exec_env *env, const struct insn *i);
+/* "tex.2d.v4.f32.f32", as the file has it. */
+const char *exec_spelling(const struct exec_env *env, const struct insn *i);
 _Noreturn void exec_stuck(const struct exec_block *b);
 _Noreturn void exec_out_of_budget(const struct exec_block *b);
 

@@ -73,7 +73,8 @@ uint8_t *access_pointer(struct exec_warp *w, const struct insn *i, struct access
     if (address % bytes) exec_fault_address(w, i, lane, s, address, *actual);
     if (address - s->lo < s->limit) return (uint8_t *)address;
     struct devmem_range range;
-    if (!devmem_lookup(m, address, bytes, &range)) exec_fault_address(w, i, lane, s, address, *actual);
+    if (!devmem_lookup(m, address, bytes, &range) || (s->is_store && !range.writable))
+        exec_fault_address(w, i, lane, s, address, *actual);
     const uint32_t whole = (uint32_t)s->count << s->log2_bytes;
     if (range.hi - range.lo >= whole) {
         s->lo = range.lo;

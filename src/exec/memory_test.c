@@ -325,6 +325,80 @@ static void shared_memory_beyond_the_block_is_caught(void **state)
     bed_expect_mistake(&v, PARTS("generic address of shared memory: wrong space"));
 }
 
+static void the_place_of_a_fault_is_its_instruction(void **state)
+{
+    (void)state;
+    struct bed b = {.ptx = PTX_HEAD KERNEL_BEGIN
+                    "mov.u64 %rd4, 0;  @!%p1 ld.global.u32 %r2, [%rd4]; add.u32 %r2, %r2, 1;\n" KERNEL_END};
+    bed_expect_mistake(
+        &b, PARTS("test.ptx:15:25: illegal load", "\n                            ^~~~~~~~~~~~~\n"));
+}
+
+#define CONSTANT ".const .align 8 .b32 table[4] = {11, 22, 33, 44};\n"
+
+/* Constant memory is read through generic addresses too, and never written. */
+static void constant_memory_cannot_be_written(void **state)
+{
+    (void)state;
+    static const char *const writes[] = {
+        "st.u32 [%rd4], %r1;\n",
+        "st.global.u32 [%rd4], %r1;\n",
+        "st.u64 [%rd4], %rd1;\n",
+        "st.v2.u32 [%rd4], {%r1, %r1};\n",
+        "st.u8 [%rd4], %r1;\n",
+        "atom.add.u32 %r2, [%rd4], 1;\n",
+        "atom.cas.b64 %rd5, [%rd4], %rd1, %rd2;\n",
+        "red.global.add.u32 [%rd4], 1;\n",
+    };
+    char ptx[4096];
+    for (size_t n = 0; n < sizeof writes / sizeof *writes; n++)
+        for (int isa = 0; isa < 2; isa++) {
+            /* The load before it and a store elsewhere by the same instruction leave no way around the check.
+             */
+            snprintf(ptx, sizeof ptx,
+                     "%smov.u64 %%rd4, table;\ncvta.const.u64 %%rd4, %%rd4;\nadd.u64 %%rd4, %%rd4, 8;\n"
+                     "ld.u32 %%r2, [%%rd4];\nst.global.u32 [%%rd1], %%r2;\nmov.u64 %%rd6, %%rd4;\n"
+                     "add.u64 %%rd4, %%rd1, 16;\nmov.u32 %%r3, 0;\nL: %smov.u64 %%rd4, %%rd6;\nadd.u32 %%r3, "
+                     "%%r3, 1;\nsetp.lt.u32 %%p1, %%r3, 2;\n@%%p1 bra L;\nst.global.u32 [%%rd1], 99;\n%s",
+                     PTX_HEAD CONSTANT KERNEL_BEGIN, writes[n], KERNEL_END);
+            struct bed b = {.ptx = ptx, .block = {32}, .options = {.isa = isa ? RT_ISA_BEST : RT_ISA_PLAIN}};
+            bed_expect_mistake(&b, PARTS("byte 8 of the constant variable 'table'",
+                                         "cannot write constant memory", "declare it __device__",
+                                         "thread (0,0,0)"));
+            assert_int_equal(b.copy[0], 33);
+        }
+}
+
+static void local_memory_has_a_limit_that_is_told_at_launch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *part;
+    } rows[] = {
+        {"524289", "needs 524304 bytes of local memory per thread"},
+        {"4294967296", "needs 4294967296 bytes of local memory per thread"},
+        {"4294967304", "at most 524288 are possible"},
+        {"20000000000", "make the arrays smaller"},
+    };
+    char ptx[4096];
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        snprintf(ptx, sizeof ptx, "%s.local .align 8 .b8 big[%s];\nst.local.u32 [big+400000], %%r1;\n%s",
+                 PTX_HEAD KERNEL_BEGIN, rows[n].bytes, KERNEL_END);
+        struct bed b = {.ptx = ptx, .block = {32}};
+        bed_expect_mistake(&b, PARTS("kernel 'k'", rows[n].part));
+    }
+    /* As much as allowed: only what is touched costs memory, in every thread of a block. */
+    struct bed most = {.ptx = PTX_HEAD KERNEL_BEGIN OUT32
+                       ".local .align 8 .b8 big[524288];\nst.local.u32 [big+524284], %r1;\nld.local.u32 %r2, "
+                       "[big+524284];\nld.local.u32 %r3, [big+1000];\nadd.u32 %r2, %r2, %r3;\n"
+                       "st.global.u32 [%rd3], %r2;\n" KERNEL_END,
+                       .block = {1024},
+                       .grid = {3},
+                       .out_words = 3072};
+    bed_expect_ok(&most);
+    for (uint32_t t = 0; t < 3072; t++) assert_int_equal(most.copy[t], t % 1024);
+}
+
 static void free_and_use(void *arg)
 {
     static const char ptx[] =
@@ -498,6 +572,9 @@ static void lanes_of_a_warp_are_ordered_by_a_warp_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_place_of_a_fault_is_its_instruction),
+        cmocka_unit_test(constant_memory_cannot_be_written),
+        cmocka_unit_test(local_memory_has_a_limit_that_is_told_at_launch),
         cmocka_unit_test(loads_give_the_same_for_every_address_pattern_and_mask),
         cmocka_unit_test(stores_of_every_width_change_only_their_bytes),
         cmocka_unit_test(loads_extend_by_sign_or_zero_to_the_register),

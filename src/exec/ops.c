@@ -54,9 +54,9 @@ const struct insn *h_unsupported(struct exec_warp *w, const struct insn *i, uint
 {
     if (!mask) return i + 1;
     exec_fault(w, i, lowest_lane(mask),
-               "this instruction cannot be executed: %s (`atoll analyze --coverage` lists all such "
-               "instructions of a file)",
-               (const char *)i->x.extra);
+               "'%s' cannot be executed: %s. Compile the kernel without it (another -arch, or a library "
+               "path that does not use it); `atoll analyze --coverage` lists all such instructions of a file",
+               exec_spelling(w->env, i), (const char *)i->x.extra);
 }
 
 /* ---- helpers ---- */
@@ -196,5 +196,8 @@ const struct insn *h_end(struct exec_warp *w, const struct insn *i, uint32_t mas
 const struct insn *h_trap(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     if (!mask) return i + 1;
-    exec_fault(w, i, lowest_lane(mask), "the kernel executed a trap");
+    exec_fault(w, i, lowest_lane(mask),
+               "the kernel stopped itself: it executed '%s', as after a failed check of its own "
+               "(__trap(), assert, unreachable code); look at what leads to this line",
+               exec_spelling(w->env, i));
 }

@@ -148,7 +148,10 @@ uint32_t ptx_next_written(struct ptx_reg_walk *w) { return next_of(w, is_written
 
 struct diag_place ptx_place(const struct ptx_func *f, const struct ptx_instr *i)
 {
-    return (struct diag_place){.source = f->module->source, .line = i->line, .col = 1, .width = 1};
+    return (struct diag_place){.source = f->module->source,
+                               .line = i->line,
+                               .col = i->col,
+                               .width = (uint32_t)strlen(ptx_spelling(f, i))};
 }
 
 const char *ptx_loc_file(const struct ptx_module *m, const struct ptx_instr *i, uint32_t *line)
@@ -243,6 +246,11 @@ static void put_operand(struct text *t, const struct ptx_func *f, const struct p
     }
 }
 
+static bool shown(const struct ptx_instr *i, const struct ptx_operand *o)
+{
+    return o->kind != PTX_OPND_NONE && !(i->op == PTX_OP_CALL && o->kind == PTX_OPND_LIST && !o->count);
+}
+
 char *ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, char *buf, size_t buf_bytes)
 {
     struct text t = {.at = buf, .end = buf + buf_bytes};
@@ -250,12 +258,15 @@ char *ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, char 
     buf[0] = '\0';
     if (i->guard != PTX_NO_REG) put(&t, "@%s%s ", i->guard_not ? "!" : "", f->regs[i->guard].name);
     put(&t, "%s", ptx_spelling(f, i));
+    bool first = true;
     for (uint32_t n = 0; n < i->n_operands; n++) {
-        const struct ptx_operand *o = ptx_operand_at(f, i, n);
-        if (o->kind == PTX_OPND_NONE || (i->op == PTX_OP_CALL && o->kind == PTX_OPND_LIST && !o->count))
-            continue;
-        put(&t, "%s", n == 0 ? " " : n == 1 && i->n_dsts == 2 ? "|" : ", ");
+        /* call (results), target, (arguments): the target is operand 0 */
+        const uint32_t k = i->op == PTX_OP_CALL && n < 2 && i->n_operands > 1 ? 1 - n : n;
+        const struct ptx_operand *o = ptx_operand_at(f, i, k);
+        if (!shown(i, o)) continue;
+        put(&t, "%s", first ? " " : n == 1 && i->n_dsts == 2 ? "|" : ", ");
         put_operand(&t, f, o, 0);
+        first = false;
     }
     return buf;
 }

@@ -341,8 +341,8 @@ struct ptx_instr {
     uint8_t geom;   /* enum ptx_geom */
     uint8_t n_dsts; /* leading operands that are written */
     uint8_t n_operands;
-    uint8_t guard_not; /* @!%p */
-    uint16_t reserved;
+    uint8_t guard_not;      /* @!%p */
+    uint16_t col;           /* of the mnemonic, from 1; 65535: there or beyond */
     uint32_t flags;         /* PTX_F_ */
     uint32_t guard;         /* predicate register or PTX_NO_REG */
     uint32_t first_operand; /* in the function's pool */
@@ -584,12 +584,20 @@ char *ptx_print_instr(const struct ptx_func *f, const struct ptx_instr *i, char 
 struct ptx_uncovered {
     const struct ptx_func *func;
     uint32_t pc;
+    const char *undefined; /* a function that it calls and nobody defines; NULL: the instruction itself */
 };
-/* All instructions for which supported() says no (and every unknown one), in file order. */
-uint32_t ptx_coverage(struct arena *arena, const struct ptx_module *m,
-                      bool (*supported)(const struct ptx_instr *i), struct ptx_uncovered **list);
-/* The same as a text table: one line each, then a summary by spelling. */
-char *ptx_coverage_text(struct arena *arena, const struct ptx_module *m,
-                        bool (*supported)(const struct ptx_instr *i));
+/* What an executor can do. */
+struct ptx_ability {
+    bool (*instruction)(const struct ptx_instr *i);
+    bool (*function)(const char *name);      /* functions that it provides; NULL: calls are not looked at */
+    const char *(*advice)(const char *name); /* about a function that nobody defines; may be NULL */
+};
+/* All instructions of the modules that cannot be executed (every unknown one among them) and all calls of
+ * functions that neither a module nor the executor has, in file order. */
+uint32_t ptx_coverage(struct arena *arena, struct ptx_module *const *modules, uint32_t count,
+                      const struct ptx_ability *can, struct ptx_uncovered **list);
+/* The same as text: one line each, then for each module a summary by spelling and by function. */
+char *ptx_coverage_text(struct arena *arena, struct ptx_module *const *modules, uint32_t count,
+                        const struct ptx_ability *can);
 
 #endif

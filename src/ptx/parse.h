@@ -168,6 +168,7 @@ struct ptx_const {
     bool is_unsigned;
 };
 struct ptx_const ptx_parse_const(struct ptx_parser *p);
+double ptx_const_value(struct ptx_const c);
 uint64_t ptx_parse_u64(struct ptx_parser *p, const char *what, uint64_t max);
 
 /* parse_decl.c */

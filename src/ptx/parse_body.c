@@ -96,6 +96,12 @@ static bool opens_table(const struct ptx_parser *p)
 
 /* ---- instructions ---- */
 
+static uint16_t column(const struct ptx_token *t)
+{
+    const size_t col = (size_t)(t->text - t->line_start) + 1;
+    return col < UINT16_MAX ? (uint16_t)col : UINT16_MAX;
+}
+
 static void parse_instruction(struct ptx_parser *p, const struct ptx_token *mnemonic, uint32_t guard,
                               bool guard_not)
 {
@@ -104,6 +110,7 @@ static void parse_instruction(struct ptx_parser *p, const struct ptx_token *mnem
     i.guard = guard;
     i.guard_not = guard_not;
     i.line = mnemonic->line;
+    i.col = column(mnemonic);
     i.loc = p->loc;
     ptx_parse_operands(p, mnemonic, t, &i);
     if (p->tok.kind != ';') ptx_missing_semicolon(p);
@@ -191,11 +198,13 @@ static bool falls_off_the_end(const struct ptx_parser *p)
 static void add_implicit_ret(struct ptx_parser *p, const struct ptx_token *brace)
 {
     struct ptx_token ret = *brace;
+    const uint16_t col = column(brace);
     ret.text = "ret";
     ret.len = 3;
     struct ptx_instr i = ptx_decode(p, &ret)->instr;
     i.flags |= PTX_F_IMPLICIT;
     i.line = brace->line;
+    i.col = col;
     i.loc = p->loc;
     *(struct ptx_instr *)ptx_vec_push(&p->instrs) = i;
 }

@@ -9,7 +9,7 @@ enum { EXPRESSION_DEPTH_MAX = 200 };
 
 static struct ptx_const ternary(struct ptx_parser *p, int depth);
 
-static double as_double(struct ptx_const c)
+double ptx_const_value(struct ptx_const c)
 {
     if (c.is_float == 64) {
         double d;
@@ -32,7 +32,7 @@ static struct ptx_const from_double(double d)
     return c;
 }
 
-static bool is_true(struct ptx_const c) { return c.is_float ? as_double(c) != 0 : c.bits != 0; }
+static bool is_true(struct ptx_const c) { return c.is_float ? ptx_const_value(c) != 0 : c.bits != 0; }
 
 static struct ptx_const from_bool(bool b) { return (struct ptx_const){.bits = b}; }
 
@@ -193,8 +193,9 @@ static struct ptx_const binary(struct ptx_parser *p, int at_least, int depth)
         if (!level || level < at_least) return left;
         ptx_next(p);
         const struct ptx_const right = binary(p, level + 1, depth + 1);
-        left = left.is_float || right.is_float ? apply_float(p, &op, as_double(left), as_double(right))
-                                               : apply_integer(p, &op, left, right);
+        left = left.is_float || right.is_float
+                   ? apply_float(p, &op, ptx_const_value(left), ptx_const_value(right))
+                   : apply_integer(p, &op, left, right);
     }
 }
 

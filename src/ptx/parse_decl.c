@@ -218,29 +218,13 @@ static uint8_t *init_bytes_at(struct ptx_parser *p, const struct ptx_token *at, 
     return &PTX_AT(p->init_bytes, uint8_t, offset);
 }
 
-static double const_value(struct ptx_const c)
-{
-    if (c.is_float == 64) {
-        double d;
-        memcpy(&d, &c.bits, sizeof d);
-        return d;
-    }
-    if (c.is_float == 32) {
-        float f;
-        const uint32_t low = (uint32_t)c.bits;
-        memcpy(&f, &low, sizeof f);
-        return (double)f;
-    }
-    return c.is_unsigned ? (double)c.bits : (double)(int64_t)c.bits;
-}
-
 static uint64_t bits_for(struct ptx_const c, uint8_t type)
 {
     if (type == PTX_T_F64 && c.is_float != 64) {
-        const double d = const_value(c);
+        const double d = ptx_const_value(c);
         memcpy(&c.bits, &d, sizeof d);
     } else if (type == PTX_T_F32 && c.is_float != 32) {
-        const float f = (float)const_value(c);
+        const float f = (float)ptx_const_value(c);
         uint32_t low;
         memcpy(&low, &f, sizeof low);
         c.bits = low;

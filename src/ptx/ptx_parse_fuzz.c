@@ -56,10 +56,12 @@ static void analyse_function(struct input *in, const struct ptx_func *f)
 }
 
 static bool supported(const struct ptx_instr *i) { return i->op % 3 != 0; }
+static bool provided(const char *name) { return name[0] == 'v'; }
 
 static void body(void *arg)
 {
     struct input *in = arg;
+    static const struct ptx_ability ability = {.instruction = supported, .function = provided};
     struct ptx_module *modules[2];
     for (uint32_t m = 0; m < in->n_sources; m++) {
         modules[m] = ptx_parse(&in->arena, &in->source[m]);
@@ -68,7 +70,7 @@ static void body(void *arg)
             walk_function(in, modules[m]->funcs[i]);
             analyse_function(in, modules[m]->funcs[i]);
         }
-        in->sink += strlen(ptx_coverage_text(&in->arena, modules[m], supported));
+        in->sink += strlen(ptx_coverage_text(&in->arena, &modules[m], 1, &ability));
     }
     const struct ptx_program *p = ptx_link(&in->arena, modules, in->n_sources);
     for (uint32_t i = 0; i < p->n_entries; i++) {

@@ -429,17 +429,53 @@ static void coverage_lists_place_kernel_and_instruction(void **state)
         ".file 1 \"a.cu\"\n.visible .entry k()\n{\n.reg .f32 %f<4>;\n.loc 1 12 3\nsin.approx.f32 %f1, %f2;\n"
         "cosh.approx.f32 %f1, %f2;\nsin.approx.f32 %f2, %f1;\nret;\n}\n");
     struct ptx_uncovered *list;
-    assert_int_equal(ptx_coverage(&x.arena, x.module, all_but_sin, &list), 3);
+    static const struct ptx_ability can = {.instruction = all_but_sin};
+    assert_int_equal(ptx_coverage(&x.arena, &x.module, 1, &can, &list), 3);
     assert_int_equal(list[0].pc, 0);
     assert_string_equal(
-        ptx_coverage_text(&x.arena, x.module, all_but_sin),
-        "t.ptx:9: kernel 'k': sin.approx.f32 %f1, %f2   from a.cu:12\n"
-        "t.ptx:10: kernel 'k': cosh.approx.f32 %f1, %f2   (did you mean 'cos'?)   from a.cu:12\n"
-        "t.ptx:11: kernel 'k': sin.approx.f32 %f2, %f1   from a.cu:12\n"
+        ptx_coverage_text(&x.arena, &x.module, 1, &can),
+        "t.ptx:9:1: kernel 'k': sin.approx.f32 %f1, %f2   from a.cu:12\n"
+        "t.ptx:10:1: kernel 'k': cosh.approx.f32 %f1, %f2   (did you mean 'cos'?)   from a.cu:12\n"
+        "t.ptx:11:1: kernel 'k': sin.approx.f32 %f2, %f1   from a.cu:12\n"
         "t.ptx: 3 of 4 instructions cannot be executed:\n"
         "       2  sin.approx.f32\n"
         "       1  cosh.approx.f32\n");
     done(&x);
+}
+
+static bool prints_only(const char *name) { return !strcmp(name, "vprintf"); }
+static const char *look_elsewhere(const char *name) { return name[0] == 'c' ? "look elsewhere" : NULL; }
+
+/* Direct calls of what nobody has: not of functions with a body here or in another module, nor of the
+ * executor's own, nor indirect ones. */
+static void coverage_lists_calls_of_undefined_functions(void **state)
+{
+    (void)state;
+    static const struct ptx_ability can = {
+        .instruction = all_but_sin, .function = prints_only, .advice = look_elsewhere};
+    struct fixture x, y;
+    parse(&x, HEADER
+          ".extern .func cudaLaunchDevice();\n.extern .func there();\n.extern .func gone();\n"
+          ".extern .func vprintf();\n.func here() { ret; }\n.visible .entry k()\n{\n.reg .b64 %rd<2>;\n"
+          "proto: .callprototype _ ();\ncall cudaLaunchDevice;\n  call there;\ncall gone;\ncall vprintf;\n"
+          "call here;\ncall cudaLaunchDevice;\nmov.u64 %rd1, gone;\ncall %rd1, (), proto;\nret;\n}\n");
+    parse(&y, HEADER ".visible .func there() { ret; }\n");
+    struct ptx_module *both[] = {x.module, y.module};
+    assert_string_equal(ptx_coverage_text(&x.arena, both, 2, &can),
+                        "t.ptx:13:1: kernel 'k': call cudaLaunchDevice   (no file defines "
+                        "'cudaLaunchDevice': look elsewhere)\n"
+                        "t.ptx:15:1: kernel 'k': call gone   (no file defines 'gone')\n"
+                        "t.ptx:18:1: kernel 'k': call cudaLaunchDevice   (no file defines "
+                        "'cudaLaunchDevice': look elsewhere)\n"
+                        "t.ptx: 3 of 10 instructions cannot be executed:\n"
+                        "       2  call of cudaLaunchDevice\n"
+                        "       1  call of gone\n"
+                        "t.ptx: 0 of 1 instructions cannot be executed\n");
+    struct ptx_uncovered *list;
+    assert_int_equal(ptx_coverage(&x.arena, both, 1, &can, &list), 4); /* `there` too */
+    assert_string_equal(list[1].undefined, "there");
+    done(&x);
+    done(&y);
 }
 
 /* ---- hostile sizes stay cheap ---- */
@@ -484,6 +520,7 @@ int main(void)
         cmocka_unit_test(modules_that_do_not_fit_are_told_where),
         cmocka_unit_test(shared_memory_of_a_kernel_is_what_it_and_its_callees_name),
         cmocka_unit_test(coverage_lists_place_kernel_and_instruction),
+        cmocka_unit_test(coverage_lists_calls_of_undefined_functions),
         cmocka_unit_test(a_long_function_takes_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

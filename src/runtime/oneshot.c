@@ -2,6 +2,7 @@
 #include "runtime/oneshot.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ enum { NOTHING = UINT32_MAX };
 
 struct type {
     const char *name;
-    char kind; /* 'S', 'U', 'F' */
+    char kind; /* 'S', 'U', 'F'; 'B': whole, signed or unsigned */
     uint8_t bytes;
 };
 static const struct type types[] = {{"s8", 'S', 1},  {"u8", 'U', 1},  {"s16", 'S', 2}, {"u16", 'U', 2},
@@ -67,11 +68,18 @@ static const struct type *read_type(struct cursor *c)
     WRONG(c, n ? n : 1, "no such element type: s8 u8 s16 u16 s32 u32 s64 u64 f32 f64");
 }
 
+/* Decimal, or hexadecimal with 0x; never octal. */
+static int base_of(const char *text)
+{
+    if (*text == '-' || *text == '+') text++;
+    return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+}
+
 static uint64_t read_count(struct cursor *c)
 {
     char *end;
     errno = 0;
-    uint64_t n = strtoull(c->at, &end, 0);
+    uint64_t n = strtoull(c->at, &end, base_of(c->at));
     if (end == c->at || errno || *c->at == '-') WRONG(c, word(c) ? word(c) : 1, "a count is missing here");
     const uint32_t shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
     if (shift) end++;
@@ -80,29 +88,68 @@ static uint64_t read_count(struct cursor *c)
     return n << shift;
 }
 
-static double read_number(struct cursor *c, int64_t *integer, bool *is_integer)
+static void put_float(uint8_t *to, const struct type *t, double value)
 {
-    char *end, *end_of_integer;
-    errno = 0;
-    *integer =
-        *c->at == '-' ? strtoll(c->at, &end_of_integer, 0) : (int64_t)strtoull(c->at, &end_of_integer, 0);
-    const bool too_large = errno == ERANGE;
-    const double value = strtod(c->at, &end);
-    if (end == c->at) WRONG(c, word(c) ? word(c) : 1, "a number is missing here");
-    *is_integer = end_of_integer == end && !too_large;
-    c->at = end;
-    return value;
+    const float f = (float)value;
+    memcpy(to, t->bytes == 4 ? (const void *)&f : (const void *)&value, t->bytes);
 }
 
-static void put_number(uint8_t *to, const struct type *t, int64_t integer, double value, bool is_integer)
+static void put_integer(uint8_t *to, const struct type *t, uint64_t bits)
 {
-    if (t->kind == 'F') {
-        const float f = (float)value;
-        memcpy(to, t->bytes == 4 ? (const void *)&f : (const void *)&value, t->bytes);
-    } else {
-        if (!is_integer) integer = (int64_t)value;
-        memcpy(to, &integer, t->bytes);
+    if (t->kind == 'F')
+        put_float(to, t, (double)(int64_t)bits);
+    else
+        memcpy(to, &bits, t->bytes);
+}
+
+static void read_float(struct cursor *c, const struct type *t, uint8_t *to)
+{
+    char *end;
+    const double value = strtod(c->at, &end);
+    const size_t n = word(c) ? word(c) : 1;
+    if (end == c->at || (size_t)(end - c->at) != word(c))
+        WRONG(c, n, "a number is expected here (%s)", t->name);
+    if (t->bytes == 4 && isfinite(value) && !isfinite((float)value)) WRONG(c, n, "this does not fit an f32");
+    put_float(to, t, value);
+    c->at = end;
+}
+
+/* Whole, also as 1e6; in the range of the type ('B': signed or unsigned). */
+static void read_integer(struct cursor *c, const struct type *t, uint8_t *to)
+{
+    char *end;
+    const size_t n = word(c) ? word(c) : 1;
+    const bool negative = *c->at == '-';
+    const uint32_t bits = 8u * t->bytes;
+    const uint64_t most = t->kind == 'S' ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
+    const uint64_t least = t->kind == 'U' ? 0 : (uint64_t)1 << (bits - 1); /* its amount below zero */
+    errno = 0;
+    uint64_t amount = strtoull(negative ? c->at + 1 : c->at, &end, base_of(c->at));
+    bool fits = errno != ERANGE;
+    if (end == c->at + negative || (size_t)(end - c->at) != word(c) || c->at[negative] == '-') {
+        const double value = strtod(c->at, &end);
+        if (end == c->at || (size_t)(end - c->at) != word(c) || fabs(value) > 0x1p53 ||
+            value != (double)(int64_t)value)
+            WRONG(c, n, "a whole number is expected here (%s)%s", t->name,
+                  t->bytes == 4   ? "; a float is written f32:1.5"
+                  : t->bytes == 8 ? "; a double is written f64:1.5"
+                                  : "");
+        amount = (uint64_t)fabs(value);
+        fits = true;
     }
+    if (!fits || amount > (negative ? least : most))
+        WRONG(c, n, "this does not fit: %s takes %s%llu to %llu", t->name, least ? "-" : "",
+              (unsigned long long)least, (unsigned long long)most);
+    put_integer(to, t, negative ? 0 - amount : amount);
+    c->at = end;
+}
+
+static void read_number(struct cursor *c, const struct type *t, uint8_t *to)
+{
+    if (t->kind == 'F')
+        read_float(c, t, to);
+    else
+        read_integer(c, t, to);
 }
 
 static double get_number(const uint8_t *from, const struct type *t)
@@ -132,7 +179,11 @@ static void fill_random(struct buffer *b, uint64_t seed)
     for (uint64_t i = 0; i < b->count; i++) {
         const uint64_t bits = rng_u64(&r);
         const double unit = (double)(bits >> 40) * 0x1p-24;
-        put_number(b->device + i * b->type->bytes, b->type, (int64_t)bits, unit, true);
+        uint8_t *to = b->device + i * b->type->bytes;
+        if (b->type->kind == 'F')
+            put_float(to, b->type, unit);
+        else
+            put_integer(to, b->type, bits);
     }
 }
 
@@ -168,17 +219,14 @@ static void read_property(struct oneshot *o, struct cursor *c, struct buffer *b)
     const uint8_t bytes = b->type->bytes;
     if (takes(c, "zero")) return;
     if (takes(c, "iota")) {
-        for (uint64_t i = 0; i < b->count; i++)
-            put_number(b->device + i * bytes, b->type, (int64_t)i, (double)i, true);
+        for (uint64_t i = 0; i < b->count; i++) put_integer(b->device + i * bytes, b->type, i);
     } else if (takes(c, "random")) {
         fill_random(b, equals_sign(c) ? read_count(c) : 1);
     } else if (takes(c, "value")) {
-        int64_t integer;
-        bool is_integer;
+        uint8_t value[8];
         if (!equals_sign(c)) WRONG(c, 1, "value=NUMBER");
-        const double value = read_number(c, &integer, &is_integer);
-        for (uint64_t i = 0; i < b->count; i++)
-            put_number(b->device + i * bytes, b->type, integer, value, is_integer);
+        read_number(c, b->type, value);
+        for (uint64_t i = 0; i < b->count; i++) memcpy(b->device + i * bytes, value, bytes);
     } else if (takes(c, "file") || takes(c, "save")) {
         const bool load = c->at[-1] == 'e' && c->at[-2] == 'l';
         if (!equals_sign(c)) WRONG(c, 1, "=PATH is missing here");
@@ -220,6 +268,60 @@ static void *read_buffer(struct oneshot *o, struct cursor *c, struct buffer *b)
 
 /* ---- arguments ---- */
 
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* hex:00112233...: the bytes of the parameter as they lie in memory. */
+static void read_bytes(struct cursor *c, const struct ptx_symbol *param, uint8_t *to)
+{
+    const size_t n = strlen(c->at);
+    for (size_t k = 0; k < n; k++) {
+        if (digit(c->at[k]) >= 0) continue;
+        c->at += k;
+        WRONG(c, 1, "this is not a hexadecimal digit");
+    }
+    if (n != 2 * param->size_bytes)
+        WRONG(c, n ? n : 1, "parameter '%s' has %llu bytes: %llu digits are expected, not %zu", param->name,
+              (unsigned long long)param->size_bytes, (unsigned long long)(2 * param->size_bytes), n);
+    for (size_t k = 0; k < param->size_bytes; k++)
+        to[k] = (uint8_t)(digit(c->at[2 * k]) << 4 | digit(c->at[2 * k + 1]));
+}
+
+/* TYPE:NUMBER */
+static void read_typed(struct cursor *c, const struct ptx_symbol *param, uint8_t *to)
+{
+    const size_t n = word(c);
+    const struct type *t = read_type(c);
+    if (t->bytes != param->size_bytes) {
+        c->at -= n;
+        WRONG(c, n, "parameter '%s' has %llu bytes, not %u", param->name,
+              (unsigned long long)param->size_bytes, t->bytes);
+    }
+    c->at++;
+    read_number(c, t, to);
+}
+
+/* A number of the parameter's own type. An `int` of C is .u32 in PTX, so a sign fits all but floats. */
+static void read_plain(struct oneshot *o, struct cursor *c, const struct ptx_symbol *param, uint8_t *to)
+{
+    const bool is_float = ptx_type_kind(param->type) == 'F' && param->size_bytes >= 4;
+    if (param->is_array || param->size_bytes > 8)
+        WRONG(c, strlen(c->at),
+              "parameter '%s' is a structure of %llu bytes: give them as hex: and %llu digits (a structure "
+              "that "
+              "holds pointers needs a host script: docs/workloads-howto.md)",
+              param->name, (unsigned long long)param->size_bytes,
+              (unsigned long long)(2 * param->size_bytes));
+    const struct type own = {
+        arena_printf(&o->arena, "parameter '%s', .%s", param->name, ptx_type_name(param->type)),
+        is_float ? 'F' : 'B', (uint8_t)param->size_bytes};
+    read_number(c, &own, to);
+}
+
 static void read_argument(struct oneshot *o, const char *text, const struct ptx_symbol *param, uint8_t *to)
 {
     struct cursor c = {.source = {"--arg", text, strlen(text)}, .at = text};
@@ -232,40 +334,16 @@ static void read_argument(struct oneshot *o, const char *text, const struct ptx_
         memcpy(to, &device, 8);
         return;
     }
-    const struct type *t = NULL;
-    struct type own = {"", ptx_type_kind(param->type), (uint8_t)param->size_bytes};
-    if (strchr(text, ':')) {
-        t = read_type(&c);
-        if (t->bytes != param->size_bytes) {
-            c.at = text;
-            WRONG(&c, strlen(t->name), "parameter '%s' has %llu bytes, not %u", param->name,
-                  (unsigned long long)param->size_bytes, t->bytes);
-        }
-        c.at++;
+    if (!strncmp(text, "hex:", 4)) {
+        c.at += 4;
+        read_bytes(&c, param, to);
+        return;
     }
-    int64_t integer;
-    bool is_integer;
-    const double value = read_number(&c, &integer, &is_integer);
+    if (strchr(text, ':'))
+        read_typed(&c, param, to);
+    else
+        read_plain(o, &c, param, to);
     if (*c.at) WRONG(&c, strlen(c.at), "this is not part of a number");
-    if (!t) {
-        if (param->size_bytes > 8) {
-            c.at = text;
-            WRONG(&c, strlen(text), "parameter '%s' is a structure of %llu bytes: not possible here",
-                  param->name, (unsigned long long)param->size_bytes);
-        }
-        /* .b32 and .u32 parameters may hold a float: a fraction says so */
-        if (!is_integer && (own.bytes == 4 || own.bytes == 8)) own.kind = 'F';
-        t = &own;
-    }
-    put_number(to, t, integer, value, is_integer);
-}
-
-static struct rt_kernel *find_kernel(struct rt_module *m, const struct oneshot_request *r)
-{
-    if (r->entry) return rt_kernel_find(m, r->entry);
-    const char *only = rt_module_only_kernel(m);
-    if (!only) diag_mistake("%s has not exactly one kernel: choose with --entry NAME", r->path);
-    return rt_kernel_find(m, only);
 }
 
 struct oneshot *oneshot_start(struct rt_context *rt, const struct oneshot_request *r)
@@ -277,7 +355,8 @@ struct oneshot *oneshot_start(struct rt_context *rt, const struct oneshot_reques
     o->rt = rt;
     arena_init(&o->arena);
     o->buffers = ARENA_ARRAY(&o->arena, struct buffer, r->arg_count + 1);
-    struct rt_kernel *k = find_kernel(rt_module_load_file(rt, r->path), r);
+    for (uint32_t n = 0; n < r->path_count; n++) (void)rt_module_load_file(rt, r->paths[n]);
+    struct rt_kernel *k = rt_kernel_find_any(rt, r->entry);
     const struct ptx_func *f = rt_kernel_ptx(k);
     if (f->n_params != r->arg_count)
         diag_mistake("kernel '%s' takes %u arguments: %u are given with --arg", f->name, f->n_params,

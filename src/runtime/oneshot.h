@@ -1,8 +1,10 @@
-/* oneshot: one kernel by hand: `atoll run k.ptx --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...`.
+/* oneshot: one kernel by hand: `atoll run k.ptx [more.ptx ...] --entry NAME --grid X,Y,Z --block X,Y,Z --arg
+ * ...`.
  *
  * An argument, in the order of the kernel's parameters:
- *   12  -3  0x1f  1.5          a number; its width is the parameter's (a fraction: .f32 or .f64)
+ *   12  -3  0x1f  1e6  1.5     a number of the parameter's type: whole and in range unless .f32 or .f64
  *   f32:2  f64:2  u8:1 ...     a number of that type (the width must be the parameter's)
+ *   hex:00112233...            the bytes of the parameter as they lie in memory: structures
  *   buf:TYPE:COUNT[:FILL][:OUT...]   a buffer of COUNT elements; the argument is its address
  *     TYPE   s8 u8 s16 u16 s32 u32 s64 u64 f32 f64 (i8 .. i64 = signed)
  *     FILL   zero (default)   iota: 0,1,2,..   random[=SEED]: integers of all bits, fractions in [0,1)
@@ -18,8 +20,9 @@
 struct oneshot;
 
 struct oneshot_request {
-    const char *path;  /* PTX file */
-    const char *entry; /* NULL: the only kernel of the file */
+    const char *const *paths; /* PTX files, linked together */
+    uint32_t path_count;
+    const char *entry; /* NULL: the only kernel of the files */
     struct rt_dim grid, block;
     uint32_t dynamic_shared_bytes;
     bool cooperative;

@@ -214,6 +214,16 @@ static const struct ptx_program *program(struct rt_context *rt)
     return rt->program;
 }
 
+static struct rt_kernel *kernel_of(struct rt_module *module, struct ptx_func *f)
+{
+    for (struct rt_kernel *k = module->kernels; k; k = k->next)
+        if (k->func == f) return k;
+    struct rt_kernel *k = ARENA_NEW(&module->rt->arena, struct rt_kernel);
+    *k = (struct rt_kernel){.module = module, .func = f, .next = module->kernels};
+    module->kernels = k;
+    return k;
+}
+
 /* `vecadd` of `_Z6vecaddPKfS0_Pfi`: the last name of a (nested) mangled one. */
 static bool is_plain_name_of(const char *mangled, const char *plain)
 {
@@ -231,59 +241,77 @@ static bool is_plain_name_of(const char *mangled, const char *plain)
     return name && strlen(plain) == len && !strncmp(name, plain, len);
 }
 
-static struct ptx_func *find_entry(const struct ptx_module *m, const char *name)
+/* The kernel of that exact name, else the only one of that plain name; NULL: none. */
+static struct rt_kernel *search(struct rt_module *const *modules, uint32_t count, const char *name)
 {
+    struct rt_module *in = NULL;
     struct ptx_func *plain = NULL;
-    uint32_t matches = 0;
-    for (uint32_t k = 0; k < m->n_funcs; k++) {
-        struct ptx_func *f = m->funcs[k];
-        if (!f->is_entry || !f->has_body) continue;
-        if (!strcmp(f->name, name)) return f;
-        if (is_plain_name_of(f->name, name)) {
+    for (uint32_t n = 0; n < count; n++)
+        for (uint32_t k = 0; k < modules[n]->ptx->n_funcs; k++) {
+            struct ptx_func *f = modules[n]->ptx->funcs[k];
+            if (!f->is_entry || !f->has_body) continue;
+            if (!strcmp(f->name, name)) return kernel_of(modules[n], f);
+            if (!is_plain_name_of(f->name, name)) continue;
+            if (plain)
+                diag_mistake("kernel '%s' is ambiguous: '%s' (%s) or '%s' (%s); give the whole name", name,
+                             plain->name, in->ptx->source->name, f->name, modules[n]->ptx->source->name);
             plain = f;
-            matches++;
+            in = modules[n];
         }
-    }
-    if (matches > 1)
-        diag_mistake("kernel '%s' is ambiguous in %s: give the mangled name", name, m->source->name);
-    return plain;
+    return plain ? kernel_of(in, plain) : NULL;
+}
+
+/* Names of all kernels of the modules. */
+static const char **kernel_names(struct rt_context *rt, struct rt_module *const *modules, uint32_t count,
+                                 size_t *names_count)
+{
+    size_t all = 1;
+    for (uint32_t n = 0; n < count; n++) all += modules[n]->ptx->n_funcs;
+    const char **names = ARENA_ARRAY(&rt->arena, const char *, all);
+    *names_count = 0;
+    for (uint32_t n = 0; n < count; n++)
+        for (uint32_t k = 0; k < modules[n]->ptx->n_funcs; k++) {
+            const struct ptx_func *f = modules[n]->ptx->funcs[k];
+            if (f->is_entry && f->has_body) names[(*names_count)++] = f->name;
+        }
+    return names;
+}
+
+static _Noreturn void no_kernel(struct rt_context *rt, struct rt_module *const *modules, uint32_t count,
+                                const char *name)
+{
+    enum { SHOWN = 20 };
+    size_t found;
+    const char **names = kernel_names(rt, modules, count, &found);
+    const char *file = count ? modules[0]->ptx->source->name : "no file", *list = "";
+    const char *more = count > 1 ? " and the others" : "";
+    if (!found) diag_mistake("%s%s: there is no kernel (.entry with a body)", file, more);
+    const char *near = name ? diag_nearest(name, names, found) : NULL;
+    if (near) diag_mistake("%s%s: no kernel '%s'; did you mean '%s'?", file, more, name, near);
+    for (size_t k = 0; k < found && k < SHOWN; k++)
+        list = arena_printf(&rt->arena, "%s\n  %s", list, names[k]);
+    if (found > SHOWN) list = arena_printf(&rt->arena, "%s\n  and %zu more", list, found - SHOWN);
+    if (name) diag_mistake("%s%s: no kernel '%s' among:%s", file, more, name, list);
+    diag_mistake("%s%s: which of %zu kernels? Choose with --entry NAME:%s", file, more, found, list);
 }
 
 struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name)
 {
-    struct rt_context *rt = module->rt;
-    struct ptx_func *f = find_entry(module->ptx, name);
-    if (!f) {
-        const char **names = ARENA_ARRAY(&rt->arena, const char *, module->ptx->n_funcs + 1);
-        size_t count = 0;
-        for (uint32_t k = 0; k < module->ptx->n_funcs; k++)
-            if (module->ptx->funcs[k]->is_entry) names[count++] = module->ptx->funcs[k]->name;
-        const char *near = diag_nearest(name, names, count);
-        if (near)
-            diag_mistake("%s has no kernel '%s'; did you mean '%s'?", module->ptx->source->name, name, near);
-        if (count)
-            diag_mistake("%s has no kernel '%s'; its first of %zu is '%s'", module->ptx->source->name, name,
-                         count, names[0]);
-        diag_mistake("%s has no kernel '%s' and no other", module->ptx->source->name, name);
-    }
-    for (struct rt_kernel *k = module->kernels; k; k = k->next)
-        if (k->func == f) return k;
-    struct rt_kernel *k = ARENA_NEW(&rt->arena, struct rt_kernel);
-    *k = (struct rt_kernel){.module = module, .func = f, .next = module->kernels};
-    module->kernels = k;
+    struct rt_kernel *k = search(&module, 1, name);
+    if (!k) no_kernel(module->rt, &module, 1, name);
     return k;
 }
 
-const char *rt_module_only_kernel(const struct rt_module *module)
+struct rt_kernel *rt_kernel_find_any(struct rt_context *rt, const char *name)
 {
-    const char *only = NULL;
-    for (uint32_t k = 0; k < module->ptx->n_funcs; k++) {
-        const struct ptx_func *f = module->ptx->funcs[k];
-        if (!f->is_entry || !f->has_body) continue;
-        if (only) return NULL;
-        only = f->name;
+    size_t count = 0;
+    if (!name) {
+        const char **names = kernel_names(rt, rt->modules, rt->module_count, &count);
+        if (count == 1) name = names[0];
     }
-    return only;
+    struct rt_kernel *k = name ? search(rt->modules, rt->module_count, name) : NULL;
+    if (!k) no_kernel(rt, rt->modules, rt->module_count, name);
+    return k;
 }
 
 const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *k) { return k->func; }
@@ -307,20 +335,30 @@ static const struct ptx_symbol *param(const struct rt_kernel *k, uint32_t n)
     return &k->func->module->symbols[k->func->first_param + k->func->n_rets + n];
 }
 
-static struct queued *new_launch(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid,
-                                 struct rt_dim block, uint32_t dynamic_shared_bytes, uint32_t arg_count)
+static struct queued *new_launch(struct rt_context *rt, const struct rt_launch *l)
 {
-    const struct ptx_func *f = kernel->func;
-    if (arg_count != f->n_params)
-        diag_mistake("kernel '%s' takes %u arguments, not %u", f->name, f->n_params, arg_count);
+    const struct ptx_func *f = l->kernel->func;
+    if (l->arg_count != f->n_params)
+        diag_mistake("kernel '%s' takes %u arguments, not %u", f->name, f->n_params, l->arg_count);
     struct queued *q = calloc(1, sizeof *q + f->param_bytes + 16);
     if (!q) diag_mistake("out of host memory");
     q->launch.env = rt->env;
-    memcpy(q->launch.grid, &grid, sizeof grid);
-    memcpy(q->launch.block, &block, sizeof block);
-    q->launch.dynamic_shared_bytes = dynamic_shared_bytes;
+    memcpy(q->launch.grid, &l->grid, sizeof l->grid);
+    memcpy(q->launch.block, &l->block, sizeof l->block);
+    q->launch.dynamic_shared_bytes = l->dynamic_shared_bytes;
+    q->launch.cooperative = l->cooperative;
     q->launch.params = q->params;
     return q;
+}
+
+static void check_sizes(const struct rt_launch *l)
+{
+    for (uint32_t k = 0; k < l->arg_count && k < l->kernel->func->n_params; k++) {
+        const uint64_t size = param(l->kernel, k)->size_bytes;
+        if (size != l->values[k].bytes && !(size < 4 && l->values[k].bytes == 4))
+            diag_mistake("argument %u of kernel '%s' has %llu bytes; given are %u", k + 1,
+                         l->kernel->func->name, (unsigned long long)size, l->values[k].bytes);
+    }
 }
 
 static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queued *q)
@@ -349,11 +387,11 @@ static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queu
 
 void rt_launch(struct rt_context *rt, const struct rt_launch *l)
 {
-    struct queued *q = new_launch(rt, l->kernel, l->grid, l->block, l->dynamic_shared_bytes, l->arg_count);
-    q->launch.cooperative = l->cooperative;
+    if (l->values) check_sizes(l);
+    struct queued *q = new_launch(rt, l);
     for (uint32_t k = 0; k < l->arg_count; k++) {
         const struct ptx_symbol *s = param(l->kernel, k);
-        memcpy(q->params + s->offset, l->args[k], s->size_bytes);
+        memcpy(q->params + s->offset, l->values ? &l->values[k].bits : l->args[k], s->size_bytes);
     }
     enqueue(rt, l->kernel, q);
 }
@@ -361,16 +399,12 @@ void rt_launch(struct rt_context *rt, const struct rt_launch *l)
 void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid, struct rt_dim block,
                     uint32_t dynamic_shared_bytes, const struct rt_arg *args, uint32_t arg_count)
 {
-    for (uint32_t k = 0; k < arg_count && k < kernel->func->n_params; k++) {
-        const uint64_t size = param(kernel, k)->size_bytes;
-        if (size != args[k].bytes && !(size < 4 && args[k].bytes == 4))
-            diag_mistake("argument %u of kernel '%s' has %llu bytes; given are %u", k + 1, kernel->func->name,
-                         (unsigned long long)size, args[k].bytes);
-    }
-    struct queued *q = new_launch(rt, kernel, grid, block, dynamic_shared_bytes, arg_count);
-    for (uint32_t k = 0; k < arg_count; k++)
-        memcpy(q->params + param(kernel, k)->offset, &args[k].bits, param(kernel, k)->size_bytes);
-    enqueue(rt, kernel, q);
+    rt_launch(rt, &(struct rt_launch){.kernel = kernel,
+                                      .grid = grid,
+                                      .block = block,
+                                      .dynamic_shared_bytes = dynamic_shared_bytes,
+                                      .values = args,
+                                      .arg_count = arg_count});
 }
 
 uint32_t rt_pending(const struct rt_context *rt) { return rt->pending; }

@@ -88,8 +88,8 @@ struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path);
 /* Raises a mistake with the nearest name when there is none. A mangled or the plain function name works
  * (the plain one when it is unambiguous). */
 struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name);
-/* Name of the kernel when the module has exactly one, else NULL. */
-const char *rt_module_only_kernel(const struct rt_module *module);
+/* The same in all modules of the context; name NULL: the only kernel that they have together. */
+struct rt_kernel *rt_kernel_find_any(struct rt_context *rt, const char *name);
 /* Device address and size of a module variable (.global, .const); NULL when absent. */
 void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes);
 
@@ -99,26 +99,29 @@ struct rt_dim {
     uint32_t x, y, z;
 };
 
+/* A value of at most 8 bytes. */
+struct rt_arg {
+    uint64_t bits;
+    uint32_t bytes;
+};
+
 struct rt_launch {
     struct rt_kernel *kernel;
     struct rt_dim grid, block;
     uint32_t dynamic_shared_bytes;
     bool cooperative;        /* all blocks resident, %envreg grid barrier workspace */
-    const void *const *args; /* one pointer to the value of each parameter, as cudaLaunchKernel takes */
+    const void *const *args; /* one pointer to the value of each parameter, as cudaLaunchKernel takes; or */
+    const struct rt_arg *values; /* the values themselves, whose sizes are checked */
     uint32_t arg_count;
 };
 
 /* Checks the launch, copies the arguments, queues. */
 void rt_launch(struct rt_context *rt, const struct rt_launch *launch);
-/* rt_launch with the arguments given in place (scalars and pointers of at most 8 bytes):
+/* Arguments given in place (scalars and pointers of at most 8 bytes):
  *   const struct rt_arg args[] = {RT_ARG(a), RT_ARG(b), RT_ARG(n)};
  *   rt_launch_args(rt, k, (struct rt_dim){n / 256, 1, 1}, (struct rt_dim){256, 1, 1}, 0, args, 3);
  * The size of each must be that of the kernel's parameter (checked; a parameter below 4 bytes takes an int).
  */
-struct rt_arg {
-    uint64_t bits;
-    uint32_t bytes;
-};
 void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_dim grid, struct rt_dim block,
                     uint32_t dynamic_shared_bytes, const struct rt_arg *args, uint32_t arg_count);
 #define RT_ARG(x) \

@@ -25,22 +25,25 @@ struct shot {
     struct rt_context *rt;
 };
 
-static const char *shot_path = "oneshot_test.ptx";
+static const char *const shot_path = "oneshot_test.ptx";
 
 static void shot_body(void *arg)
 {
     struct shot *s = arg;
     s->rt = rt_create(NULL);
-    const struct oneshot_request request = {.path = shot_path,
+    const struct oneshot_request request = {.paths = &shot_path,
+                                            .path_count = 1,
                                             .entry = s->entry,
                                             .grid = {4, 1, 1},
                                             .block = {32, 1, 1},
                                             .args = s->args,
                                             .arg_count = 3};
     struct oneshot *o = oneshot_start(s->rt, &request);
+    struct diag_cleanup freeing;
+    diag_defer(&freeing, (void (*)(void *))oneshot_free, o);
     rt_wait(s->rt);
     snprintf(s->text, sizeof s->text, "%s", oneshot_finish(o));
-    oneshot_free(o);
+    diag_done(&freeing, true);
 }
 
 static enum diag_kind shoot(struct shot *s, struct diag *d)
@@ -75,10 +78,24 @@ static void wrong_arguments_point_at_themselves(void **state)
         {{"buf:f33:100", "0.5", "1"}, NULL, "no such element type"},
         {{"buf:f32", "0.5", "1"}, NULL, "number of elements"},
         {{"buf:f32:9:jota", "0.5", "1"}, NULL, "a buffer takes zero, iota"},
-        {{"buf:f32:9", "half", "1"}, NULL, "a number is missing here"},
+        {{"buf:f32:9", "half", "1"}, NULL, "a number is expected here (parameter 'x', .f32)"},
         {{"buf:f32:9", "f64:1", "1"}, NULL, "has 4 bytes, not 8"},
         {{"buf:f32:9", "1", "buf:f32:9"}, NULL, "a buffer's address has 8"},
-        {{"buf:f32:9", "1", "1x"}, NULL, "not part of a number"},
+        {{"buf:f32:9", "1", "1x"}, NULL, "a whole number is expected here (parameter 'n', .u32)"},
+        {{"buf:f32:9", "1", "12abc"}, NULL, "a whole number is expected here"},
+        {{"buf:f32:9", "1", "1.5"}, NULL, "a float is written f32:1.5"},
+        {{"buf:f32:9", "1", ""}, NULL, "a whole number is expected here"},
+        {{"buf:f32:9", "1", "--1"}, NULL, "a whole number is expected here"},
+        {{"buf:f32:9", "1", "99999999999"}, NULL, "takes -2147483648 to 4294967295"},
+        {{"buf:f32:9", "1", "-2147483649"}, NULL, "takes -2147483648 to 4294967295"},
+        {{"buf:f32:9", "1", "99999999999999999999999"}, NULL, "this does not fit"},
+        {{"buf:f32:9", "1", "u32:-1"}, NULL, "u32 takes 0 to 4294967295"},
+        {{"buf:f32:9", "1", "s32:2147483648"}, NULL, "s32 takes -2147483648 to 2147483647"},
+        {{"buf:f32:9", "1", "u32:1.5"}, NULL, "a whole number is expected here (u32)"},
+        {{"buf:u8:9:value=256", "1", "1"}, NULL, "u8 takes 0 to 255"},
+        {{"buf:f32:9", "1e39", "1"}, NULL, "does not fit an f32"},
+        {{"buf:f32:9", "1", "hex:0011"}, NULL, "8 digits are expected, not 4"},
+        {{"buf:f32:9", "1", "hex:0011223g"}, NULL, "not a hexadecimal digit"},
         {{"buf:f32:9", "1", "1"}, "ad", "no kernel 'ad'"},
     };
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
@@ -86,6 +103,111 @@ static void wrong_arguments_point_at_themselves(void **state)
         struct diag d;
         assert_int_equal(shoot(&s, &d), DIAG_MISTAKE);
         if (!strstr(d.text, rows[n].part)) fail_msg("no '%s' in %s", rows[n].part, d.text);
+        diag_clear(&d);
+    }
+}
+
+/* Whole numbers in every notation reach the kernel; octal is not one of them. */
+static void numbers_are_read_as_written(void **state)
+{
+    (void)state;
+    static const char *const eight[] = {"8", "0x8", "08", "8e0", "u32:8", "s32:8", "hex:08000000"};
+    for (size_t n = 0; n < sizeof eight / sizeof *eight; n++) {
+        struct shot s = {.args = {"buf:f32:10:dump", "1", eight[n]}};
+        struct diag d;
+        if (shoot(&s, &d) != DIAG_NONE) fail_msg("%s", d.text);
+        assert_string_equal(s.text, "buf:f32:10:dump: 1 1 1 1 1 1 1 1 0 0\n");
+    }
+    struct shot all = {.args = {"buf:f32:10:dump", "0x1p-1", "-1"}}; /* an int of C is .u32 */
+    struct diag d;
+    assert_int_equal(shoot(&all, &d), DIAG_MISTAKE); /* 128 threads store to 10 words */
+    assert_non_null(strstr(d.text, "illegal load"));
+    diag_clear(&d);
+}
+
+/* ---- several files, structures, cooperative grids ---- */
+
+#define STRUCT_KERNEL \
+    ".extern .func (.param .b32 r) mix(.param .b32 a, .param .b32 b);\n" \
+    ".visible .entry pick(.param .u64 to, .param .align 4 .b8 s[12])\n{\n.reg .b32 %r<5>;\n.reg .b64 " \
+    "%rd<2>;\n" \
+    "ld.param.u64 %rd1, [to];\nld.param.u32 %r1, [s];\nld.param.u32 %r2, [s+8];\n" \
+    "{\n.param .b32 a;\n.param .b32 b;\n.param .b32 q;\nst.param.b32 [a], %r1;\nst.param.b32 [b], %r2;\n" \
+    "call (q), mix, (a, b);\nld.param.b32 %r3, [q];\n}\nst.global.u32 [%rd1], %r3;\nret;\n}\n"
+#define MIX \
+    ".visible .func (.param .b32 r) mix(.param .b32 a, .param .b32 b)\n{\n.reg .b32 %r<4>;\nld.param.u32 " \
+    "%r1, [a];\nld.param.u32 %r2, [b];\nmad.lo.u32 %r3, %r1, 1000, %r2;\nst.param.b32 [r], %r3;\nret;\n}\n" \
+    ".visible .entry other()\n{\nret;\n}\n"
+
+struct files {
+    const char *entry;
+    const char *args[2];
+    uint32_t count;
+    struct rt_context *rt;
+    char text[512];
+};
+
+static void files_body(void *arg)
+{
+    static const char *const paths[] = {"files_test_a.ptx", "files_test_b.ptx"};
+    struct files *s = arg;
+    s->rt = rt_create(NULL);
+    const struct oneshot_request request = {.paths = paths,
+                                            .path_count = s->count,
+                                            .entry = s->entry,
+                                            .grid = {1, 1, 1},
+                                            .block = {1, 1, 1},
+                                            .args = s->args,
+                                            .arg_count = 2};
+    struct oneshot *o = oneshot_start(s->rt, &request);
+    struct diag_cleanup freeing;
+    diag_defer(&freeing, (void (*)(void *))oneshot_free, o);
+    rt_wait(s->rt);
+    snprintf(s->text, sizeof s->text, "%s", oneshot_finish(o));
+    diag_done(&freeing, true);
+}
+
+static enum diag_kind run_files(struct files *s, struct diag *d)
+{
+    diag_init(d);
+    write_file("files_test_a.ptx", PTX_HEAD STRUCT_KERNEL);
+    write_file("files_test_b.ptx", PTX_HEAD MIX);
+    const enum diag_kind kind = diag_run(d, files_body, s);
+    rt_destroy(s->rt);
+    (void)remove("files_test_a.ptx");
+    (void)remove("files_test_b.ptx");
+    return kind;
+}
+
+static void several_files_are_linked_and_a_structure_is_given_as_bytes(void **state)
+{
+    (void)state;
+    struct diag d;
+    struct files s = {
+        .entry = "pick", .count = 2, .args = {"buf:u32:1:dump", "hex:07000000ffffffff09000000"}};
+    if (run_files(&s, &d) != DIAG_NONE) fail_msg("%s", d.text);
+    assert_string_equal(s.text, "buf:u32:1:dump: 7009\n");
+    static const struct {
+        struct files f;
+        const char *part, *part2;
+    } rows[] = {
+        {{.entry = "pick", .count = 1, .args = {"buf:u32:1", "hex:070000000000000009000000"}},
+         "'mix'",
+         "no module"},
+        {{.entry = "pick", .count = 2, .args = {"buf:u32:1", "7"}}, "structure of 12 bytes", "24 digits"},
+        {{.count = 2, .args = {"buf:u32:1", "7"}}, "which of 2 kernels?", "\n  pick\n  other"},
+        {{.entry = "pock", .count = 2, .args = {"buf:u32:1", "7"}},
+         "no kernel 'pock'",
+         "did you mean 'pick'?"},
+        {{.entry = "nothing", .count = 2, .args = {"buf:u32:1", "7"}},
+         "no kernel 'nothing' among",
+         "\n  other"},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        struct files f = rows[n].f;
+        assert_int_equal(run_files(&f, &d), DIAG_MISTAKE);
+        if (!strstr(d.text, rows[n].part) || !strstr(d.text, rows[n].part2))
+            fail_msg("no '%s', '%s' in %s", rows[n].part, rows[n].part2, d.text);
         diag_clear(&d);
     }
 }
@@ -117,9 +239,13 @@ static void impossible_launches_are_refused_with_their_reason(void **state)
         const char *part;
     } rows[] = {
         {{.grid = {1, 1, 1}, .block = {512, 1, 1}, .args = 1}, ".maxntid allows 256"},
-        {{.grid = {1, 1, 1}, .block = {2048, 1, 1}, .args = 1}, "must be 1 to 1024"},
-        {{.grid = {0, 1, 1}, .block = {32, 1, 1}, .args = 1}, "has no blocks"},
-        {{.grid = {1, 70000, 1}, .block = {32, 1, 1}, .args = 1}, "exceeds"},
+        {{.grid = {1, 1, 1}, .block = {2048, 1, 1}, .args = 1}, "x must be 1 to 1024"},
+        {{.grid = {1, 1, 1}, .block = {1, 1025, 1}, .args = 1}, "y must be 1 to 1024"},
+        {{.grid = {1, 1, 1}, .block = {1, 1, 65}, .args = 1}, "z must be 1 to 64"},
+        {{.grid = {1, 1, 1}, .block = {32, 33, 1}, .args = 1}, "has 1056 threads; at most 1024"},
+        {{.grid = {0, 1, 1}, .block = {32, 1, 1}, .args = 1}, "x must be 1 to 2147483647"},
+        {{.grid = {1, 70000, 1}, .block = {32, 1, 1}, .args = 1}, "y must be 1 to 65535"},
+        {{.grid = {1, 1, 65536}, .block = {32, 1, 1}, .args = 1}, "z must be 1 to 65535"},
         {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .shared = 1 << 20, .args = 1}, "bytes of shared memory"},
         {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .args = 2}, "takes 1 arguments, not 2"},
     };
@@ -216,6 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_kernel_by_hand_prints_its_buffers),
         cmocka_unit_test(wrong_arguments_point_at_themselves),
+        cmocka_unit_test(numbers_are_read_as_written),
+        cmocka_unit_test(several_files_are_linked_and_a_structure_is_given_as_bytes),
         cmocka_unit_test(impossible_launches_are_refused_with_their_reason),
         cmocka_unit_test(modules_of_a_context_are_linked),
         cmocka_unit_test(contexts_are_independent_and_copies_are_checked),

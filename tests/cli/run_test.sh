@@ -10,7 +10,7 @@ expect 1 "vecadd" "$ATOLL" run -w vecadd:n=abc --functional
 expect 1 "vecadd" "$ATOLL" run -w vecadd:n=-1 --functional
 expect 1 "vecadd" "$ATOLL" run -w vecadd:m=1 --functional
 expect 1 "vecadd" "$ATOLL" run -w vecadd:huge --functional
-expect 1 "either -w WORKLOAD or one PTX file" "$ATOLL" run --functional
+expect 1 "either -w WORKLOAD or PTX files" "$ATOLL" run --functional
 expect 1 "not part of version" "$ATOLL" run -w vecadd:tiny
 expect 1 "is not a whole number" "$ATOLL" run -w vecadd:tiny --functional --max-instructions many
 expect 0 "stopped by --max-instructions" "$ATOLL" run -w sgemm:small --functional --max-instructions 1000
@@ -60,6 +60,92 @@ cat > "$dir/k.ptx" << 'PTX'
 PTX
 expect 0 "frobnicate" "$ATOLL" analyze --coverage "$dir/k.ptx"
 expect 1 "cannot" "$ATOLL" analyze --coverage "$dir/none.ptx"
+expect 1 "takes PTX files" "$ATOLL" analyze --coverage
 printf 'hello' > "$dir/bad.ptx"
 expect 1 "bad.ptx:1:" "$ATOLL" analyze --coverage "$dir/bad.ptx"
+
+# one kernel by hand: several files, a structure, a cooperative grid
+cat > "$dir/a.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 r) half(.param .b32 n);
+.extern .func (.param .b64 r) cudaGetParameterBufferV2(.param .b64 n);
+.visible .entry pick(.param .u64 to, .param .align 4 .b8 s[8])
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u32 %r1, [s+4];
+    {
+        .param .b32 n;
+        .param .b32 q;
+        st.param.b32 [n], %r1;
+        call (q), half, (n);
+        ld.param.b32 %r2, [q];
+    }
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+.visible .entry parent()
+{
+    .reg .b64 %rd<2>;
+    .param .b64 n;
+    .param .b64 q;
+    call (q), cudaGetParameterBufferV2, (n);
+    ret;
+}
+PTX
+cat > "$dir/b.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .func (.param .b32 r) half(.param .b32 n)
+{
+    .reg .b32 %r<3>;
+    ld.param.u32 %r1, [n];
+    shr.u32 %r2, %r1, 1;
+    st.param.b32 [r], %r2;
+    ret;
+}
+PTX
+by_hand="--functional --grid 1 --block 1"
+expect 0 "buf:u32:1:dump: 21" "$ATOLL" run "$dir/a.ptx" "$dir/b.ptx" $by_hand --entry pick --arg buf:u32:1:dump --arg hex:000000002a000000
+expect 0 "buf:u32:1:dump: 21" "$ATOLL" run "$dir/b.ptx" "$dir/a.ptx" $by_hand --entry pick --arg buf:u32:1:dump --arg hex:000000002a000000
+expect 1 "a.ptx:16:9: call of 'half', which no module defines: give the PTX file" "$ATOLL" run "$dir/a.ptx" $by_hand --entry pick --arg buf:u32:1 --arg hex:000000002a000000
+expect 1 "structure of 8 bytes: give them as hex: and 16 digits" "$ATOLL" run "$dir/a.ptx" $by_hand --entry pick --arg buf:u32:1 --arg 5
+expect 1 "which of 2 kernels? Choose with --entry" "$ATOLL" run "$dir/a.ptx" "$dir/b.ptx" $by_hand --arg buf:u32:1 --arg 5
+expect 1 "the device runtime (kernels that launch kernels) is not supported" "$ATOLL" run "$dir/a.ptx" $by_hand --entry parent
+expect 1 "z must be 1 to 64" "$ATOLL" run "$dir/a.ptx" --functional --grid 1 --block 1,1,65 --entry parent
+expect 1 "are for a kernel of a PTX file" "$ATOLL" run -w vecadd:tiny --functional --cooperative
+expect 0 "call of cudaGetParameterBufferV2" "$ATOLL" analyze --coverage "$dir/a.ptx" "$dir/b.ptx"
+expect 0 "a.ptx:16:9: kernel 'pick': call (q), half, (n)   (no file defines 'half'" "$ATOLL" analyze --coverage "$dir/a.ptx"
+"$ATOLL" analyze --coverage "$dir/a.ptx" "$dir/b.ptx" --json "$dir/c.json" > /dev/null
+holds "coverage as JSON names the undefined function" python3 - "$dir/c.json" << 'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))
+assert [r["undefined"] for r in rows] == ["cudaGetParameterBufferV2"], rows
+assert rows[0]["line"] == 27 and rows[0]["function"] == "parent"
+PY
+# every block waits for all others: ends only when all are resident
+cat > "$dir/grid.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry grid(.param .u64 count)
+{
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [count];
+    mov.u32 %r1, %nctaid.x;
+    atom.global.add.u32 %r2, [%rd1], 1;
+L:  ld.volatile.global.u32 %r3, [%rd1];
+    setp.lt.u32 %p, %r3, %r1;
+    @%p bra L;
+    ret;
+}
+PTX
+expect 0 "buf:u32:1:dump: 300" "$ATOLL" run "$dir/grid.ptx" --functional --cooperative --grid 300 --block 1 --arg buf:u32:1:dump
+expect 1 "does not fit the machine" "$ATOLL" run "$dir/grid.ptx" --functional --cooperative --grid 300000 --block 1 --arg buf:u32:1:dump
 finish

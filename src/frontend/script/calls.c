@@ -121,42 +121,20 @@ static const void *call_output(struct wl *w, const char *name, const void *devic
 
 /* ---- launches ---- */
 
-struct kernel_search {
-    struct rt_module *module;
-    const char *name;
-    struct rt_kernel *found;
-};
-
-static void search_kernel(void *arg)
-{
-    struct kernel_search *s = arg;
-    s->found = rt_kernel_find(s->module, s->name);
-}
-
-/* In the first module that has it; the last one's message stands when none has. */
-static struct rt_kernel *find_kernel(struct script_app *app, const char *name)
-{
-    DIAG_ASSERT(app->module_count);
-    for (uint32_t i = 0; i + 1 < app->module_count; i++) {
-        struct kernel_search s = {app->modules[i], name, NULL};
-        struct diag ignored;
-        diag_init(&ignored);
-        (void)diag_run(&ignored, search_kernel, &s);
-        diag_clear(&ignored);
-        if (s.found) return s.found;
-    }
-    return rt_kernel_find(app->modules[app->module_count - 1], name);
-}
-
-static void call_launch(struct wl *w, const char *kernel, struct wl_dim grid, struct wl_dim block,
-                        uint32_t shared_bytes, const struct wl_arg *args, uint32_t arg_count)
+static void call_launch(struct wl *w, const struct wl_launch *l, const struct wl_arg *args,
+                        uint32_t arg_count)
 {
     struct script_app *app = script_app_of(w);
     struct rt_arg converted[64];
-    if (arg_count > 64) diag_mistake("%s: launch of '%s' with more than 64 arguments", app->label, kernel);
+    if (arg_count > 64) diag_mistake("%s: launch of '%s' with more than 64 arguments", app->label, l->kernel);
     for (uint32_t i = 0; i < arg_count; i++) converted[i] = (struct rt_arg){args[i].bits, args[i].bytes};
-    rt_launch_args(app->rt, find_kernel(app, kernel), (struct rt_dim){grid.x, grid.y, grid.z},
-                   (struct rt_dim){block.x, block.y, block.z}, shared_bytes, converted, arg_count);
+    rt_launch(app->rt, &(struct rt_launch){.kernel = rt_kernel_find_any(app->rt, l->kernel),
+                                           .grid = {l->grid.x, l->grid.y, l->grid.z},
+                                           .block = {l->block.x, l->block.y, l->block.z},
+                                           .dynamic_shared_bytes = l->shared_bytes,
+                                           .cooperative = l->cooperative,
+                                           .values = converted,
+                                           .arg_count = arg_count});
 }
 
 /* The attribute, not _Noreturn: clang compares it with the table's. */

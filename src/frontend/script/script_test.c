@@ -394,6 +394,19 @@ static void every_function_of_the_device_header_does_what_cuda_says(void **state
     assert_int_equal(r.outputs, 8);
 }
 
+/* Blocks that wait for each other, by a barrier in a second file of device code. */
+static void a_script_launches_cooperatively_and_has_several_files(void **state)
+{
+    (void)state;
+    struct request r = {0};
+    struct diag d;
+    if (run_text("tests/kit/grid_wide:tiny", &r, &d) != DIAG_NONE) fail_msg("%s", d.text);
+    assert_int_equal(r.outputs, 1);
+    assert_int_equal(run_text("tests/kit/grid_wide:blocks=2560", &r, &d), DIAG_MISTAKE);
+    assert_non_null(strstr(d.text, "does not fit the machine"));
+    diag_clear(&d);
+}
+
 /* ---- workloads outside the tree ---- */
 
 struct outside_folder {
@@ -565,6 +578,8 @@ int main(void)
         cmocka_unit_test(a_run_can_be_abandoned),
         cmocka_unit_test(a_large_input_costs_nothing_until_it_is_touched),
         cmocka_unit_test_setup_teardown(every_function_of_the_device_header_does_what_cuda_says, make_outside,
+                                        remove_outside),
+        cmocka_unit_test_setup_teardown(a_script_launches_cooperatively_and_has_several_files, make_outside,
                                         remove_outside),
         cmocka_unit_test_setup_teardown(a_folder_of_the_user_is_compiled_cached_and_run, make_outside,
                                         remove_outside),
