@@ -322,6 +322,7 @@ static void run_kernel(void *arg)
     const struct atoll_job *job = call->job;
     struct diag_cleanup closing, freeing;
     struct prints prints;
+    if (!job->ptx_count) diag_mistake("a job names a workload or PTX files");
     start_clocks(call);
     prints_begin(&prints, call->out);
     const struct rt_options options = rt_options_of(call, &prints);

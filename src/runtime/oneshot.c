@@ -268,11 +268,13 @@ static void *read_buffer(struct oneshot *o, struct cursor *c, struct buffer *b)
 
 /* ---- arguments ---- */
 
-static int digit(char c)
+enum { NO_DIGIT = 16 };
+
+static uint32_t digit(char c)
 {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    if (c >= '0' && c <= '9') return (uint32_t)(c - '0');
+    if (c >= 'a' && c <= 'f') return (uint32_t)(c - 'a' + 10);
+    return c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10) : NO_DIGIT;
 }
 
 /* hex:00112233...: the bytes of the parameter as they lie in memory. */
@@ -280,7 +282,7 @@ static void read_bytes(struct cursor *c, const struct ptx_symbol *param, uint8_t
 {
     const size_t n = strlen(c->at);
     for (size_t k = 0; k < n; k++) {
-        if (digit(c->at[k]) >= 0) continue;
+        if (digit(c->at[k]) != NO_DIGIT) continue;
         c->at += k;
         WRONG(c, 1, "this is not a hexadecimal digit");
     }
