@@ -4,11 +4,10 @@
  * process build/bench/net_bench CYCLES CASE              one run of one case (0 ..), for callgrind: valgrind
  * --tool=callgrind --toggle-collect=drive build/bench/net_bench 2000 0
  *
- * The driver does as little as it can: every source always has a packet to a random sink, sinks pop at once.
- */
+ * The driver does as little as it can: every source always has a packet to a random sink unless
+ * the case has a load; sinks pop at once. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/arena.h"
@@ -16,68 +15,77 @@
 #include "base/rng.h"
 #include "net/net.h"
 
-enum { RUNS = 5, NODES_MAX = 256 };
+enum { RUNS = 5 };
 
 struct bench_case {
     const char *name;
     enum net_topology topology;
     uint32_t nodes, bytes, input_speedup;
     bool hold;
+    double load; /* flits per cycle and source; 0: every source always has a packet */
 };
 
 static const struct bench_case cases[] = {
-    {"crossbar 64x64, 1 flit", NET_CROSSBAR, 64, 16, 1, false},
-    {"crossbar 64x64, 9 flits", NET_CROSSBAR, 64, 144, 1, false},
-    {"crossbar 64x64, 9 flits, hold", NET_CROSSBAR, 64, 144, 1, true},
-    {"crossbar 64x64, 9 flits, input speed-up 2", NET_CROSSBAR, 64, 144, 2, false},
-    {"hxbar 64x64 of 8x8, 1 flit", NET_HXBAR, 64, 16, 1, false},
-    {"hxbar 64x64 of 8x8, 9 flits", NET_HXBAR, 64, 144, 1, false},
-    {"crossbar 256x256, 5 flits", NET_CROSSBAR, 256, 80, 1, false},
-    {"ring of 4, 9 flits", NET_RING, 4, 144, 1, false},
-    {"links 4x4, 9 flits", NET_LINKS, 4, 144, 1, false},
+    {"crossbar 64x64, 1 flit", NET_CROSSBAR, 64, 16, 1, false, 0},
+    {"crossbar 64x64, 9 flits", NET_CROSSBAR, 64, 144, 1, false, 0},
+    {"crossbar 64x64, 9 flits, hold", NET_CROSSBAR, 64, 144, 1, true, 0},
+    {"crossbar 64x64, 9 flits, input speed-up 2", NET_CROSSBAR, 64, 144, 2, false, 0},
+    {"hxbar 64x64 of 8x8, 1 flit", NET_HXBAR, 64, 16, 1, false, 0},
+    {"hxbar 64x64 of 8x8, 9 flits", NET_HXBAR, 64, 144, 1, false, 0},
+    {"crossbar 256x256, 5 flits", NET_CROSSBAR, 256, 80, 1, false, 0},
+    {"ring of 4, 9 flits", NET_RING, 4, 144, 1, false, 0},
+    {"links 4x4, 9 flits", NET_LINKS, 4, 144, 1, false, 0},
+    {"crossbar 64x64, 1 flit, hold, load 0.3", NET_CROSSBAR, 64, 16, 1, true, 0.3},
+    {"crossbar 64x64, 9 flits, hold, load 0.3", NET_CROSSBAR, 64, 144, 1, true, 0.3},
+    {"crossbar 64x64, 1 flit, hold, load 0.03", NET_CROSSBAR, 64, 16, 1, true, 0.03},
+    {"crossbar 64x64, 9 flits, hold, load 0.03", NET_CROSSBAR, 64, 144, 1, true, 0.03},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
 struct driver {
     struct net *net;
-    uint64_t room[NODES_MAX / 64], room_next[NODES_MAX / 64], arrived[NODES_MAX / 64],
-        arrived_next[NODES_MAX / 64];
     struct rng rng;
-    uint32_t words;
-    uint64_t popped;
+    uint32_t nodes, bytes, next_source;
+    double packets_per_cycle;
+    uint64_t popped, dropped;
 };
 
-static void on_arrival(void *ctx, uint32_t sink, uint64_t visible_cyc)
+static void pop_arrived(struct driver *d, uint64_t now)
 {
-    (void)visible_cyc;
-    ((struct driver *)ctx)->arrived_next[sink / 64] |= 1ull << (sink % 64);
+    for (uint64_t words = net_arrived_words(d->net, now); words; words &= words - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(words);
+        for (uint64_t m = net_arrived(d->net, w, now); m; m &= m - 1) {
+            const uint32_t sink = w * 64 + (uint32_t)__builtin_ctzll(m);
+            while (net_peek(d->net, sink, now)) net_pop(d->net, sink, now), d->popped++;
+        }
+    }
 }
 
-static void on_room(void *ctx, uint32_t source, uint64_t from_cyc)
+/* Fills the queue of a source; a refused packet is drawn anew: uniform all the same. */
+static void fill(struct driver *d, uint32_t source, uint64_t now)
 {
-    (void)from_cyc;
-    ((struct driver *)ctx)->room_next[source / 64] |= 1ull << (source % 64);
+    struct net_packet p = {.src = source, .bytes = d->bytes};
+    do p.dst = (uint32_t)rng_below(&d->rng, d->nodes);
+    while (net_try_inject(d->net, &p, now));
 }
 
-__attribute__((noinline)) static void drive(struct driver *d, uint64_t cycles, uint32_t bytes, uint32_t sinks)
+__attribute__((noinline)) static void drive(struct driver *d, uint64_t cycles)
 {
-    for (uint64_t now = 0; now < cycles; now++) {
+    double due = 0;
+    for (uint32_t i = 0; i < d->nodes && d->packets_per_cycle == 0; i++) fill(d, i, 0);
+    for (uint64_t now = 1; now < cycles; now++) {
         net_step(d->net, now);
-        for (uint32_t w = 0; w < d->words; w++) {
-            for (uint64_t m = d->arrived[w]; m; m &= m - 1) {
-                const uint32_t sink = w * 64 + (uint32_t)__builtin_ctzll(m);
-                while (net_peek(d->net, sink, now)) net_pop(d->net, sink, now), d->popped++;
-            }
-            d->arrived[w] = d->arrived_next[w];
-            d->arrived_next[w] = 0;
-            for (uint64_t m = d->room[w]; m; m &= m - 1) {
-                struct net_packet p = {.src = w * 64 + (uint32_t)__builtin_ctzll(m), .bytes = bytes};
-                do p.dst = (uint32_t)rng_below(&d->rng, sinks);
-                while (net_try_inject(d->net, &p,
-                                      now)); /* a refused packet is drawn anew: uniform all the same */
-            }
-            d->room[w] = d->room_next[w];
-            d->room_next[w] = 0;
+        pop_arrived(d, now);
+        for (uint64_t words = net_room_words(d->net, now); words; words &= words - 1) {
+            const uint32_t w = (uint32_t)__builtin_ctzll(words);
+            for (uint64_t m = net_room_take(d->net, w, now); m; m &= m - 1)
+                if (d->packets_per_cycle == 0) fill(d, w * 64 + (uint32_t)__builtin_ctzll(m), now);
+        }
+        for (due += d->packets_per_cycle; due >= 1; due -= 1) {
+            const struct net_packet p = {.src = d->next_source++ % d->nodes,
+                                         .dst = (uint32_t)rng_below(&d->rng, d->nodes),
+                                         .bytes = d->bytes};
+            d->dropped += !net_try_inject(d->net, &p, now);
         }
     }
 }
@@ -99,14 +107,14 @@ static double run_once(const struct bench_case *c, uint64_t cycles, uint64_t *pa
     s.input_speedup = c->input_speedup;
     s.hold = c->hold;
     if (c->topology == NET_LINKS) s.link_latency_cyc = 20;
-    struct driver d = {.words = (c->nodes + 63) / 64, .rng = rng_seed(1, 1)};
-    const struct net_wiring wiring = {&d, on_arrival, on_room};
-    d.net = net_new(&a, &s, &wiring);
-    for (uint32_t i = 0; i < c->nodes; i++) d.room[i / 64] |= 1ull << (i % 64);
+    struct driver d = {.nodes = c->nodes, .bytes = c->bytes, .rng = rng_seed(1, 1)};
+    d.net = net_new(&a, &s, NULL);
+    d.packets_per_cycle = c->load * c->nodes / net_flits(d.net, c->bytes);
     const double start = cpu_seconds();
-    drive(&d, cycles, c->bytes, s.sinks);
+    drive(&d, cycles);
     const double took = cpu_seconds() - start;
     *packets = d.popped;
+    DIAG_ASSERT(d.dropped * 20 <= d.popped);
     arena_free(&a);
     return took;
 }

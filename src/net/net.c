@@ -1,6 +1,8 @@
 /* net: the step of a network, its sinks, what it tells about itself.
  *
  *   net_step: events of this cycle ─► routers ─► sources ─► packets complete at sinks */
+#include <endian.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,51 +17,40 @@ static void slots_arrive(struct net *n, uint32_t idx, uint32_t count)
     o->slots += count;
     if (!had_none) return;
     if (o->router != NET_NONE)
-        net_router_slots(n, o);
+        n->whole_packets ? net_packet_slots(n, o) : net_router_slots(n, o);
     else if (n->sources[idx - n->source_base].blocked)
         net_bit_set(n->ready_sources, idx - n->source_base);
 }
 
-#define FOR_EVENTS(n, list, now, item) \
-    for (uint32_t slot_ = (uint32_t)(now) & (n)->wheel_mask, i_ = 0; \
-         i_ < (n)->list.count[slot_] && \
-         ((item) = (n)->list.items[(size_t)slot_ * (n)->list.cap + i_], true); \
-         i_++)
-
-static inline void events_done(struct net *n, struct net_events *e, uint64_t now)
+static void slots_are_back(struct net *n, uint64_t now)
 {
-    e->count[(uint32_t)now & n->wheel_mask] = 0;
-}
-
-static void arrivals(struct net *n, uint64_t now)
-{
-    uint64_t item;
-    FOR_EVENTS(n, slot_credits, now, item) slots_arrive(n, (uint32_t)item, (uint32_t)(item >> 32));
-    FOR_EVENTS(n, heads, now, item) net_router_head(n, (uint32_t)(item >> 32), (uint32_t)item);
-    FOR_EVENTS(n, wakes, now, item) net_router_wake(n, (uint32_t)item, now);
-    FOR_EVENTS(n, source_wakes, now, item) net_source_wake(n, (uint32_t)item);
-    events_done(n, &n->slot_credits, now);
-    events_done(n, &n->heads, now);
-    events_done(n, &n->wakes, now);
-    events_done(n, &n->source_wakes, now);
+    const uint64_t *items;
+    const uint32_t count = net_events_of(n, NET_EVENT_SLOTS, now, &items);
+    for (uint32_t i = 0; i < count; i++) slots_arrive(n, (uint32_t)items[i], (uint32_t)(items[i] >> 32));
 }
 
 /* ---- sinks ---- */
 
 static void packets_complete(struct net *n, uint64_t now)
 {
-    uint64_t item;
-    FOR_EVENTS(n, ejects, now, item)
-    {
-        const struct net_flight *f = &n->flights[item];
+    const uint64_t *items;
+    const uint32_t count = net_events_of(n, NET_EVENT_EJECT, now, &items);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct net_flight *f = &n->flights[items[i]];
         struct net_sink *s = &n->sinks[f->packet.dst];
         DIAG_ASSERT(s->count < s->capacity);
         const uint32_t at = s->head + s->count++;
-        s->queue[at >= s->capacity ? at - s->capacity : at] = (uint32_t)item;
+        s->queue[at >= s->capacity ? at - s->capacity : at] = (uint32_t)items[i];
+        s->stats.packets++;
+        s->stats.bytes += f->packet.bytes;
+        s->stats.busy_cyc += f->flits;
+        n->stats.delivered++;
+        n->stats.busy_cyc += f->flits;
+        n->stats.latency_cyc += f->visible_cyc - f->accept_cyc;
+        STATS_COUNT(n->stats.latency, f->visible_cyc - f->accept_cyc);
         net_ports_set(&n->arrived, f->packet.dst, f->visible_cyc);
         if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, f->packet.dst, f->visible_cyc);
     }
-    events_done(n, &n->ejects, now);
 }
 
 const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now)
@@ -82,15 +73,18 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     if (!net_peek(n, sink, now)) net_ports_clear(&n->arrived, sink);
     n->counts.popped++;
     n->counts.popped_bytes += n->flights[flight].packet.bytes;
+    n->stats.taken++;
+    n->stats.taken_bytes += n->flights[flight].packet.bytes;
+    n->flights[flight].flits = 0;
     const uint32_t out = n->flights[flight].via_out;
     struct net_out *o = &n->outs[out];
     const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
     if (o->back_cyc == back) { /* several in a cycle: one event with their number */
-        n->slot_credits.items[o->back_item] += 1ull << 32;
+        n->events[NET_EVENT_SLOTS].items[o->back_item] += 1ull << 32;
         return;
     }
     o->back_cyc = back;
-    o->back_item = net_post(n, &n->slot_credits, back, 1ull << 32 | out);
+    o->back_item = net_post(n, NET_EVENT_SLOTS, back, 1ull << 32 | out);
     if (n->next_cyc > back) n->next_cyc = back;
 }
 
@@ -136,22 +130,23 @@ uint64_t net_room_cyc(const struct net *n) { return ports_cyc(&n->room); }
 
 /* ---- the step ---- */
 
+/* A router that could do nothing sleeps until an event changes what it decides on. */
 static bool routers_step(struct net *n, uint64_t now)
 {
     bool any = false;
     for (uint32_t w = 0; w < n->active_words; w++) {
+        uint64_t done = 0;
         for (uint32_t round = 0; round < n->spec.internal_speedup; round++) {
             for (uint64_t m = n->active_routers[w]; m; m &= m - 1) {
-                const uint32_t i = w << 6 | (uint32_t)__builtin_ctzll(m);
-                struct net_router *r = &n->routers[i];
-                net_router_step(n, r, now, round);
-                uint64_t busy = 0;
-                for (uint32_t k = 0; k < r->out_words; k++)
-                    busy |= r->sa_active[k] | r->va_active[k] | r->held[k];
-                if (!busy) net_bit_clear(n->active_routers, i);
+                const uint32_t i = (uint32_t)__builtin_ctzll(m);
+                struct net_router *r = &n->routers[w << 6 | i];
+                done |= (uint64_t)(n->whole_packets ? net_packet_step(n, r, now)
+                                                    : net_router_step(n, r, now, round))
+                        << i;
             }
         }
-        any |= n->active_routers[w] != 0;
+        n->active_routers[w] = done;
+        any |= done != 0;
     }
     return any;
 }
@@ -159,24 +154,38 @@ static bool routers_step(struct net *n, uint64_t now)
 /* The next slot of the wheel after `now` that holds anything. */
 static uint64_t next_event(const struct net *n, uint64_t now)
 {
-    const uint32_t size = n->wheel_mask + 1, from = (uint32_t)(now + 1) & n->wheel_mask;
-    const uint8_t *busy = memchr(n->slot_busy + from, 1, size - from);
-    if (!busy) busy = memchr(n->slot_busy, 1, from);
-    return busy ? now + 1 + (((uint32_t)(busy - n->slot_busy) - from) & n->wheel_mask) : NET_NEVER;
+    const uint32_t words = (n->wheel_mask + 1) / 8, from = (uint32_t)(now + 1) & n->wheel_mask;
+    uint32_t w = from / 8;
+    uint64_t cut = ~0ull << (from % 8 * 8);
+    for (uint32_t i = 0; i <= words; i++) {
+        uint64_t m;
+        memcpy(&m, n->slot_busy + w * 8, 8);
+        m = le64toh(m) & cut; /* the first slot in the lowest byte */
+        if (m) return now + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
+        if (++w == words) w = 0;
+        cut = ~0ull;
+    }
+    return NET_NEVER;
 }
 
 uint64_t net_step(struct net *n, uint64_t now)
 {
+    n->stepped_cyc = now;
     if (now < n->next_cyc) return n->next_cyc;
-    uint64_t item;
-    arrivals(n, now);
-    const bool routers = routers_step(n, now);
-    bool sources = net_sources_start(n, now);
-    FOR_EVENTS(n, tails, now, item) net_source_tail(n, (uint32_t)item, now), sources = true;
-    events_done(n, &n->tails, now);
+    bool routers = n->whole_packets && routers_step(n, now); /* on the state of the cycle before */
+    slots_are_back(n, now);
+    if (n->whole_packets) {
+        net_packet_events(n, now);
+        for (uint32_t w = 0; w < n->active_words; w++) routers |= n->active_routers[w] != 0;
+    } else {
+        net_router_events(n, now);
+    }
+    net_source_wakes(n, now);
+    if (!n->whole_packets) routers = routers_step(n, now);
+    const bool starts = net_sources_start(n, now), tails = net_source_tails(n, now);
     packets_complete(n, now);
     n->slot_busy[(uint32_t)now & n->wheel_mask] = 0;
-    n->next_cyc = routers || sources ? now + 1 : next_event(n, now);
+    n->next_cyc = routers || starts || tails ? now + 1 : next_event(n, now);
     return n->next_cyc;
 }
 
@@ -209,27 +218,71 @@ uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint
 
 /* ---- reports ---- */
 
+struct net_stats *net_stats_of(struct net *n) { return &n->stats; }
+
+void net_stats_finish(struct net *n)
+{
+    struct net_stats *s = &n->stats;
+    s->inside = s->untaken = s->left_bytes = 0;
+    for (uint32_t i = 0; i < n->spec.sinks; i++) s->untaken += n->sinks[i].count;
+    for (uint32_t i = 0; i < n->flight_count; i++) {
+        s->inside += n->flights[i].flits != 0;
+        s->left_bytes += n->flights[i].flits ? n->flights[i].packet.bytes : 0;
+    }
+    s->inside -= s->untaken;
+    for (uint32_t i = 0; i < n->out_count; i++) { /* waits that are still going on count until now */
+        const bool blocked = n->outs[i].blocked;
+        net_out_blocked(n, &n->outs[i], false);
+        net_out_blocked(n, &n->outs[i], blocked);
+    }
+}
+
+void net_stats_restart(void *net)
+{
+    struct net *n = net;
+    net_stats_finish(n);
+    struct net_stats *s = &n->stats;
+    const uint64_t inside = s->inside, untaken = s->untaken, bytes = s->left_bytes;
+    memset(s, 0, sizeof *s);
+    s->accepted = inside + untaken;
+    s->delivered = untaken;
+    s->accepted_bytes = bytes;
+}
+
+struct net_output_stats net_output(const struct net *n, uint32_t sink)
+{
+    DIAG_ASSERT(sink < n->spec.sinks);
+    return n->sinks[sink].stats;
+}
+
 uint32_t net_link_count(const struct net *n) { return n->out_count; }
 uint32_t net_stage_count(const struct net *n) { return n->stage_count; }
 
 struct net_link_stats net_link(const struct net *n, uint32_t idx)
 {
     DIAG_ASSERT(idx < n->out_count);
-    return (struct net_link_stats){n->outs[idx].flits, n->link_stage[idx], n->link_port[idx]};
+    const struct net_out *o = &n->outs[idx];
+    uint64_t flits = o->flits;
+    if (n->whole_packets) { /* counted when they are granted: only what is on the link */
+        const uint64_t gone = n->stepped_cyc + 1 - o->run_cyc;
+        if (gone < o->run_flits) flits -= o->run_flits - gone;
+    }
+    return (struct net_link_stats){flits, n->link_stage[idx], n->link_port[idx]};
 }
 
-void net_describe_waiting(const struct net *n, char *text, size_t bytes)
+/* Adds a line; what does not fit is left out. */
+__attribute__((format(printf, 3, 4))) static void add_line(char *text, size_t bytes, const char *format, ...)
 {
-    size_t used = 0;
-    if (bytes) text[0] = 0;
-    for (uint32_t i = 0; i < n->source_count && used < bytes; i++) {
-        const struct net_source *s = &n->sources[i];
-        if (!s->blocked && !s->left) continue;
-        used +=
-            (size_t)snprintf(text + used, bytes - used, "source %u: %u packets wait for %s\n", i, s->count,
-                             n->outs[n->source_base + i].at_sink ? "the sink" : "room in the first router");
-    }
-    for (uint32_t i = 0; i < n->ivc_count && used < bytes; i++) {
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, bytes - used, format, args);
+    va_end(args);
+}
+
+static void describe_flits(const struct net *n, char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < n->ivc_count; i++) {
         const struct net_ivc *q = &n->ivcs[i];
         if (q->state == NET_IVC_IDLE) continue;
         const struct net_router *r = &n->routers[q->router];
@@ -243,8 +296,41 @@ void net_describe_waiting(const struct net *n, char *text, size_t bytes)
                           : no_credit                             ? "credits of"
                           : o->at_sink && !o->slots && q->at_head ? "the receiver behind"
                                                                   : "the switch to";
-        used += (size_t)snprintf(
-            text + used, bytes - used, "router %u input %u VC %u: %u flits wait for %s output %u\n",
-            q->router, (i - r->ivc_base) / n->spec.vcs, i % n->spec.vcs, q->ring.flits, why, q->out);
+        add_line(text, bytes, "router %u input %u VC %u: %u flits wait for %s output %u\n", q->router,
+                 (i - r->ivc_base) / n->spec.vcs, i % n->spec.vcs, q->ring.flits, why, q->out);
     }
+}
+
+static void describe_packets(const struct net *n, char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < n->ivc_count; i++) {
+        const struct net_vc *q = &n->vcs[i];
+        if (!q->count) continue;
+        const struct net_router *r = &n->routers[q->router];
+        const struct net_stay *s = &n->stays[((size_t)i << n->fifo_log2) + (q->head & n->fifo_mask)];
+        const struct net_out *o = &n->outs[r->out_base + s->out];
+        const char *why = o->held_ivc == i - r->ivc_base ? "their tail on"
+                          : o->held_ivc != NET_NO_PORT   ? "an earlier packet on"
+                          : o->at_sink && !o->slots      ? "the receiver behind"
+                          : o->starved || o->wake_posted ? "places behind"
+                                                         : "the switch to";
+        add_line(text, bytes, "router %u input %u VC %u: %u packets wait for %s output %u\n", q->router,
+                 (i - r->ivc_base) / n->spec.vcs, i % n->spec.vcs, q->count, why, s->out);
+    }
+}
+
+void net_describe_waiting(const struct net *n, char *text, size_t bytes)
+{
+    if (!bytes) return;
+    text[0] = 0;
+    for (uint32_t i = 0; i < n->source_count; i++) {
+        const struct net_source *s = &n->sources[i];
+        if (!s->blocked && !s->left) continue;
+        add_line(text, bytes, "source %u: %u packets wait for %s\n", i, s->count,
+                 n->outs[n->source_base + i].at_sink ? "the sink" : "room in the first router");
+    }
+    if (n->whole_packets)
+        describe_packets(n, text, bytes);
+    else
+        describe_flits(n, text, bytes);
 }

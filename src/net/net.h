@@ -3,10 +3,12 @@
  *   source queue ─► injection link ─► input VCs ─► VC and switch allocation ─► link ─► … ─► sink queue
  *   (try_inject)      1 flit/cycle     credits            (iSLIP)           1 flit/cycle      (peek, pop)
  *
- * A packet of b bytes is ceil(b / width) flits; flits are counted, never built. Requests and replies use two
- * networks (two struct net). What is modelled: serialisation by width, finite input buffers per virtual
- * channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line blocking,
- * back-pressure from a receiver that does not pop.
+ * A packet of b bytes is ceil(b / width) flits; flits are counted, never built. Routers switch whole packets
+ * (spec.hold, the default of machines: cost per packet, net_packet.c) or flits (as BookSim: cost per flit,
+ * net_router.c; also for internal speed-up and for rings whose VCs are shorter than a packet). Requests and
+ * replies use two networks (two struct net). What is modelled: serialisation by width, finite input buffers
+ * per virtual channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line
+ * blocking, back-pressure from a receiver that does not pop.
  *
  * Contract. The caller owns the clock: cycles are those of the network. In a cycle, net_step() and the calls
  * of the components (inject, peek, pop) may come in any order with the same result:
@@ -51,7 +53,7 @@ struct net_spec {
     uint32_t iterations;         /* of iSLIP, VC and switch allocation alike */
     uint32_t input_speedup;      /* VCs of an input that may send in the same cycle; divides vcs */
     uint32_t internal_speedup;   /* allocation rounds per cycle; links still carry one flit per cycle */
-    bool hold;                   /* a packet keeps its way through the switch until its tail or a stall */
+    bool hold;                   /* switch whole packets: one keeps switch input and output until its tail */
     bool in_order;               /* packets of one source, sink and class arrive in order */
     uint32_t router_latency_cyc; /* head arrives at a router > leaves it: VC allocation, switch allocation,
                                     traversal */
@@ -86,7 +88,15 @@ struct net_link_stats {
     uint32_t port;  /* within its stage */
 };
 
+/* One receiver, since the start. */
+struct net_output_stats {
+    uint64_t packets, bytes; /* delivered into its queue */
+    uint64_t busy_cyc;       /* its links carried them (NET_LINKS: several links add up) */
+    uint64_t blocked_cyc;    /* a packet for it could not go because its queue was full */
+};
+
 struct net;
+struct net_stats; /* generated from net_stats.def */
 
 struct net_spec net_spec_default(void);
 /* NULL when the spec can be built, otherwise what is wrong, in words. */
@@ -138,6 +148,12 @@ struct net_counts {
     uint64_t accepted_bytes, popped_bytes;
 };
 struct net_counts net_counts(const struct net *n);
+struct net_output_stats net_output(const struct net *n, uint32_t sink);
+/* The block of statistics, to be registered by net_level_register(). net_stats_finish() counts what is left,
+ * before laws are checked; net_stats_restart() is for stats_on_reset(): what is inside was accepted. */
+struct net_stats *net_stats_of(struct net *n);
+void net_stats_finish(struct net *n);
+void net_stats_restart(void *net);
 /* Packets inside: accepted, not yet popped. */
 uint64_t net_in_flight(const struct net *n);
 /* Every link, in stage order. */

@@ -105,6 +105,13 @@ static void number_ports(struct net *n, struct arena *a)
     for (uint32_t i = 0; i < n->ring_count; i++) n->ivcs[i].ring.first = i * n->spec.vc_flits;
     while ((1u << n->fifo_log2) < n->spec.vc_flits) n->fifo_log2++;
     n->fifo_mask = (1u << n->fifo_log2) - 1;
+    if (n->whole_packets) {
+        while ((1u << n->leave_log2) < n->spec.vc_flits + 4) n->leave_log2++;
+        n->leave_mask = (1u << n->leave_log2) - 1;
+        n->vcs = arena_alloc_aligned(a, n->ivc_count * sizeof *n->vcs, 64);
+        n->leaves = ARENA_ARRAY(a, struct net_leave, (size_t)n->ivc_count << n->leave_log2);
+        n->stays = ARENA_ARRAY(a, struct net_stay, (size_t)n->ivc_count << n->fifo_log2);
+    }
     n->fifo = ARENA_ARRAY(a, struct net_place, (size_t)n->ring_count << n->fifo_log2);
     n->link_stage = ARENA_ARRAY(a, uint32_t, n->out_count);
     n->link_port = ARENA_ARRAY(a, uint32_t, n->out_count);
@@ -119,6 +126,7 @@ static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
 {
     struct net_out *o = &n->outs[out];
     o->held_ivc = NET_NO_PORT;
+    o->last_vc = (uint16_t)(n->spec.vcs - 1);
     o->free_vcs = n->all_vcs;
     o->ring = NET_NONE;
     n->link_stage[out] = stage;
@@ -167,12 +175,29 @@ static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_
         q->switch_in = (uint16_t)((in * vcs + v) / n->group);
         q->place = (uint8_t)(v % n->group);
     }
+    for (uint32_t v = 0; n->whole_packets && v < vcs; v++) {
+        const struct net_ivc *q = &n->ivcs[input * vcs + v];
+        struct net_vc *p = &n->vcs[input * vcs + v];
+        const uint32_t latency = n->outs[out].arrive_delay + !q->from_source;
+        p->feeder = out;
+        p->from_source = q->from_source;
+        p->credit_delay = q->credit_delay;
+        p->round_trip = (uint16_t)(q->credit_delay + latency);
+        p->router = router;
+        p->input = input;
+        p->switch_in = q->switch_in;
+        p->place = q->place;
+    }
     /* Packets of a flow can only overtake each other where they may take different VCs of one input. */
     if (!n->spec.in_order || vcs == 1) return;
     struct net_input *port = &n->inputs[input];
     const size_t flows = (size_t)space->src_mod * space->dst_mod * n->spec.classes;
     port->flow_of_src = space->of_src;
     port->flow_of_dst = space->of_dst;
+    if (n->whole_packets) {
+        port->lasts = ARENA_ARRAY(a, struct net_last, flows);
+        return;
+    }
     port->flows = ARENA_ARRAY(a, struct net_flow, flows);
     memset(port->flows, 0xff, flows * sizeof *port->flows);
 }
@@ -339,17 +364,22 @@ static void build_wheel(struct net *n, struct arena *a)
     longest += s->credit_delay_cyc + 8;
     /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
     longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
+    const uint32_t flits = s->max_packet_bytes / s->width_bytes + 1;
+    /* Whole packets: what is known of a packet longer than its buffer is a round trip per buffer ahead. */
+    if (n->whole_packets) longest += s->vc_flits < longest ? flits * longest : 2 * flits + s->vc_flits;
     if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
     uint32_t size = 16;
     while (size <= longest) size *= 2;
     n->wheel_mask = size - 1;
     n->slot_busy = ARENA_ARRAY(a, uint8_t, size);
-    events_alloc(a, &n->heads, size, n->out_count);
-    events_alloc(a, &n->wakes, size, n->ivc_count ? n->ivc_count : 1);
-    events_alloc(a, &n->source_wakes, size, n->source_count);
-    events_alloc(a, &n->tails, size, n->source_count);
-    events_alloc(a, &n->ejects, size, n->out_count);
-    events_alloc(a, &n->slot_credits, size, n->out_count);
+    const uint32_t ivcs = n->ivc_count ? n->ivc_count : 1;
+    for (uint32_t i = 0; i < NET_EVENTS; i++) {
+        const bool of_source = i == NET_EVENT_SOURCE_WAKE || i == NET_EVENT_TAIL;
+        events_alloc(a, &n->events[i], size,
+                     i == NET_EVENT_WAKE || i == NET_EVENT_HEAD ? ivcs
+                     : of_source                                ? n->source_count
+                                                                : n->out_count);
+    }
 }
 
 static void number_vcs(struct net *n)
@@ -376,6 +406,11 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     if (spec->topology == NET_LINKS)
         n->spec.vcs = n->spec.vc_flits = n->spec.input_speedup = n->spec.internal_speedup = 1;
     number_vcs(n);
+    /* ASSUMPTION of both: a packet holds its way. A ring needs room for whole packets, see net_packet_vc().
+     */
+    n->whole_packets =
+        spec->hold && spec->internal_speedup == 1 && spec->topology != NET_LINKS &&
+        (spec->topology != NET_RING || spec->max_packet_bytes / spec->width_bytes < spec->vc_flits);
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
     switch (spec->topology) {
     case NET_CROSSBAR: build_crossbar(n, a); break;

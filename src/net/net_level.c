@@ -68,3 +68,15 @@ struct net_spec net_level_spec(const struct config *c, enum net_level level, enu
     back.second_routers = s.first_routers;
     return back;
 }
+
+_Static_assert(sizeof(struct net_stats) == sizeof(struct chiplet_net_stats) &&
+                   sizeof(struct net_stats) == sizeof(struct gpu_net_stats),
+               "the groups have the same rows");
+
+void net_level_register(struct stats_registry *r, enum net_level level, struct net *n,
+                        struct stats_scope scope)
+{
+    static const enum stat_group groups[NET_LEVELS] = {STAT_GROUP_net, STAT_GROUP_chiplet_net,
+                                                       STAT_GROUP_gpu_net};
+    stats_register(r, groups[level], net_stats_of(n), scope);
+}

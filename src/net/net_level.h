@@ -4,6 +4,7 @@
 
 #include "config/config.h"
 #include "net/net.h"
+#include "stats/stats.h"
 
 /* Named as the sections of net_params.def. */
 enum net_level { NET_LEVEL_net, NET_LEVEL_chiplet_net, NET_LEVEL_gpu_net, NET_LEVELS };
@@ -16,5 +17,8 @@ bool net_level_used(const struct config *c, enum net_level level);
 /* Ports as the tree gives them: net SMs x slices of a chiplet, chiplet_net chiplets of a GPU, gpu_net GPUs.
  */
 struct net_spec net_level_spec(const struct config *c, enum net_level level, enum net_direction direction);
+/* Its statistics go to the group of the level. */
+void net_level_register(struct stats_registry *r, enum net_level level, struct net *n,
+                        struct stats_scope scope);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/rng.h"
+#include "stats/stats.h"
 
 #define LATENCY_BINS 65536u /* exact below; percentiles above are given as this */
 #define GAP_BITS     40
@@ -429,6 +430,25 @@ static void results(const struct model *m, struct net_model_result *r)
     r->round_trip_mean = m->round_trips ? m->round_trip_sum / (double)m->round_trips : 0;
 }
 
+static void free_registry(void *arg) { stats_free(arg); }
+
+/* The conservation laws hold at the end of this run as of every other. */
+static void check_laws(struct model *m)
+{
+    struct stats_registry registry;
+    struct diag_cleanup cleanup;
+    stats_init(&registry, 1000);
+    diag_defer(&cleanup, free_registry, &registry);
+    net_stats_finish(m->net);
+    STATS_REGISTER(&registry, net, net_stats_of(m->net), STATS_EVERYWHERE);
+    if (m->reply_net) {
+        net_stats_finish(m->reply_net);
+        STATS_REGISTER(&registry, net, net_stats_of(m->reply_net), STATS_EVERYWHERE);
+    }
+    stats_check_laws(&registry, m->now);
+    diag_done(&cleanup, true);
+}
+
 static void free_arena(void *arg) { arena_free(arg); }
 
 void net_model_run(const struct net_model_spec *spec, struct net_model_result *result)
@@ -456,6 +476,7 @@ void net_model_run(const struct net_model_spec *spec, struct net_model_result *r
     while (m->now < give_up && m->arrived_of_window < m->generated_in_window) cycle(m);
     stage_results(m, flits_at_end, result);
     results(m, result);
+    check_laws(m);
     diag_done(&inner, true);
     diag_done(&cleanup, true);
 }

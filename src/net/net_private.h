@@ -24,6 +24,7 @@
 
 #include "base/diag.h"
 #include "net/net.h"
+#include "stats/stats.h"
 
 #define NET_NO_PORT UINT16_MAX
 #define NET_NONE    UINT32_MAX
@@ -39,7 +40,8 @@ struct net_flight { /* a packet inside */
     struct net_packet packet;
     uint64_t visible_cyc; /* at the sink, once it has left the last router */
     uint32_t via_out;     /* the sender whose sink slot it holds */
-    uint32_t flits;
+    uint32_t flits;       /* 0: not in use */
+    uint64_t accept_cyc;
 };
 
 struct net_ring { /* a VC buffer, see above; the times are n->times[first .. first + vc_flits) */
@@ -76,13 +78,20 @@ struct net_out {                    /* two cache lines */
     uint16_t ready_count;           /* owners that ask for the switch */
     uint16_t body_count;            /* … with a flit that needs no sink slot */
     uint16_t held_ivc;              /* hold: the local ivc that keeps this output, or NET_NO_PORT */
-    bool at_sink;                   /* leads to a sink, else to router input VCs */
-    uint16_t credit_delay;          /* flit taken downstream > credit usable here */
-    uint16_t arrive_delay;          /* flit on the link > arrival */
-    uint32_t to;                    /* first downstream ivc, or the sink */
-    uint32_t ring;                  /* first of the rings of its VCs; NET_NONE = credits never run out */
-    uint32_t slots;                 /* at_sink: packets that may still be sent */
-    uint32_t back_item;             /* at_sink: the event that brings slots back in back_cyc */
+    bool blocked;                   /* at_sink: something waits for a slot, since blocked_cyc */
+    bool starved;                   /* packets: someone waits for a place of unknown cycle */
+    bool wake_posted;               /* packets: someone waits for a known one */
+    uint16_t last_vc;               /* packets: for taking turns */
+    uint16_t run_flits;             /* packets: size of the one that was last begun */
+    uint64_t blocked_cyc;
+    uint64_t run_cyc;      /* … in this cycle */
+    bool at_sink;          /* leads to a sink, else to router input VCs */
+    uint16_t credit_delay; /* flit taken downstream > credit usable here */
+    uint16_t arrive_delay; /* flit on the link > arrival */
+    uint32_t to;           /* first downstream ivc, or the sink */
+    uint32_t ring;         /* first of the rings of its VCs; NET_NONE = credits never run out */
+    uint32_t slots;        /* at_sink: packets that may still be sent */
+    uint32_t back_item;    /* at_sink: the event that brings slots back in back_cyc */
     uint64_t back_cyc;
     uint32_t router;        /* NET_NONE for a source */
     uint64_t link_free_cyc; /* first cycle in which the link can take a flit */
@@ -91,7 +100,7 @@ struct net_out {                    /* two cache lines */
     uint16_t vc_ptr[NET_MAX_VCS]; /* iSLIP of VC allocation: first local ivc to look at */
 };
 
-_Static_assert(sizeof(struct net_ivc) == 64 && sizeof(struct net_out) == 128, "indexing is a shift");
+_Static_assert(sizeof(struct net_ivc) == 64 && sizeof(struct net_out) == 192, "indexing is a shift");
 
 /* Order: the packets of one source, destination and class at one router input, oldest first. They are named
  * by their place in n->fifo, as a long packet can be at two routers at once. */
@@ -116,7 +125,40 @@ struct net_queued { /* a packet in the queue of a source */
 
 struct net_input {
     struct net_flow *flows;                    /* NULL where nothing can overtake */
+    struct net_last *lasts;                    /* the same for whole packets */
     const uint32_t *flow_of_src, *flow_of_dst; /* their sum, and the class, number the flows */
+};
+
+/* Whole packets (net_packet.c): one input VC, and what it knows of the packets inside. */
+struct net_vc {
+    _Alignas(64) uint64_t sent; /* flits that were ever sent into it, */
+    uint64_t gone;              /* … and that have left or will leave at a known cycle */
+    uint64_t tail_due_cyc;      /* pending: cycle in which the tail is sent if there is a place */
+    uint32_t log_head, log_end; /* n->leaves: what leaves when */
+    uint16_t head, count;       /* n->stays: packets inside, the first at the front */
+    uint16_t left;              /* flits of the front packet whose leaving is not known */
+    uint16_t switch_in;
+    uint8_t place;
+    bool pending; /* the place of the last packet's tail is not known */
+    bool from_source;
+    uint16_t credit_delay, round_trip;
+    uint32_t feeder, router, input;
+};
+
+struct net_leave { /* flits before number `end` (and after those of the entry before) leave in base + number
+                    */
+    uint64_t end, base;
+};
+
+struct net_stay {                /* a packet in a VC */
+    uint64_t head_cyc, tail_cyc; /* arrival */
+    uint32_t flight, flow;
+    uint16_t flits, out;
+    uint8_t set;
+};
+
+struct net_last { /* order: the packets of a flow at an input are all in one VC */
+    uint16_t vc, count;
 };
 
 struct net_match {
@@ -171,6 +213,7 @@ struct net_source {
 struct net_sink {
     uint32_t head, count, capacity;
     uint32_t *queue; /* flights */
+    struct net_output_stats stats;
 };
 
 /* Ports with something to do: known now, and from the next cycle on. */
@@ -178,6 +221,18 @@ struct net_ports {
     uint64_t *now, *soon;
     uint64_t now_words, soon_words; /* words that are not zero */
     uint64_t soon_cyc;
+};
+
+/* Events of a cycle, in the order in which a step looks at them. */
+enum net_event {
+    NET_EVENT_SLOTS,       /* out, and how many: slots of a sink are back */
+    NET_EVENT_RUN_END,     /* out: the tail of a packet goes (whole packets) */
+    NET_EVENT_HEAD,        /* flight and ivc: the head arrives; whole packets: VC */
+    NET_EVENT_WAKE,        /* ivc: flit or credit is there; whole packets: out */
+    NET_EVENT_SOURCE_WAKE, /* source: may start a packet */
+    NET_EVENT_TAIL,        /* source: the tail is on the link */
+    NET_EVENT_EJECT,       /* flight: complete at its sink, visible in the next cycle */
+    NET_EVENTS
 };
 
 struct net_events { /* a list per slot of the wheel */
@@ -207,6 +262,11 @@ struct net {
     struct net_place *fifo; /* [ivc][fifo_mask + 1] */
     struct net_input *inputs;
     uint32_t input_count;
+    bool whole_packets; /* routers of net_packet.c, else of net_router.c */
+    struct net_vc *vcs;
+    struct net_leave *leaves; /* [vc][leave_mask + 1] */
+    struct net_stay *stays;   /* [vc][fifo_mask + 1] */
+    uint32_t leave_log2, leave_mask;
 
     struct net_source *sources;
     uint32_t source_count, source_words;
@@ -222,26 +282,36 @@ struct net {
     uint32_t free_count, flight_count;
 
     uint32_t wheel_mask;
-    uint8_t *slot_busy;             /* a byte per slot: it holds something */
-    struct net_events heads;        /* flights: the head arrives at its ivc */
-    struct net_events wakes;        /* ivcs: flit or credit is there */
-    struct net_events source_wakes; /* sources: may start a packet */
-    struct net_events tails;        /* sources: the tail is on the link */
-    struct net_events ejects;       /* flights */
-    struct net_events slot_credits; /* outs */
+    uint8_t *slot_busy; /* a bit for each kind of event in a slot */
+    struct net_events events[NET_EVENTS];
     uint64_t next_cyc;
+    uint64_t stepped_cyc; /* last cycle that was stepped or found idle */
     struct net_counts counts;
+    struct net_stats stats;
 };
 
 /* ---- the wheel ---- */
-static inline uint32_t net_post(struct net *n, struct net_events *e, uint64_t cyc, uint64_t item)
+static inline uint32_t net_post(struct net *n, enum net_event kind, uint64_t cyc, uint64_t item)
 {
-    const uint32_t s = (uint32_t)cyc & n->wheel_mask, at = s * e->cap + e->count[s];
-    n->slot_busy[s] = 1;
-    DIAG_ASSERT(e->count[s] < e->cap);
-    e->count[s]++;
+    struct net_events *e = &n->events[kind];
+    const uint32_t s = (uint32_t)cyc & n->wheel_mask, nth = e->count[s]++, at = s * e->cap + nth;
+    n->slot_busy[s] |= (uint8_t)(1u << kind);
+    DIAG_ASSERT(nth < e->cap);
     e->items[at] = item;
     return at;
+}
+
+/* The events of one kind in a cycle, which end with this call; they stay valid until the wheel comes round.
+ */
+static inline uint32_t net_events_of(struct net *n, enum net_event kind, uint64_t now, const uint64_t **items)
+{
+    const uint32_t s = (uint32_t)now & n->wheel_mask;
+    if (!(n->slot_busy[s] >> kind & 1)) return 0;
+    struct net_events *e = &n->events[kind];
+    const uint32_t count = e->count[s];
+    *items = &e->items[(size_t)s * e->cap];
+    e->count[s] = 0;
+    return count;
 }
 
 /* ---- bit masks ---- */
@@ -304,6 +374,7 @@ static inline uint64_t net_ring_credit_cyc(const struct net *n, const struct net
 {
     return r->flits < n->spec.vc_flits ? n->times[r->first + r->put] : NET_NEVER;
 }
+
 static inline void net_ring_put(struct net *n, struct net_ring *r, uint64_t arrival_cyc)
 {
     n->times[r->first + r->put] = arrival_cyc;
@@ -337,20 +408,39 @@ static inline void net_post_wake(struct net *n, uint64_t cyc, uint32_t ivc)
 {
     if (n->ivcs[ivc].wake_posted) return;
     n->ivcs[ivc].wake_posted = true;
-    net_post(n, &n->wakes, cyc, ivc);
+    net_post(n, NET_EVENT_WAKE, cyc, ivc);
 }
 
-/* net_router.c: one allocation round of a router; the head of a flight arrives; an ivc may be able to go on.
- */
-void net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t round);
-void net_router_head(struct net *n, uint32_t flight, uint32_t ivc);
-void net_router_wake(struct net *n, uint32_t ivc, uint64_t now);
+/* An output begins or ends to wait for its sink. */
+static inline void net_out_blocked(struct net *n, struct net_out *o, bool blocked)
+{
+    if (blocked == o->blocked) return;
+    o->blocked = blocked;
+    if (blocked) {
+        o->blocked_cyc = n->stepped_cyc;
+    } else {
+        n->sinks[o->to].stats.blocked_cyc += n->stepped_cyc - o->blocked_cyc;
+        n->stats.blocked_cyc += n->stepped_cyc - o->blocked_cyc;
+    }
+}
+
+/* net_router.c: one allocation round of a router (true when anything was done). */
+bool net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t round);
+/* Events of this cycle: heads arrive, ivcs may go on. */
+void net_router_events(struct net *n, uint64_t now);
 void net_router_slots(struct net *n, struct net_out *o);
-/* net_source.c: a credit of one of its VCs will be back; a blocked source looks again; a tail is on the link.
+/* net_packet.c: the same for routers that switch whole packets. */
+bool net_packet_step(struct net *n, struct net_router *r, uint64_t now);
+void net_packet_events(struct net *n, uint64_t now);
+void net_packet_slots(struct net *n, struct net_out *o);
+uint32_t net_packet_vc(struct net *n, struct net_out *o, const struct net_flight *f, uint32_t may,
+                       uint64_t now, uint64_t *retry_cyc);
+uint64_t net_packet_enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t head_cyc, uint64_t due_cyc);
+/* net_source.c: a credit of one of its VCs will be back; blocked sources look again; tails are on the link.
  */
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc);
-void net_source_wake(struct net *n, uint32_t source);
-void net_source_tail(struct net *n, uint32_t source, uint64_t now);
+void net_source_wakes(struct net *n, uint64_t now);
+bool net_source_tails(struct net *n, uint64_t now);
 /* Every source that may start a packet in this cycle; true when one may still start in the next. */
 bool net_sources_start(struct net *n, uint64_t now);
 

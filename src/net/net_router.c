@@ -1,4 +1,4 @@
-/* net_router: one cycle of a router.
+/* net_router: one cycle of a router that switches flits (for whole packets see net_packet.c).
  *
  *   held ways ────────────────────────────────────┐
  *   switch allocation: who sends a flit           ├─ all decided on the state at the start of the round,
@@ -19,6 +19,7 @@ static inline void out_update(struct net *n, struct net_router *r, struct net_ou
         net_bit_set(r->sink_full, out);
     else
         net_bit_clear(r->sink_full, out);
+    net_out_blocked(n, o, full && o->ready_count && !o->body_count);
     if (full ? o->body_count : o->ready_count) {
         net_bit_set(r->sa_active, out);
         net_bit_set(n->active_routers, r->idx);
@@ -74,7 +75,7 @@ static inline void update_ready(struct net *n, struct net_router *r, uint32_t iv
     }
 }
 
-void net_router_wake(struct net *n, uint32_t ivc, uint64_t now)
+static inline void wake(struct net *n, uint32_t ivc, uint64_t now)
 {
     struct net_ivc *q = &n->ivcs[ivc];
     q->wake_posted = false;
@@ -94,7 +95,7 @@ void net_router_slots(struct net *n, struct net_out *o)
 
 /* ---- packets at the front of an input VC ---- */
 
-static void ask_for_vc(struct net *n, struct net_router *r, uint32_t ivc)
+static inline void ask_for_vc(struct net *n, struct net_router *r, uint32_t ivc)
 {
     struct net_ivc *q = &n->ivcs[ivc];
     const uint32_t row = q->out * n->sets + q->set;
@@ -107,7 +108,7 @@ static void ask_for_vc(struct net *n, struct net_router *r, uint32_t ivc)
     }
 }
 
-static void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
+static inline void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
 {
     struct net_ivc *q = &n->ivcs[ivc];
     const uint32_t place = net_ivc_front(n, ivc);
@@ -122,7 +123,7 @@ static void step_forward(struct net *n, struct net_router *r, uint32_t ivc)
     if (!in->flows || in->flows[p->flow].no_vc == place) ask_for_vc(n, r, ivc);
 }
 
-void net_router_head(struct net *n, uint32_t flight, uint32_t ivc)
+static inline void head_arrives(struct net *n, uint32_t flight, uint32_t ivc)
 {
     struct net_ivc *q = &n->ivcs[ivc];
     struct net_router *r = &n->routers[q->router];
@@ -327,8 +328,8 @@ static void allocate_switch(struct net *n, struct net_router *r)
 
 /* ---- VC allocation ---- */
 
-static void take_vc(struct net *n, struct net_router *r, uint32_t out, uint32_t local_ivc, uint32_t vc,
-                    uint64_t by)
+static inline void take_vc(struct net *n, struct net_router *r, uint32_t out, uint32_t local_ivc, uint32_t vc,
+                           uint64_t by)
 {
     struct net_out *o = &n->outs[r->out_base + out];
     const uint32_t ivc = r->ivc_base + local_ivc;
@@ -419,11 +420,15 @@ static void allocate_vcs_of(struct net *n, struct net_router *r, uint32_t out, u
     if (!more) net_bit_clear(r->va_active, out);
 }
 
-static void allocate_vcs(struct net *n, struct net_router *r, uint64_t by)
+static bool allocate_vcs(struct net *n, struct net_router *r, uint64_t by)
 {
-    for (uint32_t w = 0; w < r->out_words; w++)
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < r->out_words; w++) {
+        any |= r->va_active[w];
         for (uint64_t m = r->va_active[w]; m; m &= m - 1)
             allocate_vcs_of(n, r, w << 6 | (uint32_t)__builtin_ctzll(m), by);
+    }
+    return any != 0;
 }
 
 /* ---- a flit moves ---- */
@@ -479,7 +484,7 @@ static inline void move_flit(struct net *n, struct net_router *r, struct net_mat
         const bool was_empty = down->ring.flits == 0;
         net_ring_put(n, &down->ring, arrival);
         if (head)
-            net_post(n, &n->heads, arrival, (uint64_t)net_ivc_front_flight(n, ivc) << 32 | q->down_ring);
+            net_post(n, NET_EVENT_HEAD, arrival, (uint64_t)net_ivc_front_flight(n, ivc) << 32 | q->down_ring);
         else if (was_empty)
             net_post_wake(n, arrival, q->down_ring);
     } else {
@@ -488,7 +493,7 @@ static inline void move_flit(struct net *n, struct net_router *r, struct net_mat
             const uint32_t flight = net_ivc_front_flight(n, ivc);
             n->flights[flight].via_out = r->out_base + m.out;
             n->flights[flight].visible_cyc = arrival;
-            net_post(n, &n->ejects, arrival - 1, flight);
+            net_post(n, NET_EVENT_EJECT, arrival - 1, flight);
         }
         if (q->down_ring != NET_NONE) { /* the sink takes the flit as it comes: only the credit is kept */
             struct net_ring *ring = &n->ivcs[q->down_ring].ring;
@@ -559,7 +564,16 @@ static void move_matched(struct net *n, struct net_router *r, uint64_t now, uint
     }
 }
 
-void net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t round)
+void net_router_events(struct net *n, uint64_t now)
+{
+    const uint64_t *items;
+    uint32_t count = net_events_of(n, NET_EVENT_HEAD, now, &items);
+    for (uint32_t i = 0; i < count; i++) head_arrives(n, (uint32_t)(items[i] >> 32), (uint32_t)items[i]);
+    count = net_events_of(n, NET_EVENT_WAKE, now, &items);
+    for (uint32_t i = 0; i < count; i++) wake(n, (uint32_t)items[i], now);
+}
+
+bool net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t round)
 {
     /* Of the rounds in a cycle, the last puts its flits on the link in the next cycle; what it decides counts
      * from then on, so what arrives by then is there in time. */
@@ -567,7 +581,8 @@ void net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t
     const uint64_t leave_cyc = now + last, by = now + last;
     const uint32_t held = n->spec.hold ? collect_held(n, r) : 0;
     allocate_switch(n, r);
-    allocate_vcs(n, r, by);
+    const bool vcs = allocate_vcs(n, r, by);
     if (held) move_held(n, r, held, now, leave_cyc, by);
     move_matched(n, r, now, leave_cyc, by);
+    return vcs || held || r->match_count;
 }

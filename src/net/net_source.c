@@ -8,33 +8,40 @@ static inline const struct net_queued *front(const struct net *n, uint32_t sourc
     return &n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
 }
 
+static void tail_sent(struct net *n, uint32_t source, uint64_t now);
+
 /* Schedules flits of the packet being sent for as long as credits are known. */
-static void stream(struct net *n, uint32_t source, bool head, uint64_t now)
+static inline void stream(struct net *n, uint32_t source, bool head, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
-    const uint32_t ivc = o->to + s->vc;
-    struct net_ring *ring = &n->ivcs[ivc].ring;
-    while (s->left && ring->flits < n->spec.vc_flits) {
-        const uint64_t credit_cyc = n->times[ring->first + ring->put];
-        const uint64_t cyc = credit_cyc > s->next_cyc ? credit_cyc : s->next_cyc,
-                       arrival = cyc + o->arrive_delay;
-        const bool was_empty = ring->flits == 0;
-        net_ring_put(n, ring, arrival);
-        if (head)
-            net_post(n, &n->heads, arrival, (uint64_t)front(n, source)->flight << 32 | ivc);
-        else if (was_empty)
-            net_post_wake(n, arrival, ivc);
-        head = false;
-        s->next_cyc = cyc + 1;
-        s->left--;
-        o->flits++;
+    const uint32_t ivc = o->to + s->vc, size = n->spec.vc_flits;
+    struct net_ivc *q = &n->ivcs[ivc];
+    const uint32_t room = size - q->ring.flits, count = s->left < room ? s->left : room;
+    if (!count) return;
+    uint64_t *times = &n->times[q->ring.first], next = s->next_cyc, first_arrival = 0;
+    const uint64_t delay = o->arrive_delay;
+    uint32_t at = q->ring.put;
+    for (uint32_t i = 0; i < count; i++) {
+        if (times[at] > next) next = times[at]; /* its credit */
+        if (!i) first_arrival = next + delay;
+        times[at] = next++ + delay;
+        if (++at == size) at = 0;
     }
+    if (head)
+        net_post(n, NET_EVENT_HEAD, first_arrival, (uint64_t)front(n, source)->flight << 32 | ivc);
+    else if (!q->ring.flits && !q->ready)
+        net_post_wake(n, first_arrival, ivc);
+    q->ring.put = (uint16_t)at;
+    q->ring.flits = (uint16_t)(q->ring.flits + count);
+    s->next_cyc = next;
+    s->left -= count;
+    o->flits += count;
     if (s->left) return;
-    if (s->next_cyc - 1 == now)
-        net_source_tail(n, source, now);
+    if (next - 1 == now)
+        tail_sent(n, source, now);
     else
-        net_post(n, &n->tails, s->next_cyc - 1, source);
+        net_post(n, NET_EVENT_TAIL, next - 1, source);
 }
 
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc)
@@ -44,17 +51,21 @@ void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t cre
         if (s->vc == vc) stream(n, source, false, NET_NEVER - 1); /* its tail is yet to come */
     } else if (s->blocked && !s->wake_posted) {
         s->wake_posted = true;
-        net_post(n, &n->source_wakes, credit_cyc, source);
+        net_post(n, NET_EVENT_SOURCE_WAKE, credit_cyc, source);
     }
 }
 
-void net_source_wake(struct net *n, uint32_t source)
+void net_source_wakes(struct net *n, uint64_t now)
 {
-    struct net_source *s = &n->sources[source];
-    s->wake_posted = false;
-    if (!s->blocked) return;
-    s->blocked = false; /* it looks again in this step: a credit promised meanwhile needs no wake */
-    net_bit_set(n->ready_sources, source);
+    const uint64_t *items;
+    const uint32_t count = net_events_of(n, NET_EVENT_SOURCE_WAKE, now, &items);
+    for (uint32_t i = 0; i < count; i++) {
+        struct net_source *s = &n->sources[items[i]];
+        s->wake_posted = false;
+        if (!s->blocked) continue;
+        s->blocked = false; /* it looks again in this step: a credit promised meanwhile needs no wake */
+        net_bit_set(n->ready_sources, (uint32_t)items[i]);
+    }
 }
 
 /* A plain link: the packet needs a slot at the sink, then nothing can stop it. */
@@ -62,6 +73,7 @@ static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
+    net_out_blocked(n, o, !o->slots);
     if (!o->slots) return false;
     const uint32_t flight = front(n, source)->flight;
     struct net_flight *f = &n->flights[flight];
@@ -71,8 +83,8 @@ static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
     f->via_out = n->source_base + source;
     f->visible_cyc = last + o->arrive_delay;
     s->sending = true;
-    net_post(n, &n->ejects, f->visible_cyc - 1, flight);
-    net_post(n, &n->tails, last, source);
+    net_post(n, NET_EVENT_EJECT, f->visible_cyc - 1, flight);
+    net_post(n, NET_EVENT_TAIL, last, source);
     return true;
 }
 
@@ -124,9 +136,38 @@ static bool start_packet(struct net *n, uint32_t source, uint64_t now)
     }
     if (first_credit != NET_NEVER && !s->wake_posted) {
         s->wake_posted = true;
-        net_post(n, &n->source_wakes, first_credit, source);
+        net_post(n, NET_EVENT_SOURCE_WAKE, first_credit, source);
     }
     return false;
+}
+
+/* The same with whole packets: the tail follows as soon as there is a place for it. */
+static bool start_whole(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    struct net_out *o = &n->outs[n->source_base + source];
+    const struct net_queued *p = front(n, source);
+    uint32_t may = n->set_mask[p->cls * n->sets_per_class];
+    if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
+    uint64_t retry_cyc;
+    const uint32_t vc = net_packet_vc(n, o, &n->flights[p->flight], may, now, &retry_cyc);
+    if (vc == NET_NONE) {
+        if (retry_cyc == NET_NEVER)
+            o->starved = true;
+        else
+            net_post(n, NET_EVENT_SOURCE_WAKE, retry_cyc, source);
+        return false;
+    }
+    s->sending = true;
+    o->run_cyc = now;
+    o->run_flits = p->flits;
+    o->flits += p->flits;
+    const uint64_t tail_cyc = net_packet_enter(n, vc, p->flight, now, now + p->flits - 1);
+    if (tail_cyc == now)
+        tail_sent(n, source, now);
+    else if (tail_cyc != NET_NEVER)
+        net_post(n, NET_EVENT_TAIL, tail_cyc, source);
+    return true;
 }
 
 bool net_sources_start(struct net *n, uint64_t now)
@@ -143,7 +184,9 @@ bool net_sources_start(struct net *n, uint64_t now)
             }
             net_bit_clear(n->ready_sources, source);
             const bool direct = n->outs[n->source_base + source].at_sink;
-            s->blocked = direct ? !start_on_link(n, source, now) : !start_packet(n, source, now);
+            s->blocked = direct             ? !start_on_link(n, source, now)
+                         : n->whole_packets ? !start_whole(n, source, now)
+                                            : !start_packet(n, source, now);
             again |= net_bit(n->ready_sources, source); /* a packet of one flit is gone already */
         }
     }
@@ -158,7 +201,7 @@ static void has_room(struct net *n, uint32_t terminal, uint64_t from_cyc)
 }
 
 /* The tail is on the link: the packet leaves the queue, the next may start in the next cycle. */
-void net_source_tail(struct net *n, uint32_t source, uint64_t now)
+static void tail_sent(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     s->sending = false;
@@ -168,6 +211,14 @@ void net_source_tail(struct net *n, uint32_t source, uint64_t now)
     if (!s->refused) return;
     s->refused = false;
     has_room(n, n->spec.topology == NET_LINKS ? source / n->spec.sinks : source, now + 1);
+}
+
+bool net_source_tails(struct net *n, uint64_t now)
+{
+    const uint64_t *items;
+    const uint32_t count = net_events_of(n, NET_EVENT_TAIL, now, &items);
+    for (uint32_t i = 0; i < count; i++) tail_sent(n, (uint32_t)items[i], now);
+    return count != 0;
 }
 
 static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
@@ -188,6 +239,7 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     struct net_source *s = &n->sources[source];
     if (!net_has_room(n, p->src, p->dst, now)) {
         n->counts.refused++;
+        n->stats.refused++;
         /* The place that was left in this very cycle can be had in the next: say so now, as the step would
          * have. */
         if (s->count < n->spec.source_packets)
@@ -199,10 +251,13 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     DIAG_ASSERT(n->free_count);
     n->counts.accepted++;
     n->counts.accepted_bytes += p->bytes;
+    n->stats.accepted++;
+    n->stats.accepted_bytes += p->bytes;
     const uint32_t flight = n->free_flights[--n->free_count];
     struct net_flight *f = &n->flights[flight];
     f->packet = *p;
     f->flits = net_flits(n, p->bytes);
+    f->accept_cyc = now;
     uint32_t at = s->head + s->count;
     if (at >= n->spec.source_packets) at -= n->spec.source_packets;
     n->source_queue[(size_t)source * n->spec.source_packets + at] =

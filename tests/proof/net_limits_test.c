@@ -19,11 +19,15 @@ static struct net_model_result run(const struct net_model_spec *s)
     return r;
 }
 
+/* Everything holds with routers that switch flits and with those that switch whole packets. */
+static bool whole_packets;
+
 static struct net_model_spec model(enum net_topology topology, uint32_t nodes)
 {
     struct net_model_spec s = net_model_default();
     s.net.topology = topology;
     s.net.sources = s.net.sinks = nodes;
+    s.net.hold = whole_packets;
     if (topology == NET_LINKS) s.net.link_latency_cyc = 10;
     s.drain_cyc = 0;
     return s;
@@ -174,5 +178,7 @@ int main(void)
         cmocka_unit_test(a_link_delivers_width_times_clock),
         cmocka_unit_test(the_same_seed_gives_the_same_bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int flits = cmocka_run_group_tests_name("flits", tests, NULL, NULL);
+    whole_packets = true;
+    return flits + cmocka_run_group_tests_name("whole packets", tests, NULL, NULL);
 }

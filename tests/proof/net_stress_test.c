@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "net/net.h"
+#include "stats/stats.h"
 
 #define MAX_NODES   20
 #define MAX_CLASSES 2
@@ -90,6 +91,24 @@ static void check_masks(struct net *n, const struct net_spec *s, bool refused[MA
     assert_int_equal(net_room_take(n, 0, now), 0);
 }
 
+/* The laws of net_stats.def hold at any time; a reset in between changes nothing. */
+static void check_laws(struct net *n)
+{
+    const struct net_stats *s = net_stats_of(n);
+    uint64_t packets = 0, bytes = 0, busy = 0, blocked = 0;
+    net_stats_finish(n);
+    assert_int_equal(s->accepted, s->delivered + s->inside);
+    assert_int_equal(s->delivered, s->taken + s->untaken);
+    assert_int_equal(s->accepted_bytes, s->taken_bytes + s->left_bytes);
+    assert_int_equal(s->inside + s->untaken, net_in_flight(n));
+    for (uint32_t i = 0; i < net_spec_of(n)->sinks; i++) {
+        const struct net_output_stats o = net_output(n, i);
+        packets += o.packets, bytes += o.bytes, busy += o.busy_cyc, blocked += o.blocked_cyc;
+    }
+    assert_true(packets >= s->delivered && bytes >= s->taken_bytes);
+    assert_true(busy >= s->busy_cyc && blocked >= s->blocked_cyc);
+}
+
 static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
 {
     struct rng r = rng_seed(seed, topology);
@@ -131,6 +150,8 @@ static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
             l.injected++;
             last_progress = now;
         }
+        if (now % 300 == 150) check_laws(n);
+        if (now == 450) net_stats_restart(n);
         if (now - last_progress > 5000) {
             char text[2000];
             net_describe_waiting(n, text, sizeof text);
@@ -139,6 +160,7 @@ static void run_round(enum net_topology topology, bool tiny, uint64_t seed)
         }
         now++;
     }
+    check_laws(n);
     assert_int_equal(l.injected, l.popped);
     assert_int_equal(net_counts(n).accepted, l.injected);
     assert_int_equal(net_counts(n).popped_bytes, net_counts(n).accepted_bytes);
