@@ -35,8 +35,9 @@ static void parse_and_analyse(void *arg)
     struct job *j = arg;
     struct ptx_module *m = ptx_parse_file(&j->arena, j->path);
     struct ptx_uncovered *list;
-    if (ptx_coverage(&j->arena, m, nothing_special, &list))
-        diag_mistake("unknown: %s", ptx_coverage_text(&j->arena, m, nothing_special));
+    static const struct ptx_ability all = {.instruction = nothing_special};
+    if (ptx_coverage(&j->arena, &m, 1, &all, &list))
+        diag_mistake("unknown: %s", ptx_coverage_text(&j->arena, &m, 1, &all));
     for (uint32_t i = 0; i < m->n_funcs; i++) {
         const struct ptx_func *f = m->funcs[i];
         if (!f->has_body) continue;
