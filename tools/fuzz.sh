@@ -16,7 +16,7 @@ for fuzzer in build/fuzz/fuzzers/*_fuzz; do
     dict=
     [ -f "tests/fuzz/$name.dict" ] && dict="-dict=tests/fuzz/$name.dict"
     # shellcheck disable=SC2086 # empty when there is none
-    if "$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
+    if "$fuzzer" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=65536 -len_control=0 -print_final_stats=1 \
         -artifact_prefix=build/fuzz/findings/ $dict "$corpus" $seeds > "build/fuzz/$name.log" 2>&1; then
         passed=$((passed + 1))
         echo "$name: $(grep -E 'number_of_executed_units' "build/fuzz/$name.log" | awk '{print $2}') runs in $seconds s, nothing found"

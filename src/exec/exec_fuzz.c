@@ -1,7 +1,9 @@
 /* Random small kernels: any bytes become a PTX kernel with arithmetic, memory (in and out of bounds),
- * branches forward and backward, barriers and warp operations. It must run to an end (done, the user's
- * mistake, or the instruction limit) without harm, and the plain and the vector paths must agree to the bit:
- * memory, counts, and message. */
+ * branches forward and backward, calls direct, indirect and recursive, barriers and warp operations. It must
+ * run to an end (done, the user's mistake, or the instruction limit) without harm. Two oracles:
+ *   - the plain and the vector paths agree to the bit: memory, counts, and message;
+ *   - when no thread can see another, a thread alone computes what it computes among all others: divergence,
+ *     masks and calls must not show. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +11,33 @@
 #include "base/diag.h"
 #include "runtime/runtime.h"
 
-enum { INSTRUCTIONS_MOST = 48, TEXT_MOST = 32768, WORDS = 256, LIMIT = 20000 };
+enum { INSTRUCTIONS_MOST = 48, TEXT_MOST = 32768, WORDS = 256, LIMIT = 8000 };
 
 struct source {
     const uint8_t *data;
     size_t size, at;
+    uint64_t state; /* after the data: a random sequence that depends on them, so that short inputs are whole
+                       kernels too */
 };
 
-static uint32_t byte(struct source *s) { return s->at < s->size ? s->data[s->at++] : 0; }
+static struct source source_of(const uint8_t *data, size_t size)
+{
+    struct source s = {.data = data, .size = size, .state = size + 1};
+    for (size_t n = 0; n < size; n++) s.state = (s.state ^ data[n]) * 0x9e3779b97f4a7c15u;
+    return s;
+}
+
+static uint32_t byte(struct source *s)
+{
+    if (s->at < s->size) return s->data[s->at++];
+    s->state = s->state * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
+    return (uint32_t)(s->state >> 56);
+}
 
 struct text {
     char at[TEXT_MOST];
     size_t len;
+    bool alone; /* no thread can see what another did */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
@@ -96,10 +113,12 @@ static void memory(struct text *t, struct source *s)
     const uint32_t d = byte(s) % 8, a = byte(s) % 8, guard = byte(s);
     /* Mostly inside the buffer; a wild address now and then. */
     add(t, "and.b32 %%t0, %%r%u, 248;\n", a);
-    if (byte(s) % 32 == 0) add(t, "mov.u32 %%t0, %%r%u;\n", a);
+    if (byte(s) % 32 == 0 && !t->alone) add(t, "mov.u32 %%t0, %%r%u;\n", a);
     add(t, "cvt.u64.u32 %%a0, %%t0;\nadd.u64 %%a1, %%in, %%a0;\nadd.u64 %%a2, %%out, %%a0;\n");
     if (guard % 3 == 0) add(t, "@%s%%p%u ", guard & 8 ? "!" : "", guard % 4);
-    switch (byte(s) % 12) {
+    uint32_t kind = byte(s) % 12;
+    if (t->alone && kind >= 5 && kind <= 8) kind -= 5;
+    switch (kind) {
     case 0: add(t, "ld.global.u32 %%r%u, [%%a1];\n", d); break;
     case 1: add(t, "ld.global.u64 %%q%u, [%%a1+%u];\n", d % 4, byte(s) & 8); break;
     case 2:
@@ -124,7 +143,9 @@ static void memory(struct text *t, struct source *s)
 static void control(struct text *t, struct source *s, uint32_t count)
 {
     const uint32_t target = byte(s) % (count + 1), guard = byte(s);
-    switch (byte(s) % 8) {
+    uint32_t kind = byte(s) % 10;
+    if (t->alone && kind >= 3 && kind <= 5) kind -= 3;
+    switch (kind) {
     case 0:
     case 1:
     case 2: add(t, "@%s%%p%u bra L%u;\n", guard & 4 ? "!" : "", guard % 4, target); break;
@@ -135,20 +156,44 @@ static void control(struct text *t, struct source *s, uint32_t count)
         break;
     case 5: add(t, "vote.sync.ballot.b32 %%r%u, %%p%u, 0xffffffff;\n", guard % 8, target % 4); break;
     case 6: add(t, "@%%p%u %s;\n", guard % 4, PICK(s, "exit", "bar.warp.sync 0xffffffff", "ret")); break;
-    default: add(t, "and.b32 %%t0, %%r%u, %u;\nbrx.idx %%t0, table;\n", guard % 8, guard % 64 ? 1 : 3); break;
+    case 7: add(t, "and.b32 %%t0, %%r%u, %u;\nbrx.idx %%t0, table;\n", guard % 8, guard % 64 ? 1 : 3); break;
+    case 8:
+        add(t, "@%s%%p%u call (%%r%u), count, (%%r%u);\n", guard & 4 ? "!" : "", guard % 4, target % 8,
+            guard / 32);
+        break;
+    default:
+        /* each lane its own function */
+        add(t,
+            "and.b32 %%t0, %%r%u, 1;\nmov.u64 %%a0, count;\nmov.u64 %%a1, turn;\nsetp.eq.u32 %%p%u, %%t0, "
+            "0;\nselp.b64 %%a0, %%a0, %%a1, %%p%u;\ncall (%%r%u), %%a0, (%%r%u), shape;\n",
+            guard % 8, guard / 64, guard / 64, target % 8, guard / 8 % 8);
+        break;
     }
 }
+
+/* Room for what ends all threads but one: see check_alone(). */
+#define ALONE "                                                  "
 
 static void generate(struct text *t, struct source *s)
 {
     const uint32_t count = byte(s) % INSTRUCTIONS_MOST;
+    t->alone = byte(s) & 1;
     add(t,
         ".version 7.8\n.target sm_80\n.address_size 64\n.shared .align 8 .b8 sh[256];\n"
+        /* count(x) = x % 8 == 0 ? x : count(x - 1) + 1, with a word of local memory; turn(x) = ~x */
+        ".func (.reg .b32 y) count(.reg .b32 x)\n{\n.reg .pred %%p;\n.reg .b32 %%r<4>;\n.local .align 4 .b32 "
+        "keep;\nst.local.u32 [keep], x;\nmov.b32 y, x;\nand.b32 %%r1, x, 7;\nsetp.eq.u32 %%p, %%r1, 0;\n@%%p "
+        "ret;\nsub.u32 %%r2, x, 1;\ncall (%%r3), count, (%%r2);\nld.local.u32 %%r2, [keep];\nxor.b32 y, "
+        "%%r3, "
+        "%%r2;\nret;\n}\n"
+        ".func (.reg .b32 y) turn(.reg .b32 x)\n{\nnot.b32 y, x;\nret;\n}\n"
         ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n.reg .pred %%p<4>;\n.reg .b32 %%r<8>;\n.reg "
         ".b32 %%t<4>;\n.reg .b64 %%q<4>;\n.reg .f32 %%f<4>;\n"
-        ".reg .b64 %%a<4>;\n.reg .b64 %%in;\n.reg .b64 %%out;\n.local .align 8 .b8 loc[256];\ntable: "
+        ".reg .b64 %%a<4>;\n.reg .b64 %%in;\n.reg .b64 %%out;\n.local .align 8 .b8 loc[256];\n"
+        "shape: .callprototype (.reg .b32 _) _ (.reg .b32 _);\ntable: "
         ".branchtargets L0, L%u;\n"
-        "ld.param.u64 %%out, [p0];\nld.param.u64 %%in, [p1];\nmov.u32 %%r0, %%tid.x;\nmov.u32 %%r1, "
+        "ld.param.u64 %%out, [p0];\nld.param.u64 %%in, [p1];\nmov.u32 %%r0, %%tid.x;\n" ALONE
+        "\nmov.u32 %%r1, "
         "%u;\nmul.lo.u32 %%r2, %%r0, %u;\nmov.u32 %%r3, %%laneid;\nshl.b32 %%r4, %%r0, 2;\n"
         "mov.u32 %%r5, -1;\nmov.u32 %%r6, 0;\nmov.u32 %%r7, %%ctaid.x;\nmov.u64 %%q0, 1;\nmov.u64 %%q1, "
         "-1;\nmov.u64 %%q2, 7;\nmov.u64 %%q3, 0;\n"
@@ -211,11 +256,43 @@ static void run(struct outcome *o)
     }
 }
 
+static _Noreturn void differ(const char *what, const char *ptx, const struct outcome *a,
+                             const struct outcome *b)
+{
+    (void)fprintf(stderr, "%s\n%s", what, ptx);
+    if (a->kind != DIAG_NONE) (void)fputs(a->diag.text, stderr);
+    if (b->kind != DIAG_NONE) (void)fputs(b->diag.text, stderr);
+    abort();
+}
+
+/* One thread of the first block alone stores at the end what it stored among all; words: of all. */
+static void check_alone(const struct text *all, uint32_t thread, const uint32_t *words,
+                        const struct outcome *ran)
+{
+    enum {
+        RESULT = 128
+    }; /* word of `out` where the threads' results start; both blocks store the same place */
+    struct text *t = malloc(sizeof *t);
+    char guard[sizeof ALONE + 1];
+    memcpy(t, all, sizeof *t);
+    char *at = strstr(t->at, ALONE);
+    if (!at) abort();
+    const int n = snprintf(guard, sizeof guard, "setp.ne.u32 %%p0, %%r0, %u; @%%p0 exit;", thread);
+    memcpy(at, guard, (size_t)n);
+    struct outcome alone = {.ptx = t->at, .isa = RT_ISA_BEST};
+    run(&alone);
+    if (alone.kind != DIAG_NONE || alone.out[RESULT + thread] != words[RESULT + thread])
+        differ("a thread alone differs", t->at, ran, &alone);
+    rt_destroy(alone.rt);
+    diag_clear(&alone.diag);
+    free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct source s = {.data = data, .size = size};
+    struct source s = source_of(data, size);
     struct text *t = calloc(1, sizeof *t);
     generate(t, &s);
     struct outcome plain = {.ptx = t->at, .isa = RT_ISA_PLAIN}, best = {.ptx = t->at, .isa = RT_ISA_BEST};
@@ -232,13 +309,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         same = !memcmp(&totals, &other, sizeof totals);
     }
     if (same && plain.kind != DIAG_NONE) same = !strcmp(plain.diag.text, best.diag.text);
-    if (!same) {
-        (void)fprintf(stderr, "plain and vector paths differ\n%s", t->at);
-        if (plain.kind != DIAG_NONE) (void)fputs(plain.diag.text, stderr);
-        if (best.kind != DIAG_NONE) (void)fputs(best.diag.text, stderr);
-        abort();
-    }
+    if (!same) differ("plain and vector paths differ", t->at, &plain, &best);
     rt_destroy(best.rt);
+    if (plain.kind == DIAG_NONE && t->alone)
+        check_alone(t, (uint32_t)(size * 7 + (size ? data[size - 1] : 0)) % 48, words, &plain);
     diag_clear(&plain.diag);
     diag_clear(&best.diag);
     free(t);

@@ -270,6 +270,28 @@ static void atomics_on_shared_memory_keep_subnormals_and_count_all_lanes(void **
     assert_int_equal(b.copy[1], 300);
 }
 
+/* cp.async.bulk both ways: into shared memory, an mbarrier counts the bytes; out of it, a group is waited
+ * for. */
+static void bulk_copies_go_through_shared_memory(void **state)
+{
+    (void)state;
+    struct bed b = {
+        .ptx =
+            ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 s[256];\n.shared .align 8 "
+            ".b64 "
+            "bar;\n" KERNEL_BEGIN "mov.u32 %r2, s;\nmov.u32 %r3, bar;\nmbarrier.init.shared.b64 [%r3], 1;\n"
+            "mbarrier.arrive.expect_tx.shared.b64 %rd4, [%r3], 256;\n"
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd2], 256, [%r3];\n"
+            "L: mbarrier.try_wait.shared.b64 %p1, [%r3], %rd4;\n@!%p1 bra L;\nld.shared.u32 %r4, "
+            "[%r2+4];\nadd.u32 %r4, %r4, 1;\nst.shared.u32 [%r2+4], %r4;\nfence.proxy.async.shared::cta;\n"
+            "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r2], 256;\ncp.async.bulk.commit_group;\n"
+            "cp.async.bulk.wait_group 0;\n" KERNEL_END,
+        .fill = fill_iota};
+    bed_expect_ok(&b);
+    for (uint32_t k = 0; k < 64; k++) assert_int_equal(b.copy[k], 0x01020304u * k + 0x80f0u + (k == 1));
+    assert_int_equal(b.copy[64], 0);
+}
+
 /* ---- checks ---- */
 
 static void a_load_behind_a_buffer_names_kernel_line_thread_and_buffer(void **state)
@@ -572,6 +594,7 @@ static void lanes_of_a_warp_are_ordered_by_a_warp_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bulk_copies_go_through_shared_memory),
         cmocka_unit_test(the_place_of_a_fault_is_its_instruction),
         cmocka_unit_test(constant_memory_cannot_be_written),
         cmocka_unit_test(local_memory_has_a_limit_that_is_told_at_launch),

@@ -140,7 +140,12 @@ enum ptx_sub {
     PTX_SUB_FRAG_A,
     PTX_SUB_FRAG_B,
     PTX_SUB_FRAG_C,
-    PTX_SUB_FRAG_D
+    PTX_SUB_FRAG_D,
+    PTX_SUB_COMPLETE_TX, /* cp.async.bulk: an mbarrier is told */
+    PTX_SUB_BULK_GROUP,  /* or the group of the thread */
+    PTX_SUB_PROXY_ALIAS, /* fence.proxy */
+    PTX_SUB_PROXY_ASYNC,
+    PTX_SUB_PROXY_TENSORMAP
 };
 
 enum ptx_space {

@@ -108,22 +108,80 @@ static struct span pick_span(const uint8_t *data, size_t size, uint64_t *rng, bo
     return (struct span){from, to};
 }
 
-/* Replaces a span by another one of the same input (or by nothing), or inserts it there. */
+/* [from, +cut) of the data becomes `times` copies of text. */
+static size_t replace(uint8_t *data, size_t size, size_t max_size, struct span at, const void *text,
+                      size_t len, size_t times)
+{
+    const size_t cut = at.to - at.from;
+    while (times > 1 && size - cut + times * len > max_size) times /= 2;
+    if (size - cut + times * len > max_size) return size;
+    memmove(data + at.from + times * len, data + at.to, size - at.to);
+    for (size_t n = 0; n < times; n++) memcpy(data + at.from + n * len, text, len);
+    return size - cut + times * len;
+}
+
+/* A number at or after some place; an empty span when there is none. */
+static struct span pick_number(const uint8_t *data, size_t size, uint64_t *rng)
+{
+    size_t from = draw(rng, size);
+    while (from < size && (data[from] < '0' || data[from] > '9')) from++;
+    size_t to = from;
+    while (to < size && ((data[to] >= '0' && data[to] <= '9') || data[to] == '.')) to++;
+    return (struct span){from, to};
+}
+
+/* Five ways on top of libFuzzer's own: a statement or word replaced by another one (or by nothing), inserted,
+ * repeated up to thousands of times (depth, lengths), a number replaced by one at a limit, the
+ * end cut off. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
     enum { SPAN_MAX = 512 };
+    static const char *const numbers[] = {"0",
+                                          "1",
+                                          "-1",
+                                          "2",
+                                          "31",
+                                          "32",
+                                          "63",
+                                          "64",
+                                          "127",
+                                          "255",
+                                          "65535",
+                                          "65536",
+                                          "2147483647",
+                                          "2147483648",
+                                          "4294967295",
+                                          "4294967296",
+                                          "9223372036854775807",
+                                          "9223372036854775808",
+                                          "18446744073709551615",
+                                          "(1/0)",
+                                          "(7%(3-3))",
+                                          "(1<<64)",
+                                          "0f7F800000",
+                                          "1.0",
+                                          "0dFFFFFFFFFFFFFFFF"};
     uint64_t rng = seed;
-    if (!size || draw(&rng, 3) == 0) return LLVMFuzzerMutate(data, size, max_size);
-    const bool word = draw(&rng, 2);
-    const struct span a = pick_span(data, size, &rng, word), b = pick_span(data, size, &rng, word);
-    const uint32_t kind = draw(&rng, 3);
-    const size_t b_len = kind == 0 ? 0 : b.to - b.from, cut = kind == 2 ? 0 : a.to - a.from;
     uint8_t copy[SPAN_MAX];
-    if (b_len > SPAN_MAX || size - cut + b_len > max_size) return LLVMFuzzerMutate(data, size, max_size);
-    memcpy(copy, data + b.from, b_len);
-    memmove(data + a.from + b_len, data + a.from + cut, size - a.from - cut);
-    memcpy(data + a.from, copy, b_len);
-    return size - cut + b_len;
+    if (!size || draw(&rng, 3) == 0) return LLVMFuzzerMutate(data, size, max_size);
+    const uint32_t kind = draw(&rng, 6);
+    if (kind == 5) return 1 + draw(&rng, size);
+    if (kind == 4) {
+        const char *n = numbers[draw(&rng, sizeof numbers / sizeof *numbers)];
+        return replace(data, size, max_size, pick_number(data, size, &rng), n, strlen(n), 1);
+    }
+    const bool word = draw(&rng, 2);
+    struct span at = pick_span(data, size, &rng, word), from = pick_span(data, size, &rng, word);
+    if (kind == 3 && draw(&rng, 2)) { /* one character: brackets, signs */
+        from.from = draw(&rng, size);
+        from.to = from.from + 1;
+    }
+    const size_t len = kind == 0 ? 0 : from.to - from.from;
+    if (len > SPAN_MAX) return LLVMFuzzerMutate(data, size, max_size);
+    memcpy(copy, data + from.from, len);
+    if (kind == 3) at = (struct span){from.from, from.from};
+    if (kind == 2) at.to = at.from;
+    return replace(data, size, max_size, at, copy, len, kind == 3 ? (size_t)1 << draw(&rng, 16) : 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
