@@ -1,17 +1,17 @@
 /* engine: registration, asking for visits, and the loop that steps the clock domains. */
 #include "engine/engine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/diag.h"
 #include "engine/engine_private.h"
 
-/* What the wheels really hold, for the law: not what was sent less what was visited. */
+/* What is really held, for the law: not what was sent less what was visited. */
 static uint64_t count_pending(const struct engine *e)
 {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < e->domain_count; i++) count += wheel_count(e->domains[i].wheel, &e->store);
+    for (uint32_t i = 0; i < e->domain_count; i++)
+        count += wheel_count(e->domains[i].wheel, &e->store) + wakes_count(e, e->domains[i].clock);
     return count;
 }
 
@@ -19,7 +19,9 @@ static uint64_t count_pending(const struct engine *e)
 static void carry_pending(void *arg)
 {
     struct engine *e = arg;
-    e->stats.events_sent = e->stats.events_pending = count_pending(e);
+    for (uint32_t i = 0; i < e->domain_count; i++)
+        e->front.clocks[i]->counted = e->front.clocks[i]->asked_count;
+    e->front.stats.events_sent = e->front.stats.events_pending = count_pending(e);
 }
 
 struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats)
@@ -33,7 +35,7 @@ struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *s
     wheel_store_init(&e->store, &e->arena);
     e->stats_registry = stats;
     if (stats) {
-        STATS_REGISTER(stats, engine, &e->stats, STATS_EVERYWHERE);
+        STATS_REGISTER(stats, engine, &e->front.stats, STATS_EVERYWHERE);
         stats_on_reset(stats, carry_pending, e);
     }
     return e;
@@ -47,108 +49,77 @@ void engine_free(struct engine *e)
 
 uint32_t engine_add_domain(struct engine *e, const char *name, uint64_t frequency_hz)
 {
-    DIAG_ASSERT(e->domain_count < DOMAINS_MAX && frequency_hz && e->ticks_per_second % frequency_hz == 0);
+    DIAG_ASSERT(e->domain_count < ENGINE_DOMAINS_MAX && frequency_hz &&
+                e->ticks_per_second % frequency_hz == 0);
     struct domain *d = &e->domains[e->domain_count];
     d->name = name;
-    d->ticks_per_cycle = e->ticks_per_second / frequency_hz;
+    d->clock = ARENA_ARRAY(&e->arena, struct engine_clock, 1); /* aligned to a cache line */
     d->wheel = ARENA_NEW(&e->arena, struct wheel);
-    wheel_init(d->wheel, d->ticks_per_cycle);
+    wakes_init_clock(e, d->clock, e->ticks_per_second / frequency_hz);
+    wheel_init(d->wheel);
+    e->front.clocks[e->domain_count] = d->clock;
     return e->domain_count++;
+}
+
+static void grow_components(struct engine *e)
+{
+    const uint32_t count = e->front.component_count, capacity = count ? count * 2 : 64;
+    struct component_spec *specs = ARENA_ARRAY(&e->arena, struct component_spec, capacity);
+    struct engine_component *components = ARENA_ARRAY(&e->arena, struct engine_component, capacity);
+    struct receiver *receivers = ARENA_ARRAY(&e->arena, struct receiver, capacity);
+    if (count) {
+        memcpy(specs, e->specs, count * sizeof *specs);
+        memcpy(components, e->front.components, count * sizeof *components);
+        memcpy(receivers, e->receivers, count * sizeof *receivers);
+    }
+    e->specs = specs;
+    e->front.components = components;
+    e->receivers = receivers;
+    e->component_capacity = capacity;
+}
+
+/* Nobody sees in this cycle what another's commit() does, so with fixed visits it may follow at once. */
+static void wake_and_commit(void *spec, uint64_t now)
+{
+    const struct component_spec *s = spec;
+    s->wake(s->self, now);
+    s->commit(s->self, now);
 }
 
 uint32_t engine_add(struct engine *e, struct component_spec spec)
 {
-    DIAG_ASSERT(spec.domain < e->domain_count && spec.name && spec.wake);
-    if (e->component_count == e->component_capacity) {
-        e->component_capacity = e->component_capacity ? e->component_capacity * 2 : 64;
-        struct component_spec *grown = ARENA_ARRAY(&e->arena, struct component_spec, e->component_capacity);
-        struct component_hot *hot = ARENA_ARRAY(&e->arena, struct component_hot, e->component_capacity);
-        uint64_t *wanted = ARENA_ARRAY(&e->arena, uint64_t, e->component_capacity);
-        uint32_t *touched = ARENA_ARRAY(&e->arena, uint32_t, e->component_capacity);
-        e->due = ARENA_ARRAY(&e->arena, uint32_t, e->component_capacity);
-        if (e->component_count) {
-            memcpy(grown, e->components, e->component_count * sizeof *grown);
-            memcpy(hot, e->hot, e->component_count * sizeof *hot);
-            memcpy(wanted, e->wanted_cyc, e->component_count * sizeof *wanted);
-            memcpy(touched, e->touched, e->touched_count * sizeof *touched);
-        }
-        e->components = grown;
-        e->hot = hot;
-        e->wanted_cyc = wanted;
-        e->touched = touched;
+    DIAG_ASSERT(spec.domain < e->domain_count && spec.name && spec.wake && !e->visiting);
+    if (e->front.component_count == e->component_capacity) grow_components(e);
+    const uint32_t id = e->front.component_count;
+    const struct domain *d = &e->domains[spec.domain];
+    e->specs[id] = spec;
+    e->receivers[id] = (struct receiver){spec.receive, spec.self, d->wheel, d->clock};
+    struct engine_component *c = &e->front.components[id];
+    *c = (struct engine_component){.clock = d->clock, .self = spec.self, .wake = spec.wake};
+    if (spec.commit) {
+        struct component_spec *both = ARENA_NEW(&e->arena, struct component_spec);
+        *both = spec;
+        c->self = both;
+        c->wake = wake_and_commit;
     }
-    e->components[e->component_count] = spec;
-    e->hot[e->component_count] =
-        (struct component_hot){spec.self, spec.receive, spec.wake, e->domains[spec.domain].wheel};
-    e->wanted_cyc[e->component_count] = ENGINE_NEVER;
-    wheel_store_add_component(&e->store, e->component_count);
-    return e->component_count++;
+    wakes_add_component(e, id);
+    return e->front.component_count++;
 }
 
-/* ---- time ---- */
-
-uint64_t engine_tick(const struct engine *e) { return e->tick; }
-double engine_seconds(const struct engine *e) { return (double)e->tick / (double)e->ticks_per_second; }
-const char *engine_name(const struct engine *e, uint32_t component) { return e->components[component].name; }
-uint32_t engine_domain_of(const struct engine *e, uint32_t component)
-{
-    return e->components[component].domain;
-}
-
-static inline uint64_t cycle_now(const struct engine *e, const struct wheel *w)
-{
-    return w->now_tick == e->tick ? w->now_cyc
-                                  : e->tick / w->ticks_per_cycle; /* same domain: the common case */
-}
-
-uint64_t engine_now(const struct engine *e, uint32_t domain)
-{
-    return cycle_now(e, e->domains[domain].wheel);
-}
-
-/* ---- asking for visits ---- */
-
-/* Wake-ups asked for during a visit are gathered, the earliest per component, and inserted when the
- * cycle is over: so it does not matter who asked first. */
-void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc)
-{
-    DIAG_ASSERT(component < e->component_count);
-    DIAG_ASSERT(at_cyc > cycle_now(e, e->hot[component].wheel) || !e->started);
-    if (e->wanted_cyc[component] == ENGINE_NEVER) e->touched[e->touched_count++] = component;
-    if (at_cyc < e->wanted_cyc[component]) e->wanted_cyc[component] = at_cyc;
-}
-
-void engine_flush_wakes(struct engine *e)
-{
-    for (uint32_t i = 0; i < e->touched_count; i++) {
-        const uint32_t component = e->touched[i];
-        const uint64_t at = e->wanted_cyc[component];
-        e->wanted_cyc[component] = ENGINE_NEVER;
-        struct wheel *wheel = e->hot[component].wheel;
-        if (e->store.wakes[component].cycle <= at) {
-            e->stats.events_merged++;
-            continue;
-        }
-        if (e->store.wakes[component].cycle != ENGINE_NEVER) {
-            e->stats.events_merged++; /* the later one is replaced: still one pending */
-        } else {
-            e->stats.events_sent++;
-        }
-        wheel_insert_wake(wheel, &e->store, at, component);
-    }
-    e->touched_count = 0;
-}
+double engine_seconds(const struct engine *e) { return (double)e->front.tick / (double)e->ticks_per_second; }
+const char *engine_name(const struct engine *e, uint32_t component) { return e->specs[component].name; }
+uint32_t engine_domain_of(const struct engine *e, uint32_t component) { return e->specs[component].domain; }
 
 void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64_t message)
 {
-    DIAG_ASSERT(receiver < e->component_count && delay_cyc > 0);
-    struct wheel *wheel = e->hot[receiver].wheel;
-    const uint64_t cycle = cycle_now(e, wheel) + delay_cyc;
-    e->stats.events_sent++;
+    DIAG_ASSERT(receiver < e->front.component_count && delay_cyc > 0);
+    const struct receiver *r = &e->receivers[receiver];
+    const uint64_t cycle = engine_clock_now(&e->front, r->clock) + delay_cyc;
+    e->front.stats.events_sent++;
     if (e->shuffle)
         engine_stage(e, receiver, cycle, message);
     else
-        wheel_insert_message(wheel, &e->store, cycle, receiver, message);
+        wheel_insert_message(r->wheel, &e->store, cycle, receiver, message);
 }
 
 /* ---- running ---- */
@@ -162,102 +133,132 @@ void engine_work_ends(struct engine *e)
     engine_progress(e);
 }
 
-void engine_progress(struct engine *e) { e->progress_tick = e->tick; }
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc) { e->watchdog_cyc = limit_cyc; }
 
+struct next {
+    struct domain *domain; /* NULL: nothing is due ever */
+    uint64_t cycle, tick;
+};
+
 /* The domain whose next visit comes first; the earlier registered one when several tick together. */
-static struct domain *earliest(struct engine *e, uint64_t *tick)
+static struct next earliest(struct engine *e)
 {
-    struct domain *best = NULL;
-    *tick = ENGINE_NEVER;
-    for (uint32_t i = 0; i < e->domain_count; i++) {
-        struct domain *d = &e->domains[i];
-        if (d->wheel->next_cyc == ENGINE_NEVER) continue;
-        const uint64_t at = d->wheel->next_cyc * d->ticks_per_cycle;
-        if (at < *tick) {
-            *tick = at;
-            best = d;
-        }
+    struct next best = {.tick = ENGINE_NEVER};
+    for (struct domain *d = e->domains; d < e->domains + e->domain_count; d++) {
+        const uint64_t message_cyc = d->wheel->next_cyc, wake_cyc = d->clock->next_cyc;
+        const uint64_t cycle = message_cyc < wake_cyc ? message_cyc : wake_cyc;
+        if (cycle == ENGINE_NEVER) continue;
+        const uint64_t tick = cycle * d->clock->ticks_per_cycle;
+        if (tick < best.tick) best = (struct next){d, cycle, tick};
     }
     return best;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Slots hold wake-ups in any order; they are visited in the order of registration. */
-uint32_t engine_take_wakes(struct engine *e, struct wheel_slot due)
-{
-    enum { FEW = 24 };
-    uint32_t count = 0;
-    for (uint32_t id = due.first_wake, next; id != WHEEL_NONE; id = next) {
-        next = e->store.wakes[id].next;
-        e->store.wakes[id].cycle = ENGINE_NEVER;
-        uint32_t at = count++;
-        if (count <= FEW) /* insertion sort while there are few */
-            for (; at && e->due[at - 1] > id; at--) e->due[at] = e->due[at - 1];
-        e->due[at] = id;
-    }
-    if (count > FEW) qsort(e->due, count, sizeof *e->due, by_id);
-    return count;
-}
-
-static uint64_t visit_in_order(struct engine *e, struct wheel_slot due, uint64_t now)
+static uint64_t deliver(struct engine *e, struct wheel_slot due, uint64_t now)
 {
     uint64_t visited = 0;
-    const uint32_t wakes = due.first_wake == WHEEL_NONE ? 0 : engine_take_wakes(e, due);
     for (uint32_t node = due.first_message, next; node != WHEEL_NONE; node = next, visited++) {
         const struct wheel_message *m = &e->store.messages[node];
-        const struct component_hot *c = &e->hot[m->receiver];
+        const struct receiver *r = &e->receivers[m->receiver];
         const uint64_t message = m->message;
         next = m->next;
         __builtin_prefetch(&e->store.messages[next & (e->store.message_capacity - 1)]);
         wheel_free_message(&e->store, node);
-        c->receive(c->self, now, message);
+        r->receive(r->self, now, message);
     }
-    for (uint32_t i = 0; i < wakes; i++) {
-        const struct component_hot *c = &e->hot[e->due[i]];
+    return visited;
+}
+
+/* The due ones of 64 components. A function of its own, with a 32-bit offset: so its loop is 11 instructions,
+ * as everything stays in registers and nothing is widened. */
+static __attribute__((noinline)) uint64_t wake_row(const struct engine_component *components, uint64_t bits,
+                                                   uint64_t now)
+{
+    uint64_t visited = 0;
+    for (; bits; bits &= bits - 1, visited++) {
+        const uint32_t offset = (uint32_t)__builtin_ctzll(bits) * (uint32_t)sizeof *components;
+        const struct engine_component *c = (const void *)((const char *)components + offset);
         c->wake(c->self, now);
     }
-    return visited + wakes;
+    return visited;
+}
+
+static uint64_t wake_in_order(const struct engine *e, struct engine_clock *k)
+{
+    uint64_t visited = 0;
+    const uint64_t now = k->now_cyc;
+    const uint32_t slot = (uint32_t)now % ENGINE_SLOTS, group_log2 = e->group_log2;
+    uint64_t groups = k->summary[slot];
+    k->summary[slot] = 0;
+    for (; groups; groups &= groups - 1) {
+        const uint32_t first = (uint32_t)__builtin_ctzll(groups) << group_log2;
+        uint32_t word = first;
+        do {
+            visited += wake_row(e->front.components + (size_t)word * 64, wakes_take(k, word, slot), now);
+        } while (++word >> group_log2 == first >> group_log2);
+    }
+    return visited;
 }
 
 static void check_watchdog(struct engine *e)
 {
     if (!e->work_outstanding || e->watchdog_cyc == ENGINE_NEVER) return;
-    const uint64_t idle_cyc = (e->tick - e->progress_tick) / e->domains[0].ticks_per_cycle;
+    const uint64_t idle_cyc = (e->front.tick - e->front.progress_tick) / e->front.clocks[0]->ticks_per_cycle;
     if (idle_cyc > e->watchdog_cyc)
         diag_bug("engine", engine_now(e, 0),
                  "nothing moved for %llu cycles although work is outstanding:\n%s",
                  (unsigned long long)idle_cyc, engine_wait_report(e));
 }
 
-static void step(struct engine *e, struct domain *d, uint64_t tick)
+static struct visits visit_in_order(struct engine *e, struct engine_clock *k, struct wheel_slot due)
 {
-    struct wheel_slot due;
-    wheel_advance(d->wheel, &e->store, &due);
-    if (due.first_message == WHEEL_NONE && due.first_wake == WHEEL_NONE) { /* a coarse slot was spilled */
+    struct visits v = {0};
+    if (due.first_message != WHEEL_NONE) v.messages = deliver(e, due, k->now_cyc);
+    v.wakes = wake_in_order(e, k);
+    return v;
+}
+
+static void count(struct engine *e, struct engine_clock *k, uint64_t visited)
+{
+    struct engine_stats *const stats = &e->front.stats;
+    stats->events_sent += k->asked_count - k->counted;
+    k->counted = k->asked_count;
+    stats_peak(&stats->pending_peak, stats->events_sent - stats->events_visited);
+    stats->events_visited += visited;
+    stats->cycles_stepped++;
+    STATS_COUNT(stats->events_per_cycle, visited);
+}
+
+static void step(struct engine *e, struct domain *d, uint64_t cycle, uint64_t tick)
+{
+    struct engine_clock *const k = d->clock;
+    struct wheel_slot due = WHEEL_EMPTY;
+    const bool wakes = cycle == k->next_cyc && wakes_due(e, k);
+    const bool messages = cycle == d->wheel->next_cyc;
+    if (messages) due = wheel_advance(d->wheel, &e->store);
+    if (!wakes && due.first_message == WHEEL_NONE) { /* a coarse slot was spilled, a wake-up replaced */
+        wakes_find_next(k);
         wheel_find_next(d->wheel);
         return;
     }
-    e->tick = tick;
-    const uint64_t now = d->wheel->now_cyc;
-    const uint64_t visited = e->shuffle ? engine_visit_shuffled(e, due, now) : visit_in_order(e, due, now);
-    if (e->touched_count) engine_flush_wakes(e);
-    wheel_find_next(d->wheel);
-    stats_peak(&e->stats.pending_peak, e->stats.events_sent - e->stats.events_visited);
-    e->stats.events_visited += visited;
-    e->stats.cycles_stepped++;
-    STATS_COUNT(e->stats.events_per_cycle, visited);
+    e->front.tick = tick;
+    e->front.open_tick = tick + 1;
+    d->wheel->now_cyc = cycle;
+    wakes_open(e, k, cycle, tick);
+    struct visits visits;
+    if (e->shuffle)
+        visits = engine_visit_shuffled(e, k, due);
+    else
+        visits = visit_in_order(e, k, due);
+    wakes_close(k, visits.wakes);
+    if (messages) wheel_find_next(d->wheel);
+    count(e, k, visits.messages + visits.wakes);
 }
 
 /* Before the first step at or after 'tick': series and watchdog. Returns when to look again. */
 static uint64_t look_around(struct engine *e, uint64_t tick)
 {
-    const uint64_t tpc = e->domains[0].ticks_per_cycle;
+    const uint64_t tpc = e->front.clocks[0]->ticks_per_cycle;
     uint64_t next = ENGINE_NEVER;
     check_watchdog(e);
     if (e->watchdog_cyc < (ENGINE_NEVER - tick) / tpc) next = tick + (e->watchdog_cyc / 2 + 1) * tpc;
@@ -272,25 +273,25 @@ static uint64_t look_around(struct engine *e, uint64_t tick)
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
 {
     enum engine_end end = ENGINE_IDLE;
-    const uint64_t tpc = e->domains[0].ticks_per_cycle;
+    const uint64_t tpc = e->front.clocks[0]->ticks_per_cycle;
     const uint64_t limit_tick = limit_cyc > ENGINE_NEVER / tpc ? ENGINE_NEVER : limit_cyc * tpc;
-    engine_flush_wakes(e);
     engine_progress(e);
-    e->started = true;
-    uint64_t next_look_tick = e->tick;
+    e->visiting = true;
+    uint64_t next_look_tick = e->front.tick;
     for (;;) {
-        uint64_t tick;
-        struct domain *d = earliest(e, &tick);
-        if (!d) break;
-        if (tick > limit_tick) {
+        const struct next next = earliest(e);
+        if (!next.domain) break;
+        if (next.tick > limit_tick) {
             end = ENGINE_LIMIT;
-            if (e->tick < limit_tick) e->tick = limit_tick;
+            if (e->front.tick < limit_tick) e->front.tick = limit_tick;
             break;
         }
-        if (tick >= next_look_tick) next_look_tick = look_around(e, tick);
-        step(e, d, tick);
+        if (next.tick >= next_look_tick) next_look_tick = look_around(e, next.tick);
+        step(e, next.domain, next.cycle, next.tick);
     }
-    e->stats.events_pending = count_pending(e);
+    e->visiting = false;
+    e->front.open_tick = e->front.tick + 1;
+    e->front.stats.events_pending = count_pending(e);
     if (end == ENGINE_IDLE && e->stats_registry) stats_series_finish(e->stats_registry);
     if (end == ENGINE_IDLE && e->work_outstanding)
         diag_bug("engine", engine_now(e, 0), "nothing is due although work is outstanding:\n%s",

@@ -1,8 +1,8 @@
 /* engine: time. Components sleep until a wake-up or a message; a component with nothing to do costs
  * nothing, and the clock jumps over cycles in which nothing is due.
  *
- *   send(dst, delay) ─► wheel slot of that cycle ─► receive(self, now, message)
- *   wake(component, cycle) ─► same slot ──────────► wake(self, now)
+ *   send(dst, delay) ───────► list of that cycle ─► receive(self, now, message)
+ *   wake(component, cycle) ─► bit of that cycle ──► wake(self, now), commit(self, now)
  *
  * Clock domains tick at whole multiples of one common tick (the least common multiple of all
  * frequencies), so that 1.4 GHz, 440 MHz and 293 MHz never drift.
@@ -17,6 +17,11 @@
  * A component has at most one wake-up pending, the earliest that was asked for. When it runs it does
  * what is due and asks again for what comes later.
  *
+ * commit() is for what must happen in the order of registration whatever the order of visits, as the
+ * functional execution of instructions: components woken in a cycle that have one are asked for it in that
+ * order. With fixed visits it follows the component's own wake() at once, with shuffled visits it comes
+ * after all wake() of the cycle; so a wake() must not see what another's commit() does in the same cycle.
+ *
  * The engine owns its memory (an arena); components and their names belong to the caller. */
 #ifndef ATOLL_ENGINE_ENGINE_H
 #define ATOLL_ENGINE_ENGINE_H
@@ -26,9 +31,8 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
+#include "engine/engine_inline.h"
 #include "stats/stats.h"
-
-#define ENGINE_NEVER UINT64_MAX
 
 /* Why a component cannot go on, for the watchdog. */
 enum wait_reason {
@@ -56,26 +60,30 @@ struct component_spec {
     void (*wake)(void *self, uint64_t now_cyc);
     void (*receive)(void *self, uint64_t now_cyc, uint64_t message); /* NULL: takes no messages */
     struct wait (*waits)(void *self);                                /* NULL: never blocks */
+    void (*commit)(void *self, uint64_t now_cyc);                    /* NULL: all is done in wake() */
 };
-
-struct engine;
 
 /* The tick is the least common multiple of the domains' frequencies (config_tick_frequency()). */
 struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats);
 void engine_free(struct engine *e);
 uint32_t engine_add_domain(struct engine *e, const char *name, uint64_t frequency_hz);
+/* Not during a visit. */
 uint32_t engine_add(struct engine *e, struct component_spec spec);
 /* Visit siblings in random order from now on, to prove that it does not matter. */
 void engine_shuffle_visits(struct engine *e, struct rng rng);
 
-/* Ask to be woken at 'at_cyc' of the component's own domain, later than the present instant. */
-void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc);
+/* Ask to be woken at 'at_cyc' of the component's own domain, later than the present instant.
+ * ENGINE_NEVER asks for nothing. Inline, as what a component of the domain being stepped calls often. */
+static inline void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc);
+/* The same for whoever is in another clock domain: at the first edge of the component's domain that is not
+ * before 'tick' and later than the present instant. */
+static inline void engine_wake_at_tick(struct engine *e, uint32_t component, uint64_t tick);
 /* Deliver a message after delay_cyc >= 1 cycles of the receiver's domain (counted from its last edge). */
 void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64_t message);
 
 /* The present cycle of a domain: edges passed so far. */
-uint64_t engine_now(const struct engine *e, uint32_t domain);
-uint64_t engine_tick(const struct engine *e);
+static inline uint64_t engine_now(const struct engine *e, uint32_t domain);
+static inline uint64_t engine_tick(const struct engine *e);
 double engine_seconds(const struct engine *e);
 const char *engine_name(const struct engine *e, uint32_t component);
 uint32_t engine_domain_of(const struct engine *e, uint32_t component);
@@ -84,7 +92,7 @@ uint32_t engine_domain_of(const struct engine *e, uint32_t component);
 void engine_work_begins(struct engine *e);
 void engine_work_ends(struct engine *e);
 /* Something moved. Queues call it; a component that retries in vain does not. */
-void engine_progress(struct engine *e);
+static inline void engine_progress(struct engine *e);
 /* Stuck after this many cycles of domain 0 without progress. */
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
 

@@ -2,54 +2,52 @@
 #ifndef ATOLL_ENGINE_PRIVATE_H
 #define ATOLL_ENGINE_PRIVATE_H
 
-#include "engine/engine.h"
-#include "engine/wheel.h"
+#include <stddef.h>
 
-enum { DOMAINS_MAX = 16 };
+#include "engine/engine.h"
+#include "engine/wakes.h"
+#include "engine/wheel.h"
 
 struct domain {
     const char *name;
-    uint64_t ticks_per_cycle;
-    struct wheel *wheel;
+    struct engine_clock *clock; /* and its wake-ups */
+    struct wheel *wheel;        /* messages */
 };
 
-/* What a visit needs of a component, apart from its description: half a cache line. */
-struct component_hot {
-    void *self;
+/* What a message needs of its receiver: half a cache line. */
+struct receiver {
     void (*receive)(void *self, uint64_t now_cyc, uint64_t message);
-    void (*wake)(void *self, uint64_t now_cyc);
-    struct wheel *wheel; /* of its domain */
+    void *self;
+    struct wheel *wheel;
+    struct engine_clock *clock;
 };
 
 struct shuffle; /* engine_shuffle.c */
 
 struct engine {
+    struct engine_front front; /* must be first: engine_inline.h */
     struct arena arena;
-    uint64_t tick, ticks_per_second;
-    struct domain domains[DOMAINS_MAX];
+    uint64_t ticks_per_second;
+    struct domain domains[ENGINE_DOMAINS_MAX];
     uint32_t domain_count;
-    struct component_spec *components;
-    struct component_hot *hot;
-    uint32_t component_count, component_capacity;
+    struct component_spec *specs;
+    struct receiver *receivers;
+    uint32_t component_capacity;
+    /* wakes.c: words of 64 components and rows per bit of a summary, both powers of two */
+    uint32_t word_capacity, group_log2;
     struct wheel_store store;
-    uint64_t *wanted_cyc; /* per component: earliest wake-up asked for in this cycle */
-    uint32_t *touched;    /* components with a wanted_cyc */
-    uint32_t touched_count;
-    uint32_t *due; /* wake-ups of the cycle under way, by component */
-    bool started;
-    uint64_t work_outstanding, progress_tick, watchdog_cyc;
-    struct engine_stats stats;
+    bool visiting;
+    uint64_t work_outstanding, watchdog_cyc;
     struct stats_registry *stats_registry;
     struct shuffle *shuffle; /* NULL = fixed order */
 };
+_Static_assert(offsetof(struct engine, front) == 0, "engine_inline.h reads the engine through its front");
 
-void engine_flush_wakes(struct engine *e);
-
-/* Takes the wake-ups of a slot off, into e->due in the order of the components; returns their number. */
-uint32_t engine_take_wakes(struct engine *e, struct wheel_slot due);
-
-/* Shuffled visits: what is sent is staged and committed in the order that fixed visits would give. */
+/* Shuffled visits: what is sent is staged and delivered in the order that fixed visits would give. */
 void engine_stage(struct engine *e, uint32_t receiver, uint64_t cycle, uint64_t message);
-uint64_t engine_visit_shuffled(struct engine *e, struct wheel_slot due, uint64_t now);
+struct visits {
+    uint64_t messages, wakes;
+};
+struct visits engine_visit_shuffled(struct engine *e, struct engine_clock *k, struct wheel_slot due);
 
 #endif

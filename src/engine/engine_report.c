@@ -24,7 +24,7 @@ static const char *reason_text(enum wait_reason reason)
 
 static struct wait wait_of(struct engine *e, uint32_t component)
 {
-    const struct component_spec *c = &e->components[component];
+    const struct component_spec *c = &e->specs[component];
     return c->waits ? c->waits(c->self) : (struct wait){.on = ENGINE_NOBODY};
 }
 
@@ -60,9 +60,9 @@ const char *engine_wait_report(struct engine *e)
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
     if (!out) return "(out of host memory for the report)\n";
-    bool *shown = ARENA_ARRAY(&e->arena, bool, e->component_count);
+    bool *shown = ARENA_ARRAY(&e->arena, bool, e->front.component_count);
     uint32_t chains = 0, more = 0;
-    for (uint32_t c = 0; c < e->component_count; c++) {
+    for (uint32_t c = 0; c < e->front.component_count; c++) {
         if (shown[c] || wait_of(e, c).reason == WAIT_NOTHING) continue;
         if (chains++ < CHAINS_MAX)
             print_chain(e, c, shown, out);

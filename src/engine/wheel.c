@@ -26,19 +26,6 @@ void wheel_store_init(struct wheel_store *s, struct arena *a)
     add_messages(s, FIRST_MESSAGES);
 }
 
-void wheel_store_add_component(struct wheel_store *s, uint32_t component)
-{
-    if (component >= s->wake_capacity) {
-        const uint32_t capacity = s->wake_capacity ? s->wake_capacity * 2 : 64;
-        struct wheel_wake *grown = ARENA_ARRAY(s->arena, struct wheel_wake, capacity);
-        if (s->wake_capacity) memcpy(grown, s->wakes, s->wake_capacity * sizeof *grown);
-        s->wakes = grown;
-        s->wake_capacity = capacity;
-    }
-    s->wakes[component] =
-        (struct wheel_wake){.cycle = ENGINE_NEVER, .next = WHEEL_NONE, .previous = WHEEL_NONE};
-}
-
 /* The pool doubles when all nodes are in flight: a few times per run, never in the steady state. */
 void wheel_store_grow(struct wheel_store *s)
 {
@@ -48,14 +35,11 @@ void wheel_store_grow(struct wheel_store *s)
 
 /* ---- slots ---- */
 
-static const struct wheel_slot empty_slot = {WHEEL_NONE, WHEEL_NONE, WHEEL_NONE};
-
-void wheel_init(struct wheel *w, uint64_t ticks_per_cycle)
+void wheel_init(struct wheel *w)
 {
     memset(w, 0, sizeof *w);
-    w->ticks_per_cycle = ticks_per_cycle;
-    for (uint32_t i = 0; i < WHEEL_SLOTS; i++) w->near.slots[i] = w->mid.slots[i] = empty_slot;
-    w->far = empty_slot;
+    for (uint32_t i = 0; i < WHEEL_SLOTS; i++) w->near.slots[i] = w->mid.slots[i] = WHEEL_EMPTY;
+    w->far = WHEEL_EMPTY;
     w->far_earliest_cyc = w->coarse_next_cyc = w->next_cyc = ENGINE_NEVER;
 }
 
@@ -109,49 +93,10 @@ static inline struct wheel_slot *slot_for(struct wheel *w, uint64_t cycle, uint6
     return wheel_mark(&w->near, cycle);
 }
 
-static void link_wake(struct wheel_store *s, struct wheel_slot *slot, uint32_t component)
-{
-    struct wheel_wake *wake = &s->wakes[component];
-    wake->slot = slot;
-    wake->previous = WHEEL_NONE;
-    wake->next = slot->first_wake;
-    if (wake->next != WHEEL_NONE) s->wakes[wake->next].previous = component;
-    slot->first_wake = component;
-}
-
-static void unmark_if_empty(struct wheel *w, const struct wheel_slot *slot)
-{
-    if (slot->first_message != WHEEL_NONE || slot->first_wake != WHEEL_NONE || slot == &w->far) return;
-    struct wheel_level *level =
-        slot >= w->mid.slots && slot < w->mid.slots + WHEEL_SLOTS ? &w->mid : &w->near;
-    unmark(level, (uint32_t)(slot - level->slots));
-}
-
-static void unlink_wake(struct wheel *w, struct wheel_store *s, uint32_t component)
-{
-    struct wheel_wake *wake = &s->wakes[component];
-    if (wake->previous == WHEEL_NONE)
-        wake->slot->first_wake = wake->next;
-    else
-        s->wakes[wake->previous].next = wake->next;
-    if (wake->next != WHEEL_NONE) s->wakes[wake->next].previous = wake->previous;
-    wake->cycle = ENGINE_NEVER;
-    unmark_if_empty(w, wake->slot);
-}
-
 void wheel_insert_far(struct wheel *w, struct wheel_store *s, uint32_t node)
 {
     uint64_t visit_cyc;
     wheel_append(s, slot_for(w, s->messages[node].cycle, &visit_cyc), node);
-    if (visit_cyc < w->next_cyc) w->next_cyc = visit_cyc;
-}
-
-void wheel_insert_wake(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t component)
-{
-    if (s->wakes[component].cycle != ENGINE_NEVER) unlink_wake(w, s, component);
-    s->wakes[component].cycle = cycle;
-    uint64_t visit_cyc;
-    link_wake(s, slot_for(w, cycle, &visit_cyc), component);
     if (visit_cyc < w->next_cyc) w->next_cyc = visit_cyc;
 }
 
@@ -165,10 +110,6 @@ static void spill(struct wheel *w, struct wheel_store *s, struct wheel_slot from
         next = s->messages[node].next;
         wheel_append(s, slot_for(w, s->messages[node].cycle, &visit_cyc), node);
     }
-    for (uint32_t c = from.first_wake, next; c != WHEEL_NONE; c = next) {
-        next = s->wakes[c].next;
-        link_wake(s, slot_for(w, s->wakes[c].cycle, &visit_cyc), c);
-    }
 }
 
 /* Spills what has come near from the coarser levels. */
@@ -176,14 +117,14 @@ static void refine(struct wheel *w, struct wheel_store *s)
 {
     if (w->now_cyc >= far_due(w)) {
         const struct wheel_slot far = w->far;
-        w->far = empty_slot;
+        w->far = WHEEL_EMPTY;
         w->far_earliest_cyc = ENGINE_NEVER;
         spill(w, s, far);
     }
     const uint64_t window = w->now_cyc >> WHEEL_LOG2;
     const uint32_t i = (uint32_t)window & WHEEL_MASK;
     const struct wheel_slot coarse = w->mid.slots[i];
-    w->mid.slots[i] = empty_slot;
+    w->mid.slots[i] = WHEEL_EMPTY;
     unmark(&w->mid, i);
     spill(w, s, coarse);
     const uint32_t distance = distance_to_used(&w->mid, window + 1);
@@ -191,15 +132,15 @@ static void refine(struct wheel *w, struct wheel_store *s)
     w->coarse_next_cyc = far_due(w) < mid_due ? far_due(w) : mid_due;
 }
 
-void wheel_advance(struct wheel *w, struct wheel_store *s, struct wheel_slot *due)
+struct wheel_slot wheel_advance(struct wheel *w, struct wheel_store *s)
 {
     w->now_cyc = w->next_cyc;
-    w->now_tick = w->now_cyc * w->ticks_per_cycle;
     if (w->now_cyc == w->coarse_next_cyc) refine(w, s);
     const uint32_t i = (uint32_t)w->now_cyc & WHEEL_MASK;
-    *due = w->near.slots[i];
-    w->near.slots[i] = empty_slot;
+    const struct wheel_slot due = w->near.slots[i];
+    w->near.slots[i] = WHEEL_EMPTY;
     unmark(&w->near, i);
+    return due;
 }
 
 void wheel_find_next(struct wheel *w)
@@ -213,7 +154,6 @@ static uint64_t slot_count(const struct wheel_slot *slot, const struct wheel_sto
 {
     uint64_t count = 0;
     for (uint32_t node = slot->first_message; node != WHEEL_NONE; node = s->messages[node].next) count++;
-    for (uint32_t c = slot->first_wake; c != WHEEL_NONE; c = s->wakes[c].next) count++;
     return count;
 }
 

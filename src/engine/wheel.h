@@ -1,11 +1,10 @@
-/* wheel: what is due when, in one clock domain. O(1) to insert, whatever the delay.
+/* wheel: which messages are due when, in one clock domain. O(1) to insert, whatever the delay.
  *
  *   near   one slot per cycle for the next 4096 cycles
  *   mid    one slot per 4096 cycles for the next 16 M cycles; spilled into near when its time comes
  *   far    a plain list beyond that; looked through once per 16 M cycles
  *
- * Messages are nodes of a pool shared by all domains; wake-ups are linked through their components, so
- * an earlier one can replace a later one in place. Private to engine/. */
+ * Messages are nodes of a pool shared by all domains. Private to engine/. */
 #ifndef ATOLL_ENGINE_WHEEL_H
 #define ATOLL_ENGINE_WHEEL_H
 
@@ -15,22 +14,16 @@
 #include "base/arena.h"
 
 enum { WHEEL_LOG2 = 12, WHEEL_SLOTS = 1 << WHEEL_LOG2, WHEEL_MASK = WHEEL_SLOTS - 1 };
-#define WHEEL_NONE UINT32_MAX
+#define WHEEL_NONE  UINT32_MAX
+#define WHEEL_EMPTY ((struct wheel_slot){WHEEL_NONE, WHEEL_NONE})
 
 struct wheel_message {
     uint64_t cycle, message;
     uint32_t receiver, next;
 };
 
-/* The wake-up of one component. */
-struct wheel_wake {
-    uint64_t cycle; /* ENGINE_NEVER = none pending */
-    uint32_t next, previous;
-    struct wheel_slot *slot;
-};
-
 struct wheel_slot {
-    uint32_t first_message, last_message, first_wake;
+    uint32_t first_message, last_message;
 };
 
 struct wheel_level {
@@ -43,13 +36,11 @@ struct wheel_level {
 struct wheel_store {
     struct arena *arena;
     struct wheel_message *messages;
-    struct wheel_wake *wakes; /* one per component */
-    uint32_t message_capacity, first_free, wake_capacity;
+    uint32_t message_capacity, first_free;
 };
 
 struct wheel {
     uint64_t now_cyc;
-    uint64_t now_tick, ticks_per_cycle;
     uint64_t next_cyc; /* earliest cycle at which anything may be due; ENGINE_NEVER = empty */
     struct wheel_level near, mid;
     struct wheel_slot far;
@@ -58,18 +49,15 @@ struct wheel {
 };
 
 void wheel_store_init(struct wheel_store *s, struct arena *a);
-void wheel_store_add_component(struct wheel_store *s, uint32_t component);
-void wheel_init(struct wheel *w, uint64_t ticks_per_cycle);
+void wheel_init(struct wheel *w);
 
 void wheel_store_grow(struct wheel_store *s);
 /* Links a message that lies beyond the near slots. */
 void wheel_insert_far(struct wheel *w, struct wheel_store *s, uint32_t node);
-/* cycle > now. */
-void wheel_insert_wake(struct wheel *w, struct wheel_store *s, uint64_t cycle, uint32_t component);
 
-/* Moves the clock to next_cyc and takes what is due then (*due may be empty: a spill of a coarser slot). */
-void wheel_advance(struct wheel *w, struct wheel_store *s, struct wheel_slot *due);
-/* Messages and wake-ups that it holds, by walking every list. */
+/* Moves the clock to next_cyc and takes what is due then (may be empty: a spill of a coarser slot). */
+struct wheel_slot wheel_advance(struct wheel *w, struct wheel_store *s);
+/* Messages that it holds, by walking every list. */
 uint64_t wheel_count(const struct wheel *w, const struct wheel_store *s);
 /* Finds next_cyc again after the due list has been visited. */
 void wheel_find_next(struct wheel *w);
