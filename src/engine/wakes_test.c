@@ -24,7 +24,7 @@ static void in_run(diag_body_fn *body, void *arg)
 
 /* ---- random operations, on the engine and on a naive model ---- */
 
-enum { DOMAINS = 4, LOG_MAX = 1 << 18 };
+enum { DOMAINS = 4, LOG_MAX = 1 << 19 };
 static const uint64_t hz[DOMAINS] = {1400, 350, 440, 1400};
 #define TICK_HZ 15400ull /* of 1400, 350 and 440 */
 
@@ -230,7 +230,7 @@ static void drive(struct world *w, const struct trial *t, struct stats_registry 
     for (uint32_t c = 0; c < t->components; c++)
         world_wake(w, c, rng_below(&w->outside, 3)); /* 0 is allowed */
     for (int run = 0; run < 6; run++) {
-        const uint64_t limit = run == 5 ? ENGINE_NEVER : world_tick(w) / tpc(0) + rng_below(&w->outside, 400);
+        const uint64_t limit = run == 5 ? ENGINE_NEVER : world_tick(w) / tpc(0) + rng_below(&w->outside, 100);
         if (w->engine) {
             (void)engine_run(w->engine, limit);
             w->open_tick = engine_tick(w->engine) + 1;
@@ -269,8 +269,7 @@ static void trial_body(void *arg)
     for (uint32_t d = 0; d < t->domains; d++) (void)engine_add_domain(real.engine, "clock", hz[d]);
     if (t->shuffled) engine_shuffle_visits(real.engine, rng_seed(t->seed, 5));
     drive(&real, t, &stats);
-    print_message("%u components: %llu visits, %llu merged\n", t->components, (unsigned long long)naive.visited, (unsigned long long)naive.merged);
-    assert_true(naive.visited > t->components);
+    assert_true(naive.visited > 500 && naive.merged > 3);
     const uint64_t both = real.log_count < naive.log_count ? real.log_count : naive.log_count;
     for (uint64_t i = 0; i < both; i++) {
         assert_int_equal(real.log[i].tick, naive.log[i].tick);
@@ -296,8 +295,8 @@ static void wake_ups_are_those_of_a_naive_model(void **state)
     static const struct trial trials[] = {
         {.components = 1, .domains = 1, .stop_tick = 2000000},
         {.components = 3, .domains = 2, .stop_tick = 1000000},
-        {.components = 64, .domains = 1, .stop_tick = 60000},
-        {.components = 65, .domains = 3, .stop_tick = 60000, .more = 70},
+        {.components = 64, .domains = 1, .stop_tick = 30000},
+        {.components = 65, .domains = 3, .stop_tick = 30000, .more = 70},
         {.components = 300, .domains = 4, .stop_tick = 20000, .more = 1},
         {.components = 1000, .domains = 2, .stop_tick = 9000, .more = 100},
         {.components = 4000, .domains = 2, .stop_tick = 3000, .more = 200}, /* groups of two rows from here */
