@@ -375,7 +375,7 @@ static void replaced_body(void *arg)
     engine_wake(e, id, 100000);
     (void)engine_run(e, 10);
     engine_wake(e, id, 20);
-    assert_int_equal(engine_run(e, ENGINE_NEVER), ENGINE_IDLE);
+    assert_int_equal(engine_run(e, 60000), ENGINE_IDLE); /* not the limit: nothing is pending beyond it */
     assert_int_equal(engine_now(e, 0), 20);
     engine_wake(e, id, 50); /* earlier than the one that was replaced */
     assert_int_equal(engine_run(e, ENGINE_NEVER), ENGINE_IDLE);
@@ -427,6 +427,50 @@ static void a_wake_up_by_tick_comes_at_the_first_edge_not_before_it(void **state
 {
     (void)state;
     in_run(tick_body, NULL);
+}
+
+/* At cycle 1000 of both domains the first one, which comes first, asks for members of the second, which slept
+ * until then and has not been visited yet. */
+struct alarm {
+    struct engine *engine;
+    uint32_t pending, idle;
+};
+
+static void alarm_wake(void *self, uint64_t now)
+{
+    const struct alarm *a = self;
+    assert_int_equal(now, 1000);
+    engine_wake(a->engine, a->idle, now + 1);
+    engine_wake(a->engine, a->pending, now + 1); /* its wake-up at 1000 is earlier */
+}
+
+static void slept_body(void *arg)
+{
+    (void)arg;
+    struct engine *e = engine_create(1000, NULL);
+    struct alarm a = {.engine = e};
+    struct once pending = {0}, idle = {0};
+    (void)engine_add_domain(e, "first", 1000);
+    (void)engine_add_domain(e, "second", 1000);
+    const uint32_t id = engine_add(e, (struct component_spec){.name = "a", .self = &a, .wake = alarm_wake});
+    a.pending =
+        engine_add(e, (struct component_spec){.name = "p", .self = &pending, .domain = 1, .wake = once_wake});
+    a.idle =
+        engine_add(e, (struct component_spec){.name = "i", .self = &idle, .domain = 1, .wake = once_wake});
+    engine_wake(e, id, 1000);
+    engine_wake(e, a.pending, 1000);
+    (void)engine_run(e, ENGINE_NEVER);
+    assert_int_equal(pending.visits, 1);
+    assert_int_equal(pending.last_cyc, 1000);
+    assert_int_equal(idle.visits, 1);
+    assert_int_equal(idle.last_cyc, 1001);
+    engine_free(e);
+}
+
+static void a_domain_that_slept_keeps_what_is_due_at_the_present_instant(void **state)
+{
+    (void)state;
+    in_run(slept_body, NULL);
 }
 
 /* ---- the contract ---- */
@@ -570,6 +614,7 @@ int main(void)
         cmocka_unit_test(every_delay_from_1_to_700_cycles_ends_exactly_when_due),
         cmocka_unit_test(a_replaced_far_wake_up_leaves_no_trace),
         cmocka_unit_test(a_wake_up_by_tick_comes_at_the_first_edge_not_before_it),
+        cmocka_unit_test(a_domain_that_slept_keeps_what_is_due_at_the_present_instant),
         cmocka_unit_test(a_wake_up_in_the_present_or_past_is_refused),
         cmocka_unit_test(commits_follow_the_order_of_registration_in_any_order_of_visits),
     };
