@@ -194,7 +194,8 @@ static uint64_t wake_in_order(const struct engine *e, struct engine_clock *k)
         const uint32_t first = (uint32_t)__builtin_ctzll(groups) << group_log2;
         uint32_t word = first;
         do {
-            visited += wake_row(e->front.components + (size_t)word * 64, wakes_take(k, word, slot), now);
+            const uint64_t bits = wakes_take(k, word, slot);
+            if (bits) visited += wake_row(e->front.components + (size_t)word * 64, bits, now);
         } while (++word >> group_log2 == first >> group_log2);
     }
     return visited;
@@ -210,11 +211,12 @@ static void check_watchdog(struct engine *e)
                  (unsigned long long)idle_cyc, engine_wait_report(e));
 }
 
-static struct visits visit_in_order(struct engine *e, struct engine_clock *k, struct wheel_slot due)
+static struct visits visit_in_order(struct engine *e, struct engine_clock *k, struct wheel_slot due,
+                                    bool wakes)
 {
     struct visits v = {0};
     if (due.first_message != WHEEL_NONE) v.messages = deliver(e, due, k->now_cyc);
-    v.wakes = wake_in_order(e, k);
+    if (wakes) v.wakes = wake_in_order(e, k);
     return v;
 }
 
@@ -249,7 +251,7 @@ static void step(struct engine *e, struct domain *d, uint64_t cycle, uint64_t ti
     if (e->shuffle)
         visits = engine_visit_shuffled(e, k, due);
     else
-        visits = visit_in_order(e, k, due);
+        visits = visit_in_order(e, k, due, wakes);
     wakes_close(k, visits.wakes);
     if (messages) wheel_find_next(d->wheel);
     count(e, k, visits.messages + visits.wakes);

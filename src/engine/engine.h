@@ -31,8 +31,9 @@
 
 #include "base/arena.h"
 #include "base/rng.h"
-#include "engine/engine_inline.h"
 #include "stats/stats.h"
+
+#define ENGINE_NEVER UINT64_MAX
 
 /* Why a component cannot go on, for the watchdog. */
 enum wait_reason {
@@ -62,6 +63,8 @@ struct component_spec {
     struct wait (*waits)(void *self);                                /* NULL: never blocks */
     void (*commit)(void *self, uint64_t now_cyc);                    /* NULL: all is done in wake() */
 };
+
+struct engine;
 
 /* The tick is the least common multiple of the domains' frequencies (config_tick_frequency()). */
 struct engine *engine_create(uint64_t ticks_per_second, struct stats_registry *stats);
@@ -103,5 +106,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc);
 
 /* Text of the present chain of waiting components (arena memory of the engine). */
 const char *engine_wait_report(struct engine *e);
+
+#include "engine/engine_inline.h" /* the bodies of the inline functions above */
 
 #endif

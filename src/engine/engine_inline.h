@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #include "base/diag.h"
+#include "engine/engine.h"
 #include "stats/stats.h"
 
-#define ENGINE_NEVER UINT64_MAX
 /* Cycles stay below 2^56 (600 days at 1.4 GHz), so that a wake-up cycle that has passed shows in the top
  * eight bits of a difference. */
 #define ENGINE_CYCLE_LOG2 56
@@ -73,8 +73,6 @@ struct engine_front {
     struct engine_stats stats;
 };
 
-struct engine;
-
 /* The wake-ups that are not the common case. */
 void engine_wake_other(struct engine *e, uint32_t component, uint64_t at_cyc);
 
@@ -105,6 +103,7 @@ static inline void engine_progress(struct engine *e)
     f->progress_tick = f->tick;
 }
 
+/* The component is one that engine_add() gave: checked in engine_wake_other() only, for the sake of speed. */
 static inline void engine_wake(struct engine *e, uint32_t component, uint64_t at_cyc)
 {
     struct engine_component *c = &((struct engine_front *)e)->components[component];

@@ -12,9 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/engine_inline.h"
-
-struct engine;
+#include "engine/engine.h"
 
 void wakes_init_clock(struct engine *e, struct engine_clock *k, uint64_t ticks_per_cycle);
 /* Gives the component, whose clock is set, its bits. */
@@ -51,6 +49,8 @@ static inline void wakes_close(struct engine_clock *k, uint64_t visited)
     k->visited_count += visited;
     if (k->summary[k->base_cyc % ENGINE_SLOTS])
         k->next_cyc = k->base_cyc;
+    else if (k->asked_count == k->visited_count)
+        k->next_cyc = ENGINE_NEVER;
     else
         wakes_find_next(k);
 }
