@@ -31,6 +31,15 @@ for pending in 100 10000; do
     record "engine.host_instructions_per_event.pending_$pending" "$(((many - few) / 1000000))" "instructions"
 done
 
+echo "engine: components that are all woken in every cycle (a wake-up and its visit; 10 instructions are the component's own)"
+for pending in 100 1000 10000; do
+    rate=$("$build/bench/engine_bench" wake $pending 30000000 | sed -n 's/.*events_per_second=\([0-9.]*\)M/\1/p')
+    record "engine.wakes_per_second.pending_$pending" "$rate" "M wake-ups/s"
+    few=$(instructions "$build/bench/engine_bench" wake $pending 500000)
+    many=$(instructions "$build/bench/engine_bench" wake $pending 1500000)
+    record "engine.host_instructions_per_wake.pending_$pending" "$(awk "BEGIN { printf \"%.1f\", ($many - $few) / 1e6 }")" "instructions"
+done
+
 for script in bench/part_*.sh; do
     [ -f "$script" ] && . "./$script"
 done
