@@ -21,12 +21,15 @@ struct dram_load dram_load_parse(const char *text)
 
 /* ---- the run ---- */
 
+enum { TALLY = 1 << 16 };
+
 struct run {
     const struct dram_stream *stream;
     struct dram_channel *channel;
     struct dram_load load;
     uint64_t now;
-    size_t next, end;   /* the request to offer, and where the offers stop */
+    size_t next, end; /* the request to offer, and where the offers stop */
+    struct dram_request request;
     uint64_t offer_cyc; /* when it is to be offered */
     bool blocked;       /* the last offer was refused and no room has been announced since */
     uint32_t limit, outstanding, outstanding_max;
@@ -34,8 +37,12 @@ struct run {
     uint64_t last_done_cyc;
     uint64_t *done_ring; /* ends of those under way, in order */
     uint32_t ring_head, ring_tail, ring_mask;
-    uint32_t *latencies;
-    size_t latency_count;
+    uint64_t *tally; /* reads that took so many cycles, below TALLY */
+    struct slow_read {
+        uint64_t latency_cyc;
+        struct slow_read *next;
+    } * slow; /* the others */
+    struct arena *arena;
     void (*log)(void *owner, const struct dram_command *command);
     void *log_owner;
 };
@@ -50,13 +57,24 @@ __attribute__((noinline)) static void insert_done(struct run *r, uint64_t cyc)
     r->release_cyc = r->done_ring[r->ring_head & r->ring_mask];
 }
 
+__attribute__((noinline)) static void count_slow(struct run *r, uint64_t latency_cyc)
+{
+    struct slow_read *s = ARENA_NEW(r->arena, struct slow_read);
+    *s = (struct slow_read){latency_cyc, r->slow};
+    r->slow = s;
+}
+
 static void on_done(void *owner, const struct dram_done *d)
 {
     struct run *r = owner;
     uint64_t cyc = r->now;
     if (d->kind == DRAM_READ) {
         cyc = d->done_cyc;
-        r->latencies[r->latency_count++] = (uint32_t)(cyc - d->accept_cyc);
+        const uint64_t latency = cyc - d->accept_cyc;
+        if (latency < TALLY)
+            r->tally[latency]++;
+        else
+            count_slow(r, latency);
     }
     if (r->limit == UINT32_MAX) return;
     if (cyc < r->last_done_cyc) {
@@ -86,25 +104,31 @@ static void release_done(struct run *r, uint64_t now)
     }
 }
 
-static void offer(struct run *r, uint64_t now)
+/* The request to offer next. */
+static inline void look_up(struct run *r)
+{
+    const struct dram_stream_op *o = &r->stream->ops[r->next];
+    r->request.kind = (enum dram_kind)o->kind;
+    r->request.bank = o->bank;
+    r->request.row = o->row;
+    r->request.column = o->column;
+}
+
+static inline void offer(struct run *r, uint64_t now)
 {
     while (r->offer_cyc <= now && !r->blocked && r->outstanding < r->limit) {
-        const struct dram_stream_op *o = &r->stream->ops[r->next];
-        const struct dram_request rq = {.kind = (enum dram_kind)o->kind,
-                                        .bank = o->bank,
-                                        .row = o->row,
-                                        .column = o->column,
-                                        .column_count = 1};
-        if (!dram_try_accept(r->channel, now, &rq)) {
+        if (!dram_try_accept(r->channel, now, &r->request)) {
             r->blocked = true;
             return;
         }
         if (r->limit != UINT32_MAX && ++r->outstanding > r->outstanding_max)
             r->outstanding_max = r->outstanding;
-        if (++r->next == r->end)
+        if (++r->next == r->end) {
             r->offer_cyc = DRAM_NEVER;
-        else if (r->load.interval_cyc > 0)
-            r->offer_cyc = (uint64_t)floor(r->load.interval_cyc * (double)r->next);
+            return;
+        }
+        look_up(r);
+        if (r->load.interval_cyc > 0) r->offer_cyc = (uint64_t)floor(r->load.interval_cyc * (double)r->next);
     }
 }
 
@@ -119,6 +143,7 @@ static uint64_t driver_next(const struct run *r)
 static void run_all(struct run *r)
 {
     uint64_t now = 0, channel = DRAM_NEVER;
+    if (r->end) look_up(r);
     for (;;) {
         r->now = now;
         if (channel <= now) dram_channel_step(r->channel, now);
@@ -154,17 +179,23 @@ static uint64_t percentile(const uint64_t *tally, uint64_t count, uint64_t perce
     return x;
 }
 
-static void measure_latency(struct dram_result *r, struct arena *a, const uint32_t *latencies, size_t count)
+static void measure_latency(struct dram_result *r, const struct run *run)
 {
-    if (!count) return;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += latencies[i];
-        if (latencies[i] > r->latency_max_cyc) r->latency_max_cyc = latencies[i];
+    uint64_t count = 0, sum = 0, *tally = run->tally;
+    for (const struct slow_read *s = run->slow; s; s = s->next)
+        if (s->latency_cyc > r->latency_max_cyc) r->latency_max_cyc = s->latency_cyc;
+    if (run->slow) { /* one table for all */
+        tally = ARENA_ARRAY(run->arena, uint64_t, r->latency_max_cyc + 1);
+        memcpy(tally, run->tally, TALLY * sizeof *tally);
+        for (const struct slow_read *s = run->slow; s; s = s->next) tally[s->latency_cyc]++;
     }
+    for (uint64_t x = 0; x < TALLY || x <= r->latency_max_cyc; x++) {
+        count += tally[x];
+        sum += x * tally[x];
+        if (tally[x]) r->latency_max_cyc = x > r->latency_max_cyc ? x : r->latency_max_cyc;
+    }
+    if (!count) return;
     r->latency_mean_cyc = (double)sum / (double)count;
-    uint64_t *tally = ARENA_ARRAY(a, uint64_t, r->latency_max_cyc + 1);
-    for (size_t i = 0; i < count; i++) tally[latencies[i]]++;
     r->latency_p50_cyc = percentile(tally, count, 50);
     r->latency_p95_cyc = percentile(tally, count, 95);
     r->latency_p99_cyc = percentile(tally, count, 99);
@@ -193,11 +224,13 @@ struct dram_result dram_model_run(const struct dram_spec *spec, const struct dra
     struct run run = {.stream = stream,
                       .load = load,
                       .limit = outstanding ? outstanding : UINT32_MAX,
+                      .request = {.column_count = 1},
                       .release_cyc = DRAM_NEVER,
                       .log = log,
                       .log_owner = log_owner};
     run.end = load.limit_count && load.limit_count < stream->count ? (size_t)load.limit_count : stream->count;
-    run.latencies = ARENA_ARRAY(&a, uint32_t, run.end + 1);
+    run.arena = &a;
+    run.tally = ARENA_ARRAY(&a, uint64_t, TALLY);
     /* columns under way: queued, or their data on the way */
     const uint64_t under_way = (uint64_t)spec->queue_entries + spec->read_entries + spec->write_entries +
                                DRAM_BANKS_MAX + spec->tcl_cyc + spec->burst_cyc + 1;
@@ -217,7 +250,7 @@ struct dram_result dram_model_run(const struct dram_spec *spec, const struct dra
     r.peak_bytes_per_cycle = dram_spec_peak(spec);
     r.percent_of_peak = 100 * r.bytes_per_cycle / r.peak_bytes_per_cycle;
     r.outstanding_max = run.outstanding_max;
-    measure_latency(&r, &a, run.latencies, run.latency_count);
+    measure_latency(&r, &run);
     diag_done(&cleanup, true);
     return r;
 }
