@@ -39,6 +39,8 @@ static const struct bench_case cases[] = {
     {"crossbar 64x64, 9 flits, hold, load 0.3", NET_CROSSBAR, 64, 144, 1, true, 0.3},
     {"crossbar 64x64, 1 flit, hold, load 0.03", NET_CROSSBAR, 64, 16, 1, true, 0.03},
     {"crossbar 64x64, 9 flits, hold, load 0.03", NET_CROSSBAR, 64, 144, 1, true, 0.03},
+    {"crossbar 64x64, 1 flit, hold", NET_CROSSBAR, 64, 16, 1, true, 0},
+    {"hxbar 64x64 of 8x8, 9 flits, hold", NET_HXBAR, 64, 144, 1, true, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

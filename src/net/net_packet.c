@@ -44,13 +44,14 @@ static inline uint64_t credit_cyc(const struct net *n, uint32_t vc, uint64_t fli
 static void tail_known(struct net *n, uint32_t vc, uint64_t cyc);
 
 /* The next `flits` flits of a VC leave, one per cycle, the last in last_cyc; who waits for places learns. */
-static void leave(struct net *n, uint32_t vc, uint32_t flits, uint64_t last_cyc)
+static inline void leave(struct net *n, uint32_t vc, uint32_t flits, uint64_t last_cyc)
 {
     struct net_vc *q = &n->vcs[vc];
     struct net_leave *log = &n->leaves[(size_t)vc << n->leave_log2];
     while (q->log_head != q->log_end && log[q->log_head & n->leave_mask].end + n->spec.vc_flits <= q->sent)
         q->log_head++;
     DIAG_ASSERT(q->log_end - q->log_head <= n->leave_mask);
+    const bool had_place = q->sent < q->gone + n->spec.vc_flits;
     q->gone += flits;
     log[q->log_end++ & n->leave_mask] = (struct net_leave){q->gone, last_cyc + 1 - q->gone};
     if (q->pending) {
@@ -59,8 +60,10 @@ static void leave(struct net *n, uint32_t vc, uint32_t flits, uint64_t last_cyc)
     }
     struct net_out *o = &n->outs[q->feeder];
     if (!o->starved) return;
-    const uint64_t cyc = credit_cyc(n, vc, q->sent);
+    uint64_t cyc = credit_cyc(n, vc, q->sent);
     if (cyc == NET_NEVER) return;
+    if (q->from_source && had_place) return; /* it waits for another VC */
+    if (cyc <= n->stepped_cyc) cyc = n->stepped_cyc + 1;
     o->starved = false;
     if (q->from_source)
         net_post(n, NET_EVENT_SOURCE_WAKE, cyc, q->feeder - n->source_base);
@@ -76,8 +79,12 @@ static uint64_t leave_rest(struct net *n, uint32_t vc, uint64_t last_cyc)
     const uint64_t arrives_cyc = stay_at(n, vc, 0)->tail_cyc;
     if (arrives_cyc != NET_NEVER && arrives_cyc > last_cyc) last_cyc = arrives_cyc;
     q->left = 0;
-    if (left > size && size < q->round_trip) {
-        /* The places go round too slowly: the tail comes a round trip after the flit whose place it takes. */
+    /* None has left before now: they go one after the other, slower when the places go round too slowly. */
+    const bool slow = left > size && size < q->round_trip;
+    const uint64_t first_cyc = n->stepped_cyc + (slow ? left - size + q->round_trip : left) - 1;
+    if (first_cyc > last_cyc) last_cyc = first_cyc;
+    if (slow) {
+        /* the tail comes a round trip after the flit whose place it takes */
         leave(n, vc, left - size, last_cyc - q->round_trip);
         leave(n, vc, size, last_cyc);
     } else {
@@ -109,7 +116,7 @@ static void tail_known(struct net *n, uint32_t vc, uint64_t cyc)
 /* ---- a packet enters a VC ---- */
 
 /* Its head is sent in head_cyc, its tail in due_cyc if there is a place; returns when, or NET_NEVER. */
-uint64_t net_packet_enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t head_cyc, uint64_t due_cyc)
+static inline uint64_t enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t head_cyc, uint64_t due_cyc)
 {
     struct net_vc *q = &n->vcs[vc];
     const struct net_flight *f = &n->flights[flight];
@@ -147,12 +154,12 @@ uint64_t net_packet_enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t 
  * turns; one with places for the whole packet is best. In a ring nothing else will do: a packet that stops
  * half way would block the link for the other set of VCs. When there is none, `retry_cyc` tells when to look
  * again. */
-uint32_t net_packet_vc(struct net *n, struct net_out *o, const struct net_flight *f, uint32_t may,
-                       uint64_t now, uint64_t *retry_cyc)
+static inline uint32_t choose_vc(struct net *n, struct net_out *o, const struct net_flight *f, uint32_t may,
+                                 uint64_t now, uint64_t *retry_cyc)
 {
     const struct net_input *in = &n->inputs[n->vcs[o->to].input];
     const bool whole = o->router != NET_NONE && n->spec.topology == NET_RING;
-    const uint32_t vcs = n->spec.vcs;
+    const uint32_t vcs = n->spec.vcs, wanted = f->flits < n->spec.vc_flits ? f->flits : n->spec.vc_flits;
     *retry_cyc = NET_NEVER;
     if (in->lasts) {
         const struct net_last *last =
@@ -169,7 +176,7 @@ uint32_t net_packet_vc(struct net *n, struct net_out *o, const struct net_flight
             if (first < *retry_cyc) *retry_cyc = first;
             continue;
         }
-        if (f->flits == 1 || credit_cyc(n, vc, sent + f->flits - 1) != NET_NEVER) {
+        if (sent + wanted <= n->vcs[vc].gone + n->spec.vc_flits) {
             o->last_vc = (uint16_t)v;
             return vc;
         }
@@ -178,6 +185,35 @@ uint32_t net_packet_vc(struct net *n, struct net_out *o, const struct net_flight
     if (second == NET_NONE || whole) return NET_NONE;
     o->last_vc = (uint16_t)second;
     return o->to + n->position[second];
+}
+
+bool net_packet_start(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    struct net_out *o = &n->outs[n->source_base + source];
+    const struct net_queued *p = &n->source_queue[(size_t)source * n->spec.source_packets + s->head];
+    /* In a ring, the set depends on the way, which the first router decides: any VC of the class will do. */
+    uint32_t may = n->set_mask[p->cls * n->sets_per_class];
+    if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
+    uint64_t retry_cyc;
+    const uint32_t vc = choose_vc(n, o, &n->flights[p->flight], may, now, &retry_cyc);
+    if (vc == NET_NONE) {
+        if (retry_cyc == NET_NEVER)
+            o->starved = true;
+        else
+            net_post(n, NET_EVENT_SOURCE_WAKE, retry_cyc, source);
+        return false;
+    }
+    s->sending = true;
+    o->run_cyc = now;
+    o->run_flits = p->flits;
+    o->flits += p->flits;
+    const uint64_t tail_cyc = enter(n, vc, p->flight, now, now + p->flits - 1);
+    if (tail_cyc == now)
+        net_source_tail(n, source, now);
+    else if (tail_cyc != NET_NEVER)
+        net_post(n, NET_EVENT_TAIL, tail_cyc, source);
+    return true;
 }
 
 /* ---- who asks for an output ---- */
@@ -294,16 +330,17 @@ static void stall(struct net *n, struct net_router *r, uint32_t out, uint32_t lo
 }
 
 /* The packet at the front of a VC has won its way. */
-static bool grant(struct net *n, struct net_router *r, uint32_t out, uint32_t local_vc, uint64_t now)
+static inline bool grant(struct net *n, struct net_router *r, uint32_t out, uint32_t local_vc, uint64_t now)
 {
     const uint32_t vc = r->ivc_base + local_vc;
     struct net_vc *q = &n->vcs[vc];
     struct net_out *o = &n->outs[r->out_base + out];
-    const struct net_stay s = *stay_at(n, vc, 0);
-    uint32_t next = NET_NONE, known = s.flits;
+    const struct net_stay *front = stay_at(n, vc, 0);
+    const uint32_t flight = front->flight, flits = front->flits;
+    uint32_t next = NET_NONE, known = flits;
     if (!o->at_sink) {
         uint64_t retry_cyc;
-        next = net_packet_vc(n, o, &n->flights[s.flight], n->set_mask[s.set], now, &retry_cyc);
+        next = choose_vc(n, o, &n->flights[flight], n->set_mask[front->set], now, &retry_cyc);
         if (next == NET_NONE) {
             stall(n, r, out, local_vc, retry_cyc);
             return false;
@@ -317,28 +354,28 @@ static bool grant(struct net *n, struct net_router *r, uint32_t out, uint32_t lo
     net_bit_set(r->taken_in, q->switch_in);
     o->held_ivc = (uint16_t)local_vc;
     o->run_cyc = now;
-    o->run_flits = s.flits;
-    o->flits += s.flits;
-    q->left = s.flits;
-    uint64_t last_cyc = now + s.flits - 1;
-    if (s.flits > n->spec.vc_flits && n->spec.vc_flits < q->round_trip)
-        last_cyc = now + (s.flits - 1) % n->spec.vc_flits +
-                   (uint64_t)((s.flits - 1) / n->spec.vc_flits) * q->round_trip;
+    o->run_flits = (uint16_t)flits;
+    o->flits += flits;
+    q->left = (uint16_t)flits;
+    uint64_t last_cyc = now + flits - 1;
+    if (flits > n->spec.vc_flits && n->spec.vc_flits < q->round_trip)
+        last_cyc =
+            now + (flits - 1) % n->spec.vc_flits + (uint64_t)((flits - 1) / n->spec.vc_flits) * q->round_trip;
     if (o->at_sink) {
         last_cyc = leave_rest(n, vc, last_cyc);
         o->slots--;
-        n->flights[s.flight].via_out = r->out_base + out;
-        n->flights[s.flight].visible_cyc = last_cyc + latency(o);
-        net_post(n, NET_EVENT_EJECT, last_cyc + latency(o) - 1, s.flight);
+        n->flights[flight].via_out = r->out_base + out;
+        n->flights[flight].visible_cyc = last_cyc + latency(o);
+        net_post(n, NET_EVENT_EJECT, last_cyc + latency(o) - 1, flight);
         net_post(n, NET_EVENT_RUN_END, last_cyc, r->out_base + out);
-    } else if (known == s.flits) {
-        const uint64_t credit = credit_cyc(n, next, n->vcs[next].sent + s.flits - 1);
+    } else if (known == flits) {
+        const uint64_t credit = credit_cyc(n, next, n->vcs[next].sent + flits - 1);
         last_cyc = leave_rest(n, vc, credit > last_cyc ? credit : last_cyc);
-        last_cyc = net_packet_enter(n, next, s.flight, now, last_cyc);
+        last_cyc = enter(n, next, flight, now, last_cyc);
         net_post(n, NET_EVENT_RUN_END, last_cyc, r->out_base + out);
     } else { /* the tail waits for a place: the way is held until that is known */
         q->left = (uint16_t)(q->left - known);
-        net_packet_enter(n, next, s.flight, now, last_cyc);
+        enter(n, next, flight, now, last_cyc);
         leave(n, vc, known, now + known - 1);
     }
     return true;

@@ -296,7 +296,8 @@ static inline uint32_t net_post(struct net *n, enum net_event kind, uint64_t cyc
     struct net_events *e = &n->events[kind];
     const uint32_t s = (uint32_t)cyc & n->wheel_mask, nth = e->count[s]++, at = s * e->cap + nth;
     n->slot_busy[s] |= (uint8_t)(1u << kind);
-    DIAG_ASSERT(nth < e->cap);
+    /* slots come back from outside a step */
+    DIAG_ASSERT(nth < e->cap && (kind == NET_EVENT_SLOTS || cyc - n->stepped_cyc <= n->wheel_mask));
     e->items[at] = item;
     return at;
 }
@@ -433,13 +434,13 @@ void net_router_slots(struct net *n, struct net_out *o);
 bool net_packet_step(struct net *n, struct net_router *r, uint64_t now);
 void net_packet_events(struct net *n, uint64_t now);
 void net_packet_slots(struct net *n, struct net_out *o);
-uint32_t net_packet_vc(struct net *n, struct net_out *o, const struct net_flight *f, uint32_t may,
-                       uint64_t now, uint64_t *retry_cyc);
-uint64_t net_packet_enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t head_cyc, uint64_t due_cyc);
+/* A source begins to send the first packet of its queue, or is blocked. */
+bool net_packet_start(struct net *n, uint32_t source, uint64_t now);
 /* net_source.c: a credit of one of its VCs will be back; blocked sources look again; tails are on the link.
  */
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc);
 void net_source_wakes(struct net *n, uint64_t now);
+void net_source_tail(struct net *n, uint32_t source, uint64_t now);
 bool net_source_tails(struct net *n, uint64_t now);
 /* Every source that may start a packet in this cycle; true when one may still start in the next. */
 bool net_sources_start(struct net *n, uint64_t now);

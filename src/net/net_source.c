@@ -8,8 +8,6 @@ static inline const struct net_queued *front(const struct net *n, uint32_t sourc
     return &n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
 }
 
-static void tail_sent(struct net *n, uint32_t source, uint64_t now);
-
 /* Schedules flits of the packet being sent for as long as credits are known. */
 static inline void stream(struct net *n, uint32_t source, bool head, uint64_t now)
 {
@@ -39,7 +37,7 @@ static inline void stream(struct net *n, uint32_t source, bool head, uint64_t no
     o->flits += count;
     if (s->left) return;
     if (next - 1 == now)
-        tail_sent(n, source, now);
+        net_source_tail(n, source, now);
     else
         net_post(n, NET_EVENT_TAIL, next - 1, source);
 }
@@ -141,35 +139,6 @@ static bool start_packet(struct net *n, uint32_t source, uint64_t now)
     return false;
 }
 
-/* The same with whole packets: the tail follows as soon as there is a place for it. */
-static bool start_whole(struct net *n, uint32_t source, uint64_t now)
-{
-    struct net_source *s = &n->sources[source];
-    struct net_out *o = &n->outs[n->source_base + source];
-    const struct net_queued *p = front(n, source);
-    uint32_t may = n->set_mask[p->cls * n->sets_per_class];
-    if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
-    uint64_t retry_cyc;
-    const uint32_t vc = net_packet_vc(n, o, &n->flights[p->flight], may, now, &retry_cyc);
-    if (vc == NET_NONE) {
-        if (retry_cyc == NET_NEVER)
-            o->starved = true;
-        else
-            net_post(n, NET_EVENT_SOURCE_WAKE, retry_cyc, source);
-        return false;
-    }
-    s->sending = true;
-    o->run_cyc = now;
-    o->run_flits = p->flits;
-    o->flits += p->flits;
-    const uint64_t tail_cyc = net_packet_enter(n, vc, p->flight, now, now + p->flits - 1);
-    if (tail_cyc == now)
-        tail_sent(n, source, now);
-    else if (tail_cyc != NET_NEVER)
-        net_post(n, NET_EVENT_TAIL, tail_cyc, source);
-    return true;
-}
-
 bool net_sources_start(struct net *n, uint64_t now)
 {
     bool again = false;
@@ -185,7 +154,7 @@ bool net_sources_start(struct net *n, uint64_t now)
             net_bit_clear(n->ready_sources, source);
             const bool direct = n->outs[n->source_base + source].at_sink;
             s->blocked = direct             ? !start_on_link(n, source, now)
-                         : n->whole_packets ? !start_whole(n, source, now)
+                         : n->whole_packets ? !net_packet_start(n, source, now)
                                             : !start_packet(n, source, now);
             again |= net_bit(n->ready_sources, source); /* a packet of one flit is gone already */
         }
@@ -201,7 +170,7 @@ static void has_room(struct net *n, uint32_t terminal, uint64_t from_cyc)
 }
 
 /* The tail is on the link: the packet leaves the queue, the next may start in the next cycle. */
-static void tail_sent(struct net *n, uint32_t source, uint64_t now)
+void net_source_tail(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     s->sending = false;
@@ -217,7 +186,7 @@ bool net_source_tails(struct net *n, uint64_t now)
 {
     const uint64_t *items;
     const uint32_t count = net_events_of(n, NET_EVENT_TAIL, now, &items);
-    for (uint32_t i = 0; i < count; i++) tail_sent(n, (uint32_t)items[i], now);
+    for (uint32_t i = 0; i < count; i++) net_source_tail(n, (uint32_t)items[i], now);
     return count != 0;
 }
 
