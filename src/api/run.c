@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/sim.h"
+#include "api/timed.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
 #include "runtime/oneshot.h"
@@ -20,7 +21,8 @@ struct run_call {
     struct script_set *set;
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
-    bool stopped; /* by max_instructions */
+    bool stopped;        /* by max_instructions */
+    struct timed *timed; /* NULL: functional */
 };
 
 static double wall_seconds(void)
@@ -165,12 +167,13 @@ static json_t *result_json(const struct run_call *call, double wall, double cpu)
     }
     json_t *root = json_object();
     (void)json_object_set_new(root, "atoll_version", json_string(ATOLL_VERSION));
-    (void)json_object_set_new(root, "mode", json_string("functional"));
+    (void)json_object_set_new(root, "mode", json_string(call->timed ? "timed" : "functional"));
     (void)json_object_set_new(root, "machine", json_string(call->sim->machine.name));
     (void)json_object_set_new(root, "workload", json_string(job_name(call)));
     (void)json_object_set_new(root, "config", machine_dump_json(&call->sim->machine));
     (void)json_object_set_new(root, "totals", totals_json(call->totals));
     (void)json_object_set_new(root, "apps", apps);
+    if (call->timed) timed_json(call->timed, root);
     if (call->set) /* a kernel by hand has nothing to compare with */
         (void)json_object_set_new(root, "check", json_pack("{s:b}", "self_check_passed", !call->stopped));
     (void)json_object_set_new(root, "host",
@@ -199,6 +202,7 @@ static void write_texts(struct run_call *call)
     const double wall = wall_seconds() - call->start_seconds, cpu = cpu_seconds() - call->start_cpu_seconds;
     struct api_text text;
     api_text_begin(&text);
+    if (call->timed) timed_report(call->timed, job_name(call), text.file);
     write_report(call, text.file, cpu);
     call->out->report = api_text_end(&text);
     api_text_begin(&text);
@@ -269,7 +273,9 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
     const struct config *c = &call->sim->machine.config;
     return (struct rt_options){.isa = isa_of(c->sim.isa),
                                .racecheck = call->job->racecheck,
-                               .max_instructions = call->job->max_instructions,
+                               .max_instructions = call->timed ? 0 : call->job->max_instructions,
+                               .execute = call->timed ? timed_execute : NULL,
+                               .execute_user = call->timed,
                                .sm_count = (uint32_t)config_sms_per_gpu(c),
                                .print = keep_print,
                                .print_user = prints};
@@ -278,12 +284,9 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
 static void start_clocks(struct run_call *call)
 {
     machine_finish(&call->sim->machine);
-    if (!call->job->functional)
-        diag_mistake(
-            "the timing model is not part of version %s yet; --functional computes values without time",
-            ATOLL_VERSION);
     call->start_seconds = wall_seconds();
     call->start_cpu_seconds = cpu_seconds();
+    if (!call->job->functional) call->timed = timed_begin(call->sim, call->job);
 }
 
 static void fail_on_races(const struct rt_context *rt)
@@ -302,7 +305,10 @@ static void run_workload(void *arg)
     diag_defer(&closing, close_set, call->set);
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
+    if (call->timed && script_count(call->set) > 1)
+        diag_mistake("applications together cannot be run with timing yet; --functional can");
     run_limited(call);
+    if (call->timed) timed_finish(call->timed);
     sum_totals(call);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
         fail_on_races(script_context(script_app(call->set, i)));
@@ -340,6 +346,7 @@ static void run_kernel(void *arg)
     struct oneshot *one = oneshot_start(rt, &request);
     diag_defer(&freeing, close_oneshot, one);
     rt_wait(rt);
+    if (call->timed) timed_finish(call->timed);
     if (job->racecheck) fail_on_races(rt);
     (void)fputs(oneshot_finish(one), prints.file);
     call->totals = rt_totals(rt);
@@ -353,7 +360,9 @@ atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll
 {
     *outcome = (struct atoll_outcome){0};
     struct run_call call = {.sim = sim, .job = job, .out = outcome};
-    return api_run(sim, job->workload ? run_workload : run_kernel, &call);
+    const atoll_status status = api_run(sim, job->workload ? run_workload : run_kernel, &call);
+    timed_end(call.timed);
+    return status;
 }
 
 void atoll_outcome_free(struct atoll_outcome *outcome)

@@ -272,6 +272,8 @@ static uint64_t look_around(struct engine *e, uint64_t tick)
     return next;
 }
 
+void engine_stop(struct engine *e) { e->stopping = true; }
+
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
 {
     enum engine_end end = ENGINE_IDLE;
@@ -290,7 +292,12 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
         }
         if (next.tick >= next_look_tick) next_look_tick = look_around(e, next.tick);
         step(e, next.domain, next.cycle, next.tick);
+        if (e->stopping) {
+            end = ENGINE_STOPPED;
+            break;
+        }
     }
+    e->stopping = false;
     e->visiting = false;
     e->front.open_tick = e->front.tick + 1;
     e->front.stats.events_pending = count_pending(e);

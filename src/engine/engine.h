@@ -99,10 +99,13 @@ static inline void engine_progress(struct engine *e);
 /* Stuck after this many cycles of domain 0 without progress. */
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
 
-enum engine_end { ENGINE_IDLE, ENGINE_LIMIT };
+enum engine_end { ENGINE_IDLE, ENGINE_LIMIT, ENGINE_STOPPED };
 /* Runs until nothing is due, or until domain 0 would pass limit_cyc. Raises a bug with the chain of who
  * waits for whom when work is outstanding and nothing moves. */
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc);
+
+/* Makes engine_run() return when the instant under way is over; it can go on with another call. */
+void engine_stop(struct engine *e);
 
 /* Text of the present chain of waiting components (arena memory of the engine). */
 const char *engine_wait_report(struct engine *e);

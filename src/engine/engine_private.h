@@ -36,7 +36,7 @@ struct engine {
     /* wakes.c: words of 64 components and rows per bit of a summary, both powers of two */
     uint32_t word_capacity, group_log2;
     struct wheel_store store;
-    bool visiting;
+    bool visiting, stopping;
     uint64_t work_outstanding, watchdog_cyc;
     struct stats_registry *stats_registry;
     struct shuffle *shuffle; /* NULL = fixed order */

@@ -161,11 +161,11 @@ void exec_block_destroy(struct exec_block *b)
 
 bool exec_block_done(const struct exec_block *b) { return b->live_threads == 0; }
 
-void exec_block_set_time(struct exec_block *b, uint64_t cycle, uint64_t nanoseconds)
+uint64_t *exec_block_clock(struct exec_block *b, double nanoseconds_per_cycle)
 {
     b->timed = true;
-    b->cycle = cycle;
-    b->nanoseconds = nanoseconds;
+    b->nanoseconds_per_cycle = nanoseconds_per_cycle;
+    return &b->cycle;
 }
 
 void exec_block_check_stuck(struct exec_block *b)
@@ -193,15 +193,6 @@ struct exec_block *exec_block_restore(struct exec_launch *l, const void *state, 
 }
 
 /* ---- running ---- */
-
-/* Without a popcnt instruction the library's function is 21 host instructions; most masks are full. */
-static inline uint32_t lanes_in(uint32_t mask)
-{
-    if (mask == LANES_ALL) return LANES;
-    mask -= mask >> 1 & 0x55555555;
-    mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
-    return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
-}
 
 void exec_warp_run(struct exec_warp *w, uint32_t budget)
 {
@@ -250,11 +241,15 @@ static void count_block(const struct exec_block *b)
     b->env->totals.blocks++;
 }
 
-static void retire(struct resident *r, uint32_t at)
+void exec_block_retire(struct exec_block *b)
 {
-    struct exec_block *b = r->blocks[at];
     count_block(b);
     exec_block_destroy(b);
+}
+
+static void retire(struct resident *r, uint32_t at)
+{
+    exec_block_retire(r->blocks[at]);
     memmove(r->blocks + at, r->blocks + at + 1, (r->count - at - 1) * sizeof *r->blocks);
     r->count--;
 }
@@ -321,5 +316,7 @@ void exec_launch_run(struct exec_launch *l)
             turn++;
     }
     diag_done(&cleanup, true);
-    env->totals.launches++;
+    exec_launch_end(l);
 }
+
+void exec_launch_end(struct exec_launch *l) { l->env->totals.launches++; }

@@ -62,7 +62,9 @@ void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol)
 struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry);
 const struct ptx_func *exec_kernel_ptx(const struct exec_kernel *k);
 uint64_t exec_kernel_shared_bytes(const struct exec_kernel *k); /* static */
-uint32_t exec_kernel_registers(const struct exec_kernel *k);   /* 32-bit registers per thread, maximum live */
+uint32_t exec_kernel_registers(const struct exec_kernel *k); /* 32-bit registers per thread, maximum live */
+uint32_t exec_kernel_scoreboard(
+    const struct exec_kernel *k); /* warp_op_info.dst and src, with reg_base, stay below */
 uint64_t exec_kernel_local_bytes(const struct exec_kernel *k); /* per thread, without calls' frames */
 /* Can every opcode of this instruction be executed? (atoll analyze --coverage) */
 bool exec_supports(const struct ptx_instr *instr);
@@ -90,6 +92,9 @@ struct exec_launch {
 /* Checks the shape of the launch against the kernel and the limits of CUDA; fills in the second part. */
 void exec_launch_begin(struct exec_launch *l);
 
+/* Counts the launch; for those who run its blocks themselves. */
+void exec_launch_end(struct exec_launch *l);
+
 /* Executes the whole grid functionally. */
 void exec_launch_run(struct exec_launch *l);
 
@@ -99,17 +104,24 @@ struct exec_totals {
 struct exec_totals exec_totals(const struct exec_env *env);
 /* Has a launch been ended by options.max_instructions? */
 bool exec_limit_reached(const struct exec_env *env);
+/* Ends the running launch as options.max_instructions would: for those who run its blocks themselves. */
+_Noreturn void exec_stop(struct exec_env *env);
 
 /* ---- one block at a time, for the timing model ---- */
 
 /* sm: what %smid answers. The block must be ended with exec_block_destroy(). */
 struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, uint32_t sm);
 void exec_block_destroy(struct exec_block *b);
+/* The block has ended: adds what it executed to the totals, then destroys it. */
+void exec_block_retire(struct exec_block *b);
 struct warp_source exec_block_source(struct exec_block *b);
 enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out);
 bool exec_block_done(const struct exec_block *b);
-/* %clock, %globaltimer read these; the functional runner counts instructions instead. */
-void exec_block_set_time(struct exec_block *b, uint64_t cycle, uint64_t nanoseconds);
+/* From now on %clock and %globaltimer read the cycle that the caller keeps here; the functional runner counts
+ * instructions instead. */
+uint64_t *exec_block_clock(struct exec_block *b, double nanoseconds_per_cycle);
+/* What the warp will execute next, without executing it. */
+enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next);
 /* Raises a mistake that says who waits where, when no warp of the block can go on. */
 void exec_block_check_stuck(struct exec_block *b);
 

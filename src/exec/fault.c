@@ -220,3 +220,9 @@ _Noreturn void exec_out_of_budget(const struct exec_block *b)
     add_block(&t, b);
     diag_mistake("%s", t.at);
 }
+
+void exec_stop(struct exec_env *env)
+{
+    env->limit_reached = true;
+    diag_mistake("stopped after the most warp instructions that were allowed");
+}

@@ -46,6 +46,7 @@ struct insn {
     uint32_t pc;      /* in the PTX function; of a pseudo instruction: the one it serves */
     uint16_t counted; /* 1: an instruction of the file; 0: a helper of ours */
     uint16_t spare;
+    const struct warp_op_info *info; /* for the timing side; NULL until the first step */
 };
 _Static_assert(sizeof(struct insn) <= 64, "an instruction fits a cache line");
 
@@ -96,7 +97,6 @@ struct exec_func {
     struct ptx_uniform *uniform;
     struct access **accesses;
     uint32_t access_count;
-    struct warp_op_info *infos; /* by pc; made at the first step */
     struct exec_depth depth;
 };
 enum { FUNC_TEMPS = 6, FUNC_TEMP_BYTES = 512 };
@@ -191,7 +191,6 @@ struct exec_warp {
     uint64_t joins_used;
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
     uint64_t warp_instructions, thread_instructions;
-    const struct exec_func *step_func; /* of the last step: where to look for an instruction first */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
 };
@@ -215,7 +214,8 @@ struct exec_block {
     uint32_t runnable; /* warps that can go on */
     uint32_t done;     /* warps that have ended */
     uint64_t woken;
-    uint64_t cycle, nanoseconds; /* set by the timing model */
+    uint64_t cycle; /* set by the timing model */
+    double nanoseconds_per_cycle;
     bool timed;
     uint32_t turn;         /* warp that ran last */
     uint32_t epoch;        /* racecheck: barriers completed */
@@ -259,6 +259,15 @@ struct exec_env {
 static inline uint8_t *ref_at(const struct exec_warp *w, uint32_t ref) { return w->base[ref & 1] + ref; }
 
 static inline uint32_t lowest_lane(uint32_t mask) { return (uint32_t)__builtin_ctz(mask); }
+
+/* Without a popcnt instruction the library's function is 21 host instructions; most masks are full. */
+static inline uint32_t lanes_in(uint32_t mask)
+{
+    if (mask == LANES_ALL) return LANES;
+    mask -= mask >> 1 & 0x55555555;
+    mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+    return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
 
 #define FOR_LANES(lane, mask) \
     for (uint32_t left_##lane = (mask), lane; left_##lane && (lane = lowest_lane(left_##lane), 1); \

@@ -8,7 +8,8 @@ static uint64_t value_of(const struct exec_warp *w, const struct sreg_site *site
     const struct exec_launch *l = b->launch;
     const uint32_t thread = w->idx * LANES + lane;
     const uint64_t clock = b->timed ? b->cycle : b->instructions + w->warp_instructions;
-    const uint64_t timer = b->timed ? b->nanoseconds : w->env->totals.warp_instructions + clock;
+    const uint64_t timer = b->timed ? (uint64_t)((double)b->cycle * b->nanoseconds_per_cycle)
+                                    : w->env->totals.warp_instructions + clock;
     switch ((enum ptx_sreg)site->sreg) {
     case PTX_SREG_TID_X: return thread % l->block[0];
     case PTX_SREG_TID_Y: return thread / l->block[0] % l->block[1];

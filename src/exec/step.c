@@ -125,6 +125,14 @@ static uint16_t scoreboard(const struct exec_func *f, uint32_t reg)
     return (uint16_t)n;
 }
 
+uint32_t exec_kernel_scoreboard(const struct exec_kernel *k)
+{
+    if (k->has_calls) return UINT32_MAX;
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < PTX_REG_CLASS_COUNT; c++) n += k->func->slots->n_slots[c];
+    return n;
+}
+
 static const struct access *access_of(const struct insn *i)
 {
     if (i->fn == h_copy_async) return ((const struct copy_site *)i->x.extra)->from;
@@ -133,9 +141,8 @@ static const struct access *access_of(const struct insn *i)
     return i->x.access;
 }
 
-static bool has_access(const struct ptx_instr *i, enum warp_class c)
+static bool has_access(enum warp_class c)
 {
-    (void)i;
     return c == WARP_CLASS_LOAD || c == WARP_CLASS_STORE || c == WARP_CLASS_ATOMIC ||
            c == WARP_CLASS_REDUCTION || c == WARP_CLASS_COPY_ASYNC;
 }
@@ -147,7 +154,7 @@ static void fill_info(const struct exec_func *f, uint32_t pc, struct warp_op_inf
     uint32_t reg;
     info->class = (uint8_t)class_of(i);
     if (i->op == PTX_OP_RET && f->ptx->is_entry) info->class = WARP_CLASS_EXIT;
-    info->space = has_access(i, info->class) ? (uint8_t)warp_space_of(i->space) : WARP_SPACE_NONE;
+    info->space = has_access(info->class) ? (uint8_t)warp_space_of(i->space) : WARP_SPACE_NONE;
     info->scope = i->scope;
     info->flags = flags_of(i, f->uniform->instr[pc]);
     info->bytes = (uint16_t)(ptx_type_bits(i->type) / 8 * (i->vec ? i->vec : 1));
@@ -161,18 +168,36 @@ static void fill_info(const struct exec_func *f, uint32_t pc, struct warp_op_inf
         info->dst[info->dst_count++] = scoreboard(f, reg);
 }
 
-static const struct warp_op_info *info_of(struct exec_warp *w, const struct insn *i)
+enum { DETAIL_NONE, DETAIL_ADDRESS, DETAIL_BARRIER, DETAIL_SLEEP };
+
+static uint8_t detail_of(const struct insn *i, const struct warp_op_info *info)
 {
-    struct exec_func *f = (struct exec_func *)(uintptr_t)w->step_func;
-    if (!f || i < f->code || i >= f->code + f->code_count) {
-        f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
-        w->step_func = f;
+    if (i->fn == h_bar) return DETAIL_BARRIER;
+    if (i->fn == h_nanosleep) return DETAIL_SLEEP;
+    if (!has_access(info->class) || i->fn == h_unsupported) return DETAIL_NONE;
+    const struct access *s = access_of(i);
+    /* Constant parameters: the same for all lanes, from the constant cache. */
+    return s->space == PTX_SPACE_PARAM && s->is_constant ? DETAIL_NONE : DETAIL_ADDRESS;
+}
+
+/* The infos of a function are made when one of its instructions is first met. */
+static const struct warp_op_info *make_infos(struct exec_warp *w, const struct insn *i)
+{
+    struct exec_func *f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
+    struct warp_op_info *infos = ARENA_ARRAY(&f->env->arena, struct warp_op_info, f->ptx->n_instrs);
+    for (uint32_t pc = 0; pc < f->ptx->n_instrs; pc++) fill_info(f, pc, &infos[pc]);
+    for (uint32_t k = 0; k < f->code_count; k++) {
+        struct insn *x = &f->code[k];
+        if (!x->counted) continue;
+        infos[x->pc].detail = detail_of(x, &infos[x->pc]);
+        x->info = &infos[x->pc];
     }
-    if (!f->infos) {
-        f->infos = ARENA_ARRAY(&f->env->arena, struct warp_op_info, f->ptx->n_instrs);
-        for (uint32_t pc = 0; pc < f->ptx->n_instrs; pc++) fill_info(f, pc, &f->infos[pc]);
-    }
-    return &f->infos[i->pc];
+    return i->info;
+}
+
+static inline const struct warp_op_info *info_of(struct exec_warp *w, const struct insn *i)
+{
+    return i->info ? i->info : make_infos(w, i);
 }
 
 /* ---- the part of one execution ---- */
@@ -204,9 +229,51 @@ static uint32_t resolve(const struct exec_warp *w, const struct access *s, uint6
     return window == 0 ? PTX_SPACE_LOCAL : window == 1 ? PTX_SPACE_SHARED : PTX_SPACE_PARAM;
 }
 
+/* Global accesses through a 64-bit register into the reserved range, without a branch per lane; false when a
+ * lane lies elsewhere. Lanes that do not take part get any address. */
+static bool fill_global(const struct exec_warp *w, const struct access *s, struct warp_op *out)
+{
+    const struct devmem *m = w->env->memory;
+    const uint64_t *const reg = (const uint64_t *)ref_at(w, s->address);
+    const uint64_t delta = (uint64_t)s->offset - m->base, sim = m->sim_base;
+    const uint32_t size_log2 = 63 - (uint32_t)__builtin_clzll(m->size);
+    uint64_t outside = 0;
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+        const uint64_t in_range = reg[lane] + delta;
+        outside |= in_range >> size_log2;
+        out->address[lane] = in_range + sim;
+    }
+    out->space = WARP_SPACE_GLOBAL;
+    if (!outside) return true;
+    FOR_LANES(lane, out->mask)
+    if ((reg[lane] + delta) >> size_log2) return false;
+    return true;
+}
+
+/* Offsets in shared memory. */
+static void fill_shared(const struct exec_warp *w, const struct access *s, struct warp_op *out)
+{
+    const void *const reg = ref_at(w, s->address);
+    const uint64_t offset = (uint64_t)s->offset;
+    out->space = WARP_SPACE_SHARED;
+    if (s->is_constant)
+        for (uint32_t lane = 0; lane < LANES; lane++) out->address[lane] = offset;
+    else if (s->address64)
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            out->address[lane] = ((const uint64_t *)reg)[lane] + offset;
+    else
+        for (uint32_t lane = 0; lane < LANES; lane++)
+            out->address[lane] = (uint32_t)(((const uint32_t *)reg)[lane] + (uint32_t)offset);
+}
+
 static void fill_addresses(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
     const struct access *s = access_of(i);
+    if (s->space == PTX_SPACE_GLOBAL && s->address64 && !s->is_constant && fill_global(w, s, out)) return;
+    if (s->space == PTX_SPACE_SHARED) {
+        fill_shared(w, s, out);
+        return;
+    }
     uint32_t space = UINT32_MAX, others = 0;
     FOR_LANES(lane, out->mask)
     {
@@ -223,49 +290,82 @@ static void fill_addresses(const struct exec_warp *w, const struct insn *i, stru
     if (space != UINT32_MAX) out->space = (uint8_t)warp_space_of(space);
 }
 
-static void describe(struct exec_warp *w, const struct insn *i, uint32_t mask, struct warp_op *out)
+static void describe_detail(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
-    out->info = info_of(w, i);
+    switch (out->info->detail) {
+    case DETAIL_ADDRESS: fill_addresses(w, i, out); break;
+    case DETAIL_BARRIER:
+        out->barrier = (uint8_t)((const uint32_t *)ref_at(w, i->a))[lowest_lane(out->mask)];
+        break;
+    default: out->sleep_ns = ((const uint32_t *)ref_at(w, i->a))[lowest_lane(out->mask)]; break;
+    }
+}
+
+static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t mask, struct warp_op *out)
+{
+    const struct warp_op_info *info = info_of(w, i);
+    out->info = info;
     out->active = w->mask;
     out->mask = mask;
     out->reg_base = w->frame / 128;
-    out->space = out->info->space;
+    out->space = info->space;
     out->barrier = 255;
     out->spilled = 0;
     out->sleep_ns = 0;
-    const struct ptx_instr *instr = &((const struct exec_func *)w->step_func)->ptx->instrs[i->pc];
-    if (mask && has_access(instr, out->info->class) && i->fn != h_unsupported) fill_addresses(w, i, out);
-    if (mask && i->fn == h_bar)
-        out->barrier = (uint8_t)((const uint32_t *)ref_at(w, i->a))[lowest_lane(mask)];
-    if (mask && i->fn == h_nanosleep) out->sleep_ns = ((const uint32_t *)ref_at(w, i->a))[lowest_lane(mask)];
+    if (info->detail && mask) describe_detail(w, i, out);
+}
+
+/* Executes helpers of ours (meeting places of lanes, ...) up to the next instruction of the file. */
+static inline const struct insn *run_helpers(struct exec_warp *w, const struct insn *pc)
+{
+    while (pc && !pc->counted)
+        pc = pc->fn(w, pc, w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor));
+    return pc;
+}
+
+static inline void note_state(struct exec_block *b, const struct exec_warp *w)
+{
+    const uint32_t bit = 1u << w->idx;
+    b->runnable = w->state == WARP_RUNNING ? b->runnable | bit : b->runnable & ~bit;
+    if (w->state == WARP_DONE) b->done |= bit;
+}
+
+/* The next instruction of the file; NULL when the warp waits or has ended. */
+static const struct insn *next_counted(struct exec_block *b, struct exec_warp *w)
+{
+    const struct insn *pc = w->state == WARP_BLOCKED ? split_next(w) : w->pc;
+    if (pc && pc->counted) return pc;
+    w->budget = INT32_MAX;
+    w->pc = run_helpers(w, pc);
+    note_state(b, w);
+    return w->pc;
+}
+
+enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
+{
+    struct exec_warp *w = &b->warps[warp];
+    const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
+    if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
+    w->pc = pc;
+    next->info = info_of(w, pc);
+    next->reg_base = w->frame / 128;
+    return WARP_STEP_OP;
 }
 
 enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out)
 {
     struct exec_warp *w = &b->warps[warp];
-    if (w->state == WARP_DONE) return WARP_STEP_DONE;
-    const struct insn *pc = w->state == WARP_BLOCKED ? split_next(w) : w->pc;
-    bool ran = false;
+    const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
+    if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
+    const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+    describe(w, pc, mask, out);
+    w->warp_instructions++;
+    b->instructions++;
+    w->thread_instructions += lanes_in(mask);
     w->budget = INT32_MAX;
-    while (pc && !ran) {
-        const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
-        if (pc->counted) {
-            describe(w, pc, mask, out);
-            ran = true;
-            w->warp_instructions++;
-            b->instructions++;
-            w->thread_instructions += (uint32_t)__builtin_popcount(mask);
-        }
-        pc = pc->fn(w, pc, mask);
-    }
-    w->pc = pc;
-    if (w->state == WARP_RUNNING)
-        b->runnable |= 1u << warp;
-    else
-        b->runnable &= ~(1u << warp);
-    if (w->state == WARP_DONE) b->done |= 1u << warp;
-    if (ran) return WARP_STEP_OP;
-    return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
+    w->pc = run_helpers(w, pc->fn(w, pc, mask));
+    note_state(b, w);
+    return WARP_STEP_OP;
 }
 
 static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out)
@@ -273,15 +373,12 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
     return exec_warp_step(self, warp, out);
 }
 
-static uint64_t source_woken(void *self)
+static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)
 {
-    struct exec_block *b = self;
-    const uint64_t woken = b->woken;
-    b->woken = 0;
-    return woken;
+    return exec_warp_peek(self, warp, next);
 }
 
 struct warp_source exec_block_source(struct exec_block *b)
 {
-    return (struct warp_source){.step = source_step, .woken = source_woken, .self = b};
+    return (struct warp_source){.step = source_step, .peek = source_peek, .woken = &b->woken, .self = b};
 }

@@ -54,6 +54,8 @@ struct warp_op_info {
     uint8_t flags;  /* WARP_F_ */
     uint16_t bytes; /* per lane, all elements of a vector together */
     uint8_t dst_count, src_count;
+    uint8_t
+        detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
     uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
     uint32_t pc, line;    /* place in the kernel: instruction index and PTX line */
     const void *analysis; /* for the read-only and locality analyses; not used by execution */
@@ -78,11 +80,18 @@ enum warp_step {
     WARP_STEP_DONE  /* the warp has ended */
 };
 
+/* What a warp will execute next: known before it is executed, so that it can wait for its registers. */
+struct warp_next {
+    const struct warp_op_info *info;
+    uint32_t reg_base;
+};
+
 /* A resident block of warps, whatever it executes. */
 struct warp_source {
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out);
-    /* Warps of the block that stopped waiting since the last call, as a bit mask; clears it. */
-    uint64_t (*woken)(void *self);
+    /* As step, but executes nothing: OP = *next is what step would give. */
+    enum warp_step (*peek)(void *self, uint32_t warp, struct warp_next *next);
+    uint64_t *woken; /* warps of the block that stopped waiting, as a bit mask; whoever reads it clears it */
     void *self;
 };
 

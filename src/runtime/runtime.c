@@ -40,6 +40,8 @@ struct rt_context {
     uint32_t pending;
     uint64_t grid_id;
     uint64_t workspace; /* of cooperative launches */
+    void (*execute)(void *user, struct exec_launch *launch);
+    void *execute_user;
 };
 
 /* ---- context ---- */
@@ -66,6 +68,8 @@ struct rt_context *rt_create(const struct rt_options *options)
     if (!rt) diag_mistake("out of host memory");
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, destroy, rt);
+    rt->execute = o->execute;
+    rt->execute_user = o->execute_user;
     arena_init(&rt->arena);
     devmem_init(&rt->memory, o->slot, o->reserve_bytes);
     const struct exec_options exec = {.isa = isa_of(o->isa),
@@ -418,7 +422,10 @@ bool rt_run_next(struct rt_context *rt)
     rt->pending--;
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, free, q);
-    exec_launch_run(&q->launch);
+    if (rt->execute)
+        rt->execute(rt->execute_user, &q->launch);
+    else
+        exec_launch_run(&q->launch);
     diag_done(&cleanup, true);
     return true;
 }

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct exec_launch;
 struct rt_context;
 struct rt_module;
 struct rt_kernel;
@@ -41,6 +42,9 @@ struct rt_options {
                                   a cooperative grid) */
     enum rt_isa isa;
     bool racecheck; /* report races on shared memory */
+    /* Runs a launch to its end; NULL = functionally. */
+    void (*execute)(void *user, struct exec_launch *launch);
+    void *execute_user;
     /* What kernels print (vprintf), in order; NULL = kept and read with rt_output(). */
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;

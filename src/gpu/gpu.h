@@ -1,0 +1,55 @@
+/* gpu: one GPU put together from its parts, and kernels on it.
+ *
+ *   gpu_new(config) ─► SMs, L1s, networks, slices, channels, MMU on one engine
+ *   gpu_run_kernel(launch) ─► blocks to SMs, until all have ended and all stores are acknowledged, then the
+ * boundary
+ *
+ * Statistics are registered in the registry given at the start; the memory is the GPU's own (an arena). */
+#ifndef ATOLL_GPU_GPU_H
+#define ATOLL_GPU_GPU_H
+
+#include "config/config.h"
+#include "engine/engine.h"
+#include "stats/stats.h"
+
+struct exec_launch;
+struct gpu;
+
+/* One kernel that has run. */
+struct gpu_kernel_record {
+    const char *name; /* lives as long as the GPU */
+    uint32_t app;
+    uint32_t grid[3], block[3];
+    uint32_t registers_per_thread, blocks_per_sm;
+    uint64_t shared_bytes, blocks;
+    const char *limited_by;                  /* what limits the resident blocks */
+    uint64_t launch_cyc, start_cyc, end_cyc; /* SM cycles; end: the last block's end and all its stores */
+    struct stats stats;                      /* of its time */
+};
+
+/* What listens: the timeline. Any member may be NULL. */
+struct gpu_listener {
+    void *arg;
+    void (*block)(void *arg, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t end_cyc);
+    void (*kernel)(void *arg, const struct gpu_kernel_record *k);
+    /* Called every few thousand cycles; false: stop the run (gpu_run_kernel returns false). */
+    bool (*progress)(void *arg, uint64_t now_cyc, uint64_t warp_instructions);
+};
+
+struct gpu *gpu_new(const struct config *c, struct stats_registry *stats);
+void gpu_free(struct gpu *g);
+void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
+
+/* Runs a launch to its end; false when the listener stopped it. Raises what the kernel did wrong. */
+bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
+/* After the last kernel: lets everything that is still on its way arrive, and checks the laws. */
+void gpu_finish(struct gpu *g);
+
+uint64_t gpu_now(const struct gpu *g); /* SM cycles */
+double gpu_seconds(const struct gpu *g);
+uint64_t gpu_warp_instructions(const struct gpu *g);
+uint32_t gpu_kernel_count(const struct gpu *g);
+const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i);
+struct engine *gpu_engine(struct gpu *g);
+
+#endif

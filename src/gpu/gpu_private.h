@@ -1,0 +1,56 @@
+/* Shared by the files of gpu/ only. */
+#ifndef ATOLL_GPU_PRIVATE_H
+#define ATOLL_GPU_PRIVATE_H
+
+#include "exec/exec.h"
+#include "gpu/channel.h"
+#include "gpu/fabric.h"
+#include "gpu/gpu.h"
+#include "llc/organisation.h"
+#include "mmu/mmu.h"
+#include "policy/cta_sched/cta_sched.h"
+#include "sm/sm.h"
+
+/* The kernel that runs. */
+struct running {
+    struct sm_kernel sm; /* first: the SMs know the kernel by it */
+    struct gpu *gpu;
+    struct exec_launch *launch;
+    struct cta_sched blocks;
+    struct exec_block **resident; /* to destroy when the run is broken off; see kernel.c */
+    uint32_t resident_count, resident_capacity;
+    uint64_t blocks_ended;
+    uint32_t sms_drained;
+    uint32_t slices_flushing;
+    double nanoseconds_per_cycle;
+    bool over;
+};
+
+struct gpu {
+    struct arena arena;
+    const struct config *config;
+    struct stats_registry *stats;
+    struct engine *engine;
+    uint32_t sm_domain, net_domain, llc_domain, dram_domain;
+    struct pool requests;
+    struct fabric fabric;
+    struct organisation organisation;
+    struct mmu *mmu;
+    struct dram_spec dram_spec;
+    struct dram_map *map;
+    struct dram_frames *frames;
+    struct slice_spec slice_spec;
+    struct sm_spec *sm_spec;
+    struct sm **sms;
+    struct slice **slices;
+    struct channel **channels;
+    uint32_t *sm_components, *slice_components;
+    uint32_t sm_count, slice_count, channel_count;
+    struct running running;
+    struct gpu_listener listener;
+    struct gpu_kernel_record *records;
+    uint32_t record_count, record_capacity;
+    struct rng skew;
+};
+
+#endif

@@ -1,0 +1,255 @@
+/* kernel: a launch on the GPU: residency, blocks to SMs, the kernel boundary, the record of what happened. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/gpu_private.h"
+
+enum { PROGRESS_CYC = 20000 };
+
+/* ---- blocks, as the SMs ask for them ---- */
+
+static uint64_t next_block(void *self, uint32_t sm)
+{
+    struct running *r = self;
+    return cta_sched_next(&r->blocks, sm);
+}
+
+static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)
+{
+    struct running *r = self;
+    struct exec_block *b = exec_block_create(r->launch, block, sm);
+    DIAG_ASSERT(r->resident_count < r->resident_capacity);
+    r->resident[r->resident_count++] = b;
+    *clock = exec_block_clock(b, r->nanoseconds_per_cycle);
+    return exec_block_source(b);
+}
+
+static void close_block(void *self, struct warp_source *source)
+{
+    struct running *r = self;
+    for (uint32_t k = 0; k < r->resident_count; k++)
+        if (r->resident[k] == source->self) {
+            r->resident[k] = r->resident[--r->resident_count];
+            break;
+        }
+    exec_block_retire(source->self);
+    source->self = NULL;
+}
+
+static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now)
+{
+    struct running *r = self;
+    const struct gpu_listener *l = &r->gpu->listener;
+    r->blocks_ended++;
+    engine_progress(r->gpu->engine);
+    sm_ask(r->gpu->sms[sm]);
+    if (l->block) l->block(l->arg, sm, block, start_cyc, now);
+}
+
+/* ---- the kernel boundary ---- */
+
+static void kernel_over(struct running *r)
+{
+    r->over = true;
+    engine_stop(r->gpu->engine);
+}
+
+static void slice_flushed(void *arg)
+{
+    struct running *r = arg;
+    if (--r->slices_flushing == 0) kernel_over(r);
+}
+
+static void boundary(struct running *r)
+{
+    struct gpu *g = r->gpu;
+    if (g->config->llc.boundary == llc_boundary_keep) {
+        kernel_over(r);
+        return;
+    }
+    r->slices_flushing = g->slice_count;
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], slice_flushed, r);
+}
+
+static void sm_drained(void *self, uint32_t sm, uint64_t now)
+{
+    struct running *r = self;
+    struct gpu *g = r->gpu;
+    (void)sm;
+    (void)now;
+    r->sms_drained++;
+    if (r->blocks_ended < r->launch->block_count) return;
+    for (uint32_t k = 0; k < g->sm_count; k++)
+        if (!sm_idle(g->sms[k])) return;
+    if (!r->slices_flushing && !r->over) boundary(r);
+}
+
+/* ---- residency ---- */
+
+/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16. */
+static uint32_t registers_per_thread(const struct gpu *g, const struct exec_launch *l)
+{
+    if (g->config->sm.registers_per_thread) return g->config->sm.registers_per_thread;
+    const struct ptx_func *f = exec_kernel_ptx(l->kernel);
+    uint32_t n = (exec_kernel_registers(l->kernel) + 4 + 7) / 8 * 8;
+    if (f->maxnreg && n > f->maxnreg) n = f->maxnreg;
+    if (n > 255) n = 255;
+    return n < 16 ? 16 : n;
+}
+
+static void describe(struct running *r, struct gpu_kernel_record *record)
+{
+    struct gpu *g = r->gpu;
+    const struct exec_launch *l = r->launch;
+    const uint32_t registers = registers_per_thread(g, l);
+    r->sm.warps_per_block = l->warps_per_block;
+    r->sm.threads_per_block = l->threads_per_block;
+    r->sm.registers_per_block = registers * l->warps_per_block * 32;
+    r->sm.shared_per_block = l->shared_bytes;
+    r->sm.scoreboard =
+        exec_kernel_scoreboard(l->kernel) < SM_REGS ? exec_kernel_scoreboard(l->kernel) : SM_REGS;
+    const char *name = exec_kernel_ptx(l->kernel)->name;
+    const uint32_t fitting = sm_fitting_blocks(g->sm_spec, &r->sm, &record->limited_by);
+    if (!fitting)
+        diag_mistake("kernel '%s': not even one block fits an SM: it needs %u warps, %u registers and %llu "
+                     "bytes of shared "
+                     "memory; raise %s",
+                     name, l->warps_per_block, r->sm.registers_per_block, (unsigned long long)l->shared_bytes,
+                     record->limited_by);
+    if (l->cooperative && (uint64_t)fitting * g->sm_count < l->block_count)
+        diag_mistake(
+            "kernel '%s' is launched cooperatively with %llu blocks, but only %llu fit the GPU at one time "
+            "(%u SMs x %u blocks, limited by %s)",
+            name, (unsigned long long)l->block_count, (unsigned long long)fitting * g->sm_count, g->sm_count,
+            fitting, record->limited_by);
+    record->name = arena_strdup(&g->arena, name);
+    memcpy(record->grid, l->grid, sizeof record->grid);
+    memcpy(record->block, l->block, sizeof record->block);
+    record->registers_per_thread = registers;
+    record->blocks_per_sm = fitting;
+    record->shared_bytes = l->shared_bytes;
+    record->blocks = l->block_count;
+}
+
+/* ---- running ---- */
+
+static struct gpu_kernel_record *new_record(struct gpu *g)
+{
+    if (g->record_count == g->record_capacity) {
+        const uint32_t capacity = g->record_capacity ? 2 * g->record_capacity : 8;
+        struct gpu_kernel_record *grown = realloc(g->records, capacity * sizeof *grown);
+        if (!grown) diag_mistake("out of host memory");
+        g->records = grown;
+        g->record_capacity = capacity;
+    }
+    g->records[g->record_count] = (struct gpu_kernel_record){0};
+    return &g->records[g->record_count];
+}
+
+static void destroy_resident(struct running *r)
+{
+    while (r->resident_count) exec_block_retire(r->resident[--r->resident_count]);
+}
+
+static void break_off(void *arg) { destroy_resident(arg); }
+
+/* A run that stops moving because of the program says who waits; it is not our bug. */
+static void check_stuck(struct running *r)
+{
+    for (uint32_t k = 0; k < r->resident_count; k++) exec_block_check_stuck(r->resident[k]);
+}
+
+static bool run_engine(struct running *r)
+{
+    struct gpu *g = r->gpu;
+    const struct gpu_listener *l = &g->listener;
+    while (!r->over) {
+        const enum engine_end end = engine_run(g->engine, gpu_now(g) + PROGRESS_CYC);
+        if (end == ENGINE_IDLE && !r->over) {
+            check_stuck(r);
+            diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
+                     exec_kernel_ptx(r->launch->kernel)->name, engine_wait_report(g->engine));
+        }
+        if (r->over || !l->progress) continue;
+        if (!l->progress(l->arg, gpu_now(g), gpu_warp_instructions(g))) return false;
+    }
+    return true;
+}
+
+static void settle(struct gpu *g)
+{
+    for (uint32_t k = 0; k < g->sm_count; k++) {
+        sm_end(g->sms[k], gpu_now(g));
+        sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
+    }
+    mmu_count_waiting(g->mmu);
+}
+
+bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
+{
+    struct running *r = &g->running;
+    struct diag_cleanup cleanup;
+    struct stats before;
+    exec_launch_begin(launch);
+    r->gpu = g;
+    r->launch = launch;
+    r->blocks_ended = 0;
+    r->sms_drained = r->slices_flushing = 0;
+    r->over = false;
+    r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
+    r->sm = (struct sm_kernel){.app = app,
+                               .self = r,
+                               .open = open_block,
+                               .close = close_block,
+                               .next = next_block,
+                               .block_ended = block_ended,
+                               .drained = sm_drained};
+    struct gpu_kernel_record *record = new_record(g);
+    describe(r, record);
+    const uint32_t needed = g->sm_count * record->blocks_per_sm;
+    if (needed > r->resident_capacity) {
+        r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
+        r->resident_capacity = needed;
+    }
+    cta_sched_begin(&r->blocks, launch->block_count);
+    stats_sum(g->stats, STATS_EVERYWHERE, &before);
+    record->app = app;
+    record->launch_cyc = gpu_now(g);
+    record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
+    diag_defer(&cleanup, break_off, r);
+    for (uint32_t k = 0; k < g->sm_count; k++) {
+        const uint64_t skew = g->config->runtime.start_skew_cyc
+                                  ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)
+                                  : 0;
+        sm_begin(g->sms[k], &r->sm, record->start_cyc + skew);
+    }
+    engine_work_begins(g->engine);
+    const bool ended = run_engine(r);
+    engine_work_ends(g->engine);
+    settle(g);
+    record->end_cyc = gpu_now(g);
+    destroy_resident(r);
+    diag_done(&cleanup, false);
+    stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
+    stats_subtract(&record->stats, &before, &record->stats);
+    g->record_count++;
+    exec_launch_end(launch);
+    if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
+    return ended;
+}
+
+void gpu_finish(struct gpu *g)
+{
+    (void)engine_run(g->engine, ENGINE_NEVER);
+    stats_check_laws(g->stats, gpu_now(g));
+}
+
+void gpu_free(struct gpu *g)
+{
+    if (!g) return;
+    if (g->mmu) mmu_free(g->mmu);
+    if (g->engine) engine_free(g->engine);
+    free(g->records);
+    arena_free(&g->arena);
+    free(g);
+}

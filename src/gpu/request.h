@@ -1,0 +1,61 @@
+/* request: one access to a line on its way through the machine, from an SM (or a page walker) to an LLC
+ * slice, a memory channel, and back.
+ *
+ * A request lives in a pool from the moment its owner makes it until the owner has its reply; who holds its
+ * index owns it. Requests name places, they carry no data: values were produced when the instruction was
+ * issued. */
+#ifndef ATOLL_GPU_REQUEST_H
+#define ATOLL_GPU_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/pool.h"
+
+enum { LINE_BYTES = 128, LINE_LOG2 = 7, SECTOR_BYTES = 32, LINE_SECTORS = 4, SECTORS_ALL = 15 };
+#define REQUEST_NONE POOL_NONE
+
+enum request_kind {
+    REQUEST_READ,
+    REQUEST_WRITE,
+    REQUEST_ATOMIC,    /* the old values come back */
+    REQUEST_REDUCTION, /* an atomic whose sender waits for nothing but the acknowledgement */
+    REQUEST_WALK,      /* read of a page table entry */
+    REQUEST_KINDS
+};
+
+enum {
+    REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
+    REQUEST_UNCACHED = 1 << 1   /* does not allocate in the L1 */
+};
+
+/* Where a line lives. */
+struct home {
+    uint64_t line; /* physical line number in its GPU's memory */
+    uint16_t channel, slice;
+};
+
+struct request {
+    uint64_t line;     /* simulated virtual address >> 7 */
+    uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
+    struct home home;
+    uint64_t sent_cyc;  /* when the SM made it */
+    uint64_t ready_cyc; /* when the present stop is done with it */
+    uint32_t owner;     /* what the SM or the walker knows it by */
+    uint32_t next;      /* in the list of whoever holds it */
+    uint16_t sm;        /* requester; a walker: none */
+    uint8_t kind, flags;
+    uint8_t sectors;  /* read: wanted sectors */
+    uint8_t conflict; /* atomics: most lanes on one word */
+    uint8_t app;
+    uint8_t hit; /* found in the slice: for the owner's statistics */
+};
+
+static inline struct request *request_at(const struct pool *p, uint32_t idx) { return pool_at(p, idx); }
+
+static inline bool request_writes(const struct request *r)
+{
+    return r->kind == REQUEST_WRITE || r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
+}
+
+#endif

@@ -1,0 +1,681 @@
+/* llc: see llc.h. */
+#include "llc/llc.h"
+
+#include <string.h>
+
+#include "cache/tags.h"
+
+/* Requests in the order in which they will be ready. */
+struct request_list {
+    uint32_t first, last, count;
+};
+
+struct mshr {
+    struct request_list waiting;
+    uint8_t asked; /* sectors on their way */
+};
+
+struct fill {
+    uint64_t ready_cyc;
+    uint32_t tag_line;
+    uint8_t sectors;
+};
+
+struct slice {
+    const struct slice_spec *spec;
+    struct slice_wiring wire;
+    uint32_t component;
+    struct tags tags;
+    uint8_t *valid;       /* per line: sectors */
+    uint64_t (*dirty)[2]; /* per line: bytes */
+    struct mshr *mshrs;   /* of pinned lines, by mshr_of */
+    uint16_t *mshr_of;    /* per line */
+    uint16_t *mshr_free;
+    uint32_t mshr_free_count;
+    struct request_list hits, filled, walks; /* hits and filled: on their way to the reply port */
+    struct memory_op *ops;
+    uint32_t ops_head, ops_count, ops_capacity;
+    struct fill *fills;
+    uint32_t fills_head, fills_count, fills_capacity;
+    uint64_t port_free_cyc;
+    uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
+    uint64_t blocked_cyc;
+    bool waits_for_memory, reply_refused, walk_turn;
+    uint32_t flush_cursor; /* tags_lines() when there is none */
+    void (*flush_done)(void *arg);
+    void *flush_arg;
+    struct llc_stats stats;
+};
+
+/* ---- parameters ---- */
+
+static uint64_t index_bits(const struct dram_map *map)
+{
+    uint64_t mask = 0;
+    for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
+        const bool chooses_slice =
+            map->layout[bit].field == DRAM_FIELD_CHANNEL ||
+            (map->kind != address_map_page_move && map->layout[bit].field == DRAM_FIELD_BANK &&
+             map->layout[bit].idx < map->slice_bits);
+        if (!chooses_slice) mask |= (uint64_t)1 << bit;
+    }
+    return mask;
+}
+
+struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
+{
+    const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
+    return (struct slice_spec){
+        .sets = (uint32_t)(lines / c->llc.ways),
+        .ways = c->llc.ways,
+        .latency_cyc = c->llc.latency_cyc,
+        .miss_latency_cyc = c->llc.miss_latency_cyc,
+        .fill_latency_cyc = c->llc.fill_latency_cyc,
+        .memory_latency_cyc = c->llc.memory_latency_cyc,
+        .port_bytes = (uint32_t)c->llc.port,
+        .mshrs = c->llc.mshrs,
+        .mshr_merges = c->llc.mshr_merges,
+        .data_queue = c->llc.data_queue,
+        .reply_queue = c->llc.reply_queue,
+        .memory_queue = c->llc.memory_queue,
+        .atomic_cyc = c->llc.atomic_cyc,
+        .column_bytes = (uint32_t)c->dram.column_size,
+        .columns_per_line =
+            c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
+        .slices_per_channel = c->partition.slices / c->partition.channels,
+        .sectored = c->llc.sectored,
+        .hashed = c->llc.index == cache_index_hashed,
+        .replacement = c->llc.replacement,
+        .seed = c->sim.seed,
+        .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
+        .map = map,
+        .index_mask = index_bits(map),
+    };
+}
+
+/* ---- small parts ---- */
+
+static inline struct request *at(const struct slice *s, uint32_t idx)
+{
+    return request_at(s->wire.requests, idx);
+}
+
+static void append(struct slice *s, struct request_list *l, uint32_t idx)
+{
+    at(s, idx)->next = REQUEST_NONE;
+    if (l->count++)
+        at(s, l->last)->next = idx;
+    else
+        l->first = idx;
+    l->last = idx;
+}
+
+static uint32_t take_first(struct slice *s, struct request_list *l)
+{
+    const uint32_t idx = l->first;
+    l->first = at(s, idx)->next;
+    l->count--;
+    return idx;
+}
+
+/* Bits of x under the mask, moved together (the mask has few runs). */
+static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
+{
+    uint64_t out = 0;
+    uint32_t filled = 0;
+    while (mask) {
+        const uint32_t low = (uint32_t)__builtin_ctzll(mask);
+        const uint64_t run = mask >> low;
+        const uint32_t length = run == UINT64_MAX ? 64 : (uint32_t)__builtin_ctzll(~run);
+        out |= (x >> low & (((uint64_t)1 << length) - 1)) << filled;
+        filled += length;
+        mask = run >> length << length << low;
+    }
+    return out;
+}
+
+static inline uint32_t set_of(const struct slice *s, uint64_t line)
+{
+    const uint64_t idx = gather_bits(line << LINE_LOG2, s->spec->index_mask);
+    return s->spec->hashed ? tags_set_hashed(idx, s->spec->sets) : (uint32_t)(idx % s->spec->sets);
+}
+
+static inline uint32_t port_cycles(const struct slice *s, uint32_t bytes)
+{
+    return (bytes + s->spec->port_bytes - 1) / s->spec->port_bytes;
+}
+
+/* Occupies the data port after what it has to do already; returns when it starts. */
+static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
+{
+    const uint64_t start = s->port_free_cyc > now ? s->port_free_cyc : now;
+    s->port_free_cyc = start + cycles;
+    s->stats.port_cycles += cycles;
+    return start;
+}
+
+static inline uint8_t sectors_written(const uint64_t bytes[2])
+{
+    uint8_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++) {
+        const uint32_t part = (uint32_t)(bytes[k / 2] >> (k % 2 * 32));
+        if (part == UINT32_MAX) sectors |= (uint8_t)(1u << k);
+    }
+    return sectors;
+}
+
+/* Sectors of a line that can be read. */
+static inline uint8_t readable(const struct slice *s, uint32_t line)
+{
+    uint8_t sectors = s->valid[line];
+    if (sectors != SECTORS_ALL && (s->dirty[line][0] | s->dirty[line][1]))
+        sectors |= sectors_written(s->dirty[line]);
+    return sectors;
+}
+
+static inline uint32_t byte_count(const uint64_t bytes[2])
+{
+    return (uint32_t)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
+}
+
+/* ---- towards memory ---- */
+
+/* The columns that hold these sectors, as a run from the first to the last. */
+static void columns_of(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
+{
+    const uint32_t lowest = (uint32_t)__builtin_ctz(sectors), highest = 31 - (uint32_t)__builtin_clz(sectors);
+    *first = lowest * SECTOR_BYTES / p->column_bytes;
+    *count = highest * SECTOR_BYTES / p->column_bytes - *first + 1;
+}
+
+static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t count)
+{
+    uint32_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++) {
+        const uint32_t column = k * SECTOR_BYTES / p->column_bytes;
+        if (column >= first && column < first + count) sectors |= 1u << k;
+    }
+    return (uint8_t)sectors;
+}
+
+static void push_op(struct slice *s, struct memory_op op)
+{
+    uint32_t tail = s->ops_head + s->ops_count;
+    if (tail >= s->ops_capacity) tail -= s->ops_capacity;
+    DIAG_ASSERT(s->ops_count < s->ops_capacity);
+    s->ops[tail] = op;
+    s->ops_count++;
+    engine_wake_at_tick(s->wire.engine, s->wire.channel_component, op.ready_tick);
+}
+
+static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line, uint8_t sectors)
+{
+    struct memory_op op = {.line = line,
+                           .tag_line = tag_line,
+                           .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
+    columns_of(s->spec, sectors, &op.first_column, &op.column_count);
+    s->mshrs[s->mshr_of[tag_line]].asked |= sectors_of(s->spec, op.first_column, op.column_count);
+    s->stats.memory_reads++;
+    s->stats.memory_read_columns += op.column_count;
+    push_op(s, op);
+}
+
+static void write_memory(struct slice *s, uint64_t now, uint32_t tag_line)
+{
+    uint64_t *const dirty = s->dirty[tag_line];
+    uint8_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++)
+        if ((uint32_t)(dirty[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
+    struct memory_op op = {.line = tags_key(&s->tags, tag_line),
+                           .tag_line = TAGS_NONE,
+                           .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
+    columns_of(s->spec, sectors, &op.first_column, &op.column_count);
+    (void)use_port(s, now, port_cycles(s, byte_count(dirty)));
+    dirty[0] = dirty[1] = 0;
+    s->stats.memory_writes++;
+    s->stats.memory_write_columns += op.column_count;
+    push_op(s, op);
+}
+
+const struct memory_op *slice_memory_op(const struct slice *s, uint64_t tick)
+{
+    const struct memory_op *op = &s->ops[s->ops_head];
+    return s->ops_count && op->ready_tick <= tick ? op : NULL;
+}
+
+uint64_t slice_memory_due(const struct slice *s)
+{
+    return s->ops_count ? s->ops[s->ops_head].ready_tick : ENGINE_NEVER;
+}
+
+void slice_memory_accepted(struct slice *s)
+{
+    if (++s->ops_head == s->ops_capacity) s->ops_head = 0;
+    s->ops_count--;
+    if (s->waits_for_memory || s->flush_done)
+        engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+}
+
+void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column, uint32_t column_count,
+                       uint64_t accept_tick, uint64_t tick)
+{
+    const uint64_t tpc = s->spec->ticks_per_cycle;
+    uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc;
+    const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
+    if (ready < next) ready = next;
+    uint32_t tail = s->fills_head + s->fills_count;
+    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
+    DIAG_ASSERT(s->fills_count < s->fills_capacity);
+    s->fills[tail] = (struct fill){
+        .ready_cyc = ready, .tag_line = tag_line, .sectors = sectors_of(s->spec, first_column, column_count)};
+    s->fills_count++;
+    STATS_COUNT(s->stats.memory_latency, ready - accept_tick / tpc);
+    engine_wake(s->wire.engine, s->component, ready);
+}
+
+/* ---- replies ---- */
+
+/* The request leaves the slice at ready. */
+static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready)
+{
+    at(s, idx)->ready_cyc = ready;
+    append(s, way, idx);
+}
+
+static uint32_t reply_port_bytes(const struct request *r)
+{
+    if (r->kind == REQUEST_READ) return SECTOR_BYTES * (uint32_t)__builtin_popcount(r->sectors);
+    return r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes);
+}
+
+/* Data port time of a request that finds what it needs. */
+static uint32_t service_cycles(const struct slice *s, const struct request *r)
+{
+    const uint32_t once = port_cycles(s, reply_port_bytes(r));
+    if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return once ? once : 1;
+    return 2 * once + (r->conflict - 1u) * s->spec->atomic_cyc; /* read, change, write */
+}
+
+/* Gives the oldest reply that is ready to the network; at most one per cycle. */
+static void send_reply(struct slice *s, uint64_t now)
+{
+    struct request_list *way = NULL;
+    uint64_t oldest = now + 1;
+    if (s->filled.count && at(s, s->filled.first)->ready_cyc < oldest) {
+        way = &s->filled;
+        oldest = at(s, way->first)->ready_cyc;
+    }
+    if (s->hits.count && at(s, s->hits.first)->ready_cyc < oldest) way = &s->hits;
+    s->reply_refused = false;
+    if (!way) return;
+    const uint32_t idx = way->first;
+    const struct request *r = at(s, idx);
+    if (r->kind == REQUEST_WALK) {
+        const uint32_t owner = r->owner;
+        (void)take_first(s, way);
+        pool_give(s->wire.requests, idx);
+        s->wire.walk_done(s->wire.walker, owner, now + 1);
+    } else {
+        const uint32_t next = r->next;
+        if (!fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
+            s->reply_refused = true;
+            return;
+        }
+        way->first = next;
+        way->count--;
+    }
+    s->stats.replies++;
+}
+
+/* ---- fills ---- */
+
+/* Marks what an atomic or write leaves behind. */
+static void mark_dirty(struct slice *s, uint32_t line, const uint64_t bytes[2])
+{
+    s->dirty[line][0] |= bytes[0];
+    s->dirty[line][1] |= bytes[1];
+}
+
+/* Requests that waited for the line and have all they need go on; others stay. */
+static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct mshr *m)
+{
+    struct request_list rest = {0};
+    const uint8_t have = readable(s, line);
+    while (m->waiting.count) {
+        const uint32_t idx = take_first(s, &m->waiting);
+        const struct request *r = at(s, idx);
+        if (r->sectors & ~have) {
+            append(s, &rest, idx);
+            continue;
+        }
+        if (request_writes(r)) mark_dirty(s, line, r->bytes);
+        answer(s, idx, &s->filled, use_port(s, now, service_cycles(s, r)) + s->spec->fill_latency_cyc);
+    }
+    m->waiting = rest;
+}
+
+static void take_fills(struct slice *s, uint64_t now)
+{
+    while (s->fills_count && s->fills[s->fills_head].ready_cyc <= now) {
+        const struct fill f = s->fills[s->fills_head];
+        if (++s->fills_head == s->fills_capacity) s->fills_head = 0;
+        s->fills_count--;
+        struct mshr *m = &s->mshrs[s->mshr_of[f.tag_line]];
+        s->valid[f.tag_line] |= f.sectors;
+        m->asked &= (uint8_t)~f.sectors;
+        s->stats.fills++;
+        serve_waiting(s, now, f.tag_line, m);
+        if (m->waiting.count || m->asked) continue;
+        s->tags.pinned[f.tag_line] = 0;
+        s->mshr_free[s->mshr_free_count++] = s->mshr_of[f.tag_line];
+    }
+}
+
+/* ---- tag stage ---- */
+
+/* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
+static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
+{
+    const uint32_t line = tags_victim(&s->tags, set);
+    if (line == TAGS_NONE) {
+        s->blocked = &s->stats.wait_way;
+        return line;
+    }
+    if (tags_used(&s->tags, line)) {
+        s->stats.evictions++;
+        if (s->dirty[line][0] | s->dirty[line][1]) write_memory(s, now, line);
+    }
+    s->valid[line] = 0;
+    return line;
+}
+
+static void pin(struct slice *s, uint32_t line)
+{
+    const uint16_t idx = s->mshr_free[--s->mshr_free_count];
+    s->mshr_of[line] = idx;
+    s->mshrs[idx] = (struct mshr){0};
+    s->tags.pinned[line] = 1;
+    stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
+}
+
+/* Waits for the missing sectors of a line that has a place; false when there is no room to wait. */
+static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
+{
+    struct request *r = at(s, idx);
+    if (s->tags.pinned[line]) {
+        struct mshr *m = &s->mshrs[s->mshr_of[line]];
+        const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
+        if (m->waiting.count >= s->spec->mshr_merges) {
+            s->blocked = &s->stats.wait_mshr;
+            return false;
+        }
+        append(s, &m->waiting, idx);
+        if (missing) read_memory(s, now, r->home.line, line, missing);
+        return true;
+    }
+    if (!s->mshr_free_count) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    pin(s, line);
+    append(s, &s->mshrs[s->mshr_of[line]].waiting, idx);
+    read_memory(s, now, r->home.line, line,
+                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
+    return true;
+}
+
+static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+{
+    struct request *r = at(s, idx);
+    const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
+    if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
+        if (atomic) mark_dirty(s, line, r->bytes);
+        tags_touch(&s->tags, line);
+        r->hit = 1;
+        s->stats.read_hits += r->kind == REQUEST_READ;
+        answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+        return true;
+    }
+    const bool merged = line != TAGS_NONE && s->tags.pinned[line];
+    if (line == TAGS_NONE) {
+        if (!s->mshr_free_count) {
+            s->blocked = &s->stats.wait_mshr;
+            return false;
+        }
+        line = make_room(s, now, set);
+        if (line == TAGS_NONE) return false;
+        tags_fill(&s->tags, line, r->home.line);
+    }
+    if (!wait_for(s, now, idx, line)) return false;
+    tags_touch(&s->tags, line);
+    if (r->kind == REQUEST_READ) *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
+    s->stats.atomic_misses += atomic;
+    return true;
+}
+
+static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+{
+    const struct request *r = at(s, idx);
+    s->stats.write_hits += line != TAGS_NONE;
+    if (line == TAGS_NONE) {
+        line = make_room(s, now, set);
+        if (line == TAGS_NONE) return false;
+        tags_fill(&s->tags, line, r->home.line);
+    }
+    tags_touch(&s->tags, line);
+    mark_dirty(s, line, r->bytes);
+    answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+    return true;
+}
+
+/* May the tag stage serve anything now? */
+static bool tag_may_run(struct slice *s, uint64_t now)
+{
+    const struct slice_spec *p = s->spec;
+    const uint32_t line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
+    s->blocked = NULL;
+    if (s->port_free_cyc > now + (uint64_t)p->data_queue * line_cyc) s->blocked = &s->stats.wait_port;
+    if (s->hits.count >= p->reply_queue + p->latency_cyc / line_cyc + p->data_queue)
+        s->blocked = &s->stats.wait_reply;
+    if (s->ops_count + 2 > p->memory_queue + p->mshrs) s->blocked = &s->stats.wait_memory;
+    return !s->blocked;
+}
+
+static void count_request(struct slice *s, const struct request *r)
+{
+    s->stats.requests++;
+    s->stats.tag_cycles++;
+    switch ((enum request_kind)r->kind) {
+    case REQUEST_READ: s->stats.reads++; break;
+    case REQUEST_WRITE: s->stats.writes++; break;
+    case REQUEST_ATOMIC:
+    case REQUEST_REDUCTION: s->stats.atomics++; break;
+    case REQUEST_WALK: s->stats.walks++; return;
+    case REQUEST_KINDS: break;
+    }
+    if (r->sm / s->wire.sms_per_partition == s->wire.partition)
+        s->stats.local++;
+    else
+        s->stats.remote++;
+}
+
+/* Serves one request: from the network or from a walker, in turn. */
+static void tag_stage(struct slice *s, uint64_t now)
+{
+    const uint32_t walk =
+        s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+    const uint32_t packet = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
+    const uint32_t idx = from_walker ? walk : packet;
+    if (idx == REQUEST_NONE || !tag_may_run(s, now)) return;
+    if (from_walker) (void)take_first(s, &s->walks);
+    const struct request *r = at(s, idx);
+    const uint32_t set = set_of(s, r->home.line), line = tags_find(&s->tags, set, r->home.line);
+    const bool served =
+        r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line) : serve_read(s, now, idx, set, line);
+    if (!served) {
+        if (from_walker) { /* back to the front */
+            at(s, idx)->next = s->walks.first;
+            s->walks.first = idx;
+            if (!s->walks.count++) s->walks.last = idx;
+        }
+        return;
+    }
+    s->walk_turn = !from_walker;
+    count_request(s, r);
+    if (!from_walker) fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+}
+
+/* ---- flushes ---- */
+
+static void flush_step(struct slice *s, uint64_t now)
+{
+    const uint32_t lines = tags_lines(&s->tags);
+    if (s->flush_cursor < lines) {
+        const uint32_t line = s->flush_cursor;
+        const bool dirty = (s->dirty[line][0] | s->dirty[line][1]) != 0;
+        if (dirty && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
+            return;                       /* woken by the channel */
+        if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
+        if (dirty) {
+            write_memory(s, now, line);
+            s->stats.flush_writebacks++;
+        }
+        s->valid[line] = 0;
+        tags_drop(&s->tags, line);
+        s->stats.flushed_lines++;
+        s->flush_cursor++;
+    }
+    if (s->flush_cursor == lines && !s->ops_count) {
+        void (*done)(void *) = s->flush_done;
+        s->flush_done = NULL;
+        done(s->flush_arg);
+    }
+}
+
+void slice_flush(struct slice *s, void (*done)(void *arg), void *arg)
+{
+    DIAG_ASSERT(!s->flush_done);
+    s->flush_cursor = 0;
+    s->flush_done = done;
+    s->flush_arg = arg;
+    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+}
+
+/* ---- visits ---- */
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* When there is something to do that nobody will wake the slice for. */
+static uint64_t next_visit(struct slice *s, uint64_t now)
+{
+    uint64_t next = ENGINE_NEVER;
+    if (!s->reply_refused) {
+        if (s->hits.count) next = earlier(next, at(s, s->hits.first)->ready_cyc);
+        if (s->filled.count) next = earlier(next, at(s, s->filled.first)->ready_cyc);
+    }
+    if (s->fills_count) next = earlier(next, s->fills[s->fills_head].ready_cyc);
+    const bool more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
+    if (more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
+        if (s->blocked == &s->stats.wait_port) {
+            const uint64_t free_at =
+                s->port_free_cyc - (uint64_t)s->spec->data_queue * (LINE_BYTES / s->spec->port_bytes);
+            next = earlier(next, free_at);
+        } else if (!s->blocked) {
+            next = now + 1;
+        }
+    } else if (s->walks.count) {
+        next = earlier(next, at(s, s->walks.first)->ready_cyc);
+    }
+    if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
+        s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs)
+        next = now + 1;
+    return next > now ? next : now + 1;
+}
+
+static void wake(void *self, uint64_t now)
+{
+    struct slice *s = self;
+    if (s->blocked) *s->blocked += now - s->blocked_cyc;
+    s->blocked = NULL;
+    if (s->fills_count) take_fills(s, now);
+    if (s->flush_done) flush_step(s, now);
+    tag_stage(s, now);
+    if (s->hits.count | s->filled.count) send_reply(s, now);
+    s->blocked_cyc = now;
+    s->waits_for_memory = s->blocked == &s->stats.wait_memory;
+    const uint64_t next = next_visit(s, now);
+    if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
+}
+
+void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
+{
+    at(s, request)->ready_cyc = ready_cyc;
+    append(s, &s->walks, request);
+    engine_wake(s->wire.engine, s->component, ready_cyc);
+}
+
+/* ---- building and reports ---- */
+
+uint64_t slice_waiting(const struct slice *s)
+{
+    uint64_t count = (uint64_t)s->hits.count + s->filled.count;
+    for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
+        if (s->tags.pinned[line]) count += s->mshrs[s->mshr_of[line]].waiting.count;
+    return count;
+}
+
+uint32_t slice_lines_used(const struct slice *s)
+{
+    uint32_t used = 0;
+    for (uint32_t line = 0; line < tags_lines(&s->tags); line++) used += tags_used(&s->tags, line);
+    return used;
+}
+
+static struct wait waits(void *self)
+{
+    const struct slice *s = self;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    const uint64_t waiting = slice_waiting(s);
+    if (s->reply_refused) {
+        w.reason = WAIT_QUEUE_FULL;
+        w.on = s->wire.fabric->reply.component;
+        (void)snprintf(w.detail, sizeof w.detail, "a reply that the network does not take; %u more",
+                       s->hits.count + s->filled.count - 1);
+    } else if (waiting || s->ops_count) {
+        w.reason = WAIT_REPLY;
+        w.on = s->wire.channel_component;
+        (void)snprintf(w.detail, sizeof w.detail, "%llu requests inside, %u for the memory channel",
+                       (unsigned long long)waiting, s->ops_count);
+    }
+    return w;
+}
+
+struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
+                        const char *name)
+{
+    struct slice *s = ARENA_NEW(a, struct slice);
+    s->spec = spec;
+    s->wire = *wiring;
+    tags_init(&s->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + wiring->slice_idx);
+    const uint32_t lines = tags_lines(&s->tags);
+    s->valid = ARENA_ARRAY(a, uint8_t, lines);
+    s->dirty = arena_array(a, lines, sizeof *s->dirty);
+    s->mshr_of = ARENA_ARRAY(a, uint16_t, lines);
+    s->mshrs = ARENA_ARRAY(a, struct mshr, spec->mshrs);
+    s->mshr_free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
+    s->mshr_free_count = spec->mshrs;
+    for (uint32_t i = 0; i < spec->mshrs; i++) s->mshr_free[i] = (uint16_t)(spec->mshrs - 1 - i);
+    s->ops_capacity = spec->memory_queue + spec->mshrs + 4;
+    s->ops = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
+    s->fills_capacity = spec->mshrs * LINE_SECTORS + 1;
+    s->fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
+    s->flush_cursor = lines;
+    s->component = engine_add(
+        wiring->engine, (struct component_spec){
+                            .name = name, .self = s, .domain = wiring->domain, .wake = wake, .waits = waits});
+    return s;
+}
+
+uint32_t slice_component(const struct slice *s) { return s->component; }
+struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }

@@ -1,0 +1,501 @@
+/* mmu: see mmu.h. One component for a GPU: the L2 TLB, the walkers and the fault handler; the L1 TLBs are
+ * looked up by their SMs and live here, because shootdowns reach them from here. */
+#include "mmu/mmu.h"
+
+#include <string.h>
+
+#include "cache/tags.h"
+#include "mmu/tlb.h"
+
+enum { PAGE_CACHE = 64, PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
+
+/* Translations that an SM used last, for the simulator's own speed. */
+struct page_cache {
+    uint64_t key[PAGE_CACHE]; /* + 1 */
+    uint64_t frame[PAGE_CACHE];
+};
+
+struct timed_page {
+    uint64_t key, cyc;
+};
+
+struct page_ring {
+    struct timed_page *items;
+    uint32_t head, count;
+};
+
+struct mmu_sm {
+    struct tlb l1;
+    struct page_ring asked;   /* for the L2 TLB */
+    struct page_ring arrived; /* on their way back */
+    uint64_t *missing;        /* pages waited for, + 1 */
+    uint32_t missing_count;
+    struct page_cache cache;
+};
+
+enum walker_state { WALKER_FREE, WALKER_FAULT, WALKER_READ, WALKER_DONE };
+
+struct walker {
+    uint64_t key, begin_cyc, due_cyc;
+    uint64_t *sms; /* who waits, a bit per SM */
+    uint8_t state;
+};
+
+struct mmu {
+    struct mmu_wiring wire;
+    uint32_t component, page_log2;
+    bool ideal, prefault;
+    uint32_t l1_misses, l2_ports, l2_latency_cyc, walk_cache_cyc, walk_latency_cyc, fault_limit;
+    uint64_t fault_cyc;
+    struct placement placement;
+    struct map pages;  /* key > frame */
+    struct map tables; /* key >> 9 > frame of the page table */
+    uint32_t table_class;
+    struct tags l2;
+    struct mmu_sm *sms;
+    uint64_t *asking; /* bit per SM with something for the L2 TLB */
+    uint32_t words, turn;
+    struct walker *walkers;
+    uint32_t walker_count, faults_now;
+    struct page_ring queue; /* pages that wait for a walker; cyc = since when */
+    uint64_t(*queue_sms);   /* [queue place][words] */
+    uint32_t queue_capacity, ring_capacity;
+    struct mmu_stats stats;
+};
+
+/* ---- pages ---- */
+
+static uint64_t take_frame(struct mmu *m, uint32_t wanted)
+{
+    const uint32_t classes = dram_frames_classes(m->wire.frames);
+    uint64_t frame;
+    for (uint32_t k = 0; k < classes; k++)
+        if (dram_frames_try_take(m->wire.frames, (wanted + k) % classes, &frame)) return frame;
+    diag_mistake("device memory is full: %llu pages are placed; raise gpu.memory_size (and dram.rows) or use "
+                 "a smaller "
+                 "workload",
+                 (unsigned long long)m->pages.count);
+}
+
+static void place(struct mmu *m, uint32_t sm, uint64_t key)
+{
+    const struct placement_question q = {.app = (uint32_t)(key >> 56),
+                                         .page = key & (((uint64_t)1 << 56) - 1),
+                                         .sm = sm,
+                                         .partition = sm / m->wire.sms_per_partition};
+    *map_put(&m->pages, key, NULL) = take_frame(m, m->placement.place(&m->placement, &q));
+    m->stats.pages_placed++;
+}
+
+static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
+{
+    *at = (uint32_t)(key ^ key >> 6 ^ key >> 12) % PAGE_CACHE;
+    return &m->sms[sm].cache;
+}
+
+void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
+{
+    uint32_t at;
+    struct page_cache *cache = cached(m, sm, key, &at);
+    if (cache->key[at] == key + 1) return;
+    const uint64_t *frame = map_find(&m->pages, key);
+    if (!frame) {
+        if (!m->prefault && !m->ideal) return;
+        place(m, sm, key);
+        frame = map_find(&m->pages, key);
+    }
+    cache->key[at] = key + 1;
+    cache->frame[at] = *frame;
+}
+
+uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
+{
+    uint32_t at;
+    struct page_cache *cache = cached(m, sm, key, &at);
+    if (cache->key[at] == key + 1) return cache->frame[at];
+    const uint64_t *frame = map_find(&m->pages, key);
+    DIAG_ASSERT(frame);
+    cache->key[at] = key + 1;
+    cache->frame[at] = *frame;
+    return *frame;
+}
+
+static struct home home_of(const struct mmu *m, uint64_t address)
+{
+    const struct dram_place p = dram_map_place(m->wire.map, address);
+    return (struct home){.line = address >> LINE_LOG2,
+                         .channel = (uint16_t)p.channel,
+                         .slice = (uint16_t)(p.channel * m->wire.slices_per_channel + p.slice)};
+}
+
+struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
+{
+    const uint64_t address = line << LINE_LOG2;
+    const uint64_t frame = mmu_frame(m, sm, mmu_key(app, address >> m->page_log2));
+    return home_of(m, frame + (address & (((uint64_t)1 << m->page_log2) - 1)));
+}
+
+uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
+
+/* Where the leaf entry of a page lies. */
+static struct home entry_home(struct mmu *m, uint64_t key)
+{
+    bool fresh;
+    uint64_t *table = map_put(&m->tables, key >> PTES_PER_TABLE_LOG2, &fresh);
+    if (fresh) {
+        *table = take_frame(m, m->table_class);
+        m->table_class = (m->table_class + 1) % dram_frames_classes(m->wire.frames);
+    }
+    return home_of(m, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
+}
+
+/* ---- rings ---- */
+
+static void ring_add(struct page_ring *r, uint32_t capacity, uint64_t key, uint64_t cyc)
+{
+    DIAG_ASSERT(r->count < capacity);
+    r->items[(r->head + r->count++) % capacity] = (struct timed_page){key, cyc};
+}
+
+static struct timed_page ring_take(struct page_ring *r, uint32_t capacity)
+{
+    const struct timed_page p = r->items[r->head];
+    r->head = (r->head + 1) % capacity;
+    r->count--;
+    return p;
+}
+
+/* ---- the SM's side ---- */
+
+static bool is_missing(const struct mmu_sm *s, uint64_t key)
+{
+    for (uint32_t k = 0; k < s->missing_count; k++)
+        if (s->missing[k] == key + 1) return true;
+    return false;
+}
+
+enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+{
+    struct mmu_sm *s = &m->sms[sm];
+    if (m->ideal) return MMU_HIT;
+    if (tlb_lookup(&s->l1, key)) {
+        m->stats.l1_lookups++;
+        m->stats.l1_hits++;
+        return MMU_HIT;
+    }
+    if (is_missing(s, key)) {
+        m->stats.l1_lookups++;
+        m->stats.l1_merged++;
+        return MMU_MISS;
+    }
+    if (s->missing_count == m->l1_misses) return MMU_BUSY;
+    m->stats.l1_lookups++;
+    m->stats.l1_misses++;
+    s->missing[s->missing_count++] = key + 1;
+    ring_add(&s->asked, m->l1_misses, key, now + 1);
+    m->asking[sm / 64] |= (uint64_t)1 << (sm % 64);
+    engine_wake(m->wire.engine, m->component, now + 1);
+    return MMU_MISS;
+}
+
+uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
+{
+    struct mmu_sm *s = &m->sms[sm];
+    if (!s->arrived.count || s->arrived.items[s->arrived.head].cyc > now) return UINT64_MAX;
+    const uint64_t key = ring_take(&s->arrived, m->l1_misses).key;
+    for (uint32_t k = 0; k < s->missing_count; k++)
+        if (s->missing[k] == key + 1) {
+            s->missing[k] = s->missing[--s->missing_count];
+            break;
+        }
+    tlb_insert(&s->l1, key);
+    return key;
+}
+
+uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm)
+{
+    const struct mmu_sm *s = &m->sms[sm];
+    return s->arrived.count ? s->arrived.items[s->arrived.head].cyc : ENGINE_NEVER;
+}
+
+static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
+{
+    ring_add(&m->sms[sm].arrived, m->l1_misses, key, cyc);
+    m->stats.answers++;
+    engine_wake(m->wire.engine, m->wire.sm_components[sm], cyc);
+}
+
+/* ---- walks ---- */
+
+static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
+{
+    struct walker *w = &m->walkers[walker];
+    const uint32_t idx = pool_try_take(m->wire.requests);
+    DIAG_ASSERT(idx != REQUEST_NONE);
+    struct request *r = request_at(m->wire.requests, idx);
+    *r = (struct request){.kind = REQUEST_WALK,
+                          .owner = walker,
+                          .home = entry_home(m, w->key),
+                          .sent_cyc = now,
+                          .app = (uint8_t)(w->key >> 56)};
+    r->sectors = 1; /* an entry lies in one sector; which one only matters to its line */
+    w->state = WALKER_READ;
+    w->due_cyc = ENGINE_NEVER;
+    slice_walk(m->wire.slices[r->home.slice], idx, now + m->walk_cache_cyc + m->walk_latency_cyc);
+}
+
+static uint32_t first_sm(const struct mmu *m, const struct walker *w)
+{
+    for (uint32_t k = 0; k < m->words; k++)
+        if (w->sms[k]) return k * 64 + (uint32_t)__builtin_ctzll(w->sms[k]);
+    return 0;
+}
+
+static void start_walk(struct mmu *m, uint32_t walker, uint64_t key, const uint64_t *sms, uint64_t asked_cyc,
+                       uint64_t now)
+{
+    struct walker *w = &m->walkers[walker];
+    w->key = key;
+    w->begin_cyc = now;
+    memcpy(w->sms, sms, m->words * sizeof *sms);
+    m->stats.walks++;
+    m->stats.walk_wait_cycles += now - asked_cyc;
+    if (map_find(&m->pages, key)) {
+        read_entry(m, walker, now);
+        return;
+    }
+    w->state = WALKER_FAULT;
+    w->due_cyc = ENGINE_NEVER;
+}
+
+/* Walks that met a page without a frame: handled when the handler has room, in the order of walkers. */
+static void start_faults(struct mmu *m, uint64_t now)
+{
+    for (uint32_t k = 0; k < m->walker_count && m->faults_now < m->fault_limit; k++) {
+        struct walker *w = &m->walkers[k];
+        if (w->state != WALKER_FAULT || w->due_cyc != ENGINE_NEVER) continue;
+        w->due_cyc = now + m->fault_cyc;
+        m->faults_now++;
+        m->stats.faults++;
+        engine_wake(m->wire.engine, m->component, w->due_cyc);
+    }
+}
+
+static void end_walk(struct mmu *m, struct walker *w, uint64_t now)
+{
+    uint32_t line = tags_find(&m->l2, (uint32_t)(w->key % m->l2.sets), w->key);
+    if (line == TAGS_NONE) {
+        line = tags_victim(&m->l2, (uint32_t)(w->key % m->l2.sets));
+        tags_fill(&m->l2, line, w->key);
+    }
+    for (uint32_t k = 0; k < m->words; k++)
+        for (uint64_t left = w->sms[k]; left; left &= left - 1)
+            deliver(m, k * 64 + (uint32_t)__builtin_ctzll(left), w->key, now + 1);
+    w->state = WALKER_FREE;
+    m->stats.walks_done++;
+    m->stats.walk_cycles += now - w->begin_cyc;
+}
+
+static void step_walkers(struct mmu *m, uint64_t now)
+{
+    for (uint32_t k = 0; k < m->walker_count; k++) {
+        struct walker *w = &m->walkers[k];
+        if (w->state == WALKER_FREE || w->due_cyc > now) continue;
+        if (w->state == WALKER_FAULT) {
+            m->faults_now--;
+            if (!map_find(&m->pages, w->key)) place(m, first_sm(m, w), w->key);
+            read_entry(m, k, now);
+        } else if (w->state == WALKER_DONE) {
+            end_walk(m, w, now);
+        }
+        engine_progress(m->wire.engine);
+    }
+    for (uint32_t k = 0; k < m->walker_count && m->queue.count; k++) {
+        if (m->walkers[k].state != WALKER_FREE) continue;
+        const uint32_t place_idx = m->queue.head;
+        const struct timed_page p = ring_take(&m->queue, m->queue_capacity);
+        start_walk(m, k, p.key, m->queue_sms + (size_t)place_idx * m->words, p.cyc, now);
+    }
+    start_faults(m, now);
+}
+
+void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc)
+{
+    struct mmu *m = mmu;
+    m->walkers[owner].state = WALKER_DONE;
+    m->walkers[owner].due_cyc = ready_cyc + m->walk_latency_cyc;
+    engine_wake(m->wire.engine, m->component, m->walkers[owner].due_cyc);
+}
+
+/* ---- the L2 TLB ---- */
+
+/* The SMs that wait for this page already, NULL when nobody does. */
+static uint64_t *waiters_of(struct mmu *m, uint64_t key)
+{
+    for (uint32_t k = 0; k < m->walker_count; k++)
+        if (m->walkers[k].state != WALKER_FREE && m->walkers[k].key == key) return m->walkers[k].sms;
+    for (uint32_t k = 0; k < m->queue.count; k++) {
+        const uint32_t at = (m->queue.head + k) % m->queue_capacity;
+        if (m->queue.items[at].key == key) return m->queue_sms + (size_t)at * m->words;
+    }
+    return NULL;
+}
+
+static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+{
+    const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
+    m->stats.l2_lookups++;
+    if (line != TAGS_NONE) {
+        m->stats.l2_hits++;
+        tags_touch(&m->l2, line);
+        deliver(m, sm, key, now + m->l2_latency_cyc);
+        return;
+    }
+    uint64_t *waiting = waiters_of(m, key);
+    if (waiting) {
+        m->stats.l2_merged++;
+    } else {
+        const uint32_t at = (m->queue.head + m->queue.count) % m->queue_capacity;
+        ring_add(&m->queue, m->queue_capacity, key, now);
+        waiting = m->queue_sms + (size_t)at * m->words;
+        memset(waiting, 0, m->words * sizeof *waiting);
+    }
+    waiting[sm / 64] |= (uint64_t)1 << (sm % 64);
+}
+
+/* The next SM at or after `from` that asks, UINT32_MAX when none does. */
+static uint32_t next_asking(const struct mmu *m, uint32_t from)
+{
+    for (uint32_t k = 0; k <= m->words; k++) {
+        const uint32_t word = (from / 64 + k) % m->words;
+        uint64_t bits = m->asking[word];
+        if (k == 0) bits &= ~(uint64_t)0 << (from % 64);
+        if (bits) return word * 64 + (uint32_t)__builtin_ctzll(bits);
+    }
+    return UINT32_MAX;
+}
+
+static bool serve_l2(struct mmu *m, uint64_t now)
+{
+    uint32_t from = m->turn;
+    for (uint32_t port = 0, looked = 0; port < m->l2_ports && looked < m->wire.sm_count;) {
+        const uint32_t sm = next_asking(m, from);
+        if (sm == UINT32_MAX) return false;
+        looked += (sm - from + m->wire.sm_count) % m->wire.sm_count + 1;
+        from = (sm + 1) % m->wire.sm_count;
+        struct page_ring *asked = &m->sms[sm].asked;
+        if (asked->items[asked->head].cyc > now) continue; /* asked in this very cycle: not seen yet */
+        lookup_l2(m, sm, ring_take(asked, m->l1_misses).key, now);
+        if (!asked->count) m->asking[sm / 64] &= ~((uint64_t)1 << (sm % 64));
+        m->turn = from;
+        port++;
+    }
+    return next_asking(m, 0) != UINT32_MAX;
+}
+
+static void wake(void *self, uint64_t now)
+{
+    struct mmu *m = self;
+    const bool more = serve_l2(m, now);
+    step_walkers(m, now);
+    uint64_t next = more ? now + 1 : ENGINE_NEVER;
+    for (uint32_t k = 0; k < m->walker_count; k++) {
+        const struct walker *w = &m->walkers[k];
+        if (w->state != WALKER_FREE && w->due_cyc < next) next = w->due_cyc;
+    }
+    if (next != ENGINE_NEVER) engine_wake(m->wire.engine, m->component, next > now ? next : now + 1);
+}
+
+/* ---- shootdown, building ---- */
+
+void mmu_shootdown(struct mmu *m, uint64_t key)
+{
+    for (uint32_t sm = 0; sm < m->wire.sm_count; sm++) {
+        uint32_t at;
+        struct page_cache *cache = cached(m, sm, key, &at);
+        (void)tlb_remove(&m->sms[sm].l1, key);
+        if (cache->key[at] == key + 1) cache->key[at] = 0;
+    }
+    const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
+    if (line != TAGS_NONE) tags_drop(&m->l2, line);
+    m->stats.shootdowns++;
+}
+
+struct mmu_stats *mmu_stats(struct mmu *m) { return &m->stats; }
+
+void mmu_count_waiting(struct mmu *m)
+{
+    m->stats.waiting = 0;
+    for (uint32_t k = 0; k < m->wire.sm_count; k++)
+        m->stats.waiting += m->sms[k].missing_count - m->sms[k].arrived.count;
+}
+
+static struct wait waits(void *self)
+{
+    const struct mmu *m = self;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    uint32_t busy = 0;
+    for (uint32_t k = 0; k < m->walker_count; k++) busy += m->walkers[k].state != WALKER_FREE;
+    if (!busy && !m->queue.count) return w;
+    w.reason = m->faults_now ? WAIT_PAGE_FAULT : WAIT_REPLY;
+    (void)snprintf(w.detail, sizeof w.detail, "%u walks under way, %u wait, %u faults", busy, m->queue.count,
+                   m->faults_now);
+    return w;
+}
+
+/* Picoseconds at a frequency, rounded up. */
+static uint64_t cycles_in(uint64_t ps, uint64_t hz)
+{
+    return (uint64_t)(((unsigned __int128)ps * hz + 999999999999u) / 1000000000000u);
+}
+
+static void build_sm(struct mmu *m, struct arena *a, uint32_t sm, const struct config *c)
+{
+    struct mmu_sm *s = &m->sms[sm];
+    tlb_init(&s->l1, a, c->mmu.l1_entries);
+    s->asked.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
+    s->arrived.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
+    s->missing = ARENA_ARRAY(a, uint64_t, m->l1_misses);
+}
+
+struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring)
+{
+    struct mmu *m = ARENA_NEW(a, struct mmu);
+    m->wire = *wiring;
+    m->page_log2 = (uint32_t)__builtin_ctzll(c->map.page_size);
+    m->ideal = c->mmu.mode == mmu_mode_ideal;
+    m->prefault = c->mmu.prefault;
+    m->l1_misses = c->mmu.l1_misses;
+    m->l2_ports = c->mmu.l2_ports;
+    m->l2_latency_cyc = c->mmu.l2_latency_cyc;
+    m->walk_cache_cyc = c->mmu.walk_cache_cyc;
+    m->walk_latency_cyc = c->mmu.walk_latency_cyc;
+    m->fault_limit = c->mmu.faults;
+    m->fault_cyc = cycles_in(c->mmu.fault, c->clock.sm);
+    m->placement = placement_of(c, dram_frames_classes(wiring->frames));
+    map_init(&m->pages);
+    map_init(&m->tables);
+    const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;
+    tags_init(&m->l2, a, c->mmu.l2_entries / ways, ways, replacement_lru, 0);
+    m->words = (wiring->sm_count + 63) / 64;
+    m->asking = ARENA_ARRAY(a, uint64_t, m->words);
+    m->sms = ARENA_ARRAY(a, struct mmu_sm, wiring->sm_count);
+    for (uint32_t k = 0; k < wiring->sm_count; k++) build_sm(m, a, k, c);
+    m->walker_count = c->mmu.walkers;
+    m->walkers = ARENA_ARRAY(a, struct walker, m->walker_count);
+    for (uint32_t k = 0; k < m->walker_count; k++) m->walkers[k].sms = ARENA_ARRAY(a, uint64_t, m->words);
+    m->queue_capacity = wiring->sm_count * m->l1_misses;
+    m->queue.items = ARENA_ARRAY(a, struct timed_page, m->queue_capacity);
+    m->queue_sms = ARENA_ARRAY(a, uint64_t, (size_t)m->queue_capacity * m->words);
+    m->component =
+        engine_add(wiring->engine,
+                   (struct component_spec){
+                       .name = "mmu", .self = m, .domain = wiring->domain, .wake = wake, .waits = waits});
+    return m;
+}
+
+void mmu_free(struct mmu *m)
+{
+    map_free(&m->pages);
+    map_free(&m->tables);
+}

@@ -1,0 +1,67 @@
+/* mmu: where a page lives, and what it costs to know.
+ *
+ *   SM ── mmu_lookup(page) ─► L1 TLB ─miss─► L2 TLB (ports) ─miss─► walker ─► page-walk cache ─► leaf entry
+ * through the LLC ▲                                          │                     └─ not placed: page fault,
+ * or placed at once (prefault) └──────────── mmu_arrival(page) ◄──────────┘
+ *
+ * The page table is the truth: mmu_frame() answers at once and is what requests are sent by; TLBs only tell
+ * when an SM may know it. A page is placed at its first touch (mmu_touch(), called when an access is issued,
+ * in the order of side effects) or by a fault.
+ *
+ * Several address spaces: a page is (app, virtual page number). */
+#ifndef ATOLL_MMU_MMU_H
+#define ATOLL_MMU_MMU_H
+
+#include "base/map.h"
+#include "dram/dram_frames.h"
+#include "engine/engine.h"
+#include "gpu/request.h"
+#include "llc/llc.h"
+#include "policy/placement/placement.h"
+#include "stats/stats.h"
+
+struct mmu;
+
+struct mmu_wiring {
+    struct engine *engine;
+    uint32_t domain;
+    struct pool *requests;
+    struct dram_frames *frames;
+    const struct dram_map *map;
+    const uint32_t *sm_components;
+    struct slice *const *slices;
+    uint32_t sm_count, sms_per_partition, slices_per_channel;
+};
+
+struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
+void mmu_free(struct mmu *m); /* the page table is not the arena's */
+
+static inline uint64_t mmu_key(uint32_t app, uint64_t page) { return (uint64_t)app << 56 | page; }
+
+uint32_t mmu_page_log2(const struct mmu *m);
+/* An SM is about to access the page: with prefault it is placed now. */
+void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
+/* The frame's first byte; the page must be placed. */
+uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key);
+/* Where the line of a virtual address lives. */
+struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line);
+
+enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
+/* May the SM use the page now? MISS: it will arrive; BUSY: too many pages are waited for. */
+enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
+/* A page that has arrived at the SM by now, UINT64_MAX when there is none; takes it. */
+uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);
+/* When the next one arrives; ENGINE_NEVER: none on its way. */
+uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm);
+
+/* A slice has read a page table entry for walker `owner`. */
+void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc);
+
+/* Takes the page out of every TLB. */
+void mmu_shootdown(struct mmu *m, uint64_t key);
+
+struct mmu_stats *mmu_stats(struct mmu *m);
+/* Call before statistics are summed. */
+void mmu_count_waiting(struct mmu *m);
+
+#endif

@@ -1,0 +1,107 @@
+/* blocks: which blocks are resident, and what limits them. */
+#include <string.h>
+
+#include "sm/sm_private.h"
+
+uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why)
+{
+    const struct {
+        const char *what;
+        uint64_t have, need;
+    } limits[] = {
+        {"sm.block_slots", spec->block_slots, 1},
+        {"sm.warps", spec->warps, k->warps_per_block},
+        {"sm.threads", spec->threads, (uint64_t)k->warps_per_block * SM_LANES},
+        {"sm.registers", spec->registers, k->registers_per_block},
+        {"sm.shared_size", spec->shared_bytes, k->shared_per_block},
+    };
+    uint64_t fitting = UINT32_MAX;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        if (!limits[i].need || limits[i].have / limits[i].need >= fitting) continue;
+        fitting = limits[i].have / limits[i].need;
+        *why = limits[i].what;
+    }
+    return (uint32_t)fitting;
+}
+
+static bool has_room(const struct sm *sm)
+{
+    const struct sm_spec *s = sm->spec;
+    const struct sm_kernel *k = sm->kernel;
+    return sm->block_count < s->block_slots && sm->resident_count + k->warps_per_block <= s->warps &&
+           sm->threads_used + k->warps_per_block * SM_LANES <= s->threads &&
+           sm->registers_used + k->registers_per_block <= s->registers &&
+           sm->shared_used + k->shared_per_block <= s->shared_bytes;
+}
+
+static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    memset(regs, 0, sm->kernel->scoreboard * sizeof *regs);
+    w->block = (uint8_t)slot;
+    w->idx = (uint8_t)idx;
+    w->generation++;
+    w->age = sm->next_age++;
+    w->stores = w->copies = 0;
+    sm->resident |= bit_of(warp);
+    sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
+}
+
+/* Takes one more block when there is one and room for it. */
+bool sm_try_start(struct sm *sm, uint64_t now)
+{
+    if (now < sm->start_cyc) return false;
+    const struct sm_kernel *k = sm->kernel;
+    const uint64_t idx = has_room(sm) ? k->next(k->self, sm->wire.sm_idx) : UINT64_MAX;
+    if (idx == UINT64_MAX) {
+        sm->wants_blocks = false; /* until a block ends */
+        return false;
+    }
+    uint32_t slot = 0;
+    while (sm->blocks[slot].used) slot++;
+    struct sm_block *b = &sm->blocks[slot];
+    *b = (struct sm_block){.idx = idx, .start_cyc = now, .warps_left = k->warps_per_block, .used = true};
+    b->source = k->open(k->self, idx, sm->wire.sm_idx, &b->clock);
+    sm->block_count++;
+    sm->threads_used += k->warps_per_block * SM_LANES;
+    sm->registers_used += k->registers_per_block;
+    sm->shared_used += k->shared_per_block;
+    sm->resident_count += k->warps_per_block;
+    sm->stats.blocks_started++;
+    sm->drained = false;
+    for (uint32_t n = 0; n < k->warps_per_block; n++) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(~sm->resident);
+        b->warps |= bit_of(warp);
+        b->slot_of[n] = (uint8_t)warp;
+        start_warp(sm, slot, n, warp, now);
+    }
+    return true;
+}
+
+void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const uint32_t slot = sm->warps[warp].block;
+    sm->wait_barrier &= ~bit_of(warp);
+    sm->blocks[slot].warps_left--;
+    sm_check_block(sm, slot, now);
+}
+
+/* Ends the block when its warps have ended and nothing of it is on its way back. */
+void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now)
+{
+    struct sm_block *b = &sm->blocks[slot];
+    const struct sm_kernel *k = sm->kernel;
+    if (b->warps_left || b->loads) return;
+    for (uint64_t left = b->warps; left; left &= left - 1) sm->warps[__builtin_ctzll(left)].generation++;
+    sm->resident &= ~b->warps;
+    sm->resident_count -= k->warps_per_block;
+    k->close(k->self, &b->source);
+    b->used = false;
+    sm->block_count--;
+    sm->threads_used -= k->warps_per_block * SM_LANES;
+    sm->registers_used -= k->registers_per_block;
+    sm->shared_used -= k->shared_per_block;
+    sm->stats.blocks_ended++;
+    k->block_ended(k->self, sm->wire.sm_idx, b->idx, b->start_cyc, now);
+}

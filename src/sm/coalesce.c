@@ -1,0 +1,136 @@
+/* coalesce: from the addresses of 32 lanes to the lines and sectors that they touch; bank conflicts in shared
+ * memory.
+ *
+ * Most accesses are unit-stride or uniform: those are seen with one pass and need no search. */
+#include <string.h>
+
+#include "sm/sm_private.h"
+
+static inline uint8_t sectors_of_bytes(uint32_t first, uint32_t count)
+{
+    const uint32_t low = first / SECTOR_BYTES, high = (first + count - 1) / SECTOR_BYTES;
+    return (uint8_t)((2u << high) - (1u << low));
+}
+
+static void add_bytes(uint64_t bytes[2], uint32_t first, uint32_t count)
+{
+    const uint64_t run = count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+    const uint32_t shift = first % 64;
+    bytes[first / 64] |= run << shift;
+    if (shift && first < 64 && first + count > 64) bytes[1] |= run >> (64 - shift);
+    if (count > 64) bytes[1] |= count >= 128 ? UINT64_MAX : ((uint64_t)1 << (count - 64)) - 1;
+}
+
+/* Do all 32 lanes follow each other by `bytes`? */
+static bool is_unit_stride(const struct warp_op *op, uint32_t bytes)
+{
+    uint64_t wrong = 0;
+    for (uint32_t lane = 0; lane < SM_LANES; lane++)
+        wrong |= op->address[lane] - op->address[0] - (uint64_t)lane * bytes;
+    return !wrong;
+}
+
+static uint32_t unit_stride(uint64_t first, uint32_t total, struct line_access *out, bool writes)
+{
+    uint32_t count = 0;
+    for (uint64_t address = first, end = first + total; address < end; count++) {
+        const uint32_t offset = (uint32_t)address % LINE_BYTES;
+        const uint32_t here =
+            end - address < LINE_BYTES - offset ? (uint32_t)(end - address) : LINE_BYTES - offset;
+        out[count].line = address >> LINE_LOG2;
+        out[count].sectors = sectors_of_bytes(offset, here);
+        out[count].conflict = 1;
+        out[count].bytes[0] = out[count].bytes[1] = 0;
+        if (writes) add_bytes(out[count].bytes, offset, here);
+        address += here;
+    }
+    return count;
+}
+
+enum { TABLE = 64 };
+
+/* Any addresses: a small table finds the line that a lane shares with an earlier one. */
+static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line_access *out, bool writes)
+{
+    uint8_t table[TABLE];
+    uint32_t count = 0;
+    memset(table, 0, sizeof table);
+    for (uint32_t left = op->mask; left; left &= left - 1) {
+        const uint64_t address = op->address[__builtin_ctz(left)], line = address >> LINE_LOG2;
+        const uint32_t offset = (uint32_t)address % LINE_BYTES;
+        const uint32_t here = bytes < LINE_BYTES - offset ? bytes : LINE_BYTES - offset;
+        uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
+        while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
+        if (!table[at]) {
+            struct line_access *fresh = &out[count++];
+            fresh->line = line;
+            fresh->sectors = 0;
+            fresh->conflict = 1;
+            fresh->bytes[0] = fresh->bytes[1] = 0;
+            table[at] = (uint8_t)count;
+        }
+        struct line_access *a = &out[table[at] - 1];
+        a->sectors |= sectors_of_bytes(offset, here);
+        if (writes) add_bytes(a->bytes, offset, here);
+    }
+    return count;
+}
+
+/* Most lanes on one word of each line: they act one after the other. */
+static void count_conflicts(const struct warp_op *op, struct line_access *out, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint8_t on_word[LINE_BYTES / 4] = {0};
+        for (uint32_t left = op->mask; left; left &= left - 1) {
+            const uint64_t address = op->address[__builtin_ctz(left)];
+            if (address >> LINE_LOG2 != out[k].line) continue;
+            const uint8_t n = ++on_word[address % LINE_BYTES / 4];
+            if (n > out[k].conflict) out[k].conflict = n;
+        }
+    }
+}
+
+uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic)
+{
+    const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
+    uint32_t count;
+    if (op->mask == UINT32_MAX && bytes <= 16 && is_unit_stride(op, bytes))
+        count = unit_stride(op->address[0], SM_LANES * bytes, out, writes);
+    else
+        count = any_stride(op, bytes, out, writes);
+    if (atomic) count_conflicts(op, out, count);
+    return count;
+}
+
+uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks)
+{
+    const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
+    const uint32_t words = bytes > 4 ? bytes / 4 : 1;
+    if (op->mask == UINT32_MAX && words * SM_LANES % banks == 0 && is_unit_stride(op, bytes))
+        return bytes < 4 ? 1 : words * SM_LANES / banks;
+    uint64_t distinct = 0;
+    const uint64_t first = op->address[__builtin_ctz(op->mask)];
+    for (uint32_t left = op->mask; left; left &= left - 1)
+        distinct |= op->address[__builtin_ctz(left)] ^ first;
+    if (!distinct) return (words + banks - 1) / banks;
+    /* Words that lanes share are read once; each bank gives one word per cycle. */
+    uint8_t on_bank[64] = {0};
+    uint64_t seen[64];
+    uint8_t table[256];
+    uint32_t count = 0, most = 1;
+    memset(table, 0, sizeof table);
+    const uint32_t limit =
+        words > 2 ? 2 : words; /* wider accesses go in parts of 64 bits per lane; each part likewise */
+    for (uint32_t left = op->mask; left; left &= left - 1)
+        for (uint32_t k = 0; k < limit; k++) {
+            const uint64_t word = op->address[__builtin_ctz(left)] / 4 + k;
+            uint32_t at = (uint32_t)word % 256;
+            while (table[at] && seen[table[at] - 1] != word) at = (at + 1) % 256;
+            if (table[at]) continue;
+            seen[count] = word;
+            table[at] = (uint8_t)++count;
+            const uint8_t n = ++on_bank[word % banks];
+            if (n > most) most = n;
+        }
+    return most * ((words + limit - 1) / limit);
+}

@@ -1,0 +1,287 @@
+/* issue: which warp issues, what it executes, and from when on its next instruction can.
+ *
+ * Every resident warp is in exactly one place: ready[unit of its next instruction], the wheel (waits for a
+ * known cycle), wait_memory, wait_barrier, wait_fence, asleep, or it has ended. */
+#include "sm/sm_private.h"
+
+/* ---- scoreboard ---- */
+
+/* The cycle from which every register of the next instruction can be used; ENGINE_NEVER: one waits for
+ * memory. */
+static inline uint64_t registers_ready(const struct sm *sm, uint32_t warp)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    const struct warp_op_info *info = w->next;
+    const uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    uint64_t cyc = 0;
+    for (uint32_t k = 0; k < info->src_count; k++) {
+        const uint64_t c = regs[(w->reg_base + info->src[k]) % SM_REGS];
+        if (c > cyc) cyc = c;
+    }
+    for (uint32_t k = 0; k < info->dst_count; k++) {
+        const uint64_t c = regs[(w->reg_base + info->dst[k]) % SM_REGS];
+        if (c > cyc) cyc = c;
+    }
+    return cyc;
+}
+
+static inline uint8_t unit_of(const struct sm *sm, const struct warp_op_info *info)
+{
+    const uint8_t unit = sm->spec->classes[info->class].unit;
+    if (unit != UNIT_MEMORY) return unit;
+    switch ((enum warp_space)info->space) {
+    case WARP_SPACE_SHARED: return UNIT_SHARED;
+    case WARP_SPACE_PARAM:
+    case WARP_SPACE_CONST: return UNIT_CONTROL;
+    default: return UNIT_MEMORY;
+    }
+}
+
+/* Does the instruction wait for stores that the warp has on their way? */
+static inline bool waits_for_stores(const struct sm_warp *w)
+{
+    return w->stores && w->next->flags & WARP_F_RELEASE && w->next->scope >= WARP_SCOPE_GPU;
+}
+
+static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint64_t now)
+{
+    const uint64_t slot_cyc = cyc - now < SM_WHEEL ? cyc : now + SM_WHEEL - 1;
+    sm->warps[warp].ready_cyc = cyc;
+    sm->wheel[slot_cyc % SM_WHEEL] |= bit_of(warp);
+    sm->wheel_used |= (uint64_t)1 << slot_cyc % SM_WHEEL;
+    sm->sleeping |= bit_of(warp);
+}
+
+/* Finds out what the warp does next and where it waits for it. */
+void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    const struct sm_block *b = &sm->blocks[w->block];
+    struct warp_next next;
+    switch (b->source.peek(b->source.self, w->idx, &next)) {
+    case WARP_STEP_WAIT: sm->wait_barrier |= bit_of(warp); return;
+    case WARP_STEP_DONE: sm_warp_done(sm, warp, now); return;
+    case WARP_STEP_OP: break;
+    }
+    w->next = next.info;
+    w->reg_base = next.reg_base;
+    w->unit = unit_of(sm, next.info);
+    sm_reconsider(sm, warp, earliest_cyc, now);
+}
+
+void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    if (waits_for_stores(w)) {
+        sm->wait_fence |= bit_of(warp);
+        return;
+    }
+    const uint64_t ready = registers_ready(sm, warp);
+    if (ready == ENGINE_NEVER || (w->copies && w->next->class == WARP_CLASS_WAIT))
+        sm->wait_memory |= bit_of(warp);
+    else
+        sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
+}
+
+/* Warps whose cycle has come. */
+static void wake_warps(struct sm *sm, uint64_t now)
+{
+    uint64_t due = sm->wheel[now % SM_WHEEL];
+    sm->wheel[now % SM_WHEEL] = 0;
+    sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
+    for (; due; due &= due - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(due);
+        const struct sm_warp *w = &sm->warps[warp];
+        sm->sleeping &= ~bit_of(warp);
+        if (w->ready_cyc > now) {
+            sleep_until(sm, warp, w->ready_cyc, now);
+            continue;
+        }
+        sm->asleep &= ~bit_of(warp);
+        sm->ready[w->unit] |= bit_of(warp);
+        sm->any_ready |= bit_of(warp);
+    }
+}
+
+/* ---- executing ---- */
+
+static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct warp_op *op = &sm->op;
+    if (!op->mask) return;
+    const uint32_t cycles = shared_conflict_cycles(op, sm->spec->shared_banks);
+    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
+    const uint64_t done = start + sm->spec->shared_latency_cyc + cycles - 1;
+    sm->shared_free_cyc = start + cycles;
+    sm->stats.shared_instructions++;
+    sm->stats.shared_conflict_cycles += cycles - 1;
+    for (uint32_t k = 0; k < op->info->dst_count; k++)
+        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = done;
+}
+
+static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
+{
+    const struct warp_op *op = &sm->op;
+    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    for (uint32_t k = 0; k < op->info->dst_count; k++)
+        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = done;
+}
+
+static void memory_access(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct warp_op *op = &sm->op;
+    switch ((enum warp_space)op->space) {
+    case WARP_SPACE_SHARED: shared_access(sm, warp, now); break;
+    case WARP_SPACE_GLOBAL:
+    case WARP_SPACE_LOCAL:
+        if (op->mask && op->info->class != WARP_CLASS_PREFETCH) lsu_issue(sm, warp, now);
+        break;
+    default: write_back(sm, warp, now + sm->spec->const_latency_cyc); break;
+    }
+}
+
+/* Warps of the block that a barrier or a collective let go. */
+static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
+{
+    uint64_t woken = *b->source.woken;
+    *b->source.woken = 0;
+    for (; woken; woken &= woken - 1) {
+        const uint32_t warp = b->slot_of[__builtin_ctzll(woken)];
+        if (!(sm->wait_barrier & bit_of(warp))) continue;
+        sm->wait_barrier &= ~bit_of(warp);
+        sm_next(sm, warp, now + sm->spec->barrier_latency_cyc, now);
+    }
+}
+
+/* Executes the warp's next instruction; returns from when on the one after it may issue. */
+static uint64_t execute(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    struct warp_op *op = &sm->op;
+    const struct class_spec *c = &sm->spec->classes[op->info->class];
+    switch ((enum warp_class)op->info->class) {
+    case WARP_CLASS_LOAD:
+    case WARP_CLASS_STORE:
+    case WARP_CLASS_ATOMIC:
+    case WARP_CLASS_REDUCTION:
+    case WARP_CLASS_COPY_ASYNC:
+    case WARP_CLASS_PREFETCH: memory_access(sm, warp, now); return now + 1;
+    case WARP_CLASS_CONTROL: return now + sm->spec->branch_latency_cyc;
+    case WARP_CLASS_BARRIER: return now + sm->spec->barrier_latency_cyc;
+    case WARP_CLASS_FENCE:
+        if (op->info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates) l1_invalidate(sm);
+        return now + 1;
+    case WARP_CLASS_WAIT:
+        if (!op->sleep_ns) return now + 1;
+        sm->asleep |= bit_of(warp);
+        return now + 1 + (uint64_t)(op->sleep_ns * sm->spec->clock_ghz);
+    default: write_back(sm, warp, now + c->latency_cyc); return now + 1;
+    }
+}
+
+static void issue_warp(struct sm *sm, struct scheduler *s, uint32_t warp, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    struct sm_block *b = &sm->blocks[w->block];
+    const uint8_t unit = w->unit;
+    sm->ready[unit] &= ~bit_of(warp);
+    sm->any_ready &= ~bit_of(warp);
+    s->last = warp;
+    s->port_free_cyc[unit] = now + sm->spec->classes[w->next->class].interval_cyc;
+    *b->clock = now;
+    const enum warp_step got = b->source.step(b->source.self, w->idx, &sm->op);
+    DIAG_ASSERT(got == WARP_STEP_OP);
+    sm->stats.warp_instructions++;
+    sm->stats.thread_instructions +=
+        sm->op.mask == UINT32_MAX ? 32u : (uint32_t)__builtin_popcount(sm->op.mask);
+    const uint64_t earliest = execute(sm, warp, now);
+    if (*b->source.woken) wake_others(sm, b, now);
+    sm_next(sm, warp, earliest, now);
+}
+
+/* ---- schedulers ---- */
+
+static uint32_t oldest(const struct sm *sm, uint64_t candidates)
+{
+    uint32_t best = (uint32_t)__builtin_ctzll(candidates);
+    for (candidates &= candidates - 1; candidates; candidates &= candidates - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(candidates);
+        if (sm->warps[warp].age < sm->warps[best].age) best = warp;
+    }
+    return best;
+}
+
+static uint32_t after_last(const struct scheduler *s, uint64_t candidates)
+{
+    const uint64_t after = s->last < 63 ? candidates & ~(uint64_t)0 << (s->last + 1) : 0;
+    return (uint32_t)__builtin_ctzll(after ? after : candidates);
+}
+
+/* The active set: a warp that waits for memory leaves, a ready one comes in. */
+static uint64_t active_of(const struct sm *sm, struct scheduler *s, uint64_t candidates)
+{
+    s->active &= sm->resident & ~(sm->wait_memory | sm->wait_barrier | sm->wait_fence | sm->asleep);
+    for (uint64_t more = candidates & ~s->active; more; more &= more - 1) {
+        if ((uint32_t)__builtin_popcountll(s->active) >= sm->spec->active_warps) break;
+        s->active |= more & (~more + 1);
+    }
+    return candidates & s->active;
+}
+
+static inline uint32_t pick(const struct sm *sm, struct scheduler *s, uint64_t candidates)
+{
+    switch (sm->spec->policy) {
+    case warp_scheduler_gto: return candidates & bit_of(s->last) ? s->last : oldest(sm, candidates);
+    case warp_scheduler_lrr: return after_last(s, candidates);
+    case warp_scheduler_two_level: {
+        const uint64_t active = active_of(sm, s, candidates);
+        return active ? after_last(s, active) : UINT32_MAX;
+    }
+    case warp_scheduler_count: break;
+    }
+    return UINT32_MAX;
+}
+
+/* Warps of the scheduler whose port is free. */
+static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler *s, uint64_t now)
+{
+    uint64_t candidates = 0;
+    for (uint32_t u = 0; u < UNIT_SHARED; u++)
+        if (s->port_free_cyc[u] <= now) candidates |= sm->ready[u];
+    if (sm->ready[UNIT_SHARED] && sm->shared_free_cyc <= now && s->port_free_cyc[UNIT_SHARED] <= now)
+        candidates |= sm->ready[UNIT_SHARED];
+    if (sm->ready[UNIT_MEMORY] && s->port_free_cyc[UNIT_MEMORY] <= now && lsu_has_room(sm))
+        candidates |= sm->ready[UNIT_MEMORY];
+    return candidates & s->mask;
+}
+
+/* Why a scheduler does not issue: the reason that would go away first. */
+uint64_t *sm_reason(struct sm *sm, const struct scheduler *s)
+{
+    const uint64_t mask = s->mask;
+    if (sm->any_ready & mask) return &sm->stats.stall_structural;
+    if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
+    if (sm->wait_memory & mask) return &sm->stats.stall_memory;
+    if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
+    if (sm->wait_fence & mask) return &sm->stats.stall_fence;
+    if (sm->asleep & mask) return &sm->stats.stall_sleep;
+    if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
+    return &sm->stats.stall_no_warp;
+}
+
+void sm_issue(struct sm *sm, uint64_t now)
+{
+    if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
+    if (sm->wants_blocks) (void)sm_try_start(sm, now);
+    sm->issued = 0;
+    if (!sm->any_ready) return;
+    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+        struct scheduler *s = &sm->schedulers[k];
+        if (!(sm->any_ready & s->mask)) continue;
+        const uint64_t candidates = candidates_of(sm, s, now);
+        const uint32_t warp = candidates ? pick(sm, s, candidates) : UINT32_MAX;
+        if (warp == UINT32_MAX) continue;
+        issue_warp(sm, s, warp, now);
+        sm->issued |= 1u << k;
+    }
+}

@@ -1,0 +1,261 @@
+/* l1: the first-level data cache of an SM: write-through, no allocation on a write, misses merge in MSHRs.
+ *
+ * A missing line keeps an MSHR with the loads that wait for it. With `on_miss` it also keeps a place
+ * (pinned); with `on_fill` the place is chosen when the line comes. */
+#include <string.h>
+
+#include "base/map.h"
+#include "sm/sm_private.h"
+
+void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx)
+{
+    tags_init(&l1->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + sm_idx);
+    l1->valid = ARENA_ARRAY(a, uint8_t, tags_lines(&l1->tags));
+    l1->mshrs = ARENA_ARRAY(a, struct l1_mshr, spec->mshrs);
+    l1->waiters = ARENA_ARRAY(a, struct mshr_waiter, (size_t)spec->mshrs * spec->mshr_merges);
+    l1->free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
+    for (uint32_t i = 0; i < spec->mshrs; i++) l1->free[i] = (uint16_t)(spec->mshrs - 1 - i);
+    l1->free_count = spec->mshrs;
+    uint32_t buckets = 4;
+    while (buckets < spec->mshrs * 2) buckets *= 2;
+    l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
+    l1->bucket_mask = buckets - 1;
+    l1->history = ARENA_ARRAY(a, uint64_t, L1_HISTORY);
+}
+
+/* ---- MSHRs ---- */
+
+static inline uint32_t bucket_of(const struct l1 *l1, uint64_t line)
+{
+    return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
+}
+
+static inline uint32_t search(const struct l1 *l1, uint64_t line)
+{
+    uint32_t b = bucket_of(l1, line);
+    while (l1->buckets[b] && l1->mshrs[l1->buckets[b] - 1].line != line) b = (b + 1) & l1->bucket_mask;
+    return b;
+}
+
+/* Nobody finds the MSHR any more. */
+static void forget(struct l1 *l1, uint32_t mshr)
+{
+    uint32_t hole = search(l1, l1->mshrs[mshr].line);
+    for (uint32_t b = (hole + 1) & l1->bucket_mask; l1->buckets[b]; b = (b + 1) & l1->bucket_mask) {
+        const uint32_t wanted = bucket_of(l1, l1->mshrs[l1->buckets[b] - 1].line);
+        if (((b - wanted) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
+        l1->buckets[hole] = l1->buckets[b];
+        hole = b;
+    }
+    l1->buckets[hole] = 0;
+}
+
+/* What is on its way was read too early for whoever asks from now on: they ask again. */
+static void overtake(struct l1 *l1, uint32_t mshr)
+{
+    forget(l1, mshr);
+    l1->mshrs[mshr].stale = true;
+}
+
+/* ---- why lines are missing ---- */
+
+static inline uint32_t history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
+
+static void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
+{
+    l1->history[history_of(line)] = line << 2 | (uint64_t)why;
+}
+
+static void count_cause(struct l1 *l1, uint64_t line)
+{
+    const uint64_t h = l1->history[history_of(line)];
+    const enum l1_left why = h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT;
+    uint64_t *const counters[] = {&l1->stats.misses_cold, &l1->stats.misses_replaced,
+                                  &l1->stats.misses_write_evict, &l1->stats.misses_coherence};
+    ++*counters[why];
+}
+
+/* ---- access ---- */
+
+static inline uint32_t set_of(const struct sm *sm, uint64_t line)
+{
+    return sm->spec->hashed ? tags_set_hashed(line, sm->spec->sets) : (uint32_t)(line % sm->spec->sets);
+}
+
+static void throw_out(struct l1 *l1, uint32_t line, enum l1_left why)
+{
+    note_left(l1, tags_key(&l1->tags, line), why);
+    tags_drop(&l1->tags, line);
+    l1->valid[line] = 0;
+}
+
+static uint32_t make_room(struct sm *sm, uint64_t line)
+{
+    struct l1 *l1 = &sm->l1;
+    const uint32_t place = tags_victim(&l1->tags, set_of(sm, line));
+    if (place == TAGS_NONE) return place;
+    if (tags_used(&l1->tags, place)) {
+        l1->stats.evictions++;
+        throw_out(l1, place, LEFT_REPLACED);
+    }
+    tags_fill(&l1->tags, place, line);
+    l1->valid[place] = 0;
+    return place;
+}
+
+static void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
+{
+    struct l1_mshr *m = &sm->l1.mshrs[mshr];
+    sm->l1.waiters[(size_t)mshr * sm->spec->mshr_merges + m->waiting++] =
+        (struct mshr_waiter){a->load, a->sectors};
+}
+
+/* The line is on its way: wait with the others, and ask for what they have not asked for. */
+static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now)
+{
+    struct l1_mshr *m = &sm->l1.mshrs[mshr];
+    const uint8_t missing = a->sectors & (uint8_t) ~(m->asked | m->here);
+    if (m->waiting == sm->spec->mshr_merges) {
+        sm->lsu_blocked = &sm->l1.stats.wait_mshr;
+        return false;
+    }
+    if (missing && !lsu_send(sm, a, mshr, missing, now)) return false;
+    m->asked |= missing;
+    add_waiter(sm, mshr, a);
+    sm->l1.stats.reads++;
+    if (missing) {
+        sm->l1.stats.misses++;
+        sm->l1.stats.misses_sector++;
+    } else {
+        sm->l1.stats.merged++;
+    }
+    return true;
+}
+
+/* place: of the line when it is present without these sectors, else TAGS_NONE. */
+static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uint32_t bucket, uint64_t now)
+{
+    struct l1 *l1 = &sm->l1;
+    const bool present = place != TAGS_NONE;
+    if (!l1->free_count || sm->outstanding == sm_request_limit(sm->spec)) {
+        sm->lsu_blocked = &l1->stats.wait_mshr;
+        return false;
+    }
+    if (sm->misses_count == sm->spec->miss_queue) {
+        sm->lsu_blocked = &l1->stats.wait_queue;
+        return false;
+    }
+    if (!present && !sm->spec->allocate_on_fill) {
+        place = make_room(sm, a->line);
+        if (place == TAGS_NONE) {
+            sm->lsu_blocked = &l1->stats.wait_way;
+            return false;
+        }
+    }
+    const uint32_t mshr = l1->free[--l1->free_count];
+    const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
+    const uint8_t asked = present ? wanted & (uint8_t)~l1->valid[place] : wanted;
+    l1->mshrs[mshr] = (struct l1_mshr){
+        .line = a->line, .tag_line = place, .asked = asked, .here = present ? l1->valid[place] : 0};
+    l1->buckets[bucket] = (uint16_t)(mshr + 1);
+    if (place != TAGS_NONE) l1->tags.pinned[place]++;
+    add_waiter(sm, mshr, a);
+    stats_peak(&l1->stats.mshr_peak, sm->spec->mshrs - l1->free_count);
+    l1->stats.reads++;
+    l1->stats.misses++;
+    if (present)
+        l1->stats.misses_sector++;
+    else
+        count_cause(l1, a->line);
+    const bool sent = lsu_send(sm, a, mshr, asked, now);
+    DIAG_ASSERT(sent);
+    return true;
+}
+
+bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    struct l1 *l1 = &sm->l1;
+    if (a->flags & REQUEST_UNCACHED) {
+        if (!lsu_send(sm, a, a->load | 1u << 31, a->sectors, now)) return false;
+        l1->stats.reads++;
+        l1->stats.bypassed++;
+        return true;
+    }
+    const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line);
+    if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+        l1->stats.reads++;
+        l1->stats.hits++;
+        tags_touch(&l1->tags, place);
+        load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
+        return true;
+    }
+    const uint32_t bucket = search(l1, a->line);
+    if (l1->buckets[bucket]) return merge(sm, l1->buckets[bucket] - 1u, a, now);
+    return miss(sm, a, place, bucket, now);
+}
+
+void l1_write(struct sm *sm, const struct line_access *a)
+{
+    struct l1 *l1 = &sm->l1;
+    const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line), bucket = search(l1, a->line);
+    l1->stats.writes++;
+    if (l1->buckets[bucket]) overtake(l1, l1->buckets[bucket] - 1u);
+    if (place == TAGS_NONE) return;
+    l1->stats.write_hits++;
+    if (l1->tags.pinned[place])
+        l1->valid[place] = 0;
+    else if (a->kind != REQUEST_WRITE || !sm->spec->write_updates)
+        throw_out(l1, place, LEFT_WRITE);
+}
+
+/* Nobody waits any more: the place can be used, the MSHR too. */
+static void release(struct sm *sm, uint32_t mshr)
+{
+    struct l1 *l1 = &sm->l1;
+    const struct l1_mshr *m = &l1->mshrs[mshr];
+    if (m->tag_line != TAGS_NONE) {
+        l1->tags.pinned[m->tag_line]--;
+    } else if (!m->stale) {
+        const uint32_t place = make_room(sm, m->line);
+        if (place != TAGS_NONE) l1->valid[place] = m->here;
+    }
+    if (!m->stale) forget(l1, mshr);
+    l1->free[l1->free_count++] = (uint16_t)mshr;
+}
+
+void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
+{
+    struct l1 *l1 = &sm->l1;
+    struct l1_mshr *m = &l1->mshrs[mshr];
+    m->here |= sectors;
+    m->asked &= (uint8_t)~sectors;
+    l1->stats.fills++;
+    struct mshr_waiter *const waiters = &l1->waiters[(size_t)mshr * sm->spec->mshr_merges];
+    uint16_t rest = 0;
+    for (uint16_t k = 0; k < m->waiting; k++) {
+        const struct mshr_waiter w = waiters[k];
+        if (w.sectors & ~m->here)
+            waiters[rest++] = w;
+        else
+            load_line_done(sm, w.load, now + sm->spec->fill_latency_cyc, now);
+    }
+    m->waiting = rest;
+    if (m->tag_line != TAGS_NONE && !m->stale) l1->valid[m->tag_line] |= sectors;
+    if (rest || m->asked) return;
+    release(sm, mshr);
+}
+
+void l1_invalidate(struct sm *sm)
+{
+    struct l1 *l1 = &sm->l1;
+    for (uint32_t b = 0; b <= l1->bucket_mask; b++)
+        while (l1->buckets[b]) overtake(l1, l1->buckets[b] - 1u);
+    for (uint32_t line = 0; line < tags_lines(&l1->tags); line++) {
+        if (!tags_used(&l1->tags, line)) continue;
+        l1->stats.invalidations++;
+        if (l1->tags.pinned[line])
+            l1->valid[line] = 0;
+        else
+            throw_out(l1, line, LEFT_COHERENCE);
+    }
+}

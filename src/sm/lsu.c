@@ -1,0 +1,292 @@
+/* lsu: memory instructions from issue to their last line: coalesced lines wait in order for the L1, pages
+ * that are not known park an access, misses and stores go to the network, replies come back. */
+#include "sm/sm_private.h"
+
+bool lsu_has_room(const struct sm *sm)
+{
+    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+}
+
+/* ---- issue ---- */
+
+static uint8_t kind_of(const struct warp_op_info *info)
+{
+    switch ((enum warp_class)info->class) {
+    case WARP_CLASS_STORE: return REQUEST_WRITE;
+    case WARP_CLASS_ATOMIC: return info->dst_count ? REQUEST_ATOMIC : REQUEST_REDUCTION;
+    case WARP_CLASS_REDUCTION: return REQUEST_REDUCTION;
+    default: return REQUEST_READ;
+    }
+}
+
+static uint8_t flags_of(const struct warp_op_info *info)
+{
+    uint32_t f = 0;
+    if (info->flags & WARP_F_READ_ONLY) f |= REQUEST_READ_ONLY;
+    if (info->flags & (WARP_F_STRONG | WARP_F_CACHE_L2)) f |= REQUEST_UNCACHED;
+    return (uint8_t)f;
+}
+
+/* Registers that nobody can read before the last line is there. */
+static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_info *info, uint32_t base,
+                           uint64_t cyc)
+{
+    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
+}
+
+static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t now)
+{
+    const struct warp_op *op = &sm->op;
+    const uint16_t idx = sm->loads_free[--sm->loads_free_count];
+    const bool copy = op->info->class == WARP_CLASS_COPY_ASYNC;
+    sm->loads[idx] = (struct load){.info = op->info,
+                                   .issue_cyc = now,
+                                   .reg_base = op->reg_base,
+                                   .remaining = (uint16_t)lines,
+                                   .warp = (uint8_t)warp,
+                                   .copy = copy};
+    sm->blocks[sm->warps[warp].block].loads++;
+    if (copy)
+        sm->warps[warp].copies++;
+    else
+        lock_registers(sm, warp, op->info, op->reg_base, ENGINE_NEVER);
+    return idx;
+}
+
+void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct warp_op *op = &sm->op;
+    const uint8_t kind = kind_of(op->info), flags = flags_of(op->info);
+    const bool writes = kind != REQUEST_READ, atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
+    uint32_t tail = sm->queue_head + sm->queue_count;
+    if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
+    struct memory_instr *m = &sm->queue[tail];
+    m->at = 0;
+    m->count = coalesce(op, m->lines, writes, atomic);
+    const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
+    const uint16_t load = waits ? new_load(sm, warp, m->count, now) : SM_NO_LOAD;
+    const uint32_t app = sm->kernel->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    uint64_t page = UINT64_MAX;
+    for (uint32_t k = 0; k < m->count; k++) {
+        struct line_access *a = &m->lines[k];
+        a->load = load;
+        a->warp = (uint8_t)warp;
+        a->generation = sm->warps[warp].generation;
+        a->kind = kind;
+        a->flags = flags;
+        if (a->line >> page_log2 == page) continue;
+        page = a->line >> page_log2;
+        mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
+    }
+    if (!waits) sm->warps[warp].stores += m->count;
+    sm->queue_count++;
+    sm->stats.memory_instructions++;
+    sm->stats.line_accesses += m->count;
+    STATS_COUNT(sm->stats.lines_per_access, m->count);
+}
+
+/* ---- values that have come ---- */
+
+static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
+{
+    const struct load l = sm->loads[idx];
+    struct sm_warp *w = &sm->warps[l.warp];
+    struct sm_block *b = &sm->blocks[w->block];
+    sm->loads_free[sm->loads_free_count++] = (uint16_t)idx;
+    sm->stats.loads_waiting_cyc += l.done_cyc - l.issue_cyc;
+    sm->stats.loads_done++;
+    b->loads--;
+    if (l.copy)
+        w->copies--;
+    else
+        lock_registers(sm, l.warp, l.info, l.reg_base, l.done_cyc);
+    if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
+        l1_invalidate(sm);
+    if (sm->wait_memory & bit_of(l.warp)) {
+        sm->wait_memory &= ~bit_of(l.warp);
+        sm_reconsider(sm, l.warp, now + 1, now);
+    } else if (!b->warps_left) {
+        sm_check_block(sm, w->block, now);
+    }
+}
+
+void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
+{
+    struct load *l = &sm->loads[load];
+    if (done_cyc > l->done_cyc) l->done_cyc = done_cyc;
+    if (--l->remaining == 0) load_done(sm, load, now);
+}
+
+/* ---- towards the network ---- */
+
+bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
+{
+    if (sm->misses_count == sm->spec->miss_queue) {
+        sm->lsu_blocked = &sm->l1.stats.wait_queue;
+        return false;
+    }
+    if (sm->outstanding == sm_request_limit(sm->spec)) {
+        sm->lsu_blocked = &sm->l1.stats.wait_mshr;
+        return false;
+    }
+    const uint32_t idx = pool_try_take(sm->wire.requests);
+    DIAG_ASSERT(idx != REQUEST_NONE);
+    struct request *r = request_at(sm->wire.requests, idx);
+    r->line = a->line;
+    r->bytes[0] = a->bytes[0];
+    r->bytes[1] = a->bytes[1];
+    r->home = mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->kernel->app, a->line);
+    r->sent_cyc = now;
+    r->owner = owner;
+    r->sm = (uint16_t)sm->wire.sm_idx;
+    r->kind = a->kind;
+    r->flags = a->flags;
+    r->sectors = sectors;
+    r->conflict = a->conflict;
+    r->app = (uint8_t)sm->kernel->app;
+    r->hit = 0;
+    uint32_t tail = sm->misses_head + sm->misses_count++;
+    if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
+    sm->misses[tail] = idx;
+    sm->outstanding++;
+    return true;
+}
+
+/* One request per cycle. */
+static void send_miss(struct sm *sm, uint64_t now)
+{
+    sm->miss_refused = false;
+    if (!sm->misses_count) return;
+    const uint32_t idx = sm->misses[sm->misses_head];
+    const struct request *r = request_at(sm->wire.requests, idx);
+    const struct stop stop = sm->wire.organisation->next(sm->wire.organisation, r, HERE_SM, sm->wire.sm_idx);
+    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, stop.idx)) {
+        sm->miss_refused = true;
+        return;
+    }
+    if (++sm->misses_head == sm->spec->miss_queue) sm->misses_head = 0;
+    sm->misses_count--;
+    sm->stats.requests_sent++;
+}
+
+/* ---- one line at a time ---- */
+
+static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    if (a->kind == REQUEST_READ) return l1_read(sm, a, now);
+    if (sm->stores_out == sm->spec->stores) {
+        sm->lsu_blocked = &sm->l1.stats.wait_mshr;
+        return false;
+    }
+    const uint32_t owner =
+        a->kind == REQUEST_ATOMIC ? a->load : (uint32_t)a->warp | (uint32_t)a->generation << 8;
+    if (!lsu_send(sm, a, owner, a->sectors, now)) return false;
+    l1_write(sm, a);
+    sm->stores_out += a->kind != REQUEST_ATOMIC;
+    return true;
+}
+
+/* The line's page first: true when the access is done with here (served or parked). */
+static bool translate_and_access(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    const uint64_t page = a->line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2);
+    switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->kernel->app, page), now)) {
+    case MMU_HIT: return access_line(sm, a, now);
+    case MMU_MISS: sm->parked[sm->parked_count++] = *a; return true;
+    case MMU_BUSY: break;
+    }
+    sm->lsu_blocked = &sm->stats.stall_page_busy;
+    return false;
+}
+
+/* Accesses whose page has come get in line again, before others. */
+static void take_pages(struct sm *sm, uint64_t now)
+{
+    const uint32_t page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    for (uint64_t key; (key = mmu_arrival(sm->wire.mmu, sm->wire.sm_idx, now)) != UINT64_MAX;) {
+        uint32_t rest = 0;
+        for (uint32_t k = 0; k < sm->parked_count; k++) {
+            const struct line_access a = sm->parked[k];
+            if (mmu_key(sm->kernel->app, a.line >> page_log2) != key) {
+                sm->parked[rest++] = a;
+                continue;
+            }
+            uint32_t tail = sm->replay_head + sm->replay_count++;
+            if (tail >= sm->spec->waiting_for_pages) tail -= sm->spec->waiting_for_pages;
+            sm->replay[tail] = a;
+        }
+        sm->parked_count = rest;
+    }
+}
+
+static bool replay_one(struct sm *sm, uint64_t now)
+{
+    if (!access_line(sm, &sm->replay[sm->replay_head], now)) return false;
+    if (++sm->replay_head == sm->spec->waiting_for_pages) sm->replay_head = 0;
+    sm->replay_count--;
+    return true;
+}
+
+static bool access_one(struct sm *sm, uint64_t now)
+{
+    if (sm->replay_count) return replay_one(sm, now);
+    if (!sm->queue_count) return false;
+    struct memory_instr *m = &sm->queue[sm->queue_head];
+    if (m->count && sm->parked_count + sm->replay_count >= sm->spec->waiting_for_pages) {
+        sm->lsu_blocked = &sm->stats.stall_page_busy;
+        return false;
+    }
+    if (m->count && !translate_and_access(sm, &m->lines[m->at], now)) return false;
+    if (++m->at < m->count) return true;
+    if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
+    sm->queue_count--;
+    return true;
+}
+
+void lsu_step(struct sm *sm, uint64_t now)
+{
+    sm->lsu_blocked = NULL;
+    if (sm->parked_count) take_pages(sm, now);
+    for (uint32_t k = 0; k < sm->spec->lines_per_cyc; k++)
+        if (!access_one(sm, now)) break;
+    if (sm->misses_count) send_miss(sm, now);
+}
+
+/* ---- replies ---- */
+
+static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
+{
+    const uint32_t warp = owner & 0xff;
+    struct sm_warp *w = &sm->warps[warp];
+    sm->stores_out--;
+    if (w->generation != (owner >> 8 & 0xff)) return; /* that warp has ended */
+    w->stores--;
+    if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
+    sm->wait_fence &= ~bit_of(warp);
+    sm_reconsider(sm, warp, now + 1, now);
+}
+
+void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
+{
+    const struct request r = *request_at(sm->wire.requests, idx);
+    pool_give(sm->wire.requests, idx);
+    sm->outstanding--;
+    sm->stats.replies_received++;
+    switch ((enum request_kind)r.kind) {
+    case REQUEST_READ:
+        sm->stats.reads_done++;
+        sm->stats.read_latency_cyc += now - r.sent_cyc;
+        STATS_COUNT(sm->stats.request_latency, now - r.sent_cyc);
+        if (r.owner & 1u << 31)
+            load_line_done(sm, r.owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
+        else
+            l1_fill(sm, r.owner, r.sectors, now);
+        break;
+    case REQUEST_ATOMIC: load_line_done(sm, r.owner, now + sm->spec->fill_latency_cyc, now); break;
+    case REQUEST_WRITE:
+    case REQUEST_REDUCTION: store_acknowledged(sm, r.owner, now); break;
+    case REQUEST_WALK:
+    case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
+    }
+}

@@ -1,0 +1,271 @@
+/* sm: building an SM, its visits, kernels that begin and end. */
+#include "sm/sm.h"
+
+#include "sm/sm_private.h"
+
+/* ---- parameters ---- */
+
+static void set_class(struct sm_spec *s, enum warp_class c, enum unit unit, uint32_t latency,
+                      uint32_t interval)
+{
+    s->classes[c] =
+        (struct class_spec){.unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = interval};
+}
+
+static void set_classes(struct sm_spec *s, const struct config *c)
+{
+#define UNIT_CLASS(CLASS, name, unit_) \
+    set_class(s, WARP_CLASS_##CLASS, unit_, c->unit.name##_latency_cyc, c->unit.name##_interval_cyc)
+    UNIT_CLASS(INT, int, UNIT_INT);
+    UNIT_CLASS(INT_MINMAX, int_minmax, UNIT_INT);
+    UNIT_CLASS(INT_MUL, int_mul, UNIT_INT);
+    UNIT_CLASS(INT_DIV, int_div, UNIT_INT);
+    UNIT_CLASS(SHUFFLE, shuffle, UNIT_INT);
+    UNIT_CLASS(FP32, fp32, UNIT_FP32);
+    UNIT_CLASS(FP32_MINMAX, fp32_minmax, UNIT_FP32);
+    UNIT_CLASS(FP32_DIV, fp32_div, UNIT_FP32);
+    UNIT_CLASS(FP64, fp64, UNIT_FP64);
+    UNIT_CLASS(FP64_MINMAX, fp64_minmax, UNIT_FP64);
+    UNIT_CLASS(FP64_DIV, fp64_div, UNIT_FP64);
+    UNIT_CLASS(SFU, sfu, UNIT_SFU);
+    UNIT_CLASS(TENSOR, tensor, UNIT_TENSOR);
+#undef UNIT_CLASS
+    static const enum warp_class control[] = {WARP_CLASS_CONTROL, WARP_CLASS_BARRIER, WARP_CLASS_FENCE,
+                                              WARP_CLASS_WAIT, WARP_CLASS_EXIT};
+    for (size_t k = 0; k < sizeof control / sizeof *control; k++)
+        set_class(s, control[k], UNIT_CONTROL, 1, 1);
+    static const enum warp_class memory[] = {WARP_CLASS_LOAD,       WARP_CLASS_STORE,
+                                             WARP_CLASS_ATOMIC,     WARP_CLASS_REDUCTION,
+                                             WARP_CLASS_COPY_ASYNC, WARP_CLASS_PREFETCH};
+    for (size_t k = 0; k < sizeof memory / sizeof *memory; k++)
+        set_class(s, memory[k], UNIT_MEMORY, 1, c->sm.lsu_interval_cyc);
+}
+
+struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
+{
+    struct sm_spec *s = ARENA_NEW(a, struct sm_spec);
+    *s = (struct sm_spec){
+        .warps = c->sm.warps,
+        .threads = c->sm.threads,
+        .block_slots = c->sm.block_slots,
+        .registers = c->sm.registers,
+        .schedulers = c->sm.schedulers,
+        .active_warps = c->sm.active_warps,
+        .shared_bytes = c->sm.shared_size,
+        .policy = c->sm.scheduler,
+        .loads = c->sm.loads,
+        .stores = c->sm.stores,
+        .lsu_queue = c->sm.lsu_queue,
+        .shared_latency_cyc = c->sm.shared_latency_cyc,
+        .shared_banks = c->sm.shared_banks,
+        .const_latency_cyc = c->sm.const_latency_cyc,
+        .barrier_latency_cyc = c->sm.barrier_latency_cyc,
+        .branch_latency_cyc = c->sm.branch_latency_cyc,
+        .start_latency_cyc = c->sm.start_latency_cyc,
+        .fence_invalidates = c->sm.fence_acquire == fence_acquire_invalidate,
+        .clock_ghz = (double)c->clock.sm * 1e-9,
+        .sets = (uint32_t)(c->l1.size / LINE_BYTES / c->l1.ways),
+        .ways = c->l1.ways,
+        .mshrs = c->l1.mshrs,
+        .mshr_merges = c->l1.mshr_merges,
+        .miss_queue = c->l1.miss_queue,
+        .lines_per_cyc = c->l1.lines_per_cyc,
+        .l1_latency_cyc = c->l1.latency_cyc,
+        .fill_latency_cyc = c->l1.fill_latency_cyc,
+        .sectored = c->l1.sectored,
+        .hashed = c->l1.index == cache_index_hashed,
+        .allocate_on_fill = c->l1.allocate == l1_allocate_on_fill,
+        .write_updates = c->l1.write_hit == l1_write_hit_update,
+        .replacement = c->l1.replacement,
+        .waiting_for_pages = c->mmu.l1_waiting,
+        .seed = c->sim.seed,
+    };
+    set_classes(s, c);
+    return s;
+}
+
+/* ---- visits ---- */
+
+void sm_settle(struct sm *sm, uint64_t now)
+{
+    const uint64_t cycles = now - sm->settled_cyc;
+    if (!cycles) return;
+    sm->settled_cyc = now;
+    if (!sm->kernel) return;
+    /* Nothing has changed since the last visit, which came right after an issue if there was one. */
+    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+        if (sm->issued >> k & 1)
+            sm->stats.issue_cycles += cycles;
+        else
+            *sm_reason(sm, &sm->schedulers[k]) += cycles;
+    }
+    sm->stats.scheduler_cycles += cycles * sm->spec->schedulers;
+    sm->stats.resident_warp_cycles += cycles * sm->resident_count;
+    if (sm->lsu_blocked) *sm->lsu_blocked += cycles;
+}
+
+/* First half: what comes back, what goes out. */
+static void visit_memory(void *self, uint64_t now)
+{
+    struct sm *sm = self;
+    sm_settle(sm, now);
+    if (sm->outstanding) {
+        const uint32_t reply = fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx);
+        if (reply != REQUEST_NONE) {
+            fabric_take_reply(sm->wire.fabric, now, sm->wire.sm_idx);
+            lsu_reply(sm, now, reply);
+        }
+    }
+    if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) lsu_step(sm, now);
+}
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* The next cycle at which a ready warp finds its port free. */
+static uint64_t port_free(const struct sm *sm, uint64_t now)
+{
+    uint64_t next = ENGINE_NEVER;
+    for (uint32_t u = 0; u < UNIT_COUNT; u++) {
+        if (!sm->ready[u]) continue;
+        if (u == UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+            const struct scheduler *s = &sm->schedulers[k];
+            if (!(sm->ready[u] & s->mask)) continue;
+            uint64_t at = s->port_free_cyc[u];
+            if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
+            if (at <= now + 1) return now + 1;
+            next = earlier(next, at);
+        }
+    }
+    return next;
+}
+
+static uint64_t next_visit(const struct sm *sm, uint64_t now)
+{
+    if (sm->issued) return now + 1;
+    if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
+    if (sm->misses_count && !sm->miss_refused) return now + 1;
+    if (sm->outstanding && fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx) != REQUEST_NONE)
+        return now + 1;
+    uint64_t next = sm->any_ready ? port_free(sm, now) : ENGINE_NEVER;
+    if (sm->wheel_used) {
+        const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
+        const uint64_t turned =
+            from ? sm->wheel_used >> from | sm->wheel_used << (SM_WHEEL - from) : sm->wheel_used;
+        next = earlier(next, now + 1 + (uint64_t)__builtin_ctzll(turned));
+    }
+    if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
+    if (sm->parked_count) next = earlier(next, mmu_arrival_cyc(sm->wire.mmu, sm->wire.sm_idx));
+    return next > now ? next : now + 1;
+}
+
+/* Second half: blocks and instructions. */
+static void visit_issue(void *self, uint64_t now)
+{
+    struct sm *sm = self;
+    if (!sm->kernel) return;
+    sm_issue(sm, now);
+    if (!sm->block_count && !sm->wants_blocks && !sm->outstanding && !sm->misses_count && !sm->queue_count &&
+        !sm->parked_count && !sm->replay_count && !sm->drained) {
+        sm->drained = true;
+        sm->kernel->drained(sm->kernel->self, sm->wire.sm_idx, now);
+    }
+    const uint64_t next = next_visit(sm, now);
+    if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
+}
+
+/* ---- kernels ---- */
+
+void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
+{
+    DIAG_ASSERT(!sm->kernel && sm_idle(sm));
+    const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
+    sm->kernel = kernel;
+    sm->wants_blocks = true;
+    sm->drained = false;
+    sm->start_cyc = start_cyc;
+    sm->settled_cyc = now + 1;
+    sm->issued = 0;
+    l1_invalidate(sm);
+    engine_wake(sm->wire.engine, sm->component, start_cyc);
+}
+
+void sm_end(struct sm *sm, uint64_t now)
+{
+    sm_settle(sm, now + 1);
+    sm->kernel = NULL;
+    sm->wants_blocks = false;
+}
+
+void sm_ask(struct sm *sm)
+{
+    if (!sm->kernel) return;
+    sm->wants_blocks = true;
+    engine_wake(sm->wire.engine, sm->component, engine_now(sm->wire.engine, sm->wire.domain) + 1);
+}
+
+bool sm_idle(const struct sm *sm)
+{
+    return !sm->block_count && !sm->outstanding && !sm->queue_count && !sm->parked_count && !sm->replay_count;
+}
+
+uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->mshrs + spec->stores; }
+uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
+
+/* ---- building ---- */
+
+static struct wait waits(void *self)
+{
+    const struct sm *sm = self;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    if (!sm->kernel || (sm_idle(sm) && !sm->wants_blocks)) return w;
+    w.reason = WAIT_REPLY;
+    w.on = sm->wire.fabric->reply.component;
+    if (sm->miss_refused) {
+        w.reason = WAIT_QUEUE_FULL;
+        w.on = sm->wire.fabric->request.component;
+    }
+    (void)snprintf(
+        w.detail, sizeof w.detail,
+        "%u blocks, %d warps wait for memory, %d at barriers, %d for stores; %u requests without reply",
+        sm->block_count, __builtin_popcountll(sm->wait_memory), __builtin_popcountll(sm->wait_barrier),
+        __builtin_popcountll(sm->wait_fence), sm->outstanding);
+    return w;
+}
+
+static void build_memory(struct sm *sm, struct arena *a)
+{
+    const struct sm_spec *s = sm->spec;
+    sm->loads = ARENA_ARRAY(a, struct load, s->loads);
+    sm->loads_free = ARENA_ARRAY(a, uint16_t, s->loads);
+    for (uint32_t k = 0; k < s->loads; k++) sm->loads_free[k] = (uint16_t)(s->loads - 1 - k);
+    sm->loads_free_count = s->loads;
+    sm->queue = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
+    sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
+    sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
+    sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
+    l1_init(&sm->l1, a, s, sm->wire.sm_idx);
+}
+
+struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
+                  const char *name)
+{
+    struct sm *sm = ARENA_NEW(a, struct sm);
+    sm->spec = spec;
+    sm->wire = *wiring;
+    sm->regs = ARENA_ARRAY(a, uint64_t, (size_t)SM_WARPS * SM_REGS);
+    for (uint32_t warp = 0; warp < SM_WARPS; warp++)
+        sm->schedulers[warp % spec->schedulers].mask |= bit_of(warp);
+    build_memory(sm, a);
+    sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
+                                                                       .self = sm,
+                                                                       .domain = wiring->domain,
+                                                                       .wake = visit_memory,
+                                                                       .commit = visit_issue,
+                                                                       .waits = waits});
+    return sm;
+}
+
+uint32_t sm_component(const struct sm *sm) { return sm->component; }
+struct sm_stats *sm_stats(struct sm *sm) { return &sm->stats; }
+struct l1_stats *sm_l1_stats(struct sm *sm) { return &sm->l1.stats; }

@@ -1,0 +1,81 @@
+/* sm: one streaming multiprocessor: warps, schedulers, units, shared memory, L1, and the way of its requests.
+ *
+ *   block ─► warps ─► schedulers ─► scoreboard ─► units (latency, interval)
+ *                                      └────────► coalescer ─► memory queue ─► L1 TLB ─► L1 ─miss─► miss
+ * queue ─► network ▲ MSHRs              ◄── replies
+ *
+ * Warps issue in order. A register knows the cycle from which it can be read: arithmetic results at issue,
+ * loaded ones when the last line is there. So a warp that waits for arithmetic sleeps until a known cycle,
+ * one that waits for memory until a reply, and an SM in which nothing can move is not visited.
+ *
+ * A visit has two halves: sm_memory (replies, L1, requests) and sm_issue (blocks, schedulers). Instructions
+ * execute in the second, which is always run in the order of SMs, so side effects have one order.
+ *
+ * The SM takes its instructions from a source (exec/warp_op.h) and knows nothing of PTX. */
+#ifndef ATOLL_SM_SM_H
+#define ATOLL_SM_SM_H
+
+#include "engine/engine.h"
+#include "exec/warp_op.h"
+#include "gpu/fabric.h"
+#include "llc/organisation.h"
+#include "mmu/mmu.h"
+#include "stats/stats.h"
+
+struct sm;
+struct sm_spec;
+
+enum { SM_REGS = 256 }; /* registers of a warp in the scoreboard; more share entries */
+
+/* What runs, as an SM needs to know it. */
+struct sm_kernel {
+    uint32_t app;
+    uint32_t warps_per_block, threads_per_block;
+    uint32_t registers_per_block;
+    uint64_t shared_per_block;
+    uint32_t scoreboard; /* registers of a warp in the scoreboard, at most SM_REGS */
+    void *self;
+    /* A resident block; *clock: where the SM writes the cycle before each step. */
+    struct warp_source (*open)(void *self, uint64_t block, uint32_t sm, uint64_t **clock);
+    void (*close)(void *self, struct warp_source *source);
+    /* The next block for this SM, UINT64_MAX when there is none. */
+    uint64_t (*next)(void *self, uint32_t sm);
+    void (*block_ended)(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now);
+    /* The SM has nothing left to do for the kernel: no block, no request on its way. */
+    void (*drained)(void *self, uint32_t sm, uint64_t now);
+};
+
+struct sm_wiring {
+    struct engine *engine;
+    uint32_t domain;
+    struct fabric *fabric;
+    struct pool *requests;
+    struct mmu *mmu;
+    const struct organisation *organisation;
+    uint32_t sm_idx;
+};
+
+struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);
+struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
+                  const char *name);
+uint32_t sm_component(const struct sm *sm);
+struct sm_stats *sm_stats(struct sm *sm);
+struct l1_stats *sm_l1_stats(struct sm *sm);
+
+/* Blocks of the kernel that fit at one time. 0: not even one; *why says what is too little. */
+uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why);
+/* Starts to take blocks at start_cyc (later than now). The L1 is emptied. */
+void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc);
+/* No more blocks are taken; the kernel has ended or is taken away. */
+void sm_end(struct sm *sm, uint64_t now);
+/* Blocks may be there again (a policy changed its mind): ask at the next cycle. */
+void sm_ask(struct sm *sm);
+/* Accounts stalls up to now, so that statistics are complete. */
+void sm_settle(struct sm *sm, uint64_t now);
+bool sm_idle(const struct sm *sm);
+/* Requests that one SM may have on their way. */
+uint32_t sm_request_limit(const struct sm_spec *spec);
+/* Requests on their way now, for the law. */
+uint64_t sm_requests_waiting(const struct sm *sm);
+
+#endif

@@ -1,0 +1,204 @@
+/* Shared by the files of sm/ only. */
+#ifndef ATOLL_SM_PRIVATE_H
+#define ATOLL_SM_PRIVATE_H
+
+#include "cache/tags.h"
+#include "sm/sm.h"
+
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16 };
+#define SM_NO_LOAD UINT16_MAX
+
+/* Issue ports. CONTROL is free in every cycle. */
+enum unit {
+    UNIT_INT,
+    UNIT_FP32,
+    UNIT_FP64,
+    UNIT_SFU,
+    UNIT_TENSOR,
+    UNIT_CONTROL,
+    UNIT_SHARED,
+    UNIT_MEMORY,
+    UNIT_COUNT
+};
+
+struct class_spec {
+    uint8_t unit;
+    uint32_t latency_cyc, interval_cyc;
+};
+
+struct sm_spec {
+    struct class_spec classes[WARP_CLASS_COUNT];
+    uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
+    uint64_t shared_bytes;
+    enum warp_scheduler policy;
+    uint32_t loads, stores, lsu_queue, lsu_interval_cyc;
+    uint32_t shared_latency_cyc, shared_banks, const_latency_cyc, barrier_latency_cyc, branch_latency_cyc,
+        start_latency_cyc;
+    bool fence_invalidates;
+    double clock_ghz;
+    /* L1 */
+    uint32_t sets, ways, mshrs, mshr_merges, miss_queue, lines_per_cyc, l1_latency_cyc, fill_latency_cyc;
+    bool sectored, hashed, allocate_on_fill, write_updates;
+    enum replacement replacement;
+    uint32_t waiting_for_pages;
+    uint64_t seed;
+};
+
+/* A line that a memory instruction touches. */
+struct line_access {
+    uint64_t line; /* virtual address >> 7 */
+    uint64_t bytes[2];
+    uint16_t load; /* SM_NO_LOAD: a store or reduction */
+    uint8_t warp, generation;
+    uint8_t kind, sectors, conflict, flags; /* as in struct request */
+};
+
+/* A memory instruction between coalescer and L1. */
+struct memory_instr {
+    uint32_t count, at; /* lines; the next one */
+    struct line_access lines[SM_LANES];
+};
+
+/* An instruction whose registers come from memory. */
+struct load {
+    const struct warp_op_info *info;
+    uint64_t issue_cyc, done_cyc; /* done: so far */
+    uint32_t reg_base;
+    uint16_t remaining; /* lines */
+    uint8_t warp;
+    bool copy; /* cp.async: no register waits for it */
+};
+
+struct sm_warp {
+    const struct warp_op_info *next;
+    uint32_t reg_base;
+    uint8_t block; /* slot */
+    uint8_t idx;   /* in its block */
+    uint8_t generation;
+    uint8_t unit;       /* of next */
+    uint64_t ready_cyc; /* when it waits for a cycle */
+    uint64_t age;
+    uint32_t stores, copies; /* on their way */
+};
+
+struct sm_block {
+    struct warp_source source;
+    uint64_t *clock;
+    uint64_t idx, start_cyc;
+    uint64_t warps; /* mask of warp slots */
+    uint8_t slot_of[32];
+    uint32_t warps_left, loads; /* loads: instructions on their way */
+    bool used;
+};
+
+struct scheduler {
+    uint64_t mask;   /* its warps */
+    uint64_t active; /* two_level */
+    uint64_t port_free_cyc[UNIT_COUNT];
+    uint32_t last;
+};
+
+struct mshr_waiter {
+    uint16_t load;
+    uint8_t sectors;
+};
+
+struct l1_mshr {
+    uint64_t line;
+    uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
+    uint16_t waiting;
+    uint8_t asked; /* sectors on their way */
+    uint8_t here;  /* sectors that came */
+    bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
+};
+
+struct l1 {
+    struct tags tags;
+    uint8_t *valid; /* per line: sectors */
+    struct l1_mshr *mshrs;
+    struct mshr_waiter *waiters; /* [mshr][merges] */
+    uint16_t *free;
+    uint32_t free_count;
+    uint16_t *buckets; /* mshr + 1 by line; linear probing */
+    uint32_t bucket_mask;
+    uint64_t *history; /* line << 2 | cause it left for */
+    struct l1_stats stats;
+};
+
+enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
+enum { L1_HISTORY = 4096 };
+
+struct sm {
+    const struct sm_spec *spec;
+    struct sm_wiring wire;
+    uint32_t component;
+    const struct sm_kernel *kernel;
+    bool wants_blocks, drained;
+    uint64_t start_cyc;
+    /* warps as bit masks */
+    uint64_t resident;
+    uint64_t ready[UNIT_COUNT]; /* could issue now but for the port */
+    uint64_t any_ready;         /* all of them */
+    uint64_t sleeping;          /* in the wheel */
+    uint64_t wait_memory, wait_barrier, wait_fence, asleep;
+    uint64_t wheel[SM_WHEEL];
+    uint64_t wheel_used; /* bit per slot */
+    struct scheduler schedulers[SM_SCHEDULERS];
+    uint64_t settled_cyc; /* stalls are counted up to here */
+    uint32_t issued;      /* schedulers that issued in the last visit, a bit each */
+    uint64_t shared_free_cyc;
+    struct sm_warp warps[SM_WARPS];
+    struct sm_block blocks[SM_WARPS];
+    uint32_t block_count, resident_count, threads_used, registers_used;
+    uint64_t shared_used, next_age;
+    uint64_t *regs; /* [warp][SM_REGS]: cycle from which it can be read */
+    /* memory */
+    struct load *loads;
+    uint16_t *loads_free;
+    uint32_t loads_free_count;
+    struct memory_instr *queue;
+    uint32_t queue_head, queue_count;
+    struct line_access *parked, *replay; /* waiting for pages; pages that have come */
+    uint32_t parked_count, replay_head, replay_count;
+    uint32_t *misses; /* requests for the network */
+    uint32_t misses_head, misses_count;
+    bool miss_refused;
+    uint32_t outstanding, stores_out;
+    uint64_t *lsu_blocked; /* counter, NULL: goes on */
+    struct l1 l1;
+    struct warp_op op; /* of the step under way */
+    struct sm_stats stats;
+};
+
+static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
+
+/* issue.c */
+void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
+/* Its next instruction is known: where does the warp wait for it? */
+void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
+void sm_issue(struct sm *sm, uint64_t now);
+/* The counter of the reason why a scheduler does not issue. */
+uint64_t *sm_reason(struct sm *sm, const struct scheduler *s);
+/* blocks.c */
+bool sm_try_start(struct sm *sm, uint64_t now);
+void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now);
+void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now);
+/* lsu.c */
+bool lsu_has_room(const struct sm *sm);
+void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
+void lsu_step(struct sm *sm, uint64_t now);
+void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
+void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now);
+/* Gives a line to memory; false when the queue is full. */
+bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
+/* coalesce.c: the lines of sm->op into out; returns how many. */
+uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic);
+uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks);
+/* l1.c */
+void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
+bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
+void l1_write(struct sm *sm, const struct line_access *a);
+void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
+void l1_invalidate(struct sm *sm);
+
+#endif
