@@ -130,9 +130,9 @@ static struct span pick_number(const uint8_t *data, size_t size, uint64_t *rng)
     return (struct span){from, to};
 }
 
-/* Five ways on top of libFuzzer's own: a statement or word replaced by another one (or by nothing), inserted,
- * repeated up to thousands of times (depth, lengths), a number replaced by one at a limit, the
- * end cut off. */
+/* Six ways on top of libFuzzer's own: a statement or word replaced by another one (or by nothing), inserted,
+ * moved, repeated up to thousands of times (depth, lengths), a number replaced by one at a limit, the end cut
+ * off. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
     enum { SPAN_MAX = 512 };
@@ -164,7 +164,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     uint64_t rng = seed;
     uint8_t copy[SPAN_MAX];
     if (!size || draw(&rng, 3) == 0) return LLVMFuzzerMutate(data, size, max_size);
-    const uint32_t kind = draw(&rng, 6);
+    const uint32_t kind = draw(&rng, 7);
     if (kind == 5) return 1 + draw(&rng, size);
     if (kind == 4) {
         const char *n = numbers[draw(&rng, sizeof numbers / sizeof *numbers)];
@@ -180,7 +180,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     if (len > SPAN_MAX) return LLVMFuzzerMutate(data, size, max_size);
     memcpy(copy, data + from.from, len);
     if (kind == 3) at = (struct span){from.from, from.from};
-    if (kind == 2) at.to = at.from;
+    if (kind == 2 || kind == 6) at.to = at.from;
+    if (kind == 6) { /* out of its place, then into another */
+        size = replace(data, size, max_size, from, "", 0, 1);
+        if (at.from > size) at.from = at.to = size;
+    }
     return replace(data, size, max_size, at, copy, len, kind == 3 ? (size_t)1 << draw(&rng, 16) : 1);
 }
 
