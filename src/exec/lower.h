@@ -66,7 +66,7 @@ void lower_mark_joins(struct lower *l);
 
 /* handlers of lower*.c's own helpers and of plain instructions */
 insn_fn h_lanes, h_lanes_site, h_lanes_uniform, h_mov32, h_mov64, h_unsupported, h_narrow, h_widen_zero,
-    h_widen_sign, h_local_address, h_isspacep, h_jump, h_branch, h_branch_table, h_exit, h_trap,
-    h_nop, h_end, h_spacebase;
+    h_widen_sign, h_local_address, h_isspacep, h_jump, h_branch, h_branch_table, h_exit, h_trap, h_nop, h_end,
+    h_spacebase;
 
 #endif
