@@ -12,8 +12,10 @@ enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20 };
 
 struct arena_block {
     struct arena_block *next;
+    void *got; /* from the host; the block begins at the next multiple of 64 */
     size_t capacity;
     size_t used;
+    size_t written; /* beyond this it is still zero, as it came from the host */
     _Alignas(64) unsigned char data[];
 };
 
@@ -30,7 +32,7 @@ void arena_free(struct arena *a)
 {
     for (struct arena_block *b = a->first, *next; b; b = next) {
         next = b->next;
-        free(b);
+        free(b->got);
     }
     arena_init(a);
 }
@@ -41,9 +43,13 @@ static struct arena_block *grow(struct arena *a, size_t bytes)
     if (capacity > LARGEST_BLOCK_BYTES) capacity = LARGEST_BLOCK_BYTES;
     if (capacity < bytes) capacity = bytes;
     const size_t total = (sizeof(struct arena_block) + capacity + 63) & ~(size_t)63;
-    struct arena_block *b = total < capacity ? NULL : aligned_alloc(64, total);
-    if (!b) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
+    /* calloc: large blocks come zeroed from the system, and cost nothing until they are used. */
+    unsigned char *got = total < capacity || total > SIZE_MAX - 64 ? NULL : calloc(1, total + 64);
+    if (!got) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
+    struct arena_block *b = (struct arena_block *)(got + (64 - (uintptr_t)got % 64) % 64);
     b->next = NULL;
+    b->got = got;
+    b->written = 0;
     b->capacity = capacity;
     b->used = 0;
     if (a->current) {
@@ -62,6 +68,8 @@ static void *take(struct arena_block *b, size_t bytes, size_t align)
     const size_t start = (b->used + align - 1) & ~(align - 1);
     if (start > b->capacity || b->capacity - start < bytes) return NULL;
     b->used = start + bytes;
+    if (start < b->written) memset(b->data + start, 0, (b->written < b->used ? b->written : b->used) - start);
+    if (b->written < b->used) b->written = b->used;
     return b->data + start;
 }
 
@@ -76,7 +84,7 @@ void *arena_alloc_aligned(struct arena *a, size_t bytes, size_t align)
     }
     if (!p) p = take(grow(a, bytes), bytes, align);
     a->used_bytes += bytes;
-    return memset(p, 0, bytes);
+    return p;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes)

@@ -12,6 +12,8 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     DIAG_ASSERT(sets && ways);
     *t = (struct tags){.sets = sets, .ways = ways, .policy = policy, .rng = rng_seed(seed, 0x7a65)};
     t->keys = ARENA_ARRAY(a, uint64_t, (size_t)sets * ways);
+    t->hint_ways = (ways + 15) / 16 * 16;
+    t->hints = ARENA_ARRAY(a, uint8_t, (size_t)sets * t->hint_ways);
     t->stamps = ARENA_ARRAY(a, uint32_t, (size_t)sets * ways);
     t->pinned = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
 }
@@ -53,8 +55,13 @@ static uint32_t least_awaited(struct tags *t, uint32_t first)
 uint32_t tags_victim(struct tags *t, uint32_t set)
 {
     const uint32_t first = set * t->ways;
-    for (uint32_t line = first; line < first + t->ways; line++)
-        if (!t->keys[line]) return line;
+    const uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
+    for (uint32_t way = 0; way < t->ways; way += 16) {
+        const uint32_t empty = tags_equal_bytes(hints + way, 0);
+        if (!empty) continue;
+        const uint32_t found = way + (uint32_t)__builtin_ctz(empty);
+        if (found < t->ways) return first + found;
+    }
     switch (t->policy) {
     case replacement_lru:
     case replacement_fifo: return oldest(t, first);
@@ -65,9 +72,21 @@ uint32_t tags_victim(struct tags *t, uint32_t set)
     return TAGS_NONE;
 }
 
+static uint8_t *hint_of(struct tags *t, uint32_t line)
+{
+    return &t->hints[(size_t)(line / t->ways) * t->hint_ways + line % t->ways];
+}
+
+void tags_drop(struct tags *t, uint32_t line)
+{
+    t->keys[line] = 0;
+    *hint_of(t, line) = 0;
+}
+
 void tags_fill(struct tags *t, uint32_t line, uint64_t key)
 {
     t->keys[line] = key + 1;
+    *hint_of(t, line) = tags_hint(key);
     t->stamps[line] = t->policy == replacement_srrip ? SRRIP_FAR : ++t->clock;
 }
 

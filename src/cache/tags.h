@@ -18,10 +18,12 @@
 #define TAGS_NONE UINT32_MAX
 
 struct tags {
-    uint64_t *keys;   /* key + 1; 0 = empty */
+    uint64_t *keys; /* key + 1; 0 = empty */
+    uint8_t
+        *hints; /* [set][hint_ways]: a byte of each key, so that a set is looked through 16 ways at a time */
     uint32_t *stamps; /* of the last use or of the fill; srrip: prediction 0-3 */
     uint8_t *pinned;
-    uint32_t sets, ways, clock;
+    uint32_t sets, ways, hint_ways, clock;
     enum replacement policy;
     struct rng rng;
 };
@@ -33,12 +35,40 @@ static inline uint32_t tags_lines(const struct tags *t) { return t->sets * t->wa
 static inline bool tags_used(const struct tags *t, uint32_t line) { return t->keys[line] != 0; }
 static inline uint64_t tags_key(const struct tags *t, uint32_t line) { return t->keys[line] - 1; }
 
+/* 1-255; 0 = empty way. */
+static inline uint8_t tags_hint(uint64_t key)
+{
+    const uint8_t h = (uint8_t)(key * 0x9e3779b97f4a7c15u >> 56);
+    return h ? h : 1;
+}
+
+typedef uint8_t tags_bytes __attribute__((vector_size(16)));
+
+/* Bit i: byte i of the sixteen is equal to hint. */
+static inline uint32_t tags_equal_bytes(const uint8_t *at, uint8_t hint)
+{
+#ifdef __SSE2__
+    const tags_bytes wanted = {hint, hint, hint, hint, hint, hint, hint, hint,
+                               hint, hint, hint, hint, hint, hint, hint, hint};
+    typedef char bytes __attribute__((vector_size(16)));
+    return (uint32_t)__builtin_ia32_pmovmskb128((bytes)(*(const tags_bytes *)at == wanted));
+#else
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < 16; i++) found |= (uint32_t)(at[i] == hint) << i;
+    return found;
+#endif
+}
+
 /* The line that holds key, or TAGS_NONE. Changes nothing. */
 static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t key)
 {
-    const uint64_t *const keys = t->keys + (uint64_t)set * t->ways, wanted = key + 1;
-    for (uint32_t way = 0; way < t->ways; way++)
-        if (keys[way] == wanted) return set * t->ways + way;
+    const uint8_t *const hints = t->hints + (uint64_t)set * t->hint_ways, hint = tags_hint(key);
+    const uint32_t first = set * t->ways;
+    for (uint32_t way = 0; way < t->ways; way += 16)
+        for (uint32_t found = tags_equal_bytes(hints + way, hint); found; found &= found - 1) {
+            const uint32_t line = first + way + (uint32_t)__builtin_ctz(found);
+            if (t->keys[line] == key + 1) return line;
+        }
     return TAGS_NONE;
 }
 
@@ -56,7 +86,7 @@ static inline void tags_touch(struct tags *t, uint32_t line)
 uint32_t tags_victim(struct tags *t, uint32_t set);
 /* Gives a line (from tags_victim) to key. */
 void tags_fill(struct tags *t, uint32_t line, uint64_t key);
-static inline void tags_drop(struct tags *t, uint32_t line) { t->keys[line] = 0; }
+void tags_drop(struct tags *t, uint32_t line);
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each
  * run turned by an amount of its own, so that strides do not fall into few sets. */

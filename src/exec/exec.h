@@ -115,6 +115,7 @@ void exec_block_destroy(struct exec_block *b);
 /* The block has ended: adds what it executed to the totals, then destroys it. */
 void exec_block_retire(struct exec_block *b);
 struct warp_source exec_block_source(struct exec_block *b);
+/* Executes one instruction: OP = *out describes it. */
 enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out);
 bool exec_block_done(const struct exec_block *b);
 /* From now on %clock and %globaltimer read the cycle that the caller keeps here; the functional runner counts

@@ -226,6 +226,10 @@ const struct insn *h_load_param(struct exec_warp *w, const struct insn *i, uint3
         if (bytes == 16) {
             FOR_LANES(lane, mask)
             memcpy(d + 16 * lane, v, 16);
+        } else if (mask == LANES_ALL && s->reg64[e]) {
+            for (uint32_t lane = 0; lane < LANES; lane++) ((uint64_t *)d)[lane] = v[0];
+        } else if (mask == LANES_ALL) {
+            for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = (uint32_t)v[0];
         } else if (s->reg64[e]) {
             for (uint32_t lane = 0; lane < LANES; lane++)
                 ((uint64_t *)d)[lane] = mask >> lane & 1 ? v[0] : ((uint64_t *)d)[lane];

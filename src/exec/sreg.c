@@ -64,11 +64,38 @@ static uint64_t value_of(const struct exec_warp *w, const struct sreg_site *site
 
 static bool differs_by_lane(uint32_t sreg) { return ptx_sreg_varies((enum ptx_sreg)sreg) == 'L'; }
 
+static void broadcast(uint8_t *d, bool wide, uint64_t value)
+{
+    if (wide)
+        for (uint32_t lane = 0; lane < LANES; lane++) ((uint64_t *)d)[lane] = value;
+    else
+        for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = (uint32_t)value;
+}
+
+/* All lanes of a warp that does not wrap round in x: counting up or the same. False: not that simple. */
+static bool simple(const struct exec_warp *w, const struct sreg_site *site, uint8_t *d)
+{
+    const uint32_t thread = w->idx * LANES, width = w->block->launch->block[0];
+    if (!differs_by_lane(site->sreg)) {
+        broadcast(d, site->wide, value_of(w, site, 0));
+        return true;
+    }
+    if (site->sreg > PTX_SREG_TID_Z || site->wide) return false;
+    const uint32_t x = thread % width;
+    if (x + LANES > width) return false;
+    if (site->sreg == PTX_SREG_TID_X)
+        for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = x + lane;
+    else
+        broadcast(d, false, value_of(w, site, 0));
+    return true;
+}
+
 const struct insn *h_sreg(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     const struct sreg_site *site = i->x.extra;
     uint8_t *d = ref_at(w, i->d);
     if (!mask) return i + 1;
+    if (mask == LANES_ALL && site->sreg != PTX_SREG_IS_EXPLICIT_CLUSTER && simple(w, site, d)) return i + 1;
     if (site->sreg == PTX_SREG_IS_EXPLICIT_CLUSTER) {
         *(uint32_t *)d &= ~mask;
         return i + 1;

@@ -341,15 +341,39 @@ static const struct insn *next_counted(struct exec_block *b, struct exec_warp *w
     return w->pc;
 }
 
+static inline enum warp_step tell(struct exec_warp *w, const struct insn *pc, struct warp_next *next)
+{
+    if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
+    next->info = info_of(w, pc);
+    next->reg_base = w->frame / 128;
+    return WARP_STEP_OP;
+}
+
+/* Executes the instruction at pc; w->pc is the next one of the file, or NULL. */
+static inline __attribute__((always_inline)) void execute(struct exec_block *b, struct exec_warp *w,
+                                                          const struct insn *pc, struct warp_op *out)
+{
+    const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+    describe(w, pc, mask, out);
+    w->warp_instructions++;
+    b->instructions++;
+    w->thread_instructions += lanes_in(mask);
+    w->budget = INT32_MAX;
+    pc = pc->fn(w, pc, mask);
+    if (__builtin_expect(pc && pc->counted && w->state == WARP_RUNNING, 1)) {
+        w->pc = pc;
+        return;
+    }
+    w->pc = run_helpers(w, pc);
+    note_state(b, w);
+}
+
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
 {
     struct exec_warp *w = &b->warps[warp];
     const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
-    if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
     w->pc = pc;
-    next->info = info_of(w, pc);
-    next->reg_base = w->frame / 128;
-    return WARP_STEP_OP;
+    return tell(w, pc, next);
 }
 
 enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out)
@@ -357,20 +381,16 @@ enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_o
     struct exec_warp *w = &b->warps[warp];
     const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
     if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
-    const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
-    describe(w, pc, mask, out);
-    w->warp_instructions++;
-    b->instructions++;
-    w->thread_instructions += lanes_in(mask);
-    w->budget = INT32_MAX;
-    w->pc = run_helpers(w, pc->fn(w, pc, mask));
-    note_state(b, w);
+    execute(b, w, pc, out);
     return WARP_STEP_OP;
 }
 
-static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out)
+static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next)
 {
-    return exec_warp_step(self, warp, out);
+    struct exec_block *b = self;
+    struct exec_warp *w = &b->warps[warp];
+    execute(b, w, w->pc, out);
+    return tell(w, w->pc, next);
 }
 
 static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)

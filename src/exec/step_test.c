@@ -37,8 +37,7 @@ static void step_block(struct rig *r, uint64_t idx)
     while (!exec_block_done(b)) {
         bool any = false;
         for (uint32_t w = 0; w < r->launch.warps_per_block; w++) {
-            struct warp_source source = exec_block_source(b);
-            const enum warp_step got = source.step(source.self, w, &op);
+            const enum warp_step got = exec_warp_step(b, w, &op);
             if (got != WARP_STEP_OP) continue;
             any = true;
             r->operations++;

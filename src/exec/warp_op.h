@@ -88,9 +88,10 @@ struct warp_next {
 
 /* A resident block of warps, whatever it executes. */
 struct warp_source {
-    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out);
-    /* As step, but executes nothing: OP = *next is what step would give. */
+    /* What the warp executes next, without executing it: OP = *next is filled. */
     enum warp_step (*peek)(void *self, uint32_t warp, struct warp_next *next);
+    /* Executes what peek told, describes it, and tells what comes after it as peek would. */
+    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
     uint64_t *woken; /* warps of the block that stopped waiting, as a bit mask; whoever reads it clears it */
     void *self;
 };

@@ -108,6 +108,11 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
     return send(f, &f->request, now, &p);
 }
 
+bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
+{
+    return net_has_room(f->request.net, sm, 0, net_now(f, &f->request, now));
+}
+
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm)
 {
     const struct net_packet p = {.handle = request,

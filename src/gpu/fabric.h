@@ -38,6 +38,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
 /* False: no room; the sender is woken when there is. */
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice);
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm);
+/* Is there room for a request? */
+bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm);
 /* The oldest request that has arrived, REQUEST_NONE when there is none. */
 uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice);
 void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice);

@@ -86,6 +86,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .requests = &g->requests,
                                 .mmu = g->mmu,
                                 .organisation = &g->organisation,
+                                .conflicts = g->conflicts,
                                 .sm_idx = idx};
     g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, name_in(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
@@ -115,6 +116,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats)
     build_clocks(g, c);
     g->organisation = organisation_of(c);
     g->sm_spec = sm_spec_of(&g->arena, c);
+    g->conflicts = sm_conflict_cache(&g->arena);
     pool_init(&g->requests, &g->arena, sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS,
               sizeof(struct request));
     build_memory(g, c);

@@ -41,6 +41,7 @@ struct gpu {
     struct dram_frames *frames;
     struct slice_spec slice_spec;
     struct sm_spec *sm_spec;
+    struct conflict_cache *conflicts;
     struct sm **sms;
     struct slice **slices;
     struct channel **channels;

@@ -41,6 +41,8 @@ struct slice {
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
     bool waits_for_memory, reply_refused, walk_turn;
+    bool fill_came;        /* since the tag stage last looked */
+    bool more;             /* another request is at the port */
     uint32_t flush_cursor; /* tags_lines() when there is none */
     void (*flush_done)(void *arg);
     void *flush_arg;
@@ -358,6 +360,7 @@ static void take_fills(struct slice *s, uint64_t now)
 {
     while (s->fills_count && s->fills[s->fills_head].ready_cyc <= now) {
         const struct fill f = s->fills[s->fills_head];
+        s->fill_came = true;
         if (++s->fills_head == s->fills_capacity) s->fills_head = 0;
         s->fills_count--;
         struct mshr *m = &s->mshrs[s->mshr_of[f.tag_line]];
@@ -499,15 +502,27 @@ static void count_request(struct slice *s, const struct request *r)
         s->stats.remote++;
 }
 
+/* What stopped the request in front has not changed: no need to look again. */
+static inline bool still_blocked(const struct slice *s)
+{
+    return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
+}
+
 /* Serves one request: from the network or from a walker, in turn. */
 static void tag_stage(struct slice *s, uint64_t now)
 {
     const uint32_t walk =
         s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
     const uint32_t packet = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    s->more = packet != REQUEST_NONE;
     const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
     const uint32_t idx = from_walker ? walk : packet;
-    if (idx == REQUEST_NONE || !tag_may_run(s, now)) return;
+    if (idx == REQUEST_NONE) {
+        s->blocked = NULL;
+        return;
+    }
+    if (still_blocked(s) || !tag_may_run(s, now)) return;
+    s->fill_came = false;
     if (from_walker) (void)take_first(s, &s->walks);
     const struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line), line = tags_find(&s->tags, set, r->home.line);
@@ -523,7 +538,9 @@ static void tag_stage(struct slice *s, uint64_t now)
     }
     s->walk_turn = !from_walker;
     count_request(s, r);
-    if (!from_walker) fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    if (from_walker) return;
+    fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
 }
 
 /* ---- flushes ---- */
@@ -575,8 +592,7 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
         if (s->filled.count) next = earlier(next, at(s, s->filled.first)->ready_cyc);
     }
     if (s->fills_count) next = earlier(next, s->fills[s->fills_head].ready_cyc);
-    const bool more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
-    if (more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
+    if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             const uint64_t free_at =
                 s->port_free_cyc - (uint64_t)s->spec->data_queue * (LINE_BYTES / s->spec->port_bytes);
@@ -597,7 +613,6 @@ static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    s->blocked = NULL;
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) flush_step(s, now);
     tag_stage(s, now);

@@ -37,8 +37,12 @@ static bool has_room(const struct sm *sm)
 static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
-    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
-    memset(regs, 0, sm->kernel->scoreboard * sizeof *regs);
+    struct sm_block *b = &sm->blocks[slot];
+    memset(w->regs, 0, sm->kernel->scoreboard * sizeof *w->regs);
+    w->source = b->source.self;
+    w->step = b->source.step;
+    w->clock = b->clock;
+    w->woken = b->source.woken;
     w->block = (uint8_t)slot;
     w->idx = (uint8_t)idx;
     w->generation++;

@@ -49,28 +49,34 @@ static uint32_t unit_stride(uint64_t first, uint32_t total, struct line_access *
 
 enum { TABLE = 64 };
 
-/* Any addresses: a small table finds the line that a lane shares with an earlier one. */
+/* Any addresses: a lane mostly shares its line with the one before it; else a small table finds the line. */
 static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line_access *out, bool writes)
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
+    struct line_access *a = NULL;
     memset(table, 0, sizeof table);
     for (uint32_t left = op->mask; left; left &= left - 1) {
         const uint64_t address = op->address[__builtin_ctz(left)], line = address >> LINE_LOG2;
         const uint32_t offset = (uint32_t)address % LINE_BYTES;
-        const uint32_t here = bytes < LINE_BYTES - offset ? bytes : LINE_BYTES - offset;
-        uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
-        while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
-        if (!table[at]) {
-            struct line_access *fresh = &out[count++];
-            fresh->line = line;
-            fresh->sectors = 0;
-            fresh->conflict = 1;
-            fresh->bytes[0] = fresh->bytes[1] = 0;
-            table[at] = (uint8_t)count;
+        if (!a || a->line != line) {
+            uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
+            while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
+            if (!table[at]) {
+                a = &out[count++];
+                table[at] = (uint8_t)count;
+                a->line = line;
+                a->sectors = 0;
+                a->conflict = 1;
+                a->bytes[0] = a->bytes[1] = 0;
+            }
+            a = &out[table[at] - 1];
         }
-        struct line_access *a = &out[table[at] - 1];
-        a->sectors |= sectors_of_bytes(offset, here);
+        /* An access is aligned to its size: only one wider than a sector, or odd in size, can touch two. */
+        const uint32_t here = bytes < LINE_BYTES - offset ? bytes : LINE_BYTES - offset;
+        const bool in_one = offset % SECTOR_BYTES + here <= SECTOR_BYTES;
+        const uint32_t sectors = in_one ? 1u << offset / SECTOR_BYTES : sectors_of_bytes(offset, here);
+        a->sectors = (uint8_t)(a->sectors | sectors);
         if (writes) add_bytes(a->bytes, offset, here);
     }
     return count;
@@ -102,7 +108,7 @@ uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes
     return count;
 }
 
-uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks)
+static uint32_t work_out_conflicts(const struct warp_op *op, uint32_t banks)
 {
     const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
     const uint32_t words = bytes > 4 ? bytes / 4 : 1;
@@ -133,4 +139,38 @@ uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks)
             if (n > most) most = n;
         }
     return most * ((words + limit - 1) / limit);
+}
+
+/* Are the distances those of the entry? Lanes that do not take part have any address. */
+static inline bool same_distances(const struct warp_op *op, const uint64_t *distance)
+{
+    uint64_t different = 0;
+    if (op->mask == UINT32_MAX) {
+        for (uint32_t lane = 0; lane < SM_LANES; lane++)
+            different |= (op->address[lane] - op->address[0]) ^ distance[lane];
+        return !different;
+    }
+    const uint64_t first = op->address[__builtin_ctz(op->mask)];
+    for (uint32_t left = op->mask; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        different |= (op->address[lane] - first) ^ distance[lane];
+    }
+    return !different;
+}
+
+uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache)
+{
+    const uint64_t first = op->address[__builtin_ctz(op->mask)];
+    if (first % 4) return work_out_conflicts(op, banks); /* distances do not tell */
+    const uint32_t at = (uint32_t)((uintptr_t)op->info / sizeof *op->info) % CONFLICT_CACHE;
+    if (cache->entries[at].info == op->info && cache->entries[at].mask == op->mask &&
+        same_distances(op, cache->entries[at].distance))
+        return cache->entries[at].cycles;
+    cache->entries[at].info = op->info;
+    cache->entries[at].mask = op->mask;
+    for (uint32_t left = op->mask; left; left &= left - 1) {
+        const uint32_t lane = (uint32_t)__builtin_ctz(left);
+        cache->entries[at].distance[lane] = op->address[lane] - first;
+    }
+    return cache->entries[at].cycles = work_out_conflicts(op, banks);
 }

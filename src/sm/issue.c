@@ -12,7 +12,7 @@ static inline uint64_t registers_ready(const struct sm *sm, uint32_t warp)
 {
     const struct sm_warp *w = &sm->warps[warp];
     const struct warp_op_info *info = w->next;
-    const uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    const uint64_t *const regs = w->regs;
     uint64_t cyc = 0;
     for (uint32_t k = 0; k < info->src_count; k++) {
         const uint64_t c = regs[(w->reg_base + info->src[k]) % SM_REGS];
@@ -25,10 +25,9 @@ static inline uint64_t registers_ready(const struct sm *sm, uint32_t warp)
     return cyc;
 }
 
-static inline uint8_t unit_of(const struct sm *sm, const struct warp_op_info *info)
+/* The port of a memory instruction. */
+static uint8_t memory_unit(const struct warp_op_info *info)
 {
-    const uint8_t unit = sm->spec->classes[info->class].unit;
-    if (unit != UNIT_MEMORY) return unit;
     switch ((enum warp_space)info->space) {
     case WARP_SPACE_SHARED: return UNIT_SHARED;
     case WARP_SPACE_PARAM:
@@ -52,27 +51,10 @@ static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint6
     sm->sleeping |= bit_of(warp);
 }
 
-/* Finds out what the warp does next and where it waits for it. */
-void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
-{
-    struct sm_warp *w = &sm->warps[warp];
-    const struct sm_block *b = &sm->blocks[w->block];
-    struct warp_next next;
-    switch (b->source.peek(b->source.self, w->idx, &next)) {
-    case WARP_STEP_WAIT: sm->wait_barrier |= bit_of(warp); return;
-    case WARP_STEP_DONE: sm_warp_done(sm, warp, now); return;
-    case WARP_STEP_OP: break;
-    }
-    w->next = next.info;
-    w->reg_base = next.reg_base;
-    w->unit = unit_of(sm, next.info);
-    sm_reconsider(sm, warp, earliest_cyc, now);
-}
-
-void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 {
     const struct sm_warp *w = &sm->warps[warp];
-    if (waits_for_stores(w)) {
+    if (w->stores && waits_for_stores(w)) {
         sm->wait_fence |= bit_of(warp);
         return;
     }
@@ -81,6 +63,39 @@ void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t
         sm->wait_memory |= bit_of(warp);
     else
         sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
+}
+
+void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    reconsider(sm, warp, earliest_cyc, now);
+}
+
+/* The source has told what comes next: where does the warp wait for it? */
+static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, const struct warp_next *next,
+                         uint64_t earliest_cyc, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    if (__builtin_expect(step != WARP_STEP_OP, 0)) {
+        if (step == WARP_STEP_WAIT)
+            sm->wait_barrier |= bit_of(warp);
+        else
+            sm_warp_done(sm, warp, now);
+        return;
+    }
+    w->next = next->info;
+    w->reg_base = next->reg_base;
+    w->class = sm->spec->classes[next->info->class];
+    if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(next->info);
+    reconsider(sm, warp, earliest_cyc, now);
+}
+
+void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    const struct sm_block *b = &sm->blocks[w->block];
+    struct warp_next next;
+    const enum warp_step step = b->source.peek(b->source.self, w->idx, &next);
+    go_on(sm, warp, step, &next, earliest_cyc, now);
 }
 
 /* Warps whose cycle has come. */
@@ -98,19 +113,25 @@ static void wake_warps(struct sm *sm, uint64_t now)
             continue;
         }
         sm->asleep &= ~bit_of(warp);
-        sm->ready[w->unit] |= bit_of(warp);
+        sm->ready[w->class.unit] |= bit_of(warp);
         sm->any_ready |= bit_of(warp);
     }
 }
 
 /* ---- executing ---- */
 
+/* Without a popcnt instruction the library's function is slow; most masks are full. */
+static inline uint32_t lanes_in(uint32_t mask)
+{
+    return __builtin_expect(mask == UINT32_MAX, 1) ? SM_LANES : (uint32_t)__builtin_popcount(mask);
+}
+
 static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
 {
     const struct warp_op *op = &sm->op;
     if (!op->mask) return;
-    const uint32_t cycles = shared_conflict_cycles(op, sm->spec->shared_banks);
-    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    const uint32_t cycles = shared_conflict_cycles(op, sm->spec->shared_banks, sm->wire.conflicts);
+    uint64_t *const regs = sm->warps[warp].regs;
     const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
     const uint64_t done = start + sm->spec->shared_latency_cyc + cycles - 1;
     sm->shared_free_cyc = start + cycles;
@@ -123,7 +144,7 @@ static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
 {
     const struct warp_op *op = &sm->op;
-    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    uint64_t *const regs = sm->warps[warp].regs;
     for (uint32_t k = 0; k < op->info->dst_count; k++)
         regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = done;
 }
@@ -155,10 +176,9 @@ static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
 }
 
 /* Executes the warp's next instruction; returns from when on the one after it may issue. */
-static uint64_t execute(struct sm *sm, uint32_t warp, uint64_t now)
+static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
 {
     struct warp_op *op = &sm->op;
-    const struct class_spec *c = &sm->spec->classes[op->info->class];
     switch ((enum warp_class)op->info->class) {
     case WARP_CLASS_LOAD:
     case WARP_CLASS_STORE:
@@ -175,28 +195,26 @@ static uint64_t execute(struct sm *sm, uint32_t warp, uint64_t now)
         if (!op->sleep_ns) return now + 1;
         sm->asleep |= bit_of(warp);
         return now + 1 + (uint64_t)(op->sleep_ns * sm->spec->clock_ghz);
-    default: write_back(sm, warp, now + c->latency_cyc); return now + 1;
+    default: write_back(sm, warp, now + latency_cyc); return now + 1;
     }
 }
 
 static void issue_warp(struct sm *sm, struct scheduler *s, uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
-    struct sm_block *b = &sm->blocks[w->block];
-    const uint8_t unit = w->unit;
-    sm->ready[unit] &= ~bit_of(warp);
+    const struct class_spec class = w->class;
+    struct warp_next next;
+    sm->ready[class.unit] &= ~bit_of(warp);
     sm->any_ready &= ~bit_of(warp);
     s->last = warp;
-    s->port_free_cyc[unit] = now + sm->spec->classes[w->next->class].interval_cyc;
-    *b->clock = now;
-    const enum warp_step got = b->source.step(b->source.self, w->idx, &sm->op);
-    DIAG_ASSERT(got == WARP_STEP_OP);
+    s->port_free_cyc[class.unit] = now + class.interval_cyc;
+    *w->clock = now;
+    const enum warp_step step = w->step(w->source, w->idx, &sm->op, &next);
     sm->stats.warp_instructions++;
-    sm->stats.thread_instructions +=
-        sm->op.mask == UINT32_MAX ? 32u : (uint32_t)__builtin_popcount(sm->op.mask);
-    const uint64_t earliest = execute(sm, warp, now);
-    if (*b->source.woken) wake_others(sm, b, now);
-    sm_next(sm, warp, earliest, now);
+    sm->stats.thread_instructions += lanes_in(sm->op.mask);
+    const uint64_t earliest = execute(sm, warp, class.latency_cyc, now);
+    if (__builtin_expect(*w->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
+    go_on(sm, warp, step, &next, earliest, now);
 }
 
 /* ---- schedulers ---- */
@@ -255,18 +273,17 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
     return candidates & s->mask;
 }
 
-/* Why a scheduler does not issue: the reason that would go away first. */
-uint64_t *sm_reason(struct sm *sm, const struct scheduler *s)
+/* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
+ * at. */
+static inline uint32_t choose(const struct sm *sm, struct scheduler *s, uint64_t now)
 {
-    const uint64_t mask = s->mask;
-    if (sm->any_ready & mask) return &sm->stats.stall_structural;
-    if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
-    if (sm->wait_memory & mask) return &sm->stats.stall_memory;
-    if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
-    if (sm->wait_fence & mask) return &sm->stats.stall_fence;
-    if (sm->asleep & mask) return &sm->stats.stall_sleep;
-    if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
-    return &sm->stats.stall_no_warp;
+    if (sm->spec->policy != warp_scheduler_two_level) {
+        const uint32_t first = pick(sm, s, sm->any_ready & s->mask) % SM_WARPS;
+        const uint8_t unit = sm->warps[first].class.unit;
+        if (unit < UNIT_SHARED && s->port_free_cyc[unit] <= now) return first;
+    }
+    const uint64_t candidates = candidates_of(sm, s, now);
+    return candidates ? pick(sm, s, candidates) : UINT32_MAX;
 }
 
 void sm_issue(struct sm *sm, uint64_t now)
@@ -278,8 +295,7 @@ void sm_issue(struct sm *sm, uint64_t now)
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (!(sm->any_ready & s->mask)) continue;
-        const uint64_t candidates = candidates_of(sm, s, now);
-        const uint32_t warp = candidates ? pick(sm, s, candidates) : UINT32_MAX;
+        const uint32_t warp = choose(sm, s, now);
         if (warp == UINT32_MAX) continue;
         issue_warp(sm, s, warp, now);
         sm->issued |= 1u << k;

@@ -31,7 +31,7 @@ static uint8_t flags_of(const struct warp_op_info *info)
 static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_info *info, uint32_t base,
                            uint64_t cyc)
 {
-    uint64_t *const regs = sm->regs + (size_t)warp * SM_REGS;
+    uint64_t *const regs = sm->warps[warp].regs;
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
@@ -156,8 +156,9 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
+    if (sm->miss_refused && !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx))
+        return; /* woken when it may */
     sm->miss_refused = false;
-    if (!sm->misses_count) return;
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct stop stop = sm->wire.organisation->next(sm->wire.organisation, r, HERE_SM, sm->wire.sm_idx);
@@ -244,10 +245,23 @@ static bool access_one(struct sm *sm, uint64_t now)
     return true;
 }
 
+/* What stopped the line in front has not changed: no need to look again. */
+static inline bool still_blocked(const struct sm *sm)
+{
+    if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
+    if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
+    return false;
+}
+
 void lsu_step(struct sm *sm, uint64_t now)
 {
-    sm->lsu_blocked = NULL;
     if (sm->parked_count) take_pages(sm, now);
+    if (still_blocked(sm)) {
+        if (sm->misses_count) send_miss(sm, now);
+        return;
+    }
+    sm->lsu_blocked = NULL;
+    sm->reply_came = false;
     for (uint32_t k = 0; k < sm->spec->lines_per_cyc; k++)
         if (!access_one(sm, now)) break;
     if (sm->misses_count) send_miss(sm, now);
@@ -272,6 +286,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     const struct request r = *request_at(sm->wire.requests, idx);
     pool_give(sm->wire.requests, idx);
     sm->outstanding--;
+    sm->reply_came = true;
     sm->stats.replies_received++;
     switch ((enum request_kind)r.kind) {
     case REQUEST_READ:

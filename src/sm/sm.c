@@ -8,8 +8,8 @@
 static void set_class(struct sm_spec *s, enum warp_class c, enum unit unit, uint32_t latency,
                       uint32_t interval)
 {
-    s->classes[c] =
-        (struct class_spec){.unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = interval};
+    s->classes[c] = (struct class_spec){
+        .unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = (uint16_t)interval};
 }
 
 static void set_classes(struct sm_spec *s, const struct config *c)
@@ -86,21 +86,43 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 
 /* ---- visits ---- */
 
+static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
+{
+    if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
+    if (sm->wait_fence & mask) return &sm->stats.stall_fence;
+    if (sm->asleep & mask) return &sm->stats.stall_sleep;
+    if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
+    return &sm->stats.stall_no_warp;
+}
+
+/* Nothing has changed since the last visit, which came right after an issue if there was one. A scheduler
+ * that did not issue gets the reason that would go away first. */
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
     if (!cycles) return;
     sm->settled_cyc = now;
     if (!sm->kernel) return;
-    /* Nothing has changed since the last visit, which came right after an issue if there was one. */
-    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-        if (sm->issued >> k & 1)
-            sm->stats.issue_cycles += cycles;
+    struct sm_stats *const t = &sm->stats;
+    const uint32_t schedulers = sm->spec->schedulers;
+    const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep, memory = sm->wait_memory;
+    for (uint32_t k = 0, issued = sm->issued; k < schedulers; k++, issued >>= 1) {
+        const uint64_t mask = sm->schedulers[k].mask;
+        uint64_t *counter;
+        if (issued & 1)
+            counter = &t->issue_cycles;
+        else if (ready & mask)
+            counter = &t->stall_structural;
+        else if (soon & mask)
+            counter = &t->stall_dependence;
+        else if (memory & mask)
+            counter = &t->stall_memory;
         else
-            *sm_reason(sm, &sm->schedulers[k]) += cycles;
+            counter = rarer_reason(sm, mask);
+        *counter += cycles;
     }
-    sm->stats.scheduler_cycles += cycles * sm->spec->schedulers;
-    sm->stats.resident_warp_cycles += cycles * sm->resident_count;
+    t->scheduler_cycles += cycles * schedulers;
+    t->resident_warp_cycles += cycles * sm->resident_count;
     if (sm->lsu_blocked) *sm->lsu_blocked += cycles;
 }
 
@@ -247,13 +269,16 @@ static void build_memory(struct sm *sm, struct arena *a)
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
 }
 
+struct conflict_cache *sm_conflict_cache(struct arena *a) { return ARENA_NEW(a, struct conflict_cache); }
+
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name)
 {
     struct sm *sm = ARENA_NEW(a, struct sm);
     sm->spec = spec;
     sm->wire = *wiring;
-    sm->regs = ARENA_ARRAY(a, uint64_t, (size_t)SM_WARPS * SM_REGS);
+    uint64_t *const regs = ARENA_ARRAY(a, uint64_t, (size_t)SM_WARPS * SM_REGS);
+    for (uint32_t warp = 0; warp < SM_WARPS; warp++) sm->warps[warp].regs = regs + (size_t)warp * SM_REGS;
     for (uint32_t warp = 0; warp < SM_WARPS; warp++)
         sm->schedulers[warp % spec->schedulers].mask |= bit_of(warp);
     build_memory(sm, a);

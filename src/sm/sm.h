@@ -24,6 +24,7 @@
 
 struct sm;
 struct sm_spec;
+struct conflict_cache;
 
 enum { SM_REGS = 256 }; /* registers of a warp in the scoreboard; more share entries */
 
@@ -52,10 +53,12 @@ struct sm_wiring {
     struct pool *requests;
     struct mmu *mmu;
     const struct organisation *organisation;
+    struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
     uint32_t sm_idx;
 };
 
 struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);
+struct conflict_cache *sm_conflict_cache(struct arena *a);
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name);
 uint32_t sm_component(const struct sm *sm);

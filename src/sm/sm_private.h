@@ -21,9 +21,10 @@ enum unit {
     UNIT_COUNT
 };
 
-struct class_spec {
+struct class_spec { /* eight bytes: looked up for every instruction */
+    uint32_t latency_cyc;
+    uint16_t interval_cyc;
     uint8_t unit;
-    uint32_t latency_cyc, interval_cyc;
 };
 
 struct sm_spec {
@@ -71,12 +72,16 @@ struct load {
 
 struct sm_warp {
     const struct warp_op_info *next;
+    void *source; /* self of the block's source */
+    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
+    uint64_t *clock, *woken;
+    uint64_t *regs; /* [SM_REGS]: cycle from which it can be read */
     uint32_t reg_base;
     uint8_t block; /* slot */
     uint8_t idx;   /* in its block */
     uint8_t generation;
-    uint8_t unit;       /* of next */
-    uint64_t ready_cyc; /* when it waits for a cycle */
+    struct class_spec class; /* of next; unit: the port it needs */
+    uint64_t ready_cyc;      /* when it waits for a cycle */
     uint64_t age;
     uint32_t stores, copies; /* on their way */
 };
@@ -128,6 +133,17 @@ struct l1 {
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 enum { L1_HISTORY = 4096 };
 
+/* Bank conflicts depend on the distances between the lanes' addresses only, which repeat: what was worked out
+ * last for an instruction is kept. */
+enum { CONFLICT_CACHE = 128 };
+struct conflict_cache {
+    struct {
+        const struct warp_op_info *info;
+        uint64_t distance[SM_LANES];
+        uint32_t mask, cycles;
+    } entries[CONFLICT_CACHE];
+};
+
 struct sm {
     const struct sm_spec *spec;
     struct sm_wiring wire;
@@ -151,7 +167,6 @@ struct sm {
     struct sm_block blocks[SM_WARPS];
     uint32_t block_count, resident_count, threads_used, registers_used;
     uint64_t shared_used, next_age;
-    uint64_t *regs; /* [warp][SM_REGS]: cycle from which it can be read */
     /* memory */
     struct load *loads;
     uint16_t *loads_free;
@@ -162,7 +177,7 @@ struct sm {
     uint32_t parked_count, replay_head, replay_count;
     uint32_t *misses; /* requests for the network */
     uint32_t misses_head, misses_count;
-    bool miss_refused;
+    bool miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t outstanding, stores_out;
     uint64_t *lsu_blocked; /* counter, NULL: goes on */
     struct l1 l1;
@@ -177,8 +192,6 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
 /* Its next instruction is known: where does the warp wait for it? */
 void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
 void sm_issue(struct sm *sm, uint64_t now);
-/* The counter of the reason why a scheduler does not issue. */
-uint64_t *sm_reason(struct sm *sm, const struct scheduler *s);
 /* blocks.c */
 bool sm_try_start(struct sm *sm, uint64_t now);
 void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now);
@@ -193,7 +206,7 @@ void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t no
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
 /* coalesce.c: the lines of sm->op into out; returns how many. */
 uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic);
-uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks);
+uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache);
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
