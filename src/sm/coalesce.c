@@ -12,13 +12,14 @@ static inline uint8_t sectors_of_bytes(uint32_t first, uint32_t count)
     return (uint8_t)((2u << high) - (1u << low));
 }
 
+/* Bits first .. first + count - 1 of a line's 128. */
 static void add_bytes(uint64_t bytes[2], uint32_t first, uint32_t count)
 {
-    const uint64_t run = count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
-    const uint32_t shift = first % 64;
-    bytes[first / 64] |= run << shift;
-    if (shift && first < 64 && first + count > 64) bytes[1] |= run >> (64 - shift);
-    if (count > 64) bytes[1] |= count >= 128 ? UINT64_MAX : ((uint64_t)1 << (count - 64)) - 1;
+    const uint32_t end = first + count;
+    if (first < 64) bytes[0] |= (UINT64_MAX << first) & (end < 64 ? ((uint64_t)1 << end) - 1 : UINT64_MAX);
+    if (end > 64)
+        bytes[1] |= (first > 64 ? UINT64_MAX << (first - 64) : UINT64_MAX) &
+                    (end < 128 ? ((uint64_t)1 << (end - 64)) - 1 : UINT64_MAX);
 }
 
 /* Do all 32 lanes follow each other by `bytes`? */
@@ -108,37 +109,44 @@ uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes
     return count;
 }
 
-static uint32_t work_out_conflicts(const struct warp_op *op, uint32_t banks)
+enum { SHARED_WORDS_MAX = 4, WORD_TABLE = 256 };
+
+/* Words that lanes share are read once; each bank gives one word per cycle. ASSUMPTION: wide accesses are
+ * spread over the banks as well as they can be, whichever lanes they belong to. */
+static uint32_t busiest_bank(const struct warp_op *op, uint32_t words, uint32_t banks)
 {
-    const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
-    const uint32_t words = bytes > 4 ? bytes / 4 : 1;
-    if (op->mask == UINT32_MAX && words * SM_LANES % banks == 0 && is_unit_stride(op, bytes))
-        return bytes < 4 ? 1 : words * SM_LANES / banks;
-    uint64_t distinct = 0;
-    const uint64_t first = op->address[__builtin_ctz(op->mask)];
-    for (uint32_t left = op->mask; left; left &= left - 1)
-        distinct |= op->address[__builtin_ctz(left)] ^ first;
-    if (!distinct) return (words + banks - 1) / banks;
-    /* Words that lanes share are read once; each bank gives one word per cycle. */
-    uint8_t on_bank[64] = {0};
-    uint64_t seen[64];
-    uint8_t table[256];
+    uint8_t on_bank[64] = {0}, table[WORD_TABLE];
+    uint64_t seen[SM_LANES * SHARED_WORDS_MAX];
     uint32_t count = 0, most = 1;
     memset(table, 0, sizeof table);
-    const uint32_t limit =
-        words > 2 ? 2 : words; /* wider accesses go in parts of 64 bits per lane; each part likewise */
     for (uint32_t left = op->mask; left; left &= left - 1)
-        for (uint32_t k = 0; k < limit; k++) {
+        for (uint32_t k = 0; k < words; k++) {
             const uint64_t word = op->address[__builtin_ctz(left)] / 4 + k;
-            uint32_t at = (uint32_t)word % 256;
-            while (table[at] && seen[table[at] - 1] != word) at = (at + 1) % 256;
+            uint32_t at = (uint32_t)word % WORD_TABLE;
+            while (table[at] && seen[table[at] - 1] != word) at = (at + 1) % WORD_TABLE;
             if (table[at]) continue;
             seen[count] = word;
             table[at] = (uint8_t)++count;
             const uint8_t n = ++on_bank[word % banks];
             if (n > most) most = n;
         }
-    return most * ((words + limit - 1) / limit);
+    return most;
+}
+
+static uint32_t work_out_conflicts(const struct warp_op *op, uint32_t banks)
+{
+    const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
+    const uint32_t words = bytes > 4 ? bytes / 4 : 1;
+    if (op->mask == UINT32_MAX && bytes >= 4 && words * SM_LANES % banks == 0 && is_unit_stride(op, bytes))
+        return words * SM_LANES / banks;
+    uint64_t distinct = 0;
+    const uint64_t first = op->address[__builtin_ctz(op->mask)];
+    for (uint32_t left = op->mask; left; left &= left - 1)
+        distinct |= op->address[__builtin_ctz(left)] ^ first;
+    if (!distinct) return (words + banks - 1) / banks;
+    /* More than 16 bytes per lane (matrix fragments) go in parts of 16. */
+    const uint32_t part = words < SHARED_WORDS_MAX ? words : SHARED_WORDS_MAX;
+    return busiest_bank(op, part, banks) * ((words + part - 1) / part);
 }
 
 /* Are the distances those of the entry? Lanes that do not take part have any address. */
@@ -164,10 +172,11 @@ uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct
     if (first % 4) return work_out_conflicts(op, banks); /* distances do not tell */
     const uint32_t at = (uint32_t)((uintptr_t)op->info / sizeof *op->info) % CONFLICT_CACHE;
     if (cache->entries[at].info == op->info && cache->entries[at].mask == op->mask &&
-        same_distances(op, cache->entries[at].distance))
+        cache->entries[at].bytes == op->info->bytes && same_distances(op, cache->entries[at].distance))
         return cache->entries[at].cycles;
     cache->entries[at].info = op->info;
     cache->entries[at].mask = op->mask;
+    cache->entries[at].bytes = op->info->bytes; /* another kernel's may lie at the same place */
     for (uint32_t left = op->mask; left; left &= left - 1) {
         const uint32_t lane = (uint32_t)__builtin_ctz(left);
         cache->entries[at].distance[lane] = op->address[lane] - first;

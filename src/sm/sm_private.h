@@ -140,7 +140,7 @@ struct conflict_cache {
     struct {
         const struct warp_op_info *info;
         uint64_t distance[SM_LANES];
-        uint32_t mask, cycles;
+        uint32_t mask, bytes, cycles;
     } entries[CONFLICT_CACHE];
 };
 

@@ -1,0 +1,185 @@
+/* Coalescer and bank conflicts against references that look at every byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "sm/sm_private.h"
+
+static uint32_t sector_bits(const uint64_t bytes[2])
+{
+    uint32_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_BYTES; k++)
+        if (bytes[k / 64] >> (k % 64) & 1) sectors |= 1u << k / SECTOR_BYTES;
+    return sectors;
+}
+
+/* Lines in the order in which lanes first touch them, byte by byte. */
+static uint32_t reference(const struct warp_op *op, uint32_t bytes, struct line_access *out)
+{
+    uint32_t count = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(op->mask >> lane & 1)) continue;
+        for (uint64_t address = op->address[lane]; address < op->address[lane] + bytes; address++) {
+            uint32_t k = 0;
+            while (k < count && out[k].line != address / LINE_BYTES) k++;
+            if (k == count) out[count++] = (struct line_access){.line = address / LINE_BYTES};
+            out[k].bytes[address % LINE_BYTES / 64] |= (uint64_t)1 << address % 64;
+        }
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t lanes_on[LINE_BYTES / 4] = {0};
+        out[k].sectors = (uint8_t)sector_bits(out[k].bytes);
+        for (uint32_t lane = 0; lane < 32; lane++) {
+            if (!(op->mask >> lane & 1) || op->address[lane] / LINE_BYTES != out[k].line) continue;
+            const uint32_t n = ++lanes_on[op->address[lane] % LINE_BYTES / 4];
+            if (n > out[k].conflict) out[k].conflict = (uint8_t)n;
+        }
+    }
+    return count;
+}
+
+enum pattern { UNIT_STRIDE, UNIFORM, STRIDED, NEAR, FAR, PATTERNS };
+
+static void fill_addresses(struct warp_op *op, struct rng *rng, uint32_t bytes, enum pattern pattern)
+{
+    const uint64_t base = (0x10000 + rng_below(rng, 512) * 16) / bytes * bytes;
+    const uint64_t stride = rng_below(rng, 64) * bytes;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        switch (pattern) {
+        case UNIT_STRIDE: op->address[lane] = base + (uint64_t)lane * bytes; break;
+        case UNIFORM: op->address[lane] = base; break;
+        case STRIDED: op->address[lane] = base + lane * stride; break;
+        case NEAR: op->address[lane] = base + rng_below(rng, 512 / bytes) * bytes; break;
+        case FAR: op->address[lane] = base + rng_below(rng, 1 << 20) * bytes; break;
+        case PATTERNS: break;
+        }
+    }
+}
+
+static uint32_t random_mask(struct rng *rng)
+{
+    switch (rng_below(rng, 4)) {
+    case 0: return 1u << rng_below(rng, 32);
+    case 1: return (uint32_t)rng_u64(rng) | 1;
+    case 2: return 0xffff;
+    default: return UINT32_MAX;
+    }
+}
+
+static const uint16_t widths[] = {1, 2, 4, 8, 16};
+
+static void compare(const struct warp_op *op, uint32_t bytes, bool writes, bool atomic)
+{
+    struct line_access expected[SM_LANES * 2] = {{0}}, got[SM_LANES];
+    const uint32_t count = reference(op, bytes, expected);
+    assert_int_equal(coalesce(op, got, writes, atomic), count);
+    for (uint32_t k = 0; k < count; k++) {
+        assert_int_equal(got[k].line, expected[k].line);
+        assert_int_equal(got[k].sectors, expected[k].sectors);
+        for (int half = 0; half < 2; half++)
+            assert_int_equal(got[k].bytes[half], writes ? expected[k].bytes[half] : 0);
+        if (atomic) assert_int_equal(got[k].conflict, expected[k].conflict);
+    }
+}
+
+static void lines_sectors_and_bytes_are_those_that_lanes_touch(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(11, 1);
+    for (int k = 0; k < 40000; k++) {
+        struct warp_op_info info = {.bytes = widths[rng_below(&rng, 5)]};
+        struct warp_op op = {.info = &info, .mask = random_mask(&rng)};
+        fill_addresses(&op, &rng, info.bytes, (enum pattern)rng_below(&rng, PATTERNS));
+        const bool writes = rng_below(&rng, 2), atomic = writes && rng_below(&rng, 2);
+        compare(&op, info.bytes, writes, atomic);
+    }
+}
+
+/* Every start of a unit-stride access, all widths. */
+static void unaligned_unit_stride_stores_mark_every_byte_once(void **state)
+{
+    (void)state;
+    for (int w = 0; w < 5; w++)
+        for (uint64_t start = 0; start < 256; start += widths[w]) {
+            struct warp_op_info info = {.bytes = widths[w]};
+            struct warp_op op = {.info = &info, .mask = UINT32_MAX};
+            for (uint32_t lane = 0; lane < 32; lane++) op.address[lane] = start + (uint64_t)lane * widths[w];
+            compare(&op, widths[w], true, false);
+        }
+}
+
+/* ---- shared memory ---- */
+
+/* Words that several lanes want are given once; each bank gives one word per cycle. */
+static uint32_t reference_conflicts(const struct warp_op *op, uint32_t bytes, uint32_t banks)
+{
+    uint64_t words[32 * 4];
+    uint32_t count = 0, on_bank[64] = {0}, most = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        if (!(op->mask >> lane & 1)) continue;
+        for (uint64_t word = op->address[lane] / 4; word <= (op->address[lane] + bytes - 1) / 4; word++) {
+            uint32_t k = 0;
+            while (k < count && words[k] != word) k++;
+            if (k < count) continue;
+            words[count++] = word;
+            const uint32_t n = ++on_bank[word % banks];
+            if (n > most) most = n;
+        }
+    }
+    return most;
+}
+
+static void shared_memory_takes_as_long_as_its_busiest_bank(void **state)
+{
+    (void)state;
+    static const uint32_t banks[] = {32, 16, 64, 8, 1};
+    uint32_t last_banks = 0;
+    static struct conflict_cache cache;
+    struct rng rng = rng_seed(12, 1);
+    for (int k = 0; k < 40000; k++) {
+        struct warp_op_info info = {.bytes = widths[rng_below(&rng, 5)]};
+        struct warp_op op = {.info = &info, .mask = random_mask(&rng)};
+        const uint32_t n = banks[k / 8000];
+        fill_addresses(&op, &rng, info.bytes, (enum pattern)rng_below(&rng, PATTERNS));
+        const uint32_t expected = reference_conflicts(&op, info.bytes, n);
+        if (n != last_banks) memset(&cache, 0, sizeof cache); /* a machine has one number of banks */
+        last_banks = n;
+        const uint32_t got = shared_conflict_cycles(&op, n, &cache);
+        if (got != expected)
+            fail_msg("%u bytes, mask %x, %u banks: %u cycles, expected %u", info.bytes, op.mask, n, got,
+                     expected);
+    }
+}
+
+static void known_patterns_have_their_textbook_conflicts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t bytes, stride, cycles;
+    } cases[] = {{4, 4, 1}, {4, 8, 2}, {4, 128, 32}, {4, 132, 1},
+                 {4, 0, 1}, {8, 8, 2}, {16, 16, 4},  {1, 1, 1}};
+    static struct conflict_cache cache;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct warp_op_info info = {.bytes = (uint16_t)cases[k].bytes};
+        struct warp_op op = {.info = &info, .mask = UINT32_MAX};
+        for (uint64_t lane = 0; lane < 32; lane++) op.address[lane] = lane * cases[k].stride;
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(shared_conflict_cycles(&op, 32, &cache), cases[k].cycles);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_sectors_and_bytes_are_those_that_lanes_touch),
+        cmocka_unit_test(unaligned_unit_stride_stores_mark_every_byte_once),
+        cmocka_unit_test(shared_memory_takes_as_long_as_its_busiest_bank),
+        cmocka_unit_test(known_patterns_have_their_textbook_conflicts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
