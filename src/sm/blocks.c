@@ -97,7 +97,6 @@ void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now)
     struct sm_block *b = &sm->blocks[slot];
     const struct sm_kernel *k = sm->kernel;
     if (b->warps_left || b->loads) return;
-    for (uint64_t left = b->warps; left; left &= left - 1) sm->warps[__builtin_ctzll(left)].generation++;
     sm->resident &= ~b->warps;
     sm->resident_count -= k->warps_per_block;
     k->close(k->self, &b->source);

@@ -53,21 +53,25 @@ static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint6
 
 static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 {
-    const struct sm_warp *w = &sm->warps[warp];
+    struct sm_warp *w = &sm->warps[warp];
     if (w->stores && waits_for_stores(w)) {
+        w->ready_cyc = earliest_cyc;
         sm->wait_fence |= bit_of(warp);
         return;
     }
     const uint64_t ready = registers_ready(sm, warp);
-    if (ready == ENGINE_NEVER || (w->copies && w->next->class == WARP_CLASS_WAIT))
+    if (ready == ENGINE_NEVER || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
+        w->ready_cyc = earliest_cyc; /* holds when memory has answered, too */
         sm->wait_memory |= bit_of(warp);
-    else
-        sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
+        return;
+    }
+    sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
 }
 
-void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
-    reconsider(sm, warp, earliest_cyc, now);
+    const uint64_t earliest = sm->warps[warp].ready_cyc;
+    reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
 }
 
 /* The source has told what comes next: where does the warp wait for it? */
@@ -238,7 +242,7 @@ static uint32_t after_last(const struct scheduler *s, uint64_t candidates)
 /* The active set: a warp that waits for memory leaves, a ready one comes in. */
 static uint64_t active_of(const struct sm *sm, struct scheduler *s, uint64_t candidates)
 {
-    s->active &= sm->resident & ~(sm->wait_memory | sm->wait_barrier | sm->wait_fence | sm->asleep);
+    s->active &= (sm->any_ready | sm->sleeping) & ~sm->asleep; /* neither waits nor has ended */
     for (uint64_t more = candidates & ~s->active; more; more &= more - 1) {
         if ((uint32_t)__builtin_popcountll(s->active) >= sm->spec->active_warps) break;
         s->active |= more & (~more + 1);

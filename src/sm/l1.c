@@ -23,6 +23,24 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->history = ARENA_ARRAY(a, uint64_t, L1_HISTORY);
 }
 
+/* ---- why lines are missing ---- */
+
+static inline uint32_t history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
+
+static void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
+{
+    l1->history[history_of(line)] = line << 2 | (uint64_t)why;
+}
+
+static void count_cause(struct l1 *l1, uint64_t line)
+{
+    const uint64_t h = l1->history[history_of(line)];
+    const enum l1_left why = h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT;
+    uint64_t *const counters[] = {&l1->stats.misses_cold, &l1->stats.misses_replaced,
+                                  &l1->stats.misses_write_evict, &l1->stats.misses_coherence};
+    ++*counters[why];
+}
+
 /* ---- MSHRs ---- */
 
 static inline uint32_t bucket_of(const struct l1 *l1, uint64_t line)
@@ -51,28 +69,11 @@ static void forget(struct l1 *l1, uint32_t mshr)
 }
 
 /* What is on its way was read too early for whoever asks from now on: they ask again. */
-static void overtake(struct l1 *l1, uint32_t mshr)
+static void overtake(struct l1 *l1, uint32_t mshr, enum l1_left why)
 {
     forget(l1, mshr);
+    note_left(l1, l1->mshrs[mshr].line, why);
     l1->mshrs[mshr].stale = true;
-}
-
-/* ---- why lines are missing ---- */
-
-static inline uint32_t history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
-
-static void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
-{
-    l1->history[history_of(line)] = line << 2 | (uint64_t)why;
-}
-
-static void count_cause(struct l1 *l1, uint64_t line)
-{
-    const uint64_t h = l1->history[history_of(line)];
-    const enum l1_left why = h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT;
-    uint64_t *const counters[] = {&l1->stats.misses_cold, &l1->stats.misses_replaced,
-                                  &l1->stats.misses_write_evict, &l1->stats.misses_coherence};
-    ++*counters[why];
 }
 
 /* ---- access ---- */
@@ -137,7 +138,8 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
 {
     struct l1 *l1 = &sm->l1;
     const bool present = place != TAGS_NONE;
-    if (!l1->free_count || sm->outstanding == sm_request_limit(sm->spec)) {
+    if (!l1->free_count || sm->outstanding == sm_request_limit(sm->spec) ||
+        (present && l1->tags.pinned[place] == UINT8_MAX)) {
         sm->lsu_blocked = &l1->stats.wait_mshr;
         return false;
     }
@@ -163,7 +165,7 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
     stats_peak(&l1->stats.mshr_peak, sm->spec->mshrs - l1->free_count);
     l1->stats.reads++;
     l1->stats.misses++;
-    if (present)
+    if (present && l1->valid[place])
         l1->stats.misses_sector++;
     else
         count_cause(l1, a->line);
@@ -176,7 +178,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     if (a->flags & REQUEST_UNCACHED) {
-        if (!lsu_send(sm, a, a->load | 1u << 31, a->sectors, now)) return false;
+        const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
+        if (!lsu_send(sm, a, a->load | 1u << 31, wanted, now)) return false;
         l1->stats.reads++;
         l1->stats.bypassed++;
         return true;
@@ -199,7 +202,7 @@ void l1_write(struct sm *sm, const struct line_access *a)
     struct l1 *l1 = &sm->l1;
     const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line), bucket = search(l1, a->line);
     l1->stats.writes++;
-    if (l1->buckets[bucket]) overtake(l1, l1->buckets[bucket] - 1u);
+    if (l1->buckets[bucket]) overtake(l1, l1->buckets[bucket] - 1u, LEFT_WRITE);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
     if (l1->tags.pinned[place])
@@ -249,7 +252,7 @@ void l1_invalidate(struct sm *sm)
 {
     struct l1 *l1 = &sm->l1;
     for (uint32_t b = 0; b <= l1->bucket_mask; b++)
-        while (l1->buckets[b]) overtake(l1, l1->buckets[b] - 1u);
+        while (l1->buckets[b]) overtake(l1, l1->buckets[b] - 1u, LEFT_COHERENCE);
     for (uint32_t line = 0; line < tags_lines(&l1->tags); line++) {
         if (!tags_used(&l1->tags, line)) continue;
         l1->stats.invalidations++;

@@ -65,14 +65,13 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     m->at = 0;
     m->count = coalesce(op, m->lines, writes, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
-    const uint16_t load = waits ? new_load(sm, warp, m->count, now) : SM_NO_LOAD;
+    const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->kernel->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
         struct line_access *a = &m->lines[k];
         a->load = load;
         a->warp = (uint8_t)warp;
-        a->generation = sm->warps[warp].generation;
         a->kind = kind;
         a->flags = flags;
         if (a->line >> page_log2 == page) continue;
@@ -105,7 +104,7 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
         l1_invalidate(sm);
     if (sm->wait_memory & bit_of(l.warp)) {
         sm->wait_memory &= ~bit_of(l.warp);
-        sm_reconsider(sm, l.warp, now + 1, now);
+        sm_wait_over(sm, l.warp, now);
     } else if (!b->warps_left) {
         sm_check_block(sm, w->block, now);
     }
@@ -180,8 +179,7 @@ static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
         return false;
     }
-    const uint32_t owner =
-        a->kind == REQUEST_ATOMIC ? a->load : (uint32_t)a->warp | (uint32_t)a->generation << 8;
+    const uint32_t owner = a->kind == REQUEST_ATOMIC ? a->load : (uint32_t)a->warp | (uint32_t)a->load << 8;
     if (!lsu_send(sm, a, owner, a->sectors, now)) return false;
     l1_write(sm, a);
     sm->stores_out += a->kind != REQUEST_ATOMIC;
@@ -216,6 +214,7 @@ static void take_pages(struct sm *sm, uint64_t now)
             uint32_t tail = sm->replay_head + sm->replay_count++;
             if (tail >= sm->spec->waiting_for_pages) tail -= sm->spec->waiting_for_pages;
             sm->replay[tail] = a;
+            sm->reply_came = true; /* another line is in front */
         }
         sm->parked_count = rest;
     }
@@ -274,11 +273,11 @@ static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
     const uint32_t warp = owner & 0xff;
     struct sm_warp *w = &sm->warps[warp];
     sm->stores_out--;
-    if (w->generation != (owner >> 8 & 0xff)) return; /* that warp has ended */
+    if (w->generation != owner >> 8) return; /* that warp has ended */
     w->stores--;
     if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
     sm->wait_fence &= ~bit_of(warp);
-    sm_reconsider(sm, warp, now + 1, now);
+    sm_wait_over(sm, warp, now);
 }
 
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)

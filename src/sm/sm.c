@@ -281,6 +281,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) sm->warps[warp].regs = regs + (size_t)warp * SM_REGS;
     for (uint32_t warp = 0; warp < SM_WARPS; warp++)
         sm->schedulers[warp % spec->schedulers].mask |= bit_of(warp);
+    for (uint32_t k = 0; k < spec->schedulers; k++) sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
     build_memory(sm, a);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,

@@ -6,7 +6,6 @@
 #include "sm/sm.h"
 
 enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16 };
-#define SM_NO_LOAD UINT16_MAX
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -49,8 +48,8 @@ struct sm_spec {
 struct line_access {
     uint64_t line; /* virtual address >> 7 */
     uint64_t bytes[2];
-    uint16_t load; /* SM_NO_LOAD: a store or reduction */
-    uint8_t warp, generation;
+    uint16_t load; /* reads and atomics; stores and reductions: generation of the warp */
+    uint8_t warp;
     uint8_t kind, sectors, conflict, flags; /* as in struct request */
 };
 
@@ -77,11 +76,11 @@ struct sm_warp {
     uint64_t *clock, *woken;
     uint64_t *regs; /* [SM_REGS]: cycle from which it can be read */
     uint32_t reg_base;
-    uint8_t block; /* slot */
-    uint8_t idx;   /* in its block */
-    uint8_t generation;
+    uint8_t block;           /* slot */
+    uint8_t idx;             /* in its block */
+    uint16_t generation;     /* tells the stores of this warp from those of one before it in the same slot */
     struct class_spec class; /* of next; unit: the port it needs */
-    uint64_t ready_cyc;      /* when it waits for a cycle */
+    uint64_t ready_cyc;      /* not before this cycle */
     uint64_t age;
     uint32_t stores, copies; /* on their way */
 };
@@ -189,8 +188,8 @@ static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
 
 /* issue.c */
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
-/* Its next instruction is known: where does the warp wait for it? */
-void sm_reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
+/* What it waited for (memory, stores) has come. */
+void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
 void sm_issue(struct sm *sm, uint64_t now);
 /* blocks.c */
 bool sm_try_start(struct sm *sm, uint64_t now);

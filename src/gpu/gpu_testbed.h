@@ -1,0 +1,337 @@
+/* gpu_testbed: what the tests of SM, L1, MMU and LLC share: a small machine, and warps that execute a list of
+ * operations written down in the test, with the cycle of every issue.
+ *
+ *   static const struct bed_op ops[] = {BED_LOAD(0x1000, 1), BED_USE(1), BED_END};
+ *   bed_open(&b, "l1.latency_cyc=28"); bed_run(&b, ops, 1, 1); assert(bed_cyc(&b, 0, 0, 1) == ...);
+ *
+ * The machine is one SM, one slice, one channel, all at 1 GHz, pages known at once, unless settings say
+ * otherwise. */
+#ifndef ATOLL_GPU_GPU_TESTBED_H
+#define ATOLL_GPU_GPU_TESTBED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/diag.h"
+#include "config/machine.h"
+#include "gpu/gpu_private.h"
+#include "sm/sm_private.h"
+
+enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 64 };
+
+/* One warp instruction. Lane n of mask accesses base + n * stride (0: one after the other), further by_warp
+ * per warp of the block and by_block per block. Blocks before from_block leave it out. */
+struct bed_op {
+    uint8_t class, space, flags, scope;
+    uint8_t dst, src; /* BED_NO_REG: none */
+    uint16_t bytes;
+    uint32_t mask; /* 0 = all lanes */
+    uint32_t sleep_ns;
+    uint64_t base;
+    int64_t stride, by_warp, by_block;
+    uint64_t from_block;
+    bool uniform; /* all lanes at base */
+};
+
+#define BED_END \
+    { \
+        .class = WARP_CLASS_EXIT, .dst = BED_NO_REG, .src = BED_NO_REG \
+    }
+#define BED_ARITH(class_, dst_, src_) \
+    { \
+        .class = WARP_CLASS_##class_, .dst = (dst_), .src = (src_) \
+    }
+#define BED_USE(src_) BED_ARITH(INT, BED_NO_REG, src_)
+#define BED_MEMORY(class_, base_, dst_, src_, ...) \
+    { \
+        .class = WARP_CLASS_##class_, .space = WARP_SPACE_GLOBAL, .base = (base_), .dst = (dst_), \
+        .src = (src_), __VA_ARGS__ \
+    }
+#define BED_LOAD(base_, dst_, ...)  BED_MEMORY(LOAD, base_, dst_, BED_NO_REG, __VA_ARGS__)
+#define BED_STORE(base_, src_, ...) BED_MEMORY(STORE, base_, BED_NO_REG, src_, __VA_ARGS__)
+#define BED_BARRIER \
+    { \
+        .class = WARP_CLASS_BARRIER, .dst = BED_NO_REG, .src = BED_NO_REG \
+    }
+
+struct bed_event {
+    uint64_t cyc, block;
+    uint32_t warp, pc, sm;
+};
+
+struct bed_block {
+    struct bed *bed;
+    uint64_t idx, clock, woken, waiting;
+    uint32_t sm;
+    uint32_t pc[BED_WARPS_MAX];
+    bool blocked[BED_WARPS_MAX];
+};
+
+struct bed {
+    struct machine machine;
+    struct stats_registry stats;
+    struct gpu *gpu;
+    struct sm_kernel kernel;
+    const struct bed_op *ops;                    /* of every warp... */
+    const struct bed_op *of_warp[BED_WARPS_MAX]; /* ...but those that have their own */
+    struct warp_op_info infos[BED_WARPS_MAX][BED_OPS_MAX];
+    uint32_t warps;
+    uint64_t blocks, next_block, ended;
+    uint64_t start_cyc, end_cyc;
+    uint32_t blocks_of_sm[BED_SMS], drained;
+    struct bed_event *events;
+    uint32_t event_count;
+    bool over;
+};
+
+static inline const struct bed_op *bed_ops_of(const struct bed *b, uint32_t warp)
+{
+    return b->of_warp[warp] ? b->of_warp[warp] : b->ops;
+}
+
+/* ---- the source of instructions ---- */
+
+static inline void bed_leave_out(struct bed_block *k, uint32_t warp)
+{
+    while (bed_ops_of(k->bed, warp)[k->pc[warp]].from_block > k->idx) k->pc[warp]++;
+}
+
+static inline enum warp_step bed_peek(void *self, uint32_t warp, struct warp_next *next)
+{
+    struct bed_block *k = self;
+    if (k->blocked[warp]) return WARP_STEP_WAIT;
+    const uint32_t pc = k->pc[warp];
+    if (pc && bed_ops_of(k->bed, warp)[pc - 1].class == WARP_CLASS_EXIT) return WARP_STEP_DONE;
+    bed_leave_out(k, warp);
+    *next = (struct warp_next){.info = &k->bed->infos[warp][k->pc[warp]]};
+    return WARP_STEP_OP;
+}
+
+static inline void bed_arrive(struct bed_block *k, uint32_t warp)
+{
+    k->waiting |= (uint64_t)1 << warp;
+    if ((uint32_t)__builtin_popcountll(k->waiting) < k->bed->warps) {
+        k->blocked[warp] = true;
+        return;
+    }
+    k->woken |= k->waiting & ~((uint64_t)1 << warp);
+    k->waiting = 0;
+    memset(k->blocked, 0, sizeof k->blocked);
+}
+
+static inline enum warp_step bed_step(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next)
+{
+    struct bed_block *k = self;
+    struct bed *b = k->bed;
+    bed_leave_out(k, warp);
+    const uint32_t pc = k->pc[warp]++;
+    const struct bed_op *op = &bed_ops_of(b, warp)[pc];
+    out->info = &b->infos[warp][pc];
+    out->active = out->mask = op->mask ? op->mask : UINT32_MAX;
+    out->reg_base = 0;
+    out->space = op->space;
+    out->sleep_ns = op->sleep_ns;
+    const int64_t stride = op->uniform ? 0 : op->stride ? op->stride : out->info->bytes;
+    for (uint32_t lane = 0; lane < 32; lane++)
+        out->address[lane] = op->base + (uint64_t)((int64_t)lane * stride + (int64_t)warp * op->by_warp +
+                                                   (int64_t)k->idx * op->by_block);
+    if (op->class == WARP_CLASS_BARRIER) bed_arrive(k, warp);
+    if (b->event_count < BED_EVENTS)
+        b->events[b->event_count++] =
+            (struct bed_event){.cyc = k->clock, .block = k->idx, .warp = warp, .pc = pc, .sm = k->sm};
+    return bed_peek(self, warp, next);
+}
+
+static inline struct warp_source bed_open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)
+{
+    struct bed *b = self;
+    struct bed_block *k = calloc(1, sizeof *k);
+    assert_non_null(k);
+    k->bed = b;
+    k->idx = block;
+    k->sm = sm;
+    *clock = &k->clock;
+    return (struct warp_source){.step = bed_step, .peek = bed_peek, .woken = &k->woken, .self = k};
+}
+
+static inline void bed_close_block(void *self, struct warp_source *source)
+{
+    (void)self;
+    free(source->self);
+}
+
+static inline uint64_t bed_next_block(void *self, uint32_t sm)
+{
+    struct bed *b = self;
+    if (b->next_block == b->blocks) return UINT64_MAX;
+    b->blocks_of_sm[sm]++;
+    return b->next_block++;
+}
+
+static inline void bed_block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now)
+{
+    struct bed *b = self;
+    (void)block;
+    (void)start_cyc;
+    (void)now;
+    b->ended++;
+    sm_ask(b->gpu->sms[sm]);
+}
+
+static inline void bed_drained(void *self, uint32_t sm, uint64_t now)
+{
+    struct bed *b = self;
+    (void)sm;
+    (void)now;
+    for (uint32_t k = 0; k < b->gpu->sm_count; k++)
+        if (!sm_idle(b->gpu->sms[k])) return;
+    if (b->ended < b->blocks) return;
+    b->over = true;
+    engine_stop(b->gpu->engine);
+}
+
+/* ---- the machine ---- */
+
+static const char bed_machine[] = "description: of the tests\n"
+                                  "gpu: {llc_size: 128 KiB, memory_size: 64 MiB}\n"
+                                  "chiplet: {partitions: 1}\n"
+                                  "partition: {sms: 1, slices: 1, channels: 1}\n"
+                                  "clock: {sm: 1 GHz, net: 1 GHz, llc: 1 GHz, dram: 1 GHz}\n"
+                                  "mmu: {mode: ideal}\n"
+                                  "sm: {schedulers: 1, start_latency_cyc: 1}\n";
+
+/* settings: "a.b=c;d.e=f", NULL: none. */
+static inline void bed_open_machine(struct bed *b, const char *preset, const char *settings)
+{
+    memset(b, 0, sizeof *b);
+    machine_init(&b->machine);
+    if (preset)
+        machine_load(&b->machine, preset);
+    else
+        machine_load_text(&b->machine, "testbed", bed_machine, strlen(bed_machine));
+    for (const char *from = settings; from && *from;) {
+        const char *const end = strchrnul(from, ';');
+        char one[256];
+        (void)snprintf(one, sizeof one, "%.*s", (int)(end - from), from);
+        machine_set(&b->machine, one);
+        from = *end ? end + 1 : end;
+    }
+    machine_finish(&b->machine);
+    stats_init(&b->stats, 1000);
+    b->gpu = gpu_new(&b->machine.config, &b->stats);
+    b->events = calloc(BED_EVENTS, sizeof *b->events);
+    assert_non_null(b->events);
+}
+
+static inline void bed_open(struct bed *b, const char *settings) { bed_open_machine(b, NULL, settings); }
+
+static inline void bed_close(struct bed *b)
+{
+    gpu_free(b->gpu);
+    stats_free(&b->stats);
+    machine_free(&b->machine);
+    free(b->events);
+}
+
+/* ---- running ---- */
+
+static inline void bed_describe(struct bed *b, uint32_t warp)
+{
+    const struct bed_op *ops = bed_ops_of(b, warp);
+    for (uint32_t pc = 0;; pc++) {
+        assert_true(pc < BED_OPS_MAX);
+        struct warp_op_info *info = &b->infos[warp][pc];
+        *info = (struct warp_op_info){.class = ops[pc].class,
+                                      .space = ops[pc].space,
+                                      .scope = ops[pc].scope,
+                                      .flags = ops[pc].flags,
+                                      .bytes = ops[pc].bytes ? ops[pc].bytes : 4,
+                                      .pc = pc};
+        if (ops[pc].dst != BED_NO_REG) info->dst[info->dst_count++] = ops[pc].dst;
+        if (ops[pc].src != BED_NO_REG) info->src[info->src_count++] = ops[pc].src;
+        if (ops[pc].class == WARP_CLASS_EXIT) return;
+    }
+}
+
+/* Runs a grid to its end on a GPU on which others may have run before. The first instruction can issue at
+ * b->start_cyc + sm.start_latency_cyc. */
+static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
+{
+    struct gpu *g = b->gpu;
+    b->ops = ops;
+    b->warps = warps;
+    b->blocks = blocks;
+    b->next_block = b->ended = 0;
+    b->event_count = 0;
+    b->over = false;
+    memset(b->blocks_of_sm, 0, sizeof b->blocks_of_sm);
+    for (uint32_t warp = 0; warp < warps; warp++) bed_describe(b, warp);
+    b->kernel.warps_per_block = warps;
+    b->kernel.threads_per_block = warps * 32;
+    b->kernel.scoreboard = SM_REGS;
+    b->kernel.self = b;
+    b->kernel.open = bed_open_block;
+    b->kernel.close = bed_close_block;
+    b->kernel.next = bed_next_block;
+    b->kernel.block_ended = bed_block_ended;
+    b->kernel.drained = bed_drained;
+    b->start_cyc = gpu_now(g) + 1;
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_begin(g->sms[k], &b->kernel, b->start_cyc);
+    engine_work_begins(g->engine);
+    while (!b->over)
+        if (engine_run(g->engine, gpu_now(g) + 100000) == ENGINE_IDLE && !b->over)
+            diag_bug("bed", gpu_now(g), "nothing is due:\n%s", engine_wait_report(g->engine));
+    engine_work_ends(g->engine);
+    b->end_cyc = gpu_now(g);
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], gpu_now(g));
+}
+
+/* Cycle of the issue, counted from the first issue that is possible. */
+static inline uint64_t bed_cyc(const struct bed *b, uint64_t block, uint32_t warp, uint32_t pc)
+{
+    for (uint32_t k = 0; k < b->event_count; k++) {
+        const struct bed_event *e = &b->events[k];
+        if (e->block == block && e->warp == warp && e->pc == pc)
+            return e->cyc - b->start_cyc - b->machine.config.sm.start_latency_cyc;
+    }
+    fail_msg("block %llu warp %u never issued instruction %u", (unsigned long long)block, warp, pc);
+    return 0;
+}
+
+static inline struct stats bed_stats(struct bed *b)
+{
+    struct stats s;
+    stats_sum(&b->stats, STATS_EVERYWHERE, &s);
+    return s;
+}
+
+/* Waits for whatever is on its way. */
+static inline void bed_settle(struct bed *b) { (void)engine_run(b->gpu->engine, ENGINE_NEVER); }
+
+/* Runs a test body so that a raised mistake or bug fails the test with its text. */
+static inline void bed_test(diag_body_fn *body)
+{
+    struct diag d;
+    diag_init(&d);
+    if (diag_run(&d, body, NULL) != DIAG_NONE) fail_msg("%s", d.text);
+    diag_clear(&d);
+}
+
+/* A test that runs inside diag_run(). */
+#define BED_TEST(name) \
+    static void name##_body(void *arg); \
+    static void name(void **state) \
+    { \
+        (void)state; \
+        bed_test(name##_body); \
+    } \
+    static void name##_body(void *arg __attribute__((unused)))
+
+#endif
