@@ -471,15 +471,26 @@ static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t se
     return true;
 }
 
+/* Data port time of a line. */
+static inline uint32_t line_cycles(const struct slice_spec *p)
+{
+    return LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
+}
+
+/* What waits beyond those that are still on their way through the slice is the reply queue. */
+static inline bool replies_have_room(const struct slice *s)
+{
+    const struct slice_spec *p = s->spec;
+    return s->hits.count < p->reply_queue + p->latency_cyc / line_cycles(p) + p->data_queue;
+}
+
 /* May the tag stage serve anything now? */
 static bool tag_may_run(struct slice *s, uint64_t now)
 {
     const struct slice_spec *p = s->spec;
-    const uint32_t line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
     s->blocked = NULL;
-    if (s->port_free_cyc > now + (uint64_t)p->data_queue * line_cyc) s->blocked = &s->stats.wait_port;
-    if (s->hits.count >= p->reply_queue + p->latency_cyc / line_cyc + p->data_queue)
-        s->blocked = &s->stats.wait_reply;
+    if (s->port_free_cyc > now + (uint64_t)p->data_queue * line_cycles(p)) s->blocked = &s->stats.wait_port;
+    if (!replies_have_room(s)) s->blocked = &s->stats.wait_reply;
     if (s->ops_count + 2 > p->memory_queue + p->mshrs) s->blocked = &s->stats.wait_memory;
     return !s->blocked;
 }
@@ -594,10 +605,8 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     if (s->fills_count) next = earlier(next, s->fills[s->fills_head].ready_cyc);
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
-            const uint64_t free_at =
-                s->port_free_cyc - (uint64_t)s->spec->data_queue * (LINE_BYTES / s->spec->port_bytes);
-            next = earlier(next, free_at);
-        } else if (!s->blocked) {
+            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
+        } else if (!s->blocked || (s->blocked == &s->stats.wait_reply && replies_have_room(s))) {
             next = now + 1;
         }
     } else if (s->walks.count) {

@@ -57,7 +57,7 @@ struct mmu {
     uint32_t words, turn;
     struct walker *walkers;
     uint32_t walker_count, faults_now;
-    struct page_ring queue; /* pages that wait for a walker; cyc = since when */
+    struct page_ring queue; /* pages that wait for a walker; cyc = from when on */
     uint64_t(*queue_sms);   /* [queue place][words] */
     uint32_t queue_capacity, ring_capacity;
     struct mmu_stats stats;
@@ -218,9 +218,19 @@ uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm)
     return s->arrived.count ? s->arrived.items[s->arrived.head].cyc : ENGINE_NEVER;
 }
 
+/* The answer of a walk may come before that of the L2 TLB to an earlier question: in order of time. */
 static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
 {
-    ring_add(&m->sms[sm].arrived, m->l1_misses, key, cyc);
+    struct page_ring *r = &m->sms[sm].arrived;
+    ring_add(r, m->l1_misses, key, cyc);
+    for (uint32_t k = r->count - 1; k; k--) {
+        struct timed_page *const late = &r->items[(r->head + k) % m->l1_misses];
+        struct timed_page *const before = &r->items[(r->head + k - 1) % m->l1_misses];
+        if (before->cyc <= late->cyc) break;
+        const struct timed_page moved = *late;
+        *late = *before;
+        *before = moved;
+    }
     m->stats.answers++;
     engine_wake(m->wire.engine, m->wire.sm_components[sm], cyc);
 }
@@ -311,6 +321,7 @@ static void step_walkers(struct mmu *m, uint64_t now)
         engine_progress(m->wire.engine);
     }
     for (uint32_t k = 0; k < m->walker_count && m->queue.count; k++) {
+        if (m->queue.items[m->queue.head].cyc > now) break; /* the L2 TLB does not know yet that it misses */
         if (m->walkers[k].state != WALKER_FREE) continue;
         const uint32_t place_idx = m->queue.head;
         const struct timed_page p = ring_take(&m->queue, m->queue_capacity);
@@ -356,7 +367,7 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
         m->stats.l2_merged++;
     } else {
         const uint32_t at = (m->queue.head + m->queue.count) % m->queue_capacity;
-        ring_add(&m->queue, m->queue_capacity, key, now);
+        ring_add(&m->queue, m->queue_capacity, key, now + m->l2_latency_cyc);
         waiting = m->queue_sms + (size_t)at * m->words;
         memset(waiting, 0, m->words * sizeof *waiting);
     }
@@ -403,6 +414,9 @@ static void wake(void *self, uint64_t now)
         const struct walker *w = &m->walkers[k];
         if (w->state != WALKER_FREE && w->due_cyc < next) next = w->due_cyc;
     }
+    /* due and not taken: every walker is busy, and the one that ends first wakes */
+    if (m->queue.count && m->queue.items[m->queue.head].cyc > now && m->queue.items[m->queue.head].cyc < next)
+        next = m->queue.items[m->queue.head].cyc;
     if (next != ENGINE_NEVER) engine_wake(m->wire.engine, m->component, next > now ? next : now + 1);
 }
 

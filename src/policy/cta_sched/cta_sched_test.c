@@ -1,0 +1,167 @@
+/* Block schedulers: one contract for all, then the order of each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "policy/cta_sched/cta_sched.h"
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+static struct cta_sched make(enum block_scheduler policy, uint32_t sms, uint32_t per_partition,
+                             uint32_t group, uint32_t run)
+{
+    struct config c;
+    struct cta_sched s;
+    config_defaults(&c);
+    c.partition.sms = per_partition;
+    c.runtime.cta_sched = policy;
+    c.runtime.cta_group_sms = group;
+    c.runtime.cta_run = run;
+    cta_sched_init(&s, &arena, &c, sms);
+    return s;
+}
+
+/* SMs ask in random order until all are refused; twice with the same scheduler. */
+static void every_policy_gives_every_block_exactly_once(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(21, 1);
+    for (int policy = 0; policy < block_scheduler_count; policy++)
+        for (int k = 0; k < 200; k++) {
+            const uint32_t per = 1 + (uint32_t)rng_below(&rng, 4),
+                           sms = per * (1 + (uint32_t)rng_below(&rng, 5));
+            struct cta_sched s = make((enum block_scheduler)policy, sms, per,
+                                      1 + (uint32_t)rng_below(&rng, 5), 1 + (uint32_t)rng_below(&rng, 4));
+            for (int round = 0; round < 2; round++) {
+                const uint64_t blocks = 1 + rng_below(&rng, 100);
+                uint8_t given[100] = {0};
+                cta_sched_begin(&s, blocks);
+                for (int ask = 0; ask < 2000; ask++) {
+                    const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, sms));
+                    if (block == CTA_NONE) continue;
+                    assert_true(block < blocks);
+                    assert_int_equal(given[block]++, 0);
+                }
+                for (uint64_t block = 0; block < blocks; block++) assert_int_equal(given[block], 1);
+            }
+        }
+}
+
+#define GIVES(s, sm, ...) \
+    do { \
+        static const uint64_t expected[] = {__VA_ARGS__}; \
+        for (size_t k_ = 0; k_ < sizeof expected / sizeof *expected; k_++) \
+            assert_int_equal(cta_sched_next(&(s), (sm)), expected[k_]); \
+    } while (0)
+
+static void round_robin_follows_the_grid_whoever_asks(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_round_robin, 4, 2, 2, 2);
+    cta_sched_begin(&s, 5);
+    GIVES(s, 3, 0, 1);
+    GIVES(s, 0, 2, 3);
+    GIVES(s, 1, 4, CTA_NONE);
+}
+
+/* 16 blocks on 4 SMs in 2 partitions: parts 0-3, 4-7 | 8-11, 12-15. */
+static void distributed_keeps_parts_and_steals_inside_the_partition_only(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_distributed, 4, 2, 2, 2);
+    cta_sched_begin(&s, 16);
+    GIVES(s, 2, 8, 9, 10, 11); /* its own */
+    GIVES(s, 2, 15, 14);       /* from the end of its neighbour's */
+    GIVES(s, 3, 12, 13, CTA_NONE);
+    GIVES(s, 2, CTA_NONE); /* never of another partition */
+    GIVES(s, 0, 0, 1);
+    GIVES(s, 1, 4, 5, 6, 7, 3, 2, CTA_NONE);
+}
+
+/* Of three neighbours, the nearest that has blocks; the higher number first. */
+static void distributed_steals_from_the_nearest(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_distributed, 4, 4, 2, 2);
+    cta_sched_begin(&s, 8);
+    GIVES(s, 1, 2, 3, 5, 4, 1, 0, 7, 6, CTA_NONE);
+}
+
+static void parts_differ_by_one_block_at_most(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_distributed, 64, 2, 2, 2);
+    for (uint64_t blocks = 1; blocks < 300; blocks++) {
+        cta_sched_begin(&s, blocks);
+        uint64_t at = 0;
+        for (uint32_t sm = 0; sm < 64; sm++) {
+            assert_int_equal(s.from[sm], at);
+            assert_in_range(s.to[sm] - s.from[sm], blocks / 64, (blocks + 63) / 64);
+            at = s.to[sm];
+        }
+        assert_int_equal(at, blocks);
+    }
+}
+
+/* 4 SMs in groups of 2: even blocks to group 0, odd ones to group 1. */
+static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_two_level, 4, 1, 2, 2);
+    cta_sched_begin(&s, 8);
+    GIVES(s, 0, 0);
+    GIVES(s, 1, 2);
+    GIVES(s, 2, 1);
+    GIVES(s, 3, 3);
+    GIVES(s, 0, 4, 6); /* its group has no more */
+    GIVES(s, 1, 5);    /* so it takes the next of the other */
+    GIVES(s, 3, 7, CTA_NONE);
+}
+
+static void block_cta_gives_runs(void **state)
+{
+    (void)state;
+    struct cta_sched s = make(block_scheduler_block_cta, 3, 1, 2, 3);
+    cta_sched_begin(&s, 8);
+    GIVES(s, 1, 0);
+    GIVES(s, 0, 3, 4);
+    GIVES(s, 1, 1, 2, 6, 7, CTA_NONE);
+    GIVES(s, 2, CTA_NONE);
+    GIVES(s, 0, 5, CTA_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_policy_gives_every_block_exactly_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(round_robin_follows_the_grid_whoever_asks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(distributed_keeps_parts_and_steals_inside_the_partition_only, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(distributed_steals_from_the_nearest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(parts_differ_by_one_block_at_most, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(two_level_deals_blocks_to_groups_and_helps_when_done, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(block_cta_gives_runs, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
