@@ -14,6 +14,7 @@ extern "C" __global__ void sgemm(const float *a, const float *b, float *c, int n
         as[ty][tx] = a[row * k + first + tx];
         bs[ty][tx] = b[(first + ty) * n + col];
         __syncthreads();
+#pragma unroll
         for (int i = 0; i < TILE; i++) sum += as[ty][i] * bs[i][tx];
         __syncthreads();
     }
