@@ -125,6 +125,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats)
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     fabric_init(&g->fabric, &g->arena, g->engine, c, &g->requests, g->net_domain, g->sm_components,
                 g->slice_components);
+    mover_new(g, c);
     cta_sched_init(&g->running.blocks, &g->arena, c, g->sm_count);
     return g;
 }

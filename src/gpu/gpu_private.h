@@ -26,6 +26,8 @@ struct running {
     bool over;
 };
 
+struct mover; /* mover.c: blocks that change their SM */
+
 struct gpu {
     struct arena arena;
     const struct config *config;
@@ -48,10 +50,19 @@ struct gpu {
     uint32_t *sm_components, *slice_components;
     uint32_t sm_count, slice_count, channel_count;
     struct running running;
+    struct mover *mover; /* NULL: blocks stay where they are */
     struct gpu_listener listener;
     struct gpu_kernel_record *records;
     uint32_t record_count, record_capacity;
     struct rng skew;
 };
+
+/* kernel.c: the blocks that exist, to destroy when the run is broken off. */
+void kernel_remember(struct running *r, struct exec_block *b);
+void kernel_forget(struct running *r, const struct exec_block *b);
+
+void mover_new(struct gpu *g, const struct config *c);
+void mover_begin(struct gpu *g, uint64_t start_cyc);
+void mover_free(struct mover *m);
 
 #endif

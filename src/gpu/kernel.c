@@ -5,6 +5,8 @@
 #include "gpu/gpu_private.h"
 
 enum { PROGRESS_CYC = 20000 };
+#define CONTEXT_BASE      ((uint64_t)1 << 46)
+#define CONTEXT_APP_BYTES ((uint64_t)1 << 40)
 
 /* ---- blocks, as the SMs ask for them ---- */
 
@@ -14,24 +16,33 @@ static uint64_t next_block(void *self, uint32_t sm)
     return cta_sched_next(&r->blocks, sm);
 }
 
+void kernel_remember(struct running *r, struct exec_block *b)
+{
+    DIAG_ASSERT(r->resident_count < r->resident_capacity);
+    r->resident[r->resident_count++] = b;
+}
+
+void kernel_forget(struct running *r, const struct exec_block *b)
+{
+    for (uint32_t k = 0; k < r->resident_count; k++)
+        if (r->resident[k] == b) {
+            r->resident[k] = r->resident[--r->resident_count];
+            return;
+        }
+}
+
 static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)
 {
     struct running *r = self;
     struct exec_block *b = exec_block_create(r->launch, block, sm);
-    DIAG_ASSERT(r->resident_count < r->resident_capacity);
-    r->resident[r->resident_count++] = b;
+    kernel_remember(r, b);
     *clock = exec_block_clock(b, r->nanoseconds_per_cycle);
     return exec_block_source(b);
 }
 
 static void close_block(void *self, struct warp_source *source)
 {
-    struct running *r = self;
-    for (uint32_t k = 0; k < r->resident_count; k++)
-        if (r->resident[k] == source->self) {
-            r->resident[k] = r->resident[--r->resident_count];
-            break;
-        }
+    kernel_forget(self, source->self);
     exec_block_retire(source->self);
     source->self = NULL;
 }
@@ -216,6 +227,9 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     record->app = app;
     record->launch_cyc = gpu_now(g);
     record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
+    /* Contexts of blocks that move: far above what the application allocates. */
+    r->sm.context_line = (uint64_t)(CONTEXT_BASE + app * CONTEXT_APP_BYTES) >> LINE_LOG2;
+    mover_begin(g, record->start_cyc);
     diag_defer(&cleanup, break_off, r);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         const uint64_t skew = g->config->runtime.start_skew_cyc
@@ -247,6 +261,7 @@ void gpu_finish(struct gpu *g)
 void gpu_free(struct gpu *g)
 {
     if (!g) return;
+    mover_free(g->mover);
     if (g->mmu) mmu_free(g->mmu);
     if (g->engine) engine_free(g->engine);
     free(g->records);

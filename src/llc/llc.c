@@ -192,12 +192,12 @@ static void columns_of(const struct slice_spec *p, uint8_t sectors, uint32_t *fi
 
 static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t count)
 {
-    uint32_t sectors = 0;
-    for (uint32_t k = 0; k < LINE_SECTORS; k++) {
-        const uint32_t column = k * SECTOR_BYTES / p->column_bytes;
-        if (column >= first && column < first + count) sectors |= 1u << k;
+    if (p->column_bytes < SECTOR_BYTES) { /* a sector needs several columns */
+        const uint32_t per = SECTOR_BYTES / p->column_bytes;
+        return (uint8_t)((1u << (first + count) / per) - (1u << (first + per - 1) / per));
     }
-    return (uint8_t)sectors;
+    const uint32_t per = p->column_bytes / SECTOR_BYTES;
+    return (uint8_t)((1u << (first + count) * per) - (1u << first * per)) & SECTORS_ALL;
 }
 
 static void push_op(struct slice *s, struct memory_op op)
@@ -262,7 +262,8 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
                        uint64_t accept_tick, uint64_t tick)
 {
     const uint64_t tpc = s->spec->ticks_per_cycle;
-    uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc;
+    /* The fill's own time is waited for here: then line and reply are one visit. */
+    uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
     const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
     if (ready < next) ready = next;
     uint32_t tail = s->fills_head + s->fills_count;
@@ -271,7 +272,7 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
     s->fills[tail] = (struct fill){
         .ready_cyc = ready, .tag_line = tag_line, .sectors = sectors_of(s->spec, first_column, column_count)};
     s->fills_count++;
-    STATS_COUNT(s->stats.memory_latency, ready - accept_tick / tpc);
+    STATS_COUNT(s->stats.memory_latency, (tick - accept_tick) / tpc);
     engine_wake(s->wire.engine, s->component, ready);
 }
 
@@ -351,7 +352,7 @@ static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct m
             continue;
         }
         if (request_writes(r)) mark_dirty(s, line, r->bytes);
-        answer(s, idx, &s->filled, use_port(s, now, service_cycles(s, r)) + s->spec->fill_latency_cyc);
+        answer(s, idx, &s->filled, use_port(s, now, service_cycles(s, r)));
     }
     m->waiting = rest;
 }

@@ -24,7 +24,7 @@ uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k
     return (uint32_t)fitting;
 }
 
-static bool has_room(const struct sm *sm)
+bool sm_has_room(const struct sm *sm)
 {
     const struct sm_spec *s = sm->spec;
     const struct sm_kernel *k = sm->kernel;
@@ -48,8 +48,52 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     w->generation++;
     w->age = sm->next_age++;
     w->stores = w->copies = 0;
-    sm->resident |= bit_of(warp);
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
+}
+
+uint32_t sm_take_slot(struct sm *sm, uint64_t block, uint64_t start_cyc, uint64_t now)
+{
+    const struct sm_kernel *k = sm->kernel;
+    uint32_t slot = 0;
+    sm_settle(sm, now);
+    while (sm->blocks[slot].used) slot++;
+    struct sm_block *b = &sm->blocks[slot];
+    *b = (struct sm_block){
+        .idx = block, .start_cyc = start_cyc, .warps_left = k->warps_per_block, .used = true};
+    sm->block_count++;
+    sm->threads_used += k->warps_per_block * SM_LANES;
+    sm->registers_used += k->registers_per_block;
+    sm->shared_used += k->shared_per_block;
+    sm->resident_count += k->warps_per_block;
+    sm->drained = false;
+    for (uint32_t n = 0; n < k->warps_per_block; n++) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(~sm->resident);
+        b->warps |= bit_of(warp);
+        b->slot_of[n] = (uint8_t)warp;
+        sm->resident |= bit_of(warp);
+    }
+    return slot;
+}
+
+void sm_start_warps(struct sm *sm, uint32_t slot, uint64_t now)
+{
+    const uint32_t count = sm->blocks[slot].warps_left;
+    sm->blocks[slot].since_cyc = now;
+    for (uint32_t n = 0; n < count; n++) start_warp(sm, slot, n, sm->blocks[slot].slot_of[n], now);
+}
+
+void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
+{
+    struct sm_block *b = &sm->blocks[slot];
+    const struct sm_kernel *k = sm->kernel;
+    sm_settle(sm, now);
+    sm->resident &= ~b->warps;
+    sm->resident_count -= k->warps_per_block;
+    b->used = false;
+    sm->block_count--;
+    sm->threads_used -= k->warps_per_block * SM_LANES;
+    sm->registers_used -= k->registers_per_block;
+    sm->shared_used -= k->shared_per_block;
 }
 
 /* Takes one more block when there is one and room for it. */
@@ -57,29 +101,16 @@ bool sm_try_start(struct sm *sm, uint64_t now)
 {
     if (now < sm->start_cyc) return false;
     const struct sm_kernel *k = sm->kernel;
-    const uint64_t idx = has_room(sm) ? k->next(k->self, sm->wire.sm_idx) : UINT64_MAX;
+    const uint64_t idx = sm_has_room(sm) ? k->next(k->self, sm->wire.sm_idx) : UINT64_MAX;
     if (idx == UINT64_MAX) {
         sm->wants_blocks = false; /* until a block ends */
         return false;
     }
-    uint32_t slot = 0;
-    while (sm->blocks[slot].used) slot++;
+    const uint32_t slot = sm_take_slot(sm, idx, now, now);
     struct sm_block *b = &sm->blocks[slot];
-    *b = (struct sm_block){.idx = idx, .start_cyc = now, .warps_left = k->warps_per_block, .used = true};
     b->source = k->open(k->self, idx, sm->wire.sm_idx, &b->clock);
-    sm->block_count++;
-    sm->threads_used += k->warps_per_block * SM_LANES;
-    sm->registers_used += k->registers_per_block;
-    sm->shared_used += k->shared_per_block;
-    sm->resident_count += k->warps_per_block;
     sm->stats.blocks_started++;
-    sm->drained = false;
-    for (uint32_t n = 0; n < k->warps_per_block; n++) {
-        const uint32_t warp = (uint32_t)__builtin_ctzll(~sm->resident);
-        b->warps |= bit_of(warp);
-        b->slot_of[n] = (uint8_t)warp;
-        start_warp(sm, slot, n, warp, now);
-    }
+    sm_start_warps(sm, slot, now);
     return true;
 }
 
@@ -96,15 +127,9 @@ void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[slot];
     const struct sm_kernel *k = sm->kernel;
-    if (b->warps_left || b->loads) return;
-    sm->resident &= ~b->warps;
-    sm->resident_count -= k->warps_per_block;
+    if (b->warps_left || b->loads || (sm->move.state != MOVE_NONE && sm->move.slot == slot)) return;
     k->close(k->self, &b->source);
-    b->used = false;
-    sm->block_count--;
-    sm->threads_used -= k->warps_per_block * SM_LANES;
-    sm->registers_used -= k->registers_per_block;
-    sm->shared_used -= k->shared_per_block;
+    sm_release_slot(sm, slot, now);
     sm->stats.blocks_ended++;
     k->block_ended(k->self, sm->wire.sm_idx, b->idx, b->start_cyc, now);
 }

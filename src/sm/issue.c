@@ -106,6 +106,7 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 static void wake_warps(struct sm *sm, uint64_t now)
 {
     uint64_t due = sm->wheel[now % SM_WHEEL];
+    sm_settle(sm, now);
     sm->wheel[now % SM_WHEEL] = 0;
     sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
     for (; due; due &= due - 1) {
@@ -117,6 +118,10 @@ static void wake_warps(struct sm *sm, uint64_t now)
             continue;
         }
         sm->asleep &= ~bit_of(warp);
+        if (sm->stopping & bit_of(warp)) {
+            sm->held |= bit_of(warp);
+            continue;
+        }
         sm->ready[w->class.unit] |= bit_of(warp);
         sm->any_ready |= bit_of(warp);
     }
@@ -294,8 +299,9 @@ void sm_issue(struct sm *sm, uint64_t now)
 {
     if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    sm->issued = 0;
     if (!sm->any_ready) return;
+    if (sm->any_ready == sm->ready[UNIT_MEMORY] && !lsu_has_room(sm)) return;
+    sm_settle(sm, now);
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (!(sm->any_ready & s->mask)) continue;

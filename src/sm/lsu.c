@@ -103,6 +103,7 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
         l1_invalidate(sm);
     if (sm->wait_memory & bit_of(l.warp)) {
+        sm_settle(sm, now);
         sm->wait_memory &= ~bit_of(l.warp);
         sm_wait_over(sm, l.warp, now);
     } else if (!b->warps_left) {
@@ -254,6 +255,8 @@ static inline bool still_blocked(const struct sm *sm)
 
 void lsu_step(struct sm *sm, uint64_t now)
 {
+    if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
+    sm->lsu_blocked_cyc = now;
     if (sm->parked_count) take_pages(sm, now);
     if (still_blocked(sm)) {
         if (sm->misses_count) send_miss(sm, now);
@@ -270,12 +273,17 @@ void lsu_step(struct sm *sm, uint64_t now)
 
 static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
 {
+    if (owner == MOVE_OWNER) {
+        move_line_done(sm);
+        return;
+    }
     const uint32_t warp = owner & 0xff;
     struct sm_warp *w = &sm->warps[warp];
     sm->stores_out--;
     if (w->generation != owner >> 8) return; /* that warp has ended */
     w->stores--;
     if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
+    sm_settle(sm, now);
     sm->wait_fence &= ~bit_of(warp);
     sm_wait_over(sm, warp, now);
 }
@@ -292,7 +300,9 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         sm->stats.reads_done++;
         sm->stats.read_latency_cyc += now - r.sent_cyc;
         STATS_COUNT(sm->stats.request_latency, now - r.sent_cyc);
-        if (r.owner & 1u << 31)
+        if (r.owner == MOVE_OWNER)
+            move_line_done(sm);
+        else if (r.owner & 1u << 31)
             load_line_done(sm, r.owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
         else
             l1_fill(sm, r.owner, r.sectors, now);

@@ -91,6 +91,8 @@ static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
     if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
     if (sm->wait_fence & mask) return &sm->stats.stall_fence;
     if (sm->asleep & mask) return &sm->stats.stall_sleep;
+    if ((sm->held | (sm->move.state != MOVE_NONE ? sm->blocks[sm->move.slot].warps : 0)) & mask)
+        return &sm->stats.stall_moving;
     if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
     return &sm->stats.stall_no_warp;
 }
@@ -123,14 +125,16 @@ void sm_settle(struct sm *sm, uint64_t now)
     }
     t->scheduler_cycles += cycles * schedulers;
     t->resident_warp_cycles += cycles * sm->resident_count;
-    if (sm->lsu_blocked) *sm->lsu_blocked += cycles;
 }
 
 /* First half: what comes back, what goes out. */
 static void visit_memory(void *self, uint64_t now)
 {
     struct sm *sm = self;
-    sm_settle(sm, now);
+    if (sm->issued) {
+        sm_settle(sm, now);
+        sm->issued = 0;
+    }
     if (sm->outstanding) {
         const uint32_t reply = fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx);
         if (reply != REQUEST_NONE) {
@@ -167,6 +171,7 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
     if (sm->issued) return now + 1;
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
+    if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
     if (sm->outstanding && fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx) != REQUEST_NONE)
         return now + 1;
     uint64_t next = sm->any_ready ? port_free(sm, now) : ENGINE_NEVER;
@@ -186,9 +191,10 @@ static void visit_issue(void *self, uint64_t now)
 {
     struct sm *sm = self;
     if (!sm->kernel) return;
+    if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     sm_issue(sm, now);
     if (!sm->block_count && !sm->wants_blocks && !sm->outstanding && !sm->misses_count && !sm->queue_count &&
-        !sm->parked_count && !sm->replay_count && !sm->drained) {
+        !sm->parked_count && !sm->replay_count && !sm->drained && sm->move.state == MOVE_NONE) {
         sm->drained = true;
         sm->kernel->drained(sm->kernel->self, sm->wire.sm_idx, now);
     }

@@ -44,6 +44,11 @@ struct sm_kernel {
     void (*block_ended)(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now);
     /* The SM has nothing left to do for the kernel: no block, no request on its way. */
     void (*drained)(void *self, uint32_t sm, uint64_t now);
+    /* A block that was told to stop has left the SM, its registers and shared memory are in memory: the
+     * source is the owner's again. NULL: blocks never move. */
+    void (*block_left)(void *self, uint32_t sm, uint64_t block, struct warp_source *source,
+                       uint64_t start_cyc);
+    uint64_t context_line; /* first line (virtual) of where contexts are kept */
 };
 
 struct sm_wiring {
@@ -69,6 +74,18 @@ struct l1_stats *sm_l1_stats(struct sm *sm);
 uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why);
 /* Starts to take blocks at start_cyc (later than now). The L1 is emptied. */
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc);
+/* ---- moving resident blocks ---- */
+
+/* Tells the oldest block that is not on the move to stop: its warps issue no more; when its loads and stores
+ * have ended, registers and shared memory are written to memory, then block_left() is called. False: there is
+ * none, or another one is on the move. */
+bool sm_stop_block(struct sm *sm);
+/* Takes a block that left some SM: its context is read back, then its warps go on. False: no room, or another
+ * one is on the move. */
+bool sm_can_resume(const struct sm *sm);
+bool sm_resume_block(struct sm *sm, uint64_t block, struct warp_source source, uint64_t *clock,
+                     uint64_t start_cyc);
+
 /* No more blocks are taken; the kernel has ended or is taken away. */
 void sm_end(struct sm *sm, uint64_t now);
 /* Blocks may be there again (a policy changed its mind): ask at the next cycle. */

@@ -89,11 +89,21 @@ struct sm_block {
     struct warp_source source;
     uint64_t *clock;
     uint64_t idx, start_cyc;
-    uint64_t warps; /* mask of warp slots */
+    uint64_t since_cyc; /* in this SM */
+    uint64_t warps;     /* mask of warp slots */
     uint8_t slot_of[32];
     uint32_t warps_left, loads; /* loads: instructions on their way */
     bool used;
 };
+
+/* A block on its way out of the SM or into it. */
+enum move_state { MOVE_NONE, MOVE_STOPPING, MOVE_OUT, MOVE_IN };
+struct move {
+    enum move_state state;
+    uint32_t slot;
+    uint32_t lines, sent, on_way; /* of the context */
+};
+#define MOVE_OWNER 0x7ffffffeu /* of requests that carry a context */
 
 struct scheduler {
     uint64_t mask;   /* its warps */
@@ -156,6 +166,8 @@ struct sm {
     uint64_t any_ready;         /* all of them */
     uint64_t sleeping;          /* in the wheel */
     uint64_t wait_memory, wait_barrier, wait_fence, asleep;
+    uint64_t stopping, held; /* warps of a block on the move; those that would be ready */
+    struct move move;
     uint64_t wheel[SM_WHEEL];
     uint64_t wheel_used; /* bit per slot */
     struct scheduler schedulers[SM_SCHEDULERS];
@@ -178,7 +190,8 @@ struct sm {
     uint32_t misses_head, misses_count;
     bool miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t outstanding, stores_out;
-    uint64_t *lsu_blocked; /* counter, NULL: goes on */
+    uint64_t *lsu_blocked;    /* counter, NULL: goes on */
+    uint64_t lsu_blocked_cyc; /* counted up to here */
     struct l1 l1;
     struct warp_op op; /* of the step under way */
     struct sm_stats stats;
@@ -193,8 +206,16 @@ void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
 void sm_issue(struct sm *sm, uint64_t now);
 /* blocks.c */
 bool sm_try_start(struct sm *sm, uint64_t now);
+/* Puts a block into a free slot; its warps do not run yet. */
+uint32_t sm_take_slot(struct sm *sm, uint64_t block, uint64_t start_cyc, uint64_t now);
+void sm_start_warps(struct sm *sm, uint32_t slot, uint64_t now);
+void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now);
+bool sm_has_room(const struct sm *sm);
 void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now);
 void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now);
+/* move.c */
+void move_step(struct sm *sm, uint64_t now);
+void move_line_done(struct sm *sm);
 /* lsu.c */
 bool lsu_has_room(const struct sm *sm);
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);

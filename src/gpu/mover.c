@@ -1,0 +1,113 @@
+/* mover: resident blocks change their SM while the kernel runs.
+ *
+ *   sm_stop_block ─► context to memory ─► block_left: state kept here ─► an SM with room ─► context back ─►
+ * goes on
+ *
+ * What an SM gives up waits in that SM's place of a table, and the mover hands out in the order of SMs one
+ * cycle later, so the order of visits does not matter. */
+#include <stdlib.h>
+
+#include "gpu/gpu_private.h"
+
+/* A block between two SMs. */
+struct travelling {
+    void *state; /* of exec_block_save(); NULL: nobody */
+    uint64_t block, start_cyc;
+};
+
+struct mover {
+    struct gpu *gpu;
+    uint32_t component;
+    struct travelling *from; /* [SM] */
+    uint32_t count;
+    uint64_t interval_cyc, next_cyc;
+};
+
+static void block_left(void *self, uint32_t sm, uint64_t block, struct warp_source *source,
+                       uint64_t start_cyc)
+{
+    struct running *r = self;
+    struct mover *m = r->gpu->mover;
+    struct exec_block *b = source->self;
+    struct travelling *t = &m->from[sm];
+    DIAG_ASSERT(!t->state);
+    t->state = malloc(exec_block_state_bytes(b));
+    if (!t->state) diag_mistake("out of host memory for the context of a block that moves");
+    exec_block_save(b, t->state);
+    t->block = block;
+    t->start_cyc = start_cyc;
+    m->count++;
+    kernel_forget(r, b);
+    exec_block_destroy(b);
+    engine_wake(r->gpu->engine, m->component, engine_now(r->gpu->engine, r->gpu->sm_domain) + 1);
+}
+
+/* To the next SM that takes it. */
+static bool hand_out(struct mover *m, uint32_t from)
+{
+    struct gpu *g = m->gpu;
+    struct travelling *t = &m->from[from];
+    for (uint32_t k = 1; k <= g->sm_count; k++) {
+        const uint32_t to = (from + k) % g->sm_count;
+        if (!sm_can_resume(g->sms[to])) continue;
+        struct exec_block *b = exec_block_restore(g->running.launch, t->state, to);
+        kernel_remember(&g->running, b);
+        uint64_t *const clock = exec_block_clock(b, g->running.nanoseconds_per_cycle);
+        const bool taken = sm_resume_block(g->sms[to], t->block, exec_block_source(b), clock, t->start_cyc);
+        DIAG_ASSERT(taken);
+        free(t->state);
+        *t = (struct travelling){0};
+        m->count--;
+        return true;
+    }
+    return false;
+}
+
+static void nothing(void *self, uint64_t now)
+{
+    (void)self;
+    (void)now;
+}
+
+static void act(void *self, uint64_t now)
+{
+    struct mover *m = self;
+    struct gpu *g = m->gpu;
+    for (uint32_t sm = 0; sm < g->sm_count && m->count; sm++)
+        if (m->from[sm].state) (void)hand_out(m, sm);
+    if (now >= m->next_cyc) {
+        m->next_cyc = now + m->interval_cyc;
+        for (uint32_t sm = 0; sm < g->sm_count; sm++)
+            if (!m->from[sm].state) (void)sm_stop_block(g->sms[sm]);
+    }
+    if (g->running.over) return;
+    engine_wake(g->engine, m->component, m->count ? now + 1 : m->next_cyc);
+}
+
+void mover_begin(struct gpu *g, uint64_t start_cyc)
+{
+    struct mover *m = g->mover;
+    if (!m) return;
+    g->running.sm.block_left = block_left;
+    m->next_cyc = start_cyc + m->interval_cyc;
+    engine_wake(g->engine, m->component, m->next_cyc);
+}
+
+void mover_new(struct gpu *g, const struct config *c)
+{
+    if (!c->runtime.rotate_blocks_cyc) return;
+    struct mover *m = ARENA_NEW(&g->arena, struct mover);
+    m->gpu = g;
+    m->interval_cyc = c->runtime.rotate_blocks_cyc;
+    m->from = ARENA_ARRAY(&g->arena, struct travelling, g->sm_count);
+    m->component = engine_add(
+        g->engine,
+        (struct component_spec){
+            .name = "gpu0.mover", .self = m, .domain = g->sm_domain, .wake = nothing, .commit = act});
+    g->mover = m;
+}
+
+void mover_free(struct mover *m)
+{
+    for (uint32_t sm = 0; m && sm < m->gpu->sm_count; sm++) free(m->from[sm].state);
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Resident blocks that change their SM in the middle of a kernel: results stay right, contexts cost traffic, order of visits does not matter.
+. tests/cli/lib.sh
+
+# moved FILE: blocks that left an SM
+moved() { sed -n 's/.*"sm.blocks_left": \([0-9]*\).*/\1/p' "$1"; }
+
+for w in sgemm:tiny reduction:tiny histogram:tiny scan:tiny; do
+    expect 0 "result checked against the CPU: right" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=500 -w $w --json "$dir/moved.json"
+    n=$(moved "$dir/moved.json")
+    holds "blocks of $w moved" test "${n:-0}" -gt 0
+done
+expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=500 -w histogram:tiny --json "$dir/a.json"
+expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=500 -s sim.visit_order=shuffled -w histogram:tiny --json "$dir/b.json"
+for f in a b; do grep -E '"(sm|l1|llc|dram|mmu)\.' "$dir/$f.json" > "$dir/$f.stats"; done
+holds "the order of visits does not matter to moved blocks" cmp -s "$dir/a.stats" "$dir/b.stats"
+finish
