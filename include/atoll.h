@@ -78,14 +78,24 @@ struct atoll_job {
     bool functional;           /* values only, no time */
     bool racecheck;            /* report races on shared memory */
     uint64_t max_instructions; /* stop after this many warp instructions; 0 = run to the end */
+    bool details;              /* timed: the report goes on after its first screen */
+    bool ascii;                /* timed: bars of the report without UTF-8 */
+    bool timeline;             /* timed: also make outcome.timeline */
 };
 
-/* What came out, as texts of the caller's. */
+/* What came out, as texts of the caller's, and the figures that clients compare. */
 struct atoll_outcome {
     char *report; /* for a human */
     char *json;
     char *csv;
-    char *output; /* what kernels printed */
+    char *timeline; /* Chrome/Perfetto trace, when the job asked for it */
+    char *output;   /* what kernels printed */
+    uint64_t warp_instructions, thread_instructions;
+    bool stopped;         /* by max_instructions */
+    uint64_t cycles;      /* SM clock; this and what follows: 0 when functional */
+    double seconds;       /* simulated */
+    double ipc;           /* warp instructions per cycle, whole system */
+    const char *bound_by; /* a constant text; NULL when functional */
 };
 ATOLL_API atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome);
 ATOLL_API void atoll_outcome_free(struct atoll_outcome *outcome);
@@ -135,6 +145,8 @@ struct atoll_progress {
     double fraction; /* done, 0 to 1; negative = unknown */
     uint64_t cycles;
     uint64_t warp_instructions;
+    uint64_t kernel;        /* the one that runs, from 1; 0 = unknown */
+    double kernel_fraction; /* its blocks that have ended, 0 to 1 */
 };
 /* Called now and then, a few times per second at most, from the thread that runs. */
 ATOLL_API void atoll_on_progress(atoll_sim *sim, void (*callback)(void *arg, const struct atoll_progress *p),

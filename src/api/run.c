@@ -18,7 +18,8 @@ struct run_call {
     atoll_sim *sim;
     const struct atoll_job *job;
     struct atoll_outcome *out;
-    struct script_set *set;
+    struct script_set *set; /* a workload, or */
+    struct rt_context *rt;  /* one kernel by hand */
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
     bool stopped;        /* by max_instructions */
@@ -154,7 +155,31 @@ static json_t *totals_json(struct rt_totals t)
                      "thread_instructions", (json_int_t)t.thread_instructions);
 }
 
-static json_t *result_json(const struct run_call *call, double wall, double cpu)
+/* A kernel by hand has nothing to compare with; a stopped run neither result nor balance. */
+static json_t *check_json(const struct run_call *call)
+{
+    json_t *check = json_object();
+    if (call->set) (void)json_object_set_new(check, "self_check_passed", json_boolean(!call->stopped));
+    if (call->timed)
+        (void)json_object_set_new(check, "laws_checked",
+                                  json_integer(call->stopped ? 0 : (json_int_t)law_row_count));
+    return check;
+}
+
+static struct report about_run(const struct run_call *call, double cpu)
+{
+    struct report r = {.workload = job_name(call),
+                       .self_checking = call->set != NULL,
+                       .cpu_seconds = cpu,
+                       .max_rss_bytes = peak_rss_bytes()};
+    for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
+        r.outputs += script_outputs(script_app(call->set, i));
+        r.words_checked += script_words_checked(script_app(call->set, i));
+    }
+    return r;
+}
+
+static json_t *result_json(const struct run_call *call, const struct report *report, double wall, double cpu)
 {
     json_t *apps = json_array();
     for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
@@ -173,9 +198,8 @@ static json_t *result_json(const struct run_call *call, double wall, double cpu)
     (void)json_object_set_new(root, "config", machine_dump_json(&call->sim->machine));
     (void)json_object_set_new(root, "totals", totals_json(call->totals));
     (void)json_object_set_new(root, "apps", apps);
-    if (call->timed) timed_json(call->timed, root);
-    if (call->set) /* a kernel by hand has nothing to compare with */
-        (void)json_object_set_new(root, "check", json_pack("{s:b}", "self_check_passed", !call->stopped));
+    if (report) report_json(report, root);
+    (void)json_object_set_new(root, "check", check_json(call));
     (void)json_object_set_new(root, "host",
                               json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,
                                         "warp_instructions_per_second",
@@ -186,7 +210,6 @@ static json_t *result_json(const struct run_call *call, double wall, double cpu)
 
 static void write_csv(const struct run_call *call, FILE *out)
 {
-    (void)fputs("name,value,unit\n", out);
     (void)fprintf(out, "totals.launches,%llu,launches\n", (unsigned long long)call->totals.launches);
     (void)fprintf(out, "totals.blocks,%llu,blocks\n", (unsigned long long)call->totals.blocks);
     (void)fprintf(out, "totals.warp_instructions,%llu,warp instructions\n",
@@ -201,15 +224,34 @@ static void write_texts(struct run_call *call)
 {
     const double wall = wall_seconds() - call->start_seconds, cpu = cpu_seconds() - call->start_cpu_seconds;
     struct api_text text;
+    call->out->warp_instructions = call->totals.warp_instructions;
+    call->out->thread_instructions = call->totals.thread_instructions;
+    call->out->stopped = call->stopped;
     api_text_begin(&text);
-    if (call->timed) timed_report(call->timed, job_name(call), text.file);
-    write_report(call, text.file, cpu);
+    const struct report *report = NULL;
+    if (call->timed) {
+        const struct report about = about_run(call, cpu);
+        report = timed_report(call->timed, &about);
+        timed_outcome(call->timed, call->out);
+        report_text(report, text.file);
+    } else {
+        write_report(call, text.file, cpu);
+    }
     call->out->report = api_text_end(&text);
     api_text_begin(&text);
+    if (report)
+        report_csv(report, text.file);
+    else
+        (void)fputs("name,value,unit\n", text.file);
     write_csv(call, text.file);
     call->out->csv = api_text_end(&text);
+    if (call->job->timeline) {
+        api_text_begin(&text);
+        timed_timeline(call->timed, text.file);
+        call->out->timeline = api_text_end(&text);
+    }
     struct diag_cleanup dropping;
-    json_t *json = result_json(call, wall, cpu);
+    json_t *json = result_json(call, report, wall, cpu);
     diag_defer(&dropping, drop_json, json);
     api_text_begin(&text);
     (void)json_dumpf(json, text.file, JSON_INDENT(2));
@@ -253,17 +295,18 @@ static void prints_begin(struct prints *p, struct atoll_outcome *out)
 static void close_set(void *arg) { script_close(arg); }
 
 /* Runs to the end, or to the limit; what else is raised goes on upwards. */
-static void run_limited(struct run_call *call)
+static void run_limited(struct run_call *call, diag_body_fn *body)
 {
     struct diag inner;
     diag_init(&inner);
     if (!call->job->max_instructions) {
-        run_scripts(call);
+        body(call);
         return;
     }
-    const enum diag_kind kind = diag_run(&inner, run_scripts, call);
-    for (uint32_t i = 0; i < script_count(call->set); i++)
+    const enum diag_kind kind = diag_run(&inner, body, call);
+    for (uint32_t i = 0; call->set && i < script_count(call->set); i++)
         call->stopped |= rt_limit_reached(script_context(script_app(call->set, i)));
+    if (call->rt) call->stopped |= rt_limit_reached(call->rt);
     if (kind != DIAG_NONE && !call->stopped) diag_pass_on(&inner);
     diag_clear(&inner);
 }
@@ -307,7 +350,7 @@ static void run_workload(void *arg)
     script_start(call->set, &options);
     if (call->timed && script_count(call->set) > 1)
         diag_mistake("applications together cannot be run with timing yet; --functional can");
-    run_limited(call);
+    run_limited(call, run_scripts);
     if (call->timed) timed_finish(call->timed);
     sum_totals(call);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
@@ -320,6 +363,7 @@ static void run_workload(void *arg)
 /* ---- one kernel of a PTX file, by hand ---- */
 
 static void close_context(void *arg) { rt_destroy(arg); }
+static void wait_for_kernel(void *arg) { rt_wait(((struct run_call *)arg)->rt); }
 static void close_oneshot(void *arg) { oneshot_free(arg); }
 
 static void run_kernel(void *arg)
@@ -345,7 +389,8 @@ static void run_kernel(void *arg)
                                             .arg_count = (uint32_t)job->arg_count};
     struct oneshot *one = oneshot_start(rt, &request);
     diag_defer(&freeing, close_oneshot, one);
-    rt_wait(rt);
+    call->rt = rt;
+    run_limited(call, wait_for_kernel);
     if (call->timed) timed_finish(call->timed);
     if (job->racecheck) fail_on_races(rt);
     (void)fputs(oneshot_finish(one), prints.file);
@@ -370,6 +415,7 @@ void atoll_outcome_free(struct atoll_outcome *outcome)
     free(outcome->report);
     free(outcome->json);
     free(outcome->csv);
+    free(outcome->timeline);
     free(outcome->output);
     *outcome = (struct atoll_outcome){0};
 }

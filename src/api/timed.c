@@ -2,25 +2,51 @@
 #include "api/timed.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "exec/exec.h"
+#include "report/timeline.h"
 
 struct timed {
     atoll_sim *sim;
     const struct atoll_job *job;
     struct stats_registry stats;
     struct gpu *gpu;
+    double shown_seconds; /* when progress was told last */
+    struct timeline *timeline;
+    struct report report;
+    bool reported;
 };
 
+static double wall_seconds(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* At most a few times per second, and only when somebody listens. */
 static bool progress(void *arg, uint64_t now_cyc, uint64_t warp_instructions)
 {
-    const struct timed *t = arg;
-    if (t->sim->progress) {
-        const struct atoll_progress p = {
-            .fraction = -1, .cycles = now_cyc, .warp_instructions = warp_instructions};
-        t->sim->progress(t->sim->progress_arg, &p);
-    }
-    return !t->job->max_instructions || warp_instructions < t->job->max_instructions;
+    struct timed *t = arg;
+    if (!t->sim->progress) return true;
+    const double now = wall_seconds();
+    if (now - t->shown_seconds < 0.2) return true;
+    t->shown_seconds = now;
+    const double limit = (double)t->job->max_instructions;
+    const struct atoll_progress p = {.fraction = limit > 0 ? (double)warp_instructions / limit : -1,
+                                     .cycles = now_cyc,
+                                     .warp_instructions = warp_instructions,
+                                     .kernel = gpu_kernel_count(t->gpu) + 1,
+                                     .kernel_fraction = gpu_kernel_progress(t->gpu)};
+    t->sim->progress(t->sim->progress_arg, &p);
+    return true;
+}
+
+static void block_ended(void *arg, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t end_cyc)
+{
+    struct timed *t = arg;
+    timeline_block(t->timeline, sm, block, gpu_kernel_count(t->gpu), start_cyc, end_cyc);
 }
 
 struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
@@ -32,7 +58,10 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
     const struct config *c = &sim->machine.config;
     stats_init(&t->stats, c->sim.series_interval_cyc);
     t->gpu = gpu_new(c, &t->stats);
-    gpu_listen(t->gpu, &(struct gpu_listener){.arg = t, .progress = progress});
+    if (job->timeline) t->timeline = timeline_new();
+    gpu_listen(t->gpu, &(struct gpu_listener){
+                           .arg = t, .progress = progress, .block = job->timeline ? block_ended : NULL});
+    gpu_limit(t->gpu, job->max_instructions);
     return t;
 }
 
@@ -47,28 +76,35 @@ void timed_finish(struct timed *t) { gpu_finish(t->gpu); }
 void timed_end(struct timed *t)
 {
     if (!t) return;
+    if (t->reported) report_free(&t->report);
+    timeline_free(t->timeline);
     gpu_free(t->gpu);
     stats_free(&t->stats);
     free(t);
 }
 
-void timed_report(const struct timed *t, const char *workload, FILE *out)
+const struct report *timed_report(struct timed *t, const struct report *about)
 {
-    struct stats sum;
-    stats_sum(&t->stats, STATS_EVERYWHERE, &sum);
-    (void)fprintf(out, "%s: %llu cycles\n", workload, (unsigned long long)gpu_now(t->gpu));
-    for (uint32_t k = 0; k < gpu_kernel_count(t->gpu); k++) {
-        const struct gpu_kernel_record *r = gpu_kernel_record(t->gpu, k);
-        (void)fprintf(out, "  %s: %llu cycles, %u blocks/SM by %s, %u registers\n", r->name,
-                      (unsigned long long)(r->end_cyc - r->start_cyc), r->blocks_per_sm, r->limited_by,
-                      r->registers_per_thread);
-    }
-    stats_text(&sum, false, out);
+    t->report = *about;
+    t->report.config = &t->sim->machine.config;
+    t->report.machine = t->sim->machine.name;
+    t->report.registry = &t->stats;
+    t->report.gpu = t->gpu;
+    t->report.details = t->job->details;
+    t->report.ascii = t->job->ascii;
+    if (t->timeline) t->report.note = timeline_note(t->timeline);
+    t->reported = true;
+    report_gather(&t->report);
+    return &t->report;
 }
 
-void timed_json(const struct timed *t, json_t *root)
+void timed_timeline(const struct timed *t, FILE *out) { timeline_write(t->timeline, &t->report, out); }
+
+void timed_outcome(const struct timed *t, struct atoll_outcome *out)
 {
-    struct stats sum;
-    stats_sum(&t->stats, STATS_EVERYWHERE, &sum);
-    (void)json_object_set_new(root, "stats", stats_json(&sum));
+    const struct measure *m = &t->report.total;
+    out->cycles = m->cycles;
+    out->seconds = m->seconds;
+    out->ipc = m->ipc;
+    out->bound_by = report_bound_names[m->bound];
 }

@@ -4,6 +4,7 @@
 
 #include "api/sim.h"
 #include "gpu/gpu.h"
+#include "report/report.h"
 
 struct exec_launch;
 struct timed;
@@ -16,8 +17,11 @@ void timed_finish(struct timed *t);
 /* Frees all of it; NULL is allowed. */
 void timed_end(struct timed *t);
 
-void timed_report(const struct timed *t, const char *workload, FILE *out);
-/* Adds totals, kernels and stats to a result. */
-void timed_json(const struct timed *t, json_t *root);
+/* After timed_finish(): fills in the machine's side of the report and gathers it; it lives as long as t. */
+const struct report *timed_report(struct timed *t, const struct report *about);
+/* A Chrome trace; the job asked for one. */
+void timed_timeline(const struct timed *t, FILE *out);
+/* For whoever wants the figures alone. */
+void timed_outcome(const struct timed *t, struct atoll_outcome *out);
 
 #endif

@@ -56,6 +56,10 @@ atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code);
 int cli_mistake(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Writes text to a path ("-" = stdout) whole or not at all; returns an exit code. */
 int cli_write_file(const char *path, const char *text);
+/* Before a long run: 0 when cli_write_file() will be able to open the file (NULL: none is asked for). */
+int cli_can_write(const char *path);
+/* Does the environment ask for UTF-8 text? */
+bool cli_is_utf8(void);
 /* A service whose engine is not there yet says so plainly. */
 int cli_not_yet(const char *command);
 

@@ -9,7 +9,7 @@
 
 struct run_args {
     const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block, *shared;
-    bool functional, check, racecheck, cooperative;
+    bool functional, check, racecheck, cooperative, details;
     struct cli_list set, arg, rest;
 };
 
@@ -55,7 +55,10 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .arg_count = args->arg.count,
                               .cooperative = args->cooperative,
                               .functional = args->functional,
-                              .racecheck = args->racecheck};
+                              .racecheck = args->racecheck,
+                              .details = args->details,
+                              .ascii = !cli_is_utf8(),
+                              .timeline = args->timeline != NULL};
     if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
         !parse_count("shared", args->shared, &shared))
         return false;
@@ -84,8 +87,12 @@ static int run(const void *arg)
     int code = 0;
     if (args->check)
         return cli_mistake("--check checks caches against memory: it comes with the timing model");
-    if (args->timeline) return cli_mistake("--timeline comes with the timing model");
+    if (args->functional && (args->timeline || args->details))
+        return cli_mistake("--timeline and --details are about time, which --functional leaves out");
     if (!make_job(args, &job)) return ATOLL_MISTAKE;
+    if ((code = cli_can_write(args->json)) || (code = cli_can_write(args->csv)) ||
+        (code = cli_can_write(args->timeline)))
+        return code;
     atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
     if (!sim) return code;
     struct progress progress;
@@ -101,6 +108,7 @@ static int run(const void *arg)
         if (!json_to_stdout) (void)fputs(outcome.report, stdout);
         if (args->json) code = cli_write_file(args->json, outcome.json);
         if (!code && args->csv) code = cli_write_file(args->csv, outcome.csv);
+        if (!code && args->timeline) code = cli_write_file(args->timeline, outcome.timeline);
     }
     atoll_outcome_free(&outcome);
     atoll_destroy(sim);
@@ -128,7 +136,10 @@ static const struct cli_option options[] = {
      "one kernel: an argument, in order (see docs/run.md)"},
     CLI_OPTION_JSON(struct run_args),
     CLI_OPTION_CSV(struct run_args),
-    {"timeline", 0, CLI_TEXT, offsetof(struct run_args, timeline), "FILE", "write a Chrome/Perfetto trace"},
+    {"timeline", 0, CLI_TEXT, offsetof(struct run_args, timeline), "FILE",
+     "write a trace for chrome://tracing or ui.perfetto.dev"},
+    {"details", 0, CLI_FLAG, offsetof(struct run_args, details), "",
+     "a longer report: causes of misses, waits, balance, histograms"},
     {0},
 };
 
@@ -136,10 +147,11 @@ const struct cli_command cli_run = {
     .name = "run",
     .summary = "run a workload or one kernel on a machine",
     .usage =
-        "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--functional] [--json F]\n"
+        "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--details] [--json F]\n"
         "       atoll run [-m MACHINE] k.ptx [more.ptx]... --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...",
-    .examples = "  atoll run -m uba-mem -w sgemm:small --functional\n"
-                "  atoll run -w vecadd:n=1048576 --functional --json result.json\n",
+    .examples = "  atoll run -m uba-mem -w sgemm:small\n"
+                "  atoll run -m v100 -w vecadd:n=1048576 --json result.json --timeline trace.json\n"
+                "  atoll run -w sgemm:small --functional\n",
     .options = options,
     .args_bytes = sizeof(struct run_args),
     .rest_offset = offsetof(struct run_args, rest),

@@ -245,6 +245,37 @@ int cli_write_file(const char *path, const char *text)
     return code;
 }
 
+int cli_can_write(const char *path)
+{
+    struct stat st;
+    if (!path || strcmp(path, "-") == 0) return 0;
+    const bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode)) return cli_mistake("cannot write '%s': it is a folder", path);
+    if (exists && !S_ISREG(st.st_mode)) return 0;
+    char *target = realpath(path, NULL);
+    char temporary[4096];
+    const int len = snprintf(temporary, sizeof temporary, "%s.part", target ? target : path);
+    free(target);
+    if (len >= (int)sizeof temporary) return cli_mistake("the path '%.60s...' is too long", path);
+    FILE *f = fopen(temporary, "w");
+    if (!f) return cli_mistake("cannot write '%s': %m", path);
+    (void)fclose(f);
+    (void)remove(temporary);
+    return 0;
+}
+
+/* As the C library looks it up, without asking for a locale that may not be installed. */
+bool cli_is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (!value || !*value) continue;
+        return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
 /* Runs what the words ask for; the caller flushes. */
 static int dispatch(int argc, char **argv)
 {

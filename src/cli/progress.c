@@ -39,9 +39,13 @@ void progress_format(char *buf, size_t bytes, const struct atoll_progress *p, do
         else
             (void)snprintf(left, sizeof left, ", %.0f min left", seconds / 60);
     }
-    (void)snprintf(buf, bytes, "%s, cycle %llu, %.2f M warp instructions, %.2f M/s%s, %.0f MB", part,
-                   (unsigned long long)p->cycles, (double)p->warp_instructions * 1e-6, rate * 1e-6, left,
-                   (double)rss * 1e-6);
+    char kernel[64] = "";
+    if (p->kernel)
+        (void)snprintf(kernel, sizeof kernel, ", kernel %llu at %.0f %%", (unsigned long long)p->kernel,
+                       100 * p->kernel_fraction);
+    (void)snprintf(buf, bytes, "%s%s, cycle %llu, %.2f M warp instructions, %.2f M/s%s, %.0f MB", part,
+                   kernel, (unsigned long long)p->cycles, (double)p->warp_instructions * 1e-6, rate * 1e-6,
+                   left, (double)rss * 1e-6);
 }
 
 static void show(void *arg, const struct atoll_progress *p)

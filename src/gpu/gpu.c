@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpu/gpu_private.h"
+#include "net/net_level.h"
 
 enum { WALK_REQUESTS = 64 };
 
@@ -126,11 +127,17 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats)
     fabric_init(&g->fabric, &g->arena, g->engine, c, &g->requests, g->net_domain, g->sm_components,
                 g->slice_components);
     mover_new(g, c);
+    const struct stats_scope scope = {0, 0, STATS_ANY, STATS_ANY};
+    net_level_register(stats, NET_LEVEL_net, g->fabric.request.net, scope);
+    net_level_register(stats, NET_LEVEL_net, g->fabric.reply.net, scope);
+    gpu_use_init(g);
     cta_sched_init(&g->running.blocks, &g->arena, c, g->sm_count);
     return g;
 }
 
 void gpu_listen(struct gpu *g, const struct gpu_listener *listener) { g->listener = *listener; }
+void gpu_limit(struct gpu *g, uint64_t warp_instructions) { g->limit_instructions = warp_instructions; }
+bool gpu_was_stopped(const struct gpu *g) { return g->stopped; }
 
 uint64_t gpu_now(const struct gpu *g) { return engine_now(g->engine, g->sm_domain); }
 double gpu_seconds(const struct gpu *g) { return engine_seconds(g->engine); }
@@ -141,6 +148,12 @@ uint64_t gpu_warp_instructions(const struct gpu *g)
     uint64_t sum = 0;
     for (uint32_t k = 0; k < g->sm_count; k++) sum += sm_stats(g->sms[k])->warp_instructions;
     return sum;
+}
+
+double gpu_kernel_progress(const struct gpu *g)
+{
+    const struct running *r = &g->running;
+    return r->launch && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
 }
 
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }

@@ -15,6 +15,23 @@
 struct exec_launch;
 struct gpu;
 
+/* One network over a span of time. */
+struct gpu_net_use {
+    uint64_t packets, bytes; /* delivered */
+    uint64_t latency_cyc;    /* sum over them, acceptance to arrival, network cycles */
+    uint64_t blocked_cyc;    /* outputs that waited because the queue of their receiver was full */
+    uint64_t links, flits;   /* of the busiest stage: how many, and what they carried together */
+    uint64_t flits_most;     /* carried by the busiest link of all stages */
+};
+
+/* What is not in struct stats, over a span of time: the two networks apart, and the busiest parts. */
+struct gpu_use {
+    struct gpu_net_use requests, replies;
+    uint64_t port_cycles_most; /* data port of the busiest slice */
+    uint64_t columns_most;     /* columns moved by the busiest channel */
+    uint32_t port_slice, columns_channel;
+};
+
 /* One kernel that has run. */
 struct gpu_kernel_record {
     const char *name; /* lives as long as the GPU */
@@ -25,6 +42,7 @@ struct gpu_kernel_record {
     const char *limited_by;                  /* what limits the resident blocks */
     uint64_t launch_cyc, start_cyc, end_cyc; /* SM cycles; end: the last block's end and all its stores */
     struct stats stats;                      /* of its time */
+    struct gpu_use use;
 };
 
 /* What listens: the timeline. Any member may be NULL. */
@@ -39,11 +57,16 @@ struct gpu_listener {
 struct gpu *gpu_new(const struct config *c, struct stats_registry *stats);
 void gpu_free(struct gpu *g);
 void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
+/* Stop when this many warp instructions have been issued (gpu_run_kernel returns false); fewer than what the
+ * GPU issues in one cycle are issued beyond it. 0 = no limit. */
+void gpu_limit(struct gpu *g, uint64_t warp_instructions);
 
 /* Runs a launch to its end; false when the listener stopped it. Raises what the kernel did wrong. */
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
-/* After the last kernel: lets everything that is still on its way arrive, and checks the laws. */
+/* After the last kernel: lets everything that is still on its way arrive, and checks the laws. After a run
+ * that was stopped nothing moves any more, and laws that need an end are not checked. */
 void gpu_finish(struct gpu *g);
+bool gpu_was_stopped(const struct gpu *g);
 
 uint64_t gpu_now(const struct gpu *g); /* SM cycles */
 double gpu_seconds(const struct gpu *g);
@@ -51,5 +74,9 @@ uint64_t gpu_warp_instructions(const struct gpu *g);
 uint32_t gpu_kernel_count(const struct gpu *g);
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i);
 struct engine *gpu_engine(struct gpu *g);
+/* Of the kernel that runs: blocks that have ended, 0 to 1. */
+double gpu_kernel_progress(const struct gpu *g);
+/* Since the start. */
+struct gpu_use gpu_total_use(const struct gpu *g);
 
 #endif

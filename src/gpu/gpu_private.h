@@ -55,6 +55,9 @@ struct gpu {
     struct gpu_kernel_record *records;
     uint32_t record_count, record_capacity;
     struct rng skew;
+    uint64_t limit_instructions; /* 0 = none */
+    bool stopped;                /* in the middle of a kernel */
+    struct use_marks *marks;     /* see use.c */
 };
 
 /* kernel.c: the blocks that exist, to destroy when the run is broken off. */
@@ -64,5 +67,13 @@ void kernel_forget(struct running *r, const struct exec_block *b);
 void mover_new(struct gpu *g, const struct config *c);
 void mover_begin(struct gpu *g, uint64_t start_cyc);
 void mover_free(struct mover *m);
+
+/* ---- use.c ---- */
+
+void gpu_use_init(struct gpu *g);
+/* Counts from here on. */
+void gpu_use_mark(struct gpu *g);
+/* Since the last mark. */
+struct gpu_use gpu_use_since_mark(const struct gpu *g);
 
 #endif

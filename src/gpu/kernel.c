@@ -170,18 +170,32 @@ static void check_stuck(struct running *r)
     for (uint32_t k = 0; k < r->resident_count; k++) exec_block_check_stuck(r->resident[k]);
 }
 
+/* How far the clock may run before somebody looks. Every scheduler issues one instruction per cycle at most,
+ * so a limit is passed by less than that many. */
+static uint64_t cycles_to_run(const struct gpu *g)
+{
+    if (!g->limit_instructions) return PROGRESS_CYC;
+    const uint64_t per_cycle = (uint64_t)g->sm_count * g->config->sm.schedulers;
+    const uint64_t issued = gpu_warp_instructions(g);
+    const uint64_t left = issued < g->limit_instructions ? g->limit_instructions - issued : 0;
+    const uint64_t cycles = left / per_cycle;
+    return cycles < 1 ? 1 : cycles < PROGRESS_CYC ? cycles : PROGRESS_CYC;
+}
+
 static bool run_engine(struct running *r)
 {
     struct gpu *g = r->gpu;
     const struct gpu_listener *l = &g->listener;
     while (!r->over) {
-        const enum engine_end end = engine_run(g->engine, gpu_now(g) + PROGRESS_CYC);
+        const enum engine_end end = engine_run(g->engine, gpu_now(g) + cycles_to_run(g));
         if (end == ENGINE_IDLE && !r->over) {
             check_stuck(r);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(r->launch->kernel)->name, engine_wait_report(g->engine));
         }
-        if (r->over || !l->progress) continue;
+        if (r->over) break;
+        if (g->limit_instructions && gpu_warp_instructions(g) >= g->limit_instructions) return false;
+        if (!l->progress) continue;
         if (!l->progress(l->arg, gpu_now(g), gpu_warp_instructions(g))) return false;
     }
     return true;
@@ -194,6 +208,8 @@ static void settle(struct gpu *g)
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
     }
     mmu_count_waiting(g->mmu);
+    net_stats_finish(g->fabric.request.net);
+    net_stats_finish(g->fabric.reply.net);
 }
 
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
@@ -224,6 +240,7 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     }
     cta_sched_begin(&r->blocks, launch->block_count);
     stats_sum(g->stats, STATS_EVERYWHERE, &before);
+    gpu_use_mark(g);
     record->app = app;
     record->launch_cyc = gpu_now(g);
     record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
@@ -246,6 +263,8 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     diag_done(&cleanup, false);
     stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
     stats_subtract(&record->stats, &before, &record->stats);
+    record->use = gpu_use_since_mark(g);
+    g->stopped = !ended;
     g->record_count++;
     exec_launch_end(launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
@@ -254,7 +273,10 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
 
 void gpu_finish(struct gpu *g)
 {
+    if (g->stopped) return;
     (void)engine_run(g->engine, ENGINE_NEVER);
+    net_stats_finish(g->fabric.request.net);
+    net_stats_finish(g->fabric.reply.net);
     stats_check_laws(g->stats, gpu_now(g));
 }
 

@@ -108,13 +108,14 @@ void sm_settle(struct sm *sm, uint64_t now)
     struct sm_stats *const t = &sm->stats;
     const uint32_t schedulers = sm->spec->schedulers;
     const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep, memory = sm->wait_memory;
+    const uint64_t units = ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED]);
     for (uint32_t k = 0, issued = sm->issued; k < schedulers; k++, issued >>= 1) {
         const uint64_t mask = sm->schedulers[k].mask;
         uint64_t *counter;
         if (issued & 1)
             counter = &t->issue_cycles;
         else if (ready & mask)
-            counter = &t->stall_structural;
+            counter = ready & mask & units ? &t->stall_structural : &t->stall_pipe;
         else if (soon & mask)
             counter = &t->stall_dependence;
         else if (memory & mask)

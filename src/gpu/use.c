@@ -1,0 +1,93 @@
+/* use: how busy the networks and the busiest parts were between two moments. Marks are copies of a few
+ * counters per link, slice and channel, made when a kernel begins. */
+#include "gpu/gpu_private.h"
+
+enum { STAGES_MAX = 16 }; /* further ones count with the last */
+
+struct side_marks {
+    struct net_stats stats;
+    uint64_t *link_flits;
+};
+
+struct use_marks {
+    struct side_marks requests, replies;
+    uint64_t *port_cycles, *columns;
+};
+
+static uint64_t columns_of(const struct gpu *g, uint32_t channel)
+{
+    const struct dram_stats *s = channel_stats(g->channels[channel]);
+    return s->column_reads + s->column_writes;
+}
+
+void gpu_use_init(struct gpu *g)
+{
+    struct use_marks *m = g->marks = ARENA_NEW(&g->arena, struct use_marks);
+    m->requests.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.request.net));
+    m->replies.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.reply.net));
+    m->port_cycles = ARENA_ARRAY(&g->arena, uint64_t, g->slice_count);
+    m->columns = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
+}
+
+static void mark_side(struct side_marks *m, struct net *n)
+{
+    m->stats = *net_stats_of(n);
+    for (uint32_t k = 0; k < net_link_count(n); k++) m->link_flits[k] = net_link(n, k).flits;
+}
+
+void gpu_use_mark(struct gpu *g)
+{
+    struct use_marks *m = g->marks;
+    mark_side(&m->requests, g->fabric.request.net);
+    mark_side(&m->replies, g->fabric.reply.net);
+    for (uint32_t k = 0; k < g->slice_count; k++) m->port_cycles[k] = slice_stats(g->slices[k])->port_cycles;
+    for (uint32_t k = 0; k < g->channel_count; k++) m->columns[k] = columns_of(g, k);
+}
+
+/* from: NULL = since the start. */
+static struct gpu_net_use side_use(struct net *n, const struct side_marks *from)
+{
+    static const struct net_stats none;
+    const struct net_stats *now = net_stats_of(n), *was = from ? &from->stats : &none;
+    uint64_t flits[STAGES_MAX] = {0}, links[STAGES_MAX] = {0};
+    struct gpu_net_use use = {.packets = now->delivered - was->delivered,
+                              .bytes = now->taken_bytes - was->taken_bytes,
+                              .latency_cyc = now->latency_cyc - was->latency_cyc,
+                              .blocked_cyc = now->blocked_cyc - was->blocked_cyc};
+    for (uint32_t k = 0; k < net_link_count(n); k++) {
+        const struct net_link_stats link = net_link(n, k);
+        const uint64_t carried = link.flits - (from ? from->link_flits[k] : 0);
+        const uint32_t stage = link.stage < STAGES_MAX ? link.stage : STAGES_MAX - 1;
+        flits[stage] += carried;
+        links[stage]++;
+        if (carried > use.flits_most) use.flits_most = carried;
+    }
+    for (uint32_t k = 0; k < STAGES_MAX; k++) {
+        if (!links[k] || (use.links && flits[k] * use.links <= use.flits * links[k])) continue;
+        use.flits = flits[k];
+        use.links = links[k];
+    }
+    return use;
+}
+
+static struct gpu_use use_since(const struct gpu *g, const struct use_marks *from)
+{
+    struct gpu_use use = {.requests = side_use(g->fabric.request.net, from ? &from->requests : NULL),
+                          .replies = side_use(g->fabric.reply.net, from ? &from->replies : NULL)};
+    for (uint32_t k = 0; k < g->slice_count; k++) {
+        const uint64_t cycles = slice_stats(g->slices[k])->port_cycles - (from ? from->port_cycles[k] : 0);
+        if (cycles <= use.port_cycles_most) continue;
+        use.port_cycles_most = cycles;
+        use.port_slice = k;
+    }
+    for (uint32_t k = 0; k < g->channel_count; k++) {
+        const uint64_t columns = columns_of(g, k) - (from ? from->columns[k] : 0);
+        if (columns <= use.columns_most) continue;
+        use.columns_most = columns;
+        use.columns_channel = k;
+    }
+    return use;
+}
+
+struct gpu_use gpu_use_since_mark(const struct gpu *g) { return use_since(g, g->marks); }
+struct gpu_use gpu_total_use(const struct gpu *g) { return use_since(g, NULL); }

@@ -1,0 +1,105 @@
+/* gather: adds up the launches of every kernel and measures them and the whole run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+static void add_net(struct gpu_net_use *into, const struct gpu_net_use *more)
+{
+    into->packets += more->packets;
+    into->bytes += more->bytes;
+    into->latency_cyc += more->latency_cyc;
+    into->blocked_cyc += more->blocked_cyc;
+    if (!into->links) into->links = more->links;
+    if (more->links) into->flits += more->flits * into->links / more->links; /* stages differ: per link */
+    into->flits_most += more->flits_most;
+}
+
+/* The busiest part of each launch, whichever it was: an upper bound for any one of them. */
+static void add_use(struct gpu_use *into, const struct gpu_use *more)
+{
+    add_net(&into->requests, &more->requests);
+    add_net(&into->replies, &more->replies);
+    into->port_cycles_most += more->port_cycles_most;
+    into->columns_most += more->columns_most;
+    into->port_slice = more->port_slice;
+    into->columns_channel = more->columns_channel;
+}
+
+static struct report_kernel *kernel_named(struct report *r, const struct gpu_kernel_record *record)
+{
+    for (uint32_t k = 0; k < r->kernel_count; k++)
+        if (strcmp(r->kernels[k].first->name, record->name) == 0) return &r->kernels[k];
+    struct report_kernel *kernel = &r->kernels[r->kernel_count++];
+    kernel->first = record;
+    return kernel;
+}
+
+static uint32_t distinct_names(const struct gpu *g)
+{
+    uint32_t distinct = 0;
+    for (uint32_t k = 0; k < gpu_kernel_count(g); k++) {
+        uint32_t i = 0;
+        while (strcmp(gpu_kernel_record(g, i)->name, gpu_kernel_record(g, k)->name) != 0) i++;
+        distinct += i == k;
+    }
+    return distinct;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct report_kernel *x = a, *y = b;
+    if (x->cycles != y->cycles) return x->cycles < y->cycles ? 1 : -1;
+    return strcmp(x->first->name, y->first->name);
+}
+
+/* From the launch on: the gap before it is time that the kernel costs. */
+uint64_t report_kernel_cycles(const struct gpu_kernel_record *k) { return k->end_cyc - k->launch_cyc; }
+
+static uint64_t gather_kernels(struct report *r)
+{
+    uint64_t gaps = 0;
+    r->kernels = ARENA_ARRAY(&r->arena, struct report_kernel, distinct_names(r->gpu));
+    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
+        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+        struct report_kernel *kernel = kernel_named(r, record);
+        const uint64_t gap = record->start_cyc - record->launch_cyc - 1;
+        kernel->launches++;
+        kernel->cycles += report_kernel_cycles(record);
+        kernel->gap_cycles += gap;
+        kernel->blocks += record->blocks;
+        gaps += gap;
+        stats_add(&kernel->stats, &record->stats);
+        add_use(&kernel->use, &record->use);
+    }
+    qsort(r->kernels, r->kernel_count, sizeof *r->kernels, longest_first);
+    for (uint32_t k = 0; k < r->kernel_count; k++) {
+        struct report_kernel *kernel = &r->kernels[k];
+        const struct span span = {.config = r->config,
+                                  .stats = &kernel->stats,
+                                  .use = &kernel->use,
+                                  .cycles = kernel->cycles,
+                                  .gap_cycles = kernel->gap_cycles,
+                                  .blocks = kernel->blocks / kernel->launches};
+        report_measure(&span, &kernel->measure);
+    }
+    return gaps;
+}
+
+void report_gather(struct report *r)
+{
+    arena_init(&r->arena);
+    stats_sum(r->registry, STATS_EVERYWHERE, &r->stats);
+    r->use = gpu_total_use(r->gpu);
+    r->gap_cycles = gather_kernels(r);
+    const uint32_t launches = gpu_kernel_count(r->gpu);
+    const struct span span = {.config = r->config,
+                              .stats = &r->stats,
+                              .use = &r->use,
+                              .cycles = gpu_now(r->gpu),
+                              .gap_cycles = r->gap_cycles,
+                              .blocks = launches ? r->stats.sm.blocks_started / launches : 0};
+    report_measure(&span, &r->total);
+}
+
+void report_free(struct report *r) { arena_free(&r->arena); }

@@ -1,0 +1,122 @@
+/* json: a timed run as data. Everything here is deterministic. */
+#include "report/report.h"
+
+static void set_real(json_t *to, const char *key, double value)
+{
+    (void)json_object_set_new(to, key, json_real(value));
+}
+static void set_count(json_t *to, const char *key, uint64_t value)
+{
+    (void)json_object_set_new(to, key, json_integer((json_int_t)value));
+}
+
+static json_t *levels_json(const struct measure *m)
+{
+    json_t *levels = json_object();
+    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+        const struct level_use *l = &m->levels[k];
+        json_t *level = json_object();
+        set_real(level, "bytes_per_second", l->bytes_per_second);
+        set_real(level, "peak_bytes_per_second", l->peak_bytes_per_second);
+        set_real(level, "utilisation", l->use);
+        if (k != LEVEL_L1) set_real(level, "utilisation_of_busiest", l->busiest);
+        (void)json_object_set_new(levels, report_level_keys[k], level);
+    }
+    return levels;
+}
+
+/* What a kernel and the whole run have in common. */
+static void add_measure(json_t *to, const struct measure *m)
+{
+    json_t *stalls = json_object(), *rates = json_object(), *latencies = json_object();
+    set_count(to, "cycles", m->cycles);
+    set_real(to, "seconds", m->seconds);
+    set_real(to, "ipc", m->ipc);
+    set_real(to, "ipc_per_sm", m->ipc_per_sm);
+    set_real(to, "ipc_peak", m->ipc_peak);
+    (void)json_object_set_new(to, "bound_by", json_string(report_bound_keys[m->bound]));
+    (void)json_object_set_new(to, "bound_by_why", json_string(m->why));
+    set_real(to, "warps_per_sm", m->warps);
+    set_real(to, "occupancy", m->occupancy);
+    for (uint32_t k = 0; k < REPORT_STALLS; k++) set_real(stalls, report_stall_keys[k], m->stalls[k]);
+    (void)json_object_set_new(to, "scheduler_cycles", stalls);
+    (void)json_object_set_new(to, "bandwidth", levels_json(m));
+    set_real(rates, "l1", m->l1_hits);
+    set_real(rates, "l1_merged", m->l1_merged);
+    set_real(rates, "llc", m->llc_hits);
+    set_real(rates, "llc_merged", m->llc_merged);
+    set_real(rates, "l1_tlb", m->l1_tlb_hits);
+    set_real(rates, "l2_tlb", m->l2_tlb_hits);
+    set_real(rates, "dram_row", m->row_hits);
+    (void)json_object_set_new(to, "hit_rates", rates);
+    set_real(latencies, "load_cycles", m->load_latency);
+    set_real(latencies, "l1_miss_cycles", m->read_latency);
+    set_real(latencies, "request_network_cycles", m->request_latency);
+    set_real(latencies, "reply_network_cycles", m->reply_latency);
+    set_real(latencies, "llc_to_memory_and_back_cycles", m->memory_latency);
+    set_real(latencies, "dram_cycles", m->dram_latency);
+    (void)json_object_set_new(to, "mean_latencies", latencies);
+    set_real(to, "reads_in_flight", m->reads_in_flight);
+    set_real(to, "walker_occupancy", m->walkers_busy);
+}
+
+static json_t *dim(const uint32_t v[3])
+{
+    return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
+}
+
+static json_t *kernel_json(const struct report *r, const struct gpu_kernel_record *k)
+{
+    struct measure m;
+    const struct span span = {.config = r->config,
+                              .stats = &k->stats,
+                              .use = &k->use,
+                              .cycles = report_kernel_cycles(k),
+                              .gap_cycles = k->start_cyc - k->launch_cyc - 1,
+                              .blocks = k->blocks};
+    report_measure(&span, &m);
+    json_t *row = json_object();
+    (void)json_object_set_new(row, "name", json_string(k->name));
+    set_count(row, "app", k->app);
+    (void)json_object_set_new(row, "grid", dim(k->grid));
+    (void)json_object_set_new(row, "block", dim(k->block));
+    set_count(row, "registers_per_thread", k->registers_per_thread);
+    set_count(row, "shared_bytes", k->shared_bytes);
+    set_count(row, "blocks_per_sm", k->blocks_per_sm);
+    (void)json_object_set_new(row, "limited_by", json_string(k->limited_by));
+    set_count(row, "launch", k->launch_cyc);
+    set_count(row, "start", k->start_cyc);
+    set_count(row, "end", k->end_cyc);
+    set_count(row, "warp_instructions", k->stats.sm.warp_instructions);
+    set_count(row, "thread_instructions", k->stats.sm.thread_instructions);
+    add_measure(row, &m);
+    return row;
+}
+
+void report_json(const struct report *r, json_t *root)
+{
+    json_t *totals = json_object_get(root, "totals"), *kernels = json_array();
+    add_measure(totals, &r->total);
+    (void)json_object_set_new(totals, "stopped", json_boolean(gpu_was_stopped(r->gpu)));
+    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++)
+        (void)json_array_append_new(kernels, kernel_json(r, gpu_kernel_record(r->gpu, k)));
+    (void)json_object_set_new(root, "kernels", kernels);
+    json_t *stats = stats_json(&r->stats), *series = stats_series_json(r->registry);
+    (void)json_object_update(stats, series);
+    json_decref(series);
+    (void)json_object_set_new(root, "stats", stats);
+}
+
+void report_csv(const struct report *r, FILE *out)
+{
+    stats_csv(&r->stats, out); /* with the header */
+    (void)fprintf(out, "totals.cycles,%llu,cycles\n", (unsigned long long)r->total.cycles);
+    (void)fprintf(out, "totals.seconds,%.9g,s\n", r->total.seconds);
+    (void)fprintf(out, "totals.ipc,%.6g,warp instructions per cycle\n", r->total.ipc);
+    (void)fprintf(out, "totals.occupancy,%.6g,\n", r->total.occupancy);
+    for (uint32_t k = 0; k < REPORT_STALLS; k++)
+        (void)fprintf(out, "totals.scheduler_cycles.%s,%.6g,\n", report_stall_keys[k], r->total.stalls[k]);
+    for (uint32_t k = 0; k < REPORT_LEVELS; k++)
+        (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", report_level_keys[k],
+                      r->total.levels[k].bytes_per_second);
+}

@@ -1,0 +1,141 @@
+/* measure: see measure.h. */
+#include "report/measure.h"
+
+#include "dram/dram.h"
+#include "gpu/request.h"
+
+const char *const report_level_names[REPORT_LEVELS] = {
+    [LEVEL_L1] = "L1",
+    [LEVEL_REQUESTS] = "request network",
+    [LEVEL_REPLIES] = "reply network",
+    [LEVEL_LLC] = "LLC data ports",
+    [LEVEL_DRAM] = "DRAM",
+};
+const char *const report_level_keys[REPORT_LEVELS] = {
+    [LEVEL_L1] = "l1",
+    [LEVEL_REQUESTS] = "request_network",
+    [LEVEL_REPLIES] = "reply_network",
+    [LEVEL_LLC] = "llc_port",
+    [LEVEL_DRAM] = "dram",
+};
+const char *const report_stall_names[REPORT_STALLS] = {
+    [STALL_ISSUE] = "issued an instruction", [STALL_UNIT] = "execution unit busy",
+    [STALL_PIPE] = "memory pipe full",       [STALL_DEPENDENCE] = "waited for arithmetic",
+    [STALL_MEMORY] = "waited for memory",    [STALL_BARRIER] = "waited at a barrier",
+    [STALL_FENCE] = "waited for stores",     [STALL_SLEEP] = "asleep (nanosleep)",
+    [STALL_NO_WARP] = "no resident warp",
+};
+const char *const report_stall_keys[REPORT_STALLS] = {
+    [STALL_ISSUE] = "issue",           [STALL_UNIT] = "unit",     [STALL_PIPE] = "memory_pipe",
+    [STALL_DEPENDENCE] = "dependence", [STALL_MEMORY] = "memory", [STALL_BARRIER] = "barrier",
+    [STALL_FENCE] = "fence",           [STALL_SLEEP] = "sleep",   [STALL_NO_WARP] = "no_warp",
+};
+
+static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
+static double of(uint64_t above, uint64_t below) { return ratio((double)above, (double)below); }
+
+static void measure_stalls(const struct span *span, struct measure *m)
+{
+    const struct sm_stats *s = &span->stats->sm;
+    const uint64_t cycles[REPORT_STALLS] = {
+        [STALL_ISSUE] = s->issue_cycles,    [STALL_UNIT] = s->stall_structural,
+        [STALL_PIPE] = s->stall_pipe,       [STALL_DEPENDENCE] = s->stall_dependence,
+        [STALL_MEMORY] = s->stall_memory,   [STALL_BARRIER] = s->stall_barrier,
+        [STALL_FENCE] = s->stall_fence,     [STALL_SLEEP] = s->stall_sleep,
+        [STALL_NO_WARP] = s->stall_no_warp,
+    };
+    for (uint32_t k = 0; k < REPORT_STALLS; k++) m->stalls[k] = of(cycles[k], s->scheduler_cycles);
+}
+
+/* flits: of links that each carry one per cycle. The bandwidth is that of whole flits. */
+static struct level_use network(const struct config *c, const struct gpu_net_use *u, double seconds)
+{
+    const double cycles = seconds * (double)c->clock.net, links = (double)u->links;
+    struct level_use l = {.peak_bytes_per_second = links * (double)c->net.width * (double)c->clock.net};
+    l.use = ratio((double)u->flits, links * cycles);
+    l.busiest = ratio((double)u->flits_most, cycles);
+    l.bytes_per_second = l.use * l.peak_bytes_per_second;
+    return l;
+}
+
+static void measure_levels(const struct span *span, struct measure *m)
+{
+    const struct config *c = span->config;
+    const struct stats *s = span->stats;
+    const double sms = (double)config_sms_per_gpu(c), slices = (double)config_slices_per_gpu(c);
+    const double channels = (double)config_channels_per_gpu(c);
+    struct level_use *l = &m->levels[LEVEL_L1];
+    l->peak_bytes_per_second = sms * c->l1.lines_per_cyc * LINE_BYTES * (double)c->clock.sm;
+    l->bytes_per_second = ratio((double)(s->l1.reads + s->l1.writes) * LINE_BYTES, m->seconds);
+    l->busiest = l->use = ratio(l->bytes_per_second, l->peak_bytes_per_second);
+    m->levels[LEVEL_REQUESTS] = network(c, &span->use->requests, m->seconds);
+    m->levels[LEVEL_REPLIES] = network(c, &span->use->replies, m->seconds);
+    l = &m->levels[LEVEL_LLC];
+    const double port_cycles = m->seconds * (double)c->clock.llc;
+    l->peak_bytes_per_second = slices * (double)c->llc.port * (double)c->clock.llc;
+    l->use = ratio((double)s->llc.port_cycles, slices * port_cycles);
+    l->busiest = ratio((double)span->use->port_cycles_most, port_cycles);
+    l->bytes_per_second = l->use * l->peak_bytes_per_second;
+    l = &m->levels[LEVEL_DRAM];
+    const struct dram_spec spec = dram_spec_of(c);
+    const double channel_peak = dram_spec_peak(&spec) * (double)c->clock.dram;
+    const double column = (double)c->dram.column_size;
+    l->peak_bytes_per_second = channels * channel_peak;
+    l->bytes_per_second = ratio((double)(s->dram.column_reads + s->dram.column_writes) * column, m->seconds);
+    l->use = ratio(l->bytes_per_second, l->peak_bytes_per_second);
+    l->busiest = ratio((double)span->use->columns_most * column, m->seconds * channel_peak);
+}
+
+static void measure_caches(const struct stats *s, struct measure *m)
+{
+    const uint64_t looked = s->l1.reads - s->l1.bypassed;
+    const uint64_t columns = s->dram.row_hits + s->dram.row_misses + s->dram.row_conflicts;
+    m->has_loads = looked > 0;
+    m->has_reads = s->sm.reads_done > 0;
+    m->has_llc_reads = s->llc.reads > 0;
+    m->has_columns = columns > 0;
+    m->has_tlb = s->mmu.l1_lookups > 0;
+    m->has_l2_tlb = s->mmu.l2_lookups > 0;
+    m->l1_hits = of(s->l1.hits, looked);
+    m->l1_merged = of(s->l1.merged, looked);
+    m->llc_hits = of(s->llc.read_hits, s->llc.reads);
+    m->llc_merged = of(s->llc.read_merged, s->llc.reads);
+    m->l1_tlb_hits = of(s->mmu.l1_hits, s->mmu.l1_lookups);
+    m->l2_tlb_hits = of(s->mmu.l2_hits, s->mmu.l2_lookups);
+    m->row_hits = of(s->dram.row_hits, columns);
+}
+
+static void measure_latencies(const struct span *span, struct measure *m)
+{
+    const struct stats *s = span->stats;
+    const struct gpu_use *u = span->use;
+    const struct config *c = span->config;
+    m->read_latency = of(s->sm.read_latency_cyc, s->sm.reads_done);
+    m->load_latency = of(s->sm.loads_waiting_cyc, s->sm.loads_done);
+    m->request_latency = of(u->requests.latency_cyc, u->requests.packets);
+    m->reply_latency = of(u->replies.latency_cyc, u->replies.packets);
+    m->memory_latency = of(s->llc.memory_latency_cyc, s->llc.fills);
+    m->dram_latency = of(s->dram.read_latency_cyc, s->dram.reads);
+    m->reads_in_flight = of(s->sm.read_latency_cyc, span->cycles);
+    m->walkers_busy = ratio((double)s->mmu.walk_cycles, (double)span->cycles * c->mmu.walkers);
+    m->tlb_port_use = ratio((double)s->mmu.l2_lookups, (double)span->cycles * c->mmu.l2_ports);
+}
+
+void report_measure(const struct span *span, struct measure *m)
+{
+    const struct config *c = span->config;
+    const struct stats *s = span->stats;
+    const double sms = (double)config_sms_per_gpu(c);
+    *m = (struct measure){.cycles = span->cycles, .seconds = (double)span->cycles / (double)c->clock.sm};
+    m->ipc = of(s->sm.warp_instructions, span->cycles);
+    m->ipc_per_sm = m->ipc / sms;
+    m->ipc_peak = sms * c->sm.schedulers;
+    m->lanes = of(s->sm.thread_instructions, s->sm.warp_instructions);
+    m->warps = ratio((double)s->sm.resident_warp_cycles, (double)span->cycles * sms);
+    m->occupancy = m->warps / c->sm.warps;
+    measure_stalls(span, m);
+    measure_levels(span, m);
+    measure_caches(s, m);
+    measure_latencies(span, m);
+    report_find_bound(span, m);
+}

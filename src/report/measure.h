@@ -1,0 +1,84 @@
+/* measure: what a span of time (a kernel, the whole run) amounts to: rates, shares, bandwidths against their
+ * peaks, and what held it up. Everything that a report shows is computed here, once, from counters. */
+#ifndef ATOLL_REPORT_MEASURE_H
+#define ATOLL_REPORT_MEASURE_H
+
+#include "gpu/gpu.h"
+
+enum report_level { LEVEL_L1, LEVEL_REQUESTS, LEVEL_REPLIES, LEVEL_LLC, LEVEL_DRAM, REPORT_LEVELS };
+
+/* Where scheduler cycles go; the first is no stall. */
+enum report_stall {
+    STALL_ISSUE,
+    STALL_UNIT,
+    STALL_PIPE,
+    STALL_DEPENDENCE,
+    STALL_MEMORY,
+    STALL_BARRIER,
+    STALL_FENCE,
+    STALL_SLEEP,
+    STALL_NO_WARP,
+    REPORT_STALLS
+};
+
+enum report_bound {
+    BOUND_NOTHING, /* nothing ran */
+    BOUND_COMPUTE,
+    BOUND_L1,
+    BOUND_REQUESTS,
+    BOUND_REPLIES,
+    BOUND_LLC,
+    BOUND_DRAM,
+    BOUND_TRANSLATION,
+    BOUND_LATENCY,
+    BOUND_LAUNCH,
+    REPORT_BOUNDS
+};
+
+extern const char *const report_level_names[REPORT_LEVELS]; /* for humans */
+extern const char *const report_level_keys[REPORT_LEVELS];  /* for JSON */
+extern const char *const report_stall_names[REPORT_STALLS];
+extern const char *const report_stall_keys[REPORT_STALLS];
+extern const char *const report_bound_names[REPORT_BOUNDS];
+extern const char *const report_bound_keys[REPORT_BOUNDS];
+
+struct level_use {
+    double bytes_per_second, peak_bytes_per_second;
+    double use;     /* of the peak, 0 to 1 */
+    double busiest; /* the same of the busiest L1... channel alone; an L1 is not looked at alone */
+};
+
+struct span {
+    const struct config *config;
+    const struct stats *stats;
+    const struct gpu_use *use;
+    uint64_t cycles;     /* SM clock */
+    uint64_t gap_cycles; /* of them, waiting for a launch */
+    uint64_t blocks;
+};
+
+struct measure {
+    uint64_t cycles;
+    double seconds, ipc, ipc_per_sm, ipc_peak;
+    double lanes;                 /* active lanes per warp instruction */
+    double stalls[REPORT_STALLS]; /* shares of scheduler cycles; they add up to 1 */
+    double warps, occupancy;      /* resident warps of an SM, and as a share of sm.warps */
+    struct level_use levels[REPORT_LEVELS];
+    double l1_hits, l1_merged, llc_hits, llc_merged, l1_tlb_hits, l2_tlb_hits, row_hits;
+    double read_latency, load_latency;     /* SM cycles: L1 miss > reply; issue > last value */
+    double request_latency, reply_latency; /* network cycles */
+    double memory_latency;                 /* LLC cycles: slice > memory > slice */
+    double dram_latency;                   /* DRAM cycles */
+    double reads_in_flight;                /* requests of all SMs, by Little's law */
+    double walkers_busy, tlb_port_use;     /* 0 to 1 */
+    bool has_loads, has_reads, has_llc_reads, has_columns, has_tlb, has_l2_tlb;
+    enum report_bound bound;
+    char why[120]; /* the numbers that say so */
+};
+
+void report_measure(const struct span *span, struct measure *m);
+
+/* ---- bound.c ---- */
+void report_find_bound(const struct span *span, struct measure *m);
+
+#endif

@@ -1,0 +1,183 @@
+/* text: one screen about a run. */
+#include <string.h>
+
+#include "config/units.h"
+#include "report/report.h"
+
+enum { BAR = 40, KERNELS_SHOWN = 8, KERNEL_NAME = 30 };
+
+/* "  name         " before the first line of a paragraph. */
+static void label(FILE *out, const char *name) { (void)fprintf(out, "  %-12s ", name); }
+
+static void write_head(const struct report *r, FILE *out)
+{
+    char clock[UNITS_TEXT_MAX], llc[UNITS_TEXT_MAX], name[60];
+    const struct config *c = r->config;
+    (void)fprintf(out, "%s on %s: %llu SMs at %s, LLC %s in %llu slices, %llu memory channels\n\n",
+                  draw_clipped(name, sizeof name - 30, r->workload), r->machine,
+                  (unsigned long long)config_sms_per_gpu(c), units_print(c->clock.sm, QUANTITY_FREQ, clock),
+                  units_print(c->gpu.llc_size, QUANTITY_BYTES, llc),
+                  (unsigned long long)config_slices_per_gpu(c),
+                  (unsigned long long)config_channels_per_gpu(c));
+}
+
+static void write_totals(const struct report *r, FILE *out)
+{
+    char a[DRAW_TEXT], b[DRAW_TEXT];
+    const struct measure *m = &r->total;
+    label(out, "time");
+    (void)fprintf(out, "%s cycles = %s", draw_count(a, m->cycles), draw_seconds(b, m->seconds));
+    if (r->gap_cycles) (void)fprintf(out, ", %s of them gaps before launches", draw_count(a, r->gap_cycles));
+    (void)fputs(gpu_was_stopped(r->gpu) ? ", stopped by --max-instructions\n" : "\n", out);
+    label(out, "work");
+    (void)fprintf(out, "%s warp instructions, ", draw_short(a, (double)r->stats.sm.warp_instructions));
+    (void)fprintf(out, "%s thread instructions (%.1f lanes each)\n",
+                  draw_short(b, (double)r->stats.sm.thread_instructions), m->lanes);
+    label(out, "IPC");
+    (void)fprintf(out, "%.2f warp instructions per cycle, %.2f per SM: %.1f %% of the peak of %.0f\n", m->ipc,
+                  m->ipc_per_sm, 100 * m->ipc / m->ipc_peak, m->ipc_peak);
+    label(out, "bound by");
+    (void)fprintf(out, "%s%s%s\n", report_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
+    label(out, "occupancy");
+    (void)fprintf(out, "%.1f of %u warps per SM (%.0f %%)", m->warps, r->config->sm.warps,
+                  100 * m->occupancy);
+    if (r->kernel_count == 1) {
+        const struct gpu_kernel_record *k = r->kernels->first;
+        (void)fprintf(out, "; %u blocks of %u threads fit: %s", k->blocks_per_sm,
+                      k->block[0] * k->block[1] * k->block[2], k->limited_by);
+    }
+    (void)fputs("\n\n", out);
+}
+
+static void write_stalls(const struct report *r, FILE *out)
+{
+    uint32_t tenths[REPORT_STALLS];
+    draw_tenths(r->total.stalls, REPORT_STALLS, tenths);
+    (void)fputs("  where the scheduler cycles went\n", out);
+    for (uint32_t k = 0; k < REPORT_STALLS; k++) {
+        if (!tenths[k]) continue;
+        (void)fprintf(out, "    %-22s %5u.%u %%  ", report_stall_names[k], tenths[k] / 10, tenths[k] % 10);
+        draw_bar(out, r->total.stalls[k], BAR, r->ascii);
+        (void)fputc('\n', out);
+    }
+    (void)fputc('\n', out);
+}
+
+static void write_levels(const struct report *r, FILE *out)
+{
+    (void)fputs("  bandwidth                GB/s     peak     used\n", out);
+    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+        const struct level_use *l = &r->total.levels[k];
+        (void)fprintf(out, "    %-16s %9.1f %8.0f %6.1f %%  ", report_level_names[k],
+                      l->bytes_per_second * 1e-9, l->peak_bytes_per_second * 1e-9, 100 * l->use);
+        draw_bar(out, l->use, BAR, r->ascii);
+        (void)fputc('\n', out);
+    }
+    (void)fputc('\n', out);
+}
+
+static void write_rates(const struct report *r, FILE *out)
+{
+    const struct measure *m = &r->total;
+    const char *between = "";
+    label(out, "hit rates");
+    if (m->has_loads)
+        (void)fprintf(out, "L1 %.1f %% (%.1f %% more on the way)", 100 * m->l1_hits, 100 * m->l1_merged),
+            between = ", ";
+    if (m->has_llc_reads)
+        (void)fprintf(out, "%sLLC %.1f %% (%.1f %% more on the way)", between, 100 * m->llc_hits,
+                      100 * m->llc_merged),
+            between = ", ";
+    if (m->has_columns) (void)fprintf(out, "%sDRAM rows %.1f %%", between, 100 * m->row_hits), between = ", ";
+    if (!*between) (void)fputs("no access to global memory", out);
+    if (m->has_tlb) {
+        (void)fputc('\n', out);
+        label(out, "");
+        (void)fprintf(out, "L1 TLB %.1f %%", 100 * m->l1_tlb_hits);
+        if (m->has_l2_tlb) (void)fprintf(out, ", L2 TLB %.1f %%", 100 * m->l2_tlb_hits);
+    }
+    (void)fputc('\n', out);
+    if (!m->has_reads) return;
+    const double to_cycles = (double)r->config->clock.sm / (double)r->config->clock.dram;
+    const double llc = (double)r->config->clock.sm / (double)r->config->clock.llc;
+    const double net = (double)r->config->clock.sm / (double)r->config->clock.net;
+    label(out, "latency");
+    (void)fprintf(out, "L1 miss to reply %.0f cycles; request network %.0f, reply network %.0f",
+                  m->read_latency, net * m->request_latency, net * m->reply_latency);
+    if (r->stats.llc.fills)
+        (void)fprintf(out, ", LLC to memory and back %.0f (DRAM %.0f)", llc * m->memory_latency,
+                      to_cycles * m->dram_latency);
+    (void)fputc('\n', out);
+}
+
+static void write_kernel_row(FILE *out, const char *name, uint64_t launches, uint64_t cycles, double share,
+                             const struct measure *m)
+{
+    char a[DRAW_TEXT], b[DRAW_TEXT], clipped[KERNEL_NAME + 1];
+    (void)fprintf(out, "    %-*s %8s %13s %5.1f %%", KERNEL_NAME, draw_clipped(clipped, KERNEL_NAME, name),
+                  draw_count(a, launches), draw_count(b, cycles), 100 * share);
+    if (m)
+        (void)fprintf(out, " %7.2f %5.0f %%  %s", m->ipc, 100 * m->occupancy, report_bound_names[m->bound]);
+    (void)fputc('\n', out);
+}
+
+static void write_kernels(const struct report *r, FILE *out)
+{
+    const double all = r->total.cycles ? (double)r->total.cycles : 1;
+    uint64_t launches = 0, cycles = 0;
+    if (gpu_kernel_count(r->gpu) < 2) return;
+    (void)fprintf(out, "  %-*s launches        cycles   share     IPC  warps  bound by\n", KERNEL_NAME + 2,
+                  "kernels");
+    const uint32_t shown = r->kernel_count <= KERNELS_SHOWN ? r->kernel_count : KERNELS_SHOWN - 1;
+    for (uint32_t k = 0; k < shown; k++) {
+        const struct report_kernel *kernel = &r->kernels[k];
+        write_kernel_row(out, kernel->first->name, kernel->launches, kernel->cycles,
+                         (double)kernel->cycles / all, &kernel->measure);
+    }
+    for (uint32_t k = shown; k < r->kernel_count; k++) {
+        launches += r->kernels[k].launches;
+        cycles += r->kernels[k].cycles;
+    }
+    if (launches) {
+        char name[KERNEL_NAME + 1];
+        (void)snprintf(name, sizeof name, "%u others", r->kernel_count - shown);
+        write_kernel_row(out, name, launches, cycles, (double)cycles / all, NULL);
+    }
+    (void)fputc('\n', out);
+}
+
+static void write_close(const struct report *r, FILE *out)
+{
+    char a[DRAW_TEXT];
+    label(out, "check");
+    if (gpu_was_stopped(r->gpu))
+        (void)fputs("stopped by --max-instructions: results and conservation laws are not checked\n", out);
+    else {
+        if (r->self_checking && r->outputs)
+            (void)fprintf(out, "result checked against the CPU: right (%s words); ",
+                          draw_count(a, r->words_checked));
+        else if (r->self_checking)
+            (void)fputs("the workload checks no result; ", out);
+        (void)fprintf(out, "all %zu conservation laws hold\n", law_row_count);
+    }
+    label(out, "host");
+    (void)fprintf(out, "%.2f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
+                  r->cpu_seconds,
+                  r->cpu_seconds > 0 ? (double)r->stats.sm.warp_instructions * 1e-6 / r->cpu_seconds : 0.0,
+                  (double)r->max_rss_bytes * 1e-6);
+    if (!r->note) return;
+    label(out, "note");
+    (void)fprintf(out, "%s\n", r->note);
+}
+
+void report_text(const struct report *r, FILE *out)
+{
+    write_head(r, out);
+    write_totals(r, out);
+    write_stalls(r, out);
+    write_levels(r, out);
+    write_kernels(r, out);
+    write_rates(r, out);
+    write_close(r, out);
+    if (r->details) report_details(r, out);
+}

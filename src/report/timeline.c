@@ -1,0 +1,262 @@
+/* timeline: see timeline.h. One event per line, so that the file can be looked at with a pager too. */
+#include "report/timeline.h"
+
+#include <stdarg.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "report/report.h"
+
+struct shown_block {
+    uint64_t block, start_cyc, end_cyc;
+    uint32_t sm, kernel;
+};
+
+struct timeline {
+    struct shown_block *blocks;
+    uint32_t count;
+    uint64_t seen;
+    uint64_t every; /* one of so many is kept */
+    char note[100];
+};
+
+/* Processes of the trace. */
+enum { PID_MACHINE = 1, PID_PARTITIONS = 2 };
+enum { LANES = 64 }; /* blocks of an SM at one time (sm.block_slots) */
+
+struct timeline *timeline_new(void)
+{
+    struct timeline *t = calloc(1, sizeof *t);
+    if (t) t->blocks = malloc(TIMELINE_BLOCKS * sizeof *t->blocks);
+    if (!t || !t->blocks) {
+        free(t);
+        diag_mistake("out of host memory for a timeline");
+    }
+    t->every = 1;
+    return t;
+}
+
+void timeline_free(struct timeline *t)
+{
+    if (!t) return;
+    free(t->blocks);
+    free(t);
+}
+
+void timeline_block(struct timeline *t, uint32_t sm, uint64_t block, uint32_t kernel, uint64_t start_cyc,
+                    uint64_t end_cyc)
+{
+    if (t->seen++ % t->every) return;
+    if (t->count == TIMELINE_BLOCKS) {
+        t->count /= 2;
+        for (uint32_t k = 0; k < t->count; k++) t->blocks[k] = t->blocks[2 * (size_t)k];
+        t->every *= 2; /* TIMELINE_BLOCKS is even: this block is one of those to keep */
+    }
+    t->blocks[t->count++] = (struct shown_block){block, start_cyc, end_cyc, sm, kernel};
+}
+
+const char *timeline_note(struct timeline *t)
+{
+    char shown[DRAW_TEXT], all[DRAW_TEXT];
+    if (t->every == 1) return NULL;
+    (void)snprintf(t->note, sizeof t->note, "the timeline shows %s of %s blocks, one of %llu",
+                   draw_count(shown, t->count), draw_count(all, t->seen), (unsigned long long)t->every);
+    return t->note;
+}
+
+/* ---- writing ---- */
+
+struct trace {
+    FILE *out;
+    bool first;
+    double us_per_cycle;
+};
+
+static void next_event(struct trace *t)
+{
+    (void)fputs(t->first ? "\n" : ",\n", t->out);
+    t->first = false;
+}
+
+/* Kernel names are identifiers, workloads and machines may be paths: quotes, backslashes, control characters.
+ */
+static void write_text(FILE *out, const char *text)
+{
+    (void)fputc('"', out);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            (void)fprintf(out, "\\%c", *c);
+        else if (*c < 0x20 || *c >= 0x7f)
+            (void)fprintf(out, "\\u%04x", *c < 0x20 || *c == 0x7f ? *c : '?');
+        else
+            (void)fputc(*c, out);
+    }
+    (void)fputc('"', out);
+}
+
+__attribute__((format(printf, 5, 6))) static void write_name(struct trace *t, const char *what, uint32_t pid,
+                                                             uint32_t tid, const char *format, ...)
+{
+    char name[160];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(name, sizeof name, format, args);
+    va_end(args);
+    next_event(t);
+    (void)fprintf(t->out, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\",\"args\":{\"name\":", pid, tid,
+                  what);
+    write_text(t->out, name);
+    (void)fputs("}}", t->out);
+}
+
+static void write_sort(struct trace *t, const char *what, uint32_t pid, uint32_t tid, uint32_t index)
+{
+    next_event(t);
+    (void)fprintf(t->out, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"%s\",\"args\":{\"sort_index\":%u}}",
+                  pid, tid, what, index);
+}
+
+static void write_kernels(struct trace *t, const struct report *r)
+{
+    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
+        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+        const uint64_t cycles = record->end_cyc > record->start_cyc ? record->end_cyc - record->start_cyc : 0;
+        next_event(t);
+        (void)fprintf(t->out,
+                      "{\"ph\":\"X\",\"pid\":%d,\"tid\":1,\"ts\":%.4f,\"dur\":%.4f,\"name\":", PID_MACHINE,
+                      (double)record->start_cyc * t->us_per_cycle, (double)cycles * t->us_per_cycle);
+        write_text(t->out, record->name);
+        (void)fprintf(t->out,
+                      ",\"args\":{\"launch\":%u,\"grid\":\"%u x %u x %u\",\"block\":\"%u x %u x "
+                      "%u\",\"cycles\":%llu,\"blocks per SM\":%u,\"limited by\":",
+                      k, record->grid[0], record->grid[1], record->grid[2], record->block[0],
+                      record->block[1], record->block[2], (unsigned long long)cycles, record->blocks_per_sm);
+        write_text(t->out, record->limited_by);
+        (void)fputs("}}", t->out);
+    }
+}
+
+static int by_sm_and_start(const void *a, const void *b)
+{
+    const struct shown_block *x = a, *y = b;
+    if (x->sm != y->sm) return x->sm < y->sm ? -1 : 1;
+    if (x->start_cyc != y->start_cyc) return x->start_cyc < y->start_cyc ? -1 : 1;
+    return x->block < y->block ? -1 : x->block > y->block;
+}
+
+static void write_block(struct trace *t, const struct report *r, const struct shown_block *b, uint32_t lane)
+{
+    const uint32_t partition = b->sm / r->config->partition.sms;
+    next_event(t);
+    (void)fprintf(t->out,
+                  "{\"ph\":\"X\",\"pid\":%u,\"tid\":%u,\"ts\":%.4f,\"dur\":%.4f,\"name\":\"block "
+                  "%llu\",\"args\":{\"launch\":%u,\"kernel\":",
+                  PID_PARTITIONS + partition, b->sm * LANES + lane, (double)b->start_cyc * t->us_per_cycle,
+                  (double)(b->end_cyc - b->start_cyc) * t->us_per_cycle, (unsigned long long)b->block,
+                  b->kernel);
+    write_text(t->out,
+               b->kernel < gpu_kernel_count(r->gpu) ? gpu_kernel_record(r->gpu, b->kernel)->name : "?");
+    (void)fputs("}}", t->out);
+}
+
+/* Blocks of an SM overlap: each goes to the first lane of its SM that is free. */
+static void write_blocks(struct trace *t, const struct timeline *timeline, const struct report *r)
+{
+    uint64_t free_cyc[LANES] = {0};
+    uint32_t sm = UINT32_MAX, used = 0;
+    qsort(timeline->blocks, timeline->count, sizeof *timeline->blocks, by_sm_and_start);
+    for (uint32_t k = 0; k < timeline->count; k++) {
+        const struct shown_block *b = &timeline->blocks[k];
+        const uint32_t pid = PID_PARTITIONS + b->sm / r->config->partition.sms;
+        if (b->sm != sm) {
+            if (sm == UINT32_MAX || sm / r->config->partition.sms != b->sm / r->config->partition.sms) {
+                write_name(t, "process_name", pid, 0, "partition %u", b->sm / r->config->partition.sms);
+                write_sort(t, "process_sort_index", pid, 0, pid);
+            }
+            sm = b->sm;
+            used = 0;
+            memset(free_cyc, 0, sizeof free_cyc);
+        }
+        uint32_t lane = 0;
+        while (lane + 1 < LANES && free_cyc[lane] > b->start_cyc) lane++;
+        if (lane >= used) {
+            used = lane + 1;
+            write_name(t, "thread_name", pid, sm * LANES + lane, "SM %u, place %u", sm, lane);
+            write_sort(t, "thread_sort_index", pid, sm * LANES + lane, sm * LANES + lane);
+        }
+        free_cyc[lane] = b->end_cyc;
+        write_block(t, r, b, lane);
+    }
+}
+
+/* ---- counters over time, from the series ---- */
+
+struct counter {
+    const char *name, *unit, *group, *series, *second; /* second: another series to add, or NULL */
+    double scale;                                      /* of growth per SM cycle */
+};
+
+static const uint64_t *points_of(const struct report *r, const char *group, const char *series)
+{
+    for (size_t row = 0; row < series_row_count; row++)
+        if (strcmp(series_rows[row].group_name, group) == 0 && strcmp(series_rows[row].name, series) == 0)
+            return r->registry->series_values + row * SERIES_POINTS_MAX;
+    diag_bug("timeline", 0, "there is no series %s.%s", group, series);
+}
+
+static void write_counter(struct trace *t, const struct report *r, const struct counter *c)
+{
+    const struct stats_registry *s = r->registry;
+    const uint64_t *v = points_of(r, c->group, c->series),
+                   *w = c->second ? points_of(r, c->group, c->second) : NULL;
+    const uint64_t end_cyc = gpu_now(r->gpu);
+    for (uint32_t i = 0; i <= s->series_points; i++) {
+        const bool last = i == s->series_points; /* down to zero at the end */
+        const uint64_t from = last ? end_cyc : i * s->series_interval_cyc;
+        const uint64_t to = from + s->series_interval_cyc < end_cyc ? from + s->series_interval_cyc : end_cyc;
+        const double growth = last ? 0 : (double)(v[i] + (w ? w[i] : 0));
+        next_event(t);
+        (void)fprintf(t->out, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.4f,\"name\":\"%s\",\"args\":{\"%s\":%.6g}}",
+                      PID_MACHINE, (double)from * t->us_per_cycle, c->name, c->unit,
+                      to > from ? c->scale * growth / (double)(to - from) : 0.0);
+    }
+}
+
+static void write_counters(struct trace *t, const struct report *r)
+{
+    const struct config *c = r->config;
+    const double sm_ghz = (double)c->clock.sm * 1e-9,
+                 dram_per_sm = (double)c->clock.dram / (double)c->clock.sm;
+    const struct counter counters[] = {
+        {"IPC", "warp instructions/cycle", "sm", "instructions_over_time", NULL, 1},
+        {"L1", "GB/s", "l1", "reads_over_time", "writes_over_time", 128 * sm_ghz},
+        {"networks", "GB/s", "net", "bytes_over_time", NULL, sm_ghz},
+        {"LLC data ports", "GB/s", "llc", "port_over_time", NULL, (double)c->llc.port * sm_ghz},
+        {"DRAM", "GB/s", "dram", "reads_over_time", "writes_over_time", (double)c->dram.column_size * sm_ghz},
+        {"reads in flight", "requests", "sm", "read_time_over_time", NULL, 1},
+        {"DRAM reads waiting", "columns", "dram", "read_time_over_time", NULL, 1 / dram_per_sm},
+        {"page walks in flight", "walks", "mmu", "walk_time_over_time", NULL, 1},
+    };
+    for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) write_counter(t, r, &counters[k]);
+}
+
+void timeline_write(const struct timeline *timeline, const struct report *r, FILE *out)
+{
+    struct trace t = {.out = out, .first = true, .us_per_cycle = 1e6 / (double)r->config->clock.sm};
+    (void)fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"machine\":", out);
+    write_text(out, r->machine);
+    (void)fputs(",\"workload\":", out);
+    write_text(out, r->workload);
+    (void)fprintf(out, ",\"cycles\":%llu,\"blocks\":%llu,\"blocks_shown\":%u},\n\"traceEvents\":[",
+                  (unsigned long long)r->total.cycles, (unsigned long long)timeline->seen, timeline->count);
+    write_name(&t, "process_name", PID_MACHINE, 0, "%s on %s", r->workload, r->machine);
+    write_sort(&t, "process_sort_index", PID_MACHINE, 0, 0);
+    write_name(&t, "thread_name", PID_MACHINE, 1, "kernels%s",
+               timeline->every > 1 ? " (not all blocks are shown)" : "");
+    write_kernels(&t, r);
+    write_counters(&t, r);
+    write_blocks(&t, timeline, r);
+    (void)fputs("\n]}\n", out);
+}
