@@ -3,8 +3,7 @@
 #include "cli/cli.h"
 
 struct later_args {
-    const char *machine, *workload, *json, *csv, *kernels, *launches, *jobs, *db, *launcher, *scale, *html,
-        *output;
+    const char *machine, *json, *csv, *kernels, *launches, *jobs, *db, *launcher, *scale, *html, *output;
     struct cli_list set, rest;
 };
 
@@ -24,11 +23,6 @@ static const struct cli_option exec_options[] = {
     {0},
 };
 static const struct cli_option trace_options[] = {MACHINE_OPTIONS, CLI_OPTION_CSV(struct later_args), {0}};
-static const struct cli_option compare_options[] = {
-    MACHINE_OPTIONS,
-    OPTION(workload, 'w', "W1,W2,...", "workloads"),
-    {0},
-};
 static const struct cli_option sweep_options[] = {
     OPTION(jobs, 'j', "N", "worker processes"),
     OPTION(launcher, 0, "local|slurm", "where the points run"),
@@ -63,8 +57,6 @@ LATER(exec, "run an unmodified CUDA program on a machine (not yet)",
       "-m MACHINE [options] -- ./program args...", "  atoll exec -m uba-mem -- ./program 1024\n");
 LATER(trace, "run an Accel-Sim trace on a machine (not yet)", "-m MACHINE [options] path/to/kernelslist.g",
       "  atoll trace -m uba-mem traces/kernelslist.g\n");
-LATER(compare, "compare machines over workloads (not yet)", "-m A,B,C -w W1,W2,... [--json F]",
-      "  atoll compare -m uba-mem,nuba -w sgemm,bfs\n");
 LATER(sweep, "run an experiment file; resumable (not yet)",
       "experiments/X.yaml [-j N] [--launcher local|slurm] [--db F]",
       "  atoll sweep experiments/noc.yaml -j 2\n");

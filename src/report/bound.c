@@ -144,13 +144,20 @@ static bool find_launch(const struct span *span, struct measure *m)
 
 static void say_latency(const struct span *span, struct measure *m)
 {
+    const double net = (double)span->config->clock.sm / (double)span->config->clock.net;
+    const double in_networks = net * (m->request_latency + m->reply_latency);
     enum report_stall most = STALL_UNIT;
     for (enum report_stall k = STALL_UNIT; k < REPORT_STALLS; k++)
         if (m->stalls[k] > m->stalls[most]) most = k;
     m->bound = BOUND_LATENCY;
-    if (most == STALL_MEMORY || most == STALL_PIPE)
+    if (most == STALL_MEMORY && in_networks > m->read_latency / 2)
         (void)snprintf(m->why, sizeof m->why,
-                       "%.0f %% %s; too few requests in flight: %.1f reads per SM, %.0f cycles each",
+                       "%.0f %% %s; %.0f of the %.0f cycles of a read are queues in networks that are "
+                       "little used: hot spots that move",
+                       100 * m->stalls[most], report_stall_names[most], in_networks, m->read_latency);
+    else if (most == STALL_MEMORY || most == STALL_PIPE)
+        (void)snprintf(m->why, sizeof m->why,
+                       "%.0f %% %s; too few reads in flight: %.1f per SM, %.0f cycles each",
                        100 * m->stalls[most], report_stall_names[most],
                        m->reads_in_flight / (double)config_sms_per_gpu(span->config), m->read_latency);
     else

@@ -1,3 +1,267 @@
-/* details: what a researcher asks for after the first screen. */
+/* details: what a researcher asks for after the first screen: causes, waits, balance, histograms, and how it
+ * went over time. */
+#include <string.h>
+
+#include "gpu/request.h"
 #include "report/report.h"
-void report_details(const struct report *r, FILE *out) { (void)r, (void)out; }
+
+enum { BAR = 36, TIME_COLUMNS = 60 };
+
+static double of(double above, double below) { return below > 0 ? above / below : 0; }
+
+static void title(FILE *out, const char *text) { (void)fprintf(out, "\n  %s\n", text); }
+
+/* ---- shares of a whole ---- */
+
+struct part {
+    const char *name;
+    uint64_t count;
+};
+
+static void write_parts(const struct report *r, FILE *out, const struct part *parts, size_t count,
+                        double whole)
+{
+    char text[DRAW_TEXT];
+    for (size_t k = 0; k < count; k++) {
+        if (!parts[k].count) continue;
+        const double share = of((double)parts[k].count, whole);
+        (void)fprintf(out, "    %-34s %14s %5.1f %%  ", parts[k].name, draw_count(text, parts[k].count),
+                      100 * share);
+        draw_bar(out, share, BAR, r->ascii);
+        (void)fputc('\n', out);
+    }
+}
+
+static void write_misses(const struct report *r, FILE *out)
+{
+    const struct l1_stats *s = &r->stats.l1;
+    const struct part parts[] = {
+        {"cold: never here in this kernel", s->misses_cold},
+        {"replaced: made room before", s->misses_replaced},
+        {"a store threw the line out", s->misses_write_evict},
+        {"invalidated by kernel or fence", s->misses_coherence},
+        {"line here, sector not", s->misses_sector},
+    };
+    if (!s->misses) return;
+    title(out, "L1 misses by cause");
+    write_parts(r, out, parts, sizeof parts / sizeof *parts, (double)s->misses);
+    const struct part waits[] = {{"every MSHR taken, or its merges", s->wait_mshr},
+                                 {"every way of the set pending", s->wait_way},
+                                 {"miss queue full (network behind)", s->wait_queue},
+                                 {"too many pages waited for", r->stats.sm.stall_page_busy}};
+    if (!(s->wait_mshr + s->wait_way + s->wait_queue + r->stats.sm.stall_page_busy)) return;
+    title(out, "memory pipes stopped, of all SM cycles");
+    write_parts(r, out, waits, sizeof waits / sizeof *waits,
+                (double)r->total.cycles * (double)config_sms_per_gpu(r->config));
+}
+
+static void write_slices(const struct report *r, FILE *out)
+{
+    const struct llc_stats *s = &r->stats.llc;
+    const struct part parts[] = {
+        {"served a request", s->tag_cycles},
+        {"stopped: MSHRs or their merges", s->wait_mshr},
+        {"stopped: every way pending", s->wait_way},
+        {"stopped: data port behind", s->wait_port},
+        {"stopped: replies wait for network", s->wait_reply},
+        {"stopped: memory channel behind", s->wait_memory},
+    };
+    if (!s->requests) return;
+    title(out, "LLC tag stages, of all slice cycles");
+    write_parts(r, out, parts, sizeof parts / sizeof *parts,
+                r->total.seconds * (double)r->config->clock.llc * (double)config_slices_per_gpu(r->config));
+}
+
+/* ---- balance: the least, mean and largest over parts of one kind ---- */
+
+static void write_balance_row(const struct report *r, FILE *out, const char *name, enum stat_group group,
+                              size_t word, size_t second_word)
+{
+    uint64_t least = UINT64_MAX, most = 0, sum = 0, count = 0;
+    char a[DRAW_TEXT], b[DRAW_TEXT], c[DRAW_TEXT];
+    for (uint32_t k = 0; k < r->registry->block_count; k++) {
+        const struct stats_block *block = &r->registry->blocks[k];
+        if (block->group != group) continue;
+        const uint64_t v = block->words[word] + (second_word == SIZE_MAX ? 0 : block->words[second_word]);
+        if (v < least) least = v;
+        if (v > most) most = v;
+        sum += v;
+        count++;
+    }
+    if (!sum) return;
+    const double mean = (double)sum / (double)count;
+    (void)fprintf(out, "    %-34s %12s %12s %12s %9.2f\n", name, draw_count(a, least),
+                  draw_count(b, (uint64_t)(mean + 0.5)), draw_count(c, most), (double)most / mean);
+}
+
+#define WORD(group, name) (offsetof(struct group##_stats, name) / sizeof(uint64_t))
+
+static void write_balance(const struct report *r, FILE *out)
+{
+    const struct llc_stats *s = &r->stats.llc;
+    (void)fprintf(out, "\n  %-36s %12s %12s %12s %9s\n", "balance", "least", "mean", "most", "most/mean");
+    write_balance_row(r, out, "warp instructions of an SM", STAT_GROUP_sm, WORD(sm, warp_instructions),
+                      SIZE_MAX);
+    write_balance_row(r, out, "blocks of an SM", STAT_GROUP_sm, WORD(sm, blocks_started), SIZE_MAX);
+    write_balance_row(r, out, "requests of an LLC slice", STAT_GROUP_llc, WORD(llc, requests), SIZE_MAX);
+    write_balance_row(r, out, "data port cycles of an LLC slice", STAT_GROUP_llc, WORD(llc, port_cycles),
+                      SIZE_MAX);
+    write_balance_row(r, out, "columns of a memory channel", STAT_GROUP_dram, WORD(dram, column_reads),
+                      WORD(dram, column_writes));
+    if (s->local + s->remote)
+        (void)fprintf(out,
+                      "    requests from SMs of the slice's own partition: %.1f %%, of others: %.1f %%\n",
+                      100 * of((double)s->local, (double)(s->local + s->remote)),
+                      100 * of((double)s->remote, (double)(s->local + s->remote)));
+}
+
+/* ---- single figures ---- */
+
+static void write_network(const struct report *r, FILE *out, const char *name, const struct gpu_net_use *u,
+                          const struct level_use *l, double latency)
+{
+    char packets[DRAW_TEXT];
+    if (!u->packets) return;
+    (void)fprintf(
+        out, "    %-8s %11s packets of %.0f B, %.1f cycles; e %.3f, busiest link %.3f, blocked %.3f\n", name,
+        draw_count(packets, u->packets), of((double)u->bytes, (double)u->packets), latency, l->use,
+        l->busiest,
+        of((double)u->blocked_cyc, (double)u->links * r->total.seconds * (double)r->config->clock.net));
+}
+
+static void write_figures(const struct report *r, FILE *out)
+{
+    const struct measure *m = &r->total;
+    const struct stats *s = &r->stats;
+    const double sms = (double)config_sms_per_gpu(r->config);
+    if (m->has_reads) {
+        title(out, "lines in flight (requests x latency / cycles)");
+        (void)fprintf(out, "    reads %.1f of all SMs, %.2f per SM; at most %llu lines missing in one SM\n",
+                      m->reads_in_flight, m->reads_in_flight / sms, (unsigned long long)s->l1.mshr_peak);
+        (void)fprintf(out,
+                      "    loads wait %.0f cycles from issue to last value; %.2f lines per instruction\n",
+                      m->load_latency, of((double)s->sm.line_accesses, (double)s->sm.memory_instructions));
+    }
+    if (r->use.requests.packets) {
+        title(out, "networks (e: share of width x clock that the busiest stage carries)");
+        write_network(r, out, "requests", &r->use.requests, &m->levels[LEVEL_REQUESTS], m->request_latency);
+        write_network(r, out, "replies", &r->use.replies, &m->levels[LEVEL_REPLIES], m->reply_latency);
+    }
+    const double columns = (double)(s->dram.column_reads + s->dram.column_writes);
+    if (columns > 0) {
+        title(out, "DRAM");
+        (void)fprintf(out,
+                      "    %.3f activates per KiB, %.1f columns per activate; busiest channel %.1f %% used\n",
+                      of((double)s->dram.activates * 1024, columns * (double)r->config->dram.column_size),
+                      of(columns, (double)s->dram.activates), 100 * m->levels[LEVEL_DRAM].busiest);
+        (void)fprintf(out,
+                      "    rows: %.1f %% hit, %.1f %% bank closed, %.1f %% other row open; at most %llu "
+                      "columns waiting\n",
+                      100 * m->row_hits,
+                      100 * of((double)s->dram.row_misses,
+                               (double)(s->dram.row_hits + s->dram.row_misses + s->dram.row_conflicts)),
+                      100 * of((double)s->dram.row_conflicts,
+                               (double)(s->dram.row_hits + s->dram.row_misses + s->dram.row_conflicts)),
+                      (unsigned long long)s->dram.waiting_peak);
+    }
+    if (!m->has_l2_tlb) return;
+    title(out, "translation");
+    (void)fprintf(out, "    %.1f %% of walkers busy, %.1f %% of L2 TLB ports; %llu walks of %.0f cycles",
+                  100 * m->walkers_busy, 100 * m->tlb_port_use, (unsigned long long)s->mmu.walks,
+                  of((double)s->mmu.walk_cycles, (double)s->mmu.walks_done));
+    (void)fprintf(out, ", %.0f waiting\n    %llu pages placed, %llu faults\n",
+                  of((double)s->mmu.walk_wait_cycles, (double)s->mmu.walks),
+                  (unsigned long long)s->mmu.pages_placed, (unsigned long long)s->mmu.faults);
+}
+
+/* ---- histograms ---- */
+
+static void write_histogram(const struct report *r, FILE *out, const char *name, const uint64_t *counts,
+                            uint32_t buckets)
+{
+    uint64_t sum = 0;
+    char a[DRAW_TEXT], b[DRAW_TEXT], range[2 * DRAW_TEXT + 8];
+    for (uint32_t k = 0; k < buckets; k++) sum += counts[k];
+    if (!sum) return;
+    title(out, name);
+    for (uint32_t k = 0; k < buckets; k++) {
+        if (!counts[k]) continue;
+        (void)snprintf(range, sizeof range, "%s to %s", draw_count(a, stats_bucket_floor(k)),
+                       k + 1 < buckets ? draw_count(b, stats_bucket_floor(k + 1) - 1) : "more");
+        const struct part part = {range, counts[k]};
+        write_parts(r, out, &part, 1, (double)sum);
+    }
+}
+
+#define HISTOGRAM(r, out, name, counts) \
+    write_histogram((r), (out), (name), (counts), sizeof(counts) / sizeof *(counts))
+
+/* ---- over time ---- */
+
+static const uint64_t *series(const struct report *r, const char *group, const char *name)
+{
+    for (size_t row = 0; row < series_row_count; row++)
+        if (!strcmp(series_rows[row].group_name, group) && !strcmp(series_rows[row].name, name))
+            return r->registry->series_values + row * SERIES_POINTS_MAX;
+    return NULL;
+}
+
+/* per_cycle: what the resource carries at most in an SM cycle. Several points share a column. */
+static void write_over_time(const struct report *r, FILE *out, const char *name, const uint64_t *a,
+                            const uint64_t *b, double per_cycle)
+{
+    const struct stats_registry *s = r->registry;
+    const uint32_t points = s->series_points;
+    const uint32_t columns = points < TIME_COLUMNS ? points : TIME_COLUMNS;
+    double values[TIME_COLUMNS], top = 0;
+    for (uint32_t k = 0; k < columns; k++) {
+        const uint32_t from = (uint32_t)((uint64_t)k * points / columns);
+        const uint32_t to = (uint32_t)((uint64_t)(k + 1) * points / columns);
+        uint64_t growth = 0;
+        for (uint32_t i = from; i < to; i++) growth += a[i] + (b ? b[i] : 0);
+        const uint64_t begin = from * s->series_interval_cyc, full = to * s->series_interval_cyc;
+        const uint64_t end = full < r->total.cycles ? full : r->total.cycles;
+        values[k] = end > begin ? (double)growth / (double)(end - begin) / per_cycle : 0;
+        if (values[k] > top) top = values[k];
+    }
+    (void)fprintf(out, "    %-16s most %5.1f %%  ", name, 100 * top);
+    draw_line(out, values, columns, top, r->ascii);
+    (void)fputc('\n', out);
+}
+
+static void write_times(const struct report *r, FILE *out)
+{
+    const struct config *c = r->config;
+    const double sm = (double)c->clock.sm;
+    char interval[DRAW_TEXT];
+    if (r->registry->series_points < 2) return;
+    (void)fprintf(out,
+                  "\n  over time: %u points of %s cycles, each line to its own scale; most: of the peak\n",
+                  r->registry->series_points, draw_count(interval, r->registry->series_interval_cyc));
+    write_over_time(r, out, "issue", series(r, "sm", "instructions_over_time"), NULL, r->total.ipc_peak);
+    write_over_time(r, out, "L1", series(r, "l1", "reads_over_time"), series(r, "l1", "writes_over_time"),
+                    r->total.levels[LEVEL_L1].peak_bytes_per_second / sm / LINE_BYTES);
+    write_over_time(r, out, "networks", series(r, "net", "bytes_over_time"), NULL,
+                    (r->total.levels[LEVEL_REQUESTS].peak_bytes_per_second +
+                     r->total.levels[LEVEL_REPLIES].peak_bytes_per_second) /
+                        sm);
+    write_over_time(r, out, "LLC data ports", series(r, "llc", "port_over_time"), NULL,
+                    (double)config_slices_per_gpu(c) * (double)c->clock.llc / sm);
+    write_over_time(r, out, "DRAM", series(r, "dram", "reads_over_time"),
+                    series(r, "dram", "writes_over_time"),
+                    r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size);
+}
+
+void report_details(const struct report *r, FILE *out)
+{
+    write_times(r, out);
+    write_misses(r, out);
+    write_figures(r, out);
+    write_slices(r, out);
+    write_balance(r, out);
+    HISTOGRAM(r, out, "reads by time from the L1 and back, cycles", r->stats.sm.request_latency);
+    HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
+    HISTOGRAM(r, out, "LLC fills by time to memory and back, cycles", r->stats.llc.memory_latency);
+    HISTOGRAM(r, out, "DRAM read columns by time, DRAM cycles", r->stats.dram.read_latency);
+    HISTOGRAM(r, out, "memory instructions by lines touched", r->stats.sm.lines_per_access);
+}

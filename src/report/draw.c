@@ -85,6 +85,23 @@ void draw_tenths(const double *shares, uint32_t count, uint32_t *tenths)
     }
 }
 
+void draw_wrapped(FILE *out, uint32_t indent, const char *text)
+{
+    uint32_t column = indent;
+    while (*text) {
+        const uint32_t len = (uint32_t)strcspn(text, " ");
+        if (column > indent && column + 1 + len > DRAW_COLUMNS) {
+            (void)fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        (void)fprintf(out, "%s%.*s", column > indent ? " " : "", (int)len, text);
+        column += len + (column > indent);
+        text += len;
+        while (*text == ' ') text++;
+    }
+    (void)fputc('\n', out);
+}
+
 const char *draw_clipped(char *buf, size_t width, const char *text)
 {
     const size_t len = strlen(text);

@@ -17,6 +17,7 @@ enum report_stall {
     STALL_BARRIER,
     STALL_FENCE,
     STALL_SLEEP,
+    STALL_MOVING,
     STALL_NO_WARP,
     REPORT_STALLS
 };
@@ -73,7 +74,7 @@ struct measure {
     double walkers_busy, tlb_port_use;     /* 0 to 1 */
     bool has_loads, has_reads, has_llc_reads, has_columns, has_tlb, has_l2_tlb;
     enum report_bound bound;
-    char why[120]; /* the numbers that say so */
+    char why[180]; /* the numbers that say so */
 };
 
 void report_measure(const struct span *span, struct measure *m);

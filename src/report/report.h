@@ -77,6 +77,9 @@ void draw_bar(FILE *out, double fraction, uint32_t width, bool ascii);
 void draw_line(FILE *out, const double *values, uint32_t count, double top, bool ascii);
 /* Shares as tenths of a per cent that add up to 1000 (when the shares add up to 1). */
 void draw_tenths(const double *shares, uint32_t count, uint32_t *tenths);
+/* Words, from column `indent` on, no line longer than DRAW_COLUMNS; ends the last line. */
+enum { DRAW_COLUMNS = 100 };
+void draw_wrapped(FILE *out, uint32_t indent, const char *text);
 /* At most width columns; longer texts end in "..". */
 const char *draw_clipped(char *buf, size_t width, const char *text);
 

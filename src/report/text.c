@@ -8,6 +8,7 @@ enum { BAR = 40, KERNELS_SHOWN = 8, KERNEL_NAME = 30 };
 
 /* "  name         " before the first line of a paragraph. */
 static void label(FILE *out, const char *name) { (void)fprintf(out, "  %-12s ", name); }
+enum { LABEL = 15 };
 
 static void write_head(const struct report *r, FILE *out)
 {
@@ -37,16 +38,19 @@ static void write_totals(const struct report *r, FILE *out)
     (void)fprintf(out, "%.2f warp instructions per cycle, %.2f per SM: %.1f %% of the peak of %.0f\n", m->ipc,
                   m->ipc_per_sm, 100 * m->ipc / m->ipc_peak, m->ipc_peak);
     label(out, "bound by");
-    (void)fprintf(out, "%s%s%s\n", report_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
+    char line[240];
+    (void)snprintf(line, sizeof line, "%s%s%s", report_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
+    draw_wrapped(out, LABEL, line);
     label(out, "occupancy");
-    (void)fprintf(out, "%.1f of %u warps per SM (%.0f %%)", m->warps, r->config->sm.warps,
-                  100 * m->occupancy);
+    int len = snprintf(line, sizeof line, "%.1f of %u warps per SM (%.0f %%)", m->warps, r->config->sm.warps,
+                       100 * m->occupancy);
     if (r->kernel_count == 1) {
         const struct gpu_kernel_record *k = r->kernels->first;
-        (void)fprintf(out, "; %u blocks of %u threads fit: %s", k->blocks_per_sm,
-                      k->block[0] * k->block[1] * k->block[2], k->limited_by);
+        (void)snprintf(line + len, sizeof line - (size_t)len, "; %u blocks of %u threads fit, limited by %s",
+                       k->blocks_per_sm, k->block[0] * k->block[1] * k->block[2], k->limited_by);
     }
-    (void)fputs("\n\n", out);
+    draw_wrapped(out, LABEL, line);
+    (void)fputc('\n', out);
 }
 
 static void write_stalls(const struct report *r, FILE *out)
@@ -76,38 +80,42 @@ static void write_levels(const struct report *r, FILE *out)
     (void)fputc('\n', out);
 }
 
-static void write_rates(const struct report *r, FILE *out)
+/* Adds "name 53.0 %" to a list. */
+static void add_rate(char *line, size_t bytes, const char *name, double rate, double more, const char *what)
+{
+    size_t len = strlen(line);
+    len += (size_t)snprintf(line + len, bytes - len, "%s%s %.1f %%", len ? ", " : "", name, 100 * rate);
+    if (more >= 0.0005) (void)snprintf(line + len, bytes - len, " (%.1f %% more %s)", 100 * more, what);
+}
+
+static void write_hit_rates(const struct report *r, FILE *out)
 {
     const struct measure *m = &r->total;
-    const char *between = "";
+    char line[300] = "";
+    if (m->has_loads) add_rate(line, sizeof line, "L1", m->l1_hits, m->l1_merged, "on the way");
+    if (m->has_llc_reads) add_rate(line, sizeof line, "LLC", m->llc_hits, m->llc_merged, "on the way");
+    if (m->has_columns) add_rate(line, sizeof line, "DRAM rows", m->row_hits, 0, "");
+    if (m->has_tlb) add_rate(line, sizeof line, "L1 TLB", m->l1_tlb_hits, 0, "");
+    if (m->has_l2_tlb) add_rate(line, sizeof line, "L2 TLB", m->l2_tlb_hits, 0, "");
     label(out, "hit rates");
-    if (m->has_loads)
-        (void)fprintf(out, "L1 %.1f %% (%.1f %% more on the way)", 100 * m->l1_hits, 100 * m->l1_merged),
-            between = ", ";
-    if (m->has_llc_reads)
-        (void)fprintf(out, "%sLLC %.1f %% (%.1f %% more on the way)", between, 100 * m->llc_hits,
-                      100 * m->llc_merged),
-            between = ", ";
-    if (m->has_columns) (void)fprintf(out, "%sDRAM rows %.1f %%", between, 100 * m->row_hits), between = ", ";
-    if (!*between) (void)fputs("no access to global memory", out);
-    if (m->has_tlb) {
-        (void)fputc('\n', out);
-        label(out, "");
-        (void)fprintf(out, "L1 TLB %.1f %%", 100 * m->l1_tlb_hits);
-        if (m->has_l2_tlb) (void)fprintf(out, ", L2 TLB %.1f %%", 100 * m->l2_tlb_hits);
-    }
-    (void)fputc('\n', out);
+    draw_wrapped(out, LABEL, line[0] ? line : "no access to global memory");
+}
+
+static void write_latencies(const struct report *r, FILE *out)
+{
+    const struct measure *m = &r->total;
+    const struct config *c = r->config;
+    char line[300];
     if (!m->has_reads) return;
-    const double to_cycles = (double)r->config->clock.sm / (double)r->config->clock.dram;
-    const double llc = (double)r->config->clock.sm / (double)r->config->clock.llc;
-    const double net = (double)r->config->clock.sm / (double)r->config->clock.net;
-    label(out, "latency");
-    (void)fprintf(out, "L1 miss to reply %.0f cycles; request network %.0f, reply network %.0f",
-                  m->read_latency, net * m->request_latency, net * m->reply_latency);
+    const double sm = (double)c->clock.sm, net = sm / (double)c->clock.net, llc = sm / (double)c->clock.llc;
+    const int len =
+        snprintf(line, sizeof line, "L1 miss to reply %.0f cycles; request network %.0f, reply network %.0f",
+                 m->read_latency, net * m->request_latency, net * m->reply_latency);
     if (r->stats.llc.fills)
-        (void)fprintf(out, ", LLC to memory and back %.0f (DRAM %.0f)", llc * m->memory_latency,
-                      to_cycles * m->dram_latency);
-    (void)fputc('\n', out);
+        (void)snprintf(line + len, sizeof line - (size_t)len, ", LLC to memory and back %.0f (DRAM %.0f)",
+                       llc * m->memory_latency, sm / (double)c->clock.dram * m->dram_latency);
+    label(out, "latency");
+    draw_wrapped(out, LABEL, line);
 }
 
 static void write_kernel_row(FILE *out, const char *name, uint64_t launches, uint64_t cycles, double share,
@@ -177,7 +185,8 @@ void report_text(const struct report *r, FILE *out)
     write_stalls(r, out);
     write_levels(r, out);
     write_kernels(r, out);
-    write_rates(r, out);
+    write_hit_rates(r, out);
+    write_latencies(r, out);
     write_close(r, out);
     if (r->details) report_details(r, out);
 }

@@ -15,11 +15,11 @@ struct shown_block {
 };
 
 struct timeline {
-    struct shown_block *blocks;
     uint32_t count;
     uint64_t seen;
     uint64_t every; /* one of so many is kept */
     char note[100];
+    struct shown_block blocks[TIMELINE_BLOCKS];
 };
 
 /* Processes of the trace. */
@@ -29,21 +29,12 @@ enum { LANES = 64 }; /* blocks of an SM at one time (sm.block_slots) */
 struct timeline *timeline_new(void)
 {
     struct timeline *t = calloc(1, sizeof *t);
-    if (t) t->blocks = malloc(TIMELINE_BLOCKS * sizeof *t->blocks);
-    if (!t || !t->blocks) {
-        free(t);
-        diag_mistake("out of host memory for a timeline");
-    }
+    if (!t) diag_mistake("out of host memory for a timeline");
     t->every = 1;
     return t;
 }
 
-void timeline_free(struct timeline *t)
-{
-    if (!t) return;
-    free(t->blocks);
-    free(t);
-}
+void timeline_free(struct timeline *t) { free(t); }
 
 void timeline_block(struct timeline *t, uint32_t sm, uint64_t block, uint32_t kernel, uint64_t start_cyc,
                     uint64_t end_cyc)
@@ -162,7 +153,7 @@ static void write_block(struct trace *t, const struct report *r, const struct sh
 }
 
 /* Blocks of an SM overlap: each goes to the first lane of its SM that is free. */
-static void write_blocks(struct trace *t, const struct timeline *timeline, const struct report *r)
+static void write_blocks(struct trace *t, struct timeline *timeline, const struct report *r)
 {
     uint64_t free_cyc[LANES] = {0};
     uint32_t sm = UINT32_MAX, used = 0;
@@ -242,7 +233,7 @@ static void write_counters(struct trace *t, const struct report *r)
     for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) write_counter(t, r, &counters[k]);
 }
 
-void timeline_write(const struct timeline *timeline, const struct report *r, FILE *out)
+void timeline_write(struct timeline *timeline, const struct report *r, FILE *out)
 {
     struct trace t = {.out = out, .first = true, .us_per_cycle = 1e6 / (double)r->config->clock.sm};
     (void)fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"machine\":", out);

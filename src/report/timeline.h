@@ -23,7 +23,7 @@ void timeline_block(struct timeline *t, uint32_t sm, uint64_t block, uint32_t ke
                     uint64_t end_cyc);
 /* For people, when blocks are missing; else NULL. */
 const char *timeline_note(struct timeline *t);
-/* The report is gathered. */
-void timeline_write(const struct timeline *t, const struct report *r, FILE *out);
+/* The report is gathered. Sorts the blocks. */
+void timeline_write(struct timeline *t, const struct report *r, FILE *out);
 
 #endif

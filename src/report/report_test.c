@@ -1,0 +1,392 @@
+/* Reports: what a span is bound by, numbers and bars for people, traces of bounded size. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <atoll.h>
+
+#include "report/report.h"
+#include "report/timeline.h"
+
+static void assert_near(double value, double expected, double most)
+{
+    if (!(fabs(value - expected) <= most)) fail_msg("%.12g is not %.12g", value, expected);
+}
+
+/* ---- what a span is bound by ---- */
+
+struct fixture {
+    struct config config;
+    struct stats stats;
+    struct gpu_use use;
+};
+
+enum { CYCLES = 10000, SMS = 64, SLICES = 64, CHANNELS = 32, SCHEDULERS = 2 };
+
+/* The default machine for CYCLES cycles in which schedulers only wait for memory. */
+static void waiting_for_memory(struct fixture *f)
+{
+    memset(f, 0, sizeof *f);
+    config_defaults(&f->config);
+    assert_int_equal(config_sms_per_gpu(&f->config), SMS);
+    assert_int_equal(config_channels_per_gpu(&f->config), CHANNELS);
+    assert_int_equal(f->config.sm.schedulers, SCHEDULERS);
+    f->stats.sm.scheduler_cycles = (uint64_t)CYCLES * SMS * SCHEDULERS;
+    f->stats.sm.stall_memory = f->stats.sm.scheduler_cycles;
+    f->use.requests.links = f->use.replies.links = SLICES;
+}
+
+static struct measure measured(const struct fixture *f)
+{
+    struct measure m;
+    const struct span span = {
+        .config = &f->config, .stats = &f->stats, .use = &f->use, .cycles = CYCLES, .blocks = SMS};
+    report_measure(&span, &m);
+    return m;
+}
+
+static void a_span_in_which_little_happens_is_bound_by_latency(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_LATENCY);
+    assert_non_null(strstr(m.why, "100 % waited for memory"));
+}
+
+static void schedulers_that_issue_are_bound_by_compute(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.sm.issue_cycles = f.stats.sm.scheduler_cycles * 8 / 10;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 2 / 10;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_COMPUTE);
+    assert_non_null(strstr(m.why, "80 % of scheduler cycles issue"));
+}
+
+/* A unit that takes an instruction every second cycle is full when half of the cycles issue. */
+static void busy_units_count_as_compute(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.sm.issue_cycles = f.stats.sm.stall_structural = f.stats.sm.scheduler_cycles / 2;
+    f.stats.sm.stall_memory = 0;
+    assert_int_equal(measured(&f).bound, BOUND_COMPUTE);
+}
+
+/* 64 B per column and cycle of 350 MHz: the peak of a channel is one column per four SM cycles. */
+static void channels_at_nine_tenths_of_their_peak_are_the_bound(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 9 / 10;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_DRAM);
+    assert_near(m.levels[LEVEL_DRAM].use, 0.9, 1e-3);
+    assert_non_null(strstr(m.why, "90 % of its peak"));
+    assert_near(m.levels[LEVEL_DRAM].peak_bytes_per_second, 716.8e9, 1e6);
+}
+
+static void of_two_full_resources_the_one_nearer_to_its_limit_is_named(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 7 / 10;
+    f.use.replies.flits = (uint64_t)CYCLES * SLICES * 9 / 10;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_REPLIES);
+    assert_non_null(strstr(m.why, "next: DRAM 70 %"));
+}
+
+static void one_busy_slice_is_a_hot_spot(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.llc.port_cycles = CYCLES * 95 / 100;
+    f.use.port_cycles_most = CYCLES * 95 / 100;
+    f.use.port_slice = 7;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_LLC);
+    assert_non_null(strstr(m.why, "slice 7 is 95 % busy"));
+}
+
+static void busy_walkers_are_a_bound_of_translation(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.mmu.walk_cycles = (uint64_t)CYCLES * f.config.mmu.walkers * 8 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_TRANSLATION);
+}
+
+static void idle_sms_are_a_matter_of_the_launch(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.sm.stall_no_warp = f.stats.sm.scheduler_cycles * 3 / 4;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles / 4;
+    struct measure m;
+    struct span span = {.config = &f.config, .stats = &f.stats, .use = &f.use, .cycles = CYCLES, .blocks = 3};
+    report_measure(&span, &m);
+    assert_int_equal(m.bound, BOUND_LAUNCH);
+    assert_non_null(strstr(m.why, "3 blocks for 64 SMs"));
+    span.gap_cycles = CYCLES * 7 / 10;
+    report_measure(&span, &m);
+    assert_non_null(strstr(m.why, "70 % of the time is the gap before a launch"));
+}
+
+static void nothing_at_all_is_bound_by_nothing(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    struct measure m;
+    memset(&f.stats, 0, sizeof f.stats);
+    const struct span span = {.config = &f.config, .stats = &f.stats, .use = &f.use};
+    report_measure(&span, &m);
+    assert_int_equal(m.bound, BOUND_NOTHING);
+    assert_near(m.ipc, 0, 0);
+}
+
+/* ---- drawing ---- */
+
+static void counts_are_grouped_and_shortened(void **state)
+{
+    (void)state;
+    char buf[DRAW_TEXT];
+    assert_string_equal(draw_count(buf, 0), "0");
+    assert_string_equal(draw_count(buf, 999), "999");
+    assert_string_equal(draw_count(buf, 1000), "1,000");
+    assert_string_equal(draw_count(buf, UINT64_MAX), "18,446,744,073,709,551,615");
+    assert_string_equal(draw_short(buf, 999), "999");
+    assert_string_equal(draw_short(buf, 4040704), "4.04 M");
+    assert_string_equal(draw_short(buf, 999999), "1.00 M");
+    assert_string_equal(draw_seconds(buf, 33.07e-6), "33.1 us");
+    assert_string_equal(draw_seconds(buf, 2), "2.00 s");
+    assert_string_equal(draw_seconds(buf, 0), "0.00 s");
+}
+
+static char *drawn(double fraction, uint32_t width, bool ascii)
+{
+    char *text;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    draw_bar(f, fraction, width, ascii);
+    (void)fclose(f);
+    return text;
+}
+
+static void bars_are_as_long_as_their_share_and_never_hide_a_little(void **state)
+{
+    (void)state;
+    static const struct {
+        double fraction;
+        bool ascii;
+        const char *bar;
+    } cases[] = {{0.5, true, "####"}, {0, true, ""},  {1e-9, true, "#"},  {7, true, "########"},
+                 {0.25, false, "██"}, {0, false, ""}, {1e-9, false, "▏"}, {0.1875, false, "█▌"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *bar = drawn(cases[i].fraction, 8, cases[i].ascii);
+        assert_string_equal(bar, cases[i].bar);
+        free(bar);
+    }
+}
+
+static void rounded_shares_add_up_to_the_whole(void **state)
+{
+    (void)state;
+    const double thirds[] = {1.0 / 3, 1.0 / 3, 1.0 / 3}, odd[] = {0.00049, 0.99902, 0.00049};
+    uint32_t tenths[3];
+    draw_tenths(thirds, 3, tenths);
+    assert_int_equal(tenths[0] + tenths[1] + tenths[2], 1000);
+    assert_int_equal(tenths[0], 334);
+    draw_tenths(odd, 3, tenths);
+    assert_int_equal(tenths[0] + tenths[1] + tenths[2], 1000);
+    assert_int_equal(tenths[1], 999);
+}
+
+static void long_texts_are_wrapped_between_words(void **state)
+{
+    (void)state;
+    char words[601] = "", *text;
+    size_t len;
+    for (int i = 0; i < 60; i++) strcat(words, "nine-char ");
+    FILE *f = open_memstream(&text, &len);
+    draw_wrapped(f, 15, words);
+    (void)fclose(f);
+    size_t column = 15;
+    for (const char *c = text; *c; c++) {
+        column = *c == '\n' ? 0 : column + 1;
+        assert_true(column <= DRAW_COLUMNS);
+    }
+    assert_int_equal(text[len - 1], '\n');
+    free(text);
+    char clipped[11];
+    assert_string_equal(draw_clipped(clipped, 10, "abcdefghij"), "abcdefghij");
+    assert_string_equal(draw_clipped(clipped, 10, "abcdefghijk"), "abcdefgh..");
+}
+
+/* ---- timeline ---- */
+
+static void a_timeline_keeps_at_most_its_limit_and_says_so(void **state)
+{
+    (void)state;
+    struct timeline *t = timeline_new();
+    for (uint64_t i = 0; i < TIMELINE_BLOCKS; i++) timeline_block(t, 0, i, 0, i, i + 1);
+    assert_null(timeline_note(t));
+    for (uint64_t i = TIMELINE_BLOCKS; i < 5 * (uint64_t)TIMELINE_BLOCKS; i++)
+        timeline_block(t, 0, i, 0, i, i + 1);
+    assert_string_equal(timeline_note(t), "the timeline shows 40,960 of 327,680 blocks, one of 8");
+    timeline_free(t);
+}
+
+/* ---- a whole run through the public interface ---- */
+
+static json_t *load(const char *text)
+{
+    json_error_t error;
+    json_t *json = json_loads(text, 0, &error);
+    if (!json) fail_msg("line %d: %s", error.line, error.text);
+    return json;
+}
+
+static struct atoll_outcome run(const char *workload, struct atoll_job job)
+{
+    atoll_sim *sim;
+    struct atoll_outcome out;
+    job.workload = workload;
+    assert_int_equal(atoll_create(&sim), ATOLL_OK);
+    assert_int_equal(atoll_machine(sim, "uba-mem"), ATOLL_OK);
+    if (atoll_run(sim, &job, &out)) fail_msg("%s", atoll_message(sim));
+    atoll_destroy(sim);
+    return out;
+}
+
+static double number(const json_t *from, const char *key)
+{
+    const json_t *value = json_object_get(from, key);
+    assert_non_null(value);
+    return json_number_value(value);
+}
+
+static void a_result_holds_what_the_contract_names_and_agrees_with_itself(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("sgemm:tiny", (struct atoll_job){.details = true});
+    json_t *root = load(out.json);
+    const json_t *totals = json_object_get(root, "totals"), *stats = json_object_get(root, "stats");
+    const json_t *kernels = json_object_get(root, "kernels");
+    assert_int_equal(number(totals, "cycles"), out.cycles);
+    assert_int_equal(number(totals, "warp_instructions"), out.warp_instructions);
+    assert_int_equal(number(stats, "sm.warp_instructions"), out.warp_instructions);
+    assert_int_equal(number(stats, "sm.thread_instructions"), out.thread_instructions);
+    assert_near(number(totals, "ipc"), (double)out.warp_instructions / (double)out.cycles, 1e-9);
+    assert_near(number(totals, "seconds") * 1.4e9, (double)out.cycles, 1e-3);
+    assert_int_equal(json_array_size(kernels), 1);
+    const json_t *kernel = json_array_get(kernels, 0);
+    assert_int_equal(number(kernel, "warp_instructions"), out.warp_instructions);
+    assert_true(number(kernel, "end") <= (double)out.cycles);
+    double sum = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(totals, "scheduler_cycles"), key, value) sum +=
+        json_number_value(value);
+    assert_near(sum, 1, 1e-9);
+    assert_true(number(stats, "net.taken") > 0);
+    /* the series and the counter are counted apart */
+    double points = 0;
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(stats, "sm.instructions_over_time"), "values"), i,
+                       value) points += json_number_value(value);
+    assert_int_equal(points, out.warp_instructions);
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* Every block, every kernel; slices of one track do not overlap; names for all tracks. */
+static void a_trace_is_json_in_which_every_block_has_its_place(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("sgemm:tiny", (struct atoll_job){.timeline = true});
+    json_t *root = load(out.timeline), *events = json_object_get(root, "traceEvents"), *event;
+    size_t i, blocks = 0, kernels = 0, counters = 0, names = 0;
+    const double end_us = out.seconds * 1e6;
+    json_array_foreach(events, i, event)
+    {
+        const char *phase = json_string_value(json_object_get(event, "ph"));
+        const char *name = json_string_value(json_object_get(event, "name"));
+        assert_non_null(phase);
+        assert_non_null(name);
+        names += *phase == 'M';
+        counters += *phase == 'C';
+        if (*phase == 'C') assert_true(number(event, "ts") <= end_us + 1e-3);
+        if (*phase != 'X') continue;
+        assert_true(number(event, "ts") + number(event, "dur") <= end_us + 1e-3);
+        if (strncmp(name, "block ", 6) == 0)
+            blocks++;
+        else
+            kernels++;
+    }
+    assert_int_equal(kernels, 1);
+    assert_int_equal(blocks, number(json_object_get(root, "otherData"), "blocks"));
+    assert_true(blocks > 1 && counters > 8 && names > blocks / 2);
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+static void a_limit_stops_a_run_within_one_cycle_of_the_machine(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("sgemm:small", (struct atoll_job){.max_instructions = 20000});
+    assert_true(out.stopped);
+    assert_in_range(out.warp_instructions, 20000, 20000 + SMS * SCHEDULERS - 1);
+    assert_non_null(strstr(out.report, "stopped by --max-instructions"));
+    atoll_outcome_free(&out);
+}
+
+static void ascii_reports_are_ascii(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("vecadd:tiny", (struct atoll_job){.ascii = true, .details = true});
+    for (const char *c = out.report; *c; c++) assert_true(*c == '\n' || (*c >= ' ' && *c < 0x7f));
+    atoll_outcome_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_span_in_which_little_happens_is_bound_by_latency),
+        cmocka_unit_test(schedulers_that_issue_are_bound_by_compute),
+        cmocka_unit_test(busy_units_count_as_compute),
+        cmocka_unit_test(channels_at_nine_tenths_of_their_peak_are_the_bound),
+        cmocka_unit_test(of_two_full_resources_the_one_nearer_to_its_limit_is_named),
+        cmocka_unit_test(one_busy_slice_is_a_hot_spot),
+        cmocka_unit_test(busy_walkers_are_a_bound_of_translation),
+        cmocka_unit_test(idle_sms_are_a_matter_of_the_launch),
+        cmocka_unit_test(nothing_at_all_is_bound_by_nothing),
+        cmocka_unit_test(counts_are_grouped_and_shortened),
+        cmocka_unit_test(bars_are_as_long_as_their_share_and_never_hide_a_little),
+        cmocka_unit_test(rounded_shares_add_up_to_the_whole),
+        cmocka_unit_test(long_texts_are_wrapped_between_words),
+        cmocka_unit_test(a_timeline_keeps_at_most_its_limit_and_says_so),
+        cmocka_unit_test(a_result_holds_what_the_contract_names_and_agrees_with_itself),
+        cmocka_unit_test(a_trace_is_json_in_which_every_block_has_its_place),
+        cmocka_unit_test(a_limit_stops_a_run_within_one_cycle_of_the_machine),
+        cmocka_unit_test(ascii_reports_are_ascii),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

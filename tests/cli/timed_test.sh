@@ -1,0 +1,151 @@
+#!/bin/sh
+# Timed runs as a user meets them: the report on one screen, JSON, CSV, trace, limits, comparisons.
+. tests/cli/lib.sh
+export LC_ALL=C.UTF-8
+
+# the report
+"$ATOLL" run -m uba-mem -w sgemm:tiny > "$dir/report" 2> "$dir/err"
+for words in "sgemm:tiny on uba-mem: 64 SMs at 1.4 GHz" " cycles = " " warp instructions, " " of the peak of 128" \
+    "bound by " "occupancy " "limited by sm.registers" "where the scheduler cycles went" "waited for memory" "reply network" \
+    "LLC data ports" "DRAM" "hit rates " "latency " "result checked against the CPU: right" "conservation laws hold" "host "; do
+    holds "the report says '$words'" grep -qF -- "$words" "$dir/report"
+done
+holds "nothing is said on stderr when it is no terminal" test ! -s "$dir/err"
+cat > "$dir/screen.py" << 'PY'
+import re, sys
+lines = open(sys.argv[1], encoding="utf-8").read().split("\n")
+assert max(map(len, lines)) <= 100, max(lines, key=len)
+assert len(lines) <= 45, len(lines)
+at = next(i for i, l in enumerate(lines) if "where the scheduler cycles went" in l)
+shares = []
+for line in lines[at + 1:]:
+    if not line.strip():
+        break
+    shares.append(float(re.search(r"([0-9.]+) %", line).group(1)))
+assert len(shares) >= 3 and abs(sum(shares) - 100) < 0.01, shares
+PY
+for machine in uba-mem v100 selrep-shared gpu1; do
+    for workload in vecadd:tiny scan:tiny sgemm:tiny bfs:tiny; do
+        "$ATOLL" run -m $machine -w $workload > "$dir/report"
+        holds "report of $workload on $machine: 100 columns, one screen, shares add up to 100" python3 "$dir/screen.py" "$dir/report"
+    done
+done
+"$ATOLL" run -m uba-mem -w scan:tiny > "$dir/report"
+holds "several kernels have a table" grep -qE "kernels +launches +cycles" "$dir/report"
+LC_ALL=C "$ATOLL" run -m uba-mem -w vecadd:tiny > "$dir/plain"
+holds "without a UTF-8 locale bars are ASCII" sh -c "! LC_ALL=C grep -q '[^ -~]' '$dir/plain' && grep -q '#' '$dir/plain'"
+"$ATOLL" run -m uba-mem -w sgemm:tiny --details > "$dir/details"
+for words in "L1 misses by cause" "lines in flight" "tag stages" "activates" "walkers" "least" "over time" "by time"; do
+    holds "the details say '$words'" grep -qF -- "$words" "$dir/details"
+done
+holds "details keep to 100 columns" python3 -c "
+import sys
+assert max(len(l.rstrip('\n')) for l in open(sys.argv[1], encoding='utf-8')) <= 100" "$dir/details"
+
+# JSON: the contract, exact, and the same twice but for the host's part
+"$ATOLL" run -m uba-mem -w scan:tiny --json "$dir/a.json" --csv "$dir/a.csv" --timeline "$dir/a.trace" > /dev/null
+"$ATOLL" run -m uba-mem -w scan:tiny --json "$dir/b.json" --csv "$dir/b.csv" --timeline "$dir/b.trace" > /dev/null
+holds "JSON has the parts of the contract and is deterministic" python3 - "$dir/a.json" "$dir/b.json" << 'PY'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+for key in ("atoll_version", "machine", "workload", "config", "totals", "kernels", "apps", "stats", "check", "host"):
+    assert key in a, key
+t = a["totals"]
+for key in ("cycles", "seconds", "warp_instructions", "thread_instructions", "ipc", "bound_by", "bandwidth", "scheduler_cycles"):
+    assert key in t, key
+for key in ("seconds", "cpu_seconds", "warp_instructions_per_second", "max_rss_bytes"):
+    assert key in a["host"], key
+assert abs(t["ipc"] - t["warp_instructions"] / t["cycles"]) < 1e-9
+assert len(a["kernels"]) == t["launches"] == 3
+assert sum(k["warp_instructions"] for k in a["kernels"]) == t["warp_instructions"]
+for before, after in zip(a["kernels"], a["kernels"][1:]):
+    assert before["end"] <= after["launch"] <= after["start"] < after["end"]
+for k in a["kernels"]:
+    assert k["blocks_per_sm"] >= 1 and k["limited_by"].startswith("sm.") and k["bound_by"]
+    assert abs(sum(k["scheduler_cycles"].values()) - 1) < 1e-9
+    assert all(0 <= l["utilisation"] <= 1 for l in k["bandwidth"].values()), k["bandwidth"]
+s = a["stats"]
+assert sum(s["sm.request_latency"]["counts"]) == s["sm.reads_done"]
+assert sum(s["net.bytes_over_time"]["values"]) == s["net.taken_bytes"]
+assert sum(s["dram.reads_over_time"]["values"]) == s["dram.column_reads"]
+assert a["check"]["self_check_passed"] is True and a["check"]["laws_checked"] > 10
+del a["host"], b["host"]
+assert a == b
+PY
+holds "CSV is deterministic" cmp "$dir/a.csv" "$dir/b.csv"
+holds "CSV has totals and statistics, three columns each" python3 - "$dir/a.csv" "$dir/a.json" << 'PY'
+import csv, json, sys
+rows = list(csv.reader(open(sys.argv[1])))
+assert rows[0] == ["name", "value", "unit"] and all(len(r) == 3 for r in rows)
+values = {r[0]: r[1] for r in rows}
+assert len(values) == len(rows)
+result = json.load(open(sys.argv[2]))
+assert int(values["totals.cycles"]) == result["totals"]["cycles"]
+assert int(values["llc.requests"]) == result["stats"]["llc.requests"]
+PY
+
+# the trace
+holds "the trace is deterministic" cmp "$dir/a.trace" "$dir/b.trace"
+holds "the trace has every kernel and block, on tracks with names, without overlap" python3 - "$dir/a.trace" "$dir/a.json" << 'PY'
+import collections, json, sys
+trace, result = (json.load(open(f)) for f in sys.argv[1:])
+events = trace["traceEvents"]
+named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+slices = [e for e in events if e["ph"] == "X"]
+assert all((e["pid"], e["tid"]) in named for e in slices)
+assert sum(e["name"].startswith("block ") for e in slices) == result["totals"]["blocks"]
+assert [e["name"] for e in slices if not e["name"].startswith("block ")] == [k["name"] for k in result["kernels"]]
+tracks = collections.defaultdict(list)
+for e in slices:
+    tracks[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+for track in tracks.values():
+    track.sort()
+    assert all(a[1] <= b[0] + 1e-3 for a, b in zip(track, track[1:]))
+counters = {e["name"] for e in events if e["ph"] == "C"}
+assert {"IPC", "L1", "networks", "LLC data ports", "DRAM", "reads in flight"} <= counters, counters
+peak = {"IPC": 128, "DRAM": 717, "L1": 11469}
+for e in events:
+    if e["ph"] == "C" and e["name"] in peak:
+        assert 0 <= list(e["args"].values())[0] <= 1.01 * peak[e["name"]], e
+PY
+expect 1 "cannot write '/nonexistent/t.json'" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline /nonexistent/t.json
+expect 1 "it is a folder" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline "$dir"
+expect 1 "cannot write '/dev/full'" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline /dev/full
+expect 1 "which --functional leaves out" "$ATOLL" run -w vecadd:tiny --functional --timeline "$dir/x"
+holds "nothing half-written is left" sh -c "! ls '$dir' | grep -q '\.part\$'"
+
+# limits and exit codes
+expect 0 "stopped by --max-instructions: results and conservation laws are not checked" "$ATOLL" run -m uba-mem -w sgemm:small --max-instructions 50000
+"$ATOLL" run -m uba-mem -w sgemm:small --max-instructions 50000 --json "$dir/stopped.json" > /dev/null
+holds "a stopped run says so as data and does not claim a right result" python3 -c "
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r['totals']['stopped'] is True and r['check']['self_check_passed'] is False and r['check']['laws_checked'] == 0
+assert 50000 <= r['totals']['warp_instructions'] < 50128" "$dir/stopped.json"
+expect 1 "applications together cannot be run with timing yet" "$ATOLL" run -m uba-mem -w vecadd:tiny+sgemm:tiny
+expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny
+
+# compare
+expect 0 "geometric mean" "$ATOLL" compare -m uba-mem,v100 -w vecadd:tiny,sgemm:tiny --json "$dir/cmp.json"
+"$ATOLL" run -m v100 -w vecadd:tiny --json "$dir/one.json" > /dev/null
+holds "compare gives the same cycles as run, and its means are those of its speed-ups" python3 - "$dir/cmp.json" "$dir/one.json" << 'PY'
+import json, math, sys
+c, one = (json.load(open(f)) for f in sys.argv[1:])
+points = {(p["workload"], p["machine"]): p for p in c["points"]}
+p = points["vecadd:tiny", "v100"]
+assert p["cycles"] == one["totals"]["cycles"] and p["ipc"] == one["totals"]["ipc"]
+assert abs(p["speedup"] - points["vecadd:tiny", "uba-mem"]["seconds"] / p["seconds"]) < 1e-12
+s = [points[w, "v100"]["speedup"] for w in c["workloads"]]
+assert abs(c["means"][1]["geometric"] - math.exp(sum(map(math.log, s)) / len(s))) < 1e-9
+assert abs(c["means"][1]["harmonic"] - len(s) / sum(1 / x for x in s)) < 1e-9
+assert c["means"][0]["geometric"] == 1
+PY
+expect 1 "did you mean 'v100'?" "$ATOLL" compare -m uba-mem,v10 -w vecadd:tiny
+expect 1 "there is no workload 'nonsense'" "$ATOLL" compare -m uba-mem,v100 -w nonsense,vecadd:tiny
+cp "$dir/out" "$dir/holes"
+holds "a point that fails does not stop the others" grep -qE "vecadd:tiny +[0-9,]+ +[0-9,]+" "$dir/holes"
+expect 0 "vecadd:n=3000" "$ATOLL" compare -m uba-mem -w vecadd:n=3000,sgemm:tiny -s sm.warps=32
+expect 0 "gemm_naive:n=32,chain=1" "$ATOLL" compare -m uba-mem -w vecadd:tiny,gemm_naive:n=32,chain=1
+expect 1 "takes machines and workloads" "$ATOLL" compare -m uba-mem
+expect 1 "has an empty name in it" "$ATOLL" compare -m uba-mem, -w vecadd:tiny
+finish
