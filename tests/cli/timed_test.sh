@@ -6,7 +6,7 @@ export LC_ALL=C.UTF-8
 # the report
 "$ATOLL" run -m uba-mem -w sgemm:tiny > "$dir/report" 2> "$dir/err"
 for words in "sgemm:tiny on uba-mem: 64 SMs at 1.4 GHz" " cycles = " " warp instructions, " " of the peak of 128" \
-    "bound by " "occupancy " "limited by sm.registers" "where the scheduler cycles went" "waited for memory" "reply network" \
+    "bound by " "occupancy " "fit, limited by sm." "where the scheduler cycles went" "waited for memory" "reply network" \
     "LLC data ports" "DRAM" "hit rates " "latency " "result checked against the CPU: right" "conservation laws hold" "host "; do
     holds "the report says '$words'" grep -qF -- "$words" "$dir/report"
 done
