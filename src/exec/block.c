@@ -108,6 +108,15 @@ static void start_racecheck(struct exec_block *b)
     diag_done(&cleanup, false);
 }
 
+/* Registers are a few KiB: in pieces for which the library uses plain vector stores, not its slow start for
+ * large ones. */
+static void clear(uint8_t *at, size_t bytes)
+{
+    enum { PIECE = 1024 };
+    for (; bytes > PIECE; at += PIECE, bytes -= PIECE) memset(at, 0, PIECE);
+    memset(at, 0, bytes);
+}
+
 struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, uint32_t sm)
 {
     const struct layout at = layout_of(l);
@@ -143,7 +152,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
     for (uint32_t n = 0; n < b->warp_count; n++) {
         struct exec_warp *w = &b->warps[n];
         const uint32_t threads = l->threads_per_block - n * LANES;
-        memset(w->frames, 0, k->func->temp_offset);
+        clear(w->frames, k->func->temp_offset);
         if (!is_large(l)) memset(w->local, 0, k->local_bytes * LANES);
         split_start(w, k->func->code, threads >= LANES ? LANES_ALL : (1u << threads) - 1);
         b->runnable |= 1u << n;

@@ -65,7 +65,13 @@ void stats_init(struct stats_registry *r, uint64_t series_interval_cyc)
                                  .series_next_cyc = series_interval_cyc};
     arena_init(&r->arena);
     r->series_last = ARENA_ARRAY(&r->arena, uint64_t, series_row_count);
+    r->series_now = ARENA_ARRAY(&r->arena, uint64_t, series_row_count);
     r->series_values = ARENA_ARRAY(&r->arena, uint64_t, series_row_count * SERIES_POINTS_MAX);
+    for (uint32_t g = 0; g < STAT_GROUP_COUNT; g++) { /* rows stand in the order of their groups */
+        uint32_t row = 0;
+        while (row < series_row_count && series_rows[row].word < group_words[g].first) row++;
+        r->series_of[g] = row;
+    }
 }
 
 void stats_free(struct stats_registry *r) { arena_free(&r->arena); }
@@ -155,45 +161,55 @@ static void halve_series(struct stats_registry *r)
     r->series_interval_cyc *= 2;
 }
 
-static void record_point(struct stats_registry *r, const struct stats *sum)
+/* Sums over everything of the counters that series follow, and of no others: it is done all the time. */
+static void sum_followed(struct stats_registry *r)
+{
+    memset(r->series_now, 0, series_row_count * sizeof *r->series_now);
+    for (uint32_t i = 0; i < r->block_count; i++) {
+        const struct stats_block *b = &r->blocks[i];
+        const uint32_t first = group_words[b->group].first, end = first + group_words[b->group].count;
+        for (size_t row = r->series_of[b->group]; row < series_row_count && series_rows[row].word < end;
+             row++)
+            r->series_now[row] += b->words[series_rows[row].word - first];
+    }
+}
+
+static void record_point(struct stats_registry *r)
 {
     for (size_t row = 0; row < series_row_count; row++) {
-        const uint64_t value = ((const uint64_t *)sum)[series_rows[row].word];
+        const uint64_t value = r->series_now[row];
         r->series_values[row * SERIES_POINTS_MAX + r->series_points] = value - r->series_last[row];
         r->series_last[row] = value;
     }
     r->series_points++;
 }
 
-static void end_interval(struct stats_registry *r, const struct stats *sum)
+static void end_interval(struct stats_registry *r)
 {
     if (r->series_points == SERIES_POINTS_MAX) { /* this interval has become half of a longer one */
         r->series_next_cyc += r->series_interval_cyc;
         halve_series(r);
         return;
     }
-    record_point(r, sum);
+    record_point(r);
     r->series_next_cyc += r->series_interval_cyc;
 }
 
 void stats_sample(struct stats_registry *r, uint64_t now_cyc)
 {
-    struct stats sum;
     if (now_cyc < r->series_next_cyc) return;
-    stats_sum(r, STATS_EVERYWHERE, &sum);
-    while (now_cyc >= r->series_next_cyc) end_interval(r, &sum); /* idle ones are zero */
+    sum_followed(r);
+    while (now_cyc >= r->series_next_cyc) end_interval(r); /* idle ones are zero */
 }
 
 void stats_series_finish(struct stats_registry *r)
 {
-    struct stats sum;
     bool grew = false;
-    stats_sum(r, STATS_EVERYWHERE, &sum);
-    for (size_t row = 0; row < series_row_count; row++)
-        grew |= ((const uint64_t *)&sum)[series_rows[row].word] != r->series_last[row];
+    sum_followed(r);
+    for (size_t row = 0; row < series_row_count; row++) grew |= r->series_now[row] != r->series_last[row];
     if (!grew) return;
     if (r->series_points == SERIES_POINTS_MAX) halve_series(r);
-    record_point(r, &sum);
+    record_point(r);
 }
 
 void stats_check_laws(const struct stats_registry *r, uint64_t now_cyc)
