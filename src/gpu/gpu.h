@@ -61,7 +61,8 @@ void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
  * GPU issues in one cycle are issued beyond it. 0 = no limit. */
 void gpu_limit(struct gpu *g, uint64_t warp_instructions);
 
-/* Runs a launch to its end; false when the listener stopped it. Raises what the kernel did wrong. */
+/* Runs a launch to its end; false when the listener stopped it: then the GPU runs nothing more, and its
+ * statistics are those up to that cycle. Raises what the kernel did wrong. */
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
 /* After the last kernel: lets everything that is still on its way arrive, and checks the laws. After a run
  * that was stopped nothing moves any more, and laws that need an end are not checked. */

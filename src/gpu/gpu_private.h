@@ -76,4 +76,7 @@ void gpu_use_mark(struct gpu *g);
 /* Since the last mark. */
 struct gpu_use gpu_use_since_mark(const struct gpu *g);
 
+/* bounds.c: nobody has done more than its cycles allow; raises a bug. */
+void gpu_check_bounds(const struct gpu *g);
+
 #endif

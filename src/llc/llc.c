@@ -318,6 +318,7 @@ static void send_reply(struct slice *s, uint64_t now)
         const uint32_t owner = r->owner;
         (void)take_first(s, way);
         pool_give(s->wire.requests, idx);
+        s->stats.walk_replies++;
         s->wire.walk_done(s->wire.walker, owner, now + 1);
     } else {
         const uint32_t next = r->next;

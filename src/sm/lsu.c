@@ -120,6 +120,13 @@ void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t no
 
 /* ---- towards the network ---- */
 
+/* Called before the number of requests on their way changes. */
+static inline void count_flight(struct sm *sm, uint64_t now)
+{
+    sm->stats.in_flight_cyc += (now - sm->flight_cyc) * sm->outstanding;
+    sm->flight_cyc = now;
+}
+
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
 {
     if (sm->misses_count == sm->spec->miss_queue) {
@@ -149,6 +156,7 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
+    count_flight(sm, now);
     sm->outstanding++;
     return true;
 }
@@ -292,9 +300,11 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request r = *request_at(sm->wire.requests, idx);
     pool_give(sm->wire.requests, idx);
+    count_flight(sm, now);
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
+    sm->stats.request_cyc += now - r.sent_cyc;
     switch ((enum request_kind)r.kind) {
     case REQUEST_READ:
         sm->stats.reads_done++;

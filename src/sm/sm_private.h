@@ -190,6 +190,7 @@ struct sm {
     uint32_t misses_head, misses_count;
     bool miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t outstanding, stores_out;
+    uint64_t flight_cyc;      /* in_flight_cyc is counted up to here */
     uint64_t *lsu_blocked;    /* counter, NULL: goes on */
     uint64_t lsu_blocked_cyc; /* counted up to here */
     struct l1 l1;

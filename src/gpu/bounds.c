@@ -1,0 +1,97 @@
+/* bounds: at the end of a run, nobody may have done more than its cycles allow: work <= capacity of every
+ * scheduler, port, link, bank group and walker, one by one. A part that did is broken, whatever else adds up.
+ */
+#include "gpu/gpu_private.h"
+
+struct bound {
+    const struct gpu *gpu;
+    const char *what;
+    uint64_t per_cyc, cycles;
+};
+
+static void hold(const struct bound *b, uint32_t idx, uint64_t work)
+{
+    const uint64_t capacity = b->per_cyc * b->cycles;
+    if (work <= capacity) return;
+    diag_bug("bounds", gpu_now(b->gpu), "%s %u did %llu units of work, but %llu cycles allow %llu at most",
+             b->what, idx, (unsigned long long)work, (unsigned long long)b->cycles,
+             (unsigned long long)capacity);
+}
+
+static void sm_bounds(const struct gpu *g)
+{
+    const struct config *c = g->config;
+    const uint64_t cycles = gpu_now(g) + 1;
+    const struct bound schedulers = {g, "the schedulers of SM", c->sm.schedulers, cycles};
+    const struct bound warps = {g, "the warp slots of SM", c->sm.warps, cycles};
+    const struct bound l1 = {g, "the L1 of SM", c->l1.lines_per_cyc, cycles};
+    const struct bound request = {g, "the request port of SM", 1, cycles};
+    const struct bound reply = {g, "the reply port of SM", 1, cycles};
+    const struct bound flight = {g, "the requests in flight of SM", sm_request_limit(g->sm_spec), cycles};
+    const struct bound shared = {g, "the shared memory of SM", 1, cycles};
+    for (uint32_t k = 0; k < g->sm_count; k++) {
+        const struct sm_stats *s = sm_stats(g->sms[k]);
+        hold(&schedulers, k, s->warp_instructions);
+        hold(&warps, k, s->resident_warp_cycles);
+        hold(&l1, k, sm_l1_stats(g->sms[k])->reads + sm_l1_stats(g->sms[k])->writes);
+        hold(&request, k, s->requests_sent);
+        hold(&reply, k, s->replies_received);
+        hold(&flight, k, s->in_flight_cyc);
+        hold(&shared, k, s->shared_instructions + s->shared_conflict_cycles);
+    }
+}
+
+/* The port of a slice is booked ahead by what waits for it: write-backs of the last cycles. */
+static uint64_t booked_ahead(const struct gpu *g)
+{
+    const struct config *c = g->config;
+    return (uint64_t)(c->llc.data_queue + c->llc.memory_queue + c->llc.mshrs + 2) * LINE_BYTES;
+}
+
+static void memory_bounds(const struct gpu *g)
+{
+    const struct config *c = g->config;
+    const uint64_t llc_cyc = engine_now(g->engine, g->llc_domain) + 1;
+    const uint64_t dram_cyc = engine_now(g->engine, g->dram_domain) + 1;
+    const struct bound tags = {g, "the tag stage of slice", 1, llc_cyc};
+    const struct bound port = {g, "the data port of slice", 1, llc_cyc + booked_ahead(g)};
+    const struct bound bus = {g, "the data bus of channel", 1, dram_cyc + c->dram.burst_cyc};
+    const struct bound lookups = {g, "the L2 TLB", c->mmu.l2_ports, gpu_now(g) + 1};
+    const struct bound walkers = {g, "the walkers", c->mmu.walkers, gpu_now(g) + 1};
+    for (uint32_t k = 0; k < g->slice_count; k++) {
+        hold(&tags, k, slice_stats(g->slices[k])->tag_cycles);
+        hold(&port, k, slice_stats(g->slices[k])->port_cycles);
+    }
+    for (uint32_t k = 0; k < g->channel_count; k++) {
+        const struct dram_stats *d = channel_stats(g->channels[k]);
+        hold(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
+    }
+    hold(&lookups, 0, mmu_stats(g->mmu)->l2_lookups);
+    hold(&walkers, 0, mmu_stats(g->mmu)->walk_cycles);
+}
+
+/* Utilisation = throughput x service time: a link is busy for as many cycles as its packets have flits. */
+static void link_bounds(const struct gpu *g, const struct net *n)
+{
+    const uint64_t cycles = engine_now(g->engine, g->net_domain) + 1;
+    const struct bound link = {g, "the link to receiver", 1, cycles};
+    for (uint32_t k = 0; k < net_spec_of(n)->sinks; k++) {
+        const struct net_output_stats o = net_output(n, k);
+        hold(&link, k, o.busy_cyc);
+        const uint64_t width = net_spec_of(n)->width_bytes;
+        if (o.busy_cyc * width >= o.bytes && o.busy_cyc * width < o.bytes + o.packets * width + 1) continue;
+        diag_bug("bounds", gpu_now(g),
+                 "the link to receiver %u carried %llu bytes in %llu packets, but was busy for "
+                 "%llu cycles",
+                 k, (unsigned long long)o.bytes, (unsigned long long)o.packets,
+                 (unsigned long long)o.busy_cyc);
+    }
+}
+
+void gpu_check_bounds(const struct gpu *g)
+{
+    sm_bounds(g);
+    memory_bounds(g);
+    link_bounds(g, g->fabric.request.net);
+    link_bounds(g, g->fabric.reply.net);
+}
