@@ -133,6 +133,26 @@ uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm)
 }
 void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm) { take(f, &f->reply, now, sm); }
 
+static void sleep_port(struct fabric *f, const struct fabric_side *in, uint32_t port, uint64_t now,
+                       bool refused)
+{
+    const uint64_t cyc = net_peek_cyc(in->net, port);
+    if (refused)
+        engine_wake(f->engine, in->receivers[port], now + 1);
+    else if (cyc != NET_NEVER && cyc > engine_now(f->engine, f->domain)) /* else it has seen it */
+        engine_wake_at_tick(f->engine, in->receivers[port], cyc * f->ticks_per_cycle);
+}
+
+void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused)
+{
+    sleep_port(f, &f->reply, sm, now, refused);
+}
+
+void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused)
+{
+    sleep_port(f, &f->request, slice, now, refused);
+}
+
 uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
     return net_zero_load_cyc(f->request.net, sm, slice, bytes);
@@ -176,6 +196,7 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                          .write_is_literal = c->packet.write == write_packet_literal};
     build_side(f, &f->request, a, c, NET_REQUESTS, "net.requests");
     build_side(f, &f->reply, a, c, NET_REPLIES, "net.replies");
+    f->clocks_differ = !f->request.same_clock;
     f->request.senders = f->reply.receivers = sms;
     f->request.receivers = f->reply.senders = slices;
 }

@@ -28,6 +28,7 @@ struct fabric {
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
     bool write_is_literal;
+    bool clocks_differ; /* of SMs, networks and slices */
     struct fabric_side request, reply;
 };
 
@@ -45,6 +46,12 @@ uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
 void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice);
 uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm);
 void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm);
+
+/* For who goes to sleep when clocks differ: the engine keeps the earliest wake-up of a component, so one that
+ * the network asked for may have been replaced by one between two of the network's edges. Asks again for what
+ * is on its way to the port; refused: it was not allowed to send and tries in its next cycle. */
+void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused);
+void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused);
 
 /* Bytes on the wire. */
 uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r);

@@ -74,7 +74,9 @@ static void build_mmu(struct gpu *g, const struct config *c)
                                  .slices = g->slices,
                                  .sm_count = g->sm_count,
                                  .sms_per_partition = c->partition.sms,
-                                 .slices_per_channel = g->slice_spec.slices_per_channel};
+                                 .slices_per_channel = g->slice_spec.slices_per_channel,
+                                 .ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
+                                 .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle};
     g->mmu = mmu_new(&g->arena, c, &w);
     STATS_REGISTER(g->stats, mmu, mmu_stats(g->mmu), STATS_EVERYWHERE);
 }

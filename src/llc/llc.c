@@ -633,6 +633,8 @@ static void wake(void *self, uint64_t now)
     s->waits_for_memory = s->blocked == &s->stats.wait_memory;
     const uint64_t next = next_visit(s, now);
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
+    if (s->wire.fabric->clocks_differ)
+        fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
 }
 
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)

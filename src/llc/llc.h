@@ -64,7 +64,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
 uint32_t slice_component(const struct slice *s);
 struct llc_stats *slice_stats(struct slice *s);
 
-/* A walker's read; visible to the slice at ready_cyc, later than now. */
+/* A walker's read; visible to the slice at ready_cyc of its clock, later than now. */
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc);
 
 /* ---- the channel's side ---- */

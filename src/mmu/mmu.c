@@ -237,6 +237,12 @@ static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
 
 /* ---- walks ---- */
 
+/* A cycle of one clock as the first of another that is not before it. */
+static inline uint64_t in_clock(uint64_t cyc, uint64_t from_ticks, uint64_t to_ticks)
+{
+    return from_ticks == to_ticks ? cyc : (cyc * from_ticks + to_ticks - 1) / to_ticks;
+}
+
 static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
 {
     struct walker *w = &m->walkers[walker];
@@ -251,7 +257,9 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
     r->sectors = 1; /* an entry lies in one sector; which one only matters to its line */
     w->state = WALKER_READ;
     w->due_cyc = ENGINE_NEVER;
-    slice_walk(m->wire.slices[r->home.slice], idx, now + m->walk_cache_cyc + m->walk_latency_cyc);
+    slice_walk(m->wire.slices[r->home.slice], idx,
+               in_clock(now + m->walk_cache_cyc + m->walk_latency_cyc, m->wire.ticks_per_cycle,
+                        m->wire.llc_ticks_per_cycle));
 }
 
 static uint32_t first_sm(const struct mmu *m, const struct walker *w)
@@ -334,7 +342,8 @@ void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc)
 {
     struct mmu *m = mmu;
     m->walkers[owner].state = WALKER_DONE;
-    m->walkers[owner].due_cyc = ready_cyc + m->walk_latency_cyc;
+    m->walkers[owner].due_cyc =
+        in_clock(ready_cyc, m->wire.llc_ticks_per_cycle, m->wire.ticks_per_cycle) + m->walk_latency_cyc;
     engine_wake(m->wire.engine, m->component, m->walkers[owner].due_cyc);
 }
 

@@ -31,6 +31,7 @@ struct mmu_wiring {
     const uint32_t *sm_components;
     struct slice *const *slices;
     uint32_t sm_count, sms_per_partition, slices_per_channel;
+    uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
@@ -54,7 +55,7 @@ uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);
 /* When the next one arrives; ENGINE_NEVER: none on its way. */
 uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm);
 
-/* A slice has read a page table entry for walker `owner`. */
+/* A slice has read a page table entry for walker `owner`; ready_cyc is of the slice's clock. */
 void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc);
 
 /* Takes the page out of every TLB. */

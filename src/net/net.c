@@ -61,6 +61,12 @@ const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t n
     return f->visible_cyc <= now ? &f->packet : NULL;
 }
 
+uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
+{
+    const struct net_sink *s = &n->sinks[sink];
+    return s->count ? n->flights[s->queue[s->head]].visible_cyc : NET_NEVER;
+}
+
 void net_pop(struct net *n, uint32_t sink, uint64_t now)
 {
     struct net_sink *s = &n->sinks[sink];

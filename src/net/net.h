@@ -118,6 +118,8 @@ uint64_t net_next_cyc(const struct net *n);
 /* The oldest packet that has arrived at a sink by `now`, or NULL. */
 const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now);
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
+/* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER: nothing. */
+uint64_t net_peek_cyc(const struct net *n, uint32_t sink);
 
 /* ---- who has something to do: one bit per port, in words of 64 ports ----
  * As the calls above, the same whether net_step() of the cycle has been made or not. `words` names the words

@@ -201,6 +201,8 @@ static void visit_issue(void *self, uint64_t now)
     }
     const uint64_t next = next_visit(sm, now);
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
+    if (sm->wire.fabric->clocks_differ)
+        fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
 }
 
 /* ---- kernels ---- */

@@ -1,0 +1,209 @@
+/* Every bundled workload on every one-GPU preset: right results and all laws; the same statistics to the bit
+ * when repeated, with visits in random order, with another layout of host memory and under valgrind; queues
+ * of one entry and clocks that do not divide each other. */
+#include <libgen.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "atoll.h"
+#include "workload.h"
+
+static const char *const presets[] = {"uba-mem", "selrep-shared", "gpu1", "v100"};
+enum { PRESETS = sizeof presets / sizeof *presets };
+extern const struct workload *const script_registry[];
+
+/* What makes rare events constant. */
+static const char *const one_entry[] = {"l1.miss_queue=1",
+                                        "l1.mshrs=1",
+                                        "l1.mshr_merges=1",
+                                        "sm.lsu_queue=1",
+                                        "sm.loads=1",
+                                        "sm.stores=1",
+                                        "llc.mshrs=1",
+                                        "llc.mshr_merges=1",
+                                        "llc.data_queue=1",
+                                        "llc.reply_queue=1",
+                                        "llc.memory_queue=1",
+                                        "net.vcs=2",
+                                        "net.vc_flits=1",
+                                        "net.source_packets=1",
+                                        "net.sink_packets=1",
+                                        "mmu.mode=tlb",
+                                        "mmu.l1_misses=1",
+                                        "mmu.l1_waiting=1",
+                                        "mmu.walkers=1",
+                                        "mmu.l1_entries=1",
+                                        "mmu.l2_entries=1",
+                                        "dram.queue_entries=2",
+                                        NULL};
+/* As much evicting as possible: one way, one set per cache would be a machine of its own. */
+static const char *const thrashing[] = {"l1.size=512 B", "l1.ways=4",          "gpu.llc_size=64 KiB",
+                                        "llc.ways=2",    "llc.boundary=flush", NULL};
+static const char *const odd_clocks[] = {"clock.sm=1200 MHz", "clock.net=1000 MHz", "clock.llc=900 MHz",
+                                         "clock.dram=700 MHz", NULL};
+static const char *const as_it_is[] = {NULL};
+
+/* The statistics of a run; fails the test when the run fails. */
+static json_t *run(const char *preset, const char *workload, const char *const *settings, const char *more)
+{
+    atoll_sim *sim;
+    struct atoll_outcome outcome = {0};
+    assert_int_equal(atoll_create(&sim), ATOLL_OK);
+    if (atoll_machine(sim, preset)) fail_msg("%s", atoll_message(sim));
+    for (; *settings; settings++)
+        if (atoll_set(sim, *settings)) fail_msg("%s", atoll_message(sim));
+    if (more && atoll_set(sim, more)) fail_msg("%s", atoll_message(sim));
+    const struct atoll_job job = {.workload = workload};
+    if (atoll_run(sim, &job, &outcome)) fail_msg("%s on %s: %s", workload, preset, atoll_message(sim));
+    json_t *root = json_loads(outcome.json, 0, NULL);
+    assert_non_null(root);
+    json_t *stats = json_incref(json_object_get(root, "stats"));
+    assert_non_null(stats);
+    json_decref(root);
+    atoll_outcome_free(&outcome);
+    atoll_destroy(sim);
+    return stats;
+}
+
+static void expect_same(json_t *one, json_t *other, const char *workload, const char *preset,
+                        const char *what)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(one, key, value)
+    {
+        if (!strncmp(key, "engine.", 7))
+            continue; /* how often the simulator looked, not what the machine did */
+        if (json_equal(value, json_object_get(other, key))) continue;
+        char *a = json_dumps(value, JSON_ENCODE_ANY),
+             *b = json_dumps(json_object_get(other, key), JSON_ENCODE_ANY);
+        fail_msg("%s on %s %s: %s is %s, was %s", workload, preset, what, key, b, a);
+    }
+    assert_int_equal(json_object_size(one), json_object_size(other));
+    json_decref(other);
+}
+
+/* Runs all on all; on every shuffled-th preset again with visits in random order. */
+static void all_on_all(const char *const *settings, int shuffled)
+{
+    for (int p = 0; p < PRESETS; p++)
+        for (const struct workload *const *w = script_registry; *w; w++) {
+            char spec[128];
+            (void)snprintf(spec, sizeof spec, "%s:tiny", (*w)->name);
+            json_t *first = run(presets[p], spec, settings, NULL);
+            if (p % shuffled == 0)
+                expect_same(first, run(presets[p], spec, settings, "sim.visit_order=shuffled"), spec,
+                            presets[p], "in shuffled order");
+            json_decref(first);
+        }
+}
+
+static void every_workload_is_right_and_lawful_on_every_preset(void **state)
+{
+    (void)state;
+    all_on_all(as_it_is, 1);
+}
+
+static void queues_of_one_entry_change_no_result(void **state)
+{
+    (void)state;
+    all_on_all(one_entry, 4);
+}
+
+static void caches_that_hold_next_to_nothing_change_no_result(void **state)
+{
+    (void)state;
+    all_on_all(thrashing, 4);
+}
+
+static void clocks_that_do_not_divide_each_other_change_no_result(void **state)
+{
+    (void)state;
+    all_on_all(odd_clocks, 1);
+}
+
+static void a_run_repeats_to_the_bit(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PRESETS; p++) {
+        json_t *first = run(presets[p], "bfs:tiny", as_it_is, NULL);
+        char *shift = malloc(12345); /* the next run's memory lies elsewhere */
+        expect_same(first, run(presets[p], "bfs:tiny", as_it_is, NULL), "bfs:tiny", presets[p], "repeated");
+        free(shift);
+        json_decref(first);
+    }
+}
+
+/* ---- other processes ---- */
+
+static bool available(const char *program)
+{
+    char command[64];
+    (void)snprintf(command, sizeof command, "%s --version >/dev/null 2>&1", program);
+    return system(command) == 0;
+}
+
+/* The program beside the folder of this test. */
+static json_t *run_outside(const char *prefix, const char *preset)
+{
+    char self[PATH_MAX] = "", command[PATH_MAX + 256];
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) fail_msg("no /proc/self/exe");
+    const char *folder = dirname(dirname(self));
+    (void)snprintf(command, sizeof command, "%s %s/atoll run -m %s -w scan:tiny --json - 2>/dev/null", prefix,
+                   folder, preset);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    json_t *root = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL);
+    (void)pclose(f);
+    if (!root) fail_msg("no JSON from: %s", command);
+    json_t *stats = json_incref(json_object_get(root, "stats"));
+    json_decref(root);
+    return stats;
+}
+
+static void host_memory_may_lie_anywhere(void **state)
+{
+    (void)state;
+    if (!available("setarch")) skip();
+    for (int p = 0; p < PRESETS; p++) {
+        json_t *here = run(presets[p], "scan:tiny", as_it_is, NULL);
+        expect_same(here, run_outside("setarch -R", presets[p]), "scan:tiny", presets[p],
+                    "at fixed addresses");
+        expect_same(here, run_outside("", presets[p]), "scan:tiny", presets[p], "at random addresses");
+        json_decref(here);
+    }
+}
+
+static void valgrind_sees_the_same_run(void **state)
+{
+    (void)state;
+    if (!available("valgrind")) skip();
+    json_t *here = run("uba-mem", "scan:tiny", as_it_is, NULL);
+    expect_same(here, run_outside("valgrind -q --error-exitcode=9 --log-file=/dev/null", "uba-mem"),
+                "scan:tiny", "uba-mem", "under valgrind");
+    json_decref(here);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_workload_is_right_and_lawful_on_every_preset),
+        cmocka_unit_test(queues_of_one_entry_change_no_result),
+        cmocka_unit_test(caches_that_hold_next_to_nothing_change_no_result),
+        cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
+        cmocka_unit_test(a_run_repeats_to_the_bit),
+        cmocka_unit_test(host_memory_may_lie_anywhere),
+        cmocka_unit_test(valgrind_sees_the_same_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
