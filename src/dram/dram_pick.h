@@ -19,7 +19,8 @@ static inline uint64_t not_starving_others(const struct dram_channel *ch, uint32
     if (ch->starving == DRAM_NONE) return banks;
     const struct dram_entry *e = &ch->entries[ch->starving];
     if (e->kind != kind) return 0;
-    return ch->banks[e->bank].hit[kind] == ch->starving ? banks : banks & ~dram_bit(e->bank);
+    const uint32_t bank = dram_bank_of(e);
+    return ch->banks[bank].hit[kind] == ch->starving ? banks : banks & ~dram_bit(bank);
 }
 
 static inline void consider(struct dram_pick *p, uint64_t now, uint64_t ready_cyc, uint64_t seq,
@@ -51,9 +52,9 @@ static inline void pick_from_slots(struct dram_channel *ch, uint64_t now, struct
     }
 }
 
-static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_pick *p)
+static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t banks,
+                                   struct dram_pick *p)
 {
-    uint64_t banks = not_starving_others(ch, kind, ch->hit_mask[kind]);
     if (!banks) return;
     if (ch->col_chan_cyc[kind] > now) {
         p->next_cyc = dram_min(p->next_cyc, ch->col_chan_cyc[kind]);
@@ -75,52 +76,68 @@ static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32
     }
 }
 
-static inline struct dram_pick pick_column(struct dram_channel *ch, uint64_t now)
+static inline struct dram_pick pick_column(struct dram_channel *ch, uint64_t now, bool plain)
 {
     struct dram_pick p = {.seq = UINT64_MAX, .next_cyc = DRAM_NEVER, .ready_count = 0, .entry = DRAM_NONE};
-    if (ch->slot_mask) pick_from_slots(ch, now, &p);
-    if (p.entry == DRAM_NONE && !ch->refresh_pending) {
-        if (ch->hit_mask[DRAM_READ] && ch->kinds & 1u << DRAM_READ) pick_from_queue(ch, now, DRAM_READ, &p);
-        if (ch->hit_mask[DRAM_WRITE] && ch->kinds & 1u << DRAM_WRITE)
-            pick_from_queue(ch, now, DRAM_WRITE, &p);
+    if (plain) {
+        pick_from_queue(ch, now, DRAM_READ, ch->hit_mask[DRAM_READ], &p);
+        pick_from_queue(ch, now, DRAM_WRITE, ch->hit_mask[DRAM_WRITE], &p);
+    } else {
+        if (ch->slot_mask) pick_from_slots(ch, now, &p);
+        if (p.entry != DRAM_NONE || ch->refresh_pending) return p;
+        for (uint32_t kind = 0; kind < 2; kind++)
+            if (ch->kinds >> kind & 1)
+                pick_from_queue(ch, now, kind, not_starving_others(ch, kind, ch->hit_mask[kind]), &p);
     }
-    if (p.entry == DRAM_NONE) ch->col_next_cyc = p.next_cyc;
     return p;
 }
 
 /* ---- the row bus ---- */
 
-static inline uint32_t pick_row(struct dram_channel *ch, uint64_t now)
+/* The bank to open or close now; bank is DRAM_NONE when none is ready. */
+struct dram_row_pick {
+    uint64_t act_cyc, pre_cyc; /* when the next others are ready (lower bounds) */
+    uint32_t bank;
+    bool open;
+};
+
+static inline struct dram_row_pick pick_row(const struct dram_channel *ch, uint64_t now)
 {
-    uint64_t next_cyc = DRAM_NEVER, seq = UINT64_MAX;
-    uint32_t best = DRAM_NONE;
-    uint64_t banks = ch->act_mask;
-    if (banks && ch->act_chan_cyc > now) {
-        next_cyc = ch->act_chan_cyc;
-        banks = 0;
+    struct dram_row_pick p = {.act_cyc = DRAM_NEVER, .pre_cyc = DRAM_NEVER, .bank = DRAM_NONE};
+    uint64_t seq = UINT64_MAX;
+    uint32_t bank = ch->banks[DRAM_OPENING].after;
+    if (bank == DRAM_OPENING) {
+    } else if (ch->act_chan_cyc > now) {
+        p.act_cyc = ch->act_chan_cyc;
+    } else {
+        do {
+            const struct dram_bank *b = &ch->banks[bank];
+            const uint64_t ready_cyc = dram_max(b->act_cyc, ch->act_group_cyc[b->group]);
+            p.act_cyc = dram_min(p.act_cyc, ready_cyc);
+            if (ready_cyc <= now) {
+                seq = b->row_seq;
+                p.bank = bank;
+                break;
+            }
+            bank = b->after;
+        } while (bank != DRAM_OPENING);
     }
-    for (; banks; banks &= banks - 1) {
-        const uint32_t bank = dram_first(banks);
-        const uint64_t ready_cyc =
-            dram_max(ch->banks[bank].act_cyc, ch->act_group_cyc[ch->banks[bank].group]);
-        if (ready_cyc > now) {
-            next_cyc = dram_min(next_cyc, ready_cyc);
-        } else if (ch->banks[bank].row_seq < seq) {
-            seq = ch->banks[bank].row_seq;
-            best = bank;
+    for (bank = ch->banks[DRAM_CLOSING].after; bank != DRAM_CLOSING; bank = ch->banks[bank].after) {
+        const struct dram_bank *b = &ch->banks[bank];
+        if (b->pre_cyc > now) { /* and all after it */
+            p.pre_cyc = dram_min(p.pre_cyc, b->pre_cyc);
+            break;
+        }
+        if (b->row_seq < seq) {
+            if (p.open) p.pre_cyc = 0; /* another one is ready too */
+            seq = b->row_seq;
+            p.bank = bank;
+            p.open = true;
+        } else {
+            p.pre_cyc = 0;
         }
     }
-    for (banks = ch->pre_mask; banks; banks &= banks - 1) {
-        const uint32_t bank = dram_first(banks);
-        if (ch->banks[bank].pre_cyc > now) {
-            next_cyc = dram_min(next_cyc, ch->banks[bank].pre_cyc);
-        } else if (ch->banks[bank].row_seq < seq) {
-            seq = ch->banks[bank].row_seq;
-            best = bank;
-        }
-    }
-    if (best == DRAM_NONE) ch->row_next_cyc = next_cyc;
-    return best;
+    return p;
 }
 
 #endif

@@ -24,37 +24,25 @@ static bool may_close(const struct dram_channel *ch, uint32_t bank, uint16_t old
     if (hit_accept_cyc == DRAM_NEVER || oldest == ch->starving) return true;
     if (ch->spec->close_rule == dram_close_when_older && hit_accept_cyc > ch->entries[oldest].accept_cyc)
         return true;
-    return ch->spec->row_hit_cap && ch->banks[bank].columns_since_act >= ch->spec->row_hit_cap;
+    return ch->row_hit_cap && ch->banks[bank].columns_since_act >= ch->row_hit_cap;
 }
 
 __attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, uint32_t bank)
 {
-    const uint64_t bit = dram_bit(bank);
-    ch->act_mask &= ~bit;
-    ch->pre_mask &= ~bit;
+    const struct dram_bank *b = &ch->banks[bank];
+    if ((ch->act_mask | ch->pre_mask) & b->bit) {
+        dram_wish_remove(ch->banks, bank);
+        ch->act_mask &= ~b->bit;
+        ch->pre_mask &= ~b->bit;
+    }
     const uint16_t oldest = dram_oldest_of(ch, bank);
     if (oldest == DRAM_NONE) return;
     const struct dram_entry *e = &ch->entries[oldest];
-    if (!(ch->open_mask & bit)) {
-        ch->act_mask |= bit;
-        ch->banks[bank].row_seq = e->seq;
+    if (!(ch->open_mask & b->bit)) {
+        dram_wish_open(ch, bank, oldest, e->seq);
         ch->row_next_cyc = dram_min(ch->row_next_cyc, dram_activate_cyc(ch, bank));
-    } else if (e->row != ch->banks[bank].open_row && !(ch->slot_mask & bit) && may_close(ch, bank, oldest)) {
-        ch->pre_mask |= bit;
-        ch->banks[bank].row_seq = e->seq;
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, ch->banks[bank].pre_cyc);
-    }
-}
-
-void dram_hits_found(struct dram_channel *ch, uint32_t bank)
-{
-    for (uint32_t kind = 0; kind < 2; kind++) {
-        uint16_t at = ch->banks[bank].list[kind].head;
-        while (at != DRAM_NONE && ch->entries[at].row != ch->banks[bank].open_row) at = ch->entries[at].next;
-        ch->banks[bank].hit[kind] = at;
-        if (at == DRAM_NONE) continue;
-        ch->hit_mask[kind] |= dram_bit(bank);
-        ch->banks[bank].hit_seq[kind] = ch->entries[at].seq;
+    } else if (dram_row(e) != b->open_row && !(ch->slot_mask & b->bit) && may_close(ch, bank, oldest)) {
+        dram_wish_close(ch, bank, oldest, e->seq);
     }
 }
 
@@ -67,7 +55,7 @@ DRAM_RARE void dram_mode_change(struct dram_channel *ch)
     ch->stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = DRAM_NONE;
-    ch->starve_cyc = ch->spec->starvation_cyc ? 0 : DRAM_NEVER;
+    ch->starve_cyc = ch->starvation_cyc ? 0 : DRAM_NEVER;
     uint64_t banks = ch->all_banks;
     for (; banks; banks &= banks - 1) dram_bank_changed(ch, dram_first(banks));
 }
@@ -86,12 +74,12 @@ DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
         ch->starve_cyc = DRAM_NEVER;
         return;
     }
-    ch->starve_cyc = ch->entries[oldest].accept_cyc + ch->spec->starvation_cyc;
+    ch->starve_cyc = ch->entries[oldest].accept_cyc + ch->starvation_cyc;
     if (now < ch->starve_cyc) return;
     ch->starving = oldest;
     ch->stats.starved++;
     ch->col_next_cyc = 0;
-    dram_bank_changed(ch, ch->entries[oldest].bank);
+    dram_bank_changed(ch, dram_bank_of(&ch->entries[oldest]));
 }
 
 /* ---- order of one address ---- */
@@ -102,7 +90,7 @@ DRAM_RARE uint16_t dram_read_before(struct dram_channel *ch, uint16_t write)
 {
     struct dram_entry *w = &ch->entries[write];
     if (!w->behind_read) return DRAM_NONE;
-    const struct dram_bank *b = &ch->banks[w->bank];
+    const struct dram_bank *b = &ch->banks[dram_bank_of(w)];
     uint16_t at = b->list[DRAM_READ].head;
     for (; at != DRAM_NONE && ch->entries[at].seq < w->seq; at = ch->entries[at].next)
         if (ch->entries[at].key == w->key) return at;

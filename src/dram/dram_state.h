@@ -1,13 +1,22 @@
-/* dram_state: the inside of a channel, shared by dram_channel.c (a request's life), dram_pick.h (which
- * command next), dram_sched.c (what each bank wants) and dram_refresh.c.
+/* dram_state: the inside of a channel, shared by dram_accept.c (into the queue), dram_channel.c (the step and
+ * what each command does), dram_pick.h (which command next), dram_sched.c (what each bank wants) and
+ * dram_refresh.c.
  *
  * Every queued column is in one list per (kind, bank), oldest first. Per bank the scheduler keeps
  *   hit[kind]   the oldest queued column of that kind that the open row serves
  *   act/pre     whether the oldest queued column wants the bank opened or its row closed
  * as bits of masks over banks, so that choosing a command is a walk over set bits, and the earliest cycle of
- * each command as one number per bank, per group and for the channel. */
+ * each command as one number per bank, per group and for the channel. Banks that want to be opened are also
+ * linked in the order of age (the first that is ready goes), those that want to be closed in the order of
+ * when they may: with random accesses most banks want something, and neither list is walked far.
+ *
+ * A channel is 'plain' when it has one queue, two command buses and no bank slots. Until alarm_cyc nothing
+ * special can happen in it (no refresh, nobody starves, nothing is staged), and its step looks at nothing but
+ * the two buses. */
 #ifndef ATOLL_DRAM_STATE_H
 #define ATOLL_DRAM_STATE_H
+
+#include <stddef.h>
 
 #include "base/diag.h"
 #include "dram/dram.h"
@@ -16,6 +25,7 @@
 
 /* Keeps what seldom happens out of the hot path's registers. */
 #define DRAM_RARE __attribute__((noinline, cold))
+#define DRAM_HOT  __attribute__((always_inline))
 
 enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
@@ -24,12 +34,10 @@ struct dram_entry {
     uint64_t accept_cyc;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
     uint64_t tag;
-    uint64_t key; /* bank, row, column packed: equal keys = equal addresses */
-    uint32_t row;
+    uint64_t key;        /* row, bank, column (dram_pack): equal keys = equal addresses */
     uint16_t prev, next; /* neighbours in the list of its bank and kind */
-    uint16_t column;
-    uint16_t line; /* index of the line it is part of, DRAM_NONE for a single column */
-    uint8_t bank, kind, class;
+    uint16_t line;       /* index of the line it is part of, DRAM_NONE for a single column */
+    uint8_t kind, class;
     bool behind_read; /* a write that an older read of the same address may still precede */
 } __attribute__((aligned(64)));
 
@@ -42,15 +50,18 @@ struct dram_list {
 };
 
 struct dram_bank {
+    uint64_t bit;                          /* of it in the masks */
     uint64_t act_cyc, pre_cyc, col_cyc[2]; /* earliest command of each sort, as far as this bank decides */
-    uint64_t row_seq;                      /* age of who wants the row bus (act_mask, pre_mask) */
+    uint64_t row_seq;                      /* age of who wants the row bus (act_mask, pre_mask) ... */
     uint64_t hit_seq[2];                   /* age of hit */
     uint32_t group;
     uint32_t open_row;
     uint32_t columns_since_act;
-    uint16_t hit[2]; /* oldest queued column of each kind that the open row serves */
-    uint16_t slot;   /* the column whose activate opened the row, until it is served (bank_slots) */
+    uint16_t row_entry; /* ... and its entry */
+    uint16_t hit[2];    /* oldest queued column of each kind that the open row serves */
+    uint16_t slot;      /* the column whose activate opened the row, until it is served (bank_slots) */
     struct dram_list list[2];
+    uint8_t before, after; /* neighbours among the banks that want to be opened, or closed */
 } __attribute__((aligned(64)));
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
@@ -62,24 +73,26 @@ struct dram_gaps {
 };
 
 enum { DRAM_FILTER_SIZE = 512 };
+enum { DRAM_OPENING = DRAM_BANKS_MAX, DRAM_CLOSING }; /* ends of lists, in place of a bank */
 
 struct dram_channel {
     const struct dram_spec *spec;
     struct dram_wiring wiring;
     struct dram_gaps gap;
-    bool split, single_bus; /* from the spec */
-    uint32_t room[2];       /* entries of each kind's queue, and of both when unified */
-    uint32_t row_count, column_count, bank_count;
+    bool plain, split, single_bus, slots; /* from the spec, as what follows */
+    uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc;
     uint64_t next_cyc;
+    uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
     /* who waits */
     struct dram_entry *entries;
     struct dram_line *lines;
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
-    uint16_t free_head; /* of the free entries, linked through next */
-    uint32_t queued[2]; /* entries of each kind that count against the queue ... */
-    uint32_t seen[2];   /* ... and of these, what the scheduler has been shown */
+    uint16_t free_head;      /* of the free entries, linked through next */
+    uint32_t room[2];        /* free entries of each kind's queue; [0] of both kinds' when unified */
+    uint32_t seen[2];        /* queued entries of each kind that the scheduler has been shown */
+    uint32_t waiting_writes; /* in the queue or before it */
     uint64_t next_seq;
     struct dram_list staged; /* accepted entries not yet seen by the scheduler, linked through next */
     uint64_t intake_cyc;     /* latest cycle that intake was planned for ... */
@@ -108,7 +121,7 @@ struct dram_channel {
     uint32_t recent_act_idx;
     uint64_t last_data_cyc;
     struct dram_stats stats;
-    struct dram_bank banks[DRAM_BANKS_MAX];
+    struct dram_bank banks[DRAM_BANKS_MAX + 2]; /* and the ends of the lists of wishes */
 };
 
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -129,15 +142,100 @@ static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, uint32_t
     return dram_max(dram_max(b->act_cyc, ch->act_group_cyc[b->group]), ch->act_chan_cyc);
 }
 
+/* ---- banks that want to be opened (oldest first) or closed (earliest first) ---- */
+
+static inline void dram_wish_insert(struct dram_bank *banks, uint32_t bank, uint32_t before)
+{
+    const uint32_t after = banks[before].after;
+    banks[bank].before = (uint8_t)before;
+    banks[bank].after = (uint8_t)after;
+    banks[before].after = banks[after].before = (uint8_t)bank;
+}
+
+static inline void dram_wish_remove(struct dram_bank *banks, uint32_t bank)
+{
+    const uint32_t before = banks[bank].before, after = banks[bank].after;
+    banks[before].after = (uint8_t)after;
+    banks[after].before = (uint8_t)before;
+}
+
+/* The ends of both lists have age and cycle 0, so that the search stops there. */
+static inline void dram_wish_open(struct dram_channel *ch, uint32_t bank, uint16_t entry, uint64_t seq)
+{
+    struct dram_bank *banks = ch->banks;
+    uint32_t before = banks[DRAM_OPENING].before;
+    while (banks[before].row_seq > seq) before = banks[before].before;
+    dram_wish_insert(banks, bank, before);
+    banks[bank].row_seq = seq;
+    banks[bank].row_entry = entry;
+    ch->act_mask |= banks[bank].bit;
+}
+
+static inline void dram_wish_close(struct dram_channel *ch, uint32_t bank, uint16_t entry, uint64_t seq)
+{
+    struct dram_bank *banks = ch->banks;
+    const uint64_t pre_cyc = banks[bank].pre_cyc;
+    uint32_t before = banks[DRAM_CLOSING].before;
+    while (banks[before].pre_cyc > pre_cyc) before = banks[before].before;
+    dram_wish_insert(banks, bank, before);
+    banks[bank].row_seq = seq;
+    banks[bank].row_entry = entry;
+    ch->pre_mask |= banks[bank].bit;
+    ch->row_next_cyc = dram_min(ch->row_next_cyc, pre_cyc);
+}
+
+/* ---- addresses ---- */
+
 static inline uint64_t dram_pack(uint32_t bank, uint32_t row, uint32_t column)
 {
     return (uint64_t)row << 32 | bank << 16 | column;
 }
 
+static inline uint32_t dram_row(const struct dram_entry *e) { return (uint32_t)(e->key >> 32); }
+static inline uint32_t dram_bank_of(const struct dram_entry *e) { return e->key >> 16 & 0xffff; }
+static inline uint32_t dram_column(const struct dram_entry *e) { return e->key & 0xffff; }
+
 /* Neighbouring columns and rows fall on different counters. */
 static inline uint32_t dram_filter_slot(uint64_t key)
 {
     return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 55);
+}
+
+static inline void dram_append(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
+{
+    const uint16_t tail = list->tail;
+    entries[idx].prev = tail;
+    entries[idx].next = DRAM_NONE;
+    list->tail = idx;
+    if (tail == DRAM_NONE)
+        list->head = idx;
+    else
+        entries[tail].next = idx;
+}
+
+static inline void dram_unlink(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
+{
+    const uint16_t prev = entries[idx].prev, next = entries[idx].next;
+    if (prev == DRAM_NONE)
+        list->head = next;
+    else
+        entries[prev].next = next;
+    if (next == DRAM_NONE)
+        list->tail = prev;
+    else
+        entries[next].prev = prev;
+}
+
+/* An entry of this kind's queue is taken or given back. */
+static inline uint32_t *dram_room(struct dram_channel *ch, uint32_t kind)
+{
+    return &ch->room[kind & (uint32_t)ch->split];
+}
+
+/* When step has something to do, as far as the queue decides. */
+static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
+{
+    return dram_min(dram_min(ch->col_next_cyc, dram_max(ch->row_next_cyc, ch->row_bus_cyc)), ch->alarm_cyc);
 }
 
 /* The column to serve now; entry is DRAM_NONE when none is ready. */
@@ -152,7 +250,6 @@ struct dram_pick {
 /* dram_sched.c */
 uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank); /* among the kinds considered */
 void dram_bank_changed(struct dram_channel *ch, uint32_t bank);        /* recompute what its oldest wants */
-void dram_hits_found(struct dram_channel *ch, uint32_t bank);          /* the open row is new */
 void dram_starvation_look(struct dram_channel *ch, uint64_t now);
 /* The older read of its address that a write must let go first, or DRAM_NONE. */
 uint16_t dram_read_before(struct dram_channel *ch, uint16_t write);
@@ -160,6 +257,9 @@ uint16_t dram_read_before(struct dram_channel *ch, uint16_t write);
 void dram_mode_change(struct dram_channel *ch);
 
 struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
+
+/* dram_accept.c */
+void dram_admit(struct dram_channel *ch, uint64_t now); /* staged columns that are due join the queue */
 
 /* dram_channel.c */
 void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,
