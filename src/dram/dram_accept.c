@@ -5,28 +5,23 @@
 /* ---- into the scheduler ---- */
 
 /* Joins the queue of its bank; what that changes for the bank is noted. */
-static inline void join(struct dram_channel *ch, struct dram_entry *entries, uint16_t idx, uint32_t kind,
-                        uint32_t bank)
+static inline void join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
 {
-    const struct dram_entry *e = &entries[idx];
-    struct dram_bank *b = &ch->banks[bank];
-    const uint64_t bit = b->bit;
-    const bool first = b->list[kind].head == DRAM_NONE;
-    dram_append(entries, &b->list[kind], idx);
+    struct dram_side *side = &b->side[kind];
+    bool changed = !side->head;
+    dram_append(side, e);
     ch->seen[kind]++;
     ch->awake = true;
-    bool changed = first;
-    if (b->hit[kind] == DRAM_NONE && ch->open_mask & bit && dram_row(e) == b->open_row) {
-        b->hit[kind] = idx;
-        b->hit_seq[kind] = e->seq;
-        ch->hit_mask[kind] |= bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, bank));
-        changed |= (ch->pre_mask & bit) != 0; /* a hit keeps the row open */
+    if (!side->hit && ch->open_mask & b->bit && dram_row(e) == b->open_row) {
+        side->hit = e;
+        ch->hit_mask[kind] |= b->bit;
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, b));
+        changed |= (ch->pre_mask & b->bit) != 0; /* a hit keeps the row open */
     }
     /* Any other column is younger than what its bank already wants. */
     if (!changed) return;
-    dram_bank_changed(ch, bank);
-    if (first && ch->starvation_cyc) {
+    dram_bank_changed(ch, b);
+    if (side->head == e && ch->starvation_cyc) {
         ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
         ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
     }
@@ -34,14 +29,13 @@ static inline void join(struct dram_channel *ch, struct dram_entry *entries, uin
 
 void dram_admit(struct dram_channel *ch, uint64_t now)
 {
-    struct dram_entry *entries = ch->entries;
-    uint16_t idx = ch->staged.head;
-    while (idx != DRAM_NONE && entries[idx].visible_cyc <= now) {
-        const uint16_t next = entries[idx].next;
-        join(ch, entries, idx, entries[idx].kind, dram_bank_of(&entries[idx]));
-        idx = next;
+    struct dram_entry *e = ch->staged;
+    while (e && e->visible_cyc <= now) {
+        struct dram_entry *next = e->next;
+        join(ch, e, e->kind, &ch->banks[dram_bank_of(e)]);
+        e = next;
     }
-    ch->staged.head = idx;
+    ch->staged = e;
 }
 
 /* ---- waiting writes ---- */
@@ -49,13 +43,12 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
 /* A waiting write to this address? The filter has already said that there may be one. */
 DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
 {
-    for (uint16_t at = ch->banks[bank].list[DRAM_WRITE].head; at != DRAM_NONE; at = ch->entries[at].next)
-        if (ch->entries[at].key == key) return true;
-    const uint16_t slot = ch->banks[bank].slot;
-    if (slot != DRAM_NONE && ch->entries[slot].kind == DRAM_WRITE && ch->entries[slot].key == key)
-        return true;
-    for (uint16_t at = ch->staged.head; at != DRAM_NONE; at = ch->entries[at].next)
-        if (ch->entries[at].kind == DRAM_WRITE && ch->entries[at].key == key) return true;
+    const struct dram_bank *b = &ch->banks[bank];
+    for (const struct dram_entry *e = b->side[DRAM_WRITE].head; e; e = e->next)
+        if (e->key == key) return true;
+    if (b->slot && b->slot->kind == DRAM_WRITE && b->slot->key == key) return true;
+    for (const struct dram_entry *e = ch->staged; e; e = e->next)
+        if (e->kind == DRAM_WRITE && e->key == key) return true;
     return false;
 }
 
@@ -102,13 +95,12 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
 }
 
 /* Takes an entry for one column. */
-static inline uint16_t take_entry(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
-                                  uint64_t key, uint16_t line)
+static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now,
+                                            const struct dram_request *rq, uint32_t kind, uint64_t key,
+                                            uint16_t line)
 {
-    const uint32_t kind = rq->kind;
-    const uint16_t idx = ch->free_head;
-    struct dram_entry *e = &ch->entries[idx];
-    ch->free_head = e->next;
+    struct dram_entry *e = ch->free_entries;
+    ch->free_entries = e->next;
     e->seq = ch->next_seq++;
     e->accept_cyc = now;
     e->tag = rq->tag;
@@ -121,7 +113,7 @@ static inline uint16_t take_entry(struct dram_channel *ch, uint64_t now, const s
         ch->filter[dram_filter_slot(key)]++;
         ch->waiting_writes++;
     }
-    return idx;
+    return e;
 }
 
 static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
@@ -143,16 +135,15 @@ static inline void count_accepted(struct dram_channel *ch, uint32_t kind, uint32
 }
 
 /* The scheduler will see it later; the staged ones are linked through next. */
-static void stage(struct dram_channel *ch, uint64_t visible_cyc, uint16_t idx)
+static void stage(struct dram_channel *ch, uint64_t visible_cyc, struct dram_entry *e)
 {
-    struct dram_entry *e = &ch->entries[idx];
     e->visible_cyc = visible_cyc;
-    e->next = DRAM_NONE;
-    if (ch->staged.head == DRAM_NONE)
-        ch->staged.head = idx;
+    e->next = NULL;
+    if (ch->staged)
+        ch->staged_last->next = e;
     else
-        ch->entries[ch->staged.tail].next = idx;
-    ch->staged.tail = idx;
+        ch->staged = e;
+    ch->staged_last = e;
     ch->alarm_cyc = dram_min(ch->alarm_cyc, visible_cyc);
     ch->next_cyc = dram_min(ch->next_cyc, visible_cyc);
 }
@@ -176,7 +167,7 @@ DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const s
         if (absorbed >> i & 1)
             count_absorbed(ch, now, rq->kind);
         else
-            stage(ch, plan_intake(ch, now), take_entry(ch, now, rq, key + i, line));
+            stage(ch, plan_intake(ch, now), take_entry(ch, now, rq, rq->kind, key + i, line));
     }
     if (!columns)
         ch->wiring.done(
@@ -185,12 +176,12 @@ DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const s
     return true;
 }
 
-bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
+/* kind is a constant in each copy of it. */
+static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
+                                   uint32_t kind)
 {
-    const uint32_t columns = rq->column_count, bank = rq->bank, kind = rq->kind;
-    DIAG_ASSERT(bank < ch->bank_count && rq->row < ch->row_count);
-    DIAG_ASSERT(columns && (uint64_t)rq->column + columns <= ch->column_count && columns <= 64);
-    const uint64_t key = dram_pack(bank, rq->row, rq->column);
+    const uint32_t columns = rq->column_count;
+    const uint64_t key = dram_pack(rq->bank, rq->row, rq->column);
     if (ch->waiting_writes) {
         const uint64_t absorbed = absorbed_columns(ch, rq, key);
         if (absorbed) return accept_rest(ch, now, rq, key, absorbed);
@@ -198,15 +189,23 @@ bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_re
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
     count_accepted(ch, kind, columns);
-    for (uint32_t i = 0; i < columns; i++) {
-        const uint16_t idx = take_entry(ch, now, rq, key + i, line);
+    uint32_t i = 0;
+    do {
+        struct dram_entry *e = take_entry(ch, now, rq, kind, key + i, line);
         const uint64_t visible_cyc = plan_intake(ch, now);
         /* After the step of this cycle nothing looks before the next one: no need to wait outside. */
-        if (ch->stepped_cyc == now && ch->staged.head == DRAM_NONE && visible_cyc == now + 1)
-            join(ch, ch->entries, idx, kind, bank);
+        if (ch->stepped_cyc == now && !ch->staged && visible_cyc == now + 1)
+            join(ch, e, kind, &ch->banks[rq->bank]);
         else
-            stage(ch, visible_cyc, idx);
-    }
+            stage(ch, visible_cyc, e);
+    } while (++i < columns);
     ch->next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
     return true;
+}
+
+bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
+{
+    DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
+    DIAG_ASSERT(rq->column_count - 1 < 64 && (uint64_t)rq->column + rq->column_count <= ch->column_count);
+    return rq->kind == DRAM_READ ? accept(ch, now, rq, DRAM_READ) : accept(ch, now, rq, DRAM_WRITE);
 }

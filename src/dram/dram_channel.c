@@ -54,18 +54,14 @@ static inline void raise_to(uint64_t *cyc, uint64_t to)
     if (*cyc < to) *cyc = to;
 }
 
-/* After a column of the open row has left its list, the next one that the row serves. */
-static inline void next_hit(struct dram_channel *ch, uint32_t kind, uint32_t bank, uint16_t from)
+/* From this entry of a list on, the first that the open row serves. */
+static inline void next_hit(struct dram_channel *ch, uint32_t kind, struct dram_bank *b,
+                            struct dram_entry *from)
 {
-    const struct dram_entry *entries = ch->entries;
-    struct dram_bank *b = &ch->banks[bank];
     const uint32_t row = b->open_row;
-    while (from != DRAM_NONE && dram_row(&entries[from]) != row) from = entries[from].next;
-    b->hit[kind] = from;
-    if (from == DRAM_NONE)
-        ch->hit_mask[kind] &= ~b->bit;
-    else
-        b->hit_seq[kind] = entries[from].seq;
+    while (from && dram_row(from) != row) from = from->next;
+    b->side[kind].hit = from;
+    if (!from) ch->hit_mask[kind] &= ~b->bit;
 }
 
 /* Of its own kind a column is the latest, so nothing later can stand there; the turnaround from reads to
@@ -115,7 +111,7 @@ static inline void count_served(struct dram_channel *ch, uint64_t now, const str
 
 DRAM_RARE static void no_longer_starving(struct dram_channel *ch)
 {
-    ch->starving = DRAM_NONE;
+    ch->starving = NULL;
     ch->starve_cyc = ch->starvation_cyc ? 0 : DRAM_NEVER;
     ch->col_next_cyc = 0;
 }
@@ -128,13 +124,12 @@ static inline bool line_ends(struct dram_channel *ch, uint16_t line)
     return true;
 }
 
-static inline void retire(struct dram_channel *ch, uint64_t now, struct dram_entry *e, uint16_t idx,
-                          uint32_t kind)
+static inline void retire(struct dram_channel *ch, uint64_t now, struct dram_entry *e, uint32_t kind)
 {
     count_served(ch, now, e, kind);
-    if (idx == ch->starving) no_longer_starving(ch);
-    e->next = ch->free_head;
-    ch->free_head = idx;
+    if (e == ch->starving) no_longer_starving(ch);
+    e->next = ch->free_entries;
+    ch->free_entries = e;
     if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
     const struct dram_done done = {.tag = e->tag,
                                    .kind = (enum dram_kind)kind,
@@ -144,56 +139,52 @@ static inline void retire(struct dram_channel *ch, uint64_t now, struct dram_ent
 }
 
 /* A column of the open row has left: does the bank still want the same of the row bus? */
-static inline void column_left(struct dram_channel *ch, uint32_t kind, uint32_t bank)
+static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dram_bank *b)
 {
-    struct dram_bank *b = &ch->banks[bank];
-    const uint16_t oldest = b->list[kind].head;
-    if (b->list[!kind].head != DRAM_NONE || ch->pre_mask & b->bit) {
-        dram_bank_changed(ch, bank);
-    } else if (oldest == b->hit[kind]) {
+    struct dram_entry *oldest = b->side[kind].head;
+    if (b->side[!kind].head || ch->pre_mask & b->bit) {
+        dram_bank_changed(ch, b);
+    } else if (oldest == b->side[kind].hit) {
         /* none at all, or one that the row serves */
-    } else if (b->hit[kind] == DRAM_NONE && !(ch->slot_mask & b->bit) && ch->kinds >> kind & 1) {
-        dram_wish_close(ch, bank, oldest, ch->entries[oldest].seq);
+    } else if (!b->side[kind].hit && !(ch->slot_mask & b->bit) && ch->kinds >> kind & 1) {
+        dram_wish_close(ch, b, oldest);
     } else {
-        dram_bank_changed(ch, bank);
+        dram_bank_changed(ch, b);
     }
 }
 
-static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, uint16_t idx, uint32_t kind,
-                                         uint32_t bank)
+static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
+                                         uint32_t kind, struct dram_bank *b)
 {
-    struct dram_entry *e = &ch->entries[idx];
-    struct dram_bank *b = &ch->banks[bank];
     column_timing(ch, now, kind, b);
     b->columns_since_act++;
-    if (b->slot == idx) {
-        b->slot = DRAM_NONE;
+    if (b->slot == e) {
+        b->slot = NULL;
         ch->slot_mask &= ~b->bit;
     } else {
-        dram_unlink(ch->entries, &b->list[kind], idx);
-        if (b->hit[kind] == idx) next_hit(ch, kind, bank, e->next);
+        dram_unlink(&b->side[kind], e);
+        if (b->side[kind].hit == e) next_hit(ch, kind, b, e->next);
         ++*dram_room(ch, kind);
         ch->seen[kind]--;
         ch->freed = true;
     }
     if (ch->wiring.log)
-        dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, bank, dram_row(e), dram_column(e));
-    retire(ch, now, e, idx, kind);
-    column_left(ch, kind, bank);
+        dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, dram_bank_of(e), dram_row(e),
+                 dram_column(e));
+    retire(ch, now, e, kind);
+    column_left(ch, kind, b);
 }
 
-static inline void issue_activate(struct dram_channel *ch, uint64_t now, uint32_t bank)
+static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
 {
-    struct dram_bank *b = &ch->banks[bank];
-    const uint16_t idx = b->row_entry;
-    struct dram_entry *e = &ch->entries[idx];
+    struct dram_entry *e = b->row_entry;
     b->act_cyc = now + ch->gap.act_act;
     ch->act_group_cyc[b->group] = now + ch->gap.act_act_l;
     ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
     ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
     ch->act_chan_cyc = dram_max(now + ch->gap.act_act_s, ch->act_four_cyc[ch->recent_act_idx]);
-    b->col_cyc[DRAM_READ] = now + ch->gap.act_col[DRAM_READ];
-    b->col_cyc[DRAM_WRITE] = now + ch->gap.act_col[DRAM_WRITE];
+    b->side[DRAM_READ].col_cyc = now + ch->gap.act_col[DRAM_READ];
+    b->side[DRAM_WRITE].col_cyc = now + ch->gap.act_col[DRAM_WRITE];
     raise_to(&b->pre_cyc, now + ch->gap.act_pre);
     ch->row_bus_cyc = now + ch->gap.act_bus;
     ch->open_mask |= b->bit;
@@ -201,32 +192,30 @@ static inline void issue_activate(struct dram_channel *ch, uint64_t now, uint32_
     b->columns_since_act = 0;
     if (e->class == DRAM_HIT) e->class = DRAM_MISS;
     ch->stats.activates++;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, bank, dram_row(e), dram_column(e));
+    if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
     if (ch->slots) {
-        dram_unlink(ch->entries, &b->list[e->kind], idx);
-        b->slot = idx;
+        dram_unlink(&b->side[e->kind], e);
+        b->slot = e;
         ch->slot_mask |= b->bit;
         ++*dram_room(ch, e->kind);
         ch->seen[e->kind]--;
         ch->freed = true;
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
     }
     /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
-    dram_wish_remove(ch->banks, bank);
+    dram_wish_remove(ch, b);
     ch->act_mask &= ~b->bit;
     for (uint32_t kind = 0; kind < 2; kind++) {
-        next_hit(ch, kind, bank, b->list[kind].head);
-        if (b->hit[kind] == DRAM_NONE) continue;
+        next_hit(ch, kind, b, b->side[kind].head);
+        if (!b->side[kind].hit) continue;
         ch->hit_mask[kind] |= b->bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, b->col_cyc[kind]);
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[kind].col_cyc);
     }
-    if (ch->slots) ch->col_next_cyc = dram_min(ch->col_next_cyc, b->col_cyc[e->kind]);
 }
 
-static inline void issue_precharge(struct dram_channel *ch, uint64_t now, uint32_t bank)
+static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
 {
-    struct dram_bank *b = &ch->banks[bank];
-    const uint16_t idx = b->row_entry;
-    struct dram_entry *e = &ch->entries[idx];
+    struct dram_entry *e = b->row_entry;
     const uint64_t others = ~b->bit;
     raise_to(&b->act_cyc, now + ch->gap.pre_act);
     ch->row_bus_cyc = now + 1;
@@ -234,49 +223,52 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, uint32
     ch->pre_mask &= others;
     ch->hit_mask[DRAM_READ] &= others;
     ch->hit_mask[DRAM_WRITE] &= others;
-    b->hit[DRAM_READ] = b->hit[DRAM_WRITE] = DRAM_NONE;
+    b->side[DRAM_READ].hit = b->side[DRAM_WRITE].hit = NULL;
     e->class = DRAM_CONFLICT;
     ch->stats.precharges++;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, bank, b->open_row, 0);
-    dram_wish_remove(ch->banks, bank);
-    dram_wish_open(ch, bank, idx, e->seq);
+    if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
+    dram_wish_remove(ch, b);
+    dram_wish_open(ch, b, e);
 }
 
 /* ---- the buses ---- */
 
 /* Serves p and says when the next column may go, given what was seen while p was picked. */
-static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p)
+static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p,
+                                  uint32_t kind)
 {
-    const uint32_t kind = p->kind, bank = p->bank;
+    struct dram_bank *b = p->bank;
     /* a write of the same bank may have waited for this read */
-    const bool others_ready = p->ready_count > 1 || ch->slot_mask || ch->banks[bank].hit[!kind] != DRAM_NONE;
+    const bool others_ready = p->ready_count > 1 || ch->slot_mask || b->side[!kind].hit;
     ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
-    issue_column(ch, now, p->entry, kind, bank);
+    issue_column(ch, now, p->entry, kind, b);
     uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
     if (!others_ready) {
-        const uint64_t same_bank =
-            ch->banks[bank].hit[kind] == DRAM_NONE ? DRAM_NEVER : dram_column_cyc(ch, kind, bank);
+        const uint64_t same_bank = b->side[kind].hit ? dram_column_cyc(ch, kind, b) : DRAM_NEVER;
         after = dram_max(after, dram_min(p->next_cyc, same_bank));
     }
     ch->col_next_cyc = dram_min(ch->col_next_cyc, after);
 }
 
-static inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain)
+static DRAM_HOT inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain)
 {
     if (ch->col_next_cyc > now) return;
     if (!plain && ch->single_bus && ch->row_bus_cyc > now) return;
     const struct dram_pick p = pick_column(ch, now, plain);
-    if (p.entry == DRAM_NONE)
+    if (!p.entry)
         ch->col_next_cyc = p.next_cyc;
+    else if (p.entry->kind == DRAM_READ)
+        serve(ch, now, &p, DRAM_READ);
     else
-        serve(ch, now, &p);
+        serve(ch, now, &p, DRAM_WRITE);
 }
 
 static DRAM_HOT inline void row_bus(struct dram_channel *ch, uint64_t now)
 {
     if (ch->row_next_cyc > now || ch->row_bus_cyc > now) return;
     struct dram_row_pick p = pick_row(ch, now);
-    if (p.bank == DRAM_NONE) {
+    if (!p.bank) {
+        /* later */
     } else if (p.open) {
         issue_precharge(ch, now, p.bank);
         p.act_cyc = dram_min(p.act_cyc, dram_activate_cyc(ch, p.bank));
@@ -305,14 +297,13 @@ static void catch_up(struct dram_channel *ch, uint64_t now)
     dram_admit(ch, now);
     if (ch->refresh_pending) return;
     if (dram_mode_stale(ch)) dram_mode_change(ch);
-    if (now >= ch->starve_cyc && ch->starving == DRAM_NONE) dram_starvation_look(ch, now);
+    if (now >= ch->starve_cyc && !ch->starving) dram_starvation_look(ch, now);
 }
 
 static uint64_t alarm_cyc(const struct dram_channel *ch)
 {
-    if (!ch->plain || ch->refresh_pending || ch->starving != DRAM_NONE) return 0;
-    const uint64_t staged =
-        ch->staged.head == DRAM_NONE ? DRAM_NEVER : ch->entries[ch->staged.head].visible_cyc;
+    if (!ch->plain || ch->refresh_pending || ch->starving) return 0;
+    const uint64_t staged = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     return dram_min(dram_min(staged, ch->refresh_due_cyc), ch->starve_cyc);
 }
 
@@ -322,7 +313,7 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 {
     ch->alarm_cyc = alarm_cyc(ch);
     if (!ch->stats.waiting) return DRAM_NEVER;
-    uint64_t next = ch->staged.head == DRAM_NONE ? DRAM_NEVER : ch->entries[ch->staged.head].visible_cyc;
+    uint64_t next = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
     if (ch->refresh_pending) {
@@ -330,7 +321,7 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
     } else {
         next = dram_min(next, ch->refresh_due_cyc);
         next = dram_min(next, dram_max(ch->row_next_cyc, ch->row_bus_cyc));
-        if (ch->starving == DRAM_NONE) next = dram_min(next, ch->starve_cyc);
+        if (!ch->starving) next = dram_min(next, ch->starve_cyc);
         if (dram_mode_stale(ch)) return now + 1;
     }
     return dram_max(next, now + 1);
@@ -371,28 +362,23 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count);
     ch->free_lines = ARENA_ARRAY(a, uint16_t, ch->entry_count);
     for (uint32_t i = 0; i < ch->entry_count; i++) {
-        ch->entries[i].next = i + 1 < ch->entry_count ? (uint16_t)(i + 1) : DRAM_NONE;
+        ch->entries[i].next = i + 1 < ch->entry_count ? &ch->entries[i + 1] : NULL;
         ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
     }
     ch->free_line_count = ch->entry_count;
-    ch->staged.head = ch->staged.tail = DRAM_NONE;
+    ch->free_entries = ch->entries;
     ch->kinds = spec->queue == dram_queue_unified ? 3u : 1u << DRAM_READ;
     ch->next_cyc = DRAM_NEVER;
     ch->col_next_cyc = ch->row_next_cyc = DRAM_NEVER;
     ch->starve_cyc = DRAM_NEVER;
-    ch->starving = DRAM_NONE;
+    ch->starving = NULL;
     ch->refresh_due_cyc = spec->refresh ? spec->trefi_cyc : DRAM_NEVER;
     ch->all_banks = banks == 64 ? UINT64_MAX : dram_bit(banks) - 1;
     ch->banks[DRAM_OPENING].before = ch->banks[DRAM_OPENING].after = DRAM_OPENING;
     ch->banks[DRAM_CLOSING].before = ch->banks[DRAM_CLOSING].after = DRAM_CLOSING;
     for (uint32_t bank = 0; bank < banks; bank++) {
-        ch->banks[bank].group = bank / spec->banks_per_group;
+        ch->banks[bank].group = (uint8_t)(bank / spec->banks_per_group);
         ch->banks[bank].bit = dram_bit(bank);
-        ch->banks[bank].slot = DRAM_NONE;
-        for (uint32_t kind = 0; kind < 2; kind++) {
-            ch->banks[bank].hit[kind] = DRAM_NONE;
-            ch->banks[bank].list[kind] = (struct dram_list){.head = DRAM_NONE, .tail = DRAM_NONE};
-        }
     }
     return ch;
 }

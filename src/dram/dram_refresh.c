@@ -29,15 +29,14 @@ DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
     return cyc;
 }
 
-static void close_bank(struct dram_channel *ch, uint64_t cyc, uint32_t bank)
+static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
 {
-    const uint64_t bit = dram_bit(bank);
-    ch->banks[bank].act_cyc = dram_max(ch->banks[bank].act_cyc, cyc + ch->gap.pre_act);
-    ch->banks[bank].hit[DRAM_READ] = ch->banks[bank].hit[DRAM_WRITE] = DRAM_NONE;
-    ch->hit_mask[DRAM_READ] &= ~bit;
-    ch->hit_mask[DRAM_WRITE] &= ~bit;
-    ch->open_mask &= ~bit;
-    dram_bank_changed(ch, bank);
+    b->act_cyc = dram_max(b->act_cyc, cyc + ch->gap.pre_act);
+    b->side[DRAM_READ].hit = b->side[DRAM_WRITE].hit = NULL;
+    ch->hit_mask[DRAM_READ] &= ~b->bit;
+    ch->hit_mask[DRAM_WRITE] &= ~b->bit;
+    ch->open_mask &= ~b->bit;
+    dram_bank_changed(ch, b);
 }
 
 static void close_rows(struct dram_channel *ch, uint64_t cyc)
@@ -47,11 +46,11 @@ static void close_rows(struct dram_channel *ch, uint64_t cyc)
         while (ch->banks[dram_first(banks)].pre_cyc > cyc) banks &= banks - 1;
         ch->stats.precharges++;
         dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->banks[dram_first(banks)].open_row, 0);
-        close_bank(ch, cyc, dram_first(banks));
+        close_bank(ch, cyc, &ch->banks[dram_first(banks)]);
     } else {
         ch->stats.precharge_alls++;
         dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
-        for (; banks; banks &= banks - 1) close_bank(ch, cyc, dram_first(banks));
+        for (; banks; banks &= banks - 1) close_bank(ch, cyc, &ch->banks[dram_first(banks)]);
     }
     ch->row_bus_cyc = cyc + 1;
 }

@@ -21,7 +21,7 @@
 #include "base/diag.h"
 #include "dram/dram.h"
 
-#define DRAM_NONE UINT16_MAX
+#define DRAM_NONE UINT16_MAX /* no line, no bank */
 
 /* Keeps what seldom happens out of the hot path's registers. */
 #define DRAM_RARE __attribute__((noinline, cold))
@@ -34,9 +34,9 @@ struct dram_entry {
     uint64_t accept_cyc;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
     uint64_t tag;
-    uint64_t key;        /* row, bank, column (dram_pack): equal keys = equal addresses */
-    uint16_t prev, next; /* neighbours in the list of its bank and kind */
-    uint16_t line;       /* index of the line it is part of, DRAM_NONE for a single column */
+    uint64_t key;                   /* row, bank, column (dram_pack): equal keys = equal addresses */
+    struct dram_entry *prev, *next; /* neighbours in the list of its bank and kind */
+    uint16_t line;                  /* index of the line it is part of, DRAM_NONE for a single column */
     uint8_t kind, class;
     bool behind_read; /* a write that an older read of the same address may still precede */
 } __attribute__((aligned(64)));
@@ -45,24 +45,26 @@ struct dram_line { /* a request of several columns */
     uint32_t waiting_count;
 };
 
-struct dram_list {
-    uint16_t head, tail;
+/* What one bank has queued of one kind. */
+struct dram_side {
+    uint64_t col_cyc; /* earliest column command, as far as the bank decides */
+    struct dram_entry *head, *tail;
+    struct dram_entry *hit; /* the oldest that the open row serves */
 };
 
 struct dram_bank {
-    uint64_t bit;                          /* of it in the masks */
-    uint64_t act_cyc, pre_cyc, col_cyc[2]; /* earliest command of each sort, as far as this bank decides */
-    uint64_t row_seq;                      /* age of who wants the row bus (act_mask, pre_mask) ... */
-    uint64_t hit_seq[2];                   /* age of hit */
-    uint32_t group;
+    struct dram_side side[2];
+    uint64_t bit;                 /* of it in the masks */
+    uint64_t act_cyc, pre_cyc;    /* earliest row commands, as far as this bank decides */
+    struct dram_entry *row_entry; /* who wants the row bus (act_mask, pre_mask) ... */
+    uint64_t row_seq;             /* ... and its age */
+    struct dram_entry *slot;      /* the column whose activate opened the row, until served (bank_slots) */
     uint32_t open_row;
     uint32_t columns_since_act;
-    uint16_t row_entry; /* ... and its entry */
-    uint16_t hit[2];    /* oldest queued column of each kind that the open row serves */
-    uint16_t slot;      /* the column whose activate opened the row, until it is served (bank_slots) */
-    struct dram_list list[2];
+    uint8_t group;
     uint8_t before, after; /* neighbours among the banks that want to be opened, or closed */
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct dram_bank) == 128, "a bank is found by a shift");
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
 struct dram_gaps {
@@ -89,16 +91,16 @@ struct dram_channel {
     struct dram_line *lines;
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
-    uint16_t free_head;      /* of the free entries, linked through next */
-    uint32_t room[2];        /* free entries of each kind's queue; [0] of both kinds' when unified */
-    uint32_t seen[2];        /* queued entries of each kind that the scheduler has been shown */
-    uint32_t waiting_writes; /* in the queue or before it */
+    struct dram_entry *free_entries; /* linked through next */
+    uint32_t room[2];                /* free entries of each kind's queue; [0] of both kinds' when unified */
+    uint32_t seen[2];                /* queued entries of each kind that the scheduler has been shown */
+    uint32_t waiting_writes;         /* in the queue or before it */
     uint64_t next_seq;
-    struct dram_list staged; /* accepted entries not yet seen by the scheduler, linked through next */
-    uint64_t intake_cyc;     /* latest cycle that intake was planned for ... */
-    uint32_t intake_used;    /* ... and how many in that cycle */
-    uint16_t filter[DRAM_FILTER_SIZE]; /* how many waiting writes hash here */
-    bool refused, freed;               /* someone waits for room; there is some */
+    struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
+    uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
+    uint32_t intake_used;                    /* ... and how many in that cycle */
+    uint16_t filter[DRAM_FILTER_SIZE];       /* how many waiting writes hash here */
+    bool refused, freed;                     /* someone waits for room; there is some */
 
     /* what the scheduler considers */
     uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
@@ -107,7 +109,7 @@ struct dram_channel {
     uint64_t stepped_cyc;                /* the last step */
     uint64_t col_next_cyc, row_next_cyc; /* no column/row command can issue before (lower bounds) */
     uint64_t starve_cyc;                 /* look for a starving request then */
-    uint16_t starving;
+    struct dram_entry *starving;
 
     /* refresh */
     bool refresh_pending;
@@ -130,57 +132,54 @@ static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
 static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
 
 /* Earliest cycle of a column command of this kind to this (open) bank. */
-static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind, uint32_t bank)
+static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind,
+                                       const struct dram_bank *b)
 {
-    const struct dram_bank *b = &ch->banks[bank];
-    return dram_max(dram_max(b->col_cyc[kind], ch->col_group_cyc[kind][b->group]), ch->col_chan_cyc[kind]);
+    return dram_max(dram_max(b->side[kind].col_cyc, ch->col_group_cyc[kind][b->group]),
+                    ch->col_chan_cyc[kind]);
 }
 
-static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, uint32_t bank)
+static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, const struct dram_bank *b)
 {
-    const struct dram_bank *b = &ch->banks[bank];
     return dram_max(dram_max(b->act_cyc, ch->act_group_cyc[b->group]), ch->act_chan_cyc);
 }
 
 /* ---- banks that want to be opened (oldest first) or closed (earliest first) ---- */
 
-static inline void dram_wish_insert(struct dram_bank *banks, uint32_t bank, uint32_t before)
+static inline void dram_wish_insert(struct dram_channel *ch, struct dram_bank *b, struct dram_bank *before,
+                                    struct dram_entry *by)
 {
-    const uint32_t after = banks[before].after;
-    banks[bank].before = (uint8_t)before;
-    banks[bank].after = (uint8_t)after;
-    banks[before].after = banks[after].before = (uint8_t)bank;
+    struct dram_bank *after = &ch->banks[before->after];
+    const uint8_t bank = (uint8_t)(b - ch->banks);
+    b->before = after->before;
+    b->after = before->after;
+    before->after = after->before = bank;
+    b->row_entry = by;
+    b->row_seq = by->seq;
 }
 
-static inline void dram_wish_remove(struct dram_bank *banks, uint32_t bank)
+static inline void dram_wish_remove(struct dram_channel *ch, const struct dram_bank *b)
 {
-    const uint32_t before = banks[bank].before, after = banks[bank].after;
-    banks[before].after = (uint8_t)after;
-    banks[after].before = (uint8_t)before;
+    ch->banks[b->before].after = b->after;
+    ch->banks[b->after].before = b->before;
 }
 
 /* The ends of both lists have age and cycle 0, so that the search stops there. */
-static inline void dram_wish_open(struct dram_channel *ch, uint32_t bank, uint16_t entry, uint64_t seq)
+static inline void dram_wish_open(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
 {
-    struct dram_bank *banks = ch->banks;
-    uint32_t before = banks[DRAM_OPENING].before;
-    while (banks[before].row_seq > seq) before = banks[before].before;
-    dram_wish_insert(banks, bank, before);
-    banks[bank].row_seq = seq;
-    banks[bank].row_entry = entry;
-    ch->act_mask |= banks[bank].bit;
+    struct dram_bank *before = &ch->banks[ch->banks[DRAM_OPENING].before];
+    while (before->row_seq > by->seq) before = &ch->banks[before->before];
+    dram_wish_insert(ch, b, before, by);
+    ch->act_mask |= b->bit;
 }
 
-static inline void dram_wish_close(struct dram_channel *ch, uint32_t bank, uint16_t entry, uint64_t seq)
+static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
 {
-    struct dram_bank *banks = ch->banks;
-    const uint64_t pre_cyc = banks[bank].pre_cyc;
-    uint32_t before = banks[DRAM_CLOSING].before;
-    while (banks[before].pre_cyc > pre_cyc) before = banks[before].before;
-    dram_wish_insert(banks, bank, before);
-    banks[bank].row_seq = seq;
-    banks[bank].row_entry = entry;
-    ch->pre_mask |= banks[bank].bit;
+    const uint64_t pre_cyc = b->pre_cyc;
+    struct dram_bank *before = &ch->banks[ch->banks[DRAM_CLOSING].before];
+    while (before->pre_cyc > pre_cyc) before = &ch->banks[before->before];
+    dram_wish_insert(ch, b, before, by);
+    ch->pre_mask |= b->bit;
     ch->row_next_cyc = dram_min(ch->row_next_cyc, pre_cyc);
 }
 
@@ -201,29 +200,20 @@ static inline uint32_t dram_filter_slot(uint64_t key)
     return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 55);
 }
 
-static inline void dram_append(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
+static inline void dram_append(struct dram_side *side, struct dram_entry *e)
 {
-    const uint16_t tail = list->tail;
-    entries[idx].prev = tail;
-    entries[idx].next = DRAM_NONE;
-    list->tail = idx;
-    if (tail == DRAM_NONE)
-        list->head = idx;
-    else
-        entries[tail].next = idx;
+    struct dram_entry *tail = side->tail;
+    e->prev = tail;
+    e->next = NULL;
+    side->tail = e;
+    *(tail ? &tail->next : &side->head) = e;
 }
 
-static inline void dram_unlink(struct dram_entry *entries, struct dram_list *list, uint16_t idx)
+static inline void dram_unlink(struct dram_side *side, const struct dram_entry *e)
 {
-    const uint16_t prev = entries[idx].prev, next = entries[idx].next;
-    if (prev == DRAM_NONE)
-        list->head = next;
-    else
-        entries[prev].next = next;
-    if (next == DRAM_NONE)
-        list->tail = prev;
-    else
-        entries[next].prev = prev;
+    struct dram_entry *prev = e->prev, *next = e->next;
+    *(prev ? &prev->next : &side->head) = next;
+    *(next ? &next->prev : &side->tail) = prev;
 }
 
 /* An entry of this kind's queue is taken or given back. */
@@ -238,21 +228,13 @@ static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
     return dram_min(dram_min(ch->col_next_cyc, dram_max(ch->row_next_cyc, ch->row_bus_cyc)), ch->alarm_cyc);
 }
 
-/* The column to serve now; entry is DRAM_NONE when none is ready. */
-struct dram_pick {
-    uint64_t seq;
-    uint64_t next_cyc; /* of those not ready, the earliest */
-    uint32_t ready_count;
-    uint32_t bank, kind;
-    uint16_t entry;
-};
-
 /* dram_sched.c */
-uint16_t dram_oldest_of(const struct dram_channel *ch, uint32_t bank); /* among the kinds considered */
-void dram_bank_changed(struct dram_channel *ch, uint32_t bank);        /* recompute what its oldest wants */
+struct dram_entry *dram_oldest_of(const struct dram_channel *ch,
+                                  const struct dram_bank *b);         /* of ch->kinds */
+void dram_bank_changed(struct dram_channel *ch, struct dram_bank *b); /* what does its oldest want? */
 void dram_starvation_look(struct dram_channel *ch, uint64_t now);
-/* The older read of its address that a write must let go first, or DRAM_NONE. */
-uint16_t dram_read_before(struct dram_channel *ch, uint16_t write);
+/* The older read of its address that a write must let go first, or NULL. */
+struct dram_entry *dram_read_before(struct dram_channel *ch, struct dram_entry *write);
 /* split queue: reads or writes next? */
 void dram_mode_change(struct dram_channel *ch);
 
