@@ -53,7 +53,7 @@ struct dram_request {
     enum dram_kind kind;
     uint32_t bank; /* group * banks_per_group + bank in group */
     uint32_t row, column;
-    uint32_t column_count; /* adjacent columns of one row: 128 B = 2 columns of 64 B. Each takes an entry. */
+    uint32_t column_count; /* 1 to 64 adjacent columns of one row: 128 B = 2 of 64 B. Each takes an entry. */
     uint64_t tag;          /* the owner's; comes back in dram_done */
 };
 
@@ -91,6 +91,10 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 
 /* False = refused, nothing changed. */
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
+
+/* True = a request of so many columns would be refused whatever its address and kind, and counts as refused;
+ * false = ask dram_try_accept(). Saves the owner the address. */
+bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count);
 
 /* Does what is due at now; returns dram_channel_next(). */
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now);

@@ -155,6 +155,13 @@ DRAM_RARE static bool refuse(struct dram_channel *ch)
     return false;
 }
 
+bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
+{
+    /* a waiting write may hold columns of it; a split queue may have room for its kind */
+    if (ch->waiting_writes || ch->split || column_count <= ch->room[0]) return false;
+    return !refuse(ch);
+}
+
 /* Some of its columns, or all, are held by a waiting write. */
 DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
                                   uint64_t key, uint64_t absorbed)

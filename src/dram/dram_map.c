@@ -193,14 +193,40 @@ static uint64_t apply(const uint64_t *rows, uint32_t count, uint64_t x)
     return y;
 }
 
+static uint32_t take(const struct dram_map *m, uint64_t packed, enum dram_field field)
+{
+    return (uint32_t)(packed >> m->shift[field] & (one(m->width[field]) - 1));
+}
+
+static uint64_t put_placed(uint64_t value, uint32_t low, uint32_t width)
+{
+    DIAG_ASSERT(value < one(width));
+    return value << low;
+}
+
+/* What the bits of an address that are set in x add to its place. */
+static uint64_t placed(const struct dram_map *m, uint64_t x)
+{
+    const uint64_t packed = apply(m->forward_rows, m->bits - m->offset_bits, x);
+    return put_placed(take(m, packed, DRAM_FIELD_ROW), DRAM_PLACED_ROW) |
+           put_placed(take(m, packed, DRAM_FIELD_COLUMN), DRAM_PLACED_COLUMN) |
+           put_placed(take(m, packed, DRAM_FIELD_BANK), DRAM_PLACED_BANK) |
+           put_placed(apply(m->slice_rows, m->slice_bits, x), DRAM_PLACED_SLICE) |
+           put_placed(take(m, packed, DRAM_FIELD_CHANNEL), DRAM_PLACED_CHANNEL);
+}
+
+/* Entries of one bit by the rows, all others as XORs of two that are there. */
 static void tabulate(struct dram_map *m)
 {
-    for (uint32_t byte = 0; byte < DRAM_MAP_BYTES; byte++)
-        for (uint64_t v = 0; v < 256; v++) {
-            m->forward[byte][v] = apply(m->forward_rows, m->bits - m->offset_bits, v << (8 * byte));
-            m->backward[byte][v] = apply(m->backward_rows, m->bits, v << (8 * byte));
-            m->slice_table[byte][v] = (uint8_t)apply(m->slice_rows, m->slice_bits, v << (8 * byte));
+    for (uint32_t piece = 0; piece < DRAM_MAP_PIECES; piece++)
+        for (uint32_t v = 1; v < DRAM_MAP_PIECE; v++) {
+            const uint32_t low = v & (~v + 1), bit = m->offset_bits + DRAM_MAP_PIECE_BITS * piece;
+            m->forward[piece][v] = v == low ? placed(m, (uint64_t)v << bit)
+                                            : m->forward[piece][low] ^ m->forward[piece][v ^ low];
         }
+    for (uint32_t byte = 0; byte < DRAM_MAP_BYTES; byte++)
+        for (uint64_t v = 0; v < 256; v++)
+            m->backward[byte][v] = apply(m->backward_rows, m->bits, v << (8 * byte));
 }
 
 static void set_widths(struct dram_map *m, const struct config *c)
@@ -227,6 +253,7 @@ static void set_widths(struct dram_map *m, const struct config *c)
     m->width[DRAM_FIELD_ROW] = row_bits;
     for (int f = 1; f < DRAM_FIELDS; f++) m->shift[f] = m->shift[f - 1] + m->width[f - 1];
     m->bits = m->offset_bits + m->shift[DRAM_FIELD_ROW] + row_bits;
+    if (channels > 1 << 14) diag_mistake("a GPU has at most 16384 channels");
     if (m->bits > DRAM_MAP_BITS_MAX) diag_mistake("a GPU's memory must be below 256 TiB");
     if (m->slice_bits > bank_bits || m->slice_bits > 8)
         diag_mistake("a channel has more LLC slices than banks");
@@ -269,34 +296,14 @@ struct dram_map *dram_map_new(struct arena *a, const struct config *c)
 
 /* ---- use ---- */
 
-static uint32_t take(const struct dram_map *m, uint64_t packed, enum dram_field field)
-{
-    return (uint32_t)(packed >> m->shift[field] & (one(m->width[field]) - 1));
-}
-
-struct dram_place dram_map_place(const struct dram_map *m, uint64_t address)
-{
-    const uint64_t packed = dram_map_lookup(m->forward, address);
-    uint32_t slice = 0;
-    for (int i = 0; i < DRAM_MAP_BYTES; i++) slice ^= m->slice_table[i][address >> (8 * i) & 0xff];
-    return (struct dram_place){.channel = take(m, packed, DRAM_FIELD_CHANNEL),
-                               .slice = slice,
-                               .bank = take(m, packed, DRAM_FIELD_BANK),
-                               .row = take(m, packed, DRAM_FIELD_ROW),
-                               .column = take(m, packed, DRAM_FIELD_COLUMN)};
-}
-
-uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)
-{
-    return take(m, dram_map_lookup(m->forward, address), DRAM_FIELD_CHANNEL);
-}
-
 uint64_t dram_map_address(const struct dram_map *m, const struct dram_place *p)
 {
     const uint64_t packed =
         (uint64_t)p->column << m->shift[DRAM_FIELD_COLUMN] | (uint64_t)p->bank << m->shift[DRAM_FIELD_BANK] |
         (uint64_t)p->channel << m->shift[DRAM_FIELD_CHANNEL] | (uint64_t)p->row << m->shift[DRAM_FIELD_ROW];
-    return dram_map_lookup(m->backward, packed);
+    uint64_t address = 0;
+    for (int i = 0; i < DRAM_MAP_BYTES; i++) address ^= m->backward[i][packed >> (8 * i) & 0xff];
+    return address;
 }
 
 void dram_map_print(const struct dram_map *m, FILE *out)

@@ -1,8 +1,8 @@
 /* dram_map: which channel, LLC slice, bank, row and column an address of a GPU's memory is in, and back.
  *
  * A map is data: a layout (what each address bit is, from the bottom) and, for every bit of the place, the
- * set of address bits whose XOR it is. Both directions are linear, so they are looked up byte by byte;
- * building a map checks that it is one-to-one.
+ * set of address bits whose XOR it is. Both directions are linear, so an address is looked up in pieces of
+ * ten bits, the way back byte by byte; building a map checks that it is one-to-one.
  *
  *   fixed_channel  [6] column  [7] bank 0  [9:8] column  [11:10] bank | page | channel  column  bank  row
  *   interleaved    the same, with the channel above map.interleave bytes
@@ -19,6 +19,7 @@
 #include "config/config.h"
 
 enum { DRAM_MAP_BITS_MAX = 48, DRAM_MAP_BYTES = DRAM_MAP_BITS_MAX / 8 };
+enum { DRAM_MAP_PIECE_BITS = 10, DRAM_MAP_PIECE = 1 << DRAM_MAP_PIECE_BITS, DRAM_MAP_PIECES = 5 };
 
 enum dram_field { DRAM_FIELD_COLUMN, DRAM_FIELD_BANK, DRAM_FIELD_CHANNEL, DRAM_FIELD_ROW, DRAM_FIELDS };
 
@@ -37,30 +38,54 @@ struct dram_map {
     uint32_t slice_bits, group_bits;
     struct {
         uint8_t field, idx;
-    } layout[DRAM_MAP_BITS_MAX];               /* what address bit i is; from offset_bits on */
-    uint64_t forward_rows[DRAM_MAP_BITS_MAX];  /* place bit = parity of the address and this */
-    uint64_t backward_rows[DRAM_MAP_BITS_MAX]; /* address bit = parity of the packed place and this */
-    uint64_t slice_rows[8];                    /* slice bit = parity of the address and this */
-    uint64_t forward[DRAM_MAP_BYTES][256], backward[DRAM_MAP_BYTES][256];
-    uint8_t slice_table[DRAM_MAP_BYTES][256];
+    } layout[DRAM_MAP_BITS_MAX];                       /* what address bit i is; from offset_bits on */
+    uint64_t forward_rows[DRAM_MAP_BITS_MAX];          /* place bit = parity of the address and this */
+    uint64_t backward_rows[DRAM_MAP_BITS_MAX];         /* address bit = parity of the packed place and this */
+    uint64_t slice_rows[8];                            /* slice bit = parity of the address and this */
+    uint64_t forward[DRAM_MAP_PIECES][DRAM_MAP_PIECE]; /* what a piece of an address adds to its place */
+    uint64_t backward[DRAM_MAP_BYTES][256];
 };
+
+/* A place as the forward tables hold it, whatever the map: a field = lowest bit, width. */
+#define DRAM_PLACED_ROW     0, 24
+#define DRAM_PLACED_COLUMN  24, 12
+#define DRAM_PLACED_BANK    36, 6
+#define DRAM_PLACED_SLICE   42, 8
+#define DRAM_PLACED_CHANNEL 50, 14
 
 /* Raises a mistake when the machine has no such map (sizes that are no powers of two, ...). */
 struct dram_map *dram_map_new(struct arena *a, const struct config *c);
 
-static inline uint64_t dram_map_lookup(const uint64_t table[DRAM_MAP_BYTES][256], uint64_t x)
+static inline uint64_t dram_map_lookup(const struct dram_map *m, uint64_t address)
 {
-    uint64_t y = 0;
-    for (int i = 0; i < DRAM_MAP_BYTES; i++) y ^= table[i][x >> (8 * i) & 0xff];
+    const uint64_t x = address >> m->offset_bits, mask = DRAM_MAP_PIECE - 1;
+    uint64_t y = m->forward[0][x & mask] ^ m->forward[1][x >> 10 & mask] ^ m->forward[2][x >> 20 & mask];
+    if (x >> 30) y ^= m->forward[3][x >> 30 & mask] ^ m->forward[4][x >> 40 & mask];
     return y;
 }
 
+static inline uint32_t dram_map_take(uint64_t placed, uint32_t low, uint32_t width)
+{
+    return (uint32_t)(placed >> low & ((UINT64_C(1) << width) - 1));
+}
+
 /* address < size_bytes; the offset inside a column is dropped. */
-struct dram_place dram_map_place(const struct dram_map *m, uint64_t address);
+static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_t address)
+{
+    const uint64_t placed = dram_map_lookup(m, address);
+    return (struct dram_place){.channel = dram_map_take(placed, DRAM_PLACED_CHANNEL),
+                               .slice = dram_map_take(placed, DRAM_PLACED_SLICE),
+                               .bank = dram_map_take(placed, DRAM_PLACED_BANK),
+                               .row = dram_map_take(placed, DRAM_PLACED_ROW),
+                               .column = dram_map_take(placed, DRAM_PLACED_COLUMN)};
+}
+/* Only the channel. */
+static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)
+{
+    return dram_map_take(dram_map_lookup(m, address), DRAM_PLACED_CHANNEL);
+}
 /* The first address of a column; slice is not looked at. */
 uint64_t dram_map_address(const struct dram_map *m, const struct dram_place *place);
-/* Only the channel. */
-uint32_t dram_map_channel(const struct dram_map *m, uint64_t address);
 
 /* "[6] column 0  [7] bank 0 ^ row 0 ^ ..." one line per address bit or place bit. */
 void dram_map_print(const struct dram_map *m, FILE *out);

@@ -38,6 +38,10 @@ static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
 {
     const struct memory_op *op = slice_memory_op(ch->slices[slice], now * ch->ticks_per_cycle);
     if (!op) return false;
+    if (dram_try_refuse(ch->dram, op->column_count)) {
+        ch->full = true;
+        return false;
+    }
     const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2);
     const struct dram_request r = {.kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ,
                                    .bank = place.bank,
