@@ -32,7 +32,8 @@ struct slice {
     uint16_t *mshr_of;    /* per line */
     uint16_t *mshr_free;
     uint32_t mshr_free_count;
-    struct request_list hits, filled, walks; /* hits and filled: on their way to the reply port */
+    struct request_list hits, filled;  /* on their way to the reply port */
+    struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
     struct memory_op *ops;
     uint32_t ops_head, ops_count, ops_capacity;
     struct fill *fills;
@@ -282,6 +283,7 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
 /* The request leaves the slice at ready. */
 static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready)
 {
+    if (at(s, idx)->kind == REQUEST_WALK) way = &s->walked;
     at(s, idx)->ready_cyc = ready;
     append(s, way, idx);
 }
@@ -314,22 +316,42 @@ static void send_reply(struct slice *s, uint64_t now)
     if (!way) return;
     const uint32_t idx = way->first;
     const struct request *r = at(s, idx);
-    if (r->kind == REQUEST_WALK) {
+    const uint32_t next = r->next;
+    if (!fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
+        s->reply_refused = true;
+        return;
+    }
+    way->first = next;
+    way->count--;
+    s->stats.replies++;
+}
+
+/* Answers to walkers, a few in flight at most; those of hits and of fills may have changed places. */
+static void answer_walkers(struct slice *s, uint64_t now)
+{
+    for (uint32_t left = s->walked.count; left; left--) {
+        const uint32_t idx = take_first(s, &s->walked);
+        const struct request *r = at(s, idx);
+        if (r->ready_cyc > now) {
+            append(s, &s->walked, idx);
+            continue;
+        }
         const uint32_t owner = r->owner;
-        (void)take_first(s, way);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
         s->wire.walk_done(s->wire.walker, owner, now + 1);
-    } else {
-        const uint32_t next = r->next;
-        if (!fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
-            s->reply_refused = true;
-            return;
-        }
-        way->first = next;
-        way->count--;
+        s->stats.replies++;
     }
-    s->stats.replies++;
+}
+
+/* When the next one is due. */
+static uint64_t walker_due(const struct slice *s)
+{
+    uint64_t due = ENGINE_NEVER;
+    uint32_t idx = s->walked.first;
+    for (uint32_t k = 0; k < s->walked.count; k++, idx = at(s, idx)->next)
+        if (at(s, idx)->ready_cyc < due) due = at(s, idx)->ready_cyc;
+    return due;
 }
 
 /* ---- fills ---- */
@@ -606,6 +628,7 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
         if (s->filled.count) next = earlier(next, at(s, s->filled.first)->ready_cyc);
     }
     if (s->fills_count) next = earlier(next, s->fills[s->fills_head].ready_cyc);
+    if (s->walked.count) next = earlier(next, walker_due(s));
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
@@ -629,6 +652,7 @@ static void wake(void *self, uint64_t now)
     if (s->flush_done) flush_step(s, now);
     tag_stage(s, now);
     if (s->hits.count | s->filled.count) send_reply(s, now);
+    if (s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
     s->waits_for_memory = s->blocked == &s->stats.wait_memory;
     const uint64_t next = next_visit(s, now);
@@ -648,7 +672,7 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 
 uint64_t slice_waiting(const struct slice *s)
 {
-    uint64_t count = (uint64_t)s->hits.count + s->filled.count;
+    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count;
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
         if (s->tags.pinned[line]) count += s->mshrs[s->mshr_of[line]].waiting.count;
     return count;
