@@ -188,6 +188,10 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
         (void)json_object_set_new(row, "workload", json_string(script_label(app)));
         (void)json_object_set_new(row, "device_bytes", json_integer((json_int_t)script_bytes_allocated(app)));
         (void)json_object_set_new(row, "words_checked", json_integer((json_int_t)script_words_checked(app)));
+        if (report) {
+            (void)json_object_set_new(row, "cycles", json_integer((json_int_t)report->total.cycles));
+            (void)json_object_set_new(row, "ipc", json_real(report->total.ipc));
+        }
         (void)json_array_append_new(apps, row);
     }
     json_t *root = json_object();

@@ -80,6 +80,8 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
     return parse_dim("grid", args->grid, job->grid) && parse_dim("block", args->block, job->block);
 }
 
+static bool to_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
+
 static int run(const void *arg)
 {
     const struct run_args *args = arg;
@@ -100,12 +102,12 @@ static int run(const void *arg)
     progress_begin(&progress, sim);
     const atoll_status status = atoll_run(sim, &job, &outcome);
     progress_end(&progress);
-    const bool json_to_stdout = args->json && strcmp(args->json, "-") == 0;
-    if (outcome.output) (void)fputs(outcome.output, json_to_stdout ? stderr : stdout);
+    const bool data_to_stdout = to_stdout(args->json) || to_stdout(args->csv) || to_stdout(args->timeline);
+    if (outcome.output) (void)fputs(outcome.output, data_to_stdout ? stderr : stdout);
     if (status) {
         code = cli_fail(sim, status);
     } else {
-        if (!json_to_stdout) (void)fputs(outcome.report, stdout);
+        if (!data_to_stdout) (void)fputs(outcome.report, stdout);
         if (args->json) code = cli_write_file(args->json, outcome.json);
         if (!code && args->csv) code = cli_write_file(args->csv, outcome.csv);
         if (!code && args->timeline) code = cli_write_file(args->timeline, outcome.timeline);

@@ -7,6 +7,8 @@
 
 struct progress {
     double start_seconds;
+    uint64_t kernel; /* the one that runs, and since when */
+    double kernel_seconds;
     bool shown;
 };
 
@@ -15,8 +17,9 @@ void progress_begin(struct progress *p, atoll_sim *sim);
 /* Takes the line away. */
 void progress_end(struct progress *p);
 
-/* The line itself (without the return), for a given time since the start and memory. */
+/* The line itself (without the return), for given times since the start and since the kernel's start, and
+ * memory. */
 void progress_format(char *buf, size_t bytes, const struct atoll_progress *p, double elapsed_seconds,
-                     size_t rss_bytes);
+                     double kernel_seconds, size_t rss_bytes);
 
 #endif

@@ -19,7 +19,7 @@ const char *const report_bound_names[REPORT_BOUNDS] = {
     [BOUND_REPLIES] = "reply network",
     [BOUND_LLC] = "LLC data ports",
     [BOUND_DRAM] = "DRAM",
-    [BOUND_TRANSLATION] = "address translation",
+    [BOUND_TRANSLATION] = "translation",
     [BOUND_LATENCY] = "latency",
     [BOUND_LAUNCH] = "launch",
 };
