@@ -273,7 +273,6 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
     s->fills[tail] = (struct fill){
         .ready_cyc = ready, .tag_line = tag_line, .sectors = sectors_of(s->spec, first_column, column_count)};
     s->fills_count++;
-    s->stats.memory_latency_cyc += (tick - accept_tick) / tpc;
     STATS_COUNT(s->stats.memory_latency, (tick - accept_tick) / tpc);
     engine_wake(s->wire.engine, s->component, ready);
 }

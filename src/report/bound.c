@@ -2,10 +2,12 @@
  *
  *   a resource that is nearly used up ─► bound by it (the one that is nearest to what it can carry)
  *   else one part of it that is        ─► bound by that part: a hot spot
+ *   else misses that do not get away   ─► bound by what stops them: bursts
  *   else translation                   ─► page walks, TLB ports
  *   else SMs without work              ─► launch: few blocks, uneven end, launch gap
  *   else                               ─► latency: nothing is used up, too little is under way
  *
+ * Time before launches, in which nothing can happen, is left out, unless it is most of the time.
  * A resource counts as used up at the share of its peak that it reaches when traffic is plentiful. */
 #include <stdio.h>
 
@@ -47,7 +49,8 @@ const char *const report_bound_keys[REPORT_BOUNDS] = {
 #define FULL_WALKERS 0.50
 #define FULL_TLB     0.60
 #define MANY_STOPPED 0.50 /* cycles in which memory pipes wait for pages */
-#define MANY_IDLE    0.40 /* scheduler cycles without a resident warp, when no stall has more */
+#define MANY_IDLE    0.25 /* scheduler cycles without a resident warp, when no stall has more */
+#define MANY_GAPS    0.50 /* time before launches */
 
 struct resource {
     enum report_bound bound;
@@ -107,6 +110,34 @@ static bool find_hot_part(const struct span *span, struct measure *m)
     return true;
 }
 
+/* Requests do not get away: whoever stops the slices has the blame, else the request network itself. */
+static bool find_back_pressure(const struct span *span, struct measure *m)
+{
+    const struct config *c = span->config;
+    const struct llc_stats *s = &span->stats->llc;
+    const double stopped = (double)span->stats->l1.wait_queue /
+                           ((double)(span->cycles - span->gap_cycles) * (double)config_sms_per_gpu(c));
+    if (stopped < MANY_STOPPED) return false;
+    const struct {
+        enum report_bound bound;
+        enum report_level level;
+        uint64_t cycles;
+    } waits[] = {{BOUND_REPLIES, LEVEL_REPLIES, s->wait_reply},
+                 {BOUND_LLC, LEVEL_LLC, s->wait_port},
+                 {BOUND_DRAM, LEVEL_DRAM, s->wait_memory + s->wait_mshr + s->wait_way}};
+    size_t most = 0;
+    for (size_t k = 1; k < sizeof waits / sizeof *waits; k++)
+        if (waits[k].cycles > waits[most].cycles) most = k;
+    /* Waiting as long as serving is what fills a queue. */
+    const bool blamed = waits[most].cycles > s->tag_cycles / 2;
+    m->bound = blamed ? waits[most].bound : BOUND_REQUESTS;
+    (void)snprintf(
+        m->why, sizeof m->why,
+        "L1 misses do not get away %.0f %% of the time; its mean use is only %.0f %%: bursts, hot spots",
+        100 * stopped, 100 * m->levels[blamed ? waits[most].level : LEVEL_REQUESTS].use);
+    return true;
+}
+
 static bool find_translation(const struct span *span, struct measure *m)
 {
     const double stopped = span->cycles
@@ -115,29 +146,34 @@ static bool find_translation(const struct span *span, struct measure *m)
                                : 0;
     if (m->walkers_busy < FULL_WALKERS && m->tlb_port_use < FULL_TLB && stopped < MANY_STOPPED) return false;
     m->bound = BOUND_TRANSLATION;
-    (void)snprintf(
-        m->why, sizeof m->why,
-        "%.0f %% of walkers and %.0f %% of L2 TLB ports busy; memory pipes stopped %.0f %% of the time",
-        100 * m->walkers_busy, 100 * m->tlb_port_use, 100 * stopped);
+    const int len =
+        snprintf(m->why, sizeof m->why, "%.0f %% of page walkers and %.0f %% of L2 TLB ports busy",
+                 100 * m->walkers_busy, 100 * m->tlb_port_use);
+    if (stopped >= 0.005)
+        (void)snprintf(m->why + len, sizeof m->why - (size_t)len,
+                       "; memory pipes stopped %.0f %% of the time", 100 * stopped);
     return true;
+}
+
+static double gap_share(const struct span *span)
+{
+    return span->cycles ? (double)span->gap_cycles / (double)span->cycles : 0;
 }
 
 static bool find_launch(const struct span *span, struct measure *m)
 {
-    const double gap = span->cycles ? (double)span->gap_cycles / (double)span->cycles : 0;
     const uint64_t sms = config_sms_per_gpu(span->config);
     if (m->stalls[STALL_NO_WARP] < MANY_IDLE) return false;
     for (enum report_stall k = STALL_UNIT; k < STALL_NO_WARP; k++)
         if (m->stalls[k] > m->stalls[STALL_NO_WARP]) return false;
     m->bound = BOUND_LAUNCH;
-    if (gap > m->stalls[STALL_NO_WARP] / 2)
-        (void)snprintf(m->why, sizeof m->why, "%.0f %% of the time is the gap before a launch", 100 * gap);
-    else if (span->blocks < sms)
+    if (span->blocks < sms)
         (void)snprintf(
             m->why, sizeof m->why, "%llu blocks for %llu SMs; %.0f %% of scheduler cycles have no warp",
             (unsigned long long)span->blocks, (unsigned long long)sms, 100 * m->stalls[STALL_NO_WARP]);
     else
-        (void)snprintf(m->why, sizeof m->why, "uneven work: %.0f %% of scheduler cycles have no warp",
+        (void)snprintf(m->why, sizeof m->why,
+                       "uneven work or a short kernel: %.0f %% of scheduler cycles have no warp",
                        100 * m->stalls[STALL_NO_WARP]);
     return true;
 }
@@ -165,14 +201,28 @@ static void say_latency(const struct span *span, struct measure *m)
                        100 * m->stalls[most], report_stall_names[most], m->warps, span->config->sm.warps);
 }
 
-void report_find_bound(const struct span *span, struct measure *m)
+/* The same without the gaps before launches, in which only "no warp" grew. */
+static struct measure without_gaps(const struct span *span, const struct measure *m)
+{
+    struct measure a = *m;
+    const double gaps = gap_share(span), scale = 1 / (1 - gaps);
+    a.stalls[STALL_NO_WARP] = m->stalls[STALL_NO_WARP] > gaps ? m->stalls[STALL_NO_WARP] - gaps : 0;
+    for (uint32_t k = 0; k < REPORT_STALLS; k++) a.stalls[k] *= scale;
+    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+        a.levels[k].use *= scale;
+        a.levels[k].busiest *= scale;
+    }
+    a.walkers_busy *= scale;
+    a.tlb_port_use *= scale;
+    a.reads_in_flight *= scale;
+    a.warps *= scale;
+    return a;
+}
+
+static void find(const struct span *span, struct measure *m)
 {
     struct resource r[RESOURCES];
     uint32_t most = 0, second = 1;
-    if (!span->cycles || !span->stats->sm.scheduler_cycles) {
-        m->bound = BOUND_NOTHING;
-        return;
-    }
     list_resources(m, r);
     for (uint32_t k = 1; k < RESOURCES; k++)
         if (r[k].use / r[k].full > r[most].use / r[most].full) most = k;
@@ -183,6 +233,24 @@ void report_find_bound(const struct span *span, struct measure *m)
         say_full(m, &r[most], &r[second]);
         return;
     }
-    if (find_hot_part(span, m) || find_translation(span, m) || find_launch(span, m)) return;
+    if (find_hot_part(span, m) || find_back_pressure(span, m) || find_translation(span, m) ||
+        find_launch(span, m))
+        return;
     say_latency(span, m);
+}
+
+void report_find_bound(const struct span *span, struct measure *m)
+{
+    const double gaps = gap_share(span);
+    m->bound = BOUND_NOTHING;
+    if (!span->cycles || !span->stats->sm.scheduler_cycles) return;
+    if (gaps >= MANY_GAPS) {
+        m->bound = BOUND_LAUNCH;
+        (void)snprintf(m->why, sizeof m->why, "%.0f %% of the time is the gap before a launch", 100 * gaps);
+        return;
+    }
+    struct measure a = without_gaps(span, m);
+    find(span, &a);
+    m->bound = a.bound;
+    (void)snprintf(m->why, sizeof m->why, "%.150s%s", a.why, gaps >= 0.05 ? " (outside launch gaps)" : "");
 }

@@ -89,7 +89,9 @@ void draw_wrapped(FILE *out, uint32_t indent, const char *text)
 {
     uint32_t column = indent;
     while (*text) {
-        const uint32_t len = (uint32_t)strcspn(text, " ");
+        uint32_t len = (uint32_t)strcspn(text, " ");
+        if (text[len] == ' ' && text[len + 1] == '%') /* stays with its number */
+            len += 1 + (uint32_t)strcspn(text + len + 1, " ");
         if (column > indent && column + 1 + len > DRAW_COLUMNS) {
             (void)fprintf(out, "\n%*s", (int)indent, "");
             column = indent;

@@ -53,7 +53,6 @@ static void add_measure(json_t *to, const struct measure *m)
     set_real(latencies, "l1_miss_cycles", m->read_latency);
     set_real(latencies, "request_network_cycles", m->request_latency);
     set_real(latencies, "reply_network_cycles", m->reply_latency);
-    set_real(latencies, "llc_to_memory_and_back_cycles", m->memory_latency);
     set_real(latencies, "dram_cycles", m->dram_latency);
     (void)json_object_set_new(to, "mean_latencies", latencies);
     set_real(to, "reads_in_flight", m->reads_in_flight);

@@ -115,7 +115,6 @@ static void measure_latencies(const struct span *span, struct measure *m)
     m->load_latency = of(s->sm.loads_waiting_cyc, s->sm.loads_done);
     m->request_latency = of(u->requests.latency_cyc, u->requests.packets);
     m->reply_latency = of(u->replies.latency_cyc, u->replies.packets);
-    m->memory_latency = of(s->llc.memory_latency_cyc, s->llc.fills);
     m->dram_latency = of(s->dram.read_latency_cyc, s->dram.reads);
     m->reads_in_flight = of(s->sm.read_latency_cyc, span->cycles);
     m->walkers_busy = ratio((double)s->mmu.walk_cycles, (double)span->cycles * c->mmu.walkers);

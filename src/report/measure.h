@@ -68,7 +68,6 @@ struct measure {
     double l1_hits, l1_merged, llc_hits, llc_merged, l1_tlb_hits, l2_tlb_hits, row_hits;
     double read_latency, load_latency;     /* SM cycles: L1 miss > reply; issue > last value */
     double request_latency, reply_latency; /* network cycles */
-    double memory_latency;                 /* LLC cycles: slice > memory > slice */
     double dram_latency;                   /* DRAM cycles */
     double reads_in_flight;                /* requests of all SMs, by Little's law */
     double walkers_busy, tlb_port_use;     /* 0 to 1 */

@@ -123,6 +123,21 @@ static void one_busy_slice_is_a_hot_spot(void **state)
     assert_non_null(strstr(m.why, "slice 7 is 95 % busy"));
 }
 
+/* Memory pipes stand still because requests queue up, and slices because their replies do. */
+static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.l1.wait_queue = (uint64_t)CYCLES * SMS * 6 / 10;
+    f.stats.llc.tag_cycles = 1000;
+    assert_int_equal(measured(&f).bound, BOUND_REQUESTS);
+    f.stats.llc.wait_reply = 5000;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_REPLIES);
+    assert_non_null(strstr(m.why, "do not get away 60 % of the time"));
+}
+
 static void busy_walkers_are_a_bound_of_translation(void **state)
 {
     (void)state;
@@ -147,6 +162,30 @@ static void idle_sms_are_a_matter_of_the_launch(void **state)
     span.gap_cycles = CYCLES * 7 / 10;
     report_measure(&span, &m);
     assert_non_null(strstr(m.why, "70 % of the time is the gap before a launch"));
+}
+
+/* A third of the time is a gap; in the rest schedulers issue in nine cycles of ten. */
+static void gaps_before_launches_are_left_out(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    const uint64_t all = f.stats.sm.scheduler_cycles;
+    f.stats.sm.stall_no_warp = all / 3;
+    f.stats.sm.issue_cycles = all * 6 / 10;
+    f.stats.sm.stall_memory = all - all / 3 - all * 6 / 10;
+    struct measure m;
+    const struct span span = {.config = &f.config,
+                              .stats = &f.stats,
+                              .use = &f.use,
+                              .cycles = CYCLES,
+                              .gap_cycles = CYCLES / 3,
+                              .blocks = SMS};
+    report_measure(&span, &m);
+    assert_int_equal(m.bound, BOUND_COMPUTE);
+    assert_non_null(strstr(m.why, "90 % of scheduler cycles issue"));
+    assert_non_null(strstr(m.why, "outside launch gaps"));
+    assert_near(m.stalls[STALL_ISSUE], 0.6, 1e-6); /* what is shown is of all the time */
 }
 
 static void nothing_at_all_is_bound_by_nothing(void **state)
@@ -375,8 +414,10 @@ int main(void)
         cmocka_unit_test(channels_at_nine_tenths_of_their_peak_are_the_bound),
         cmocka_unit_test(of_two_full_resources_the_one_nearer_to_its_limit_is_named),
         cmocka_unit_test(one_busy_slice_is_a_hot_spot),
+        cmocka_unit_test(misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices),
         cmocka_unit_test(busy_walkers_are_a_bound_of_translation),
         cmocka_unit_test(idle_sms_are_a_matter_of_the_launch),
+        cmocka_unit_test(gaps_before_launches_are_left_out),
         cmocka_unit_test(nothing_at_all_is_bound_by_nothing),
         cmocka_unit_test(counts_are_grouped_and_shortened),
         cmocka_unit_test(bars_are_as_long_as_their_share_and_never_hide_a_little),

@@ -107,13 +107,14 @@ static void write_latencies(const struct report *r, FILE *out)
     const struct config *c = r->config;
     char line[300];
     if (!m->has_reads) return;
-    const double sm = (double)c->clock.sm, net = sm / (double)c->clock.net, llc = sm / (double)c->clock.llc;
+    const double sm = (double)c->clock.sm, net = sm / (double)c->clock.net;
     const int len =
-        snprintf(line, sizeof line, "L1 miss to reply %.0f cycles; request network %.0f, reply network %.0f",
+        snprintf(line, sizeof line,
+                 "L1 miss to reply %.0f cycles; in the request network %.0f, in the reply network %.0f",
                  m->read_latency, net * m->request_latency, net * m->reply_latency);
-    if (r->stats.llc.fills)
-        (void)snprintf(line + len, sizeof line - (size_t)len, ", LLC to memory and back %.0f (DRAM %.0f)",
-                       llc * m->memory_latency, sm / (double)c->clock.dram * m->dram_latency);
+    if (r->stats.dram.reads)
+        (void)snprintf(line + len, sizeof line - (size_t)len, ", at DRAM %.0f",
+                       sm / (double)c->clock.dram * m->dram_latency);
     label(out, "latency");
     draw_wrapped(out, LABEL, line);
 }
