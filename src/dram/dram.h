@@ -9,8 +9,9 @@
  * Contract. All cycles are of the memory clock. The owner calls dram_channel_step(ch, now) at, or before, the
  * cycle that dram_channel_next() names, never backwards; additional calls change nothing. What is accepted at
  * cycle t takes part in scheduling from t+1 on, whether step(t) came before or after, so the order of
- * siblings inside a cycle does not matter. A request is owned by the channel from acceptance until
- * wiring.done has been called with its tag.
+ * siblings inside a cycle does not matter. Activates and precharges between two steps are made up for by the
+ * second one, in their own cycles: log and statistics get them late, but in order. A request is owned by the
+ * channel from acceptance until wiring.done has been called with its tag.
  *
  * Three structs: dram_spec (immutable, shared by all channels), dram_channel (state), dram_wiring
  * (neighbours). Memory of a channel belongs to the arena given to dram_channel_new(). */

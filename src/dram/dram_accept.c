@@ -4,27 +4,29 @@
 
 /* ---- into the scheduler ---- */
 
-/* Joins the queue of its bank; what that changes for the bank is noted. */
-static inline void join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
+/* Joins the queue of its bank; false when that changes nothing that is due. */
+static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
 {
     struct dram_side *side = &b->side[kind];
-    bool changed = !side->head;
+    bool changed = !side->head, hits = false;
     dram_append(side, e);
     ch->seen[kind]++;
     ch->awake = true;
     if (!side->hit && ch->open_mask & b->bit && dram_row(e) == b->open_row) {
+        hits = true;
         side->hit = e;
         ch->hit_mask[kind] |= b->bit;
         ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, b));
         changed |= (ch->pre_mask & b->bit) != 0; /* a hit keeps the row open */
     }
     /* Any other column is younger than what its bank already wants. */
-    if (!changed) return;
+    if (!changed) return hits;
     dram_bank_changed(ch, b);
     if (side->head == e && ch->starvation_cyc) {
         ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
         ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
     }
+    return true;
 }
 
 void dram_admit(struct dram_channel *ch, uint64_t now)
@@ -32,7 +34,7 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
     struct dram_entry *e = ch->staged;
     while (e && e->visible_cyc <= now) {
         struct dram_entry *next = e->next;
-        join(ch, e, e->kind, &ch->banks[dram_bank_of(e)]);
+        (void)join(ch, e, e->kind, &ch->banks[dram_bank_of(e)]);
         e = next;
     }
     ch->staged = e;
@@ -196,17 +198,18 @@ static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, const 
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
     count_accepted(ch, kind, columns);
+    bool sooner = !ch->plain;
     uint32_t i = 0;
     do {
         struct dram_entry *e = take_entry(ch, now, rq, kind, key + i, line);
         const uint64_t visible_cyc = plan_intake(ch, now);
         /* After the step of this cycle nothing looks before the next one: no need to wait outside. */
         if (ch->stepped_cyc == now && !ch->staged && visible_cyc == now + 1)
-            join(ch, e, kind, &ch->banks[rq->bank]);
+            sooner |= join(ch, e, kind, &ch->banks[rq->bank]);
         else
             stage(ch, visible_cyc, e);
     } while (++i < columns);
-    ch->next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
+    if (sooner) ch->next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
     return true;
 }
 

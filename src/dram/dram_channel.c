@@ -7,12 +7,14 @@ const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA"
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain);
 static inline void row_bus(struct dram_channel *ch, uint64_t now);
+static inline void rows_before(struct dram_channel *ch, uint64_t now);
 static void offer_space(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
 /* Anything may be due. */
 static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, uint64_t now)
 {
+    if (ch->plain && !ch->refresh_pending) rows_before(ch, now);
     catch_up(ch, now);
     column_bus(ch, now, false);
     if (ch->refresh_pending) {
@@ -30,6 +32,7 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 {
     if (now == ch->stepped_cyc) return ch->next_cyc; /* done already; nothing accepted since is due */
     if (now >= ch->alarm_cyc) return step_fully(ch, now);
+    rows_before(ch, now);
     ch->stepped_cyc = now;
     column_bus(ch, now, true);
     row_bus(ch, now);
@@ -84,16 +87,15 @@ static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t
     if (ch->single_bus) ch->row_bus_cyc = now + 1;
 }
 
-_Static_assert(offsetof(struct dram_stats, row_misses) ==
-                       offsetof(struct dram_stats, row_hits) + DRAM_MISS * sizeof(uint64_t) &&
-                   offsetof(struct dram_stats, row_conflicts) ==
-                       offsetof(struct dram_stats, row_hits) + DRAM_CONFLICT * sizeof(uint64_t),
+#define WORD_OF(stat) (offsetof(struct dram_stats, stat) / sizeof(uint64_t))
+_Static_assert(WORD_OF(row_misses) == WORD_OF(row_hits) + DRAM_MISS &&
+                   WORD_OF(row_conflicts) == WORD_OF(row_hits) + DRAM_CONFLICT,
                "classes are counted by their number");
 
 static inline void count_served(struct dram_channel *ch, uint64_t now, const struct dram_entry *e,
                                 uint32_t kind)
 {
-    (&ch->stats.row_hits)[e->class]++;
+    ((uint64_t *)&ch->stats)[WORD_OF(row_hits) + e->class]++;
     ch->stats.waiting--;
     if (kind == DRAM_READ) {
         const uint64_t done_cyc = now + ch->gap.done[DRAM_READ], latency_cyc = done_cyc - e->accept_cyc;
@@ -279,6 +281,17 @@ static DRAM_HOT inline void row_bus(struct dram_channel *ch, uint64_t now)
     ch->row_next_cyc = dram_min(p.act_cyc, p.pre_cyc);
 }
 
+/* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
+ * that they are late, as the queue changes only in cycles that are stepped. */
+static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
+{
+    for (;;) {
+        const uint64_t cyc = dram_row_cyc(ch);
+        if (cyc >= now) return;
+        row_bus(ch, cyc);
+    }
+}
+
 DRAM_RARE static void offer_space(struct dram_channel *ch)
 {
     ch->refused = false;
@@ -357,6 +370,7 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->entry_count =
         (spec->queue == dram_queue_unified ? spec->queue_entries : spec->read_entries + spec->write_entries) +
         (spec->bank_slots ? banks : 0);
+    ch->act_col_min = (uint32_t)dram_min(ch->gap.act_col[DRAM_READ], ch->gap.act_col[DRAM_WRITE]);
     ch->entries =
         arena_alloc_aligned(a, ch->entry_count * sizeof(struct dram_entry), _Alignof(struct dram_entry));
     ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count);

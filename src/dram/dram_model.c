@@ -142,14 +142,14 @@ static uint64_t driver_next(const struct run *r)
 
 static void run_all(struct run *r)
 {
-    uint64_t now = 0, channel = DRAM_NEVER;
+    uint64_t now = 0;
     if (r->end) look_up(r);
     for (;;) {
         r->now = now;
-        if (channel <= now) dram_channel_step(r->channel, now);
+        dram_channel_step(r->channel, now); /* also when only the driver has something to do */
         release_done(r, now);
         offer(r, now);
-        channel = dram_channel_next(r->channel);
+        const uint64_t channel = dram_channel_next(r->channel);
         const uint64_t driver = driver_next(r);
         const uint64_t next = channel < driver ? channel : driver;
         if (next == DRAM_NEVER) break;

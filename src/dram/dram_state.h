@@ -82,7 +82,7 @@ struct dram_channel {
     struct dram_wiring wiring;
     struct dram_gaps gap;
     bool plain, split, single_bus, slots; /* from the spec, as what follows */
-    uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc;
+    uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
     uint64_t next_cyc;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
@@ -222,10 +222,19 @@ static inline uint32_t *dram_room(struct dram_channel *ch, uint32_t kind)
     return &ch->room[kind & (uint32_t)ch->split];
 }
 
-/* When step has something to do, as far as the queue decides. */
+/* The first cycle after the last step in which a row command may go. */
+static inline uint64_t dram_row_cyc(const struct dram_channel *ch)
+{
+    return dram_max(dram_max(ch->row_next_cyc, ch->row_bus_cyc), ch->stepped_cyc + 1);
+}
+
+/* When a plain channel has to be stepped: for a column or what is special. Row commands wait for the next
+ * step (rows_before() in dram_channel.c), but none of them may bring a column before it. */
 static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
 {
-    return dram_min(dram_min(ch->col_next_cyc, dram_max(ch->row_next_cyc, ch->row_bus_cyc)), ch->alarm_cyc);
+    const uint64_t row_cyc = dram_row_cyc(ch);
+    return dram_min(dram_min(ch->col_next_cyc, ch->alarm_cyc),
+                    row_cyc == DRAM_NEVER ? DRAM_NEVER : row_cyc + ch->act_col_min);
 }
 
 /* dram_sched.c */
