@@ -94,7 +94,6 @@ static void measure_caches(const struct stats *s, struct measure *m)
     m->has_loads = looked > 0;
     m->has_reads = s->sm.reads_done > 0;
     m->has_llc_reads = s->llc.reads > 0;
-    m->has_columns = columns > 0;
     m->has_tlb = s->mmu.l1_lookups > 0;
     m->has_l2_tlb = s->mmu.l2_lookups > 0;
     m->l1_hits = of(s->l1.hits, looked);

@@ -71,7 +71,7 @@ struct measure {
     double dram_latency;                   /* DRAM cycles */
     double reads_in_flight;                /* requests of all SMs, by Little's law */
     double walkers_busy, tlb_port_use;     /* 0 to 1 */
-    bool has_loads, has_reads, has_llc_reads, has_columns, has_tlb, has_l2_tlb;
+    bool has_loads, has_reads, has_llc_reads, has_tlb, has_l2_tlb;
     enum report_bound bound;
     char why[180]; /* the numbers that say so */
 };

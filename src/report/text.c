@@ -80,21 +80,21 @@ static void write_levels(const struct report *r, FILE *out)
     (void)fputc('\n', out);
 }
 
-/* Adds "name 53.0 %" to a list. */
-static void add_rate(char *line, size_t bytes, const char *name, double rate, double more, const char *what)
+/* Adds "name 53.0 %" to a list; more: those that find their line on the way. */
+static void add_rate(char *line, size_t bytes, const char *name, double rate, double more, const char *how)
 {
     size_t len = strlen(line);
     len += (size_t)snprintf(line + len, bytes - len, "%s%s %.1f %%", len ? ", " : "", name, 100 * rate);
-    if (more >= 0.0005) (void)snprintf(line + len, bytes - len, " (%.1f %% more %s)", 100 * more, what);
+    if (more >= 0.0005) (void)snprintf(line + len, bytes - len, " (+%.1f %%%s)", 100 * more, how);
 }
 
 static void write_hit_rates(const struct report *r, FILE *out)
 {
     const struct measure *m = &r->total;
     char line[300] = "";
-    if (m->has_loads) add_rate(line, sizeof line, "L1", m->l1_hits, m->l1_merged, "on the way");
-    if (m->has_llc_reads) add_rate(line, sizeof line, "LLC", m->llc_hits, m->llc_merged, "on the way");
-    if (m->has_columns) add_rate(line, sizeof line, "DRAM rows", m->row_hits, 0, "");
+    if (m->has_loads) add_rate(line, sizeof line, "L1", m->l1_hits, m->l1_merged, " on the way");
+    if (m->has_llc_reads)
+        add_rate(line, sizeof line, "LLC", m->llc_hits, m->llc_merged, m->has_loads ? "" : " on the way");
     if (m->has_tlb) add_rate(line, sizeof line, "L1 TLB", m->l1_tlb_hits, 0, "");
     if (m->has_l2_tlb) add_rate(line, sizeof line, "L2 TLB", m->l2_tlb_hits, 0, "");
     label(out, "hit rates");
@@ -109,11 +109,10 @@ static void write_latencies(const struct report *r, FILE *out)
     if (!m->has_reads) return;
     const double sm = (double)c->clock.sm, net = sm / (double)c->clock.net;
     const int len =
-        snprintf(line, sizeof line,
-                 "L1 miss to reply %.0f cycles; in the request network %.0f, in the reply network %.0f",
+        snprintf(line, sizeof line, "L1 miss to reply %.0f cycles; request network %.0f, reply network %.0f",
                  m->read_latency, net * m->request_latency, net * m->reply_latency);
     if (r->stats.dram.reads)
-        (void)snprintf(line + len, sizeof line - (size_t)len, ", at DRAM %.0f",
+        (void)snprintf(line + len, sizeof line - (size_t)len, ", DRAM %.0f",
                        sm / (double)c->clock.dram * m->dram_latency);
     label(out, "latency");
     draw_wrapped(out, LABEL, line);
