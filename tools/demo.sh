@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh ATOLL: what Atoll does today, shown: a workload computed and checked, then the two parts that decide the
-# speed of every machine, each alone.
+# demo.sh ATOLL: what Atoll does today, shown: a workload on a machine, machines side by side, then the two parts that
+# decide the speed of every machine, each alone.
 set -eu
 atoll=$1
 show() {
@@ -9,7 +9,8 @@ show() {
     "$atoll" "$@"
 }
 "$atoll" --version
-show run -m uba-mem -w sgemm:small --functional
+show run -m uba-mem -w sgemm:small
+show compare -m uba-mem,v100 -w vecadd,sgemm
 show model dram -m uba-mem --stream builtin:s3_rand_rd --load sat
 show model net -m uba-mem --traffic uniform --packet-bytes 136 --rate 0.5
 echo

@@ -90,7 +90,9 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .mmu = g->mmu,
                                 .organisation = &g->organisation,
                                 .conflicts = g->conflicts,
-                                .sm_idx = idx};
+                                .sm_idx = idx,
+                                .near_first = idx / c->partition.sms * c->partition.slices,
+                                .near_count = c->partition.slices};
     g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, name_in(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
     const struct stats_scope scope = {0, 0, (int32_t)(idx / c->partition.sms), STATS_ANY};

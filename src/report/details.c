@@ -252,6 +252,25 @@ static void write_times(const struct report *r, FILE *out)
                     r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size);
 }
 
+/* All reads, or those to the own partition and to others apart when there are both. */
+static void write_read_times(const struct report *r, FILE *out)
+{
+    const struct sm_stats *s = &r->stats.sm;
+    enum { BUCKETS = sizeof s->request_latency / sizeof *s->request_latency };
+    uint64_t far[BUCKETS], near = 0, others = 0;
+    for (uint32_t k = 0; k < BUCKETS; k++) {
+        far[k] = s->request_latency[k] - s->near_latency[k];
+        near += s->near_latency[k];
+        others += far[k];
+    }
+    if (!near || !others) {
+        HISTOGRAM(r, out, "reads by time from the L1 and back, cycles", s->request_latency);
+        return;
+    }
+    HISTOGRAM(r, out, "reads within a partition by time from the L1 and back, cycles", s->near_latency);
+    HISTOGRAM(r, out, "reads of other partitions by time from the L1 and back, cycles", far);
+}
+
 void report_details(const struct report *r, FILE *out)
 {
     write_times(r, out);
@@ -259,7 +278,7 @@ void report_details(const struct report *r, FILE *out)
     write_figures(r, out);
     write_slices(r, out);
     write_balance(r, out);
-    HISTOGRAM(r, out, "reads by time from the L1 and back, cycles", r->stats.sm.request_latency);
+    write_read_times(r, out);
     HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
     HISTOGRAM(r, out, "LLC fills by time to memory and back, cycles", r->stats.llc.memory_latency);
     HISTOGRAM(r, out, "DRAM read columns by time, DRAM cycles", r->stats.dram.read_latency);

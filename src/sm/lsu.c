@@ -310,6 +310,8 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         sm->stats.reads_done++;
         sm->stats.read_latency_cyc += now - r.sent_cyc;
         STATS_COUNT(sm->stats.request_latency, now - r.sent_cyc);
+        if ((uint32_t)r.home.slice - sm->wire.near_first < sm->wire.near_count)
+            STATS_COUNT(sm->stats.near_latency, now - r.sent_cyc);
         if (r.owner == MOVE_OWNER)
             move_line_done(sm);
         else if (r.owner & 1u << 31)

@@ -60,6 +60,7 @@ struct sm_wiring {
     const struct organisation *organisation;
     struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
     uint32_t sm_idx;
+    uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
 };
 
 struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);

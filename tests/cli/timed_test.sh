@@ -68,6 +68,8 @@ s = a["stats"]
 assert sum(s["sm.request_latency"]["counts"]) == s["sm.reads_done"]
 assert sum(s["net.bytes_over_time"]["values"]) == s["net.taken_bytes"]
 assert sum(s["dram.reads_over_time"]["values"]) == s["dram.column_reads"]
+near, every = s["sm.near_latency"]["counts"], s["sm.request_latency"]["counts"]
+assert all(n <= e for n, e in zip(near, every)) and 0 < sum(near) < sum(every)
 assert a["check"]["self_check_passed"] is True and a["check"]["laws_checked"] > 10
 del a["host"], b["host"]
 assert a == b
@@ -83,6 +85,12 @@ result = json.load(open(sys.argv[2]))
 assert int(values["totals.cycles"]) == result["totals"]["cycles"]
 assert int(values["llc.requests"]) == result["stats"]["llc.requests"]
 PY
+
+"$ATOLL" run -m uba-mem -w scan:tiny -s chiplet.partitions=1 -s partition.sms=64 -s partition.slices=64 -s partition.channels=32 --json "$dir/flat.json" > /dev/null
+holds "in a machine of one partition every read is near" python3 -c "
+import json, sys
+s = json.load(open(sys.argv[1]))['stats']
+assert s['sm.near_latency'] == s['sm.request_latency'] and s['llc.remote'] == 0 and s['sm.reads_done'] > 0" "$dir/flat.json"
 
 # the trace
 holds "the trace is deterministic" cmp "$dir/a.trace" "$dir/b.trace"
