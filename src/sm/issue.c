@@ -238,9 +238,9 @@ static uint32_t oldest(const struct sm *sm, uint64_t candidates)
     return best;
 }
 
-static uint32_t after_last(const struct scheduler *s, uint64_t candidates)
+static inline uint32_t after_last(const struct scheduler *s, uint64_t candidates)
 {
-    const uint64_t after = s->last < 63 ? candidates & ~(uint64_t)0 << (s->last + 1) : 0;
+    const uint64_t after = candidates & ~(uint64_t)1 << s->last;
     return (uint32_t)__builtin_ctzll(after ? after : candidates);
 }
 
@@ -255,9 +255,10 @@ static uint64_t active_of(const struct sm *sm, struct scheduler *s, uint64_t can
     return candidates & s->active;
 }
 
-static inline uint32_t pick(const struct sm *sm, struct scheduler *s, uint64_t candidates)
+static inline uint32_t pick(const struct sm *sm, struct scheduler *s, uint64_t candidates,
+                            enum warp_scheduler policy)
 {
-    switch (sm->spec->policy) {
+    switch (policy) {
     case warp_scheduler_gto: return candidates & bit_of(s->last) ? s->last : oldest(sm, candidates);
     case warp_scheduler_lrr: return after_last(s, candidates);
     case warp_scheduler_two_level: {
@@ -284,15 +285,32 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
 
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
-static inline uint32_t choose(const struct sm *sm, struct scheduler *s, uint64_t now)
+static inline uint32_t choose(const struct sm *sm, struct scheduler *s, uint64_t now,
+                              enum warp_scheduler policy)
 {
-    if (sm->spec->policy != warp_scheduler_two_level) {
-        const uint32_t first = pick(sm, s, sm->any_ready & s->mask) % SM_WARPS;
+    if (policy != warp_scheduler_two_level) {
+        const uint32_t first = pick(sm, s, sm->any_ready & s->mask, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
         if (unit < UNIT_SHARED && s->port_free_cyc[unit] <= now) return first;
     }
     const uint64_t candidates = candidates_of(sm, s, now);
-    return candidates ? pick(sm, s, candidates) : UINT32_MAX;
+    return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
+}
+
+/* One copy of the loop per policy. */
+static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
+                                                            enum warp_scheduler policy)
+{
+    struct scheduler *s = sm->schedulers;
+    uint32_t issued = 0;
+    for (uint32_t bit = 1, end = 1u << sm->spec->schedulers; bit != end; bit <<= 1, s++) {
+        if (!(sm->any_ready & s->mask)) continue;
+        const uint32_t warp = choose(sm, s, now, policy);
+        if (warp == UINT32_MAX) continue;
+        issue_warp(sm, s, warp, now);
+        issued |= bit;
+    }
+    sm->issued = issued;
 }
 
 void sm_issue(struct sm *sm, uint64_t now)
@@ -302,12 +320,10 @@ void sm_issue(struct sm *sm, uint64_t now)
     if (!sm->any_ready) return;
     if (sm->any_ready == sm->ready[UNIT_MEMORY] && !lsu_has_room(sm)) return;
     sm_settle(sm, now);
-    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-        struct scheduler *s = &sm->schedulers[k];
-        if (!(sm->any_ready & s->mask)) continue;
-        const uint32_t warp = choose(sm, s, now);
-        if (warp == UINT32_MAX) continue;
-        issue_warp(sm, s, warp, now);
-        sm->issued |= 1u << k;
+    switch (sm->spec->policy) {
+    case warp_scheduler_gto: issue_all(sm, now, warp_scheduler_gto); break;
+    case warp_scheduler_lrr: issue_all(sm, now, warp_scheduler_lrr); break;
+    case warp_scheduler_two_level: issue_all(sm, now, warp_scheduler_two_level); break;
+    case warp_scheduler_count: break;
     }
 }
