@@ -78,8 +78,9 @@ static void boundary(struct running *r)
         kernel_over(r);
         return;
     }
+    const bool drop = g->config->llc.boundary == llc_boundary_flush;
     r->slices_flushing = g->slice_count;
-    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], slice_flushed, r);
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], drop, slice_flushed, r);
 }
 
 static void sm_drained(void *self, uint32_t sm, uint64_t now)

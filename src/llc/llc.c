@@ -47,6 +47,7 @@ struct slice {
     uint32_t flush_cursor; /* tags_lines() when there is none */
     void (*flush_done)(void *arg);
     void *flush_arg;
+    bool flush_drops;
     struct llc_stats stats;
 };
 
@@ -590,11 +591,14 @@ static void flush_step(struct slice *s, uint64_t now)
             return;                       /* woken by the channel */
         if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
         if (dirty) {
+            s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
             write_memory(s, now, line);
             s->stats.flush_writebacks++;
         }
-        s->valid[line] = 0;
-        tags_drop(&s->tags, line);
+        if (s->flush_drops) {
+            s->valid[line] = 0;
+            tags_drop(&s->tags, line);
+        }
         s->stats.flushed_lines++;
         s->flush_cursor++;
     }
@@ -605,9 +609,10 @@ static void flush_step(struct slice *s, uint64_t now)
     }
 }
 
-void slice_flush(struct slice *s, void (*done)(void *arg), void *arg)
+void slice_flush(struct slice *s, bool drop, void (*done)(void *arg), void *arg)
 {
     DIAG_ASSERT(!s->flush_done);
+    s->flush_drops = drop;
     s->flush_cursor = 0;
     s->flush_done = done;
     s->flush_arg = arg;

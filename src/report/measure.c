@@ -21,15 +21,16 @@ const char *const report_level_keys[REPORT_LEVELS] = {
 const char *const report_stall_names[REPORT_STALLS] = {
     [STALL_ISSUE] = "issued an instruction", [STALL_UNIT] = "execution unit busy",
     [STALL_PIPE] = "memory pipe full",       [STALL_DEPENDENCE] = "waited for arithmetic",
-    [STALL_MEMORY] = "waited for memory",    [STALL_BARRIER] = "waited at a barrier",
-    [STALL_FENCE] = "waited for stores",     [STALL_SLEEP] = "asleep (nanosleep)",
-    [STALL_MOVING] = "block on the move",    [STALL_NO_WARP] = "no resident warp",
+    [STALL_MEMORY] = "waited for memory",    [STALL_TRANSLATION] = "waited for a page",
+    [STALL_BARRIER] = "waited at a barrier", [STALL_FENCE] = "waited for stores",
+    [STALL_SLEEP] = "asleep (nanosleep)",    [STALL_MOVING] = "block on the move",
+    [STALL_NO_WARP] = "no resident warp",
 };
 const char *const report_stall_keys[REPORT_STALLS] = {
-    [STALL_ISSUE] = "issue",           [STALL_UNIT] = "unit",     [STALL_PIPE] = "memory_pipe",
-    [STALL_DEPENDENCE] = "dependence", [STALL_MEMORY] = "memory", [STALL_BARRIER] = "barrier",
-    [STALL_FENCE] = "fence",           [STALL_SLEEP] = "sleep",   [STALL_MOVING] = "moving",
-    [STALL_NO_WARP] = "no_warp",
+    [STALL_ISSUE] = "issue",           [STALL_UNIT] = "unit",       [STALL_PIPE] = "memory_pipe",
+    [STALL_DEPENDENCE] = "dependence", [STALL_MEMORY] = "memory",   [STALL_TRANSLATION] = "translation",
+    [STALL_BARRIER] = "barrier",       [STALL_FENCE] = "fence",     [STALL_SLEEP] = "sleep",
+    [STALL_MOVING] = "moving",         [STALL_NO_WARP] = "no_warp",
 };
 
 static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
@@ -39,11 +40,12 @@ static void measure_stalls(const struct span *span, struct measure *m)
 {
     const struct sm_stats *s = &span->stats->sm;
     const uint64_t cycles[REPORT_STALLS] = {
-        [STALL_ISSUE] = s->issue_cycles,  [STALL_UNIT] = s->stall_structural,
-        [STALL_PIPE] = s->stall_pipe,     [STALL_DEPENDENCE] = s->stall_dependence,
-        [STALL_MEMORY] = s->stall_memory, [STALL_BARRIER] = s->stall_barrier,
-        [STALL_FENCE] = s->stall_fence,   [STALL_SLEEP] = s->stall_sleep,
-        [STALL_MOVING] = s->stall_moving, [STALL_NO_WARP] = s->stall_no_warp,
+        [STALL_ISSUE] = s->issue_cycles,    [STALL_UNIT] = s->stall_structural,
+        [STALL_PIPE] = s->stall_pipe,       [STALL_DEPENDENCE] = s->stall_dependence,
+        [STALL_MEMORY] = s->stall_memory,   [STALL_TRANSLATION] = s->stall_translation,
+        [STALL_BARRIER] = s->stall_barrier, [STALL_FENCE] = s->stall_fence,
+        [STALL_SLEEP] = s->stall_sleep,     [STALL_MOVING] = s->stall_moving,
+        [STALL_NO_WARP] = s->stall_no_warp,
     };
     for (uint32_t k = 0; k < REPORT_STALLS; k++) m->stalls[k] = of(cycles[k], s->scheduler_cycles);
 }

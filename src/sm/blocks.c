@@ -47,7 +47,7 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     w->idx = (uint8_t)idx;
     w->generation++;
     w->age = sm->next_age++;
-    w->stores = w->copies = 0;
+    w->stores = w->copies = w->parked = 0;
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
 }
 

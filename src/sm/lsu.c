@@ -195,13 +195,34 @@ static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now
     return true;
 }
 
+static bool is_waited_for(const struct line_access *a)
+{
+    return a->kind == REQUEST_READ || a->kind == REQUEST_ATOMIC;
+}
+
+/* The access waits for its page. */
+static void park(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    sm->parked[sm->parked_count++] = *a;
+    if (!is_waited_for(a)) return;
+    if (!sm->warps[a->warp].parked++) sm_settle(sm, now);
+    sm->wait_page |= bit_of(a->warp);
+}
+
+static void unpark(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    if (!is_waited_for(a) || --sm->warps[a->warp].parked) return;
+    sm_settle(sm, now);
+    sm->wait_page &= ~bit_of(a->warp);
+}
+
 /* The line's page first: true when the access is done with here (served or parked). */
 static bool translate_and_access(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     const uint64_t page = a->line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2);
     switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->kernel->app, page), now)) {
     case MMU_HIT: return access_line(sm, a, now);
-    case MMU_MISS: sm->parked[sm->parked_count++] = *a; return true;
+    case MMU_MISS: park(sm, a, now); return true;
     case MMU_BUSY: break;
     }
     sm->lsu_blocked = &sm->stats.stall_page_busy;
@@ -220,6 +241,7 @@ static void take_pages(struct sm *sm, uint64_t now)
                 sm->parked[rest++] = a;
                 continue;
             }
+            unpark(sm, &a, now);
             uint32_t tail = sm->replay_head + sm->replay_count++;
             if (tail >= sm->spec->waiting_for_pages) tail -= sm->spec->waiting_for_pages;
             sm->replay[tail] = a;

@@ -88,6 +88,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 
 static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
 {
+    if (sm->wait_memory & mask) return &sm->stats.stall_translation;
     if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
     if (sm->wait_fence & mask) return &sm->stats.stall_fence;
     if (sm->asleep & mask) return &sm->stats.stall_sleep;
@@ -107,7 +108,8 @@ void sm_settle(struct sm *sm, uint64_t now)
     if (!sm->kernel) return;
     struct sm_stats *const t = &sm->stats;
     const uint32_t schedulers = sm->spec->schedulers;
-    const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep, memory = sm->wait_memory;
+    const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep,
+                   memory = sm->wait_memory & ~sm->wait_page;
     const uint64_t units = ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED]);
     for (uint32_t k = 0, issued = sm->issued; k < schedulers; k++, issued >>= 1) {
         const uint64_t mask = sm->schedulers[k].mask;

@@ -83,6 +83,7 @@ struct sm_warp {
     uint64_t ready_cyc;      /* not before this cycle */
     uint64_t age;
     uint32_t stores, copies; /* on their way */
+    uint32_t parked;         /* accesses of its loads that wait for a page */
 };
 
 struct sm_block {
@@ -166,6 +167,7 @@ struct sm {
     uint64_t any_ready;         /* all of them */
     uint64_t sleeping;          /* in the wheel */
     uint64_t wait_memory, wait_barrier, wait_fence, asleep;
+    uint64_t wait_page;      /* have parked accesses */
     uint64_t stopping, held; /* warps of a block on the move; those that would be ready */
     struct move move;
     uint64_t wheel[SM_WHEEL];
