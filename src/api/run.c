@@ -124,10 +124,11 @@ static void write_report(const struct run_call *call, FILE *out, double seconds)
     (void)fprintf(out, "%s on %s, functional (values only, no time)\n\n", job_name(call),
                   call->sim->machine.name);
     if (!call->set)
-        (void)fprintf(out, "  %llu blocks, %llu warp instructions, %llu thread instructions\n",
+        (void)fprintf(out, "  %llu blocks, %llu warp instructions, %llu thread instructions%s\n",
                       (unsigned long long)call->totals.blocks,
                       (unsigned long long)call->totals.warp_instructions,
-                      (unsigned long long)call->totals.thread_instructions);
+                      (unsigned long long)call->totals.thread_instructions,
+                      call->stopped ? "; stopped by --max-instructions" : "");
     for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
         struct script_app *app = script_app(call->set, i);
         const struct rt_totals t = rt_totals(script_context(app));

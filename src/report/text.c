@@ -35,15 +35,15 @@ static void write_totals(const struct report *r, FILE *out)
     (void)fprintf(out, "%s thread instructions (%.1f lanes each)\n",
                   draw_short(b, (double)r->stats.sm.thread_instructions), m->lanes);
     label(out, "IPC");
-    (void)fprintf(out, "%.2f warp instructions per cycle, %.2f per SM: %.1f %% of the peak of %.0f\n", m->ipc,
-                  m->ipc_per_sm, 100 * m->ipc / m->ipc_peak, m->ipc_peak);
+    (void)fprintf(out, "%.2f warp instructions per cycle, %.*f per SM: %.1f %% of the peak of %.0f\n", m->ipc,
+                  m->ipc_per_sm < 0.1 ? 4 : 2, m->ipc_per_sm, 100 * m->ipc / m->ipc_peak, m->ipc_peak);
     label(out, "bound by");
     char line[240];
     (void)snprintf(line, sizeof line, "%s%s%s", report_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
     draw_wrapped(out, LABEL, line);
     label(out, "occupancy");
-    int len = snprintf(line, sizeof line, "%.1f of %u warps per SM (%.0f %%)", m->warps, r->config->sm.warps,
-                       100 * m->occupancy);
+    int len = snprintf(line, sizeof line, "%.*f of %u warps per SM (%.0f %%)", m->warps < 0.95 ? 2 : 1,
+                       m->warps, r->config->sm.warps, 100 * m->occupancy);
     if (r->kernel_count == 1) {
         const struct gpu_kernel_record *k = r->kernels->first;
         (void)snprintf(line + len, sizeof line - (size_t)len, "; %u blocks of %u threads fit, limited by %s",

@@ -68,6 +68,11 @@ s = a["stats"]
 assert sum(s["sm.request_latency"]["counts"]) == s["sm.reads_done"]
 assert sum(s["net.bytes_over_time"]["values"]) == s["net.taken_bytes"]
 assert sum(s["dram.reads_over_time"]["values"]) == s["dram.column_reads"]
+# bandwidths against counters that are counted elsewhere: links into receivers, columns
+flits = sum(t["bandwidth"][n + "_network"]["utilisation"] * 64 * t["cycles"] for n in ("request", "reply"))
+assert abs(flits - s["net.busy_cyc"]) < 1e-6 * flits
+columns = s["dram.column_reads"] + s["dram.column_writes"]
+assert abs(t["bandwidth"]["dram"]["bytes_per_second"] * t["seconds"] - 64 * columns) < 1e-3
 near, every = s["sm.near_latency"]["counts"], s["sm.request_latency"]["counts"]
 assert all(n <= e for n, e in zip(near, every)) and 0 < sum(near) < sum(every)
 assert a["check"]["self_check_passed"] is True and a["check"]["laws_checked"] > 10
@@ -130,6 +135,26 @@ import json, sys
 r = json.load(open(sys.argv[1]))
 assert r['totals']['stopped'] is True and r['check']['self_check_passed'] is False and r['check']['laws_checked'] == 0
 assert 50000 <= r['totals']['warp_instructions'] < 50128" "$dir/stopped.json"
+cat > "$dir/k.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r1;
+    ret;
+}
+PTX
+expect 0 "buf:u32:64:sum: sum 2016" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64:sum
+expect 0 "24 warp instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64
+expect 0 "stopped by --max-instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
+expect 0 "stopped by --max-instructions" "$ATOLL" run "$dir/k.ptx" --functional --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
 expect 1 "applications together cannot be run with timing yet" "$ATOLL" run -m uba-mem -w vecadd:tiny+sgemm:tiny
 expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny
 
