@@ -20,11 +20,12 @@
 #include <cmocka.h>
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "config/machine.h"
 #include "gpu/gpu_private.h"
 #include "sm/sm_private.h"
 
-enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 64 };
+enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 256 };
 
 /* One warp instruction. Lane n of mask accesses base + n * stride (0: one after the other), further by_warp
  * per warp of the block and by_block per block. Blocks before from_block leave it out. */
@@ -37,7 +38,8 @@ struct bed_op {
     uint64_t base;
     int64_t stride, by_warp, by_block;
     uint64_t from_block;
-    bool uniform; /* all lanes at base */
+    bool uniform;           /* all lanes at base */
+    uint64_t scatter_lines; /* each execution at a line of its own choice among so many */
 };
 
 #define BED_END \
@@ -138,10 +140,13 @@ static inline enum warp_step bed_step(void *self, uint32_t warp, struct warp_op 
     out->reg_base = 0;
     out->space = op->space;
     out->sleep_ns = op->sleep_ns;
+    const uint64_t scattered =
+        op->scatter_lines ? hash_u64((k->idx << 16 | warp) << 16 | pc) % op->scatter_lines * LINE_BYTES : 0;
     const int64_t stride = op->uniform ? 0 : op->stride ? op->stride : out->info->bytes;
     for (uint32_t lane = 0; lane < 32; lane++)
-        out->address[lane] = op->base + (uint64_t)((int64_t)lane * stride + (int64_t)warp * op->by_warp +
-                                                   (int64_t)k->idx * op->by_block);
+        out->address[lane] =
+            op->base + scattered +
+            (uint64_t)((int64_t)lane * stride + (int64_t)warp * op->by_warp + (int64_t)k->idx * op->by_block);
     if (op->class == WARP_CLASS_BARRIER) bed_arrive(k, warp);
     if (b->event_count < BED_EVENTS)
         b->events[b->event_count++] =
