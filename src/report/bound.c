@@ -5,6 +5,7 @@
  *   else misses that do not get away   ─► bound by what stops them: bursts
  *   else translation                   ─► page walks, TLB ports
  *   else SMs without work              ─► launch: few blocks, uneven end, launch gap
+ *   else reads that take far too long  ─► bound by what is nearest to its limit: queues
  *   else                               ─► latency: nothing is used up, too little is under way
  *
  * Time before launches, in which nothing can happen, is left out, unless it is most of the time.
@@ -49,7 +50,9 @@ const char *const report_bound_keys[REPORT_BOUNDS] = {
 #define FULL_WALKERS 0.50
 #define FULL_TLB     0.60
 #define MANY_STOPPED 0.50 /* cycles in which memory pipes wait for pages */
-#define MANY_IDLE    0.25 /* scheduler cycles without a resident warp, when no stall has more */
+#define MANY_WAITS   0.25 /* scheduler cycles without a resident warp, or for pages, when no stall has more */
+#define MANY_TIMES   4.0  /* a read takes so many times its time without others */
+#define HALF_FULL    0.60 /* of what counts as used up */
 #define MANY_GAPS    0.50 /* time before launches */
 
 struct resource {
@@ -138,17 +141,28 @@ static bool find_back_pressure(const struct span *span, struct measure *m)
     return true;
 }
 
+static double largest_stall(const struct measure *m)
+{
+    double most = 0;
+    for (enum report_stall k = STALL_UNIT; k < REPORT_STALLS; k++)
+        if (m->stalls[k] > most) most = m->stalls[k];
+    return most;
+}
+
 static bool find_translation(const struct span *span, struct measure *m)
 {
     const double stopped = span->cycles
                                ? (double)span->stats->sm.stall_page_busy /
                                      ((double)span->cycles * (double)config_sms_per_gpu(span->config))
                                : 0;
-    if (m->walkers_busy < FULL_WALKERS && m->tlb_port_use < FULL_TLB && stopped < MANY_STOPPED) return false;
+    const double waits = m->stalls[STALL_TRANSLATION];
+    if (m->walkers_busy < FULL_WALKERS && m->tlb_port_use < FULL_TLB && stopped < MANY_STOPPED &&
+        !(waits >= MANY_WAITS && waits == largest_stall(m)))
+        return false;
     m->bound = BOUND_TRANSLATION;
-    const int len =
-        snprintf(m->why, sizeof m->why, "%.0f %% of page walkers and %.0f %% of L2 TLB ports busy",
-                 100 * m->walkers_busy, 100 * m->tlb_port_use);
+    const int len = snprintf(
+        m->why, sizeof m->why, "%.0f %% %s; %.0f %% of page walkers, %.0f %% of L2 TLB ports busy",
+        100 * waits, report_stall_names[STALL_TRANSLATION], 100 * m->walkers_busy, 100 * m->tlb_port_use);
     if (stopped >= 0.005)
         (void)snprintf(m->why + len, sizeof m->why - (size_t)len,
                        "; memory pipes stopped %.0f %% of the time", 100 * stopped);
@@ -163,9 +177,7 @@ static double gap_share(const struct span *span)
 static bool find_launch(const struct span *span, struct measure *m)
 {
     const uint64_t sms = config_sms_per_gpu(span->config);
-    if (m->stalls[STALL_NO_WARP] < MANY_IDLE) return false;
-    for (enum report_stall k = STALL_UNIT; k < STALL_NO_WARP; k++)
-        if (m->stalls[k] > m->stalls[STALL_NO_WARP]) return false;
+    if (m->stalls[STALL_NO_WARP] < MANY_WAITS || m->stalls[STALL_NO_WARP] < largest_stall(m)) return false;
     m->bound = BOUND_LAUNCH;
     if (span->blocks < sms)
         (void)snprintf(
@@ -175,6 +187,34 @@ static bool find_launch(const struct span *span, struct measure *m)
         (void)snprintf(m->why, sizeof m->why,
                        "uneven work or a short kernel: %.0f %% of scheduler cycles have no warp",
                        100 * m->stalls[STALL_NO_WARP]);
+    return true;
+}
+
+/* A read that meets no other, roughly: the way through slice, networks (some 40 cycles) and, for those that
+ * miss, an idle bank (some 20 memory cycles). */
+static double unloaded_cycles(const struct span *span, const struct measure *m)
+{
+    const struct config *c = span->config;
+    const double sm = (double)c->clock.sm;
+    return 40 + c->llc.latency_cyc * sm / (double)c->clock.llc +
+           (1 - m->llc_hits) * 20 * sm / (double)c->clock.dram;
+}
+
+/* Reads queue up although nothing is full on the average: the resource nearest to its limit has the queues.
+ */
+static bool find_queues(const struct span *span, struct measure *m, const struct resource r[RESOURCES])
+{
+    const double unloaded = unloaded_cycles(span, m);
+    uint32_t most = 1; /* not compute */
+    for (uint32_t k = 2; k < RESOURCES; k++)
+        if (r[k].use / r[k].full > r[most].use / r[most].full) most = k;
+    if (m->stalls[STALL_MEMORY] + m->stalls[STALL_PIPE] < 0.5 || m->read_latency < MANY_TIMES * unloaded ||
+        r[most].use < HALF_FULL * r[most].full)
+        return false;
+    m->bound = r[most].bound;
+    (void)snprintf(m->why, sizeof m->why,
+                   "%.0f %% of its peak, and reads queue up: %.0f cycles each, some %.0f without others",
+                   100 * r[most].use, m->read_latency, unloaded);
     return true;
 }
 
@@ -234,7 +274,7 @@ static void find(const struct span *span, struct measure *m)
         return;
     }
     if (find_hot_part(span, m) || find_back_pressure(span, m) || find_translation(span, m) ||
-        find_launch(span, m))
+        find_launch(span, m) || find_queues(span, m, r))
         return;
     say_latency(span, m);
 }

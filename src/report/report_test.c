@@ -123,6 +123,22 @@ static void one_busy_slice_is_a_hot_spot(void **state)
     assert_non_null(strstr(m.why, "slice 7 is 95 % busy"));
 }
 
+/* Half of DRAM's peak is no saturation, but reads that take ten times their time stand in queues. */
+static void long_queues_are_a_bound_of_what_is_nearest_to_its_limit(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS / 2;
+    f.stats.sm.reads_done = 1000;
+    f.stats.sm.read_latency_cyc = 1000 * 300;
+    assert_int_equal(measured(&f).bound, BOUND_LATENCY);
+    f.stats.sm.read_latency_cyc = 1000 * 3000;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_DRAM);
+    assert_non_null(strstr(m.why, "reads queue up: 3000 cycles each"));
+}
+
 /* Memory pipes stand still because requests queue up, and slices because their replies do. */
 static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(void **state)
 {
@@ -144,6 +160,11 @@ static void busy_walkers_are_a_bound_of_translation(void **state)
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.mmu.walk_cycles = (uint64_t)CYCLES * f.config.mmu.walkers * 8 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_TRANSLATION);
+    f.stats.mmu.walk_cycles = 0;
+    assert_int_equal(measured(&f).bound, BOUND_LATENCY);
+    f.stats.sm.stall_translation = f.stats.sm.scheduler_cycles * 6 / 10;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 4 / 10;
     assert_int_equal(measured(&f).bound, BOUND_TRANSLATION);
 }
 
@@ -414,6 +435,7 @@ int main(void)
         cmocka_unit_test(channels_at_nine_tenths_of_their_peak_are_the_bound),
         cmocka_unit_test(of_two_full_resources_the_one_nearer_to_its_limit_is_named),
         cmocka_unit_test(one_busy_slice_is_a_hot_spot),
+        cmocka_unit_test(long_queues_are_a_bound_of_what_is_nearest_to_its_limit),
         cmocka_unit_test(misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices),
         cmocka_unit_test(busy_walkers_are_a_bound_of_translation),
         cmocka_unit_test(idle_sms_are_a_matter_of_the_launch),
