@@ -8,3 +8,14 @@ for stream in s1_seq_rd s3_rand_rd; do
         record "dram.$stream.$way" "$rate" "M requests/s"
     done
 done
+
+# dram_instructions N STREAM: host instructions of the whole model, the stream given
+dram_instructions() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=dram_model_run \
+        "$build/bench/dram_bench" "$1" "$2" hbm-a 2>&1 >/dev/null | sed -n 's/.*Collected : //p'
+}
+for stream in s1_seq_rd s3_rand_rd; do
+    few=$(dram_instructions 100000 $stream)
+    many=$(dram_instructions 300000 $stream)
+    record "dram.$stream.model.host_instructions" "$(((many - few) / 200000))" "instructions per request"
+done

@@ -1,6 +1,7 @@
 /* dram_stream_make: the reference patterns by rule (tests compare them with the published checksums).
  *
  * Random numbers are splitmix64 seeded with 12345 + the number of the stream, upper halves of each draw. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/diag.h"
@@ -144,8 +145,12 @@ struct dram_stream dram_stream_make(struct arena *a, const char *name, size_t co
     while (which < STREAM_COUNT && strcmp(dram_stream_names[which], name)) which++;
     if (which == STREAM_COUNT) {
         const char *near = diag_nearest(name, dram_stream_names, STREAM_COUNT);
-        diag_mistake("no built-in stream '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "");
+        if (near) diag_mistake("no built-in stream '%s'; did you mean '%s'?", name, near);
+        char all[400] = "";
+        size_t len = 0;
+        for (size_t i = 0; i < STREAM_COUNT && len < sizeof all; i++)
+            len += (size_t)snprintf(all + len, sizeof all - len, " %s", dram_stream_names[i]);
+        diag_mistake("no built-in stream '%s'; there are%s", name, all);
     }
     if (spec->bank_groups < GROUPS || spec->banks_per_group != BANKS || spec->rows < ROWS ||
         spec->columns < COLUMNS)

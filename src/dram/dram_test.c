@@ -598,24 +598,27 @@ DRAM_TEST(a_line_is_two_columns_accepted_and_done_together)
 
 /* ---- refresh ---- */
 
+/* Both intervals for two neighbouring values each: blocked at t-1, ready at t. */
 DRAM_TEST(a_refresh_closes_the_rows_and_holds_the_banks_for_trfc)
 {
     struct rig *r = calloc(1, sizeof *r);
-    for (int each = 0; each < 2; each++) {
-        rig_open(r,
-                 harness_spec("base", each ? "dram.refresh=true dram.refresh_closes_each=true"
-                                           : "dram.refresh=true dram.refresh_closes_each=false"),
-                 true);
+    for (uint32_t way = 0; way < 8; way++) {
+        const uint32_t each = way & 1, trfc = 91 + (way >> 1 & 1), trefi = 1365 + (way >> 2);
+        struct dram_spec spec = harness_spec("base", "dram.refresh=true");
+        spec.refresh_closes_each = each;
+        spec.trfc_cyc = trfc;
+        spec.trefi_cyc = trefi;
+        rig_open(r, spec, true);
         uint64_t now = 0;
         assert_true(offer(r, 0, R, 0, 1, 0, 0));
         assert_true(offer(r, 0, R, 5, 1, 0, 1));
-        step_to(r, &now, 1363);
-        assert_true(offer(r, 1364, R, 0, 1, 1, 2)); /* would hit, but the refresh is due at 1365 */
+        step_to(r, &now, trefi - 2);
+        assert_true(offer(r, trefi - 1, R, 0, 1, 1, 2)); /* would hit, but the refresh is due */
         step_to(r, &now, 1600);
         const uint64_t ref = nth(r, CHECK_REF, 0)->cyc;
-        assert_int_equal(nth(r, each ? CHECK_PRE : CHECK_PREA, 0)->cyc, 1365);
-        assert_int_equal(ref, 1365 + each + 7); /* tRP after the last precharge */
-        assert_int_equal(nth(r, CHECK_ACT, 2)->cyc, ref + 91);
+        assert_int_equal(nth(r, each ? CHECK_PRE : CHECK_PREA, 0)->cyc, trefi);
+        assert_int_equal(ref, trefi + each + 7); /* tRP after the last precharge */
+        assert_int_equal(nth(r, CHECK_ACT, 2)->cyc, ref + trfc);
         assert_int_equal(dram_channel_stats(r->channel)->refreshes, 1);
         rig_close(r);
     }
