@@ -378,6 +378,7 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
         const uint32_t at = (m->queue.head + m->queue.count) % m->queue_capacity;
         ring_add(&m->queue, m->queue_capacity, key, now + m->l2_latency_cyc);
         waiting = m->queue_sms + (size_t)at * m->words;
+        DIAG_ASSERT(waiting);
         memset(waiting, 0, m->words * sizeof *waiting);
     }
     waiting[sm / 64] |= (uint64_t)1 << (sm % 64);

@@ -23,29 +23,13 @@ enum { PRESETS = sizeof presets / sizeof *presets };
 extern const struct workload *const script_registry[];
 
 /* What makes rare events constant. */
-static const char *const one_entry[] = {"l1.miss_queue=1",
-                                        "l1.mshrs=1",
-                                        "l1.mshr_merges=1",
-                                        "sm.lsu_queue=1",
-                                        "sm.loads=1",
-                                        "sm.stores=1",
-                                        "llc.mshrs=1",
-                                        "llc.mshr_merges=1",
-                                        "llc.data_queue=1",
-                                        "llc.reply_queue=1",
-                                        "llc.memory_queue=1",
-                                        "net.vcs=2",
-                                        "net.vc_flits=1",
-                                        "net.source_packets=1",
-                                        "net.sink_packets=1",
-                                        "mmu.mode=tlb",
-                                        "mmu.l1_misses=1",
-                                        "mmu.l1_waiting=1",
-                                        "mmu.walkers=1",
-                                        "mmu.l1_entries=1",
-                                        "mmu.l2_entries=1",
-                                        "dram.queue_entries=2",
-                                        NULL};
+static const char *const one_entry[] = {
+    "l1.miss_queue=1",     "l1.mshrs=1",        "l1.mshr_merges=1",     "sm.lsu_queue=1",
+    "sm.loads=1",          "sm.stores=1",       "llc.mshrs=1",          "llc.mshr_merges=1",
+    "llc.data_queue=1",    "llc.reply_queue=1", "llc.memory_queue=1",   "net.vcs=2",
+    "net.input_speedup=1", "net.vc_flits=1",    "net.source_packets=1", "net.sink_packets=1",
+    "mmu.mode=tlb",        "mmu.l1_misses=1",   "mmu.l1_waiting=1",     "mmu.walkers=1",
+    "mmu.l1_entries=1",    "mmu.l2_entries=1",  "dram.queue_entries=2", NULL};
 /* As much evicting as possible: one way, one set per cache would be a machine of its own. */
 static const char *const thrashing[] = {"l1.size=512 B", "l1.ways=4",          "gpu.llc_size=64 KiB",
                                         "llc.ways=2",    "llc.boundary=flush", NULL};
