@@ -17,7 +17,7 @@ static void slots_arrive(struct net *n, uint32_t idx, uint32_t count)
     o->slots += count;
     if (!had_none) return;
     if (o->router != NET_NONE)
-        n->whole_packets ? net_packet_slots(n, o) : net_router_slots(n, o);
+        net_router_slots(n, o);
     else if (n->sources[idx - n->source_base].blocked)
         net_bit_set(n->ready_sources, idx - n->source_base);
 }
@@ -37,52 +37,19 @@ static void packets_complete(struct net *n, uint64_t now)
     const uint32_t count = net_events_of(n, NET_EVENT_EJECT, now, &items);
     for (uint32_t i = 0; i < count; i++) {
         const struct net_flight *f = &n->flights[items[i]];
-        struct net_sink *s = &n->sinks[f->packet.dst];
-        DIAG_ASSERT(s->count < s->capacity);
-        const uint32_t at = s->head + s->count++;
-        s->queue[at >= s->capacity ? at - s->capacity : at] = (uint32_t)items[i];
-        s->stats.packets++;
-        s->stats.bytes += f->packet.bytes;
-        s->stats.busy_cyc += f->flits;
-        n->stats.delivered++;
-        n->stats.busy_cyc += f->flits;
-        n->stats.latency_cyc += f->visible_cyc - f->accept_cyc;
-        STATS_COUNT(n->stats.latency, f->visible_cyc - f->accept_cyc);
-        net_ports_set(&n->arrived, f->packet.dst, f->visible_cyc);
-        if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, f->packet.dst, f->visible_cyc);
+        const uint32_t sink = f->packet.dst;
+        struct net_sink *s = &n->sinks[sink];
+        DIAG_ASSERT(s->pushed - s->popped < s->capacity);
+        s->queue[s->pushed & s->mask] = (uint32_t)items[i];
+        if (s->pushed++ == s->popped) net_front_set(n, sink, f);
+        net_count_delivery(n, s, f);
+        if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, sink, f->visible_cyc);
     }
 }
 
-const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now)
+/* The slot of a packet goes back to the sender. */
+static void slot_back(struct net *n, uint32_t out, uint64_t now)
 {
-    const struct net_sink *s = &n->sinks[sink];
-    if (!s->count) return NULL;
-    const struct net_flight *f = &n->flights[s->queue[s->head]];
-    return f->visible_cyc <= now ? &f->packet : NULL;
-}
-
-uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
-{
-    const struct net_sink *s = &n->sinks[sink];
-    return s->count ? n->flights[s->queue[s->head]].visible_cyc : NET_NEVER;
-}
-
-void net_pop(struct net *n, uint32_t sink, uint64_t now)
-{
-    struct net_sink *s = &n->sinks[sink];
-    DIAG_ASSERT(net_peek(n, sink, now));
-    const uint32_t flight = s->queue[s->head];
-    s->head = s->head + 1 == s->capacity ? 0 : s->head + 1;
-    s->count--;
-    n->free_flights[n->free_count++] = flight;
-    net_ports_advance(&n->arrived, now);
-    if (!net_peek(n, sink, now)) net_ports_clear(&n->arrived, sink);
-    n->counts.popped++;
-    n->counts.popped_bytes += n->flights[flight].packet.bytes;
-    n->stats.taken++;
-    n->stats.taken_bytes += n->flights[flight].packet.bytes;
-    n->flights[flight].flits = 0;
-    const uint32_t out = n->flights[flight].via_out;
     struct net_out *o = &n->outs[out];
     const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
     if (o->back_cyc == back) { /* several in a cycle: one event with their number */
@@ -91,30 +58,85 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     }
     o->back_cyc = back;
     o->back_item = net_post(n, NET_EVENT_SLOTS, back, 1ull << 32 | out);
-    if (n->next_cyc > back) n->next_cyc = back;
+    if (n->view.next_cyc > back) n->view.next_cyc = back;
+}
+
+void net_pop(struct net *n, uint32_t sink, uint64_t now)
+{
+    struct net_sink *s = &n->sinks[sink];
+    struct net_front *front = &n->view.fronts[sink];
+    DIAG_ASSERT(front->visible_cyc <= now);
+    const uint32_t flight = s->queue[s->popped++ & s->mask];
+    struct net_flight *f = &n->flights[flight];
+    n->stats.taken++;
+    n->stats.taken_bytes += f->packet.bytes;
+    f->flits = 0;
+    n->free_flights[n->free_count++] = flight;
+    if (s->popped != s->pushed) {
+        const struct net_flight *next = &n->flights[s->queue[s->popped & s->mask]];
+        front->visible_cyc = next->visible_cyc;
+        front->packet = &next->packet;
+    } else {
+        net_front_set(n, sink, NULL);
+    }
+    if (n->arrived.visible_words && front->visible_cyc > now) {
+        if (front->visible_cyc < n->arrived.next_cyc) n->arrived.next_cyc = front->visible_cyc;
+        net_bit_clear(n->arrived.visible, sink);
+        if (!n->arrived.visible[sink >> 6]) n->arrived.visible_words &= ~(1ull << (sink >> 6));
+    }
+    if (n->whole_packets)
+        net_packet_popped(n, s, now);
+    else
+        slot_back(n, f->via_out, now);
 }
 
 /* ---- ports with something to do ---- */
 
-static uint64_t ports_cyc(const struct net_ports *p)
+/* Which sinks show a packet in `now`. */
+static void arrivals_look(struct net *n, uint64_t now)
 {
-    return p->now_words ? 0 : p->soon_words ? p->soon_cyc : NET_NEVER;
+    struct net_arrivals *a = &n->arrived;
+    if (now < a->next_cyc) return;
+    a->next_cyc = NET_NEVER;
+    for (uint64_t words = a->inside_words; words; words &= words - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(words);
+        const struct net_front *fronts = &n->view.fronts[w << 6];
+        for (uint64_t m = a->inside[w] & ~a->visible[w]; m; m &= m - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctzll(m);
+            if (fronts[i].visible_cyc <= now)
+                a->visible[w] |= 1ull << i;
+            else if (fronts[i].visible_cyc < a->next_cyc)
+                a->next_cyc = fronts[i].visible_cyc;
+        }
+        if (a->visible[w]) a->visible_words |= 1ull << w;
+    }
 }
 
 uint64_t net_arrived_words(struct net *n, uint64_t now)
 {
-    net_ports_advance(&n->arrived, now);
-    return n->arrived.now_words;
+    arrivals_look(n, now);
+    return n->arrived.visible_words;
 }
 
 uint64_t net_arrived(struct net *n, uint32_t word, uint64_t now)
 {
     DIAG_ASSERT(word * 64 < n->spec.sinks);
-    net_ports_advance(&n->arrived, now);
-    return n->arrived.now[word];
+    arrivals_look(n, now);
+    return n->arrived.visible[word];
 }
 
-uint64_t net_arrived_cyc(const struct net *n) { return ports_cyc(&n->arrived); }
+uint64_t net_arrived_cyc(const struct net *n)
+{
+    uint64_t first = NET_NEVER;
+    for (uint64_t words = n->arrived.inside_words; words; words &= words - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctzll(words);
+        for (uint64_t m = n->arrived.inside[w]; m; m &= m - 1) {
+            const uint64_t cyc = n->view.fronts[w << 6 | (uint32_t)__builtin_ctzll(m)].visible_cyc;
+            if (cyc < first) first = cyc;
+        }
+    }
+    return first;
+}
 
 uint64_t net_room_words(struct net *n, uint64_t now)
 {
@@ -132,7 +154,11 @@ uint64_t net_room_take(struct net *n, uint32_t word, uint64_t now)
     return bits;
 }
 
-uint64_t net_room_cyc(const struct net *n) { return ports_cyc(&n->room); }
+uint64_t net_room_cyc(const struct net *n)
+{
+    const struct net_ports *p = &n->room;
+    return p->now_words ? 0 : p->soon_words ? p->soon_cyc : NET_NEVER;
+}
 
 /* ---- the step ---- */
 
@@ -146,9 +172,7 @@ static bool routers_step(struct net *n, uint64_t now)
             for (uint64_t m = n->active_routers[w]; m; m &= m - 1) {
                 const uint32_t i = (uint32_t)__builtin_ctzll(m);
                 struct net_router *r = &n->routers[w << 6 | i];
-                done |= (uint64_t)(n->whole_packets ? net_packet_step(n, r, now)
-                                                    : net_router_step(n, r, now, round))
-                        << i;
+                done |= (uint64_t)net_router_step(n, r, now, round) << i;
             }
         }
         n->active_routers[w] = done;
@@ -177,35 +201,35 @@ static uint64_t next_event(const struct net *n, uint64_t now)
 uint64_t net_step(struct net *n, uint64_t now)
 {
     n->stepped_cyc = now;
-    if (now < n->next_cyc) return n->next_cyc;
-    bool routers = n->whole_packets && routers_step(n, now); /* on the state of the cycle before */
+    if (now < n->view.next_cyc) return n->view.next_cyc;
+    if (n->whole_packets) return n->view.next_cyc = net_packet_step(n, now);
+    n->clock = now;
     slots_are_back(n, now);
-    if (n->whole_packets) {
-        net_packet_events(n, now);
-        for (uint32_t w = 0; w < n->active_words; w++) routers |= n->active_routers[w] != 0;
-    } else {
-        net_router_events(n, now);
-    }
+    net_router_events(n, now);
     net_source_wakes(n, now);
-    if (!n->whole_packets) routers = routers_step(n, now);
+    const bool routers = routers_step(n, now);
     const bool starts = net_sources_start(n, now), tails = net_source_tails(n, now);
     packets_complete(n, now);
     n->slot_busy[(uint32_t)now & n->wheel_mask] = 0;
-    n->next_cyc = routers || starts || tails ? now + 1 : next_event(n, now);
-    return n->next_cyc;
+    return n->view.next_cyc = routers || starts || tails ? now + 1 : next_event(n, now);
 }
-
-uint64_t net_next_cyc(const struct net *n) { return n->next_cyc; }
 
 uint32_t net_flits(const struct net *n, uint32_t bytes)
 {
     DIAG_ASSERT(bytes <= n->spec.max_packet_bytes);
-    const uint32_t up = bytes + n->spec.width_bytes - 1;
-    const uint32_t flits = n->width_log2 < 32 ? up >> n->width_log2 : up / n->spec.width_bytes;
-    return flits ? flits : 1;
+    return net_flits_of(n, bytes);
 }
 
-struct net_counts net_counts(const struct net *n) { return n->counts; }
+struct net_counts net_counts(const struct net *n)
+{
+    struct net_counts c = n->counts_before;
+    c.accepted += n->stats.accepted;
+    c.refused += n->stats.refused;
+    c.popped += n->stats.taken;
+    c.accepted_bytes += n->stats.accepted_bytes;
+    c.popped_bytes += n->stats.taken_bytes;
+    return c;
+}
 uint64_t net_in_flight(const struct net *n) { return n->flight_count - n->free_count; }
 const struct net_spec *net_spec_of(const struct net *n) { return &n->spec; }
 
@@ -232,12 +256,13 @@ void net_stats_finish(struct net *n)
 {
     struct net_stats *s = &n->stats;
     s->inside = s->untaken = s->left_bytes = 0;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) s->untaken += n->sinks[i].count;
+    for (uint32_t i = 0; i < n->spec.sinks; i++) s->untaken += n->sinks[i].pushed - n->sinks[i].popped;
     for (uint32_t i = 0; i < n->flight_count; i++) {
         s->inside += n->flights[i].flits != 0;
         s->left_bytes += n->flights[i].flits ? n->flights[i].packet.bytes : 0;
     }
     s->inside -= s->untaken;
+    if (n->clock < n->stepped_cyc) n->clock = n->stepped_cyc; /* cycles in which nothing was due */
     for (uint32_t i = 0; i < n->out_count; i++) { /* waits that are still going on count until now */
         const bool blocked = n->outs[i].blocked;
         net_out_blocked(n, &n->outs[i], false);
@@ -251,6 +276,9 @@ void net_stats_restart(void *net)
     net_stats_finish(n);
     struct net_stats *s = &n->stats;
     const uint64_t inside = s->inside, untaken = s->untaken, bytes = s->left_bytes;
+    n->counts_before = net_counts(n);
+    n->counts_before.accepted -= inside + untaken;
+    n->counts_before.accepted_bytes -= bytes;
     memset(s, 0, sizeof *s);
     s->accepted = inside + untaken;
     s->delivered = untaken;
@@ -270,11 +298,8 @@ struct net_link_stats net_link(const struct net *n, uint32_t idx)
 {
     DIAG_ASSERT(idx < n->out_count);
     const struct net_out *o = &n->outs[idx];
-    uint64_t flits = o->flits;
-    if (n->whole_packets) { /* counted when they are granted: only what is on the link */
-        const uint64_t gone = n->stepped_cyc + 1 - o->run_cyc;
-        if (gone < o->run_flits) flits -= o->run_flits - gone;
-    }
+    /* whole packets are counted when they are granted: only what is on the link */
+    const uint64_t flits = n->whole_packets ? net_packet_link_flits(n, o) : o->flits;
     return (struct net_link_stats){flits, n->link_stage[idx], n->link_port[idx]};
 }
 
@@ -314,16 +339,16 @@ static void describe_packets(const struct net *n, char *text, size_t bytes)
     for (uint32_t i = 0; i < n->ivc_count; i++) {
         const struct net_vc *q = &n->vcs[i];
         if (!q->count) continue;
-        const struct net_router *r = &n->routers[q->router];
-        const struct net_stay *s = &n->stays[((size_t)i << n->fifo_log2) + (q->head & n->fifo_mask)];
-        const struct net_out *o = &n->outs[r->out_base + s->out];
-        const char *why = o->held_ivc == i - r->ivc_base ? "their tail on"
-                          : o->held_ivc != NET_NO_PORT   ? "an earlier packet on"
-                          : o->at_sink && !o->slots      ? "the receiver behind"
-                          : o->starved || o->wake_posted ? "places behind"
-                                                         : "the switch to";
-        add_line(text, bytes, "router %u input %u VC %u: %u packets wait for %s output %u\n", q->router,
-                 (i - r->ivc_base) / n->spec.vcs, i % n->spec.vcs, q->count, why, s->out);
+        const struct net_router *r = q->router;
+        const struct net_stay *s = &q->stays[q->head & n->fifo_mask];
+        const struct net_out *o = &n->outs[s->out];
+        const char *why = o->held_ivc == i - r->ivc_base             ? "their tail on"
+                          : o->held_ivc != NET_NO_PORT               ? "an earlier packet on"
+                          : o->at_sink && net_packet_sink_full(n, o) ? "the receiver behind"
+                          : o->starved || o->wake_posted             ? "places behind"
+                                                                     : "the switch to";
+        add_line(text, bytes, "router %u input %u VC %u: %u packets wait for %s output %u\n", r->idx,
+                 (i - r->ivc_base) / n->spec.vcs, i % n->spec.vcs, q->count, why, s->out - r->out_base);
     }
 }
 

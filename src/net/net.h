@@ -109,17 +109,37 @@ uint32_t net_flits(const struct net *n, uint32_t bytes);
 /* Latency of a packet that meets no other, from acceptance to the cycle in which it can be popped. */
 uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes);
 
+/* What is asked most often, at the front of struct net: read by the inline functions below, by nobody else.
+ */
+struct net_front {        /* the oldest packet at a sink or surely on its way there */
+    uint64_t visible_cyc; /* NET_NEVER: there is none */
+    const struct net_packet *packet;
+};
+struct net_view {
+    uint64_t next_cyc;
+    struct net_front *fronts; /* per sink */
+};
+
 bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now);
 /* Would net_try_inject() accept? In NET_LINKS the answer depends on dst. */
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
+/* After net_step(now): is nothing left in the queue of the source? Its link is free from now + 1 on. */
+bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
 uint64_t net_step(struct net *n, uint64_t now);
-uint64_t net_next_cyc(const struct net *n);
+static inline uint64_t net_next_cyc(const struct net *n) { return ((const struct net_view *)n)->next_cyc; }
 
 /* The oldest packet that has arrived at a sink by `now`, or NULL. */
-const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now);
+static inline const struct net_packet *net_peek(const struct net *n, uint32_t sink, uint64_t now)
+{
+    const struct net_front *f = &((const struct net_view *)n)->fronts[sink];
+    return f->visible_cyc <= now ? f->packet : NULL;
+}
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
 /* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER: nothing. */
-uint64_t net_peek_cyc(const struct net *n, uint32_t sink);
+static inline uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
+{
+    return ((const struct net_view *)n)->fronts[sink].visible_cyc;
+}
 
 /* ---- who has something to do: one bit per port, in words of 64 ports ----
  * As the calls above, the same whether net_step() of the cycle has been made or not. `words` names the words

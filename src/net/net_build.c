@@ -77,6 +77,11 @@ static void router_alloc(struct net *n, struct arena *a, uint32_t idx, uint32_t 
     r->matches = ARENA_ARRAY(a, struct net_match, outs);
     r->held_moves = ARENA_ARRAY(a, struct net_match, outs);
     memset(r->best_out, 0xff, switch_ins * sizeof *r->best_out);
+    if (n->whole_packets) {
+        r->switch_in = ARENA_ARRAY(a, struct net_switch_in, switch_ins);
+        for (uint32_t i = 0; i < switch_ins; i++) r->switch_in[i].best_out = NET_NO_PORT;
+        r->ends = ARENA_ARRAY(a, uint32_t, outs);
+    }
     r->route = ARENA_ARRAY(a, uint16_t, n->spec.sinks);
     r->route_set = ARENA_ARRAY(a, uint8_t, n->spec.sinks);
 }
@@ -106,11 +111,8 @@ static void number_ports(struct net *n, struct arena *a)
     while ((1u << n->fifo_log2) < n->spec.vc_flits) n->fifo_log2++;
     n->fifo_mask = (1u << n->fifo_log2) - 1;
     if (n->whole_packets) {
-        while ((1u << n->leave_log2) < n->spec.vc_flits + 4) n->leave_log2++;
-        n->leave_mask = (1u << n->leave_log2) - 1;
+        while (n->leave_mask + 1 < 2 * n->spec.vc_flits + 4) n->leave_mask = 2 * n->leave_mask + 1;
         n->vcs = arena_alloc_aligned(a, n->ivc_count * sizeof *n->vcs, 64);
-        n->leaves = ARENA_ARRAY(a, struct net_leave, (size_t)n->ivc_count << n->leave_log2);
-        n->stays = ARENA_ARRAY(a, struct net_stay, (size_t)n->ivc_count << n->fifo_log2);
     }
     n->fifo = ARENA_ARRAY(a, struct net_place, (size_t)n->ring_count << n->fifo_log2);
     n->link_stage = ARENA_ARRAY(a, uint32_t, n->out_count);
@@ -141,6 +143,14 @@ static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
         o->arrive_delay = (uint16_t)(n->spec.router_latency_cyc - 2 + n->spec.link_latency_cyc);
         o->credit_delay = (uint16_t)(2 + n->spec.credit_delay_cyc);
     }
+    o->latency = (uint16_t)(o->arrive_delay + (o->router != NET_NONE));
+    if (!n->whole_packets || o->router == NET_NONE) return;
+    const struct net_router *r = &n->routers[o->router];
+    const uint32_t local = out - r->out_base;
+    o->requests = &r->requests[(size_t)local * r->in_words];
+    o->pairs = &r->pairs[(size_t)local * r->switch_ins];
+    o->active = &r->sa_active[local / 64];
+    o->bit = 1ull << (local % 64);
 }
 
 /* Which flows a link can carry: its sources and destinations, counted from 0, as remainders. */
@@ -156,6 +166,33 @@ static struct flow_space flow_space(struct net *n, struct arena *a, uint32_t src
     for (uint32_t i = 0; i < n->spec.sources; i++) f.of_src[i] = i % src_mod * dst_mod * n->spec.classes;
     for (uint32_t i = 0; i < n->spec.sinks; i++) f.of_dst[i] = i % dst_mod * n->spec.classes;
     return f;
+}
+
+/* Whole packets: the VCs of an input. */
+static void vcs_init(struct net *n, struct arena *a, uint32_t out, uint32_t router, uint32_t input)
+{
+    const uint32_t vcs = n->spec.vcs, size = n->spec.vc_flits;
+    for (uint32_t i = input * vcs; i < (input + 1) * vcs; i++) {
+        const struct net_ivc *q = &n->ivcs[i];
+        struct net_vc *p = &n->vcs[i];
+        p->log = ARENA_ARRAY(a, struct net_leave, n->leave_mask + 1);
+        p->stays = ARENA_ARRAY(a, struct net_stay, n->fifo_mask + 1);
+        p->router = &n->routers[router];
+        p->feeder = &n->outs[out];
+        p->from_source = q->from_source;
+        p->credit_delay = q->credit_delay;
+        p->round_trip = (uint16_t)(q->credit_delay + n->outs[out].latency);
+        p->switch_in = q->switch_in;
+        p->in_word = q->switch_in / 64;
+        p->in_bit = 1ull << (q->switch_in % 64);
+        p->place_bit = (uint16_t)(1u << q->place);
+        while (n->position[p->nth] != i - input * vcs) p->nth++;
+        p->local = (uint16_t)(i - n->routers[router].ivc_base);
+        /* all places are free: number x, as no sender is faster than a flit per cycle, by cycle x */
+        p->freed = size;
+        p->log_end = 1;
+        p->log[0] = (struct net_leave){size - 1, size};
+    }
 }
 
 static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_t router, uint32_t in,
@@ -175,29 +212,21 @@ static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_
         q->switch_in = (uint16_t)((in * vcs + v) / n->group);
         q->place = (uint8_t)(v % n->group);
     }
-    for (uint32_t v = 0; n->whole_packets && v < vcs; v++) {
-        const struct net_ivc *q = &n->ivcs[input * vcs + v];
-        struct net_vc *p = &n->vcs[input * vcs + v];
-        const uint32_t latency = n->outs[out].arrive_delay + !q->from_source;
-        p->feeder = out;
-        p->from_source = q->from_source;
-        p->credit_delay = q->credit_delay;
-        p->round_trip = (uint16_t)(q->credit_delay + latency);
-        p->router = router;
-        p->input = input;
-        p->switch_in = q->switch_in;
-        p->place = q->place;
-    }
+    if (n->whole_packets) vcs_init(n, a, out, router, input);
     /* Packets of a flow can only overtake each other where they may take different VCs of one input. */
     if (!n->spec.in_order || vcs == 1) return;
     struct net_input *port = &n->inputs[input];
     const size_t flows = (size_t)space->src_mod * space->dst_mod * n->spec.classes;
-    port->flow_of_src = space->of_src;
-    port->flow_of_dst = space->of_dst;
     if (n->whole_packets) {
-        port->lasts = ARENA_ARRAY(a, struct net_last, flows);
+        struct net_out *o = &n->outs[out];
+        o->lasts = ARENA_ARRAY(a, uint64_t, flows);
+        o->flow_of_src = space->of_src;
+        o->flow_of_dst = space->of_dst;
+        for (uint32_t v = 0; v < vcs; v++) n->vcs[input * vcs + v].lasts = o->lasts;
         return;
     }
+    port->flow_of_src = space->of_src;
+    port->flow_of_dst = space->of_dst;
     port->flows = ARENA_ARRAY(a, struct net_flow, flows);
     memset(port->flows, 0xff, flows * sizeof *port->flows);
 }
@@ -214,6 +243,7 @@ static void link_to_sink(struct net *n, uint32_t out, uint32_t sink)
     o->slots = s->sink_packets + s->link_latency_cyc - 1 + s->credit_delay_cyc;
     if (s->internal_speedup > 1) o->slots += s->vcs * s->vc_flits;
     n->sinks[sink].capacity += o->slots;
+    n->sinks[sink].out = out;
     if (o->router == NET_NONE) {
         o->arrive_delay = (uint16_t)(s->link_latency_cyc - 1);
         return;
@@ -327,24 +357,34 @@ static void ports_alloc(struct arena *a, struct net_ports *p, uint32_t ports)
 static void build_ends(struct net *n, struct arena *a)
 {
     const struct net_spec *s = &n->spec;
-    n->sources = ARENA_ARRAY(a, struct net_source, n->source_count);
+    n->sources = arena_alloc_aligned(a, n->source_count * sizeof *n->sources, 64);
     n->source_words = (n->source_count + 63) / 64;
     n->ready_sources = ARENA_ARRAY(a, uint64_t, n->source_words);
-    n->source_queue = ARENA_ARRAY(a, struct net_queued, (size_t)n->source_count * s->source_packets);
     size_t flights = (size_t)n->source_count * s->source_packets + (size_t)n->ivc_count * s->vc_flits;
     for (uint32_t i = 0; i < n->source_count; i++) {
-        n->sources[i].left_cyc = n->sources[i].fresh_cyc = NET_NEVER;
+        n->sources[i].left_cyc = n->sources[i].fresh_cyc = n->sources[i].tail_cyc = NET_NEVER;
         n->sources[i].last_vc = (uint16_t)(s->vcs - 1);
+        n->sources[i].queue = arena_alloc_aligned(a, s->source_packets * sizeof *n->sources[i].queue,
+                                                  sizeof *n->sources[i].queue);
     }
     for (uint32_t i = 0; i < s->sinks; i++) {
-        n->sinks[i].queue = ARENA_ARRAY(a, uint32_t, n->sinks[i].capacity);
-        flights += n->sinks[i].capacity;
+        struct net_sink *k = &n->sinks[i];
+        uint32_t size = 1;
+        while (size < k->capacity) size *= 2;
+        k->mask = size - 1;
+        k->queue = ARENA_ARRAY(a, uint32_t, size);
+        if (n->whole_packets) k->back_cyc = ARENA_ARRAY(a, uint64_t, size);
+        flights += k->capacity;
     }
-    ports_alloc(a, &n->arrived, s->sinks);
+    n->view.fronts = ARENA_ARRAY(a, struct net_front, s->sinks);
+    for (uint32_t i = 0; i < s->sinks; i++) n->view.fronts[i].visible_cyc = NET_NEVER;
+    n->arrived.inside = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
+    n->arrived.next_cyc = NET_NEVER;
+    n->arrived.visible = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
     ports_alloc(a, &n->room, s->sources);
     DIAG_ASSERT(flights < NET_NONE);
     n->flight_count = n->free_count = (uint32_t)flights;
-    n->flights = ARENA_ARRAY(a, struct net_flight, flights);
+    n->flights = arena_alloc_aligned(a, flights * sizeof *n->flights, 64);
     n->free_flights = ARENA_ARRAY(a, uint32_t, flights);
     for (uint32_t i = 0; i < n->free_count; i++) n->free_flights[i] = n->free_count - 1 - i;
 }
@@ -361,7 +401,7 @@ static void build_wheel(struct net *n, struct arena *a)
     const struct net_spec *s = &n->spec;
     uint64_t longest = s->router_latency_cyc + s->link_latency_cyc;
     if (s->inject_latency_cyc > longest) longest = s->inject_latency_cyc;
-    longest += s->credit_delay_cyc + 8;
+    longest += s->credit_delay_cyc + 12;
     /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
     longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
     const uint32_t flits = s->max_packet_bytes / s->width_bytes + 1;
@@ -388,11 +428,15 @@ static void number_vcs(struct net *n)
     n->sets_per_class = s->topology == NET_RING ? 2 : 1;
     n->sets = s->classes * n->sets_per_class;
     n->group = s->vcs / s->input_speedup;
-    n->width_log2 = s->width_bytes & (s->width_bytes - 1) ? 32 : (uint32_t)__builtin_ctz(s->width_bytes);
+    /* exact while number x width stays below 2^32 */
+    if (((uint64_t)s->max_packet_bytes + s->width_bytes) * s->width_bytes < 1ull << 32)
+        n->width_inverse = ((1ull << 32) + s->width_bytes - 1) / s->width_bytes;
     n->all_vcs = (uint16_t)((1u << s->vcs) - 1);
     for (uint32_t v = 0; v < s->vcs; v++) {
         n->position[v] = (uint8_t)(v % s->input_speedup * n->group + v / s->input_speedup);
         n->set_mask[v / (s->vcs / n->sets)] |= (uint16_t)(1u << n->position[v]);
+        n->set_order[v / (s->vcs / n->sets)] |= (uint16_t)(1u << v);
+        n->class_order[v / (s->vcs / s->classes)] |= (uint16_t)(1u << v);
     }
 }
 
@@ -422,6 +466,6 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     n->active_routers = ARENA_ARRAY(a, uint64_t, n->active_words ? n->active_words : 1);
     build_ends(n, a);
     build_wheel(n, a);
-    n->next_cyc = NET_NEVER;
+    n->view.next_cyc = NET_NEVER;
     return n;
 }

@@ -13,296 +13,489 @@
  *
  * A cycle allocates on what was known at the end of the one before: a packet that comes to the front in t can
  * be granted in t + 1. VC and switch are allocated together: the VC downstream is chosen when the switch is
- * won. */
+ * won.
+ *
+ * The routers are ahead of the network: what they decide on in cycle t is known in the step of t - 2, as a
+ * head needs a cycle over the link of its source and a slot two cycles back from its sink. So one step takes
+ * a packet from its source through an idle router, and the sink knows its cycle of arrival. A slot x of the
+ * wheel holds the routers' events of cycle x and the sources' of cycle x - 1; both belong to step x - 1. The
+ * end of a run is no reason for a step while nobody asks for an output. */
+#include <endian.h>
+#include <string.h>
+
 #include "net/net_private.h"
 
-static inline uint32_t latency(const struct net_out *o)
+#define AHEAD 2 /* the routers, in cycles */
+
+static inline struct net_stay *stay_at(const struct net *n, const struct net_vc *q, uint32_t nth)
 {
-    return o->arrive_delay + (uint32_t)(o->router != NET_NONE);
+    return &q->stays[(q->head + nth) & n->fifo_mask];
 }
 
-static inline struct net_stay *stay_at(const struct net *n, uint32_t vc, uint32_t nth)
+static inline uint32_t number_of(const struct net *n, const struct net_out *o)
 {
-    return &n->stays[((size_t)vc << n->fifo_log2) + ((n->vcs[vc].head + nth) & n->fifo_mask)];
+    return (uint32_t)(o - n->outs);
 }
 
 /* ---- places and credits ---- */
 
-/* Cycle in which flit number `flit` of a VC can be sent, NET_NEVER while that is not known. */
-static inline uint64_t credit_cyc(const struct net *n, uint32_t vc, uint64_t flit)
+/* Places that are free or will be at a known cycle. */
+static inline int32_t places(const struct net_vc *q) { return (int32_t)(q->freed - q->sent); }
+
+/* Cycle in which flit number `flit` of a VC can be sent; its place is known, and the one before is taken. */
+static inline uint64_t credit_cyc(const struct net *n, const struct net_vc *q, uint32_t flit)
 {
-    const struct net_vc *q = &n->vcs[vc];
-    if (flit < n->spec.vc_flits) return 0;
-    const uint64_t idx = flit - n->spec.vc_flits;
-    if (idx >= q->gone) return NET_NEVER;
-    const struct net_leave *log = &n->leaves[(size_t)vc << n->leave_log2];
-    uint32_t at = q->log_head;
-    while (log[at & n->leave_mask].end <= idx) at++;
-    return log[at & n->leave_mask].base + idx + q->credit_delay;
+    const struct net_leave *e;
+    uint32_t at = q->log_at;
+    while ((int32_t)((e = &q->log[at & n->leave_mask])->end - flit) <= 0) at++;
+    return e->cyc - (e->end - 1 - flit);
 }
 
-static void tail_known(struct net *n, uint32_t vc, uint64_t cyc);
+/* The same for the next flit. What is before will not be asked for any more. */
+static inline uint64_t next_credit_cyc(const struct net *n, struct net_vc *q)
+{
+    const struct net_leave *e;
+    const uint32_t mask = n->leave_mask, sent = q->sent;
+    while ((int32_t)((e = &q->log[q->log_at & mask])->end - sent) <= 0) q->log_at++;
+    return e->cyc - (e->end - 1 - sent);
+}
+
+static void tail_known(struct net *n, struct net_vc *q, uint64_t cyc);
+
+/* Someone waits for a place in the VC, which has one now. */
+static void wake_feeder(struct net *n, struct net_vc *q)
+{
+    uint64_t cyc = next_credit_cyc(n, q);
+    if (cyc <= n->clock) cyc = n->clock + 1;
+    q->feeder->starved = false;
+    if (q->from_source)
+        net_post(n, NET_EVENT_SOURCE_WAKE, cyc + 1, number_of(n, q->feeder) - n->source_base);
+    else
+        net_post(n, NET_EVENT_WAKE, cyc, number_of(n, q->feeder));
+}
 
 /* The next `flits` flits of a VC leave, one per cycle, the last in last_cyc; who waits for places learns. */
-static inline void leave(struct net *n, uint32_t vc, uint32_t flits, uint64_t last_cyc)
+static inline void leave(struct net *n, struct net_vc *q, uint32_t flits, uint64_t last_cyc)
 {
-    struct net_vc *q = &n->vcs[vc];
-    struct net_leave *log = &n->leaves[(size_t)vc << n->leave_log2];
-    while (q->log_head != q->log_end && log[q->log_head & n->leave_mask].end + n->spec.vc_flits <= q->sent)
-        q->log_head++;
-    DIAG_ASSERT(q->log_end - q->log_head <= n->leave_mask);
-    const bool had_place = q->sent < q->gone + n->spec.vc_flits;
-    q->gone += flits;
-    log[q->log_end++ & n->leave_mask] = (struct net_leave){q->gone, last_cyc + 1 - q->gone};
-    if (q->pending) {
-        const uint64_t cyc = credit_cyc(n, vc, q->sent - 1);
-        if (cyc != NET_NEVER) tail_known(n, vc, cyc > q->tail_due_cyc ? cyc : q->tail_due_cyc);
+    struct net_leave *e = &q->log[q->log_end++ & n->leave_mask];
+    DIAG_ASSERT(q->log_end - q->log_at <= n->leave_mask);
+    const bool had_place = places(q) > 0;
+    e->end = q->freed += flits;
+    e->cyc = last_cyc + q->credit_delay;
+    if (__builtin_expect(q->pending, 0) && places(q) >= 0) {
+        const uint64_t cyc = credit_cyc(n, q, q->sent - 1);
+        tail_known(n, q, cyc > q->tail_due_cyc ? cyc : q->tail_due_cyc);
     }
-    struct net_out *o = &n->outs[q->feeder];
-    if (!o->starved) return;
-    uint64_t cyc = credit_cyc(n, vc, q->sent);
-    if (cyc == NET_NEVER) return;
+    if (!q->feeder->starved || places(q) <= 0) return;
     if (q->from_source && had_place) return; /* it waits for another VC */
-    if (cyc <= n->stepped_cyc) cyc = n->stepped_cyc + 1;
-    o->starved = false;
-    if (q->from_source)
-        net_post(n, NET_EVENT_SOURCE_WAKE, cyc, q->feeder - n->source_base);
-    else
-        net_post(n, NET_EVENT_WAKE, cyc, q->feeder);
+    wake_feeder(n, q);
 }
 
 /* The rest of the front packet leaves, the tail at `last_cyc` at the earliest; returns when it does. */
-static uint64_t leave_rest(struct net *n, uint32_t vc, uint64_t last_cyc)
+static uint64_t leave_rest(struct net *n, struct net_vc *q, uint64_t last_cyc)
 {
-    struct net_vc *q = &n->vcs[vc];
+    const struct net_stay *front = stay_at(n, q, 0);
     const uint32_t size = n->spec.vc_flits, left = q->left;
-    const uint64_t arrives_cyc = stay_at(n, vc, 0)->tail_cyc;
-    if (arrives_cyc != NET_NEVER && arrives_cyc > last_cyc) last_cyc = arrives_cyc;
+    if (front->tail_cyc != NET_NEVER && front->tail_cyc > last_cyc) last_cyc = front->tail_cyc;
     q->left = 0;
     /* None has left before now: they go one after the other, slower when the places go round too slowly. */
     const bool slow = left > size && size < q->round_trip;
-    const uint64_t first_cyc = n->stepped_cyc + (slow ? left - size + q->round_trip : left) - 1;
+    const uint64_t first_cyc = n->clock + (slow ? left - size + q->round_trip : left) - 1;
     if (first_cyc > last_cyc) last_cyc = first_cyc;
-    if (slow) {
+    if (__builtin_expect(slow, 0)) {
         /* the tail comes a round trip after the flit whose place it takes */
-        leave(n, vc, left - size, last_cyc - q->round_trip);
-        leave(n, vc, size, last_cyc);
+        leave(n, q, left - size, last_cyc - q->round_trip);
+        leave(n, q, size, last_cyc);
     } else {
-        leave(n, vc, left, last_cyc);
+        leave(n, q, left, last_cyc);
     }
-    const uint64_t tail_cyc = stay_at(n, vc, 0)->tail_cyc;
-    DIAG_ASSERT(tail_cyc != NET_NEVER);
-    if (tail_cyc <= last_cyc) return last_cyc;
+    DIAG_ASSERT(front->tail_cyc != NET_NEVER);
+    if (front->tail_cyc <= last_cyc) return last_cyc;
     /* Leaving let the sender go on, but its tail comes late. */
-    n->leaves[((size_t)vc << n->leave_log2) + ((q->log_end - 1) & n->leave_mask)].base += tail_cyc - last_cyc;
-    return tail_cyc;
+    q->log[(q->log_end - 1) & n->leave_mask].cyc += front->tail_cyc - last_cyc;
+    return front->tail_cyc;
+}
+
+/* The same for a packet in [now, last_cyc] whose tail's arrival is known, that is not longer than the VC. */
+static inline uint64_t leave_whole(struct net *n, struct net_vc *q, const struct net_stay *front,
+                                   uint64_t last_cyc)
+{
+    if (front->tail_cyc > last_cyc) last_cyc = front->tail_cyc;
+    leave(n, q, front->flits, last_cyc);
+    return last_cyc;
+}
+
+/* ---- who asks for an output ---- */
+
+/* Has the sink no slot for a packet that is granted in the cycle after seen_cyc? Then it tells when it has.
+ */
+static inline bool sink_full(struct net *n, const struct net_out *o, uint64_t seen_cyc)
+{
+    struct net_sink *s = &n->sinks[o->to];
+    const uint64_t back_cyc = s->back_cyc[s->pushed & s->mask];
+    const bool taken = s->pushed - s->popped == s->capacity;
+    if (__builtin_expect(!taken && back_cyc <= seen_cyc, 1)) return false;
+    if (taken) {
+        s->back_wanted = true;
+    } else if (!s->back_posted) {
+        s->back_posted = true;
+        net_post(n, NET_EVENT_SLOTS, back_cyc, s->out);
+    }
+    return true;
+}
+
+/* Is it wanted, free, and can it send, as far as is known at the end of cycle seen_cyc? */
+static inline void out_update(struct net *n, struct net_out *o, uint64_t seen_cyc)
+{
+    const bool wanted = o->ready_count && o->held_ivc == NET_NO_PORT;
+    const bool full = o->at_sink && wanted && sink_full(n, o, seen_cyc);
+    if (__builtin_expect(full != o->blocked, 0)) net_out_blocked(n, o, full);
+    if (wanted && !full) {
+        *o->active |= o->bit;
+        net_bit_set(n->active_routers, o->router);
+    } else {
+        *o->active &= ~o->bit;
+    }
+}
+
+static inline void ask(struct net *n, struct net_vc *q, uint64_t seen_cyc)
+{
+    struct net_out *o = &n->outs[stay_at(n, q, 0)->out];
+    o->pairs[q->switch_in] |= q->place_bit;
+    o->requests[q->in_word] |= q->in_bit;
+    n->asking++;
+    if (!o->ready_count++)
+        out_update(n, o, seen_cyc);
+    else if (*o->active & o->bit)
+        net_bit_set(n->active_routers, o->router);
+}
+
+static inline void ask_no_more(struct net *n, const struct net_vc *q, struct net_out *o)
+{
+    uint16_t *pair = &o->pairs[q->switch_in];
+    *pair &= (uint16_t)~q->place_bit;
+    if (!*pair) o->requests[q->in_word] &= ~q->in_bit;
+    n->asking--;
+    o->ready_count--;
+}
+
+/* ---- a packet enters and leaves a VC ---- */
+
+/* The tail of the front packet goes in last_cyc: the next comes to the front. */
+static inline void front_goes(struct net *n, struct net_vc *q, uint64_t last_cyc)
+{
+    if (q->lasts) {
+        uint64_t *last = &q->lasts[stay_at(n, q, 0)->flow];
+        const uint64_t left = *last - NET_LAST_ONE;
+        *last = left >= NET_LAST_ONE ? left : (left & ~NET_LAST_CYC) | last_cyc;
+    }
+    q->busy_cyc = last_cyc;
+    q->head++;
+    if (!--q->count) return;
+    const uint64_t head_cyc = stay_at(n, q, 0)->head_cyc;
+    net_post(n, NET_EVENT_HEAD, head_cyc > last_cyc ? head_cyc : last_cyc, (uint64_t)(q - n->vcs));
 }
 
 /* The place of the last packet's tail is known: it is sent in `cyc`. */
-static void tail_known(struct net *n, uint32_t vc, uint64_t cyc)
+static void tail_known(struct net *n, struct net_vc *q, uint64_t cyc)
 {
-    struct net_vc *q = &n->vcs[vc];
-    struct net_out *o = &n->outs[q->feeder];
+    struct net_out *o = q->feeder;
+    struct net_stay *last = stay_at(n, q, q->count - 1u);
     q->pending = false;
     if (q->from_source) {
-        net_post(n, NET_EVENT_TAIL, cyc, q->feeder - n->source_base);
+        const uint32_t source = number_of(n, o) - n->source_base;
+        struct net_source *s = &n->sources[source];
+        s->tail_cyc = cyc;
+        if (s->count > 1 || s->refused) net_packet_tail_wanted(n, source);
     } else {
-        cyc = leave_rest(n, n->routers[o->router].ivc_base + o->held_ivc, cyc);
-        net_post(n, NET_EVENT_RUN_END, cyc, q->feeder);
+        struct net_vc *from = &n->vcs[n->routers[o->router].ivc_base + o->held_ivc];
+        cyc = leave_rest(n, from, cyc);
+        front_goes(n, from, cyc);
+        net_post(n, NET_EVENT_RUN_END, cyc, number_of(n, o));
     }
-    stay_at(n, vc, q->count - 1u)->tail_cyc = cyc + latency(o);
+    last->tail_cyc = cyc + o->latency;
 }
 
-/* ---- a packet enters a VC ---- */
+/* The VC that a packet takes, and its flow there. */
+struct choice {
+    struct net_vc *vc; /* NULL: there is none, look again in retry_cyc */
+    uint64_t retry_cyc;
+    uint32_t flow;
+};
 
 /* Its head is sent in head_cyc, its tail in due_cyc if there is a place; returns when, or NET_NEVER. */
-static inline uint64_t enter(struct net *n, uint32_t vc, uint32_t flight, uint64_t head_cyc, uint64_t due_cyc)
+static inline uint64_t enter(struct net *n, struct net_out *o, struct choice to, uint32_t flight,
+                             uint64_t head_cyc, uint64_t due_cyc)
 {
-    struct net_vc *q = &n->vcs[vc];
+    struct net_vc *q = to.vc;
     const struct net_flight *f = &n->flights[flight];
-    const struct net_router *r = &n->routers[q->router];
-    const struct net_out *o = &n->outs[q->feeder];
-    const uint32_t dst = f->packet.dst;
-    const uint64_t credit = credit_cyc(n, vc, q->sent + f->flits - 1);
-    DIAG_ASSERT(q->count <= n->fifo_mask);
-    struct net_stay *s = stay_at(n, vc, q->count);
-    s->flight = flight;
-    s->flits = (uint16_t)f->flits;
-    s->out = r->route[dst];
-    s->set = (uint8_t)(f->packet.cls * n->sets_per_class + r->route_set[dst]);
-    s->head_cyc = head_cyc + latency(o);
-    q->sent += f->flits;
-    if (!q->count++) net_post(n, NET_EVENT_HEAD, s->head_cyc, vc);
-    const struct net_input *in = &n->inputs[q->input];
-    if (in->lasts) {
-        s->flow = net_flow_of(in, f->packet.src, dst, f->packet.cls);
-        in->lasts[s->flow].vc = (uint16_t)(vc - o->to);
-        in->lasts[s->flow].count++;
-    }
-    if (credit == NET_NEVER) {
+    const struct net_router *r = q->router;
+    const uint32_t dst = f->packet.dst, flits = f->flits;
+    uint64_t cyc = NET_NEVER;
+    if ((int32_t)flits <= places(q)) {
+        const struct net_leave *e = &q->log[q->log_at & n->leave_mask];
+        cyc = due_cyc; /* surely when its place follows that of the head */
+        if (e->end - q->sent < flits) {
+            const uint64_t credit = credit_cyc(n, q, q->sent + flits - 1);
+            if (credit > cyc) cyc = credit;
+        }
+    } else {
         q->pending = true;
         q->tail_due_cyc = due_cyc;
-        s->tail_cyc = NET_NEVER;
-        return NET_NEVER;
     }
-    const uint64_t cyc = credit > due_cyc ? credit : due_cyc;
-    s->tail_cyc = cyc + latency(o);
+    DIAG_ASSERT(q->count <= n->fifo_mask);
+    struct net_stay *s = stay_at(n, q, q->count);
+    const uint64_t arrives_cyc = head_cyc + o->latency;
+    s->head_cyc = arrives_cyc;
+    s->tail_cyc = cyc == NET_NEVER ? NET_NEVER : cyc + o->latency;
+    s->flight = flight;
+    s->flow = to.flow;
+    s->out = r->out_base + r->route[dst];
+    s->flits = (uint16_t)flits;
+    if (n->sets > 1) s->set = (uint8_t)(f->packet.cls * n->sets_per_class + r->route_set[dst]);
+    q->sent += flits;
+    if (o->lasts) {
+        uint64_t *last = &o->lasts[to.flow];
+        *last = (*last & ~(15ull << 44)) + ((uint64_t)q->nth << 44 | NET_LAST_ONE);
+    }
+    if (q->count++) return cyc;
+    const uint64_t front_cyc = arrives_cyc > q->busy_cyc ? arrives_cyc : q->busy_cyc;
+    if (front_cyc <= n->wheel_cyc)
+        ask(n, q, n->wheel_cyc);
+    else
+        net_post(n, NET_EVENT_HEAD, front_cyc, (uint64_t)(q - n->vcs));
     return cyc;
 }
 
 /* A VC for a packet that is sent in `now`. Order: behind the last packet of its flow. Otherwise VCs take
  * turns; one with places for the whole packet is best. In a ring nothing else will do: a packet that stops
- * half way would block the link for the other set of VCs. When there is none, `retry_cyc` tells when to look
- * again. */
-static inline uint32_t choose_vc(struct net *n, struct net_out *o, const struct net_flight *f, uint32_t may,
-                                 uint64_t now, uint64_t *retry_cyc)
+ * half way would block the link for the other set of VCs. Packets whose tail goes after seen_cyc are still
+ * there. */
+static inline struct choice choose_vc(struct net *n, struct net_out *o, const struct net_flight *f,
+                                      uint32_t may, uint64_t now, uint64_t seen_cyc)
 {
-    const struct net_input *in = &n->inputs[n->vcs[o->to].input];
-    const bool whole = o->router != NET_NONE && n->spec.topology == NET_RING;
-    const uint32_t vcs = n->spec.vcs, wanted = f->flits < n->spec.vc_flits ? f->flits : n->spec.vc_flits;
-    *retry_cyc = NET_NEVER;
-    if (in->lasts) {
-        const struct net_last *last =
-            &in->lasts[net_flow_of(in, f->packet.src, f->packet.dst, f->packet.cls)];
-        if (last->count) may &= 1u << last->vc;
+    const uint32_t wanted = f->flits < n->spec.vc_flits ? f->flits : n->spec.vc_flits;
+    struct net_vc *first = &n->vcs[o->to];
+    struct choice c = {.retry_cyc = NET_NEVER};
+    if (o->lasts) {
+        c.flow = o->flow_of_src[f->packet.src] + o->flow_of_dst[f->packet.dst] + f->packet.cls;
+        const uint64_t last = o->lasts[c.flow];
+        if (last >= NET_LAST_ONE || (last & NET_LAST_CYC) > seen_cyc) may &= 1u << NET_LAST_VC(last);
     }
-    uint32_t second = NET_NONE, v = o->last_vc;
-    for (uint32_t i = 0; i < vcs; i++) {
-        if (++v >= vcs) v = 0;
-        const uint32_t p = n->position[v], vc = o->to + p;
-        if (!(may >> p & 1)) continue;
-        const uint64_t sent = n->vcs[vc].sent, first = credit_cyc(n, vc, sent);
-        if (first > now) {
-            if (first < *retry_cyc) *retry_cyc = first;
+    const uint32_t turn = o->last_vc + 1u;
+    uint32_t second = NET_NONE, m = may >> turn << turn, others = may ^ m; /* turn is at most 16 */
+    for (;;) {
+        if (!m) {
+            if (!others) break;
+            m = others;
+            others = 0;
+        }
+        const uint32_t v = (uint32_t)__builtin_ctz(m);
+        m &= m - 1;
+        struct net_vc *q = &first[n->position[v]];
+        const int32_t free = places(q);
+        if (free <= 0) continue;
+        const uint64_t cyc = next_credit_cyc(n, q);
+        if (cyc > now) {
+            if (cyc < c.retry_cyc) c.retry_cyc = cyc;
             continue;
         }
-        if (sent + wanted <= n->vcs[vc].gone + n->spec.vc_flits) {
+        if ((uint32_t)free >= wanted) {
             o->last_vc = (uint16_t)v;
-            return vc;
+            c.vc = q;
+            return c;
         }
         if (second == NET_NONE) second = v;
     }
-    if (second == NET_NONE || whole) return NET_NONE;
+    if (second == NET_NONE || (n->spec.topology == NET_RING && o->router != NET_NONE)) return c;
     o->last_vc = (uint16_t)second;
-    return o->to + n->position[second];
+    c.vc = &first[n->position[second]];
+    return c;
 }
 
-bool net_packet_start(struct net *n, uint32_t source, uint64_t now)
+/* ---- links ---- */
+
+static inline void run_begins(struct net_out *o, uint32_t flits, uint64_t cyc)
+{
+    o->run_before_cyc = o->run_cyc;
+    o->run_before = o->run_flits;
+    o->run_cyc = cyc;
+    o->run_flits = (uint16_t)flits;
+    o->flits += flits;
+}
+
+static uint64_t not_yet(uint64_t run_cyc, uint32_t flits, uint64_t now)
+{
+    if (run_cyc > now) return flits;
+    return flits > now + 1 - run_cyc ? flits - (now + 1 - run_cyc) : 0;
+}
+
+/* Of what was granted, what is on the link before the next step. */
+uint64_t net_packet_link_flits(const struct net *n, const struct net_out *o)
+{
+    const uint64_t now = n->view.next_cyc - 1;
+    return o->flits - not_yet(o->run_cyc, o->run_flits, now) - not_yet(o->run_before_cyc, o->run_before, now);
+}
+
+/* ---- sources ---- */
+
+/* The tail is on the link, and someone waits for that. */
+static inline void source_tail(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    net_source_settle(n, s);
+    if (s->count) net_bit_set(n->ready_sources, source);
+    if (!s->refused) return;
+    s->refused = false;
+    net_source_has_room(n, source, now + 1);
+}
+
+/* A source begins to send the first packet of its queue, or is blocked. */
+static inline bool start(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
-    const struct net_queued *p = &n->source_queue[(size_t)source * n->spec.source_packets + s->head];
+    const uint32_t flight = s->queue[s->head].flight;
+    const struct net_flight *f = &n->flights[flight];
     /* In a ring, the set depends on the way, which the first router decides: any VC of the class will do. */
-    uint32_t may = n->set_mask[p->cls * n->sets_per_class];
-    if (n->sets_per_class == 2) may |= n->set_mask[p->cls * 2 + 1];
-    uint64_t retry_cyc;
-    const uint32_t vc = choose_vc(n, o, &n->flights[p->flight], may, now, &retry_cyc);
-    if (vc == NET_NONE) {
-        if (retry_cyc == NET_NEVER)
+    const struct choice c = choose_vc(n, o, f, n->class_order[f->packet.cls], now, now);
+    if (!c.vc) {
+        if (c.retry_cyc == NET_NEVER)
             o->starved = true;
         else
-            net_post(n, NET_EVENT_SOURCE_WAKE, retry_cyc, source);
+            net_post(n, NET_EVENT_SOURCE_WAKE, c.retry_cyc + 1, source);
         return false;
     }
     s->sending = true;
-    o->run_cyc = now;
-    o->run_flits = p->flits;
-    o->flits += p->flits;
-    const uint64_t tail_cyc = enter(n, vc, p->flight, now, now + p->flits - 1);
-    if (tail_cyc == now)
-        net_source_tail(n, source, now);
-    else if (tail_cyc != NET_NEVER)
-        net_post(n, NET_EVENT_TAIL, tail_cyc, source);
+    run_begins(o, f->flits, now);
+    const uint64_t tail_cyc = s->tail_cyc = enter(n, o, c, flight, now, now + f->flits - 1);
+    if (tail_cyc == NET_NEVER || (s->count == 1 && !s->refused)) return true;
+    if (tail_cyc == now) {
+        source_tail(n, source, now);
+    } else {
+        s->tail_posted = true;
+        net_post(n, NET_EVENT_TAIL, tail_cyc + 1, source);
+    }
     return true;
 }
 
-/* ---- who asks for an output ---- */
-
-static inline void out_update(struct net *n, struct net_router *r, uint32_t out)
+/* Someone waits for the end of the packet that is being sent. */
+void net_packet_tail_wanted(struct net *n, uint32_t source)
 {
-    struct net_out *o = &n->outs[r->out_base + out];
-    const bool wanted = o->ready_count && o->held_ivc == NET_NO_PORT, full = o->at_sink && !o->slots;
-    net_out_blocked(n, o, wanted && full);
-    if (wanted && !full) {
-        net_bit_set(r->sa_active, out);
-        net_bit_set(n->active_routers, r->idx);
-    } else {
-        net_bit_clear(r->sa_active, out);
+    struct net_source *s = &n->sources[source];
+    if (s->tail_cyc == NET_NEVER || s->tail_posted) return;
+    s->tail_posted = true;
+    net_post(n, NET_EVENT_TAIL, s->tail_cyc + 1, source);
+    if (n->view.next_cyc > s->tail_cyc) n->view.next_cyc = s->tail_cyc;
+}
+
+/* Every source that may start a packet in this cycle; true when one may still start in the next. */
+static bool sources_start(struct net *n, uint64_t now)
+{
+    bool again = false;
+    for (uint32_t w = 0; w < n->source_words; w++) {
+        uint64_t m = n->ready_sources[w];
+        if (!m) continue;
+        n->ready_sources[w] = 0;
+        for (; m; m &= m - 1) {
+            const uint32_t source = w << 6 | (uint32_t)__builtin_ctzll(m);
+            struct net_source *s = &n->sources[source];
+            /* accepted in this very cycle: waits for the next (see the contract in net.h) */
+            if (s->fresh_cyc == now)
+                net_bit_set(n->ready_sources, source);
+            else
+                s->blocked = !start(n, source, now);
+        }
+        again |= n->ready_sources[w] != 0;
     }
+    return again;
 }
 
-static inline void ask(struct net *n, uint32_t vc)
+/* ---- sinks ---- */
+
+/* A packet will be complete in the queue of its sink at visible_cyc. */
+static inline void push(struct net *n, uint32_t sink, uint32_t flight, uint64_t visible_cyc)
 {
-    struct net_vc *q = &n->vcs[vc];
-    struct net_router *r = &n->routers[q->router];
-    const uint32_t out = stay_at(n, vc, 0)->out;
-    r->pairs[q->switch_in * r->outs + out] |= (uint16_t)(1u << q->place);
-    net_bit_set(&r->requests[(size_t)out * r->in_words], q->switch_in);
-    n->outs[r->out_base + out].ready_count++;
-    out_update(n, r, out);
+    struct net_flight *f = &n->flights[flight];
+    struct net_sink *s = &n->sinks[sink];
+    f->visible_cyc = visible_cyc;
+    s->queue[s->pushed & s->mask] = flight;
+    if (s->pushed++ == s->popped) net_front_set(n, sink, f);
+    net_count_delivery(n, s, f);
+    if (n->wiring.arrived) net_post(n, NET_EVENT_EJECT, visible_cyc, sink);
 }
 
-static inline void ask_no_more(struct net *n, struct net_router *r, const struct net_vc *q, uint32_t out)
+bool net_packet_sink_full(const struct net *n, const struct net_out *o)
 {
-    uint16_t *pair = &r->pairs[q->switch_in * r->outs + out];
-    *pair &= (uint16_t) ~(1u << q->place);
-    if (!*pair) net_bit_clear(&r->requests[(size_t)out * r->in_words], q->switch_in);
-    n->outs[r->out_base + out].ready_count--;
-}
-
-void net_packet_slots(struct net *n, struct net_out *o)
-{
-    struct net_router *r = &n->routers[o->router];
-    out_update(n, r, (uint32_t)(o - n->outs) - r->out_base);
+    const struct net_sink *s = &n->sinks[o->to];
+    return s->pushed - s->popped == s->capacity || s->back_cyc[s->pushed & s->mask] > n->clock;
 }
 
 /* ---- events ---- */
 
-/* The tail has gone: switch input and output are free, the next packet of the VC comes to the front. */
-static inline void run_ends(struct net *n, uint32_t out, uint64_t now)
+/* The tails have gone: switch inputs and outputs are free. */
+static inline void runs_end(struct net *n, uint64_t slot_cyc)
 {
-    struct net_out *o = &n->outs[out];
-    struct net_router *r = &n->routers[o->router];
-    const uint32_t vc = r->ivc_base + o->held_ivc;
-    struct net_vc *q = &n->vcs[vc];
-    const struct net_input *in = &n->inputs[q->input];
-    if (in->lasts) in->lasts[stay_at(n, vc, 0)->flow].count--;
-    q->head++;
-    if (--q->count) {
-        const uint64_t head_cyc = stay_at(n, vc, 0)->head_cyc;
-        if (head_cyc <= now)
-            ask(n, vc);
-        else
-            net_post(n, NET_EVENT_HEAD, head_cyc, vc);
+    const uint64_t *items;
+    const uint32_t count = net_events_of(n, NET_EVENT_RUN_END, slot_cyc, &items);
+    for (uint32_t i = 0; i < count; i++) {
+        struct net_out *o = &n->outs[items[i]];
+        struct net_router *r = &n->routers[o->router];
+        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
+        r->taken_in[q->in_word] &= ~q->in_bit;
+        o->held_ivc = NET_NO_PORT;
+        if (o->ready_count) out_update(n, o, slot_cyc);
+        if (r->sa_active[0] || r->out_words > 1) net_bit_set(n->active_routers, r->idx);
     }
-    o->held_ivc = NET_NO_PORT;
-    net_bit_clear(r->taken_in, q->switch_in);
-    net_bit_set(n->active_routers, r->idx);
-    out_update(n, r, out - r->out_base);
 }
 
 /* Packets that found no place behind an output ask again. */
-static void ask_again(struct net *n, uint32_t out)
+static void ask_again(struct net *n, struct net_out *o, uint64_t cyc)
 {
-    struct net_router *r = &n->routers[n->outs[out].router];
-    uint64_t *stalled = &r->waiting[(size_t)(out - r->out_base) * n->sets * r->vc_words];
-    n->outs[out].wake_posted = false;
+    struct net_router *r = &n->routers[o->router];
+    uint64_t *stalled = &r->waiting[(size_t)(number_of(n, o) - r->out_base) * n->sets * r->vc_words];
+    o->wake_posted = false;
     for (uint32_t w = 0; w < r->vc_words; w++) {
         for (uint64_t m = stalled[w]; m; m &= m - 1)
-            ask(n, r->ivc_base + (w << 6 | (uint32_t)__builtin_ctzll(m)));
+            ask(n, &n->vcs[r->ivc_base + (w << 6 | (uint32_t)__builtin_ctzll(m))], cyc);
         stalled[w] = 0;
     }
 }
 
-void net_packet_events(struct net *n, uint64_t now)
+/* Ends of runs that nobody waited for. */
+static void wheel_catch_up(struct net *n, uint64_t until_cyc)
+{
+    uint64_t from = n->wheel_cyc + 1;
+    if (until_cyc - from > n->wheel_mask) from = until_cyc - n->wheel_mask;
+    for (uint64_t c = from; c < until_cyc; c++) {
+        uint8_t *busy = &n->slot_busy[(uint32_t)c & n->wheel_mask];
+        if (!*busy) continue;
+        runs_end(n, c);
+        *busy = 0;
+    }
+}
+
+static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
 {
     const uint64_t *items;
-    uint32_t count = net_events_of(n, NET_EVENT_RUN_END, now, &items);
-    for (uint32_t i = 0; i < count; i++) run_ends(n, (uint32_t)items[i], now);
-    count = net_events_of(n, NET_EVENT_HEAD, now, &items);
-    for (uint32_t i = 0; i < count; i++) ask(n, (uint32_t)items[i]);
-    count = net_events_of(n, NET_EVENT_WAKE, now, &items);
-    for (uint32_t i = 0; i < count; i++) ask_again(n, (uint32_t)items[i]);
+    uint32_t count;
+    if (kinds & 1u << NET_EVENT_SLOTS) {
+        count = net_events_of(n, NET_EVENT_SLOTS, cyc, &items);
+        for (uint32_t i = 0; i < count; i++) {
+            struct net_out *o = &n->outs[items[i]];
+            n->sinks[o->to].back_posted = false;
+            out_update(n, o, cyc);
+        }
+    }
+    if (kinds & 1u << NET_EVENT_RUN_END) runs_end(n, cyc);
+    if (kinds & 1u << NET_EVENT_HEAD) {
+        count = net_events_of(n, NET_EVENT_HEAD, cyc, &items);
+        for (uint32_t i = 0; i < count; i++) ask(n, &n->vcs[items[i]], cyc);
+    }
+    if (kinds & 1u << NET_EVENT_WAKE) {
+        count = net_events_of(n, NET_EVENT_WAKE, cyc, &items);
+        for (uint32_t i = 0; i < count; i++) ask_again(n, &n->outs[items[i]], cyc);
+    }
 }
 
 /* ---- allocation ---- */
@@ -310,140 +503,213 @@ void net_packet_events(struct net *n, uint64_t now)
 /* First set bit of m at or after ptr, going round; m is not 0. */
 static inline uint32_t first_from(uint64_t m, uint32_t ptr)
 {
-    const uint64_t after = m >> ptr;
-    return after ? ptr + (uint32_t)__builtin_ctzll(after) : (uint32_t)__builtin_ctzll(m);
+    const uint64_t after = m >> ptr << ptr;
+    return (uint32_t)__builtin_ctzll(after ? after : m);
 }
 
 /* There is no place downstream: the packet asks again when there may be. */
-static void stall(struct net *n, struct net_router *r, uint32_t out, uint32_t local_vc, uint64_t retry_cyc)
+static void stall(struct net *n, struct net_router *r, struct net_out *o, struct net_vc *q,
+                  uint64_t retry_cyc)
 {
-    struct net_out *o = &n->outs[r->out_base + out];
-    net_bit_set(&r->waiting[(size_t)out * n->sets * r->vc_words], local_vc);
-    ask_no_more(n, r, &n->vcs[r->ivc_base + local_vc], out);
-    out_update(n, r, out);
+    const uint32_t out = number_of(n, o);
+    net_bit_set(&r->waiting[(size_t)(out - r->out_base) * n->sets * r->vc_words], q->local);
+    ask_no_more(n, q, o);
+    out_update(n, o, n->clock - 1);
     if (retry_cyc == NET_NEVER) {
         o->starved = true;
     } else if (!o->wake_posted) {
         o->wake_posted = true;
-        net_post(n, NET_EVENT_WAKE, retry_cyc, r->out_base + out);
+        net_post(n, NET_EVENT_WAKE, retry_cyc, out);
     }
 }
 
 /* The packet at the front of a VC has won its way. */
-static inline bool grant(struct net *n, struct net_router *r, uint32_t out, uint32_t local_vc, uint64_t now)
+static inline bool grant(struct net *n, struct net_router *r, struct net_out *o, struct net_vc *q)
 {
-    const uint32_t vc = r->ivc_base + local_vc;
-    struct net_vc *q = &n->vcs[vc];
-    struct net_out *o = &n->outs[r->out_base + out];
-    const struct net_stay *front = stay_at(n, vc, 0);
-    const uint32_t flight = front->flight, flits = front->flits;
-    uint32_t next = NET_NONE, known = flits;
+    const uint64_t now = n->clock;
+    const struct net_stay *front = stay_at(n, q, 0);
+    const uint32_t flight = front->flight, flits = front->flits, size = n->spec.vc_flits;
+    const bool shorter = flits <= size && front->tail_cyc != NET_NEVER;
+    struct choice to = {0};
     if (!o->at_sink) {
-        uint64_t retry_cyc;
-        next = choose_vc(n, o, &n->flights[flight], n->set_mask[front->set], now, &retry_cyc);
-        if (next == NET_NONE) {
-            stall(n, r, out, local_vc, retry_cyc);
+        to = choose_vc(n, o, &n->flights[flight], n->set_order[front->set], now, now - 1);
+        if (!to.vc) {
+            stall(n, r, o, q, to.retry_cyc);
             return false;
         }
-        const struct net_vc *d = &n->vcs[next];
-        const uint64_t places = d->gone + n->spec.vc_flits - d->sent;
-        if (places < known) known = (uint32_t)places;
     }
-    ask_no_more(n, r, q, out);
-    net_bit_clear(r->sa_active, out);
-    net_bit_set(r->taken_in, q->switch_in);
-    o->held_ivc = (uint16_t)local_vc;
-    o->run_cyc = now;
-    o->run_flits = (uint16_t)flits;
-    o->flits += flits;
+    ask_no_more(n, q, o);
+    *o->active &= ~o->bit;
+    r->taken_in[q->in_word] |= q->in_bit;
+    o->held_ivc = q->local;
+    run_begins(o, flits, now);
     q->left = (uint16_t)flits;
     uint64_t last_cyc = now + flits - 1;
-    if (flits > n->spec.vc_flits && n->spec.vc_flits < q->round_trip)
-        last_cyc =
-            now + (flits - 1) % n->spec.vc_flits + (uint64_t)((flits - 1) / n->spec.vc_flits) * q->round_trip;
+    if (flits > size && size < q->round_trip)
+        last_cyc = now + (flits - 1) % size + (uint64_t)((flits - 1) / size) * q->round_trip;
     if (o->at_sink) {
-        last_cyc = leave_rest(n, vc, last_cyc);
-        o->slots--;
-        n->flights[flight].via_out = r->out_base + out;
-        n->flights[flight].visible_cyc = last_cyc + latency(o);
-        net_post(n, NET_EVENT_EJECT, last_cyc + latency(o) - 1, flight);
-        net_post(n, NET_EVENT_RUN_END, last_cyc, r->out_base + out);
-    } else if (known == flits) {
-        const uint64_t credit = credit_cyc(n, next, n->vcs[next].sent + flits - 1);
-        last_cyc = leave_rest(n, vc, credit > last_cyc ? credit : last_cyc);
-        last_cyc = enter(n, next, flight, now, last_cyc);
-        net_post(n, NET_EVENT_RUN_END, last_cyc, r->out_base + out);
+        last_cyc = shorter ? leave_whole(n, q, front, last_cyc) : leave_rest(n, q, last_cyc);
+        push(n, o->to, flight, last_cyc + o->latency);
+    } else if ((int32_t)flits <= places(to.vc)) {
+        const uint64_t credit = credit_cyc(n, to.vc, to.vc->sent + flits - 1);
+        if (credit > last_cyc) last_cyc = credit;
+        last_cyc = shorter ? leave_whole(n, q, front, last_cyc) : leave_rest(n, q, last_cyc);
+        last_cyc = enter(n, o, to, flight, now, last_cyc);
     } else { /* the tail waits for a place: the way is held until that is known */
-        q->left = (uint16_t)(q->left - known);
-        enter(n, next, flight, now, last_cyc);
-        leave(n, vc, known, now + known - 1);
+        const uint32_t known = (uint32_t)places(to.vc);
+        q->left = (uint16_t)(flits - known);
+        enter(n, o, to, flight, now, last_cyc);
+        leave(n, q, known, now + known - 1);
+        return true;
     }
+    front_goes(n, q, last_cyc);
+    if (last_cyc == now)
+        r->ends[r->end_count++] = number_of(n, o);
+    else
+        net_post(n, NET_EVENT_RUN_END, last_cyc, number_of(n, o));
     return true;
 }
 
 /* Grant: the first switch input at or after the pointer that asks for the output and is free. */
-static inline uint32_t granted_input(const struct net_router *r, uint32_t out)
+static inline uint32_t granted_input(const struct net_router *r, const struct net_out *o)
 {
-    const uint64_t *req = &r->requests[(size_t)out * r->in_words];
-    const uint32_t ptr = r->grant_ptr[out];
-    if (r->in_words == 1) {
-        const uint64_t m = req[0] & ~r->taken_in[0];
+    const uint64_t *req = o->requests, *taken = r->taken_in;
+    const uint32_t ptr = o->grant_ptr, words = r->in_words;
+    if (words == 1) {
+        const uint64_t m = req[0] & ~taken[0];
         return m ? first_from(m, ptr) : NET_NONE;
     }
     uint32_t w = ptr >> 6;
-    uint64_t cut = ~0ull << (ptr & 63);
-    for (uint32_t i = 0; i <= r->in_words; i++) {
-        const uint64_t m = req[w] & cut & ~r->taken_in[w];
-        if (m) return w << 6 | (uint32_t)__builtin_ctzll(m);
-        if (++w == r->in_words) w = 0;
-        cut = ~0ull;
+    uint64_t m = req[w] & ~taken[w] & ~0ull << (ptr & 63);
+    for (uint32_t i = 0; !m && i < words; i++) {
+        if (++w == words) w = 0;
+        m = req[w] & ~taken[w];
     }
-    return NET_NONE;
-}
-
-/* Accept: a switch input keeps the first at or after its pointer of the outputs that are offered to it. */
-static inline uint32_t offer(struct net_router *r, uint32_t in, uint32_t out, uint32_t touched)
-{
-    const uint32_t ptr = r->accept_ptr[in];
-    const uint32_t dist = out >= ptr ? out - ptr : out + r->outs - ptr;
-    if (r->best_out[in] == NET_NO_PORT)
-        r->touched[touched++] = (uint16_t)in;
-    else if (dist >= r->best_dist[in])
-        return touched;
-    r->best_out[in] = (uint16_t)out;
-    r->best_dist[in] = (uint16_t)dist;
-    return touched;
+    return m ? w << 6 | (uint32_t)__builtin_ctzll(m) : NET_NONE;
 }
 
 /* One iteration of iSLIP; what is matched goes at once, as it excludes only itself. */
-static bool iterate(struct net *n, struct net_router *r, bool first, uint64_t now)
+static inline bool iterate(struct net *n, struct net_router *r, bool first)
 {
-    uint32_t touched = 0;
+    struct net_out *outs = &n->outs[r->out_base];
+    struct net_switch_in *ins = r->switch_in;
+    uint16_t *touched = r->touched;
+    const uint32_t out_count = r->outs, in_count = r->switch_ins, group = n->group;
+    uint32_t count = 0;
     for (uint32_t w = 0; w < r->out_words; w++) {
         for (uint64_t m = r->sa_active[w]; m; m &= m - 1) {
-            const uint32_t out = w << 6 | (uint32_t)__builtin_ctzll(m), in = granted_input(r, out);
-            if (in != NET_NONE) touched = offer(r, in, out, touched);
+            const uint32_t out = w << 6 | (uint32_t)__builtin_ctzll(m), in = granted_input(r, &outs[out]);
+            if (in == NET_NONE) continue;
+            /* Accept: the first at or after its pointer of the outputs that are offered to it. */
+            struct net_switch_in *s = &ins[in];
+            const uint32_t ptr = s->accept_ptr, dist = out >= ptr ? out - ptr : out + out_count - ptr;
+            if (s->best_out == NET_NO_PORT)
+                touched[count++] = (uint16_t)in;
+            else if (dist >= s->best_dist)
+                continue;
+            s->best_out = (uint16_t)out;
+            s->best_dist = (uint16_t)dist;
         }
     }
-    for (uint32_t i = 0; i < touched; i++) {
-        const uint32_t in = r->touched[i], out = r->best_out[in];
-        const uint32_t place = first_from(r->pairs[in * r->outs + out], r->vc_turn[in]);
-        r->best_out[in] = NET_NO_PORT;
-        if (!grant(n, r, out, in * n->group + place, now)) continue;
-        r->vc_turn[in] = (uint16_t)(place + 1 == n->group ? 0 : place + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t in = touched[i], out = ins[in].best_out;
+        struct net_out *o = &outs[out];
+        const uint32_t place = first_from(o->pairs[in], ins[in].vc_turn);
+        ins[in].best_out = NET_NO_PORT;
+        if (!grant(n, r, o, &n->vcs[r->ivc_base + in * group + place])) continue;
+        ins[in].vc_turn = (uint16_t)(place + 1 == group ? 0 : place + 1);
         if (!first) continue;
-        r->grant_ptr[out] = (uint16_t)(in + 1u == r->switch_ins ? 0 : in + 1u);
-        r->accept_ptr[in] = (uint16_t)(out + 1u == r->outs ? 0 : out + 1u);
+        o->grant_ptr = (uint16_t)(in + 1 == in_count ? 0 : in + 1);
+        ins[in].accept_ptr = (uint16_t)(out + 1 == out_count ? 0 : out + 1);
     }
-    return touched != 0;
+    return count != 0;
 }
 
-bool net_packet_step(struct net *n, struct net_router *r, uint64_t now)
+/* Allocates one cycle of a router; true when there may be something left for the next. */
+static bool allocate(struct net *n, struct net_router *r)
 {
     bool any = false;
     for (uint32_t i = 0; i < n->spec.iterations; i++) {
-        if (!iterate(n, r, i == 0, now)) break;
+        if (!iterate(n, r, i == 0)) break;
         any = true;
     }
+    if (!any) return false;
+    for (uint32_t i = 0; i < r->end_count; i++) { /* one flit: as runs_end() */
+        struct net_out *o = &n->outs[r->ends[i]];
+        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
+        r->taken_in[q->in_word] &= ~q->in_bit;
+        o->held_ivc = NET_NO_PORT;
+        if (o->ready_count) out_update(n, o, n->clock);
+    }
+    r->end_count = 0;
+    for (uint32_t w = 0; w < r->out_words; w++)
+        if (r->sa_active[w]) return true;
+    return false;
+}
+
+__attribute__((noinline)) static bool routers_allocate(struct net *n)
+{
+    bool any = false;
+    for (uint32_t w = 0; w < n->active_words; w++) {
+        uint64_t left = 0, m = n->active_routers[w];
+        for (; m; m &= m - 1) {
+            const uint32_t i = (uint32_t)__builtin_ctzll(m);
+            left |= (uint64_t)allocate(n, &n->routers[w << 6 | i]) << i;
+        }
+        n->active_routers[w] = left;
+        any |= left != 0;
+    }
     return any;
+}
+
+/* ---- the step ---- */
+
+/* The first slot after `done` that asks for a step, or NET_NEVER. */
+static uint64_t next_slot(const struct net *n, uint64_t done)
+{
+    if (!(n->posted[0] + (n->asking ? n->posted[1] : 0))) return NET_NEVER;
+    const uint8_t kinds = (uint8_t)(n->asking ? 0xff : ~(1u << NET_EVENT_RUN_END));
+    const uint64_t wanted = kinds * 0x0101010101010101u;
+    const uint32_t words = (n->wheel_mask + 1) / 8, from = (uint32_t)(done + 1) & n->wheel_mask;
+    uint32_t w = from / 8;
+    uint64_t cut = ~0ull << (from % 8 * 8);
+    for (uint32_t i = 0; i <= words; i++) {
+        uint64_t m;
+        memcpy(&m, n->slot_busy + w * 8, 8);
+        m = le64toh(m) & cut & wanted; /* the first slot in the lowest byte */
+        if (m) return done + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
+        if (++w == words) w = 0;
+        cut = ~0ull;
+    }
+    return NET_NEVER;
+}
+
+uint64_t net_packet_step(struct net *n, uint64_t now)
+{
+    const uint64_t slot = now + 1;
+    const uint64_t *items;
+    if (n->wheel_cyc + 1 != slot) wheel_catch_up(n, slot);
+    n->wheel_cyc = n->clock = slot;
+    uint8_t *busy = &n->slot_busy[(uint32_t)slot & n->wheel_mask];
+    const uint32_t kinds = *busy;
+    if (kinds) router_events(n, slot, kinds);
+    if (kinds & 1u << NET_EVENT_SOURCE_WAKE) net_source_wakes(n, slot);
+    bool again = sources_start(n, now);
+    if (kinds & 1u << NET_EVENT_TAIL) {
+        const uint32_t count = net_events_of(n, NET_EVENT_TAIL, slot, &items);
+        for (uint32_t i = 0; i < count; i++) source_tail(n, (uint32_t)items[i], now);
+        again = true;
+    }
+    if (kinds & 1u << NET_EVENT_EJECT) {
+        const uint32_t count = net_events_of(n, NET_EVENT_EJECT, slot, &items);
+        for (uint32_t i = 0; i < count; i++) n->wiring.arrived(n->wiring.ctx, (uint32_t)items[i], slot);
+    }
+    *busy = 0;
+    n->clock = now + AHEAD;
+    uint64_t active = 0;
+    for (uint32_t w = 0; w < n->active_words; w++) active |= n->active_routers[w];
+    if (active) again |= routers_allocate(n);
+    if (again) return now + 1;
+    const uint64_t next = next_slot(n, slot);
+    return next == NET_NEVER ? NET_NEVER : next - 1;
 }

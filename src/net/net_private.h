@@ -36,8 +36,8 @@ enum net_ivc_state {
     NET_IVC_ACTIVE,  /* owns a downstream VC, wants the switch */
 };
 
-struct net_flight { /* a packet inside */
-    struct net_packet packet;
+struct net_flight { /* a packet inside; one cache line */
+    _Alignas(64) struct net_packet packet;
     uint64_t visible_cyc; /* at the sink, once it has left the last router */
     uint32_t via_out;     /* the sender whose sink slot it holds */
     uint32_t flits;       /* 0: not in use */
@@ -73,34 +73,43 @@ struct net_ivc { /* one cache line */
     uint32_t down_ring; /* ring of the downstream VC once active; NET_NONE = credits never run out */
 };
 
-struct net_out {                    /* two cache lines */
-    _Alignas(64) uint16_t free_vcs; /* downstream VCs that no packet owns */
-    uint16_t ready_count;           /* owners that ask for the switch */
-    uint16_t body_count;            /* … with a flit that needs no sink slot */
-    uint16_t held_ivc;              /* hold: the local ivc that keeps this output, or NET_NO_PORT */
-    bool blocked;                   /* at_sink: something waits for a slot, since blocked_cyc */
-    bool starved;                   /* packets: someone waits for a place of unknown cycle */
-    bool wake_posted;               /* packets: someone waits for a known one */
-    uint16_t last_vc;               /* packets: for taking turns */
-    uint16_t run_flits;             /* packets: size of the one that was last begun */
+struct net_out {                     /* four cache lines: two for whole packets, two for flits */
+    _Alignas(64) uint64_t *requests; /* packets: switch inputs with a VC that asks for it, */
+    uint16_t *pairs;                 /* … and those VCs by place, per switch input */
+    uint64_t *active, bit;           /* packets: word and bit in the router's sa_active */
+    uint16_t held_ivc;               /* hold: the local ivc that keeps this output, or NET_NO_PORT */
+    uint16_t ready_count;            /* owners that ask for the switch; packets: VCs that do */
+    uint16_t grant_ptr;              /* packets: iSLIP, first switch input to look at */
+    uint16_t last_vc;                /* packets: for taking turns */
+    uint16_t arrive_delay;           /* flit on the link > arrival */
+    uint16_t latency;                /* packets: granted > arrival */
+    bool at_sink;                    /* leads to a sink, else to router input VCs */
+    bool blocked;                    /* at_sink: something waits for a slot, since blocked_cyc */
+    bool starved;                    /* packets: someone waits for a place of unknown cycle */
+    bool wake_posted;                /* packets: someone waits for a known one */
+    uint32_t to;                     /* first downstream ivc, or the sink */
+    uint32_t router;                 /* NET_NONE for a source */
+    /* packets: order downstream, see struct net_input */
+    uint64_t *lasts;
+    const uint32_t *flow_of_src, *flow_of_dst;
+    uint64_t flits;
     uint64_t blocked_cyc;
-    uint64_t run_cyc;      /* … in this cycle */
-    bool at_sink;          /* leads to a sink, else to router input VCs */
+    uint64_t run_cyc, run_before_cyc; /* packets: when the last one was begun and the one before, */
+    uint16_t run_flits, run_before;   /* … and their sizes */
+
     uint16_t credit_delay; /* flit taken downstream > credit usable here */
-    uint16_t arrive_delay; /* flit on the link > arrival */
-    uint32_t to;           /* first downstream ivc, or the sink */
+    uint16_t free_vcs;     /* downstream VCs that no packet owns */
+    uint16_t body_count;   /* owners with a flit that needs no sink slot */
     uint32_t ring;         /* first of the rings of its VCs; NET_NONE = credits never run out */
     uint32_t slots;        /* at_sink: packets that may still be sent */
     uint32_t back_item;    /* at_sink: the event that brings slots back in back_cyc */
     uint64_t back_cyc;
-    uint32_t router;        /* NET_NONE for a source */
-    uint64_t link_free_cyc; /* first cycle in which the link can take a flit */
-    uint64_t flits;
+    uint64_t link_free_cyc;       /* first cycle in which the link can take a flit */
     uint16_t owner[NET_MAX_VCS];  /* local ivc that owns the VC */
     uint16_t vc_ptr[NET_MAX_VCS]; /* iSLIP of VC allocation: first local ivc to look at */
 };
 
-_Static_assert(sizeof(struct net_ivc) == 64 && sizeof(struct net_out) == 192, "indexing is a shift");
+_Static_assert(sizeof(struct net_ivc) == 64 && sizeof(struct net_out) == 256, "indexing is a shift");
 
 /* Order: the packets of one source, destination and class at one router input, oldest first. They are named
  * by their place in n->fifo, as a long packet can be at two routers at once. */
@@ -119,47 +128,68 @@ struct net_place {
 };
 
 struct net_queued { /* a packet in the queue of a source */
-    uint32_t flight, dst;
+    _Alignas(16) uint32_t flight;
+    uint32_t dst;
     uint16_t flits, cls;
 };
 
 struct net_input {
     struct net_flow *flows;                    /* NULL where nothing can overtake */
-    struct net_last *lasts;                    /* the same for whole packets */
     const uint32_t *flow_of_src, *flow_of_dst; /* their sum, and the class, number the flows */
 };
 
-/* Whole packets (net_packet.c): one input VC, and what it knows of the packets inside. */
+/* Whole packets (net_packet.c): one input VC, and what it knows of the packets inside. Flits and places are
+ * numbered since the start, modulo 2^32. */
 struct net_vc {
-    _Alignas(64) uint64_t sent; /* flits that were ever sent into it, */
-    uint64_t gone;              /* … and that have left or will leave at a known cycle */
-    uint64_t tail_due_cyc;      /* pending: cycle in which the tail is sent if there is a place */
-    uint32_t log_head, log_end; /* n->leaves: what leaves when */
-    uint16_t head, count;       /* n->stays: packets inside, the first at the front */
+    _Alignas(64) uint32_t sent; /* flits that were ever sent into it, */
+    uint32_t freed;             /* … and places for them, also those that will be free at a known cycle */
+    uint32_t log_at, log_end;   /* places that are not taken again yet */
+    struct net_leave *log;      /* [leave_mask + 1] */
+    struct net_stay *stays;     /* [fifo_mask + 1]: packets inside, */
+    uint16_t head, count;       /* … the first at the front */
     uint16_t left;              /* flits of the front packet whose leaving is not known */
-    uint16_t switch_in;
-    uint8_t place;
+    uint16_t credit_delay;
+    uint64_t busy_cyc; /* the tail of the last packet that left goes in this cycle */
+    struct net_router *router;
+    struct net_out *feeder;
+
+    uint64_t *lasts;       /* of its input */
+    uint64_t in_bit;       /* its switch input: bit in word in_word */
+    uint64_t tail_due_cyc; /* pending: cycle in which the tail is sent if there is a place */
+    uint16_t in_word, switch_in;
+    uint16_t place_bit; /* within the switch input */
+    uint16_t nth;       /* within the input, in the order of use */
+    uint16_t local;     /* number in its router */
+    uint16_t round_trip;
     bool pending; /* the place of the last packet's tail is not known */
     bool from_source;
-    uint16_t credit_delay, round_trip;
-    uint32_t feeder, router, input;
 };
 
-struct net_leave { /* flits before number `end` (and after those of the entry before) leave in base + number
-                    */
-    uint64_t end, base;
+/* Whole packets: a switch input. */
+struct net_switch_in {
+    uint16_t accept_ptr;          /* iSLIP: first output to look at */
+    uint16_t vc_turn;             /* place of the VC whose turn it is */
+    uint16_t best_out, best_dist; /* during a round: the output that it would accept */
+};
+
+struct net_leave { /* places before number `end`, one per cycle: the last can be used in `cyc` */
+    uint64_t cyc;
+    uint32_t end;
 };
 
 struct net_stay {                /* a packet in a VC */
     uint64_t head_cyc, tail_cyc; /* arrival */
     uint32_t flight, flow;
-    uint16_t flits, out;
+    uint32_t out; /* in n->outs */
+    uint16_t flits;
     uint8_t set;
 };
 
-struct net_last { /* order: the packets of a flow at an input are all in one VC */
-    uint16_t vc, count;
-};
+/* Order: the packets of a flow at an input are all in one VC. One number: those that are not granted yet or
+ * have no known end (16 bits), the VC (4 bits), the cycle in which the tail of the last one granted goes. */
+#define NET_LAST_ONE   (1ull << 48)
+#define NET_LAST_VC(x) ((uint32_t)((x) >> 44) & 15)
+#define NET_LAST_CYC   ((1ull << 44) - 1)
 
 struct net_match {
     uint16_t out;
@@ -189,7 +219,10 @@ struct net_router {
     uint16_t *vc_turn;    /* per switch input: place of the VC whose turn it is */
     uint16_t *best_out;   /* per switch input, during a round: the output that it would accept */
     uint16_t *best_dist;
-    uint16_t *touched; /* switch inputs with a grant in this round */
+    uint16_t *touched;               /* switch inputs with a grant in this round */
+    struct net_switch_in *switch_in; /* whole packets */
+    uint32_t *ends;                  /* whole packets: outputs whose packet ends in the cycle of its grant */
+    uint32_t end_count;
     struct net_match *matches, *held_moves;
     uint32_t match_count;
     uint16_t *route;    /* per destination */
@@ -197,22 +230,31 @@ struct net_router {
 };
 
 struct net_source {
+    _Alignas(64) struct net_queued *queue;
     uint32_t left; /* flits of the packet being sent that have no credit yet */
     bool sending;  /* a packet is being sent; its tail may be scheduled already */
     bool blocked;  /* the next packet found no VC */
     bool refused;  /* someone waits for room */
     bool wake_posted;
+    bool tail_posted;     /* whole packets: an event will end the packet being sent */
     uint16_t vc;          /* VC of the packet being sent */
     uint16_t last_vc;     /* in order of use, for taking turns */
     uint32_t head, count; /* queue of flights */
     uint64_t next_cyc;    /* first cycle in which the next flit could be sent */
     uint64_t left_cyc;    /* cycle in which the last packet left the queue */
     uint64_t fresh_cyc;   /* cycle in which the queue was last filled from empty */
+    uint64_t tail_cyc;    /* whole packets: the tail of the packet being sent goes; NET_NEVER: not known */
 };
 
+/* The queue before a receiver: packet number x is in queue[x & mask]; whole packets: it can be sent from
+ * back_cyc[x & mask] on, if x < popped + capacity. */
 struct net_sink {
-    uint32_t head, count, capacity;
+    uint32_t pushed, popped, capacity, mask;
     uint32_t *queue; /* flights */
+    uint64_t *back_cyc;
+    bool back_wanted; /* whole packets: an output waits for the next pop */
+    bool back_posted; /* … for a slot that comes back at a known cycle */
+    uint32_t out;     /* whole packets: the output that fills it */
     struct net_output_stats stats;
 };
 
@@ -223,6 +265,13 @@ struct net_ports {
     uint64_t soon_cyc;
 };
 
+/* Sinks with a packet that is there or on its way, and those of them that were seen to show it. */
+struct net_arrivals {
+    uint64_t *inside, *visible;
+    uint64_t inside_words, visible_words;
+    uint64_t next_cyc; /* no other shows one before */
+};
+
 /* Events of a cycle, in the order in which a step looks at them. */
 enum net_event {
     NET_EVENT_SLOTS,       /* out, and how many: slots of a sink are back */
@@ -231,7 +280,7 @@ enum net_event {
     NET_EVENT_WAKE,        /* ivc: flit or credit is there; whole packets: out */
     NET_EVENT_SOURCE_WAKE, /* source: may start a packet */
     NET_EVENT_TAIL,        /* source: the tail is on the link */
-    NET_EVENT_EJECT,       /* flight: complete at its sink, visible in the next cycle */
+    NET_EVENT_EJECT,       /* flight (whole packets: sink): complete, visible in the next cycle */
     NET_EVENTS
 };
 
@@ -242,14 +291,17 @@ struct net_events { /* a list per slot of the wheel */
 };
 
 struct net {
+    struct net_view view; /* first: net.h reads it */
     struct net_spec spec;
     struct net_wiring wiring;
     uint32_t sets, sets_per_class; /* VC sets in all; per class (2 in a ring) */
     uint16_t set_mask[NET_MAX_VCS];
+    uint16_t set_order[NET_MAX_VCS];   /* the same in the order of use */
+    uint16_t class_order[NET_MAX_VCS]; /* VCs of a message class in the order of use */
     uint16_t all_vcs;
     uint8_t position[NET_MAX_VCS]; /* order of use > position */
     uint32_t group;                /* VCs per switch input */
-    uint32_t width_log2;           /* 32 when the width is no power of two */
+    uint64_t width_inverse;        /* 2^32 / width, rounded up; 0 where that is not exact enough */
 
     struct net_router *routers;
     uint32_t router_count, active_words;
@@ -264,16 +316,14 @@ struct net {
     uint32_t input_count;
     bool whole_packets; /* routers of net_packet.c, else of net_router.c */
     struct net_vc *vcs;
-    struct net_leave *leaves; /* [vc][leave_mask + 1] */
-    struct net_stay *stays;   /* [vc][fifo_mask + 1] */
-    uint32_t leave_log2, leave_mask;
+    uint32_t leave_mask;
 
     struct net_source *sources;
     uint32_t source_count, source_words;
     uint64_t *ready_sources;
-    struct net_queued *source_queue; /* [source][source_packets] */
     struct net_sink *sinks;
-    struct net_ports arrived, room;   /* sinks with a visible packet; refused sources that may try again */
+    struct net_arrivals arrived;
+    struct net_ports room;            /* refused sources that may try again */
     uint32_t *link_stage, *link_port; /* per out, for reports */
     uint32_t stage_count;
 
@@ -283,10 +333,13 @@ struct net {
 
     uint32_t wheel_mask;
     uint8_t *slot_busy; /* a bit for each kind of event in a slot */
+    uint64_t posted[2]; /* events in the wheel: ends of runs in [1], all others in [0] */
     struct net_events events[NET_EVENTS];
-    uint64_t next_cyc;
-    uint64_t stepped_cyc; /* last cycle that was stepped or found idle */
-    struct net_counts counts;
+    uint64_t stepped_cyc;            /* last cycle that was stepped or found idle */
+    uint64_t clock;                  /* whole packets: cycle of the routers, which are ahead */
+    uint64_t wheel_cyc;              /* whole packets: slots until this one are done */
+    uint64_t asking;                 /* whole packets: VCs that ask for an output */
+    struct net_counts counts_before; /* since the start, without n->stats */
     struct net_stats stats;
 };
 
@@ -296,6 +349,7 @@ static inline uint32_t net_post(struct net *n, enum net_event kind, uint64_t cyc
     struct net_events *e = &n->events[kind];
     const uint32_t s = (uint32_t)cyc & n->wheel_mask, nth = e->count[s]++, at = s * e->cap + nth;
     n->slot_busy[s] |= (uint8_t)(1u << kind);
+    n->posted[kind == NET_EVENT_RUN_END]++;
     /* slots come back from outside a step */
     DIAG_ASSERT(nth < e->cap && (kind == NET_EVENT_SLOTS || cyc - n->stepped_cyc <= n->wheel_mask));
     e->items[at] = item;
@@ -312,6 +366,7 @@ static inline uint32_t net_events_of(struct net *n, enum net_event kind, uint64_
     const uint32_t count = e->count[s];
     *items = &e->items[(size_t)s * e->cap];
     e->count[s] = 0;
+    n->posted[kind == NET_EVENT_RUN_END] -= count;
     return count;
 }
 
@@ -353,11 +408,6 @@ static inline void net_ports_set(struct net_ports *p, uint32_t port, uint64_t cy
     p->soon_cyc = cyc;
     p->soon_words |= 1ull << (port >> 6);
     net_bit_set(p->soon, port);
-}
-static inline void net_ports_clear(struct net_ports *p, uint32_t port)
-{
-    net_bit_clear(p->now, port);
-    if (!p->now[port >> 6]) p->now_words &= ~(1ull << (port >> 6));
 }
 
 /* ---- rings ---- */
@@ -404,6 +454,24 @@ static inline uint32_t net_flow_of(const struct net_input *in, uint32_t src, uin
     return in->flow_of_src[src] + in->flow_of_dst[dst] + cls;
 }
 
+static inline uint32_t net_flits_of(const struct net *n, uint32_t bytes)
+{
+    const uint32_t up = bytes + n->spec.width_bytes - 1;
+    const uint32_t flits =
+        n->width_inverse ? (uint32_t)(up * n->width_inverse >> 32) : up / n->spec.width_bytes;
+    return flits ? flits : 1;
+}
+
+/* Whole packets: the tail is on the link since tail_cyc, the packet leaves the queue. */
+static inline void net_source_settle(const struct net *n, struct net_source *s)
+{
+    s->head = s->head + 1 == n->spec.source_packets ? 0 : s->head + 1;
+    s->count--;
+    s->left_cyc = s->tail_cyc;
+    s->tail_cyc = NET_NEVER;
+    s->tail_posted = s->sending = false;
+}
+
 /* At most one wake of an ivc is under way: it cannot go before that one, which then looks again. */
 static inline void net_post_wake(struct net *n, uint64_t cyc, uint32_t ivc)
 {
@@ -418,11 +486,53 @@ static inline void net_out_blocked(struct net *n, struct net_out *o, bool blocke
     if (blocked == o->blocked) return;
     o->blocked = blocked;
     if (blocked) {
-        o->blocked_cyc = n->stepped_cyc;
+        o->blocked_cyc = n->clock;
     } else {
-        n->sinks[o->to].stats.blocked_cyc += n->stepped_cyc - o->blocked_cyc;
-        n->stats.blocked_cyc += n->stepped_cyc - o->blocked_cyc;
+        n->sinks[o->to].stats.blocked_cyc += n->clock - o->blocked_cyc;
+        n->stats.blocked_cyc += n->clock - o->blocked_cyc;
     }
+}
+
+/* The oldest packet of a sink changes; NULL: there is none any more. */
+static inline void net_front_set(struct net *n, uint32_t sink, const struct net_flight *f)
+{
+    struct net_front *front = &n->view.fronts[sink];
+    struct net_arrivals *a = &n->arrived;
+    if (f) {
+        front->visible_cyc = f->visible_cyc;
+        front->packet = &f->packet;
+        if (f->visible_cyc < a->next_cyc) a->next_cyc = f->visible_cyc;
+        net_bit_set(a->inside, sink);
+        a->inside_words |= 1ull << (sink >> 6);
+        return;
+    }
+    front->visible_cyc = NET_NEVER;
+    net_bit_clear(a->inside, sink);
+    if (!a->inside[sink >> 6]) a->inside_words &= ~(1ull << (sink >> 6));
+}
+
+static inline void net_count_delivery(struct net *n, struct net_sink *s, const struct net_flight *f)
+{
+    const uint64_t latency_cyc = f->visible_cyc - f->accept_cyc;
+    s->stats.packets++;
+    s->stats.bytes += f->packet.bytes;
+    s->stats.busy_cyc += f->flits;
+    n->stats.delivered++;
+    n->stats.busy_cyc += f->flits;
+    n->stats.latency_cyc += latency_cyc;
+    STATS_COUNT(n->stats.latency, latency_cyc);
+}
+
+/* Whole packets: a receiver has taken a packet. */
+static inline void net_packet_popped(struct net *n, struct net_sink *s, uint64_t now)
+{
+    const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
+    s->back_cyc[(s->popped - 1 + s->capacity) & s->mask] = back;
+    if (__builtin_expect(!s->back_wanted, 1)) return;
+    s->back_wanted = false;
+    s->back_posted = true;
+    net_post(n, NET_EVENT_SLOTS, back, s->out);
+    if (n->view.next_cyc > back - 1) n->view.next_cyc = back - 1;
 }
 
 /* net_router.c: one allocation round of a router (true when anything was done). */
@@ -430,18 +540,20 @@ bool net_router_step(struct net *n, struct net_router *r, uint64_t now, uint32_t
 /* Events of this cycle: heads arrive, ivcs may go on. */
 void net_router_events(struct net *n, uint64_t now);
 void net_router_slots(struct net *n, struct net_out *o);
-/* net_packet.c: the same for routers that switch whole packets. */
-bool net_packet_step(struct net *n, struct net_router *r, uint64_t now);
-void net_packet_events(struct net *n, uint64_t now);
-void net_packet_slots(struct net *n, struct net_out *o);
-/* A source begins to send the first packet of its queue, or is blocked. */
-bool net_packet_start(struct net *n, uint32_t source, uint64_t now);
+/* net_packet.c: a step of a network that switches whole packets; returns the next cycle. */
+uint64_t net_packet_step(struct net *n, uint64_t now);
+/* Someone waits for the end of the packet that is being sent. */
+void net_packet_tail_wanted(struct net *n, uint32_t source);
+bool net_packet_sink_full(const struct net *n, const struct net_out *o);
+uint64_t net_packet_link_flits(const struct net *n, const struct net_out *o);
 /* net_source.c: a credit of one of its VCs will be back; blocked sources look again; tails are on the link.
  */
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc);
 void net_source_wakes(struct net *n, uint64_t now);
 void net_source_tail(struct net *n, uint32_t source, uint64_t now);
 bool net_source_tails(struct net *n, uint64_t now);
+/* A place in the queue of a refused source can be had from `from_cyc` on. */
+void net_source_has_room(struct net *n, uint32_t source, uint64_t from_cyc);
 /* Every source that may start a packet in this cycle; true when one may still start in the next. */
 bool net_sources_start(struct net *n, uint64_t now);
 

@@ -5,7 +5,7 @@
 
 static inline const struct net_queued *front(const struct net *n, uint32_t source)
 {
-    return &n->source_queue[(size_t)source * n->spec.source_packets + n->sources[source].head];
+    return &n->sources[source].queue[n->sources[source].head];
 }
 
 /* Schedules flits of the packet being sent for as long as credits are known. */
@@ -153,18 +153,16 @@ bool net_sources_start(struct net *n, uint64_t now)
             }
             net_bit_clear(n->ready_sources, source);
             const bool direct = n->outs[n->source_base + source].at_sink;
-            s->blocked = direct             ? !start_on_link(n, source, now)
-                         : n->whole_packets ? !net_packet_start(n, source, now)
-                                            : !start_packet(n, source, now);
+            s->blocked = direct ? !start_on_link(n, source, now) : !start_packet(n, source, now);
             again |= net_bit(n->ready_sources, source); /* a packet of one flit is gone already */
         }
     }
     return again;
 }
 
-/* A place in the queue of a refused source can be had from `from_cyc` on. */
-static void has_room(struct net *n, uint32_t terminal, uint64_t from_cyc)
+void net_source_has_room(struct net *n, uint32_t source, uint64_t from_cyc)
 {
+    const uint32_t terminal = n->spec.topology == NET_LINKS ? source / n->spec.sinks : source;
     net_ports_set(&n->room, terminal, from_cyc);
     if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, from_cyc);
 }
@@ -179,7 +177,7 @@ void net_source_tail(struct net *n, uint32_t source, uint64_t now)
     if (--s->count) net_bit_set(n->ready_sources, source);
     if (!s->refused) return;
     s->refused = false;
-    has_room(n, n->spec.topology == NET_LINKS ? source / n->spec.sinks : source, now + 1);
+    net_source_has_room(n, source, now + 1);
 }
 
 bool net_source_tails(struct net *n, uint64_t now)
@@ -195,46 +193,66 @@ static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t d
     return n->spec.topology == NET_LINKS ? src * n->spec.sinks + dst : src;
 }
 
+/* Packets in the queue of a source in `now`; one that leaves in this very cycle is still there. */
+static inline uint32_t queued(const struct net_source *s, uint64_t now)
+{
+    return s->count - (s->tail_cyc < now) + (s->left_cyc == now);
+}
+
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
+    return queued(&n->sources[source_port(n, src, dst)], now) < n->spec.source_packets;
+}
+
+bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
+{
     const struct net_source *s = &n->sources[source_port(n, src, dst)];
-    return s->count + (s->left_cyc == now) < n->spec.source_packets;
+    return s->count == (s->tail_cyc <= now);
+}
+
+__attribute__((noinline)) static void refuse(struct net *n, uint32_t source, uint64_t now)
+{
+    struct net_source *s = &n->sources[source];
+    n->stats.refused++;
+    /* The place that was left in this very cycle can be had in the next: say so now, as the step would have.
+     */
+    if (s->count - (s->tail_cyc <= now) < n->spec.source_packets) {
+        net_source_has_room(n, source, now + 1);
+        return;
+    }
+    s->refused = true;
+    if (n->whole_packets) net_packet_tail_wanted(n, source);
 }
 
 bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
 {
-    DIAG_ASSERT(p->src < n->spec.sources && p->dst < n->spec.sinks && p->cls < n->spec.classes);
+    const struct net_spec *spec = &n->spec;
+    DIAG_ASSERT((p->src < spec->sources) & (p->dst < spec->sinks) & (p->cls < spec->classes) &
+                (p->bytes <= spec->max_packet_bytes));
     const uint32_t source = source_port(n, p->src, p->dst);
     struct net_source *s = &n->sources[source];
-    if (!net_has_room(n, p->src, p->dst, now)) {
-        n->counts.refused++;
-        n->stats.refused++;
-        /* The place that was left in this very cycle can be had in the next: say so now, as the step would
-         * have. */
-        if (s->count < n->spec.source_packets)
-            has_room(n, p->src, now + 1);
-        else
-            s->refused = true;
+    if (queued(s, now) >= spec->source_packets) {
+        refuse(n, source, now);
         return false;
     }
+    if (s->tail_cyc <= now && !s->tail_posted) net_source_settle(n, s);
     DIAG_ASSERT(n->free_count);
-    n->counts.accepted++;
-    n->counts.accepted_bytes += p->bytes;
-    n->stats.accepted++;
-    n->stats.accepted_bytes += p->bytes;
-    const uint32_t flight = n->free_flights[--n->free_count];
+    const uint32_t flight = n->free_flights[--n->free_count], flits = net_flits_of(n, p->bytes);
     struct net_flight *f = &n->flights[flight];
     f->packet = *p;
-    f->flits = net_flits(n, p->bytes);
+    f->flits = flits;
     f->accept_cyc = now;
-    uint32_t at = s->head + s->count;
-    if (at >= n->spec.source_packets) at -= n->spec.source_packets;
-    n->source_queue[(size_t)source * n->spec.source_packets + at] =
-        (struct net_queued){flight, p->dst, (uint16_t)f->flits, (uint16_t)p->cls};
-    if (!s->count++) {
+    n->stats.accepted++;
+    n->stats.accepted_bytes += p->bytes;
+    uint32_t at = s->head + s->count++;
+    if (at >= spec->source_packets) at -= spec->source_packets;
+    s->queue[at] = (struct net_queued){flight, p->dst, (uint16_t)flits, (uint16_t)p->cls};
+    if (s->count == 1) {
         s->fresh_cyc = now;
         net_bit_set(n->ready_sources, source);
-        if (n->next_cyc > now + 1) n->next_cyc = now + 1;
+        if (n->view.next_cyc > now + 1) n->view.next_cyc = now + 1;
+    } else if (s->tail_cyc != NET_NEVER && !s->tail_posted) {
+        net_packet_tail_wanted(n, source);
     }
     return true;
 }
