@@ -15,7 +15,7 @@ net_case 10 crossbar64.flits_9.hold.load_30
 net_case 13 crossbar64.flits_1.hold
 net_case 14 hxbar64.flits_9.hold
 packets() { "$build/bench/net_bench" "$@" | sed -n 's/.* \([0-9]*\) packets .*/\1/p'; }
-for number in 0 1 2 9 10 13; do
+for number in 0 1 2 9 10 11 12 13 14; do
     host=$(($(instructions "$build/bench/net_bench" 1500 $number) - $(instructions "$build/bench/net_bench" 500 $number)))
     guest=$(($(packets 1500 $number) - $(packets 500 $number)))
     record "net.case_$number.host_instructions_per_packet" "$((host / guest))" "instructions"

@@ -135,7 +135,8 @@ static inline const struct net_packet *net_peek(const struct net *n, uint32_t si
     return f->visible_cyc <= now ? f->packet : NULL;
 }
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
-/* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER: nothing. */
+/* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER:
+ * nothing. */
 static inline uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
 {
     return ((const struct net_view *)n)->fronts[sink].visible_cyc;

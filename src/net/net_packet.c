@@ -547,7 +547,7 @@ static inline bool grant(struct net *n, struct net_router *r, struct net_out *o,
     uint64_t last_cyc = now + flits - 1;
     if (flits > size && size < q->round_trip)
         last_cyc = now + (flits - 1) % size + (uint64_t)((flits - 1) / size) * q->round_trip;
-    if (o->at_sink) {
+    if (!to.vc) {
         last_cyc = shorter ? leave_whole(n, q, front, last_cyc) : leave_rest(n, q, last_cyc);
         push(n, o->to, flight, last_cyc + o->latency);
     } else if ((int32_t)flits <= places(to.vc)) {

@@ -1,8 +1,7 @@
 /* Uniform traffic against BookSim 2 (tests/reference/noc): every curve of oneway.csv and variants.csv, mean
  * of five seeds. Same allocator, buffers and speed-up: accepted load at saturation and latency below half
- * load within 8 %. Not compared: rw.csv, where a node has one queue for its requests and its replies (ours
- * has one per network, as an SM and a slice have); net_limits_test.c has the closed loop with a closed
- * answer. */
+ * load within 8 %. Requests and replies: net_rw_test.c; the closed loop with a closed answer:
+ * net_limits_test.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
