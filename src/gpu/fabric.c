@@ -81,9 +81,9 @@ static inline void step_soon(struct fabric *f, const struct fabric_side *s, uint
 static inline bool send(struct fabric *f, struct fabric_side *s, uint64_t now, const struct net_packet *p)
 {
     const uint64_t at = net_now(f, s, now);
-    if (!net_try_inject(s->net, p, at)) return false;
-    step_soon(f, s, at);
-    return true;
+    const bool taken = net_try_inject(s->net, p, at);
+    step_soon(f, s, at); /* also when refused: the network tells in a step of its own when there is room */
+    return taken;
 }
 
 static inline uint32_t front(const struct fabric *f, const struct fabric_side *s, uint64_t now, uint32_t port)

@@ -17,7 +17,7 @@
  *   - a packet becomes visible to net_peek() at the cycle of its arrival, which was decided a cycle before;
  *   - a slot freed by net_pop() at t is used by the network from t+1 on.
  * net_step(now) returns the next cycle in which anything can happen; cycles before it may be left out.
- * An injection or a pop can make that earlier: net_next_cyc() tells.
+ * An injection, also a refused one, or a pop can make that earlier: net_next_cyc() tells.
  *
  * Ownership: a net lives in the arena given to net_new(); packets are copied in and out, their `handle`
  * belongs to the caller. A refused packet stays with its owner. */
