@@ -77,6 +77,7 @@ struct atoll_job {
     bool cooperative;          /* all blocks resident at once: grid barriers work */
     bool functional;           /* values only, no time */
     bool racecheck;            /* report races on shared memory */
+    bool check;                /* carry versions through every cache, fail on the first stale read */
     uint64_t max_instructions; /* stop after this many warp instructions; 0 = run to the end */
     bool details;              /* timed: the report goes on after its first screen */
     bool ascii;                /* timed: bars of the report without UTF-8 */

@@ -164,6 +164,7 @@ static json_t *check_json(const struct run_call *call)
     if (call->timed)
         (void)json_object_set_new(check, "laws_checked",
                                   json_integer(call->stopped ? 0 : (json_int_t)law_row_count));
+    if (call->timed) timed_check_json(call->timed, check);
     return check;
 }
 
@@ -331,6 +332,9 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
 
 static void start_clocks(struct run_call *call)
 {
+    if (call->job->check && call->job->functional)
+        diag_mistake(
+            "--check holds caches against memory; a functional run has none: leave --functional out");
     machine_finish(&call->sim->machine);
     call->start_seconds = wall_seconds();
     call->start_cpu_seconds = cpu_seconds();

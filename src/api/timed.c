@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "check/check.h"
 #include "exec/exec.h"
 #include "report/timeline.h"
 
@@ -57,7 +58,7 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
     t->job = job;
     const struct config *c = &sim->machine.config;
     stats_init(&t->stats, c->sim.series_interval_cyc);
-    t->gpu = gpu_new(c, &t->stats);
+    t->gpu = gpu_new(c, &t->stats, job->check);
     if (job->timeline) t->timeline = timeline_new();
     gpu_listen(t->gpu, &(struct gpu_listener){
                            .arg = t, .progress = progress, .block = job->timeline ? block_ended : NULL});
@@ -107,4 +108,26 @@ void timed_outcome(const struct timed *t, struct atoll_outcome *out)
     out->seconds = m->seconds;
     out->ipc = m->ipc;
     out->bound_by = report_bound_names[m->bound];
+}
+
+void timed_check_json(const struct timed *t, json_t *check)
+{
+    if (!gpu_check(t->gpu)) return;
+    const struct check_counts n = check_counts(gpu_check(t->gpu));
+    const struct {
+        const char *name;
+        uint64_t count;
+    } rows[] = {{"stores", n.stores},
+                {"loads", n.loads},
+                {"words", n.words},
+                {"ordered_words", n.ordered_words},
+                {"racy_words", n.racy_words},
+                {"racy_stores", n.racy_stores},
+                {"memory_side_reads", n.memory_side_reads},
+                {"write_backs", n.write_backs},
+                {"acquires", n.acquires},
+                {"releases", n.releases}};
+    (void)json_object_set_new(check, "caches_passed", json_true());
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        (void)json_object_set_new(check, rows[k].name, json_integer((json_int_t)rows[k].count));
 }

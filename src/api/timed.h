@@ -23,5 +23,7 @@ const struct report *timed_report(struct timed *t, const struct report *about);
 void timed_timeline(const struct timed *t, FILE *out);
 /* For whoever wants the figures alone. */
 void timed_outcome(const struct timed *t, struct atoll_outcome *out);
+/* --check: what was checked, into the result's "check". */
+void timed_check_json(const struct timed *t, json_t *check);
 
 #endif

@@ -56,6 +56,7 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .cooperative = args->cooperative,
                               .functional = args->functional,
                               .racecheck = args->racecheck,
+                              .check = args->check,
                               .details = args->details,
                               .ascii = !cli_is_utf8(),
                               .timeline = args->timeline != NULL};
@@ -87,8 +88,6 @@ static int run(const void *arg)
     const struct run_args *args = arg;
     struct atoll_job job;
     int code = 0;
-    if (args->check)
-        return cli_mistake("--check checks caches against memory: it comes with the timing model");
     if (args->functional && (args->timeline || args->details))
         return cli_mistake("--timeline and --details are about time, which --functional leaves out");
     if (!make_job(args, &job)) return ATOLL_MISTAKE;
@@ -125,7 +124,8 @@ static const struct cli_option options[] = {
     {"functional", 0, CLI_FLAG, offsetof(struct run_args, functional), "", "compute values only, no time"},
     {"racecheck", 0, CLI_FLAG, offsetof(struct run_args, racecheck), "",
      "report races on shared memory (exit code 2)"},
-    {"check", 0, CLI_FLAG, offsetof(struct run_args, check), "", "fail on the first stale read of any cache"},
+    {"check", 0, CLI_FLAG, offsetof(struct run_args, check), "",
+     "follow every word through every cache, fail on the first stale read (exit code 2)"},
     {"max-instructions", 0, CLI_TEXT, offsetof(struct run_args, max_instructions), "N",
      "stop after N warp instructions"},
     {"entry", 0, CLI_TEXT, offsetof(struct run_args, entry), "NAME", "one kernel of a PTX file: its name"},
@@ -149,7 +149,7 @@ const struct cli_command cli_run = {
     .name = "run",
     .summary = "run a workload or one kernel on a machine",
     .usage =
-        "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--details] [--json F]\n"
+        "[-m MACHINE] -w WORKLOAD [-s section.key=value]... [--details] [--check] [--json F]\n"
         "       atoll run [-m MACHINE] k.ptx [more.ptx]... --entry NAME --grid X,Y,Z --block X,Y,Z --arg ...",
     .examples = "  atoll run -m uba-mem -w sgemm:small\n"
                 "  atoll run -m v100 -w vecadd:n=1048576 --json result.json --timeline trace.json\n"

@@ -5,6 +5,8 @@
 #include "gpu/channel.h"
 
 #include "cache/tags.h"
+#include "check/check.h"
+#include "check/fault.h"
 
 struct channel {
     struct engine *engine;
@@ -14,7 +16,8 @@ struct channel {
     const struct dram_map *map;
     struct slice *const *slices;
     uint32_t slice_count, turn;
-    bool full; /* wait for dram_wiring.space */
+    bool full;           /* wait for dram_wiring.space */
+    struct check *check; /* NULL: none */
 };
 
 /* What comes back with a read: slice, line of its tags, columns. */
@@ -27,17 +30,31 @@ static uint64_t pack(uint32_t slice, const struct memory_op *op)
 static void done(void *owner, const struct dram_done *d)
 {
     const struct channel *ch = owner;
-    if (d->kind == DRAM_WRITE) return;
+    if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
     slice_memory_done(ch->slices[d->tag >> 48], (uint32_t)d->tag, d->tag >> 40 & 0xff, d->tag >> 32 & 0xff,
                       d->accept_cyc * ch->ticks_per_cycle, d->done_cyc * ch->ticks_per_cycle);
 }
 
 static void space(void *owner) { ((struct channel *)owner)->full = false; }
 
+/* --check: memory keeps the order in which it accepts operations on a line. */
+static void check_operation(struct channel *ch, uint32_t slice, const struct memory_op *op)
+{
+    if (op->tag_line != TAGS_NONE)
+        check_memory_read(slice_copies(ch->slices[slice]), op->tag_line, op->line,
+                          slice_sectors(ch->slices[slice], op->first_column, op->column_count));
+    else
+        check_memory_write(ch->check, op->line);
+}
+
 static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
 {
     const struct memory_op *op = slice_memory_op(ch->slices[slice], now * ch->ticks_per_cycle);
     if (!op) return false;
+    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
+        slice_memory_accepted(ch->slices[slice]);
+        return true;
+    }
     if (dram_try_refuse(ch->dram, op->column_count)) {
         ch->full = true;
         return false;
@@ -53,6 +70,7 @@ static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
         ch->full = true;
         return false;
     }
+    if (ch->check) check_operation(ch, slice, op);
     slice_memory_accepted(ch->slices[slice]);
     engine_progress(ch->engine);
     return true;
@@ -95,14 +113,16 @@ static struct wait waits(void *self)
 
 struct channel *channel_new(struct arena *a, struct engine *e, uint32_t domain, const struct config *c,
                             const struct dram_spec *spec, const struct dram_map *map,
-                            struct slice *const *slices, uint32_t count, const char *name)
+                            struct slice *const *slices, uint32_t count, struct check *check,
+                            const char *name)
 {
     struct channel *ch = ARENA_NEW(a, struct channel);
     *ch = (struct channel){.engine = e,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
                            .slices = slices,
-                           .slice_count = count};
+                           .slice_count = count,
+                           .check = check};
     const struct dram_wiring wiring = {.owner = ch, .done = done, .space = space};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->component = engine_add(

@@ -13,7 +13,8 @@ struct channel;
 /* slices: count pointers, filled before the first operation. */
 struct channel *channel_new(struct arena *a, struct engine *e, uint32_t domain, const struct config *c,
                             const struct dram_spec *spec, const struct dram_map *map,
-                            struct slice *const *slices, uint32_t count, const char *name);
+                            struct slice *const *slices, uint32_t count, struct check *check,
+                            const char *name);
 uint32_t channel_component(const struct channel *ch);
 struct dram_stats *channel_stats(struct channel *ch);
 

@@ -1,6 +1,7 @@
 /* fabric: see fabric.h. */
 #include "gpu/fabric.h"
 
+#include "check/fault.h"
 #include "net/net_level.h"
 
 /* ---- sizes ---- */
@@ -105,7 +106,7 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
                                  .src = sm,
                                  .dst = slice,
                                  .bytes = fabric_request_bytes(f, request_at(f->requests, request))};
-    return send(f, &f->request, now, &p);
+    return FAULT_FIRES(request_dropped) || send(f, &f->request, now, &p);
 }
 
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)

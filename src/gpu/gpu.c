@@ -40,7 +40,8 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .sms_per_partition = c->partition.sms,
                                    .walker = g->mmu,
                                    .walk_done = mmu_walk_done,
-                                   .domain = g->llc_domain};
+                                   .domain = g->llc_domain,
+                                   .check = g->check};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     const struct stats_scope scope = {0, 0, (int32_t)w.partition, STATS_ANY};
@@ -56,7 +57,7 @@ static void build_memory(struct gpu *g, const struct config *c)
     g->slice_spec = slice_spec_of(c, g->map);
     for (uint32_t k = 0; k < g->channel_count; k++) {
         g->channels[k] = channel_new(&g->arena, g->engine, g->dram_domain, c, &g->dram_spec, g->map,
-                                     g->slices + (size_t)k * per_channel, per_channel,
+                                     g->slices + (size_t)k * per_channel, per_channel, g->check,
                                      name_in(g, "channel", k, c->partition.channels));
         const struct stats_scope scope = {0, 0, (int32_t)(k / c->partition.channels), STATS_ANY};
         STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope);
@@ -90,6 +91,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .mmu = g->mmu,
                                 .organisation = &g->organisation,
                                 .conflicts = g->conflicts,
+                                .check = g->check,
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices};
@@ -100,7 +102,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
     STATS_REGISTER(g->stats, l1, sm_l1_stats(g->sms[idx]), scope);
 }
 
-struct gpu *gpu_new(const struct config *c, struct stats_registry *stats)
+struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
 {
     if (c->system.gpus > 1 || c->gpu.chiplets > 1)
         diag_mistake("machines of several GPUs or chiplets cannot be run with timing yet; --functional can");
@@ -118,12 +120,16 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats)
     g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
     g->skew = rng_seed(c->sim.seed, 0x5ce3);
+#ifdef ATOLL_FAULTS
+    fault_choose(c->sim.fault);
+#endif
     build_clocks(g, c);
     g->organisation = organisation_of(c);
     g->sm_spec = sm_spec_of(&g->arena, c);
     g->conflicts = sm_conflict_cache(&g->arena);
-    pool_init(&g->requests, &g->arena, sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS,
-              sizeof(struct request));
+    const uint32_t requests = sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS;
+    pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
+    if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
     build_memory(g, c);
     build_mmu(g, c);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
@@ -160,5 +166,6 @@ double gpu_kernel_progress(const struct gpu *g)
     return r->launch && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
 }
 
+const struct check *gpu_check(const struct gpu *g) { return g->check; }
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }

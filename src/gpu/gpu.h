@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "stats/stats.h"
 
+struct check;
 struct exec_launch;
 struct gpu;
 
@@ -54,7 +55,8 @@ struct gpu_listener {
     bool (*progress)(void *arg, uint64_t now_cyc, uint64_t warp_instructions);
 };
 
-struct gpu *gpu_new(const struct config *c, struct stats_registry *stats);
+/* check: versions are carried through every cache (check/check.h). */
+struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check);
 void gpu_free(struct gpu *g);
 void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
 /* Stop when this many warp instructions have been issued (gpu_run_kernel returns false); fewer than what the
@@ -79,5 +81,7 @@ struct engine *gpu_engine(struct gpu *g);
 double gpu_kernel_progress(const struct gpu *g);
 /* Since the start. */
 struct gpu_use gpu_total_use(const struct gpu *g);
+/* NULL when the GPU was made without. */
+const struct check *gpu_check(const struct gpu *g);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef ATOLL_GPU_PRIVATE_H
 #define ATOLL_GPU_PRIVATE_H
 
+#include "check/check.h"
+#include "check/fault.h"
 #include "exec/exec.h"
 #include "gpu/channel.h"
 #include "gpu/fabric.h"
@@ -58,6 +60,7 @@ struct gpu {
     uint64_t limit_instructions; /* 0 = none */
     bool stopped;                /* in the middle of a kernel */
     struct use_marks *marks;     /* see use.c */
+    struct check *check;         /* --check; NULL: none */
 };
 
 /* kernel.c: the blocks that exist, to destroy when the run is broken off. */

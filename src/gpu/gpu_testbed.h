@@ -230,7 +230,7 @@ static inline void bed_open_machine(struct bed *b, const char *preset, const cha
     }
     machine_finish(&b->machine);
     stats_init(&b->stats, 1000);
-    b->gpu = gpu_new(&b->machine.config, &b->stats);
+    b->gpu = gpu_new(&b->machine.config, &b->stats, false);
     b->events = calloc(BED_EVENTS, sizeof *b->events);
     assert_non_null(b->events);
 }

@@ -13,7 +13,9 @@ enum { PROGRESS_CYC = 20000 };
 static uint64_t next_block(void *self, uint32_t sm)
 {
     struct running *r = self;
-    return cta_sched_next(&r->blocks, sm);
+    if (FAULT_FIRES(block_twice)) return 0;
+    const uint64_t block = cta_sched_next(&r->blocks, sm);
+    return block != UINT64_MAX && FAULT_FIRES(block_lost) ? cta_sched_next(&r->blocks, sm) : block;
 }
 
 void kernel_remember(struct running *r, struct exec_block *b)
@@ -213,6 +215,16 @@ static void settle(struct gpu *g)
     net_stats_finish(g->fabric.reply.net);
 }
 
+static void kernel_ended(struct running *r)
+{
+    struct gpu *g = r->gpu;
+    if (r->blocks_ended != r->launch->block_count)
+        diag_bug("gpu", gpu_now(g), "kernel '%s' has %llu blocks, but %llu ended",
+                 exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
+                 (unsigned long long)r->blocks_ended);
+    if (g->check) check_kernel_end(g->check, g->config->llc.boundary != llc_boundary_keep, gpu_now(g));
+}
+
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
 {
     struct running *r = &g->running;
@@ -243,6 +255,7 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     stats_sum(g->stats, STATS_EVERYWHERE, &before);
     gpu_use_mark(g);
     record->app = app;
+    if (g->check) check_kernel_begin(g->check, record->name);
     record->launch_cyc = gpu_now(g);
     record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
     /* Contexts of blocks that move: far above what the application allocates. */
@@ -259,6 +272,7 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     const bool ended = run_engine(r);
     engine_work_ends(g->engine);
     settle(g);
+    if (ended) kernel_ended(r);
     record->end_cyc = gpu_now(g);
     destroy_resident(r);
     diag_done(&cleanup, false);
@@ -280,6 +294,7 @@ void gpu_finish(struct gpu *g)
     net_stats_finish(g->fabric.reply.net);
     for (uint32_t k = 0; k < g->slice_count; k++)
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
+    if (g->check) check_finish(g->check, gpu_now(g));
     stats_check_laws(g->stats, gpu_now(g));
     gpu_check_bounds(g);
 }
@@ -290,6 +305,7 @@ void gpu_free(struct gpu *g)
     mover_free(g->mover);
     if (g->mmu) mmu_free(g->mmu);
     if (g->engine) engine_free(g->engine);
+    check_free(g->check);
     free(g->records);
     arena_free(&g->arena);
     free(g);

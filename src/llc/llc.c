@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cache/tags.h"
+#include "check/check.h"
+#include "check/fault.h"
 
 /* Requests in the order in which they will be ready. */
 struct request_list {
@@ -48,6 +50,7 @@ struct slice {
     void (*flush_done)(void *arg);
     void *flush_arg;
     bool flush_drops;
+    struct check_place *copies; /* --check; NULL: none */
     struct llc_stats stats;
 };
 
@@ -214,7 +217,7 @@ static void push_op(struct slice *s, struct memory_op op)
 
 static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line, uint8_t sectors)
 {
-    struct memory_op op = {.line = line,
+    struct memory_op op = {.line = FAULT_FIRES(memory_wrong_line) ? line ^ 1 : line,
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     columns_of(s->spec, sectors, &op.first_column, &op.column_count);
@@ -235,6 +238,7 @@ static void write_memory(struct slice *s, uint64_t now, uint32_t tag_line)
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     columns_of(s->spec, sectors, &op.first_column, &op.column_count);
     (void)use_port(s, now, port_cycles(s, byte_count(dirty)));
+    if (s->copies) check_write_back(s->copies, tag_line, dirty);
     dirty[0] = dirty[1] = 0;
     s->stats.memory_writes++;
     s->stats.memory_write_columns += op.column_count;
@@ -317,10 +321,12 @@ static void send_reply(struct slice *s, uint64_t now)
     const uint32_t idx = way->first;
     const struct request *r = at(s, idx);
     const uint32_t next = r->next;
-    if (!fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
+    if (!FAULT_FIRES(reply_dropped) &&
+        !fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
         s->reply_refused = true;
         return;
     }
+    if (FAULT_FIRES(reply_twice)) (void)fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm);
     way->first = next;
     way->count--;
     s->stats.replies++;
@@ -339,7 +345,7 @@ static void answer_walkers(struct slice *s, uint64_t now)
         const uint32_t owner = r->owner;
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
-        s->wire.walk_done(s->wire.walker, owner, now + 1);
+        if (!FAULT_FIRES(walk_lost)) s->wire.walk_done(s->wire.walker, owner, now + 1);
         s->stats.replies++;
     }
 }
@@ -356,11 +362,22 @@ static uint64_t walker_due(const struct slice *s)
 
 /* ---- fills ---- */
 
-/* Marks what an atomic or write leaves behind. */
-static void mark_dirty(struct slice *s, uint32_t line, const uint64_t bytes[2])
+/* An atomic or write changes the line. */
+static void write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
-    s->dirty[line][0] |= bytes[0];
-    s->dirty[line][1] |= bytes[1];
+    const struct request *r = at(s, idx);
+    if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
+    s->dirty[line][0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
+    s->dirty[line][1] |= r->bytes[1];
+    if (s->copies) check_copy_store(s->copies, line, idx, now);
+}
+
+/* A request finds what it needs in the line. */
+static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
+{
+    const struct request *r = at(s, idx);
+    if (s->copies && r->kind != REQUEST_WALK) check_copy_read(s->copies, line, idx, r->sectors, now);
+    if (request_writes(r)) write_line(s, now, line, idx);
 }
 
 /* Requests that waited for the line and have all they need go on; others stay. */
@@ -375,7 +392,7 @@ static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct m
             append(s, &rest, idx);
             continue;
         }
-        if (request_writes(r)) mark_dirty(s, line, r->bytes);
+        use_line(s, now, line, idx);
         answer(s, idx, &s->filled, use_port(s, now, service_cycles(s, r)));
     }
     m->waiting = rest;
@@ -390,6 +407,7 @@ static void take_fills(struct slice *s, uint64_t now)
         s->fills_count--;
         struct mshr *m = &s->mshrs[s->mshr_of[f.tag_line]];
         s->valid[f.tag_line] |= f.sectors;
+        if (s->copies) check_memory_fill(s->copies, f.tag_line, f.sectors, s->dirty[f.tag_line], now);
         m->asked &= (uint8_t)~f.sectors;
         s->stats.fills++;
         serve_waiting(s, now, f.tag_line, m);
@@ -401,6 +419,12 @@ static void take_fills(struct slice *s, uint64_t now)
 
 /* ---- tag stage ---- */
 
+static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
+{
+    s->valid[line] = 0;
+    if (s->copies) check_copy_drop(s->copies, line, now);
+}
+
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
 static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
 {
@@ -411,9 +435,11 @@ static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
     }
     if (tags_used(&s->tags, line)) {
         s->stats.evictions++;
-        if (s->dirty[line][0] | s->dirty[line][1]) write_memory(s, now, line);
+        if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(llc_loses_write_back))
+            write_memory(s, now, line);
     }
-    s->valid[line] = 0;
+    if (FAULT_FIRES(llc_loses_write_back)) s->dirty[line][0] = s->dirty[line][1] = 0;
+    drop_line(s, now, line);
     return line;
 }
 
@@ -456,8 +482,8 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
 {
     struct request *r = at(s, idx);
     const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
-    if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
-        if (atomic) mark_dirty(s, line, r->bytes);
+    if (line != TAGS_NONE && (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply))) {
+        use_line(s, now, line, idx);
         tags_touch(&s->tags, line);
         r->hit = 1;
         s->stats.read_hits += r->kind == REQUEST_READ;
@@ -491,7 +517,8 @@ static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t se
         tags_fill(&s->tags, line, r->home.line);
     }
     tags_touch(&s->tags, line);
-    mark_dirty(s, line, r->bytes);
+    if (!FAULT_FIRES(store_lost)) write_line(s, now, line, idx);
+    if (FAULT_FIRES(store_unacknowledged)) return true;
     answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
     return true;
 }
@@ -561,7 +588,9 @@ static void tag_stage(struct slice *s, uint64_t now)
     s->fill_came = false;
     if (from_walker) (void)take_first(s, &s->walks);
     const struct request *r = at(s, idx);
-    const uint32_t set = set_of(s, r->home.line), line = tags_find(&s->tags, set, r->home.line);
+    const uint32_t set = set_of(s, r->home.line);
+    uint32_t line = tags_find(&s->tags, set, r->home.line);
+    if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
     const bool served =
         r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line) : serve_read(s, now, idx, set, line);
     if (!served) {
@@ -590,13 +619,13 @@ static void flush_step(struct slice *s, uint64_t now)
         if (dirty && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
             return;                       /* woken by the channel */
         if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
-        if (dirty) {
+        if (dirty && !FAULT_FIRES(llc_flush_skips)) {
             s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
             write_memory(s, now, line);
             s->stats.flush_writebacks++;
         }
         if (s->flush_drops) {
-            s->valid[line] = 0;
+            drop_line(s, now, line);
             tags_drop(&s->tags, line);
         }
         s->stats.flushed_lines++;
@@ -728,11 +757,17 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->fills_capacity = spec->mshrs * LINE_SECTORS + 1;
     s->fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
     s->flush_cursor = lines;
+    if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     s->component = engine_add(
         wiring->engine, (struct component_spec){
                             .name = name, .self = s, .domain = wiring->domain, .wake = wake, .waits = waits});
     return s;
 }
 
+struct check_place *slice_copies(const struct slice *s) { return s->copies; }
+uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count)
+{
+    return sectors_of(s->spec, first_column, column_count);
+}
 uint32_t slice_component(const struct slice *s) { return s->component; }
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }

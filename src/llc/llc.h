@@ -22,6 +22,8 @@
 #include "gpu/request.h"
 #include "stats/stats.h"
 
+struct check;
+struct check_place;
 struct slice;
 
 /* Immutable, shared by all slices of a machine. */
@@ -57,6 +59,7 @@ struct slice_wiring {
     void *walker; /* gets replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
     uint32_t domain;
+    struct check *check; /* --check; NULL: none */
 };
 
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
@@ -75,6 +78,9 @@ const struct memory_op *slice_memory_op(const struct slice *s, uint64_t tick);
 uint64_t slice_memory_due(const struct slice *s);
 /* The channel has accepted it. */
 void slice_memory_accepted(struct slice *s);
+/* --check: the copies of its lines. */
+struct check_place *slice_copies(const struct slice *s);
+uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count);
 /* Data of a read is at the channel's pins at this tick. */
 void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column, uint32_t column_count,
                        uint64_t accept_tick, uint64_t tick);

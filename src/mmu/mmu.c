@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cache/tags.h"
+#include "check/fault.h"
 #include "mmu/tlb.h"
 
 enum { PAGE_CACHE = 64, PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
@@ -132,7 +133,8 @@ struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
 {
     const uint64_t address = line << LINE_LOG2;
     const uint64_t frame = mmu_frame(m, sm, mmu_key(app, address >> m->page_log2));
-    return home_of(m, frame + (address & (((uint64_t)1 << m->page_log2) - 1)));
+    const uint64_t offset = address & (((uint64_t)1 << m->page_log2) - 1);
+    return home_of(m, (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
 }
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }

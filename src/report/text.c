@@ -1,6 +1,7 @@
 /* text: one screen about a run. */
 #include <string.h>
 
+#include "check/check.h"
 #include "config/units.h"
 #include "report/report.h"
 
@@ -154,6 +155,16 @@ static void write_kernels(const struct report *r, FILE *out)
     (void)fputc('\n', out);
 }
 
+/* --check */
+static void write_caches(const struct check *check, FILE *out)
+{
+    char a[DRAW_TEXT], b[DRAW_TEXT], c[DRAW_TEXT];
+    const struct check_counts n = check_counts(check);
+    label(out, "caches");
+    (void)fprintf(out, "%s words loaded, %s of them ordered after a store: none was stale; %s racy\n",
+                  draw_count(a, n.words), draw_count(b, n.ordered_words), draw_count(c, n.racy_words));
+}
+
 static void write_close(const struct report *r, FILE *out)
 {
     char a[DRAW_TEXT];
@@ -168,6 +179,7 @@ static void write_close(const struct report *r, FILE *out)
             (void)fputs("the workload checks no result; ", out);
         (void)fprintf(out, "all %zu conservation laws hold\n", law_row_count);
     }
+    if (gpu_check(r->gpu)) write_caches(gpu_check(r->gpu), out);
     label(out, "host");
     (void)fprintf(out, "%.2f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
                   r->cpu_seconds,

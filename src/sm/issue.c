@@ -39,6 +39,7 @@ static uint8_t memory_unit(const struct warp_op_info *info)
 /* Does the instruction wait for stores that the warp has on their way? */
 static inline bool waits_for_stores(const struct sm_warp *w)
 {
+    if (FAULT_FIRES(fence_waits_not)) return false;
     return w->stores && w->next->flags & WARP_F_RELEASE && w->next->scope >= WARP_SCOPE_GPU;
 }
 
@@ -184,6 +185,13 @@ static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
     }
 }
 
+/* Its stores are acknowledged: the warp has waited for it. */
+static void gpu_fence(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    if (sm->wire.check) check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
+    if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not));
+}
+
 /* Executes the warp's next instruction; returns from when on the one after it may issue. */
 static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
 {
@@ -198,7 +206,7 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
     case WARP_CLASS_CONTROL: return now + sm->spec->branch_latency_cyc;
     case WARP_CLASS_BARRIER: return now + sm->spec->barrier_latency_cyc;
     case WARP_CLASS_FENCE:
-        if (op->info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates) l1_invalidate(sm);
+        if (op->info->scope >= WARP_SCOPE_GPU) gpu_fence(sm, warp, now);
         return now + 1;
     case WARP_CLASS_WAIT:
         if (!op->sleep_ns) return now + 1;

@@ -83,11 +83,21 @@ static inline uint32_t set_of(const struct sm *sm, uint64_t line)
     return sm->spec->hashed ? tags_set_hashed(line, sm->spec->sets) : (uint32_t)(line % sm->spec->sets);
 }
 
+/* What is at the place counts no more. */
+static inline void empty(struct l1 *l1, uint32_t line)
+{
+    l1->valid[line] = 0;
+    if (l1->copies) check_copy_drop(l1->copies, line, 0);
+}
+
+/* --check: what an MSHR has got so far. */
+static inline uint32_t copy_of(const struct l1 *l1, uint32_t mshr) { return tags_lines(&l1->tags) + mshr; }
+
 static void throw_out(struct l1 *l1, uint32_t line, enum l1_left why)
 {
     note_left(l1, tags_key(&l1->tags, line), why);
     tags_drop(&l1->tags, line);
-    l1->valid[line] = 0;
+    empty(l1, line);
 }
 
 static uint32_t make_room(struct sm *sm, uint64_t line)
@@ -100,13 +110,14 @@ static uint32_t make_room(struct sm *sm, uint64_t line)
         throw_out(l1, place, LEFT_REPLACED);
     }
     tags_fill(&l1->tags, place, line);
-    l1->valid[place] = 0;
+    empty(l1, place);
     return place;
 }
 
 static void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
 {
     struct l1_mshr *m = &sm->l1.mshrs[mshr];
+    if (FAULT_FIRES(l1_forgets_waiter)) return;
     sm->l1.waiters[(size_t)mshr * sm->spec->mshr_merges + m->waiting++] =
         (struct mshr_waiter){a->load, a->sectors};
 }
@@ -160,6 +171,10 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
     l1->mshrs[mshr] = (struct l1_mshr){
         .line = a->line, .tag_line = place, .asked = asked, .here = present ? l1->valid[place] : 0};
     l1->buckets[bucket] = (uint16_t)(mshr + 1);
+    if (l1->copies) {
+        check_copy_drop(l1->copies, copy_of(l1, mshr), now);
+        check_copy_from(l1->copies, copy_of(l1, mshr), place, l1->mshrs[mshr].here);
+    }
     if (place != TAGS_NONE) l1->tags.pinned[place]++;
     add_waiter(sm, mshr, a);
     stats_peak(&l1->stats.mshr_peak, sm->spec->mshrs - l1->free_count);
@@ -189,6 +204,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
         l1->stats.reads++;
         l1->stats.hits++;
         tags_touch(&l1->tags, place);
+        if (l1->copies)
+            check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->kernel->app, a->line, now);
         load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
         return true;
     }
@@ -197,18 +214,22 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
     return miss(sm, a, place, bucket, now);
 }
 
-void l1_write(struct sm *sm, const struct line_access *a)
+void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line), bucket = search(l1, a->line);
     l1->stats.writes++;
-    if (l1->buckets[bucket]) overtake(l1, l1->buckets[bucket] - 1u, LEFT_WRITE);
+    if (l1->buckets[bucket] && !FAULT_FIRES(l1_keeps_overtaken))
+        overtake(l1, l1->buckets[bucket] - 1u, LEFT_WRITE);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
+    if (FAULT_FIRES(l1_keeps_after_store)) return;
     if (l1->tags.pinned[place])
-        l1->valid[place] = 0;
+        empty(l1, place);
     else if (a->kind != REQUEST_WRITE || !sm->spec->write_updates)
         throw_out(l1, place, LEFT_WRITE);
+    else if (l1->copies)
+        check_copy_update(l1->copies, place, sm->wire.sm_idx, now);
 }
 
 /* Nobody waits any more: the place can be used, the MSHR too. */
@@ -220,7 +241,10 @@ static void release(struct sm *sm, uint32_t mshr)
         l1->tags.pinned[m->tag_line]--;
     } else if (!m->stale) {
         const uint32_t place = make_room(sm, m->line);
-        if (place != TAGS_NONE) l1->valid[place] = m->here;
+        if (place != TAGS_NONE) {
+            l1->valid[place] = m->here;
+            if (l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), m->here);
+        }
     }
     if (!m->stale) forget(l1, mshr);
     l1->free[l1->free_count++] = (uint16_t)mshr;
@@ -237,15 +261,27 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
     uint16_t rest = 0;
     for (uint16_t k = 0; k < m->waiting; k++) {
         const struct mshr_waiter w = waiters[k];
-        if (w.sectors & ~m->here)
+        if (w.sectors & ~m->here) {
             waiters[rest++] = w;
-        else
-            load_line_done(sm, w.load, now + sm->spec->fill_latency_cyc, now);
+            continue;
+        }
+        if (l1->copies)
+            check_load(l1->copies, copy_of(l1, mshr), sm->wire.sm_idx, w.load, sm->kernel->app, m->line, now);
+        load_line_done(sm, w.load, now + sm->spec->fill_latency_cyc, now);
     }
     m->waiting = rest;
-    if (m->tag_line != TAGS_NONE && !m->stale) l1->valid[m->tag_line] |= sectors;
+    if (m->tag_line != TAGS_NONE && !m->stale) {
+        l1->valid[m->tag_line] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
+        if (l1->copies) check_copy_from(l1->copies, m->tag_line, copy_of(l1, mshr), sectors);
+    }
     if (rest || m->asked) return;
     release(sm, mshr);
+}
+
+void sm_acquire(struct sm *sm, bool keep)
+{
+    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
+    if (!keep) l1_invalidate(sm);
 }
 
 void l1_invalidate(struct sm *sm)
@@ -257,7 +293,7 @@ void l1_invalidate(struct sm *sm)
         if (!tags_used(&l1->tags, line)) continue;
         l1->stats.invalidations++;
         if (l1->tags.pinned[line])
-            l1->valid[line] = 0;
+            empty(l1, line);
         else
             throw_out(l1, line, LEFT_COHERENCE);
     }

@@ -54,6 +54,41 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
     return idx;
 }
 
+/* ---- --check ---- */
+
+static struct check_access access_of(const struct sm *sm, const struct line_access *a)
+{
+    return (struct check_access){.line = a->line,
+                                 .bytes = {a->bytes[0], a->bytes[1]},
+                                 .block = sm->blocks[sm->warps[a->warp].block].idx,
+                                 .app = sm->kernel->app,
+                                 .sm = sm->wire.sm_idx,
+                                 .load = a->load,
+                                 .warp = a->warp,
+                                 .generation = a->generation,
+                                 .reads = a->kind == REQUEST_READ || a->kind == REQUEST_ATOMIC,
+                                 .writes = a->kind != REQUEST_READ};
+}
+
+/* A line of a block's context: no warp of the kernel waits for it. */
+static void check_context(const struct sm *sm, struct check_access *a, uint64_t now)
+{
+    a->warp = UINT8_MAX;
+    a->reads = false;
+    if (a->writes) check_issue(sm->wire.check, a, now);
+}
+
+static void check_lines(const struct sm *sm, const struct memory_instr *m, uint32_t warp, uint64_t now)
+{
+    const struct warp_op_info *info = sm->op.info;
+    if (info->flags & WARP_F_RELEASE && info->scope >= WARP_SCOPE_GPU)
+        check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
+    for (uint32_t k = 0; k < m->count; k++) {
+        const struct check_access a = access_of(sm, &m->lines[k]);
+        check_issue(sm->wire.check, &a, now);
+    }
+}
+
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
 {
     const struct warp_op *op = &sm->op;
@@ -63,7 +98,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
     m->at = 0;
-    m->count = coalesce(op, m->lines, writes, atomic);
+    m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->kernel->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
@@ -79,6 +114,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
     }
     if (!waits) sm->warps[warp].stores += m->count;
+    if (sm->wire.check) check_lines(sm, m, warp, now);
     sm->queue_count++;
     sm->stats.memory_instructions++;
     sm->stats.line_accesses += m->count;
@@ -101,7 +137,7 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     else
         lock_registers(sm, l.warp, l.info, l.reg_base, l.done_cyc);
     if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
-        l1_invalidate(sm);
+        sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not));
     if (sm->wait_memory & bit_of(l.warp)) {
         sm_settle(sm, now);
         sm->wait_memory &= ~bit_of(l.warp);
@@ -153,6 +189,11 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     r->conflict = a->conflict;
     r->app = (uint8_t)sm->kernel->app;
     r->hit = 0;
+    if (sm->wire.check) {
+        struct check_access access = access_of(sm, a);
+        if (owner == MOVE_OWNER) check_context(sm, &access, now);
+        check_send(sm->wire.check, &access, idx, r->home.line, now);
+    }
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
@@ -161,12 +202,27 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     return true;
 }
 
+/* A planted fault: the first request changes places with the next one to its line. */
+static void swap_misses(struct sm *sm)
+{
+    uint32_t *const first = &sm->misses[sm->misses_head];
+    for (uint32_t k = 1; k < sm->misses_count; k++) {
+        uint32_t *const other = &sm->misses[(sm->misses_head + k) % sm->spec->miss_queue];
+        const uint32_t idx = *other;
+        if (request_at(sm->wire.requests, idx)->line != request_at(sm->wire.requests, *first)->line) continue;
+        *other = *first;
+        *first = idx;
+        return;
+    }
+}
+
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
     if (sm->miss_refused && !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx))
         return; /* woken when it may */
     sm->miss_refused = false;
+    if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct stop stop = sm->wire.organisation->next(sm->wire.organisation, r, HERE_SM, sm->wire.sm_idx);
@@ -190,7 +246,8 @@ static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now
     }
     const uint32_t owner = a->kind == REQUEST_ATOMIC ? a->load : (uint32_t)a->warp | (uint32_t)a->load << 8;
     if (!lsu_send(sm, a, owner, a->sectors, now)) return false;
-    l1_write(sm, a);
+    if (FAULT_FIRES(store_sent_twice)) (void)lsu_send(sm, a, owner, a->sectors, now);
+    l1_write(sm, a, now);
     sm->stores_out += a->kind != REQUEST_ATOMIC;
     return true;
 }
@@ -318,9 +375,23 @@ static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
     sm_wait_over(sm, warp, now);
 }
 
+/* --check: what the reply brings, before the request is given back. */
+static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
+{
+    const struct request *r = request_at(sm->wire.requests, idx);
+    if (r->owner == MOVE_OWNER)
+        ; /* nothing reads it here */
+    else if (r->kind == REQUEST_ATOMIC || (r->kind == REQUEST_READ && r->owner & 1u << 31))
+        check_load_reply(sm->wire.check, idx, r->owner & 0xffff, now);
+    else if (r->kind == REQUEST_READ)
+        check_copy_reply(sm->l1.copies, tags_lines(&sm->l1.tags) + r->owner, idx, r->sectors);
+    check_reply(sm->wire.check, idx, now);
+}
+
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request r = *request_at(sm->wire.requests, idx);
+    if (sm->wire.check) check_answer(sm, idx, now);
     pool_give(sm->wire.requests, idx);
     count_flight(sm, now);
     sm->outstanding--;

@@ -126,7 +126,7 @@ void sm_settle(struct sm *sm, uint64_t now)
             counter = rarer_reason(sm, mask);
         *counter += cycles;
     }
-    t->scheduler_cycles += cycles * schedulers;
+    t->scheduler_cycles += cycles * schedulers + FAULT_FIRES(cycle_counted_twice);
     t->resident_warp_cycles += cycles * sm->resident_count;
 }
 
@@ -196,8 +196,9 @@ static void visit_issue(void *self, uint64_t now)
     if (!sm->kernel) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     sm_issue(sm, now);
-    if (!sm->block_count && !sm->wants_blocks && !sm->outstanding && !sm->misses_count && !sm->queue_count &&
-        !sm->parked_count && !sm->replay_count && !sm->drained && sm->move.state == MOVE_NONE) {
+    if (!sm->block_count && !sm->wants_blocks && (!sm->outstanding || FAULT_FIRES(kernel_ends_early)) &&
+        !sm->misses_count && !sm->queue_count && !sm->parked_count && !sm->replay_count && !sm->drained &&
+        sm->move.state == MOVE_NONE) {
         sm->drained = true;
         sm->kernel->drained(sm->kernel->self, sm->wire.sm_idx, now);
     }
@@ -219,7 +220,8 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     sm->start_cyc = start_cyc;
     sm->settled_cyc = now + 1;
     sm->issued = 0;
-    l1_invalidate(sm);
+    if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
+    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
     engine_wake(sm->wire.engine, sm->component, start_cyc);
 }
 
@@ -239,7 +241,8 @@ void sm_ask(struct sm *sm)
 
 bool sm_idle(const struct sm *sm)
 {
-    return !sm->block_count && !sm->outstanding && !sm->queue_count && !sm->parked_count && !sm->replay_count;
+    return !sm->block_count && (!sm->outstanding || FAULT_FIRES(kernel_ends_early)) && !sm->queue_count &&
+           !sm->parked_count && !sm->replay_count;
 }
 
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->mshrs + spec->stores; }
@@ -266,7 +269,7 @@ static struct wait waits(void *self)
     return w;
 }
 
-static void build_memory(struct sm *sm, struct arena *a)
+static void build_memory(struct sm *sm, struct arena *a, const char *name)
 {
     const struct sm_spec *s = sm->spec;
     sm->loads = ARENA_ARRAY(a, struct load, s->loads);
@@ -278,6 +281,9 @@ static void build_memory(struct sm *sm, struct arena *a)
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
+    if (sm->wire.check)
+        sm->l1.copies = check_place_new(sm->wire.check, arena_printf(a, "%s's L1", name),
+                                        tags_lines(&sm->l1.tags) + s->mshrs, false);
 }
 
 struct conflict_cache *sm_conflict_cache(struct arena *a) { return ARENA_NEW(a, struct conflict_cache); }
@@ -293,7 +299,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     for (uint32_t warp = 0; warp < SM_WARPS; warp++)
         sm->schedulers[warp % spec->schedulers].mask |= bit_of(warp);
     for (uint32_t k = 0; k < spec->schedulers; k++) sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
-    build_memory(sm, a);
+    build_memory(sm, a, name);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,
                                                                        .domain = wiring->domain,

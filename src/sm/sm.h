@@ -24,6 +24,7 @@
 
 struct sm;
 struct sm_spec;
+struct check;
 struct conflict_cache;
 
 enum { SM_REGS = 256 }; /* registers of a warp in the scoreboard; more share entries */
@@ -59,6 +60,7 @@ struct sm_wiring {
     struct mmu *mmu;
     const struct organisation *organisation;
     struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
+    struct check *check;              /* --check; NULL: none */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
 };

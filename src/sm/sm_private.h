@@ -3,6 +3,8 @@
 #define ATOLL_SM_PRIVATE_H
 
 #include "cache/tags.h"
+#include "check/check.h"
+#include "check/fault.h"
 #include "sm/sm.h"
 
 enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16 };
@@ -136,7 +138,8 @@ struct l1 {
     uint32_t free_count;
     uint16_t *buckets; /* mshr + 1 by line; linear probing */
     uint32_t bucket_mask;
-    uint64_t *history; /* line << 2 | cause it left for */
+    uint64_t *history;          /* line << 2 | cause it left for */
+    struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
 
@@ -233,8 +236,10 @@ uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
-void l1_write(struct sm *sm, const struct line_access *a);
+void l1_write(struct sm *sm, const struct line_access *a, uint64_t now);
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
 void l1_invalidate(struct sm *sm);
+/* An acquire point of GPU scope; keep: a planted fault. */
+void sm_acquire(struct sm *sm, bool keep);
 
 #endif

@@ -1,0 +1,384 @@
+/* check: versions from issue to reply, and what loads, fences and kernels demand. See check.h. */
+#include "check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check_private.h"
+
+/* ---- building ---- */
+
+struct check *check_new(uint32_t sms, uint32_t loads, uint32_t requests)
+{
+    struct check *c = calloc(1, sizeof *c);
+    if (!c) diag_mistake("out of host memory for --check");
+    arena_init(&c->arena);
+    map_init(&c->lines);
+    map_init(&c->memory);
+    c->sm_count = sms;
+    c->sms = ARENA_ARRAY(&c->arena, struct check_sm, sms);
+    for (uint32_t k = 0; k < sms; k++) c->sms[k].loads = ARENA_ARRAY(&c->arena, struct ticket *, loads);
+    c->requests = ARENA_ARRAY(&c->arena, struct request_copy, requests);
+    c->version_count = 1; /* 0: from before */
+    return c;
+}
+
+void check_free(struct check *c)
+{
+    if (!c) return;
+    for (uint32_t k = 0; k < c->sm_count; k++) free(c->sms[k].unsent);
+    map_free(&c->lines);
+    map_free(&c->memory);
+    free(c->versions);
+    free(c->kernels);
+    arena_free(&c->arena);
+    free(c);
+}
+
+struct check_counts check_counts(const struct check *c) { return c->counts; }
+
+/* Room for one more of `size` bytes. */
+static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t size)
+{
+    if (count < *capacity) return items;
+    *capacity = *capacity ? 2 * *capacity : 64;
+    void *more = realloc(items, *capacity * size);
+    if (!more) diag_mistake("out of host memory for --check; use a smaller workload");
+    return more;
+}
+
+/* ---- what is true of a line ---- */
+
+struct line *check_line(struct check *c, uint64_t key)
+{
+    bool fresh;
+    uint64_t *found = map_put(&c->lines, key, &fresh);
+    if (fresh) {
+        struct line *l = ARENA_NEW(&c->arena, struct line);
+        l->key = key;
+        *found = (uint64_t)(uintptr_t)l;
+    }
+    return (struct line *)(uintptr_t)*found; // NOLINT(performance-no-int-to-ptr): the map holds pointers
+}
+
+uint32_t check_acknowledged(const struct line *l, uint32_t word)
+{
+    return l->state_count ? l->states[l->state_count - 1].version[word] : 0;
+}
+
+/* What was acknowledged when the machine had fewer than `acquires` acquire points; NULL: nothing. */
+static const struct acknowledged *state_before(const struct line *l, uint64_t acquires)
+{
+    for (uint32_t k = l->state_count; k-- > 0;)
+        if (l->states[k].acquires < acquires) return &l->states[k];
+    return NULL;
+}
+
+/* States that no SM can ask for any more make room: all but the last before every SM's acquire point. */
+static void forget_states(struct check *c, struct line *l)
+{
+    uint64_t oldest = UINT64_MAX;
+    for (uint32_t k = 0; k < c->sm_count; k++)
+        if (c->sms[k].acquires < oldest) oldest = c->sms[k].acquires;
+    const struct acknowledged *last = state_before(l, oldest);
+    if (!last || last == l->states) return;
+    const uint32_t gone = (uint32_t)(last - l->states);
+    l->state_count -= gone;
+    memmove(l->states, last, l->state_count * sizeof *l->states);
+}
+
+/* The state that acknowledgements of now go into. */
+static struct acknowledged *state_now(struct check *c, struct line *l)
+{
+    if (l->state_count && l->states[l->state_count - 1].acquires == c->acquires)
+        return &l->states[l->state_count - 1];
+    if (l->state_count == l->state_capacity) forget_states(c, l);
+    if (l->state_count == l->state_capacity) {
+        l->state_capacity = l->state_capacity ? 2 * l->state_capacity : 2;
+        struct acknowledged *more = ARENA_ARRAY(&c->arena, struct acknowledged, l->state_capacity);
+        if (l->state_count) memcpy(more, l->states, l->state_count * sizeof *more);
+        l->states = more;
+    }
+    struct acknowledged *s = &l->states[l->state_count++];
+    if (l->state_count > 1)
+        *s = s[-1];
+    else
+        *s = (struct acknowledged){0};
+    s->acquires = c->acquires;
+    return s;
+}
+
+/* ---- issue ---- */
+
+static uint64_t key_of(uint32_t app, uint64_t line) { return (uint64_t)app << 56 | line; }
+
+/* What the load must see is settled now: later acquire points and stores are not its own. */
+static void issue_load(struct check *c, struct line *l, const struct check_access *a, uint64_t now)
+{
+    struct check_sm *sm = &c->sms[a->sm];
+    struct ticket *t = c->free_tickets;
+    if (t)
+        c->free_tickets = t->next;
+    else
+        t = ARENA_NEW(&c->arena, struct ticket);
+    *t = (struct ticket){.next = sm->loads[a->load],
+                         .line = l,
+                         .block = a->block,
+                         .issue_cyc = now,
+                         .words = check_words_of(a->bytes),
+                         .warp = a->warp};
+    sm->loads[a->load] = t;
+    if (!l->newest) return;
+    const struct acknowledged *before = state_before(l, sm->acquires);
+    for (uint32_t left = t->words; left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left), newest = l->newest[w];
+        const struct version *v = &c->versions[newest];
+        const bool own = newest && v->block == a->block && v->kernel == c->kernel_count - 1;
+        t->newest[w] = newest;
+        t->must[w] = own ? newest : before ? before->version[w] : 0;
+    }
+}
+
+static void issue_store(struct check *c, struct line *l, const struct check_access *a, uint64_t now)
+{
+    struct check_sm *sm = &c->sms[a->sm];
+    DIAG_ASSERT(c->version_count < UINT32_MAX);
+    const uint32_t version = c->version_count;
+    c->versions = grown(c->versions, version, &c->version_capacity, sizeof *c->versions);
+    c->versions[c->version_count++] = (struct version){.line = l->key,
+                                                       .block = a->block,
+                                                       .issue_cyc = now,
+                                                       .kernel = c->kernel_count - 1,
+                                                       .sm = (uint16_t)a->sm,
+                                                       .warp = a->warp,
+                                                       .generation = a->generation};
+    if (!l->newest) l->newest = ARENA_ARRAY(&c->arena, uint32_t, CHECK_WORDS);
+    for (uint32_t left = check_words_of(a->bytes); left; left &= left - 1)
+        l->newest[__builtin_ctz(left)] = version;
+    sm->unsent = grown(sm->unsent, sm->unsent_count, &sm->unsent_capacity, sizeof *sm->unsent);
+    sm->unsent[sm->unsent_count++] = version;
+    if (sm->warps[a->warp].generation != a->generation) {
+        sm->warps[a->warp].generation = a->generation;
+        sm->warps[a->warp].stores = 0;
+    }
+    sm->warps[a->warp].stores++;
+    sm->warps[a->warp].last = version;
+    c->unacknowledged++;
+    c->counts.stores++;
+}
+
+void check_issue(struct check *c, const struct check_access *a, uint64_t now)
+{
+    struct line *l = check_line(c, key_of(a->app, a->line));
+    if (a->reads) issue_load(c, l, a, now);
+    if (a->writes) issue_store(c, l, a, now);
+}
+
+/* ---- requests ---- */
+
+/* The oldest store of this warp to this line that has not been sent. */
+static uint32_t take_unsent(struct check *c, const struct check_access *a, uint64_t key)
+{
+    struct check_sm *sm = &c->sms[a->sm];
+    for (uint32_t k = 0; k < sm->unsent_count; k++) {
+        const struct version *v = &c->versions[sm->unsent[k]];
+        if (v->line != key || v->warp != a->warp || v->generation != a->generation) continue;
+        const uint32_t version = sm->unsent[k];
+        sm->unsent_count--;
+        memmove(&sm->unsent[k], &sm->unsent[k + 1], (sm->unsent_count - k) * sizeof *sm->unsent);
+        return version;
+    }
+    return 0;
+}
+
+/* A line has one frame, and a frame one line. */
+static void learn_frame(struct check *c, struct line *l, uint64_t frame, uint64_t now)
+{
+    if (l->frame == frame + 1) return;
+    struct memory_line *m = check_memory_line(c, frame);
+    if (l->frame)
+        check_wrong(c, now, l->key, 0, "address translation",
+                    arena_printf(&c->arena, "the line is sent to frame line 0x%llx, but lives in 0x%llx",
+                                 (unsigned long long)frame, (unsigned long long)(l->frame - 1)));
+    if (m->key && m->key != l->key + 1)
+        check_wrong(c, now, l->key, 0, "address translation",
+                    arena_printf(&c->arena, "the line is sent to frame line 0x%llx, where line 0x%llx lives",
+                                 (unsigned long long)frame, (unsigned long long)(m->key - 1)));
+    l->frame = frame + 1;
+    m->key = l->key + 1;
+}
+
+void check_send(struct check *c, const struct check_access *a, uint32_t request, uint64_t frame, uint64_t now)
+{
+    struct line *l = check_line(c, key_of(a->app, a->line));
+    struct request_copy *r = &c->requests[request];
+    learn_frame(c, l, frame, now);
+    *r = (struct request_copy){
+        .line = l, .frame = frame + 1, .bytes = {a->bytes[0], a->bytes[1]}, .sm = a->sm};
+    if (!a->writes) return;
+    r->version = take_unsent(c, a, l->key);
+    if (!r->version) check_wrong(c, now, l->key, 0, "SM", "a store is sent that was not issued, or twice");
+    c->sms[a->sm].last_sent = request;
+}
+
+static void acknowledge(struct check *c, const struct request_copy *r, uint64_t now)
+{
+    struct version *v = &c->versions[r->version];
+    struct check_sm *sm = &c->sms[v->sm];
+    struct acknowledged *s = state_now(c, r->line);
+    v->acknowledged = true;
+    v->ack_cyc = now;
+    c->unacknowledged--;
+    if (sm->warps[v->warp].generation == v->generation) sm->warps[v->warp].stores--;
+    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (r->version > s->version[w]) s->version[w] = r->version;
+    }
+}
+
+void check_reply(struct check *c, uint32_t request, uint64_t now)
+{
+    struct request_copy *r = &c->requests[request];
+    if (!r->line)
+        diag_check_failed(
+            "--check: at cycle %llu an SM got a reply to request %u, which waits for none: it was "
+            "answered before",
+            (unsigned long long)now, request);
+    if (r->version) acknowledge(c, r, now);
+    r->line = NULL;
+}
+
+/* ---- loads ---- */
+
+static void load_word(struct check *c, const struct ticket *t, const struct copy *copy, uint32_t w,
+                      const char *reader, const char *place, uint64_t now)
+{
+    const uint64_t key = t->line->key;
+    if (!check_has_word(copy, w))
+        check_wrong(c, now, key, w, place,
+                    arena_printf(&c->arena, "%s reads a word that is not there", reader));
+    const uint32_t seen = copy->version[w];
+    if (check_is_foreign(c, seen, key))
+        check_wrong(
+            c, now, key, w, place,
+            arena_printf(&c->arena, "%s reads another line's data: %s", reader, check_describe(c, seen)));
+    c->counts.words++;
+    c->counts.ordered_words += t->must[w] != 0;
+    if (seen < t->must[w])
+        check_stale(
+            c, now, reader, key, w, place, seen, t->must[w],
+            arena_printf(&c->arena,
+                         "the load was issued at cycle %llu, after an acquire point of its SM that follows "
+                         "the acknowledgement, or after that store in its own block",
+                         (unsigned long long)t->issue_cyc));
+    c->counts.racy_words += seen < t->newest[w];
+}
+
+/* Takes the load's ticket for the line and holds the copy against it. */
+static void load_line(struct check *c, const struct copy *copy, uint32_t sm, uint32_t load, uint64_t key,
+                      const char *place, uint64_t now)
+{
+    struct ticket **at = &c->sms[sm].loads[load];
+    while (*at && (*at)->line->key != key) at = &(*at)->next;
+    struct ticket *t = *at;
+    if (!t)
+        check_wrong(c, now, key, 0, place,
+                    arena_printf(&c->arena, "SM %u gets the line for a load that does not wait for it", sm));
+    *at = t->next;
+    const char *reader = NULL;
+    if (copy->frame != t->line->frame)
+        check_wrong(c, now, key, 0, place,
+                    arena_printf(
+                        &c->arena, "SM %u reads a copy of frame line 0x%llx, but the line lives in 0x%llx",
+                        sm, (unsigned long long)(copy->frame - 1), (unsigned long long)(t->line->frame - 1)));
+    for (uint32_t left = t->words; left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        const bool fine = check_has_word(copy, w) && copy->version[w] >= t->must[w] &&
+                          !check_is_foreign(c, copy->version[w], key);
+        if (!fine) reader = check_reader(c, sm, t->warp, t->block);
+        load_word(c, t, copy, w, reader, place, now);
+    }
+    c->counts.loads++;
+    t->next = c->free_tickets;
+    c->free_tickets = t;
+}
+
+void check_load(struct check_place *p, uint32_t idx, uint32_t sm, uint32_t load, uint32_t app, uint64_t line,
+                uint64_t now)
+{
+    load_line(p->check, &p->copies[idx], sm, load, key_of(app, line), p->name, now);
+}
+
+void check_load_reply(struct check *c, uint32_t request, uint32_t load, uint64_t now)
+{
+    const struct request_copy *r = &c->requests[request];
+    if (!r->line) return; /* check_reply() says so */
+    load_line(c, &r->data, r->sm, load, r->line->key, "reply to the SM, past its L1", now);
+}
+
+/* ---- ordering points ---- */
+
+void check_acquire(struct check *c, uint32_t sm)
+{
+    c->sms[sm].acquires = ++c->acquires;
+    c->counts.acquires++;
+}
+
+void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generation, uint64_t now)
+{
+    const struct check_sm *s = &c->sms[sm];
+    c->counts.releases++;
+    if (s->warps[warp].generation != (uint8_t)generation || !s->warps[warp].stores) return;
+    const uint32_t last = s->warps[warp].last;
+    diag_check_failed(
+        "--check: release before its stores at cycle %llu: SM %u, warp slot %u passes a fence or release "
+        "of GPU scope while %u of its stores are not acknowledged, the last of them %s",
+        (unsigned long long)now, sm, warp, s->warps[warp].stores, check_describe(c, last));
+}
+
+/* ---- kernels ---- */
+
+void check_kernel_begin(struct check *c, const char *name)
+{
+    c->kernels = grown(c->kernels, c->kernel_count, &c->kernel_capacity, sizeof *c->kernels);
+    c->kernels[c->kernel_count++] = arena_strdup(&c->arena, name);
+}
+
+/* Memory holds the newest version of every word. */
+static void memory_is_newest(struct check *c, const char *when, uint64_t now)
+{
+    size_t cursor = 0;
+    for (const struct map_entry *e; (e = map_next(&c->lines, &cursor));) {
+        struct line *l = (struct line *)(uintptr_t)e->value; // NOLINT(performance-no-int-to-ptr)
+        if (!l->newest) continue;
+        const struct memory_line *m = check_memory_line(c, l->frame - 1);
+        for (uint32_t w = 0; w < CHECK_WORDS; w++)
+            if (m->now[w] < l->newest[w])
+                check_stale(c, now, when, l->key, w, "memory", m->now[w], l->newest[w],
+                            "all stores have ended: somebody lost it");
+    }
+}
+
+void check_kernel_end(struct check *c, bool flushed, uint64_t now)
+{
+    for (uint32_t k = 1; c->unacknowledged && k < c->version_count; k++)
+        if (!c->versions[k].acknowledged)
+            diag_check_failed(
+                "--check: kernel '%s' ended at cycle %llu, but %llu stores are not acknowledged; first: %s",
+                c->kernels[c->kernel_count - 1], (unsigned long long)now,
+                (unsigned long long)c->unacknowledged, check_describe(c, k));
+    if (flushed) memory_is_newest(c, "nobody: the flush at the end of the kernel", now);
+}
+
+void check_finish(struct check *c, uint64_t now)
+{
+    for (const struct check_place *p = c->places; p; p = p->next)
+        for (uint32_t k = 0; p->arriving && k < p->lines; k++) {
+            const struct copy *copy = &p->copies[k];
+            if (!copy->frame) continue;
+            struct memory_line *m = check_memory_line(c, copy->frame - 1);
+            for (uint32_t w = 0; w < CHECK_WORDS; w++)
+                if (copy->version[w] > m->now[w]) m->now[w] = copy->version[w];
+        }
+    memory_is_newest(c, "nobody: memory and the memory side together, at the end of the run", now);
+}

@@ -1,0 +1,109 @@
+/* check: --check: versions of every 4-byte word, carried beside the timing model through every cache.
+ *
+ *   store issued: new version ─► request ─► copy in a slice ─► write-back ─► memory ─► fill ─► copy in a
+ * slice └ acknowledged: the SM knows          read reply ─► copy in an L1 ─► load
+ *
+ * The timing model moves requests, not data, so a stale line cannot show in a kernel's values; here it does.
+ * A version is the number of the store (or atomic) in the order of issue. What is checked, at each use:
+ *
+ *   at the memory side  a read sees every store that was acknowledged before it is served there
+ *   at a load           it sees every store acknowledged before its SM's last acquire point (kernel begin,
+ *                       fence or acquire of GPU scope), and the newest store if that is its own block's
+ *   at a release        every earlier store of the warp is acknowledged
+ *   at a store          stores of a warp to a word arrive in the order of the program
+ *   at a kernel's end   every store is acknowledged; after a flush memory holds the newest versions
+ *   at every copy       it is of the line that was asked for, is there, and is not lost when it is dropped
+ *
+ * A load that sees something older than the newest store without being ordered after it is racy: counted,
+ * not failed. Two stores that race keep the newer version, whichever arrives last: their order is open.
+ *
+ * A place is an array of lines that hold copies: the parts tell what their copies got, lost and gave, so a
+ * new organisation needs no new rule. Hooks cost one branch when there is no check; memory is the check's
+ * own. A failure is raised by diag_check_failed(). */
+#ifndef ATOLL_CHECK_CHECK_H
+#define ATOLL_CHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct check;
+struct check_place;
+
+struct check_counts {
+    uint64_t stores;            /* line accesses of stores, atomics and reductions */
+    uint64_t loads;             /* line accesses of loads and atomics */
+    uint64_t words;             /* words that they read */
+    uint64_t ordered_words;     /* of these: had a version that they must see */
+    uint64_t racy_words;        /* of these: saw an older version than the newest issued, and may */
+    uint64_t racy_stores;       /* words of stores that arrived after a newer store by another warp */
+    uint64_t memory_side_reads; /* reads checked where they were served */
+    uint64_t acquires, releases;
+    uint64_t write_backs;
+};
+
+/* loads: instructions that an SM may have in flight; requests: how many the machine's pool has. */
+struct check *check_new(uint32_t sms, uint32_t loads, uint32_t requests);
+void check_free(struct check *c); /* NULL is allowed */
+struct check_counts check_counts(const struct check *c);
+
+/* ---- kernels ---- */
+
+void check_kernel_begin(struct check *c, const char *name);
+/* All blocks have ended and all SMs are idle. flushed: every cache below the L1s was written back. */
+void check_kernel_end(struct check *c, bool flushed, uint64_t now);
+/* The run is over: the newest version of every word is in memory or in a copy at the memory side. */
+void check_finish(struct check *c, uint64_t now);
+
+/* ---- an SM: from issue to reply ---- */
+
+struct check_access {
+    uint64_t line; /* simulated virtual address >> 7 */
+    uint64_t bytes[2];
+    uint64_t block;
+    uint32_t app, sm;
+    uint16_t load; /* reads: what the SM knows the instruction by, until its line is there */
+    uint8_t warp, generation;
+    bool reads, writes;
+};
+
+void check_issue(struct check *c, const struct check_access *a, uint64_t now);
+/* An access becomes a request; frame: physical line where it is sent. */
+void check_send(struct check *c, const struct check_access *a, uint32_t request, uint64_t frame,
+                uint64_t now);
+void check_acquire(struct check *c, uint32_t sm);
+void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generation, uint64_t now);
+/* A reply or acknowledgement has reached the SM; before the request is given back. */
+void check_reply(struct check *c, uint32_t request, uint64_t now);
+/* A load gets its line from a copy; straight from a reply. */
+void check_load(struct check_place *p, uint32_t idx, uint32_t sm, uint32_t load, uint32_t app, uint64_t line,
+                uint64_t now);
+void check_load_reply(struct check *c, uint32_t request, uint32_t load, uint64_t now);
+
+/* ---- copies at a place ---- */
+
+/* memory_side: the one place where its lines are written; stores are acknowledged when they are here. */
+struct check_place *check_place_new(struct check *c, const char *name, uint32_t lines, bool memory_side);
+/* The copy gets sectors of a reply; of another copy at the same place. */
+void check_copy_reply(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors);
+void check_copy_from(struct check_place *p, uint32_t idx, uint32_t from, uint8_t sectors);
+/* A store or atomic writes the copy. */
+void check_copy_store(struct check_place *p, uint32_t idx, uint32_t request, uint64_t now);
+/* The store that the SM sent last writes its copy too. */
+void check_copy_update(struct check_place *p, uint32_t idx, uint32_t sm, uint64_t now);
+/* The copy is gone. */
+void check_copy_drop(struct check_place *p, uint32_t idx, uint64_t now);
+/* A read, or the reading half of an atomic, is served from the copy; the request takes its versions along. */
+void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors, uint64_t now);
+
+/* ---- between the memory side and memory ---- */
+
+/* The copy's dirty bytes leave for memory; memory has accepted a write of the line. */
+void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[2]);
+void check_memory_write(struct check *c, uint64_t frame);
+/* Memory has accepted a read of the line for a copy; what it read is put into the copy, all but what is
+ * dirty there. */
+void check_memory_read(struct check_place *p, uint32_t idx, uint64_t frame, uint8_t sectors);
+void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, const uint64_t dirty[2],
+                       uint64_t now);
+
+#endif

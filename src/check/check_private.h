@@ -1,0 +1,148 @@
+/* Shared by the files of check/ only. */
+#ifndef ATOLL_CHECK_PRIVATE_H
+#define ATOLL_CHECK_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/map.h"
+#include "check/check.h"
+
+enum { CHECK_WORDS = 32, CHECK_WARPS = 256 };
+
+/* One store to one line. Version 0 is what the host left. */
+struct version {
+    uint64_t line; /* key */
+    uint64_t block, issue_cyc, ack_cyc;
+    uint32_t kernel;
+    uint16_t sm;
+    uint8_t warp, generation;
+    bool acknowledged;
+};
+
+/* Newest acknowledged versions after so many acquire points of the machine. */
+struct acknowledged {
+    uint64_t acquires;
+    uint32_t version[CHECK_WORDS];
+};
+
+/* What is true of a line, whatever caches hold. */
+struct line {
+    uint64_t key;                /* app << 56 | virtual line */
+    uint64_t frame;              /* physical line + 1; 0: not sent anywhere yet */
+    uint32_t *newest;            /* per word, issued; NULL: never written */
+    struct acknowledged *states; /* oldest first */
+    uint32_t state_count, state_capacity;
+};
+
+/* What memory holds, and what is on its way there. */
+struct memory_line {
+    uint64_t key; /* + 1, of the line that lives here; 0: none yet */
+    uint32_t now[CHECK_WORDS], coming[CHECK_WORDS];
+};
+
+/* A copy of a line, or what a request carries. */
+struct copy {
+    uint64_t frame; /* physical line + 1 that the data is of; 0: no copy */
+    uint64_t bytes[2];
+    uint32_t version[CHECK_WORDS];
+};
+
+struct request_copy {
+    struct copy data;  /* a reply's */
+    struct line *line; /* NULL: not on its way */
+    uint64_t frame;    /* + 1, where it was sent */
+    uint64_t bytes[2];
+    uint32_t version; /* a store's */
+    uint32_t sm;
+};
+
+/* What a load must see of a line, as of its issue. */
+struct ticket {
+    struct ticket *next;
+    struct line *line;
+    uint64_t block, issue_cyc;
+    uint32_t words; /* mask */
+    uint8_t warp;
+    uint32_t must[CHECK_WORDS], newest[CHECK_WORDS];
+};
+
+struct check_sm {
+    uint64_t acquires;     /* of the machine, at this SM's last acquire point */
+    struct ticket **loads; /* by the SM's number of the load */
+    uint32_t *unsent;      /* versions issued, not sent; oldest first */
+    uint32_t unsent_count, unsent_capacity;
+    uint32_t last_sent; /* request */
+    struct {
+        uint32_t stores, last; /* not acknowledged; a version */
+        uint8_t generation;
+    } warps[CHECK_WARPS];
+};
+
+struct check_place {
+    struct check *check;
+    const char *name;
+    struct copy *copies, *arriving; /* arriving: read from memory, at the memory side only */
+    uint32_t lines;
+    struct check_place *next;
+};
+
+struct check {
+    struct arena arena;
+    struct map lines;  /* key > struct line */
+    struct map memory; /* physical line > struct memory_line */
+    struct version *versions;
+    uint32_t version_count, version_capacity;
+    const char **kernels;
+    uint32_t kernel_count, kernel_capacity;
+    uint64_t acquires;
+    struct check_sm *sms;
+    uint32_t sm_count;
+    struct request_copy *requests;
+    struct ticket *free_tickets;
+    struct check_place *places;
+    uint64_t unacknowledged;
+    struct check_counts counts;
+};
+
+static inline uint32_t check_words_of(const uint64_t bytes[2])
+{
+    uint32_t words = 0;
+    for (uint32_t w = 0; w < CHECK_WORDS; w++)
+        if (bytes[w / 16] >> (w % 16 * 4) & 15) words |= 1u << w;
+    return words;
+}
+
+static inline uint32_t check_words_in(uint8_t sectors)
+{
+    uint32_t words = 0;
+    for (uint32_t s = 0; s < 4; s++)
+        if (sectors >> s & 1) words |= 0xffu << (8 * s);
+    return words;
+}
+
+static inline bool check_has_word(const struct copy *copy, uint32_t w)
+{
+    return (copy->bytes[w / 16] >> (w % 16 * 4) & 15) == 15;
+}
+
+/* failure.c: names the versions in the reader's words; the text lives in the check's arena. */
+const char *check_describe(struct check *c, uint32_t version);
+const char *check_reader(struct check *c, uint32_t sm, uint32_t warp, uint64_t block);
+_Noreturn void check_stale(struct check *c, uint64_t now, const char *reader, uint64_t key, uint32_t word,
+                           const char *place, uint32_t seen, uint32_t must, const char *why);
+_Noreturn void check_wrong(struct check *c, uint64_t now, uint64_t key, uint32_t word, const char *place,
+                           const char *what);
+
+/* check.c */
+struct line *check_line(struct check *c, uint64_t key);
+/* The newest acknowledged version of a word now. */
+uint32_t check_acknowledged(const struct line *l, uint32_t word);
+/* copies.c */
+struct memory_line *check_memory_line(struct check *c, uint64_t frame);
+/* Is the version (not 0) one of another line? */
+static inline bool check_is_foreign(const struct check *c, uint32_t version, uint64_t key)
+{
+    return version && c->versions[version].line != key;
+}
+
+#endif

@@ -1,0 +1,214 @@
+/* copies: what each place holds of each line: versions, which bytes are there, and of which line. See
+ * check.h. */
+#include <string.h>
+
+#include "check/check_private.h"
+
+struct check_place *check_place_new(struct check *c, const char *name, uint32_t lines, bool memory_side)
+{
+    struct check_place *p = ARENA_NEW(&c->arena, struct check_place);
+    *p = (struct check_place){.check = c, .name = name, .lines = lines, .next = c->places};
+    p->copies = ARENA_ARRAY(&c->arena, struct copy, lines);
+    if (memory_side) p->arriving = ARENA_ARRAY(&c->arena, struct copy, lines);
+    c->places = p;
+    return p;
+}
+
+struct memory_line *check_memory_line(struct check *c, uint64_t frame)
+{
+    bool fresh;
+    uint64_t *found = map_put(&c->memory, frame, &fresh);
+    if (fresh) *found = (uint64_t)(uintptr_t)ARENA_NEW(&c->arena, struct memory_line);
+    return (
+        struct memory_line *)(uintptr_t)*found; // NOLINT(performance-no-int-to-ptr): the map holds pointers
+}
+
+static uint64_t sector_bytes(uint8_t sectors, uint32_t half)
+{
+    return (sectors >> (2 * half) & 1 ? UINT32_MAX : 0) |
+           (uint64_t)(sectors >> (2 * half + 1) & 1 ? UINT32_MAX : 0) << 32;
+}
+
+/* Sectors of one copy replace those of another; of bytes only what is there. */
+static void take_sectors(struct copy *to, const struct copy *from, uint8_t sectors)
+{
+    to->frame = from->frame;
+    for (uint32_t half = 0; half < 2; half++) {
+        const uint64_t these = sector_bytes(sectors, half);
+        to->bytes[half] = (to->bytes[half] & ~these) | (from->bytes[half] & these);
+    }
+    for (uint32_t left = check_words_in(sectors); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        to->version[w] = from->version[w];
+    }
+}
+
+void check_copy_reply(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors)
+{
+    take_sectors(&p->copies[idx], &p->check->requests[request].data, sectors);
+}
+
+void check_copy_from(struct check_place *p, uint32_t idx, uint32_t from, uint8_t sectors)
+{
+    if (sectors) take_sectors(&p->copies[idx], &p->copies[from], sectors);
+}
+
+/* ---- stores ---- */
+
+static bool same_warp(const struct version *a, const struct version *b)
+{
+    return a->kernel == b->kernel && a->block == b->block && a->sm == b->sm && a->warp == b->warp &&
+           a->generation == b->generation;
+}
+
+static void store_word(struct check_place *p, struct copy *copy, const struct request_copy *r, uint32_t w,
+                       uint64_t now)
+{
+    struct check *c = p->check;
+    const uint32_t here = copy->version[w];
+    if (here > r->version) {
+        if (same_warp(&c->versions[here], &c->versions[r->version]))
+            check_wrong(c, now, r->line->key, w, p->name,
+                        arena_printf(&c->arena, "stores of a warp arrive in the wrong order: %s after %s",
+                                     check_describe(c, r->version), check_describe(c, here)));
+        c->counts.racy_stores++;
+        return;
+    }
+    copy->version[w] = r->version;
+}
+
+static const struct request_copy *on_its_way(struct check_place *p, uint32_t request, uint64_t now)
+{
+    const struct request_copy *r = &p->check->requests[request];
+    if (!r->line)
+        diag_check_failed("--check: at cycle %llu %s serves request %u, which nobody waits for",
+                          (unsigned long long)now, p->name, request);
+    return r;
+}
+
+void check_copy_store(struct check_place *p, uint32_t idx, uint32_t request, uint64_t now)
+{
+    struct copy *copy = &p->copies[idx];
+    const struct request_copy *r = on_its_way(p, request, now);
+    if (!copy->frame) copy->frame = r->frame;
+    if (copy->frame != r->frame)
+        check_wrong(p->check, now, r->line->key, 0, p->name, "a store writes a copy of another line");
+    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1)
+        store_word(p, copy, r, (uint32_t)__builtin_ctz(left), now);
+    copy->bytes[0] |= r->bytes[0];
+    copy->bytes[1] |= r->bytes[1];
+}
+
+void check_copy_update(struct check_place *p, uint32_t idx, uint32_t sm, uint64_t now)
+{
+    check_copy_store(p, idx, p->check->sms[sm].last_sent, now);
+}
+
+/* ---- copies that go ---- */
+
+void check_copy_drop(struct check_place *p, uint32_t idx, uint64_t now)
+{
+    struct check *c = p->check;
+    struct copy *copy = &p->copies[idx];
+    if (p->arriving && copy->frame) {
+        const struct memory_line *m = check_memory_line(c, copy->frame - 1);
+        for (uint32_t w = 0; w < CHECK_WORDS; w++) {
+            const uint32_t v = copy->version[w];
+            if (v <= m->now[w] || v <= m->coming[w]) continue;
+            check_wrong(c, now, c->versions[v].line, w, p->name,
+                        arena_printf(&c->arena, "the only copy of %s is dropped without being written back",
+                                     check_describe(c, v)));
+        }
+    }
+    *copy = (struct copy){0};
+}
+
+void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[2])
+{
+    const struct copy *copy = &p->copies[idx];
+    p->check->counts.write_backs++;
+    if (!copy->frame) return;
+    struct memory_line *m = check_memory_line(p->check, copy->frame - 1);
+    for (uint32_t left = check_words_of(dirty); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (copy->version[w] > m->coming[w]) m->coming[w] = copy->version[w];
+    }
+}
+
+/* ---- reads ---- */
+
+/* At the memory side nothing acknowledged is missing. */
+static void acknowledged_is_here(struct check_place *p, const struct copy *copy, const struct request_copy *r,
+                                 uint8_t sectors, uint64_t now)
+{
+    struct check *c = p->check;
+    const uint64_t key = r->line->key;
+    for (uint32_t left = check_words_in(sectors); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left), must = check_acknowledged(r->line, w);
+        if (!check_has_word(copy, w))
+            check_wrong(c, now, key, w, p->name,
+                        arena_printf(&c->arena, "a read of SM %u is served before the word is there", r->sm));
+        if (check_is_foreign(c, copy->version[w], key))
+            check_wrong(c, now, key, w, p->name,
+                        arena_printf(&c->arena, "a read of SM %u gets another line's data: %s", r->sm,
+                                     check_describe(c, copy->version[w])));
+        if (copy->version[w] < must)
+            check_stale(c, now, arena_printf(&c->arena, "a request of SM %u", r->sm), key, w, p->name,
+                        copy->version[w], must, "the store was acknowledged before the read is served here");
+    }
+}
+
+void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors, uint64_t now)
+{
+    struct check *c = p->check;
+    const struct copy *copy = &p->copies[idx];
+    const struct request_copy *r = on_its_way(p, request, now);
+    if (!copy->frame)
+        check_wrong(c, now, r->line->key, 0, p->name,
+                    arena_printf(&c->arena, "a read of SM %u is served before the line is there", r->sm));
+    if (copy->frame != r->frame)
+        check_wrong(c, now, r->line->key, 0, p->name,
+                    arena_printf(&c->arena, "a read of frame line 0x%llx is served from a copy of 0x%llx",
+                                 (unsigned long long)(r->frame - 1), (unsigned long long)(copy->frame - 1)));
+    if (p->arriving) {
+        acknowledged_is_here(p, copy, r, sectors, now);
+        c->counts.memory_side_reads++;
+    }
+    take_sectors(&c->requests[request].data, copy, sectors);
+}
+
+/* ---- memory ---- */
+
+void check_memory_write(struct check *c, uint64_t frame)
+{
+    struct memory_line *m = check_memory_line(c, frame);
+    for (uint32_t w = 0; w < CHECK_WORDS; w++)
+        if (m->coming[w] > m->now[w]) m->now[w] = m->coming[w];
+}
+
+void check_memory_read(struct check_place *p, uint32_t idx, uint64_t frame, uint8_t sectors)
+{
+    const struct memory_line *m = check_memory_line(p->check, frame);
+    struct copy from = {.frame = frame + 1, .bytes = {UINT64_MAX, UINT64_MAX}};
+    memcpy(from.version, m->now, sizeof from.version);
+    take_sectors(&p->arriving[idx], &from, sectors);
+}
+
+void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, const uint64_t dirty[2],
+                       uint64_t now)
+{
+    struct copy *copy = &p->copies[idx];
+    const struct copy *from = &p->arriving[idx];
+    const uint32_t kept = check_words_of(dirty);
+    if (copy->frame && copy->frame != from->frame) {
+        const struct memory_line *m = check_memory_line(p->check, copy->frame - 1);
+        check_wrong(p->check, now, m->key - 1, 0, p->name, "memory fills it with another line");
+    }
+    copy->frame = from->frame;
+    for (uint32_t half = 0; half < 2; half++) copy->bytes[half] |= sector_bytes(sectors, half);
+    for (uint32_t left = check_words_in(sectors); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (kept >> w & 1 && copy->version[w] > from->version[w]) continue;
+        copy->version[w] = from->version[w];
+    }
+}

@@ -1,0 +1,75 @@
+#!/bin/sh
+# Every planted fault of src/check/faults.def is caught: by --check, a law, a contract or the report of who waits for
+# whom. Without a fault the same program passes the same runs.
+. tests/cli/lib.sh
+faults=$ATOLL_BUILD/atoll_faults
+if [ ! -x "$faults" ]; then
+    skip "planted faults: this build has no atoll_faults (-DATOLL_FAULTS=ON)"
+    finish
+fi
+order="-w ./tests/kit/ordering:tiny"
+evict="-w triad:n=40000 -s gpu.llc_size=128KiB"
+small="-w hotspot:tiny"
+tested=
+
+# caught FAULT CODE FRAGMENT OPTIONS...
+caught() {
+    fault=$1 code=$2 fragment=$3
+    shift 3
+    tested="$tested $fault"
+    expect "$code" "$fragment" timeout 100 "$faults" run -m uba-mem --check -s sim.fault="$fault" "$@"
+}
+# shellcheck disable=SC2086 # the runs are lists of words
+{
+    for run in "$order" "$order -s l1.sectored=true -s llc.boundary=flush" "$evict" "$small" \
+        "$order -s l1.lines_per_cyc=4 -s sm.fence_acquire=invalidate" "-w gather:tiny -s l1.sectored=true"; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m uba-mem --check -s sim.fault=none $run
+    done
+
+    caught l1_keeps_at_kernel 2 "stale read" $order
+    caught l1_keeps_after_store 2 "stale read" $order
+    caught l1_keeps_overtaken 2 "stale read" $order
+    caught l1_fills_all_sectors 2 "a word that is not there" -w gather:tiny -s l1.sectored=true
+    caught l1_forgets_waiter 3 "nothing is due" $small
+    caught fence_waits_not 2 "release before its stores" $order
+    caught fence_invalidates_not 2 "stale read" $order
+    caught acquire_invalidates_not 2 "stale read" $order
+    caught requests_swap 2 "in the wrong order" $order -s l1.lines_per_cyc=4
+    caught store_sent_twice 2 "not issued, or twice" $order
+    caught request_dropped 3 "nothing is due" $small
+    caught reply_dropped 3 "nothing is due" $small
+    caught reply_twice 2 "--check" $small
+    caught store_unacknowledged 3 "nothing is due" $small
+    caught store_lost 2 "stale read" $small
+    caught llc_loses_write_back 2 "dropped without being written back" $evict
+    caught llc_flush_skips 2 "dropped without being written back" $small -s llc.boundary=flush
+    caught llc_dirty_mask 2 "--check" $small -s llc.boundary=flush
+    caught llc_atomic_clean 2 "stale read" $order
+    caught llc_early_reply 2 "before the line is there" $small
+    caught llc_wrong_hit 2 "--check" -w gesummv:tiny -s gpu.llc_size=128KiB
+    caught memory_wrong_line 2 "--check" $small
+    caught memory_loses_read 3 "nothing is due" $small
+    caught memory_loses_write 2 "must see" $evict
+    caught wrong_frame 2 "address translation" $small
+    caught walk_lost 3 "nothing is due" $small
+    caught block_twice 3 "blocks, but" $small
+    caught block_lost 3 "nothing is due" $small
+    caught kernel_ends_early 2 "not acknowledged" $small
+    caught cycle_counted_twice 3 "law sm.cycles_add_up" $small
+}
+
+# what a user gets to read names all that is needed to find the place
+"$faults" run -m uba-mem --check -s sim.fault=l1_keeps_at_kernel -w ./tests/kit/ordering:tiny > "$dir/message" 2>&1
+for part in "in kernel 'shifted' (launch" "who      SM " "warp slot " "address  0x" "sm" "saw      version" "must see version" \
+    "stored at cycle " "acknowledged at cycle "; do
+    holds "the message has '$part'" grep -qF -- "$part" "$dir/message"
+done
+
+rows=$(sed -n 's/^FAULT(\([a-z0-9_]*\),.*/\1/p' src/check/faults.def)
+for fault in $rows; do
+    case " $tested " in
+        *" $fault "*) ;;
+        *) holds "the fault $fault is tested" false ;;
+    esac
+done
+finish
