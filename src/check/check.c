@@ -328,7 +328,7 @@ void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generat
 {
     const struct check_sm *s = &c->sms[sm];
     c->counts.releases++;
-    if (s->warps[warp].generation != (uint8_t)generation || !s->warps[warp].stores) return;
+    if (s->warps[warp].generation != (uint16_t)generation || !s->warps[warp].stores) return;
     const uint32_t last = s->warps[warp].last;
     diag_check_failed(
         "--check: release before its stores at cycle %llu: SM %u, warp slot %u passes a fence or release "

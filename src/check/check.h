@@ -61,8 +61,9 @@ struct check_access {
     uint64_t bytes[2];
     uint64_t block;
     uint32_t app, sm;
-    uint16_t load; /* reads: what the SM knows the instruction by, until its line is there */
-    uint8_t warp, generation;
+    uint16_t load;       /* reads: what the SM knows the instruction by, until its line is there */
+    uint16_t generation; /* of the warp in its slot */
+    uint8_t warp;
     bool reads, writes;
 };
 

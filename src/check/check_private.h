@@ -14,8 +14,8 @@ struct version {
     uint64_t line; /* key */
     uint64_t block, issue_cyc, ack_cyc;
     uint32_t kernel;
-    uint16_t sm;
-    uint8_t warp, generation;
+    uint16_t sm, generation;
+    uint8_t warp;
     bool acknowledged;
 };
 
@@ -74,7 +74,7 @@ struct check_sm {
     uint32_t last_sent; /* request */
     struct {
         uint32_t stores, last; /* not acknowledged; a version */
-        uint8_t generation;
+        uint16_t generation;
     } warps[CHECK_WARPS];
 };
 

@@ -58,6 +58,7 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
 
 static struct check_access access_of(const struct sm *sm, const struct line_access *a)
 {
+    const bool waits = a->kind == REQUEST_READ || a->kind == REQUEST_ATOMIC;
     return (struct check_access){.line = a->line,
                                  .bytes = {a->bytes[0], a->bytes[1]},
                                  .block = sm->blocks[sm->warps[a->warp].block].idx,
@@ -65,8 +66,8 @@ static struct check_access access_of(const struct sm *sm, const struct line_acce
                                  .sm = sm->wire.sm_idx,
                                  .load = a->load,
                                  .warp = a->warp,
-                                 .generation = a->generation,
-                                 .reads = a->kind == REQUEST_READ || a->kind == REQUEST_ATOMIC,
+                                 .generation = waits ? sm->warps[a->warp].generation : a->load,
+                                 .reads = waits,
                                  .writes = a->kind != REQUEST_READ};
 }
 
