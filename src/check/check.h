@@ -8,7 +8,7 @@
  *
  *   at the memory side  a read sees every store that was acknowledged before it is served there
  *   at a load           it sees every store acknowledged before its SM's last acquire point (kernel begin,
- *                       fence or acquire of GPU scope), and the newest store if that is its own block's
+ *                       fence or acquire of GPU scope, arrival of a moved block), and the newest store if that is its own block's
  *   at a release        every earlier store of the warp is acknowledged
  *   at a store          stores of a warp to a word arrive in the order of the program
  *   at a kernel's end   every store is acknowledged; after a flush memory holds the newest versions

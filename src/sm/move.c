@@ -123,5 +123,7 @@ void move_step(struct sm *sm, uint64_t now)
     m->state = MOVE_NONE;
     sm->stats.blocks_came++;
     sm_settle(sm, now);
+    /* The L1 may hold lines from before the block wrote them elsewhere. */
+    sm_acquire(sm, FAULT_FIRES(move_invalidates_not));
     sm_start_warps(sm, m->slot, now);
 }

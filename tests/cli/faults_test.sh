@@ -34,6 +34,7 @@ caught() {
     caught fence_waits_not 2 "release before its stores" $order
     caught fence_invalidates_not 2 "stale read" $order
     caught acquire_invalidates_not 2 "stale read" $order
+    caught move_invalidates_not 2 "stale read" -w gemm_naive:tiny -s runtime.rotate_blocks_cyc=1500
     caught requests_swap 2 "in the wrong order" $order -s l1.lines_per_cyc=4
     caught store_sent_twice 2 "not issued, or twice" $order
     caught request_dropped 3 "nothing is due" $small
