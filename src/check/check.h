@@ -8,11 +8,11 @@
  *
  *   at the memory side  a read sees every store that was acknowledged before it is served there
  *   at a load           it sees every store acknowledged before its SM's last acquire point (kernel begin,
- *                       fence or acquire of GPU scope, arrival of a moved block), and the newest store if that is its own block's
- *   at a release        every earlier store of the warp is acknowledged
- *   at a store          stores of a warp to a word arrive in the order of the program
- *   at a kernel's end   every store is acknowledged; after a flush memory holds the newest versions
- *   at every copy       it is of the line that was asked for, is there, and is not lost when it is dropped
+ *                       fence or acquire of GPU scope, arrival of a moved block), and the newest store if
+ * that is its own block's at a release        every earlier store of the warp is acknowledged at a store
+ * stores of a warp to a word arrive in the order of the program at a kernel's end   every store is
+ * acknowledged; after a flush memory holds the newest versions at every copy       it is of the line that was
+ * asked for, is there, and is not lost when it is dropped
  *
  * A load that sees something older than the newest store without being ordered after it is racy: counted,
  * not failed. Two stores that race keep the newer version, whichever arrives last: their order is open.

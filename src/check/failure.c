@@ -27,7 +27,8 @@ const char *check_reader(struct check *c, uint32_t sm, uint32_t warp, uint64_t b
 
 static unsigned long long address_of(uint64_t key, uint32_t word)
 {
-    return (unsigned long long)(((key & (((uint64_t)1 << 56) - 1)) << 7) + (uint64_t)word * 4);
+    const uint64_t line = key & (((uint64_t)1 << 56) - 1);
+    return (line << 7) + word * 4u;
 }
 
 void check_stale(struct check *c, uint64_t now, const char *reader, uint64_t key, uint32_t word,
