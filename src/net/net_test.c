@@ -553,7 +553,8 @@ test(a_refused_owner_is_told_when_there_is_room)
     for (uint64_t now = 0; now <= 3; now++) net_step(n, now);
     assert_int_equal(log.calls, 0); /* nobody was refused */
     assert_false(net_try_inject(n, &p, 3));
-    net_step(n, 4); /* the fourth flit leaves: sent in cycles 1 to 4 */
+    assert_int_equal(net_next_cyc(n), 4); /* also when nobody else needs that step */
+    net_step(n, 4);                       /* the fourth flit leaves: sent in cycles 1 to 4 */
     assert_int_equal(log.calls, 1);
     assert_int_equal(log.from_cyc, 5);
     assert_false(net_has_room(n, 1, 0, 4)); /* seen from the next cycle on, whoever was visited first */
