@@ -37,7 +37,8 @@ static int run_part(const struct model_args *args, atoll_sim *sim, char **report
         return ATOLL_MISTAKE;
     atoll_status status;
     if (strcmp(args->rest.items[0], "dram") == 0) {
-        if (!args->stream) return cli_mistake("'atoll model dram' needs --stream FILE or --stream builtin:NAME");
+        if (!args->stream)
+            return cli_mistake("'atoll model dram' needs --stream FILE or --stream builtin:NAME");
         status = atoll_run_model_dram(sim,
                                       &(struct atoll_model_dram){.stream = args->stream,
                                                                  .load = args->load ? args->load : "sat",

@@ -87,8 +87,8 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
 
 /* ---- kernel boundaries ---- */
 
-/* Writes back every dirty line, a line per cycle; drop: and drops all. done is called when memory has taken all of
- * it. */
+/* Writes back every dirty line, a line per cycle; drop: and drops all. done is called when memory has taken
+ * all of it. */
 void slice_flush(struct slice *s, bool drop, void (*done)(void *arg), void *arg);
 
 /* Requests inside, for laws and reports. */
