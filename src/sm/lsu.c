@@ -114,7 +114,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         page = a->line >> page_log2;
         mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
     }
-    if (!waits) sm->warps[warp].stores += m->count;
+    if (writes) sm->warps[warp].stores += m->count;
     if (sm->wire.check) check_lines(sm, m, warp, now);
     sm->queue_count++;
     sm->stats.memory_instructions++;
@@ -359,6 +359,17 @@ void lsu_step(struct sm *sm, uint64_t now)
 
 /* ---- replies ---- */
 
+/* A line of a store or atomic of the warp is written: it may have been the last that a fence waited for. */
+static void write_done(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    w->stores--;
+    if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
+    sm_settle(sm, now);
+    sm->wait_fence &= ~bit_of(warp);
+    sm_wait_over(sm, warp, now);
+}
+
 static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
 {
     if (owner == MOVE_OWNER) {
@@ -366,14 +377,10 @@ static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
         return;
     }
     const uint32_t warp = owner & 0xff;
-    struct sm_warp *w = &sm->warps[warp];
+    const struct sm_warp *w = &sm->warps[warp];
     sm->stores_out--;
     if (w->generation != owner >> 8) return; /* that warp has ended */
-    w->stores--;
-    if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
-    sm_settle(sm, now);
-    sm->wait_fence &= ~bit_of(warp);
-    sm_wait_over(sm, warp, now);
+    write_done(sm, warp, now);
 }
 
 /* --check: what the reply brings, before the request is given back. */
@@ -413,7 +420,10 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         else
             l1_fill(sm, r.owner, r.sectors, now);
         break;
-    case REQUEST_ATOMIC: load_line_done(sm, r.owner, now + sm->spec->fill_latency_cyc, now); break;
+    case REQUEST_ATOMIC:
+        write_done(sm, sm->loads[r.owner].warp, now);
+        load_line_done(sm, r.owner, now + sm->spec->fill_latency_cyc, now);
+        break;
     case REQUEST_WRITE:
     case REQUEST_REDUCTION: store_acknowledged(sm, r.owner, now); break;
     case REQUEST_WALK:

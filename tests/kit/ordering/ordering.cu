@@ -109,6 +109,7 @@ extern "C" __global__ void counters(unsigned *count, unsigned *last, int rounds)
     for (int r = 0; r < rounds; r++) {
         atomicAdd(&count[threadIdx.x % 8], 1u);
         const unsigned old = atomicAdd(&count[8 + threadIdx.x % 8], 2u);
+        __threadfence(); /* waits for the atomics, whose result nobody has used yet */
         if (old > most) most = old;
     }
     atomicMax(last, most);
