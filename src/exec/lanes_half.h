@@ -75,7 +75,9 @@ LANES_INLINE f64 f64_trunc(f64 x)
     return sign_of64(r > m ? r - 1.0 : r, x);
 }
 
-/* ---- to integers: towards zero, out of range gives the nearest end, NaN gives 0 ---- */
+/* ---- to integers: towards zero, out of range gives the nearest end. NaN gives 0 in conversions that know
+ * neither f64 nor 64-bit integers, else 1 << (width - 1): the manual of PTX 9.0, as CUDA documents the
+ * functions; older manuals say 0 for all. ---- */
 LANES_INLINE s32 f32_to_s32(f32 x)
 {
     const f32 inside = (x > -0x1p31f) & (x < 0x1p31f) ? x : 0.0f;
@@ -94,7 +96,7 @@ LANES_INLINE s64 f64_to_s64(f64 x)
 {
     const f64 inside = (x > -0x1p63) & (x < 0x1p63) ? x : 0.0;
     const s64 r = (s64)inside;
-    return x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : r;
+    return x >= 0x1p63 ? INT64_MAX : x > -0x1p63 ? r : INT64_MIN; /* NaN: the last */
 }
 LANES_INLINE u64 f64_to_u64(f64 x)
 {
@@ -102,7 +104,7 @@ LANES_INLINE u64 f64_to_u64(f64 x)
     const u64 big = v >= 0x1p63;
     const f64 inside = big ? (v < 0x1p64 ? v - 0x1p63 : 0.0) : v;
     const u64 r = (u64)(s64)inside + (big ? 0x8000000000000000ull : 0ull);
-    return v >= 0x1p64 ? ~0ull : r;
+    return x != x ? 0x8000000000000000ull : v >= 0x1p64 ? ~0ull : r;
 }
 LANES_INLINE s64 f32_to_s64(f32 x) { return f64_to_s64((f64)x); }
 LANES_INLINE u64 f32_to_u64(f32 x) { return f64_to_u64((f64)x); }
@@ -110,7 +112,7 @@ LANES_INLINE s32 f64_to_s32(f64 x)
 {
     const f64 inside = (x > -0x1p31 - 1.0) & (x < 0x1p31) ? x : 0.0;
     const s32 r = (s32)inside;
-    return x >= 0x1p31 ? INT32_MAX : x <= -0x1p31 ? INT32_MIN : r;
+    return x >= 0x1p31 ? INT32_MAX : x > -0x1p31 ? r : INT32_MIN; /* NaN: the last */
 }
 LANES_INLINE u32 f64_to_u32(f64 x)
 {
@@ -118,21 +120,21 @@ LANES_INLINE u32 f64_to_u32(f64 x)
     const u32 big = v >= 0x1p31;
     const f64 inside = big ? (v < 0x1p32 ? v - 0x1p31 : 0.0) : v;
     const u32 r = (u32)(s32)inside + (big ? 0x80000000u : 0u);
-    return v >= 0x1p32 ? 0xffffffffu : r;
+    return x != x ? 0x80000000u : v >= 0x1p32 ? 0xffffffffu : r;
 }
-#define LANES_TO_SMALL_INT(s) \
-    LANES_INLINE s32 s##_clip(s x, s low, s high) \
+#define LANES_TO_SMALL_INT(s, nan8, nan16) \
+    LANES_INLINE s32 s##_clip(s x, s low, s high, s nan) \
     { \
         const s v = x > low ? x : low; \
         const s w = v < high ? v : high; \
-        return (s32)(x != x ? (s)0 : w); \
+        return (s32)(x != x ? nan : w); \
     } \
-    LANES_INLINE s32 s##_to_u8(s x) { return s##_clip(x, (s)0, (s)255); } \
-    LANES_INLINE s32 s##_to_s8(s x) { return s##_clip(x, (s)-128, (s)127); } \
-    LANES_INLINE s32 s##_to_u16(s x) { return s##_clip(x, (s)0, (s)65535); } \
-    LANES_INLINE s32 s##_to_s16(s x) { return s##_clip(x, (s)-32768, (s)32767); }
-LANES_TO_SMALL_INT(f32)
-LANES_TO_SMALL_INT(f64)
+    LANES_INLINE s32 s##_to_u8(s x) { return s##_clip(x, (s)0, (s)255, (s)(nan8)); } \
+    LANES_INLINE s32 s##_to_s8(s x) { return s##_clip(x, (s)-128, (s)127, (s) - (nan8)); } \
+    LANES_INLINE s32 s##_to_u16(s x) { return s##_clip(x, (s)0, (s)65535, (s)(nan16)); } \
+    LANES_INLINE s32 s##_to_s16(s x) { return s##_clip(x, (s)-32768, (s)32767, (s) - (nan16)); }
+LANES_TO_SMALL_INT(f32, 0, 0)
+LANES_TO_SMALL_INT(f64, 128, 32768)
 
 /* ---- from integers in any rounding ---- */
 /* a magnitude to a format of eb exponent and mb mantissa bits */

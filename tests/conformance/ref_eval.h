@@ -499,7 +499,12 @@ static inline uint64_t ref_cvt(const struct ref_form *f, const struct ref_in *in
         const struct ref_format *s = ref_format_of(ts);
         uint64_t bits = in->a & ref_mask(ref_bits(s));
         if (ref_has(f, "ftz")) bits = ref_flush(s, bits);
-        v = ref_clip(td, ref_to_int(ref_rounding(f), ref_unpack(s, bits)));
+        const struct ref_value x = ref_unpack(s, bits);
+        const int width = ref_type_bits(td);
+        /* a NaN is 0, but where f64 or 64-bit integers take part only the top bit is set */
+        v = x.kind != REF_NAN                  ? ref_clip(td, ref_to_int(ref_rounding(f), x))
+            : ref_is(ts, "f64") || width == 64 ? (ref_s128)1 << (width - 1)
+                                               : 0;
     } else {
         v = ref_int(ts, in->a);
         if (ref_has(f, "sat")) v = ref_clip(td, v);
