@@ -83,6 +83,9 @@ _Noreturn void exec_fault(const struct exec_warp *w, const struct insn *i, uint3
     diag_mistake_at(ptx_place(f->ptx, instr), "%s", t.at);
 }
 
+/* Addresses below are rather an element of no array than a stray pointer. */
+enum { NULL_POINTER_BYTES = 65536 };
+
 static void add_nearest(struct text *t, const struct devmem *m, uint64_t address, uint32_t bytes)
 {
     const struct devmem_alloc *a = devmem_nearest(m, address);
@@ -98,6 +101,7 @@ static void add_nearest(struct text *t, const struct devmem *m, uint64_t address
         add(t, ", which starts %llu bytes after", (unsigned long long)(a->lo - address));
     else if (!a->freed && address + bytes > a->hi)
         add(t, ", which ends inside the access");
+    if (address < NULL_POINTER_BYTES) add(t, " (a null pointer?)");
 }
 
 static bool is_constant(const struct devmem *m, uint64_t address)
@@ -114,8 +118,10 @@ _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *
     const char *what = s->op ? "atomic access" : s->is_store ? "store" : "load";
     const struct devmem *m = w->env->memory;
     if (address % bytes) {
-        add(&t, "misaligned %s of %u bytes at %s address 0x%llx", what, bytes, ptx_space_name(space),
-            (unsigned long long)address);
+        add(&t, "misaligned %s of %u bytes at %s address 0x%llx, which is no multiple of %u", what, bytes,
+            ptx_space_name(space), (unsigned long long)address, bytes);
+        if (space != PTX_SPACE_SHARED && space != PTX_SPACE_LOCAL && space != PTX_SPACE_PARAM)
+            add_nearest(&t, m, address, bytes);
     } else if (space == PTX_SPACE_SHARED) {
         add(&t, "%s of %u bytes at shared address 0x%llx: the block has %llu bytes of shared memory", what,
             bytes, (unsigned long long)address, (unsigned long long)w->shared_bytes);
@@ -175,14 +181,19 @@ static void add_waiting(struct text *t, const struct exec_warp *w)
         add(t, "\n  warp %u lanes ", w->idx);
         add_lanes(t, s->mask);
         if (s->state == SPLIT_BARRIER)
-            add(t, " wait at barrier %u", s->barrier);
+            add(t, " wait for barrier %u", s->barrier);
         else if (s->state == SPLIT_READY)
             add(t, " run");
         else {
             add(t, " wait for lanes ");
             add_lanes(t, s->need & w->live & ~s->mask);
         }
-        if (instr) add(t, ", line %u: %s", instr->line, ptx_spelling(f->ptx, instr));
+        if (!instr) continue;
+        uint32_t line = 0;
+        const char *file = ptx_loc_file(f->ptx->module, instr, &line);
+        add(t, " at %s:%u", f->ptx->module->source->name, instr->line);
+        if (file) add(t, " (%s:%u)", file, line);
+        add(t, ": %s", ptx_spelling(f->ptx, instr));
     }
 }
 

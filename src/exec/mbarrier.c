@@ -121,6 +121,7 @@ const struct insn *h_mbarrier(struct exec_warp *w, const struct insn *i, uint32_
         case MB_TRY_WAIT: done |= (uint32_t)phase_done(site, &m, ref_at(w, site->state), lane) << lane; break;
         case MB_PENDING: break;
         }
+        if (m.phase != unpack(word).phase) w->block->epoch++; /* accesses before it are ordered: racecheck */
         word = pack(m);
         memcpy(p, &word, 8);
     }

@@ -332,7 +332,9 @@ const struct insn *h_copy_async(struct exec_warp *w, const struct insn *i, uint3
         if (s->bulk_mbarrier) {
             uint64_t *word = (uint64_t *)access_pointer(w, i, s->mbarrier, lane,
                                                         access_address(w, s->mbarrier, lane), 8, &space);
-            *word = mbarrier_complete_tx(*word, bytes);
+            const uint64_t before = *word;
+            *word = mbarrier_complete_tx(before, bytes);
+            w->block->epoch += *word >> 63 != before >> 63; /* a phase has ended: racecheck */
         }
     }
     return i + 1;

@@ -323,7 +323,8 @@ static void a_misaligned_access_is_caught(void **state)
     (void)state;
     struct bed b = {.ptx = PTX_HEAD KERNEL_BEGIN OUT32 "ld.global.v2.u32 {%r2,%r3}, [%rd3];\n" KERNEL_END,
                     .block = {32}};
-    bed_expect_mistake(&b, PARTS("misaligned load of 8 bytes", "thread (1,0,0)"));
+    bed_expect_mistake(
+        &b, PARTS("misaligned load of 8 bytes", "no multiple of 8", "nearest is '", "thread (1,0,0)"));
     struct bed c = {.ptx = PTX_HEAD ".shared .align 4 .b32 s[4];\n" KERNEL_BEGIN
                                     "mov.u32 %r2, s;\nst.shared.u32 [%r2+2], %r1;\n" KERNEL_END};
     bed_expect_mistake(&c, PARTS("misaligned store of 4 bytes at shared address 0x2"));
@@ -487,8 +488,9 @@ static void an_mbarrier_holds_back_consumers_until_all_arrived(void **state)
                     "[%r3];\nst.global.u32 [%rd3], %r4;\nret;\nPROD: add.u32 %r5, %r9, 7;\nst.shared.u32 "
                     "[%r3], %r5;\nmbarrier.arrive.shared.b64 %rd5, [bar];\n" KERNEL_END,
                     .block = {64},
-                    .options = {.max_instructions = 1000000}};
+                    .options = {.max_instructions = 1000000, .racecheck = true}};
     bed_expect_ok(&b);
+    assert_int_equal(b.races, 0);
     for (uint32_t t = 0; t < 32; t++) assert_int_equal(b.copy[t], t + 7);
 }
 
@@ -553,7 +555,7 @@ static void a_missing_barrier_is_a_race_and_a_present_one_is_not(void **state)
     assert_non_null(strstr(racy.text, "hazard on shared memory"));
     assert_non_null(strstr(racy.text, "st.shared.u32"));
     assert_non_null(strstr(racy.text, "ld.shared.u32"));
-    assert_non_null(strstr(racy.text, "PTX line"));
+    assert_non_null(strstr(racy.text, " reads at test.ptx:"));
 }
 
 static void two_threads_that_write_one_word_are_a_race_and_atomics_are_not(void **state)
@@ -591,6 +593,44 @@ static void lanes_of_a_warp_are_ordered_by_a_warp_barrier(void **state)
     assert_true(racy.races >= 1);
 }
 
+/* All threads read a word, one of them writes it: whichever it is, the others' reads are not ordered. */
+static void a_write_after_others_read_is_a_race_whoever_writes(void **state)
+{
+    (void)state;
+    static const uint32_t writers[] = {0, 1, 31, 32, 63, 64, 95};
+    for (uint32_t k = 0; k < sizeof writers / sizeof writers[0]; k++) {
+        for (uint32_t ordered = 0; ordered < 2; ordered++) {
+            char number[16], ptx[2048];
+            (void)snprintf(number, sizeof number, "%u", writers[k]);
+            (void)snprintf(ptx, sizeof ptx, "%s%s%s%s%s",
+                           PTX_HEAD ".shared .align 4 .b32 s;\n" KERNEL_BEGIN "ld.shared.u32 %r5, [s];\n",
+                           ordered ? "bar.sync 0;\n" : "", "setp.eq.u32 %p1, %r1, ", number,
+                           ";\n@%p1 st.shared.u32 [s], %r5;\n" KERNEL_END);
+            struct bed b = {.ptx = ptx, .block = {96}, .options = {.racecheck = true}};
+            bed_expect_ok(&b);
+            if (!b.races != (ordered == 1)) fail_msg("writer %u: %u races", writers[k], (uint32_t)b.races);
+        }
+    }
+}
+
+/* In one warp the barrier of the warp orders reads before it, and only those. */
+static void a_read_after_the_warp_barrier_is_not_ordered_by_it(void **state)
+{
+    (void)state;
+#define READ_SYNC(again) \
+    PTX_HEAD ".shared .align 4 .b32 s;\n" KERNEL_BEGIN \
+             "ld.shared.u32 %r5, [s];\nbar.warp.sync 0xffffffff;\n" again "setp.eq.u32 %p1, %r1, 31;\n" \
+             "@%p1 st.shared.u32 [s], %r5;\n" KERNEL_END
+    struct bed clean = {.ptx = READ_SYNC(""), .block = {32}, .options = {.racecheck = true}};
+    bed_expect_ok(&clean);
+    assert_int_equal(clean.races, 0);
+    struct bed racy = {
+        .ptx = READ_SYNC("ld.shared.u32 %r6, [s];\n"), .block = {32}, .options = {.racecheck = true}};
+    bed_expect_ok(&racy);
+    assert_int_equal(racy.races, 1);
+    assert_non_null(strstr(racy.text, "write-after-read"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -617,6 +657,8 @@ int main(void)
         cmocka_unit_test(a_missing_barrier_is_a_race_and_a_present_one_is_not),
         cmocka_unit_test(two_threads_that_write_one_word_are_a_race_and_atomics_are_not),
         cmocka_unit_test(lanes_of_a_warp_are_ordered_by_a_warp_barrier),
+        cmocka_unit_test(a_write_after_others_read_is_a_race_whoever_writes),
+        cmocka_unit_test(a_read_after_the_warp_barrier_is_not_ordered_by_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 /* race: hazards on shared memory between barriers, as compute-sanitizer's racecheck reports them.
  *
- * Per byte of shared memory the last write and the last read since the last barrier of the block are kept:
- * which thread, which instruction, at which barrier epochs. Two accesses of different threads to the same
+ * Per byte of shared memory the last write and two reads since the last barrier of the block are kept: which
+ * thread, which instruction, at which barrier epochs. Two reads suffice to know of any later writer whether
+ * another thread read before it: see note_read(). Two accesses of different threads to the same
  * byte, at least one a plain write, with no barrier of the block between them, and, when both threads are of
  * one warp, no warp-level barrier either, are a hazard. Two atomics are none. Each pair of PTX lines is
  * reported once. */
@@ -19,8 +20,7 @@ struct race_mark {
 };
 
 struct race_byte {
-    struct race_mark write, read;
-    bool many_readers; /* threads of several warps read */
+    struct race_mark write, read, other_read; /* other_read: of another thread than read, or not valid */
 };
 
 struct race_state {
@@ -57,6 +57,20 @@ void race_log_free(struct race_log *log)
 
 static uint32_t line_of(const struct race_mark *m) { return m->func->ptx->instrs[m->pc].line; }
 
+/* "  thread 3 reads at k.ptx:12 (k.cu:7): ld.shared.u32"; returns how long. */
+static size_t put_access(char *to, size_t room, const struct race_mark *m, const char *what)
+{
+    const struct ptx_func *f = m->func->ptx;
+    const struct ptx_instr *i = &f->instrs[m->pc];
+    uint32_t line = 0;
+    char source[512] = "";
+    const char *file = ptx_loc_file(f->module, i, &line);
+    if (file) (void)snprintf(source, sizeof source, " (%s:%u)", file, line);
+    const int n = snprintf(to, room, "  thread %u %s at %s:%u%s: %s\n", m->thread, what,
+                           f->module->source->name, i->line, source, ptx_spelling(f, i));
+    return n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
 static void report(struct exec_warp *w, const char *kind, const struct race_mark *first,
                    const struct race_mark *second, const char *first_what, const char *second_what,
                    uint64_t address)
@@ -74,19 +88,16 @@ static void report(struct exec_warp *w, const char *kind, const struct race_mark
                          (uint64_t)(uintptr_t)first->func;
     map_put(&log->seen, key, &fresh);
     if (!fresh) return;
-    char text[1024];
+    char text[2048];
     const uint32_t *c = w->block->ctaid;
-    const int n = snprintf(text, sizeof text,
-                           "%s hazard on shared memory at 0x%llx, kernel '%s', block (%u,%u,%u):\n"
-                           "  thread %u %s at PTX line %u: %s\n"
-                           "  thread %u %s at PTX line %u: %s\n"
-                           "  with no barrier between them\n",
-                           kind, (unsigned long long)address, w->block->launch->kernel->func->ptx->name, c[0],
-                           c[1], c[2], first->thread, first_what, line_of(first),
-                           ptx_spelling(first->func->ptx, &first->func->ptx->instrs[first->pc]),
-                           second->thread, second_what, line_of(second),
-                           ptx_spelling(second->func->ptx, &second->func->ptx->instrs[second->pc]));
-    const size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    int n = snprintf(
+        text, sizeof text, "%s hazard on shared memory at 0x%llx, kernel '%s', block (%u,%u,%u):\n", kind,
+        (unsigned long long)address, w->block->launch->kernel->func->ptx->name, c[0], c[1], c[2]);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    len += put_access(text + len, sizeof text - len, first, first_what);
+    len += put_access(text + len, sizeof text - len, second, second_what);
+    n = snprintf(text + len, sizeof text - len, "  with no barrier between them\n");
+    len += n < 0 ? 0 : (size_t)n < sizeof text - len ? (size_t)n : sizeof text - len - 1;
     if (log->len + len + 1 > log->cap) {
         log->cap = 2 * log->cap + len + 4096;
         char *grown = realloc(log->text, log->cap);
@@ -104,6 +115,36 @@ static bool unordered(const struct race_mark *a, const struct race_mark *b)
     if (!a->valid || a->thread == b->thread || a->epoch != b->epoch) return false;
     const bool same_warp = a->thread / LANES == b->thread / LANES;
     return !same_warp || a->sync_epoch == b->sync_epoch;
+}
+
+/* Readers of two warps on record meet every writer: they stay. Of one warp, the latest and another thread
+ * since the same barrier of the warp do, since the writer is at most one of the two; earlier ones are
+ * ordered. */
+static void note_read(struct race_byte *b, const struct race_mark *now)
+{
+    const struct race_mark *last = &b->read, *other = &b->other_read;
+    if (!last->valid || last->epoch != now->epoch) {
+        b->other_read.valid = 0;
+    } else if (last->thread / LANES != now->thread / LANES) {
+        if (other->valid && other->thread / LANES != last->thread / LANES) return;
+        b->other_read = *last;
+    } else if (other->valid && other->thread / LANES != last->thread / LANES) {
+        return;
+    } else if (last->sync_epoch != now->sync_epoch) {
+        b->other_read.valid = 0;
+    } else if (last->thread != now->thread) {
+        b->other_read = *last;
+    }
+    b->read = *now;
+}
+
+/* Reports the read if nothing orders it before the write 'now'. */
+static bool read_before(struct exec_warp *w, const struct race_mark *read, const struct race_mark *now,
+                        uint64_t address)
+{
+    if (!unordered(read, now) || (read->atomic && now->atomic)) return false;
+    report(w, "write-after-read", read, now, "reads", "writes", address);
+    return true;
 }
 
 void race_access(struct exec_warp *w, const struct insn *i, uint32_t lane, uint64_t address, uint32_t bytes,
@@ -125,19 +166,10 @@ void race_access(struct exec_warp *w, const struct insn *i, uint32_t lane, uint6
             else
                 report(w, "read-after-write", &b->write, &now, "writes", "reads", address);
         }
-        if (write && unordered(&b->read, &now) && !(b->read.atomic && atomic))
-            report(w, "write-after-read", &b->read, &now, "reads", "writes", address);
-        if (write) {
-            b->write = now;
-            if (!atomic) continue;
-        }
-        /* A reader of another warp stays on record: it is the one that a later write of this warp meets. */
-        const bool keep = b->read.valid && b->read.epoch == now.epoch &&
-                          b->read.thread / LANES != now.thread / LANES && b->many_readers;
-        if (b->read.valid && b->read.epoch == now.epoch && b->read.thread / LANES != now.thread / LANES)
-            b->many_readers = true;
-        if (b->read.epoch != now.epoch) b->many_readers = false;
-        if (!keep) b->read = now;
+        if (write && !read_before(w, &b->read, &now, address))
+            (void)read_before(w, &b->other_read, &now, address);
+        if (write) b->write = now;
+        if (!write || atomic) note_read(b, &now);
     }
 }
 
