@@ -22,7 +22,8 @@ struct run_call {
     struct rt_context *rt;  /* one kernel by hand */
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
-    bool stopped;        /* by max_instructions */
+    bool stopped;        /* by max_instructions, */
+    char *stopped_where; /* with the warps here */
     struct timed *timed; /* NULL: functional */
 };
 
@@ -144,6 +145,9 @@ static void write_report(const struct run_call *call, FILE *out, double seconds)
             (void)fprintf(out, "  %-24s %8u outputs, %llu words compared\n", "", script_outputs(app),
                           (unsigned long long)script_words_checked(app));
     }
+    if (call->stopped && !call->set)
+        (void)fputs("  stopped by --max-instructions: the kernel did not finish\n", out);
+    if (call->stopped_where) (void)fprintf(out, "\n%s", call->stopped_where);
     (void)fprintf(out,
                   "\n  host: %.3f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
                   seconds, rate * 1e-6, (double)peak_rss_bytes() * 1e-6);
@@ -314,6 +318,7 @@ static void run_limited(struct run_call *call, diag_body_fn *body)
         call->stopped |= rt_limit_reached(script_context(script_app(call->set, i)));
     if (call->rt) call->stopped |= rt_limit_reached(call->rt);
     if (kind != DIAG_NONE && !call->stopped) diag_pass_on(&inner);
+    if (call->stopped && !call->timed && inner.text) call->stopped_where = strdup(inner.text);
     diag_clear(&inner);
 }
 
@@ -416,6 +421,7 @@ atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll
     struct run_call call = {.sim = sim, .job = job, .out = outcome};
     const atoll_status status = api_run(sim, job->workload ? run_workload : run_kernel, &call);
     timed_end(call.timed);
+    free(call.stopped_where);
     return status;
 }
 

@@ -18,8 +18,12 @@ static bool parse_dim(const char *option, const char *text, uint32_t dim[3])
 {
     unsigned long v[3] = {1, 1, 1};
     char *end = NULL;
+    if (!text) {
+        (void)cli_mistake("a kernel of a PTX file needs --%s X[,Y[,Z]], such as --%s 64", option, option);
+        return false;
+    }
     errno = 0;
-    for (int i = 0; i < 3 && text; i++) {
+    for (int i = 0; i < 3; i++) {
         v[i] = strtoul(text, &end, 10);
         if (end == text || errno || v[i] == 0 || v[i] > 0x7fffffff || *text == '-') break;
         if (*end == '\0') {

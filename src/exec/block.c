@@ -288,10 +288,22 @@ static uint32_t residents(const struct exec_launch *l)
     return (uint32_t)(most < l->block_count ? most : l->block_count);
 }
 
-static void check_budget(struct exec_env *env, const struct exec_block *b)
+/* How many instructions a block may run now; begun: those of all resident blocks. */
+static uint64_t share_of(const struct exec_launch *l, uint64_t begun)
 {
-    uint64_t used = env->totals.warp_instructions + b->instructions;
-    if (env->options.max_instructions && used >= env->options.max_instructions) exec_out_of_budget(b);
+    const uint64_t turn = l->cooperative ? COOPERATIVE_TURN : BLOCK_TURN,
+                   most = l->env->options.max_instructions, used = l->env->totals.warp_instructions + begun;
+    if (!most) return turn;
+    const uint64_t left = most > used ? most - used : 1;
+    return turn < left ? turn : left;
+}
+
+static void check_budget(const struct exec_block *b, uint64_t begun)
+{
+    const struct exec_env *env = b->env;
+    if (env->options.max_instructions &&
+        env->totals.warp_instructions + begun >= env->options.max_instructions)
+        exec_out_of_budget(b);
 }
 
 void exec_launch_run(struct exec_launch *l)
@@ -304,7 +316,7 @@ void exec_launch_run(struct exec_launch *l)
     r.blocks = calloc(r.most, sizeof *r.blocks);
     if (!r.blocks) diag_mistake("out of host memory");
     diag_defer(&cleanup, free_resident, &r);
-    uint64_t next = 0;
+    uint64_t next = 0, begun = 0;
     uint32_t turn = 0;
     while (next < l->block_count || r.count) {
         if (r.count < r.most && next < l->block_count && turn >= r.count) {
@@ -314,15 +326,16 @@ void exec_launch_run(struct exec_launch *l)
         }
         if (turn >= r.count) turn = 0;
         struct exec_block *b = r.blocks[turn];
-        uint64_t share = l->cooperative ? COOPERATIVE_TURN : BLOCK_TURN;
-        if (env->options.max_instructions && share > env->options.max_instructions)
-            share = env->options.max_instructions;
-        block_run(b, share);
-        check_budget(env, b);
-        if (exec_block_done(b))
+        const uint64_t before = b->instructions;
+        block_run(b, share_of(l, begun));
+        begun += b->instructions - before;
+        check_budget(b, begun);
+        if (exec_block_done(b)) {
+            begun -= b->instructions; /* now among the totals */
             retire(&r, turn);
-        else
+        } else {
             turn++;
+        }
     }
     diag_done(&cleanup, true);
     exec_launch_end(l);

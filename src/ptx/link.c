@@ -93,7 +93,9 @@ static void resolve(struct linker *l, struct ptx_symbol *s)
     } else if (dynamic_shared) {
         s->def = s; /* its memory comes with the launch */
     } else if (s->kind == PTX_SYM_VAR) {
-        diag_mistake_at(place_of(s), "no module defines the external variable '%s'", s->name);
+        diag_mistake_at(place_of(s),
+                        "no module defines the external variable '%s': give the PTX file that defines it too",
+                        s->name);
     }
 }
 

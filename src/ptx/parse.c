@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { NOTES_MAX = 20 };
 
@@ -542,6 +543,8 @@ struct ptx_module *ptx_parse_file(struct arena *arena, const char *path)
     if (!file) diag_mistake("cannot open '%s': %s", path, strerror(errno));
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, close_file, file);
+    struct stat info;
+    if (fstat(fileno(file), &info) || S_ISDIR(info.st_mode)) diag_mistake("'%s' is not a file", path);
     if (fseek(file, 0, SEEK_END)) diag_mistake("cannot read '%s': %s", path, strerror(errno));
     const long len = ftell(file);
     if (len < 0) diag_mistake("cannot read '%s': %s", path, strerror(errno));

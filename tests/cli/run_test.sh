@@ -15,6 +15,14 @@ expect 0 "result checked against the CPU: right" "$ATOLL" run -w vecadd:tiny
 expect 1 "is not a whole number" "$ATOLL" run -w vecadd:tiny --functional --max-instructions many
 expect 0 "stopped by --max-instructions" "$ATOLL" run -w sgemm:small --functional --max-instructions 1000
 
+expect 1 "'tests' is not a file" "$ATOLL" run tests --functional --grid 1 --block 1
+expect 1 "needs --grid X" "$ATOLL" run tests --functional --block 1
+printf '.version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\nL: bra L;\n}\n' > "$dir/endless.ptx"
+expect 0 "stopped by --max-instructions: the kernel did not finish" "$ATOLL" run "$dir/endless.ptx" --functional --grid 500 --block 64 --max-instructions 100000
+expect 0 "block (0,0,0):" "$ATOLL" run "$dir/endless.ptx" --functional --grid 500 --block 64 --max-instructions 100000 --json "$dir/endless.json"
+expect 0 "endless.ptx:6: bra" "$ATOLL" run "$dir/endless.ptx" --functional --grid 500 --block 64 --max-instructions 10000
+holds "the limit counts all resident blocks together" python3 -c "import json,sys; assert 100000 <= json.load(open(sys.argv[1]))['totals']['warp_instructions'] < 110000" "$dir/endless.json"
+
 # JSON: complete, exact, and the same on every instruction set but for the host's part
 "$ATOLL" run -m uba-mem -w sgemm:tiny --functional --json "$dir/a.json" > /dev/null
 "$ATOLL" run -m uba-mem -w sgemm:tiny --functional -s sim.isa=plain --json "$dir/b.json" > /dev/null
