@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 /* Blocks of a cooperative grid do wait for each other: short turns waste less. */
-enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11 };
+enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11, BLOCKS_PER_SM = 32 };
 
 /* ---- memory of a block ---- */
 
@@ -274,14 +274,18 @@ static void free_resident(void *arg)
     free(r->blocks);
 }
 
-/* Blocks interleaved: two per SM, or one when they are large, as on a machine where blocks that wait for each
- * other get on. A bound on memory comes first (recursion: on what is reserved of it). */
+/* Blocks interleaved: as many as a GPU holds, because blocks may wait for others that run beside them there;
+ * fewer, but one per SM, when they are large. A bound on memory comes first (recursion: on what is reserved
+ * of it). */
 static uint32_t residents(const struct exec_launch *l)
 {
     const uint64_t wanted_bytes = (uint64_t)32 << 20, most_bytes = (uint64_t)(l->kernel->deep ? 8 : 1) << 30;
     const struct exec_options *o = &l->env->options;
-    uint64_t most = o->blocks_at_once ? o->blocks_at_once : 2 * (uint64_t)o->sm_count;
-    if (!o->blocks_at_once && most * l->chunk_bytes > wanted_bytes) most = o->sm_count;
+    uint64_t most = o->blocks_at_once ? o->blocks_at_once : BLOCKS_PER_SM * (uint64_t)o->sm_count;
+    if (!o->blocks_at_once && most * l->chunk_bytes > wanted_bytes) {
+        most = wanted_bytes / l->chunk_bytes;
+        if (most < o->sm_count) most = o->sm_count;
+    }
     if (most * l->chunk_bytes > most_bytes) most = most_bytes / l->chunk_bytes;
     if (most < 2) most = 2;
     if (l->cooperative) most = l->block_count;

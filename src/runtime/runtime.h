@@ -38,7 +38,7 @@ struct rt_options {
     uint64_t stack_bytes;      /* local memory + call stack limit per thread; 0 = 512 KiB */
     uint64_t max_instructions; /* warp instructions per context; 0 = no limit. Reaching it is a mistake */
     uint32_t sm_count;         /* what %nsmid says; 0 = 80 */
-    uint32_t blocks_at_once;   /* blocks that run interleaved in functional mode; 0 = sm_count x 2 (at least
+    uint32_t blocks_at_once;   /* blocks that run interleaved in functional mode; 0 = sm_count x 32 (at least
                                   a cooperative grid) */
     enum rt_isa isa;
     bool racecheck; /* report races on shared memory */

@@ -1,5 +1,5 @@
-/* ordering: host script of the test of stores and loads in order: see ordering.cu. Small enough that every block is
- * resident from the beginning. */
+/* ordering: host script of the test of stores and loads in order: see ordering.cu. Small enough that every
+ * block is resident from the beginning. */
 #include "workload.h"
 
 static const struct wl_param params[] = {{"blocks", 12, 2, 64, 0, "blocks"},
@@ -32,7 +32,10 @@ static double overtaken(const void *arg, uint64_t i)
     return sum;
 }
 
-static double word(const void *arg, uint64_t i) { return (double)(((const struct shape *)arg)->rounds - 1 + i); }
+static double word(const void *arg, uint64_t i)
+{
+    return (double)(((const struct shape *)arg)->rounds - 1 + i);
+}
 
 static double counter(const void *arg, uint64_t i)
 {
@@ -65,29 +68,41 @@ static void run(struct wl *w)
     for (int k = 0; k < 2; k++) {
         uint32_t *data = wl_alloc(w, "data", 128 * b), *flags = wl_alloc(w, "flags", 8 * b);
         out[k] = wl_alloc(w, "out", 128 * b);
-        WL_LAUNCH(w, k ? "messages_by_acquire" : "messages_by_fence", wl_dim(b), wl_dim(32), data, flags, out[k],
-                  rounds);
+        WL_LAUNCH(w, k ? "messages_by_acquire" : "messages_by_fence", wl_dim(b), wl_dim(32), data, flags,
+                  out[k], rounds);
     }
     uint32_t *lines = wl_alloc(w, "lines", 128 * b * s->rounds), *seen = wl_alloc(w, "seen", 256 * b);
-    for (int k = 0; k < 2; k++) /* the second time the LLC has the lines: a load overtaken there would see the store */
+    for (int k = 0; k < 2;
+         k++) /* the second time the LLC has the lines: a load overtaken there would see the store */
         WL_LAUNCH(w, "overtaken", wl_dim(b), wl_dim(64), lines, seen, rounds);
     uint32_t *words = wl_alloc(w, "words", 256 * b);
     uint8_t *bytes = wl_alloc(w, "bytes", 64 * b);
     WL_LAUNCH(w, "parts", wl_dim(b), wl_dim(64), words, bytes, rounds);
     uint32_t *count = wl_alloc(w, "count", 64), *last = wl_alloc(w, "last", 4);
     WL_LAUNCH(w, "counters", wl_dim(b), wl_dim(64), count, last, rounds);
-    uint32_t *ping = wl_alloc(w, "ping", 4 * n), *pong = wl_alloc(w, "pong", 4 * n), *host = wl_scratch(w, 4 * n);
+    uint32_t *ping = wl_alloc(w, "ping", 4 * n), *pong = wl_alloc(w, "pong", 4 * n),
+             *host = wl_scratch(w, 4 * n);
     for (uint32_t i = 0; i < n; i++) host[i] = 3 * i;
     wl_write(w, ping, host, 4 * n);
     for (uint32_t k = 0; k < s->launches; k++)
-        WL_LAUNCH(w, "shifted", wl_dim(b), wl_dim(256), k % 2 ? pong : ping, k % 2 ? ping : pong, (uint32_t)SHIFT, n);
+        WL_LAUNCH(w, "shifted", wl_dim(b), wl_dim(256), k % 2 ? pong : ping, k % 2 ? ping : pong,
+                  (uint32_t)SHIFT, n);
     for (int k = 0; k < 2; k++)
-        wl_check_u32(w, &(struct wl_check){.name = "out", .output = out[k], .count = 32 * b, .reference = message, .arg = s});
-    wl_check_u32(w, &(struct wl_check){.name = "seen", .output = seen, .count = 64 * b, .reference = overtaken, .arg = s});
-    wl_check_u32(w, &(struct wl_check){.name = "words", .output = words, .count = 64 * b, .reference = word, .arg = s});
-    wl_check_u32(w, &(struct wl_check){.name = "count", .output = count, .count = 16, .reference = counter, .arg = s});
-    wl_check_u32(w, &(struct wl_check){.name = "shifted", .output = s->launches % 2 ? pong : ping, .count = n, .reference = shifted, .arg = s});
+        wl_check_u32(w,
+                     &(struct wl_check){
+                         .name = "out", .output = out[k], .count = 32 * b, .reference = message, .arg = s});
+    wl_check_u32(w, &(struct wl_check){
+                        .name = "seen", .output = seen, .count = 64 * b, .reference = overtaken, .arg = s});
+    wl_check_u32(w, &(struct wl_check){
+                        .name = "words", .output = words, .count = 64 * b, .reference = word, .arg = s});
+    wl_check_u32(
+        w, &(struct wl_check){.name = "count", .output = count, .count = 16, .reference = counter, .arg = s});
+    wl_check_u32(w, &(struct wl_check){.name = "shifted",
+                                       .output = s->launches % 2 ? pong : ping,
+                                       .count = n,
+                                       .reference = shifted,
+                                       .arg = s});
 }
 
-WORKLOAD(ordering, .suite = "test", .sharing = "-", .description = "stores and loads in order", .params = params,
-         .sizes = sizes, .footprint_bytes = footprint_bytes, .run = run);
+WORKLOAD(ordering, .suite = "test", .sharing = "-", .description = "stores and loads in order",
+         .params = params, .sizes = sizes, .footprint_bytes = footprint_bytes, .run = run);
