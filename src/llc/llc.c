@@ -133,7 +133,8 @@ static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
     while (mask) {
         const uint32_t low = (uint32_t)__builtin_ctzll(mask);
         const uint64_t run = mask >> low;
-        const uint32_t length = run == UINT64_MAX ? 64 : (uint32_t)__builtin_ctzll(~run);
+        const uint32_t length =
+            (uint32_t)__builtin_ctzll(~run); /* below 64: an offset stands below every mask */
         out |= (x >> low & (((uint64_t)1 << length) - 1)) << filled;
         filled += length;
         mask = run >> length << length << low;

@@ -392,10 +392,12 @@ static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queu
 void rt_launch(struct rt_context *rt, const struct rt_launch *l)
 {
     if (l->values) check_sizes(l);
+    DIAG_ASSERT(l->values || l->args || !l->arg_count);
     struct queued *q = new_launch(rt, l);
     for (uint32_t k = 0; k < l->arg_count; k++) {
         const struct ptx_symbol *s = param(l->kernel, k);
-        memcpy(q->params + s->offset, l->values ? &l->values[k].bits : l->args[k], s->size_bytes);
+        const void *value = l->values ? (const void *)&l->values[k].bits : l->args[k];
+        memcpy(q->params + s->offset, value, s->size_bytes);
     }
     enqueue(rt, l->kernel, q);
 }
