@@ -24,9 +24,9 @@ more() {
     "$build/atoll" run -m v100 -w "$3" --json "$json" > /dev/null
     echo $((($(instructions "$build/atoll" run -m v100 -w "$3") - few_i) / ($(gpu_stat "$1") - few)))
 }
-record gpu.host_instructions_per_warp_instruction.vecadd "$(more sm.warp_instructions vecadd:n=131072 vecadd:n=393216)" "instructions"
-record gpu.host_instructions_per_warp_instruction.sgemm "$(more sm.warp_instructions sgemm:n=96 sgemm:n=160)" "instructions"
-record gpu.host_instructions_per_l1_miss.gather "$(more l1.misses gather:n=32768 gather:n=98304)" "instructions"
+record gpu.host_instructions_per_warp_instruction.vecadd "$(more 'sm\.warp_instructions' vecadd:n=131072 vecadd:n=393216)" "instructions"
+record gpu.host_instructions_per_warp_instruction.sgemm "$(more 'sm\.warp_instructions' sgemm:n=96 sgemm:n=160)" "instructions"
+record gpu.host_instructions_per_l1_miss.gather "$(more 'l1\.misses' gather:n=32768 gather:n=98304)" "instructions"
 
 echo "idle SMs: one block of a pointer chase, 1 and 256 SMs (goal: at most 1.3 times dearer)"
 # chase SMS STEPS: host instructions
