@@ -34,6 +34,9 @@ struct exec_env *exec_env_create(struct devmem *memory, const struct exec_option
     enum { SPARE = 8 };
     env->spare = calloc(SPARE, sizeof *env->spare);
     if (!env->spare) diag_mistake("out of host memory");
+    env->images = image_table_new(memory);
+    env->texels = calloc((size_t)LANES * IMAGE_TEXELS_MAX, sizeof *env->texels);
+    if (!env->texels) diag_mistake("out of host memory");
     env->generation = memory->generation;
     return env;
 }
@@ -43,6 +46,8 @@ void exec_env_destroy(struct exec_env *env)
     if (!env) return;
     exec_spare_free(env);
     free(env->spare);
+    image_table_free(env->images);
+    free(env->texels);
     size_t cursor = 0;
     for (struct map_entry *e; (e = map_next(&env->kernels, &cursor));)
         map_free(&((struct exec_kernel *)e->value)->funcs);
@@ -59,6 +64,7 @@ void exec_env_destroy(struct exec_env *env)
     free(env);
 }
 
+struct image_table *exec_images(struct exec_env *env) { return env->images; }
 struct exec_totals exec_totals(const struct exec_env *env) { return env->totals; }
 bool exec_limit_reached(const struct exec_env *env) { return env->limit_reached; }
 
@@ -294,6 +300,14 @@ bool exec_supports(const struct ptx_instr *instr)
     case PTX_OP_UNKNOWN: return false;
     case PTX_OP_ATOM:
     case PTX_OP_RED: return instr->vec <= 1 && atom_supports(instr->sub, instr->type);
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4:
+    case PTX_OP_TXQ:
+    case PTX_OP_SULD:
+    case PTX_OP_SUST:
+    case PTX_OP_SURED:
+    case PTX_OP_SUQ:
+    case PTX_OP_ISTYPEP: return image_supports(instr);
     case PTX_OP_CVTA:
     case PTX_OP_ISSPACEP:
     case PTX_OP_CREATEPOLICY:

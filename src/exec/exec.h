@@ -35,6 +35,7 @@
 #include "ptx/ir.h"
 
 struct exec_env;
+struct image_table;
 struct exec_kernel;
 struct exec_block;
 
@@ -57,6 +58,8 @@ void exec_env_destroy(struct exec_env *env);
 void exec_env_link(struct exec_env *env, const struct ptx_program *program);
 /* Device address of a module variable, NULL when it has none (shared, unknown). */
 void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol);
+/* Arrays, texture objects and surface objects that kernels may use. */
+struct image_table *exec_images(struct exec_env *env);
 
 /* Lowers an entry (once; later calls give the same). */
 struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry);

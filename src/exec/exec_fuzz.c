@@ -140,6 +140,49 @@ static void memory(struct text *t, struct source *s)
     }
 }
 
+/* Textures of a fixed image; surfaces of another one, which all threads see. */
+static void images(struct text *t, struct source *s)
+{
+    const uint32_t d = byte(s) % 5, a = byte(s) % 4, b = byte(s) % 4, guard = byte(s);
+    uint32_t kind = byte(s) % 8;
+    if (t->alone && kind >= 4) kind -= 4;
+    add(t, "and.b32 %%t0, %%r%u, %u;\nand.b32 %%t1, %%r%u, 15;\n", a, byte(s) % 16 ? 60 : 255, b);
+    if (guard % 3 == 0) add(t, "@%s%%p%u ", guard & 8 ? "!" : "", guard % 4);
+    switch (kind) {
+    case 0:
+        add(t, "tex.2d.v4.f32.f32 {%%f0, %%f1, %%f2, %%f3}, [%%%s, {%%f%u, %%f%u}];\n",
+            PICK(s, "smooth", "plain"), a, b);
+        break;
+    case 1:
+        add(t, "tex.2d.v4.u32.s32 {%%r%u, _, _, %%r%u}, [%%plain, {%%r%u, %%r%u}];\n", d, d + 1, a, b);
+        break;
+    case 2:
+        add(t, "tld4.%s.2d.v4.f32.f32 {%%f%u, _, _, %%f%u}|%%p3, [%%smooth, {%%f%u, %%f%u}];\n",
+            PICK(s, "r", "g", "b", "a"), a, b, b, a);
+        break;
+    case 3:
+        add(t, "%s;\n",
+            PICK(s, "txq.width.b32 %r0, [%smooth]", "txq.height.b32 %r1, [%plain]",
+                 "suq.width.b32 %r2, [%surf]", "istypep.texref %p1, %surf", "txq.filter_mode.b32 %r3, [%q0]",
+                 "tex.level.2d.v4.f32.f32 {%f0, %f1, _, _}, [%smooth, {%f2, 0.5}], %f3"));
+        break;
+    case 4:
+    case 5:
+        add(t, "suld.b.2d.%s, [%%surf, {%%t0, %%t1}];\n",
+            PICK(s, "b32.trap {%r0}", "v2.b32.clamp {%r1, %r2}", "b8.zero {%r3}", "b32.zero {%r4}"));
+        break;
+    case 6:
+        add(t, "sust.b.2d.%s;\n",
+            PICK(s, "b32.trap [%surf, {%t0, %t1}], {%r0}", "b32.clamp [%surf, {%r1, %t1}], {%r2}",
+                 "v2.b32.zero [%surf, {%t0, %r2}], {%r3, %r4}", "b8.zero [%surf, {%r5, %r6}], {%r7}"));
+        break;
+    default:
+        add(t, "sured.b.%s [%%surf, {%%t0, %%t1}], %%r%u;\n",
+            PICK(s, "add.2d.u32.trap", "min.2d.s32.clamp", "or.2d.b32.zero"), d);
+        break;
+    }
+}
+
 static void control(struct text *t, struct source *s, uint32_t count)
 {
     const uint32_t target = byte(s) % (count + 1), guard = byte(s);
@@ -187,13 +230,15 @@ static void generate(struct text *t, struct source *s)
         "%%r3, "
         "%%r2;\nret;\n}\n"
         ".func (.reg .b32 y) turn(.reg .b32 x)\n{\nnot.b32 y, x;\nret;\n}\n"
-        ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n.reg .pred %%p<4>;\n.reg .b32 %%r<8>;\n.reg "
+        ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u64 "
+        "p4)\n{\n.reg .pred %%p<4>;\n.reg .b32 %%r<8>;\n.reg "
         ".b32 %%t<4>;\n.reg .b64 %%q<4>;\n.reg .f32 %%f<4>;\n"
-        ".reg .b64 %%a<4>;\n.reg .b64 %%in;\n.reg .b64 %%out;\n.local .align 8 .b8 loc[256];\n"
+        ".reg .b64 %%a<4>;\n.reg .b64 %%in;\n.reg .b64 %%out;\n.reg .b64 %%smooth;\n.reg .b64 %%plain;\n.reg "
+        ".b64 %%surf;\n.local .align 8 .b8 loc[256];\n"
         "shape: .callprototype (.reg .b32 _) _ (.reg .b32 _);\ntable: "
         ".branchtargets L0, L%u;\n"
-        "ld.param.u64 %%out, [p0];\nld.param.u64 %%in, [p1];\nmov.u32 %%r0, %%tid.x;\n" ALONE
-        "\nmov.u32 %%r1, "
+        "ld.param.u64 %%out, [p0];\nld.param.u64 %%in, [p1];\nld.param.u64 %%smooth, [p2];\nld.param.u64 "
+        "%%plain, [p3];\nld.param.u64 %%surf, [p4];\nmov.u32 %%r0, %%tid.x;\n" ALONE "\nmov.u32 %%r1, "
         "%u;\nmul.lo.u32 %%r2, %%r0, %u;\nmov.u32 %%r3, %%laneid;\nshl.b32 %%r4, %%r0, 2;\n"
         "mov.u32 %%r5, -1;\nmov.u32 %%r6, 0;\nmov.u32 %%r7, %%ctaid.x;\nmov.u64 %%q0, 1;\nmov.u64 %%q1, "
         "-1;\nmov.u64 %%q2, 7;\nmov.u64 %%q3, 0;\n"
@@ -205,10 +250,11 @@ static void generate(struct text *t, struct source *s)
         count, byte(s), 1 + byte(s));
     for (uint32_t n = 0; n < count; n++) {
         add(t, "L%u:\n", n);
-        switch (byte(s) % 4) {
+        switch (byte(s) % 5) {
         case 0:
         case 1: arithmetic(t, s); break;
         case 2: memory(t, s); break;
+        case 3: images(t, s); break;
         default: control(t, s, count); break;
         }
     }
@@ -231,6 +277,27 @@ struct outcome {
     struct diag diag;
 };
 
+/* smooth: fractions of bytes, filtered; plain: words; the third a surface. */
+static void make_images(struct rt_context *rt, const uint32_t *in, uint64_t objects[3])
+{
+    const struct image_shape square = {.width = 16, .height = 16};
+    const struct rt_box all = {0, 0, 0, 16, 16, 1};
+    const struct image_format bytes = {IMAGE_UNSIGNED, 8, 4}, words = {IMAGE_UNSIGNED, 32, 1};
+    struct image_array *a = rt_array_create(rt, &square, bytes, "bytes"),
+                       *b = rt_array_create(rt, &square, words, "words");
+    rt_array_write(rt, a, &all, in, 64, 0);
+    rt_array_write(rt, b, &all, in, 64, 0);
+    objects[0] =
+        rt_texture_create(rt, &(struct image_texture){.array = a,
+                                                      .filter = IMAGE_LINEAR,
+                                                      .normalized_float = true,
+                                                      .normalized_coords = true,
+                                                      .address = {IMAGE_WRAP, IMAGE_MIRROR, IMAGE_CLAMP}});
+    objects[1] = rt_texture_create(
+        rt, &(struct image_texture){.array = b, .address = {IMAGE_BORDER, IMAGE_CLAMP, IMAGE_CLAMP}});
+    objects[2] = rt_surface_create(rt, rt_array_create(rt, &square, words, "board"));
+}
+
 static void body(void *arg)
 {
     struct outcome *o = arg;
@@ -240,9 +307,11 @@ static void body(void *arg)
     o->out = rt_alloc(o->rt, 4 * WORDS, "out");
     uint32_t *in = rt_alloc(o->rt, 4 * WORDS, "in");
     for (uint32_t i = 0; i < WORDS; i++) in[i] = i * 0x9e3779b9u;
-    const void *args[] = {&o->out, &in};
+    uint64_t objects[3];
+    make_images(o->rt, in, objects);
+    const void *args[] = {&o->out, &in, &objects[0], &objects[1], &objects[2]};
     rt_launch(o->rt, &(struct rt_launch){
-                         .kernel = k, .grid = {2, 1, 1}, .block = {48, 1, 1}, .args = args, .arg_count = 2});
+                         .kernel = k, .grid = {2, 1, 1}, .block = {48, 1, 1}, .args = args, .arg_count = 5});
     rt_wait(o->rt);
 }
 

@@ -287,7 +287,7 @@ static void lower_instr(struct lower *l)
         lower_unsupported(l, "unknown opcode or modifier");
         return;
     }
-    if (lower_control(l) || lower_memory(l) || lower_arithmetic(l)) return;
+    if (lower_control(l) || lower_memory(l) || lower_texture(l) || lower_arithmetic(l)) return;
     lower_unsupported(l, "not supported");
 }
 

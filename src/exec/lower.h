@@ -2,6 +2,7 @@
  *
  *   lower.c          the function: blocks, joins, registers, constants, arithmetic
  *   lower_memory.c   loads, stores, atomics, copies, matrices
+ *   lower_texture.c  textures and surfaces
  *   lower_control.c  branches, calls, barriers */
 #ifndef ATOLL_EXEC_LOWER_H
 #define ATOLL_EXEC_LOWER_H
@@ -55,6 +56,8 @@ void lower_address(struct lower *l, struct access *s, const struct ptx_operand *
 bool lower_is_formal(const struct ptx_func *f, uint32_t symbol);
 
 bool lower_memory(struct lower *l); /* false: not an instruction of this kind */
+bool lower_texture(struct lower *l);
+bool image_supports(const struct ptx_instr *i);
 bool lower_control(struct lower *l);
 bool lower_arithmetic(struct lower *l);
 /* After all code stands: fill in pointers to code. */

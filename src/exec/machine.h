@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "exec/exec.h"
+#include "exec/image.h"
 #include "ptx/cfg.h"
 #include "ptx/flow.h"
 
@@ -244,6 +245,8 @@ struct exec_env {
     uint32_t func_count, func_capacity;
     uint32_t generation; /* of memory when ranges were reset last */
     uint64_t heap_used;
+    struct image_table *images;
+    uint64_t *texels; /* simulated addresses of the fetch that is being described */
     struct exec_totals totals;
     bool limit_reached; /* options.max_instructions */
     char *output;
@@ -351,6 +354,12 @@ insn_fn h_sreg;
 
 /* matrix.c */
 insn_fn h_matrix;
+
+/* texture.c */
+insn_fn h_texture, h_surface, h_image_query, h_istypep;
+/* The memory side of a fetch or surface access, for the timing model. */
+void texture_describe(struct exec_warp *w, const struct insn *i, struct warp_op *out);
+void surface_describe(struct exec_warp *w, const struct insn *i, struct warp_op *out);
 
 /* lower.c */
 struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, const struct ptx_func *f);

@@ -79,6 +79,28 @@ struct copy_site {
     uint32_t bulk_size; /* ref */
 };
 
+enum image_outside { IMAGE_OUTSIDE_TRAP, IMAGE_OUTSIDE_CLAMP, IMAGE_OUTSIDE_ZERO };
+
+/* An instruction of textures or surfaces. */
+struct image_site {
+    uint16_t op;        /* enum ptx_op */
+    uint8_t type;       /* enum ptx_type of the value */
+    uint8_t sub;        /* sured: enum ptx_sub */
+    uint8_t mip;        /* enum ptx_mip */
+    uint8_t component;  /* tld4: 0-3; txq, suq: enum ptx_image */
+    uint8_t outside;    /* enum image_outside */
+    uint8_t log2_bytes; /* of an element of a surface access */
+    bool whole;         /* coordinates are integers */
+    bool raw;           /* surfaces: bytes; else formatted values */
+    bool has_offset;
+    struct image_geometry geometry;
+    uint32_t handle; /* refs from here on */
+    uint32_t x[3], layer, level, dx[3], dy[3], offset[3];
+    uint32_t count, reg[4]; /* of the value; UINT32_MAX: sink */
+    bool reg64[4];
+    uint32_t resident; /* predicate; UINT32_MAX: none. istypep: the result */
+};
+
 struct matrix_site {
     struct lanes_matrix m;
     struct access *access;

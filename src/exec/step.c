@@ -71,6 +71,11 @@ static enum warp_class class_of(const struct ptx_instr *i)
     case PTX_OP_FENCE_PROXY:
     case PTX_OP_FENCE_MBARRIER_INIT: return WARP_CLASS_FENCE;
     case PTX_OP_EXIT: return WARP_CLASS_EXIT;
+    case PTX_OP_TEX:
+    case PTX_OP_TLD4: return WARP_CLASS_TEXTURE;
+    case PTX_OP_SULD: return WARP_CLASS_LOAD;
+    case PTX_OP_SUST: return WARP_CLASS_STORE;
+    case PTX_OP_SURED: return WARP_CLASS_REDUCTION;
     default: break;
     }
     switch (ptx_op_class(i->op)) {
@@ -105,7 +110,7 @@ static uint8_t flags_of(const struct ptx_instr *i, bool uniform)
     if (i->sem == PTX_SEM_RELEASE || i->sem == PTX_SEM_ACQ_REL || i->sem == PTX_SEM_SC || fence)
         f |= WARP_F_RELEASE;
     if (i->sem >= PTX_SEM_RELAXED || i->op == PTX_OP_ATOM || i->op == PTX_OP_RED) f |= WARP_F_STRONG;
-    if (i->flags & PTX_F_NC) f |= WARP_F_READ_ONLY;
+    if (i->flags & PTX_F_NC || i->op == PTX_OP_TEX || i->op == PTX_OP_TLD4) f |= WARP_F_READ_ONLY;
     if (i->cache == PTX_CACHE_CG || i->cache == PTX_CACHE_CV) f |= WARP_F_CACHE_L2;
     if (i->cache == PTX_CACHE_CS || i->cache == PTX_CACHE_LU || i->evict == PTX_EVICT_FIRST)
         f |= WARP_F_STREAM;
@@ -168,12 +173,14 @@ static void fill_info(const struct exec_func *f, uint32_t pc, struct warp_op_inf
         info->dst[info->dst_count++] = scoreboard(f, reg);
 }
 
-enum { DETAIL_NONE, DETAIL_ADDRESS, DETAIL_BARRIER, DETAIL_SLEEP };
+enum { DETAIL_NONE, DETAIL_ADDRESS, DETAIL_BARRIER, DETAIL_SLEEP, DETAIL_TEXTURE, DETAIL_SURFACE };
 
 static uint8_t detail_of(const struct insn *i, const struct warp_op_info *info)
 {
     if (i->fn == h_bar) return DETAIL_BARRIER;
     if (i->fn == h_nanosleep) return DETAIL_SLEEP;
+    if (i->fn == h_texture) return DETAIL_TEXTURE;
+    if (i->fn == h_surface) return DETAIL_SURFACE;
     if (!has_access(info->class) || i->fn == h_unsupported) return DETAIL_NONE;
     const struct access *s = access_of(i);
     /* Constant parameters: the same for all lanes, from the constant cache. */
@@ -290,10 +297,12 @@ static void fill_addresses(const struct exec_warp *w, const struct insn *i, stru
     if (space != UINT32_MAX) out->space = (uint8_t)warp_space_of(space);
 }
 
-static void describe_detail(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
+static void describe_detail(struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
     switch (out->info->detail) {
     case DETAIL_ADDRESS: fill_addresses(w, i, out); break;
+    case DETAIL_TEXTURE: texture_describe(w, i, out); break;
+    case DETAIL_SURFACE: surface_describe(w, i, out); break;
     case DETAIL_BARRIER:
         out->barrier = (uint8_t)((const uint32_t *)ref_at(w, i->a))[lowest_lane(out->mask)];
         break;

@@ -71,6 +71,10 @@ struct warp_op {
     uint8_t spilled;   /* a generic access whose lanes lie in several spaces: lanes of other spaces are not in
                           mask */
     uint32_t sleep_ns; /* WAIT: nanosleep */
+    /* TEXTURE: what all lanes together touch, instead of address[]; holds until the next step of any warp */
+    uint16_t texel_count;
+    uint8_t texel_bytes;
+    const uint64_t *texels;
     uint64_t address[32]; /* of each lane in mask */
 };
 

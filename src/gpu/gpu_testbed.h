@@ -40,6 +40,9 @@ struct bed_op {
     uint64_t from_block;
     bool uniform;           /* all lanes at base */
     uint64_t scatter_lines; /* each execution at a line of its own choice among so many */
+    /* TEXTURE: each lane touches so many texels, each as far from the one before; bytes: of a texel */
+    uint32_t touch;
+    uint64_t apart;
 };
 
 #define BED_END \
@@ -74,6 +77,7 @@ struct bed_block {
     uint32_t sm;
     uint32_t pc[BED_WARPS_MAX];
     bool blocked[BED_WARPS_MAX];
+    uint64_t texels[SM_TEXELS];
 };
 
 struct bed {
@@ -147,6 +151,11 @@ static inline enum warp_step bed_step(void *self, uint32_t warp, struct warp_op 
         out->address[lane] =
             op->base + scattered +
             (uint64_t)((int64_t)lane * stride + (int64_t)warp * op->by_warp + (int64_t)k->idx * op->by_block);
+    out->texel_count = 0;
+    out->texel_bytes = (uint8_t)out->info->bytes;
+    out->texels = k->texels;
+    for (uint32_t n = 0; n < 32 * op->touch; n++)
+        k->texels[out->texel_count++] = out->address[n / op->touch] + n % op->touch * op->apart;
     if (op->class == WARP_CLASS_BARRIER) bed_arrive(k, warp);
     if (b->event_count < BED_EVENTS)
         b->events[b->event_count++] =

@@ -122,6 +122,7 @@ static const char *alu_signature(const struct ptx_instr *i)
     case PTX_OP_MOV: return "TT";
     case PTX_OP_CVT: return i->type2 ? "Ll?ll" : NULL;
     case PTX_OP_CVTA: return "TT";
+    case PTX_OP_ISTYPEP: return "PX";
     case PTX_OP_BRX_IDX: return "IX";
     case PTX_OP_NANOSLEEP: return "I";
     default: return NULL;
@@ -278,6 +279,43 @@ static void check_written(const struct checked *c, const struct ptx_operand *o)
     ptx_note(c->p, &t, "'%s' writes here: a register was expected", ptx_tok_text(c->p, c->mnemonic));
 }
 
+/* ---- textures and surfaces ---- */
+
+/* [object, {coordinates}]: are there as many as the geometry needs? PTX fills three up to four. */
+static void check_coordinates(const struct checked *c, const struct ptx_operand *o)
+{
+    static const uint8_t least[] = {[PTX_GEOM_1D] = 1,    [PTX_GEOM_2D] = 2,   [PTX_GEOM_3D] = 3,
+                                    [PTX_GEOM_A1D] = 2,   [PTX_GEOM_A2D] = 3,  [PTX_GEOM_CUBE] = 3,
+                                    [PTX_GEOM_ACUBE] = 4, [PTX_GEOM_2DMS] = 2, [PTX_GEOM_A2DMS] = 3};
+    const struct ptx_token t = operand_token(c);
+    if (o->kind != PTX_OPND_LIST) {
+        ptx_note(c->p, &t, "'%s' takes [object, {coordinates}] here", ptx_tok_text(c->p, c->mnemonic));
+        return;
+    }
+    const struct ptx_operand *last = &PTX_AT(c->p->operands, struct ptx_operand, o->id + o->count - 1u);
+    const uint32_t has = last->kind == PTX_OPND_VEC ? last->count : 1;
+    if (has < least[c->i->geom])
+        ptx_note(c->p, &t, "'%s' takes %u coordinates here, not %u", ptx_tok_text(c->p, c->mnemonic),
+                 least[c->i->geom], has);
+}
+
+static void check_image(struct checked *c, const struct ptx_operand *operands, const char *const *texts)
+{
+    const struct ptx_instr *i = c->i;
+    const bool asks = i->op == PTX_OP_TXQ || i->op == PTX_OP_SUQ;
+    const uint32_t at = i->n_dsts, least = at + 1u + (i->op == PTX_OP_SUST || i->op == PTX_OP_SURED);
+    if (i->n_operands < least) {
+        ptx_note(c->p, c->mnemonic, "'%s' takes at least %u operands, not %u",
+                 ptx_tok_text(c->p, c->mnemonic), least, i->n_operands);
+        return;
+    }
+    c->at = texts[at];
+    if (asks)
+        check_address(c, &operands[at]);
+    else
+        check_coordinates(c, &operands[at]);
+}
+
 void ptx_check_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, const struct ptx_instr *i,
                         const struct ptx_operand *operands, const char *const *texts)
 {
@@ -286,6 +324,8 @@ void ptx_check_operands(struct ptx_parser *p, const struct ptx_token *mnemonic, 
         c.at = texts[n];
         check_written(&c, &operands[n]);
     }
+    if (ptx_op_class((enum ptx_op)i->op) == PTX_CLASS_TEX && !(i->flags & PTX_F_UNKNOWN))
+        check_image(&c, operands, texts);
     const char *signature = signature_of(i);
     if (!signature || (!i->type && strpbrk(signature, "TLW"))) return;
     const char *optional = strchr(signature, '?');

@@ -21,6 +21,8 @@ enum field {
     FIELD_layout_a,
     FIELD_count,
     FIELD_geom,
+    FIELD_mip,
+    FIELD_image,
     FIELD_flags
 };
 
@@ -144,6 +146,8 @@ static bool row_suits(const struct modifier *m, uint16_t op)
     const char *w = m->word;
     if (strcmp(w, "lo") == 0 || strcmp(w, "hi") == 0) return compares(op) == (m->field == FIELD_cmp);
     if (strcmp(w, "uni") == 0) return (op == PTX_OP_VOTE) == (m->field == FIELD_sub);
+    if (strcmp(w, "a") == 0 || strcmp(w, "b") == 0 || strcmp(w, "r") == 0)
+        return (ptx_op_class((enum ptx_op)op) == PTX_CLASS_TEX) == (m->field == FIELD_image);
     return true;
 }
 
@@ -195,6 +199,8 @@ static bool apply_row(struct ptx_instr *i, const struct modifier *m)
     case FIELD_layout_a: return set_layout(i, (uint8_t)m->value);
     case FIELD_count: return set_once(&i->count, m->value);
     case FIELD_geom: return set_once(&i->geom, m->value);
+    case FIELD_mip: return set_once(&i->mip, m->value);
+    case FIELD_image: return set_once(&i->image, m->value);
     case FIELD_flags: i->flags |= m->value; return true;
     }
     return false;
@@ -277,7 +283,9 @@ static void take_apart(const struct strmap *words, struct ptx_template *t, const
     if (!i->vec) i->vec = 1;
     if (len > 4 && memcmp(text, "bar.", 4) == 0) i->flags |= PTX_F_ALIGNED;
     i->n_dsts = op_destinations[i->op];
-    const bool converts = i->op == PTX_OP_CVT || i->op == PTX_OP_SET;
+    /* of a texture fetch: the type of its coordinates */
+    const bool converts =
+        i->op == PTX_OP_CVT || i->op == PTX_OP_SET || i->op == PTX_OP_TEX || i->op == PTX_OP_TLD4;
     t->source_type = converts && i->type2 ? i->type2 : i->type;
     t->needs_type = i->op != PTX_OP_UNKNOWN && needs_type(i);
 }

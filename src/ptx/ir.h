@@ -221,6 +221,35 @@ enum ptx_geom {
     PTX_GEOM_A2DMS
 };
 
+/* Which level of a mipmap: of tex and txq. */
+enum ptx_mip { PTX_MIP_NONE, PTX_MIP_BASE, PTX_MIP_LEVEL, PTX_MIP_GRAD };
+
+/* What a texture or surface instruction moves or asks for: component of tld4, raw bytes or formatted values
+ * of suld, sust and sured, the question of txq and suq. */
+enum ptx_image {
+    PTX_IMAGE_NONE,
+    PTX_IMAGE_R,
+    PTX_IMAGE_G,
+    PTX_IMAGE_B, /* of tld4 the third component, of surfaces raw bytes */
+    PTX_IMAGE_A,
+    PTX_IMAGE_P, /* formatted */
+    PTX_IMAGE_WIDTH,
+    PTX_IMAGE_HEIGHT,
+    PTX_IMAGE_DEPTH,
+    PTX_IMAGE_CHANNEL_DATA_TYPE,
+    PTX_IMAGE_CHANNEL_ORDER,
+    PTX_IMAGE_NORMALIZED_COORDS,
+    PTX_IMAGE_FORCE_UNNORMALIZED_COORDS,
+    PTX_IMAGE_FILTER_MODE,
+    PTX_IMAGE_ADDR_MODE_0,
+    PTX_IMAGE_ADDR_MODE_1,
+    PTX_IMAGE_ADDR_MODE_2,
+    PTX_IMAGE_ARRAY_SIZE,
+    PTX_IMAGE_NUM_MIPMAP_LEVELS,
+    PTX_IMAGE_NUM_SAMPLES,
+    PTX_IMAGE_MEMORY_LAYOUT
+};
+
 /* flags of an instruction */
 enum {
     PTX_F_SAT = 1u << 0,
@@ -320,7 +349,10 @@ _Static_assert(sizeof(struct ptx_operand) == 16, "four operands a cache line");
  *   brx.idx i, T        [0]=i [1]=TABLE
  *   call (r),f,(a),P    [0]=target (SYM of a function, or REG) [1]=LIST returns [2]=LIST arguments
  *                       [3]=TABLE or NONE; always four. n_dsts 0: registers in [1] are written.
- *   mov {a,b}, x        [0]=VEC [1]=x;  mov x, {a,b}: [0]=x [1]=VEC */
+ *   mov {a,b}, x        [0]=VEC [1]=x;  mov x, {a,b}: [0]=x [1]=VEC
+ *   tex v4 {..}|p,[t,{c}],l   [0]=VEC ([1]=p) then LIST(t, VEC c), then level, gradients (VEC), offsets
+ * (VEC); t, and the sampler of [t,s,{c}], are ADDR_REG or ADDR_SYM; tld4 alike suld {..},[s,{c}]   [0]=VEC
+ * [1]=LIST;  sust [s,{c}],{..}: [0]=LIST [1]=VEC;  sured alike */
 struct ptx_instr {
     uint16_t op;   /* enum ptx_op */
     uint8_t type;  /* enum ptx_type: the types in the order of the spelling; */
@@ -344,6 +376,8 @@ struct ptx_instr {
     uint8_t layout_b;
     uint8_t count;  /* ldmatrix .x1 .x2 .x4 */
     uint8_t geom;   /* enum ptx_geom */
+    uint8_t mip;    /* enum ptx_mip */
+    uint8_t image;  /* enum ptx_image */
     uint8_t n_dsts; /* leading operands that are written */
     uint8_t n_operands;
     uint8_t guard_not;      /* @!%p */

@@ -241,14 +241,14 @@ static struct ptx_operand address_base(struct ptx_parser *p)
 }
 
 /* [base + offset], or [texture, sampler, {coordinates}] */
-static struct ptx_operand address(struct ptx_parser *p, int depth)
+static struct ptx_operand address(struct ptx_parser *p, uint8_t literal_type, int depth)
 {
     enum { ADDRESS_PARTS_MAX = 8 };
     struct ptx_operand elements[ADDRESS_PARTS_MAX];
     uint32_t count = 0;
     elements[count++] = address_base(p);
     while (count < ADDRESS_PARTS_MAX && ptx_accept(p, ','))
-        elements[count++] = parse_operand(p, PTX_T_NONE, depth + 1);
+        elements[count++] = parse_operand(p, literal_type, depth + 1);
     ptx_expect(p, ']', "at the end of the address");
     return count == 1 ? elements[0] : store_elements(p, PTX_OPND_LIST, elements, count);
 }
@@ -280,7 +280,7 @@ static struct ptx_operand parse_operand(struct ptx_parser *p, uint8_t literal_ty
         if (p->tok.len == 7 && ptx_tok_is(&p->tok, "WARP_SZ")) break;
         return name_operand(p);
     case '{': ptx_next(p); return element_list(p, PTX_OPND_VEC, '}', literal_type, depth);
-    case '[': ptx_next(p); return address(p, depth);
+    case '[': ptx_next(p); return address(p, literal_type, depth);
     case '!':
         if (name_follows(p)) return signed_name(p, PTX_OPF_NOT);
         break;

@@ -32,6 +32,8 @@ struct buffer {
     uint64_t dump; /* elements to print; NOTHING: none */
     bool sum;
     const char *save;
+    struct image_array *array; /* of an image: device is a copy of it in host memory, without gaps */
+    struct rt_box box;
 };
 
 struct oneshot {
@@ -266,6 +268,98 @@ static void *read_buffer(struct oneshot *o, struct cursor *c, struct buffer *b)
     return b->device;
 }
 
+/* ---- images ---- */
+
+/* TYPE[xCHANNELS] */
+static struct image_format read_format(struct cursor *c, struct buffer *b)
+{
+    const char *start = c->at;
+    const size_t n = word(c), type_len = strcspn(c->at, "x:");
+    char text[8] = "";
+    if (type_len < sizeof text) memcpy(text, c->at, type_len);
+    for (size_t k = 0; k < sizeof types / sizeof *types && !b->type; k++)
+        if (!strcmp(types[k].name, text) && types[k].bytes <= 4) b->type = &types[k];
+    const char channels = type_len < n ? start[type_len + 1] : '1';
+    if (!b->type || (type_len < n && n - type_len != 2) || !strchr("124", channels))
+        WRONG(c, n ? n : 1, "no such texel: s8 u8 s16 u16 s32 u32 f32, with x2 or x4 for channels");
+    c->at += n;
+    const uint8_t kind = b->type->kind == 'F'   ? IMAGE_FLOAT
+                         : b->type->kind == 'S' ? IMAGE_SIGNED
+                                                : IMAGE_UNSIGNED;
+    return (struct image_format){kind, (uint8_t)(8 * b->type->bytes), (uint8_t)(channels - '0')};
+}
+
+/* 64, 64x32 or 64x32x8 */
+static struct image_shape read_shape(struct cursor *c)
+{
+    uint32_t size[3] = {0};
+    for (uint32_t k = 0; k < 3; k++) {
+        const uint64_t n = read_count(c);
+        if (!n || n > 1 << 20) WRONG(c, 1, "the image is too large, or has a side of nothing");
+        size[k] = (uint32_t)n;
+        if (*c->at != 'x') break;
+        c->at++;
+    }
+    return (struct image_shape){.width = size[0], .height = size[1], .depth = size[2]};
+}
+
+static bool read_mode(struct cursor *c, struct image_texture *t)
+{
+    static const struct {
+        const char *name;
+        enum image_address mode;
+    } modes[] = {
+        {"wrap", IMAGE_WRAP}, {"clamp", IMAGE_CLAMP}, {"mirror", IMAGE_MIRROR}, {"border", IMAGE_BORDER}};
+    for (size_t k = 0; k < sizeof modes / sizeof *modes; k++)
+        if (takes(c, modes[k].name)) {
+            for (uint32_t n = 0; n < 3; n++) t->address[n] = (uint8_t)modes[k].mode;
+            return true;
+        }
+    if (takes(c, "linear"))
+        t->filter = IMAGE_LINEAR;
+    else if (takes(c, "normalized"))
+        t->normalized_coords = true;
+    else if (takes(c, "fraction"))
+        t->normalized_float = true;
+    else
+        return false;
+    return true;
+}
+
+static void copy_image(struct oneshot *o, struct buffer *b, bool to_device)
+{
+    const uint64_t row = (uint64_t)b->box.width * image_texel_bytes(b->array->format);
+    if (to_device)
+        rt_array_write(o->rt, b->array, &b->box, b->device, row, row * b->box.height);
+    else
+        rt_array_read(o->rt, b->array, &b->box, b->device, row, row * b->box.height);
+}
+
+/* tex: and surf:, the argument is the handle of an object of a new array. */
+static uint64_t read_image(struct oneshot *o, struct cursor *c, struct buffer *b, bool surface)
+{
+    b->arg = c->source.text;
+    const struct image_format format = read_format(c, b);
+    if (*c->at != ':') WRONG(c, 1, "the size is missing: WIDTH, WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH");
+    c->at++;
+    const struct image_shape shape = read_shape(c);
+    b->box = (struct rt_box){.width = shape.width,
+                             .height = shape.height ? shape.height : 1,
+                             .planes = shape.depth ? shape.depth : 1};
+    b->count = (uint64_t)b->box.width * b->box.height * b->box.planes * format.channels;
+    b->dump = NOTHING;
+    b->array = rt_array_create(o->rt, &shape, format, b->arg);
+    b->device = arena_alloc(&o->arena, b->count * b->type->bytes);
+    struct image_texture t = {.array = b->array, .address = {IMAGE_CLAMP, IMAGE_CLAMP, IMAGE_CLAMP}};
+    while (*c->at == ':') {
+        c->at++;
+        if (surface || !read_mode(c, &t)) read_property(o, c, b);
+    }
+    if (*c->at) WRONG(c, strlen(c->at), "this does not belong to an image");
+    copy_image(o, b, true);
+    return surface ? rt_surface_create(o->rt, b->array) : rt_texture_create(o->rt, &t);
+}
+
 /* ---- arguments ---- */
 
 enum { NO_DIGIT = 16 };
@@ -334,6 +428,16 @@ static void read_argument(struct oneshot *o, const char *text, const struct ptx_
         c.at += 4;
         void *device = read_buffer(o, &c, &o->buffers[o->count++]);
         memcpy(to, &device, 8);
+        return;
+    }
+    const bool surface = !strncmp(text, "surf:", 5);
+    if (surface || !strncmp(text, "tex:", 4)) {
+        if (param->size_bytes != 8)
+            WRONG(&c, strlen(text), "parameter '%s' has %llu bytes; the handle of an object has 8",
+                  param->name, (unsigned long long)param->size_bytes);
+        c.at += surface ? 5 : 4;
+        const uint64_t handle = read_image(o, &c, &o->buffers[o->count++], surface);
+        memcpy(to, &handle, 8);
         return;
     }
     if (!strncmp(text, "hex:", 4)) {
@@ -426,7 +530,8 @@ static void save(const struct buffer *b)
 const char *oneshot_finish(struct oneshot *o)
 {
     for (uint32_t n = 0; n < o->count; n++) {
-        const struct buffer *b = &o->buffers[n];
+        struct buffer *b = &o->buffers[n];
+        if (b->array) copy_image(o, b, false);
         if (b->dump != NOTHING) {
             say(o, "%s:", b->arg);
             for (uint64_t i = 0; i < b->dump; i++) say_element(o, b, i);

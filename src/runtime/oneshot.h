@@ -11,6 +11,11 @@
  *            value=V   file=PATH: raw bytes
  *     OUT    dump[=N]: print the first N elements (default 16, 0 = all) after the run
  *            sum: print the sum of all    save=PATH: write raw bytes
+ *   tex:TEXEL:SIZE[:MODE...][:FILL][:OUT...]   a texture object of a new array; surf: a surface object
+ *     TEXEL  u8x4, f32, ...: a type of at most 4 bytes, x2 or x4 for channels
+ *     SIZE   64, 64x32 or 64x32x8
+ *     MODE   linear   wrap mirror clamp border   normalized: coordinates of [0, 1)
+ *            fraction: integers are read as fractions
  * `buf:f32:1024:iota:dump=4:sum`; COUNT takes the suffixes K and M (1024s). */
 #ifndef ATOLL_RUNTIME_ONESHOT_H
 #define ATOLL_RUNTIME_ONESHOT_H

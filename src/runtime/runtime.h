@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exec/image.h"
+
 struct exec_launch;
 struct rt_context;
 struct rt_module;
@@ -82,6 +84,32 @@ void rt_touch(struct rt_context *rt, const void *device, uint64_t bytes);
 
 /* The simulated virtual address of a device pointer (any byte of an allocation). */
 uint64_t rt_simulated(const struct rt_context *rt, const void *device);
+
+/* ---- arrays, texture objects, surface objects: exec/image.h ---- */
+
+/* Zeroed. */
+struct image_array *rt_array_create(struct rt_context *rt, const struct image_shape *shape,
+                                    struct image_format format, const char *name);
+/* These wait for queued launches. A level of a mipmap is freed with it. */
+void rt_array_free(struct rt_context *rt, struct image_array *array);
+bool rt_array_alive(struct rt_context *rt, const struct image_array *array);
+struct image_array *rt_array_level(struct rt_context *rt, struct image_array *array, uint32_t level);
+/* A box of level 0 (texels; planes are depth, layers or faces) from or to rows that follow each other
+ * row_bytes apart and planes plane_bytes apart. */
+struct rt_box {
+    uint32_t x, y, plane, width, height, planes;
+};
+void rt_array_write(struct rt_context *rt, struct image_array *array, const struct rt_box *box,
+                    const void *from, uint64_t row_bytes, uint64_t plane_bytes);
+void rt_array_read(struct rt_context *rt, const struct image_array *array, const struct rt_box *box, void *to,
+                   uint64_t row_bytes, uint64_t plane_bytes);
+
+/* The handle is what kernels take as argument. */
+uint64_t rt_texture_create(struct rt_context *rt, const struct image_texture *texture);
+uint64_t rt_surface_create(struct rt_context *rt, const struct image_array *array);
+/* Raise a mistake when there is no such object. */
+void rt_texture_destroy(struct rt_context *rt, uint64_t handle);
+void rt_surface_destroy(struct rt_context *rt, uint64_t handle);
 
 /* ---- code ---- */
 

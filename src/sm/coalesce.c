@@ -109,6 +109,44 @@ uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes
     return count;
 }
 
+/* ---- textures ---- */
+
+enum { TEXEL_TABLE = 1024 };
+
+static struct line_access *new_line(struct memory_instr *m, uint32_t count, struct arena *arena,
+                                    uint64_t line)
+{
+    if (count == SM_LANES && !m->more) m->more = ARENA_ARRAY(arena, struct line_access, SM_TEXELS - SM_LANES);
+    struct line_access *a = line_of(m, count);
+    *a = (struct line_access){.line = line, .conflict = 1};
+    return a;
+}
+
+/* Texels are aligned to their size, so each lies in one line; neighbours mostly in that of the one before. */
+uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struct arena *arena, bool bytes)
+{
+    uint16_t table[TEXEL_TABLE];
+    uint32_t count = 0;
+    struct line_access *a = NULL;
+    memset(table, 0, sizeof table);
+    for (uint32_t k = 0; k < op->texel_count; k++) {
+        const uint64_t line = op->texels[k] >> LINE_LOG2;
+        const uint32_t offset = (uint32_t)op->texels[k] % LINE_BYTES;
+        if (!a || a->line != line) {
+            uint32_t at = (uint32_t)(line ^ line >> 10 ^ line >> 20) % TEXEL_TABLE;
+            while (table[at] && line_of(m, table[at] - 1u)->line != line) at = (at + 1) % TEXEL_TABLE;
+            if (!table[at]) {
+                (void)new_line(m, count, arena, line);
+                table[at] = (uint16_t)++count;
+            }
+            a = line_of(m, table[at] - 1u);
+        }
+        a->sectors = (uint8_t)(a->sectors | 1u << offset / SECTOR_BYTES);
+        if (bytes) add_bytes(a->bytes, offset, op->texel_bytes);
+    }
+    return count;
+}
+
 enum { SHARED_WORDS_MAX = 4, WORD_TABLE = 256 };
 
 /* Words that lanes share are read once; each bank gives one word per cycle. ASSUMPTION: wide accesses are

@@ -203,6 +203,12 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
     case WARP_CLASS_REDUCTION:
     case WARP_CLASS_COPY_ASYNC:
     case WARP_CLASS_PREFETCH: memory_access(sm, warp, now); return now + 1;
+    case WARP_CLASS_TEXTURE:
+        if (op->mask && op->texel_count)
+            lsu_issue(sm, warp, now);
+        else /* all outside of the image */
+            write_back(sm, warp, now + latency_cyc);
+        return now + 1;
     case WARP_CLASS_CONTROL: return now + sm->spec->branch_latency_cyc;
     case WARP_CLASS_BARRIER: return now + sm->spec->barrier_latency_cyc;
     case WARP_CLASS_FENCE:
@@ -288,6 +294,8 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
         candidates |= sm->ready[UNIT_SHARED];
     if (sm->ready[UNIT_MEMORY] && s->port_free_cyc[UNIT_MEMORY] <= now && lsu_has_room(sm))
         candidates |= sm->ready[UNIT_MEMORY];
+    if (sm->ready[UNIT_TEXTURE] && s->port_free_cyc[UNIT_TEXTURE] <= now && lsu_has_room(sm))
+        candidates |= sm->ready[UNIT_TEXTURE];
     return candidates & s->mask;
 }
 
@@ -326,7 +334,7 @@ void sm_issue(struct sm *sm, uint64_t now)
     if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
     if (!sm->any_ready) return;
-    if (sm->any_ready == sm->ready[UNIT_MEMORY] && !lsu_has_room(sm)) return;
+    if (sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm)) return;
     sm_settle(sm, now);
     switch (sm->spec->policy) {
     case warp_scheduler_gto: issue_all(sm, now, warp_scheduler_gto); break;

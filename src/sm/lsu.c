@@ -43,6 +43,9 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
     sm->loads[idx] = (struct load){.info = op->info,
                                    .issue_cyc = now,
                                    .reg_base = op->reg_base,
+                                   .after_cyc = op->info->class == WARP_CLASS_TEXTURE
+                                                    ? sm->spec->classes[WARP_CLASS_TEXTURE].latency_cyc
+                                                    : 0,
                                    .remaining = (uint16_t)lines,
                                    .warp = (uint8_t)warp,
                                    .copy = copy};
@@ -79,13 +82,13 @@ static void check_context(const struct sm *sm, struct check_access *a, uint64_t 
     if (a->writes) check_issue(sm->wire.check, a, now);
 }
 
-static void check_lines(const struct sm *sm, const struct memory_instr *m, uint32_t warp, uint64_t now)
+static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t warp, uint64_t now)
 {
     const struct warp_op_info *info = sm->op.info;
     if (info->flags & WARP_F_RELEASE && info->scope >= WARP_SCOPE_GPU)
         check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
     for (uint32_t k = 0; k < m->count; k++) {
-        const struct check_access a = access_of(sm, &m->lines[k]);
+        const struct check_access a = access_of(sm, line_of(m, k));
         check_issue(sm->wire.check, &a, now);
     }
 }
@@ -99,13 +102,16 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
     m->at = 0;
-    m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
+    if (op->info->class == WARP_CLASS_TEXTURE)
+        m->count = coalesce_texels(op, m, sm->arena, sm->wire.check);
+    else
+        m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->kernel->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
-        struct line_access *a = &m->lines[k];
+        struct line_access *a = line_of(m, k);
         a->load = load;
         a->warp = (uint8_t)warp;
         a->kind = kind;
@@ -130,13 +136,14 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     struct sm_warp *w = &sm->warps[l.warp];
     struct sm_block *b = &sm->blocks[w->block];
     sm->loads_free[sm->loads_free_count++] = (uint16_t)idx;
-    sm->stats.loads_waiting_cyc += l.done_cyc - l.issue_cyc;
+    const uint64_t done_cyc = l.done_cyc + l.after_cyc;
+    sm->stats.loads_waiting_cyc += done_cyc - l.issue_cyc;
     sm->stats.loads_done++;
     b->loads--;
     if (l.copy)
         w->copies--;
     else
-        lock_registers(sm, l.warp, l.info, l.reg_base, l.done_cyc);
+        lock_registers(sm, l.warp, l.info, l.reg_base, done_cyc);
     if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
         sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not));
     if (sm->wait_memory & bit_of(l.warp)) {
@@ -326,7 +333,7 @@ static bool access_one(struct sm *sm, uint64_t now)
         sm->lsu_blocked = &sm->stats.stall_page_busy;
         return false;
     }
-    if (m->count && !translate_and_access(sm, &m->lines[m->at], now)) return false;
+    if (m->count && !translate_and_access(sm, line_of(m, m->at), now)) return false;
     if (++m->at < m->count) return true;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;

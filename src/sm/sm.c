@@ -29,6 +29,7 @@ static void set_classes(struct sm_spec *s, const struct config *c)
     UNIT_CLASS(FP64_DIV, fp64_div, UNIT_FP64);
     UNIT_CLASS(SFU, sfu, UNIT_SFU);
     UNIT_CLASS(TENSOR, tensor, UNIT_TENSOR);
+    UNIT_CLASS(TEXTURE, texture, UNIT_TEXTURE);
 #undef UNIT_CLASS
     static const enum warp_class control[] = {WARP_CLASS_CONTROL, WARP_CLASS_BARRIER, WARP_CLASS_FENCE,
                                               WARP_CLASS_WAIT, WARP_CLASS_EXIT};
@@ -110,7 +111,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     const uint32_t schedulers = sm->spec->schedulers;
     const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep,
                    memory = sm->wait_memory & ~sm->wait_page;
-    const uint64_t units = ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED]);
+    const uint64_t units = ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE]);
     for (uint32_t k = 0, issued = sm->issued; k < schedulers; k++, issued >>= 1) {
         const uint64_t mask = sm->schedulers[k].mask;
         uint64_t *counter;
@@ -156,7 +157,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
     uint64_t next = ENGINE_NEVER;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
         if (!sm->ready[u]) continue;
-        if (u == UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
         for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
             const struct scheduler *s = &sm->schedulers[k];
             if (!(sm->ready[u] & s->mask)) continue;
@@ -293,6 +294,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
 {
     struct sm *sm = ARENA_NEW(a, struct sm);
     sm->spec = spec;
+    sm->arena = a;
     sm->wire = *wiring;
     uint64_t *const regs = ARENA_ARRAY(a, uint64_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) sm->warps[warp].regs = regs + (size_t)warp * SM_REGS;

@@ -19,6 +19,7 @@ enum unit {
     UNIT_CONTROL,
     UNIT_SHARED,
     UNIT_MEMORY,
+    UNIT_TEXTURE, /* shares the queue before the L1 */
     UNIT_COUNT
 };
 
@@ -59,13 +60,21 @@ struct line_access {
 struct memory_instr {
     uint32_t count, at; /* lines; the next one */
     struct line_access lines[SM_LANES];
+    struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
 };
+enum { SM_TEXELS = 16 * SM_LANES }; /* most that a fetch touches: two levels of a three-dimensional mipmap */
+
+static inline struct line_access *line_of(struct memory_instr *m, uint32_t k)
+{
+    return k < SM_LANES ? &m->lines[k] : &m->more[k - SM_LANES];
+}
 
 /* An instruction whose registers come from memory. */
 struct load {
     const struct warp_op_info *info;
     uint64_t issue_cyc, done_cyc; /* done: so far */
     uint32_t reg_base;
+    uint32_t after_cyc; /* from the last line to the registers: the filter of textures */
     uint16_t remaining; /* lines */
     uint8_t warp;
     bool copy; /* cp.async: no register waits for it */
@@ -160,6 +169,7 @@ struct conflict_cache {
 struct sm {
     const struct sm_spec *spec;
     struct sm_wiring wire;
+    struct arena *arena; /* of the machine */
     uint32_t component;
     const struct sm_kernel *kernel;
     bool wants_blocks, drained;
@@ -232,6 +242,8 @@ void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t no
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
 /* coalesce.c: the lines of sm->op into out; returns how many. */
 uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic);
+/* The lines of a texture fetch; those beyond 32 into more, which is made when needed. */
+uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struct arena *arena, bool bytes);
 uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache);
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);

@@ -99,6 +99,78 @@ BED_TEST(a_register_is_written_in_order)
     bed_close(&b);
 }
 
+/* ---- textures ---- */
+
+#define FETCH(base_, dst_, touch_, apart_) \
+    { \
+        .class = WARP_CLASS_TEXTURE, .base = (base_), .dst = (dst_), .src = BED_NO_REG, .touch = (touch_), \
+        .apart = (apart_) \
+    }
+
+/* A fetch that hits takes what a load takes and the time of the unit; the next one waits for the port. */
+BED_TEST(a_texture_fetch_goes_through_the_l1_and_its_unit)
+{
+    struct bed b;
+    bed_open(&b, "unit.texture_latency_cyc=50;unit.texture_interval_cyc=9;l1.latency_cyc=28");
+    const struct bed_op warm = BED_LOAD(A, 1);
+    bed_run(&b, ENDS(warm, BED_USE(1), FETCH(A, 2, 1, 0), FETCH(A, 3, 1, 0), BED_USE(2), BED_USE(3)), 1, 1);
+    const uint64_t first = bed_cyc(&b, 0, 0, 2);
+    assert_int_equal(bed_cyc(&b, 0, 0, 3), first + 9);
+    assert_int_equal(bed_cyc(&b, 0, 0, 4), first + 28 + 50);
+    assert_int_equal(bed_cyc(&b, 0, 0, 5), first + 9 + 28 + 50);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.l1.hits, 2);
+    assert_int_equal(s.l1.misses, 1);
+    bed_close(&b);
+}
+
+/* Four texels a lane, two and two in rows far apart: the lines of both rows, each once. */
+BED_TEST(texels_of_all_lanes_are_coalesced)
+{
+    struct bed b;
+    bed_open(&b, NULL);
+    bed_run(&b, ENDS(FETCH(A, 1, 2, 4096), BED_USE(1)), 1, 1);
+    assert_int_equal(bed_stats(&b).sm.line_accesses, 2);
+    bed_close(&b);
+}
+
+/* The most that a fetch can touch: every texel in a line of its own, one line per cycle. */
+BED_TEST(a_fetch_may_touch_512_lines)
+{
+    struct bed b;
+    bed_open(&b, "unit.texture_latency_cyc=50;l1.size=128 KiB;l1.ways=8;l1.mshrs=1024;l1.mshr_merges=8");
+    const struct bed_op far = {.class = WARP_CLASS_TEXTURE,
+                               .base = A,
+                               .dst = 1,
+                               .src = BED_NO_REG,
+                               .touch = 16,
+                               .apart = 128,
+                               .stride = 2048};
+    const struct bed_op again = {.class = WARP_CLASS_TEXTURE,
+                                 .base = A,
+                                 .dst = 2,
+                                 .src = 1,
+                                 .touch = 16,
+                                 .apart = 128,
+                                 .stride = 2048};
+    bed_run(&b, ENDS(far, again, BED_USE(2)), 1, 1);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.sm.line_accesses, 1024);
+    assert_int_equal(s.l1.hits, 512);
+    assert_int_equal(bed_cyc(&b, 0, 0, 2), bed_cyc(&b, 0, 0, 1) + 511 + b.machine.config.l1.latency_cyc + 50);
+    bed_close(&b);
+}
+
+BED_TEST(a_fetch_outside_of_its_image_touches_no_memory)
+{
+    struct bed b;
+    bed_open(&b, "unit.texture_latency_cyc=50");
+    bed_run(&b, ENDS(FETCH(A, 1, 0, 0), BED_USE(1)), 1, 1);
+    assert_int_equal(bed_cyc(&b, 0, 0, 1), 50);
+    assert_int_equal(bed_stats(&b).sm.line_accesses, 0);
+    bed_close(&b);
+}
+
 /* ---- shared memory ---- */
 
 #define SHARED(class_, dst_, stride_) \
@@ -541,6 +613,10 @@ int main(void)
         cmocka_unit_test(units_take_instructions_in_the_same_time),
         cmocka_unit_test(a_branch_and_a_parameter_have_their_latency),
         cmocka_unit_test(a_register_is_written_in_order),
+        cmocka_unit_test(a_texture_fetch_goes_through_the_l1_and_its_unit),
+        cmocka_unit_test(texels_of_all_lanes_are_coalesced),
+        cmocka_unit_test(a_fetch_may_touch_512_lines),
+        cmocka_unit_test(a_fetch_outside_of_its_image_touches_no_memory),
         cmocka_unit_test(shared_memory_serves_conflicts_one_after_the_other),
         cmocka_unit_test(a_load_takes_the_sum_of_its_way_from_dram_llc_and_l1),
         cmocka_unit_test(lines_of_one_load_follow_each_other_by_a_cycle),
