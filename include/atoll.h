@@ -101,6 +101,114 @@ struct atoll_outcome {
 ATOLL_API atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll_outcome *outcome);
 ATOLL_API void atoll_outcome_free(struct atoll_outcome *outcome);
 
+/* ---- a device for the client's own program: what the CUDA runtime stands on ----
+ *
+ *     atoll_device_open(sim, &options, &device);
+ *     program = atoll_program_new(device), atoll_program_add(program, "k.ptx", text, len);
+ *     atoll_kernel_find(program, "k", &kernel); atoll_alloc(device, bytes, "x", &x);
+ *     atoll_launch(device, &launch, &launched);   runs to its end
+ *     atoll_device_finish(device, &outcome);      the report, as atoll_run() gives it
+ *
+ * A device pointer is a pointer of this process: the client reads and writes through it. Programs live as
+ * long as the device. */
+typedef struct atoll_device atoll_device;
+typedef struct atoll_program atoll_program; /* modules that see each other's symbols */
+typedef struct atoll_kernel atoll_kernel;
+
+struct atoll_device_options {
+    const char *label; /* in the report */
+    bool functional, racecheck, check, details, ascii, timeline; /* as in struct atoll_job */
+    uint64_t max_instructions;
+    uint64_t stack_bytes; /* local memory per thread; 0 = default */
+    /* What kernels print, in order. */
+    void (*print)(void *arg, const char *text, size_t len);
+    void *print_arg;
+};
+
+/* What the machine description says about one of its GPUs. */
+struct atoll_properties {
+    const char *machine;
+    uint32_t gpus, sms, warps, threads, block_slots, registers, schedulers; /* the latter five of an SM */
+    uint32_t compute_capability;                                            /* 80 = 8.0 */
+    uint64_t shared_bytes, l1_bytes, llc_bytes, memory_bytes;               /* SM, SM, GPU, GPU */
+    double clock_hz, memory_clock_hz, memory_bytes_per_second, host_bytes_per_second, host_latency_seconds;
+    uint32_t channels, column_bytes;
+};
+
+ATOLL_API atoll_status atoll_device_open(atoll_sim *sim, const struct atoll_device_options *options,
+                                         atoll_device **out);
+ATOLL_API void atoll_device_close(atoll_device *device);
+ATOLL_API void atoll_device_properties(const atoll_device *device, struct atoll_properties *p);
+/* After the last launch: conservation laws, texts. Once. */
+ATOLL_API atoll_status atoll_device_finish(atoll_device *device, struct atoll_outcome *outcome);
+ATOLL_API void atoll_device_set_heap(atoll_device *device, uint64_t bytes); /* for malloc in kernels */
+
+/* Zeroed. name (may be NULL) appears in messages. */
+ATOLL_API atoll_status atoll_alloc(atoll_device *device, uint64_t bytes, const char *name, void **out);
+ATOLL_API atoll_status atoll_free(atoll_device *device, void *memory);
+/* Memory that the client allocated itself and kernels may use. */
+ATOLL_API atoll_status atoll_register(atoll_device *device, void *host, uint64_t bytes, const char *name);
+ATOLL_API atoll_status atoll_unregister(atoll_device *device, void *host);
+/* Is [at, at + bytes) inside one allocation, variable or registered range? Then its start and size. */
+ATOLL_API bool atoll_memory_find(const atoll_device *device, const void *at, uint64_t bytes, void **start,
+                                 uint64_t *size);
+
+ATOLL_API atoll_status atoll_program_new(atoll_device *device, atoll_program **out);
+/* image: PTX text, or a fat binary, of which the PTX that fits the machine best is taken. */
+ATOLL_API atoll_status atoll_program_add(atoll_program *program, const char *name, const void *image,
+                                         size_t bytes);
+/* Size of the fat binary that starts here, from its header; 0: this is none. */
+ATOLL_API size_t atoll_fatbin_bytes(const void *image);
+/* Exact (mangled) names; *out is NULL when there is none, which is no mistake. */
+ATOLL_API atoll_status atoll_kernel_find(atoll_program *program, const char *name, atoll_kernel **out);
+ATOLL_API atoll_status atoll_variable_find(atoll_program *program, const char *name, void **at,
+                                           uint64_t *bytes);
+
+struct atoll_kernel_info {
+    uint32_t registers, max_threads, param_count, ptx_version, target_sm; /* 90 = PTX 9.0; 75 = sm_75 */
+    uint64_t shared_bytes, local_bytes, param_bytes;                      /* static; of a thread; block */
+};
+ATOLL_API atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info);
+/* Offset and size of a parameter in the parameter block; false: there is none. */
+ATOLL_API bool atoll_kernel_param(const atoll_kernel *kernel, uint32_t idx, uint64_t *offset,
+                                  uint64_t *bytes);
+/* Blocks of so many threads that an SM of the machine holds at one time. */
+ATOLL_API atoll_status atoll_kernel_fitting(atoll_kernel *kernel, uint32_t threads, uint64_t dynamic_shared,
+                                            uint32_t *blocks);
+
+struct atoll_launch {
+    atoll_kernel *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes; /* dynamic */
+    bool cooperative;
+    bool functional;         /* no time, though the device has it */
+    const void *const *args; /* one pointer to the value of each parameter; or */
+    const void *packed;      /* the parameter block as it lies in memory */
+    size_t packed_bytes;
+    const char *label; /* name in reports; NULL = the kernel's */
+};
+enum atoll_fault {
+    ATOLL_FAULT_NONE,
+    ATOLL_FAULT_SHAPE,       /* grid, block or shared memory are impossible: nothing ran */
+    ATOLL_FAULT_COOPERATIVE, /* a cooperative grid that does not fit: nothing ran */
+    ATOLL_FAULT_ADDRESS,
+    ATOLL_FAULT_MISALIGNED,
+    ATOLL_FAULT_ASSERT,
+    ATOLL_FAULT_TRAP,
+    ATOLL_FAULT_INSTRUCTION,
+    ATOLL_FAULT_OTHER
+};
+struct atoll_launched {
+    enum atoll_fault fault;
+    bool stopped;    /* by max_instructions: the device runs nothing more */
+    double seconds;  /* simulated; of a launch without time: at the peak rate of the machine */
+    uint64_t cycles; /* 0 without time */
+    uint64_t warp_instructions;
+};
+/* Runs the kernel to its end. After a fault a timed device runs nothing more. */
+ATOLL_API atoll_status atoll_launch(atoll_device *device, const struct atoll_launch *launch,
+                                    struct atoll_launched *launched);
+
 /* Instructions of PTX files (taken together) that Atoll cannot execute and calls of functions that none of
  * them defines, with line, kernel or function; ATOLL_TEXT or ATOLL_JSON. */
 ATOLL_API atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_count,

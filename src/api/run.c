@@ -7,27 +7,12 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "api/sim.h"
-#include "api/timed.h"
+#include "api/run.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
 #include "runtime/oneshot.h"
-#include "runtime/runtime.h"
 
-struct run_call {
-    atoll_sim *sim;
-    const struct atoll_job *job;
-    struct atoll_outcome *out;
-    struct script_set *set; /* a workload, or */
-    struct rt_context *rt;  /* one kernel by hand */
-    double start_seconds, start_cpu_seconds, shown_seconds;
-    struct rt_totals totals;
-    bool stopped;        /* by max_instructions, */
-    char *stopped_where; /* with the warps here */
-    struct timed *timed; /* NULL: functional */
-};
-
-static double wall_seconds(void)
+double run_wall_seconds(void)
 {
     struct timespec t;
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
@@ -35,7 +20,7 @@ static double wall_seconds(void)
 }
 
 /* User and system time of this process. */
-static double cpu_seconds(void)
+double run_cpu_seconds(void)
 {
     struct rusage u;
     (void)getrusage(RUSAGE_SELF, &u);
@@ -50,7 +35,7 @@ static uint64_t peak_rss_bytes(void)
     return (uint64_t)u.ru_maxrss * 1024;
 }
 
-static enum rt_isa isa_of(enum isa choice)
+enum rt_isa run_isa(enum isa choice)
 {
     switch (choice) {
     case isa_plain: return RT_ISA_PLAIN;
@@ -86,7 +71,7 @@ static void sum_totals(struct run_call *call)
 static void show_progress(struct run_call *call)
 {
     if (!call->sim->progress) return;
-    const double now = wall_seconds();
+    const double now = run_wall_seconds();
     if (now - call->shown_seconds < 0.2) return;
     call->shown_seconds = now;
     sum_totals(call);
@@ -145,6 +130,7 @@ static void write_report(const struct run_call *call, FILE *out, double seconds)
             (void)fprintf(out, "  %-24s %8u outputs, %llu words compared\n", "", script_outputs(app),
                           (unsigned long long)script_words_checked(app));
     }
+    if (call->launches) run_write_launches(call, out);
     if (call->stopped && !call->set)
         (void)fputs("  stopped by --max-instructions: the kernel did not finish\n", out);
     if (call->stopped_where) (void)fprintf(out, "\n%s", call->stopped_where);
@@ -209,6 +195,7 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
     (void)json_object_set_new(root, "totals", totals_json(call->totals));
     (void)json_object_set_new(root, "apps", apps);
     if (report) report_json(report, root);
+    if (call->launches) run_add_launches(call, root);
     (void)json_object_set_new(root, "check", check_json(call));
     (void)json_object_set_new(root, "host",
                               json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,
@@ -230,9 +217,9 @@ static void write_csv(const struct run_call *call, FILE *out)
 
 static void drop_json(void *arg) { json_decref(arg); }
 
-static void write_texts(struct run_call *call)
+void run_write_texts(struct run_call *call)
 {
-    const double wall = wall_seconds() - call->start_seconds, cpu = cpu_seconds() - call->start_cpu_seconds;
+    const double wall = run_wall_seconds() - call->start_seconds, cpu = run_cpu_seconds() - call->start_cpu_seconds;
     struct api_text text;
     call->out->warp_instructions = call->totals.warp_instructions;
     call->out->thread_instructions = call->totals.thread_instructions;
@@ -325,7 +312,7 @@ static void run_limited(struct run_call *call, diag_body_fn *body)
 static struct rt_options rt_options_of(const struct run_call *call, struct prints *prints)
 {
     const struct config *c = &call->sim->machine.config;
-    return (struct rt_options){.isa = isa_of(c->sim.isa),
+    return (struct rt_options){.isa = run_isa(c->sim.isa),
                                .racecheck = call->job->racecheck,
                                .max_instructions = call->timed ? 0 : call->job->max_instructions,
                                .execute = call->timed ? timed_execute : NULL,
@@ -341,8 +328,8 @@ static void start_clocks(struct run_call *call)
         diag_mistake(
             "--check holds caches against memory; a functional run has none: leave --functional out");
     machine_finish(&call->sim->machine);
-    call->start_seconds = wall_seconds();
-    call->start_cpu_seconds = cpu_seconds();
+    call->start_seconds = run_wall_seconds();
+    call->start_cpu_seconds = run_cpu_seconds();
     if (!call->job->functional) call->timed = timed_begin(call->sim, call->job);
 }
 
@@ -369,7 +356,7 @@ static void run_workload(void *arg)
     sum_totals(call);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
         fail_on_races(script_context(script_app(call->set, i)));
-    write_texts(call);
+    run_write_texts(call);
     diag_done(&closing, true);
     diag_done(&prints.cleanup, true);
 }
@@ -411,7 +398,7 @@ static void run_kernel(void *arg)
     call->totals = rt_totals(rt);
     diag_done(&freeing, true);
     diag_done(&closing, true);
-    write_texts(call);
+    run_write_texts(call);
     diag_done(&prints.cleanup, true);
 }
 

@@ -72,6 +72,8 @@ void timed_execute(void *timed, struct exec_launch *launch)
     if (!gpu_run_kernel(t->gpu, 0, launch)) exec_stop(launch->env);
 }
 
+uint64_t timed_now(const struct timed *t) { return gpu_now(t->gpu); }
+
 void timed_finish(struct timed *t) { gpu_finish(t->gpu); }
 
 void timed_end(struct timed *t)

@@ -12,6 +12,7 @@ struct timed;
 struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job);
 /* rt_options.execute. */
 void timed_execute(void *timed, struct exec_launch *launch);
+uint64_t timed_now(const struct timed *t); /* SM cycles */
 /* After the last launch: what is on its way arrives, the laws are checked. */
 void timed_finish(struct timed *t);
 /* Frees all of it; NULL is allowed. */

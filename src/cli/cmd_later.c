@@ -15,13 +15,6 @@ struct later_args {
     CLI_OPTION_MACHINE(struct later_args), CLI_OPTION_SET(struct later_args), \
         CLI_OPTION_JSON(struct later_args)
 
-static const struct cli_option exec_options[] = {
-    MACHINE_OPTIONS,
-    CLI_OPTION_CSV(struct later_args),
-    OPTION(kernels, 0, "A,B", "time these kernels only"),
-    OPTION(launches, 0, "3-7", "time these launches only"),
-    {0},
-};
 static const struct cli_option trace_options[] = {MACHINE_OPTIONS, CLI_OPTION_CSV(struct later_args), {0}};
 static const struct cli_option sweep_options[] = {
     OPTION(jobs, 'j', "N", "worker processes"),
@@ -53,8 +46,6 @@ static const struct cli_option report_options[] = {OPTION(output, 'o', "FILE", "
                                               .rest_is_command = true, \
                                               .run = run_##command}
 
-LATER(exec, "run an unmodified CUDA program on a machine (not yet)",
-      "-m MACHINE [options] -- ./program args...", "  atoll exec -m uba-mem -- ./program 1024\n");
 LATER(trace, "run an Accel-Sim trace on a machine (not yet)", "-m MACHINE [options] path/to/kernelslist.g",
       "  atoll trace -m uba-mem traces/kernelslist.g\n");
 LATER(sweep, "run an experiment file; resumable (not yet)",

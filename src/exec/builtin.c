@@ -286,6 +286,7 @@ static void call_assertfail(struct exec_warp *w, const struct insn *i, uint32_t 
     read_string(w, i, lane, argument(w, call, 1, lane), file, sizeof file);
     const uint32_t line = (uint32_t)argument(w, call, 2, lane);
     read_string(w, i, lane, argument(w, call, 3, lane), function, sizeof function);
+    w->env->fault = EXEC_FAULT_ASSERT;
     exec_fault(w, i, lane, "%s:%u: %s: assertion `%s' failed", file, line, function, what);
 }
 

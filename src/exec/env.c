@@ -68,6 +68,18 @@ struct image_table *exec_images(struct exec_env *env) { return env->images; }
 struct exec_totals exec_totals(const struct exec_env *env) { return env->totals; }
 bool exec_limit_reached(const struct exec_env *env) { return env->limit_reached; }
 
+enum exec_fault_kind exec_take_fault(struct exec_env *env)
+{
+    const enum exec_fault_kind kind = env->fault;
+    env->fault = EXEC_FAULT_NONE;
+    return kind;
+}
+
+void exec_set_heap(struct exec_env *env, uint64_t bytes)
+{
+    env->options.heap_bytes = bytes > env->heap_used ? bytes : env->heap_used;
+}
+
 /* ---- module variables ---- */
 
 static bool has_memory(const struct ptx_symbol *s)

@@ -53,8 +53,9 @@ struct exec_options {
 struct exec_env *exec_env_create(struct devmem *memory, const struct exec_options *options);
 void exec_env_destroy(struct exec_env *env);
 
-/* Gives the variables of a linked program their memory and initial values. One program per environment; call
- * again with a larger program (superset) when modules are added: variables keep their place. */
+/* Gives the variables of a linked program their memory and initial values, and makes it the program that
+ * kernels are lowered in. Call again with a larger program when modules are added (variables keep their
+ * place), or with another program: what was lowered before stays. */
 void exec_env_link(struct exec_env *env, const struct ptx_program *program);
 /* Device address of a module variable, NULL when it has none (shared, unknown). */
 void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol);
@@ -79,6 +80,7 @@ const char *exec_advice(const char *function);
 struct exec_launch {
     struct exec_env *env;
     struct exec_kernel *kernel;
+    const char *label; /* in reports; NULL: the kernel's name. Must live until the end */
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
     const uint8_t *params; /* parameter block, exec_kernel_ptx()->param_bytes; must live until the end */
@@ -107,6 +109,20 @@ struct exec_totals {
 struct exec_totals exec_totals(const struct exec_env *env);
 /* Has a launch been ended by options.max_instructions? */
 bool exec_limit_reached(const struct exec_env *env);
+/* What a kernel did wrong, for those who have a number for it. */
+enum exec_fault_kind {
+    EXEC_FAULT_NONE,
+    EXEC_FAULT_ADDRESS,
+    EXEC_FAULT_MISALIGNED,
+    EXEC_FAULT_ASSERT,
+    EXEC_FAULT_TRAP,
+    EXEC_FAULT_INSTRUCTION, /* one that cannot be executed */
+    EXEC_FAULT_OTHER
+};
+/* The last one since the last question. */
+enum exec_fault_kind exec_take_fault(struct exec_env *env);
+/* Bytes that device malloc may give out from now on. */
+void exec_set_heap(struct exec_env *env, uint64_t bytes);
 /* Ends the running launch as options.max_instructions would: for those who run its blocks themselves. */
 _Noreturn void exec_stop(struct exec_env *env);
 

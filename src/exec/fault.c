@@ -76,6 +76,7 @@ _Noreturn void exec_fault(const struct exec_warp *w, const struct insn *i, uint3
     va_end(args);
     t.len = n < 0 ? 0 : (size_t)n < sizeof t.at / 2 ? (size_t)n : sizeof t.at / 2 - 1;
     const struct exec_func *f = exec_func_of(w->env, i);
+    if (w->env->fault == EXEC_FAULT_NONE) w->env->fault = EXEC_FAULT_OTHER;
     add(&t, "\n  in ");
     add_place(&t, w, f, i, lane);
     const struct ptx_instr *instr = instr_of(f, i);
@@ -117,6 +118,7 @@ _Noreturn void exec_fault_address(const struct exec_warp *w, const struct insn *
     const uint32_t bytes = (uint32_t)s->count << s->log2_bytes;
     const char *what = s->op ? "atomic access" : s->is_store ? "store" : "load";
     const struct devmem *m = w->env->memory;
+    w->env->fault = address % bytes ? EXEC_FAULT_MISALIGNED : EXEC_FAULT_ADDRESS;
     if (address % bytes) {
         add(&t, "misaligned %s of %u bytes at %s address 0x%llx, which is no multiple of %u", what, bytes,
             ptx_space_name(space), (unsigned long long)address, bytes);

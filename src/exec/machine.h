@@ -249,6 +249,7 @@ struct exec_env {
     uint64_t *texels; /* simulated addresses of the fetch that is being described */
     struct exec_totals totals;
     bool limit_reached; /* options.max_instructions */
+    enum exec_fault_kind fault;
     char *output;
     size_t output_len, output_cap;
     struct race_log *races;

@@ -53,6 +53,7 @@ const struct insn *h_lanes_uniform(struct exec_warp *w, const struct insn *i, ui
 const struct insn *h_unsupported(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     if (!mask) return i + 1;
+    w->env->fault = EXEC_FAULT_INSTRUCTION;
     exec_fault(w, i, lowest_lane(mask),
                "'%s' cannot be executed: %s. Compile the kernel without it (another -arch, or a library "
                "path that does not use it); `atoll analyze --coverage` lists all such instructions of a file",
@@ -196,6 +197,7 @@ const struct insn *h_end(struct exec_warp *w, const struct insn *i, uint32_t mas
 const struct insn *h_trap(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     if (!mask) return i + 1;
+    w->env->fault = EXEC_FAULT_TRAP;
     exec_fault(w, i, lowest_lane(mask),
                "the kernel stopped itself: it executed '%s', as after a failed check of its own "
                "(__trap(), assert, unreachable code); look at what leads to this line",

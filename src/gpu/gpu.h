@@ -71,6 +71,12 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
 void gpu_finish(struct gpu *g);
 bool gpu_was_stopped(const struct gpu *g);
 
+struct exec_kernel;
+/* What a kernel takes of an SM, without a GPU: occupancy queries. */
+uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel);
+uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
+                            uint64_t shared_bytes, const char **why);
+
 uint64_t gpu_now(const struct gpu *g); /* SM cycles */
 double gpu_seconds(const struct gpu *g);
 uint64_t gpu_warp_instructions(const struct gpu *g);

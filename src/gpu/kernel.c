@@ -101,21 +101,36 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
 /* ---- residency ---- */
 
 /* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16. */
-static uint32_t registers_per_thread(const struct gpu *g, const struct exec_launch *l)
+uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
 {
-    if (g->config->sm.registers_per_thread) return g->config->sm.registers_per_thread;
-    const struct ptx_func *f = exec_kernel_ptx(l->kernel);
-    uint32_t n = (exec_kernel_registers(l->kernel) + 4 + 7) / 8 * 8;
+    if (c->sm.registers_per_thread) return c->sm.registers_per_thread;
+    const struct ptx_func *f = exec_kernel_ptx(kernel);
+    uint32_t n = (exec_kernel_registers(kernel) + 4 + 7) / 8 * 8;
     if (f->maxnreg && n > f->maxnreg) n = f->maxnreg;
     if (n > 255) n = 255;
     return n < 16 ? 16 : n;
+}
+
+uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
+                            uint64_t shared_bytes, const char **why)
+{
+    struct arena arena;
+    const uint32_t warps = (threads + 31) / 32;
+    const struct sm_kernel k = {.warps_per_block = warps,
+                                .threads_per_block = threads,
+                                .registers_per_block = gpu_registers_per_thread(c, kernel) * warps * 32,
+                                .shared_per_block = shared_bytes};
+    arena_init(&arena);
+    const uint32_t fitting = sm_fitting_blocks(sm_spec_of(&arena, c), &k, why);
+    arena_free(&arena);
+    return fitting;
 }
 
 static void describe(struct running *r, struct gpu_kernel_record *record)
 {
     struct gpu *g = r->gpu;
     const struct exec_launch *l = r->launch;
-    const uint32_t registers = registers_per_thread(g, l);
+    const uint32_t registers = gpu_registers_per_thread(g->config, l->kernel);
     r->sm.warps_per_block = l->warps_per_block;
     r->sm.threads_per_block = l->threads_per_block;
     r->sm.registers_per_block = registers * l->warps_per_block * 32;
@@ -136,7 +151,7 @@ static void describe(struct running *r, struct gpu_kernel_record *record)
             "(%u SMs x %u blocks, limited by %s)",
             name, (unsigned long long)l->block_count, (unsigned long long)fitting * g->sm_count, g->sm_count,
             fitting, record->limited_by);
-    record->name = arena_strdup(&g->arena, name);
+    record->name = arena_strdup(&g->arena, l->label ? l->label : name);
     memcpy(record->grid, l->grid, sizeof record->grid);
     memcpy(record->block, l->block, sizeof record->block);
     record->registers_per_thread = registers;
@@ -165,7 +180,13 @@ static void destroy_resident(struct running *r)
     while (r->resident_count) exec_block_retire(r->resident[--r->resident_count]);
 }
 
-static void break_off(void *arg) { destroy_resident(arg); }
+/* A kernel that raised leaves requests on their way: this GPU runs nothing more. */
+static void break_off(void *arg)
+{
+    struct running *r = arg;
+    destroy_resident(r);
+    r->gpu->stopped = true;
+}
 
 /* A run that stops moving because of the program says who waits; it is not our bug. */
 static void check_stuck(struct running *r)

@@ -17,8 +17,18 @@ struct rt_kernel {
     struct rt_kernel *next;
 };
 
+/* Modules that see each other's symbols. */
+struct rt_group {
+    struct rt_context *rt;
+    struct rt_module **modules;
+    uint32_t module_count, module_capacity;
+    const struct ptx_program *program; /* NULL: modules were added since the last link */
+    struct rt_group *next;
+};
+
 struct rt_module {
     struct rt_context *rt;
+    struct rt_group *group;
     struct ptx_module *ptx;
     struct rt_kernel *kernels;
 };
@@ -33,9 +43,9 @@ struct rt_context {
     struct devmem memory;
     struct exec_env *env;
     struct arena arena; /* modules, programs, kernels */
-    struct rt_module **modules;
-    uint32_t module_count, module_capacity;
-    const struct ptx_program *program; /* NULL: modules were added since the last link */
+    struct rt_group common;         /* of rt_module_load() */
+    struct rt_group *groups;        /* others */
+    const struct rt_group *current; /* whose program the environment has */
     struct queued *first, *last;
     uint32_t pending;
     uint64_t grid_id;
@@ -70,6 +80,7 @@ struct rt_context *rt_create(const struct rt_options *options)
     diag_defer(&cleanup, destroy, rt);
     rt->execute = o->execute;
     rt->execute_user = o->execute_user;
+    rt->common.rt = rt;
     arena_init(&rt->arena);
     devmem_init(&rt->memory, o->slot, o->reserve_bytes);
     const struct exec_options exec = {.isa = isa_of(o->isa),
@@ -96,12 +107,14 @@ void rt_destroy(struct rt_context *rt)
     }
     exec_env_destroy(rt->env);
     devmem_free(&rt->memory);
-    free(rt->modules);
+    free(rt->common.modules);
+    for (struct rt_group *g = rt->groups; g; g = g->next) free(g->modules);
     arena_free(&rt->arena);
     free(rt);
 }
 
 struct exec_env *rt_env(struct rt_context *rt) { return rt->env; }
+struct devmem *rt_memory(struct rt_context *rt) { return &rt->memory; }
 
 /* ---- memory ---- */
 
@@ -178,44 +191,63 @@ uint64_t rt_peak_bytes(const struct rt_context *rt) { return rt->memory.peak_byt
 
 /* ---- code ---- */
 
-static struct rt_module *add_module(struct rt_context *rt, struct ptx_module *ptx)
+struct rt_group *rt_group_new(struct rt_context *rt)
 {
-    if (rt->module_count == rt->module_capacity) {
-        rt->module_capacity = rt->module_capacity ? 2 * rt->module_capacity : 8;
-        struct rt_module **grown = realloc(rt->modules, rt->module_capacity * sizeof(struct rt_module *));
+    struct rt_group *g = ARENA_NEW(&rt->arena, struct rt_group);
+    *g = (struct rt_group){.rt = rt, .next = rt->groups};
+    rt->groups = g;
+    return g;
+}
+
+static struct rt_module *add_module(struct rt_group *g, struct ptx_module *ptx)
+{
+    if (g->module_count == g->module_capacity) {
+        g->module_capacity = g->module_capacity ? 2 * g->module_capacity : 8;
+        struct rt_module **grown = realloc(g->modules, g->module_capacity * sizeof(struct rt_module *));
         if (!grown) diag_mistake("out of host memory");
-        rt->modules = grown;
+        g->modules = grown;
     }
-    struct rt_module *m = ARENA_NEW(&rt->arena, struct rt_module);
-    m->rt = rt;
+    struct rt_module *m = ARENA_NEW(&g->rt->arena, struct rt_module);
+    m->rt = g->rt;
+    m->group = g;
     m->ptx = ptx;
-    rt->modules[rt->module_count++] = m;
-    rt->program = NULL;
+    g->modules[g->module_count++] = m;
+    g->program = NULL;
     return m;
 }
 
-struct rt_module *rt_module_load(struct rt_context *rt, const char *name, const char *text, size_t len)
+struct rt_module *rt_group_load(struct rt_group *g, const char *name, const char *text, size_t len)
 {
+    struct rt_context *rt = g->rt;
     struct diag_source *source = ARENA_NEW(&rt->arena, struct diag_source);
     source->name = arena_strdup(&rt->arena, name);
     source->text = arena_strndup(&rt->arena, text, len);
     source->len_bytes = len;
-    return add_module(rt, ptx_parse(&rt->arena, source));
+    return add_module(g, ptx_parse(&rt->arena, source));
+}
+
+struct rt_module *rt_module_load(struct rt_context *rt, const char *name, const char *text, size_t len)
+{
+    return rt_group_load(&rt->common, name, text, len);
 }
 
 struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path)
 {
-    return add_module(rt, ptx_parse_file(&rt->arena, path));
+    return add_module(&rt->common, ptx_parse_file(&rt->arena, path));
 }
 
-static const struct ptx_program *program(struct rt_context *rt)
+/* Links what was added and makes the group's program the one that kernels are lowered in. */
+static void link_group(struct rt_group *g)
 {
-    if (rt->program) return rt->program;
-    struct ptx_module **all = ARENA_ARRAY(&rt->arena, struct ptx_module *, rt->module_count + 1);
-    for (uint32_t k = 0; k < rt->module_count; k++) all[k] = rt->modules[k]->ptx;
-    rt->program = ptx_link(&rt->arena, all, rt->module_count);
-    exec_env_link(rt->env, rt->program);
-    return rt->program;
+    struct rt_context *rt = g->rt;
+    if (!g->program) {
+        struct ptx_module **all = ARENA_ARRAY(&rt->arena, struct ptx_module *, g->module_count + 1);
+        for (uint32_t k = 0; k < g->module_count; k++) all[k] = g->modules[k]->ptx;
+        g->program = ptx_link(&rt->arena, all, g->module_count);
+        rt->current = NULL;
+    }
+    if (rt->current != g) exec_env_link(rt->env, g->program);
+    rt->current = g;
 }
 
 static struct rt_kernel *kernel_of(struct rt_module *module, struct ptx_func *f)
@@ -310,24 +342,54 @@ struct rt_kernel *rt_kernel_find_any(struct rt_context *rt, const char *name)
 {
     size_t count = 0;
     if (!name) {
-        const char **names = kernel_names(rt, rt->modules, rt->module_count, &count);
+        const char **names = kernel_names(rt, rt->common.modules, rt->common.module_count, &count);
         if (count == 1) name = names[0];
     }
-    struct rt_kernel *k = name ? search(rt->modules, rt->module_count, name) : NULL;
-    if (!k) no_kernel(rt, rt->modules, rt->module_count, name);
+    struct rt_kernel *k = name ? search(rt->common.modules, rt->common.module_count, name) : NULL;
+    if (!k) no_kernel(rt, rt->common.modules, rt->common.module_count, name);
     return k;
 }
 
 const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *k) { return k->func; }
 
-void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes)
+struct exec_kernel *rt_kernel_exec(struct rt_kernel *k)
 {
-    program(module->rt);
+    link_group(k->module->group);
+    return exec_kernel_get(k->module->rt->env, k->func);
+}
+
+struct rt_kernel *rt_group_kernel(struct rt_group *g, const char *name)
+{
+    for (uint32_t n = 0; n < g->module_count; n++)
+        for (uint32_t k = 0; k < g->modules[n]->ptx->n_funcs; k++) {
+            struct ptx_func *f = g->modules[n]->ptx->funcs[k];
+            if (f->is_entry && f->has_body && !strcmp(f->name, name)) return kernel_of(g->modules[n], f);
+        }
+    return NULL;
+}
+
+static const struct ptx_symbol *find_variable(const struct rt_module *module, const char *name)
+{
     for (uint32_t k = 0; k < module->ptx->n_symbols; k++) {
         const struct ptx_symbol *s = &module->ptx->symbols[k];
-        if (s->kind != PTX_SYM_VAR || s->func || strcmp(s->name, name)) continue;
-        if (bytes) *bytes = (s->def ? s->def : s)->size_bytes;
-        return exec_variable(module->rt->env, s);
+        if (s->kind == PTX_SYM_VAR && !s->func && !strcmp(s->name, name)) return s;
+    }
+    return NULL;
+}
+
+void *rt_variable_find(struct rt_module *module, const char *name, uint64_t *bytes)
+{
+    link_group(module->group);
+    const struct ptx_symbol *s = find_variable(module, name);
+    if (s && bytes) *bytes = (s->def ? s->def : s)->size_bytes;
+    return s ? exec_variable(module->rt->env, s) : NULL;
+}
+
+void *rt_group_variable(struct rt_group *g, const char *name, uint64_t *bytes)
+{
+    for (uint32_t n = 0; n < g->module_count; n++) {
+        void *at = rt_variable_find(g->modules[n], name, bytes);
+        if (at) return at;
     }
     return NULL;
 }
@@ -342,10 +404,13 @@ static const struct ptx_symbol *param(const struct rt_kernel *k, uint32_t n)
 static struct queued *new_launch(struct rt_context *rt, const struct rt_launch *l)
 {
     const struct ptx_func *f = l->kernel->func;
-    if (l->arg_count != f->n_params)
+    if (!l->packed && l->arg_count != f->n_params)
         diag_mistake("kernel '%s' takes %u arguments, not %u", f->name, f->n_params, l->arg_count);
-    struct queued *q = calloc(1, sizeof *q + f->param_bytes + 16);
+    const size_t label_bytes = l->label ? strlen(l->label) + 1 : 0;
+    struct queued *q = calloc(1, sizeof *q + f->param_bytes + 16 + label_bytes);
     if (!q) diag_mistake("out of host memory");
+    if (l->label)
+        q->launch.label = memcpy(q->params + f->param_bytes + 16, l->label, label_bytes);
     q->launch.env = rt->env;
     memcpy(q->launch.grid, &l->grid, sizeof l->grid);
     memcpy(q->launch.block, &l->block, sizeof l->block);
@@ -369,7 +434,7 @@ static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queu
 {
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, free, q);
-    program(rt);
+    link_group(kernel->module->group);
     q->launch.kernel = exec_kernel_get(rt->env, kernel->func);
     q->launch.grid_id = ++rt->grid_id;
     if (q->launch.cooperative) {
@@ -394,6 +459,8 @@ void rt_launch(struct rt_context *rt, const struct rt_launch *l)
     if (l->values) check_sizes(l);
     DIAG_ASSERT(l->values || l->args || !l->arg_count);
     struct queued *q = new_launch(rt, l);
+    const uint64_t bytes = l->kernel->func->param_bytes;
+    if (l->packed) memcpy(q->params, l->packed, l->packed_bytes < bytes ? l->packed_bytes : bytes);
     for (uint32_t k = 0; k < l->arg_count; k++) {
         const struct ptx_symbol *s = param(l->kernel, k);
         const void *value = l->values ? (const void *)&l->values[k].bits : l->args[k];

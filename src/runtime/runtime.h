@@ -28,6 +28,7 @@
 
 struct exec_launch;
 struct rt_context;
+struct rt_group;
 struct rt_module;
 struct rt_kernel;
 
@@ -117,6 +118,13 @@ void rt_surface_destroy(struct rt_context *rt, uint64_t handle);
  * is looked up in the modules loaded before and after, at first launch. */
 struct rt_module *rt_module_load(struct rt_context *rt, const char *name, const char *text, size_t len);
 struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path);
+/* A group of its own: its modules see each other and nobody else, as those of one CUDA module do. It lives as
+ * long as the context. */
+struct rt_group *rt_group_new(struct rt_context *rt);
+struct rt_module *rt_group_load(struct rt_group *group, const char *name, const char *text, size_t len);
+/* By the exact name; NULL when absent. */
+struct rt_kernel *rt_group_kernel(struct rt_group *group, const char *name);
+void *rt_group_variable(struct rt_group *group, const char *name, uint64_t *bytes);
 /* Raises a mistake with the nearest name when there is none. A mangled or the plain function name works
  * (the plain one when it is unambiguous). */
 struct rt_kernel *rt_kernel_find(struct rt_module *module, const char *name);
@@ -145,6 +153,9 @@ struct rt_launch {
     const void *const *args; /* one pointer to the value of each parameter, as cudaLaunchKernel takes; or */
     const struct rt_arg *values; /* the values themselves, whose sizes are checked */
     uint32_t arg_count;
+    const void *packed; /* or the whole parameter block as it lies in memory */
+    size_t packed_bytes;
+    const char *label; /* name in reports (copied); NULL: the kernel's */
 };
 
 /* Checks the launch, copies the arguments, queues. */
@@ -176,8 +187,12 @@ void rt_wait(struct rt_context *rt);
 
 struct ptx_func;
 struct exec_env;
+struct exec_kernel;
 const struct ptx_func *rt_kernel_ptx(const struct rt_kernel *kernel);
+struct exec_kernel *rt_kernel_exec(struct rt_kernel *kernel); /* lowers it when that has not been done */
+struct devmem;
 struct exec_env *rt_env(struct rt_context *rt);
+struct devmem *rt_memory(struct rt_context *rt);
 uint64_t rt_peak_bytes(const struct rt_context *rt); /* most device memory allocated at a time */
 
 /* ---- results ---- */

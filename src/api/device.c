@@ -1,0 +1,507 @@
+/* device: a device for a program of the client's: memory, code and launches of the runtime, with or without the
+ * timing model, and the report at its end.
+ *
+ *   CUDA runtime ── atoll_alloc / atoll_program_add / atoll_launch ──► runtime/ ──► exec/ or timed.c
+ *
+ * A launch runs to its end before the call returns; whoever models streams adds up the seconds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run.h"
+#include "base/arena.h"
+#include "dram/dram.h"
+#include "exec/exec.h"
+#include "frontend/fatbin/fatbin.h"
+#include "gpu/gpu.h"
+
+struct atoll_kernel {
+    atoll_program *program;
+    struct rt_kernel *rt;
+    struct atoll_kernel *next;
+};
+
+struct atoll_program {
+    atoll_device *device;
+    struct rt_group *group;
+    atoll_kernel *kernels;
+    atoll_program *next;
+};
+
+struct atoll_device {
+    atoll_sim *sim;
+    struct atoll_device_options options;
+    char *label;
+    const char *labels[1];
+    struct atoll_job job; /* for what runs with a job: timed.c, run.c */
+    struct rt_context *rt;
+    struct timed *timed;
+    atoll_program *programs;
+    struct launch_list launches;
+    bool untimed_launch, broken, stopped;
+    double start_seconds, start_cpu_seconds;
+};
+
+/* ---- opening and closing ---- */
+
+static void execute(void *user, struct exec_launch *launch)
+{
+    atoll_device *d = user;
+    if (d->timed && !d->untimed_launch)
+        timed_execute(d->timed, launch);
+    else
+        exec_launch_run(launch);
+}
+
+static void open_device(void *arg)
+{
+    atoll_device *d = arg;
+    const struct config *c = &d->sim->machine.config;
+    if (d->options.check && d->options.functional)
+        diag_mistake(
+            "--check holds caches against memory; a functional run has none: leave --functional out");
+    machine_finish(&d->sim->machine);
+    d->start_seconds = run_wall_seconds();
+    d->start_cpu_seconds = run_cpu_seconds();
+    if (!d->options.functional) d->timed = timed_begin(d->sim, &d->job);
+    const struct rt_options options = {
+        .isa = run_isa(c->sim.isa),
+        .racecheck = d->options.racecheck,
+        .max_instructions = d->timed ? 0 : d->options.max_instructions,
+        .stack_bytes = d->options.stack_bytes,
+        .sm_count = (uint32_t)config_sms_per_gpu(c),
+        .execute = execute,
+        .execute_user = d,
+        .print = d->options.print,
+        .print_user = d->options.print_arg};
+    d->rt = rt_create(&options);
+}
+
+atoll_status atoll_device_open(atoll_sim *sim, const struct atoll_device_options *options, atoll_device **out)
+{
+    atoll_device *d = *out = calloc(1, sizeof *d);
+    if (!d) return ATOLL_MISTAKE;
+    d->sim = sim;
+    d->options = *options;
+    d->label = strdup(options->label ? options->label : "program");
+    d->labels[0] = d->label;
+    d->job = (struct atoll_job){.ptx = d->labels,
+                                .ptx_count = 1,
+                                .functional = options->functional,
+                                .racecheck = options->racecheck,
+                                .check = options->check,
+                                .details = options->details,
+                                .ascii = options->ascii,
+                                .timeline = options->timeline,
+                                .max_instructions = options->max_instructions};
+    const atoll_status status = api_run(sim, open_device, d);
+    if (status) {
+        atoll_device_close(d);
+        *out = NULL;
+    }
+    return status;
+}
+
+void atoll_device_close(atoll_device *d)
+{
+    if (!d) return;
+    while (d->programs) {
+        atoll_program *p = d->programs;
+        d->programs = p->next;
+        while (p->kernels) {
+            atoll_kernel *k = p->kernels;
+            p->kernels = k->next;
+            free(k);
+        }
+        free(p);
+    }
+    rt_destroy(d->rt);
+    timed_end(d->timed);
+    launches_free(&d->launches);
+    free(d->label);
+    free(d);
+}
+
+void atoll_device_properties(const atoll_device *d, struct atoll_properties *p)
+{
+    const struct config *c = &d->sim->machine.config;
+    const struct dram_spec spec = dram_spec_of(c);
+    const double channels = (double)config_channels_per_gpu(c);
+    *p = (struct atoll_properties){
+        .machine = d->sim->machine.name,
+        .gpus = c->system.gpus,
+        .sms = (uint32_t)config_sms_per_gpu(c),
+        .warps = c->sm.warps,
+        .threads = c->sm.threads,
+        .block_slots = c->sm.block_slots,
+        .registers = c->sm.registers,
+        .schedulers = c->sm.schedulers,
+        .compute_capability = c->runtime.compute_capability,
+        .shared_bytes = c->sm.shared_size,
+        .l1_bytes = c->l1.size,
+        .llc_bytes = c->gpu.llc_size,
+        .memory_bytes = c->gpu.memory_size,
+        .clock_hz = (double)c->clock.sm,
+        .memory_clock_hz = (double)c->clock.dram,
+        .memory_bytes_per_second = channels * dram_spec_peak(&spec) * (double)c->clock.dram,
+        .host_bytes_per_second = (double)c->runtime.host_link,
+        .host_latency_seconds = (double)c->runtime.host_latency * 1e-12,
+        .channels = (uint32_t)channels,
+        .column_bytes = (uint32_t)c->dram.column_size};
+}
+
+void atoll_device_set_heap(atoll_device *d, uint64_t bytes) { exec_set_heap(rt_env(d->rt), bytes); }
+
+/* ---- memory ---- */
+
+struct memory_call {
+    atoll_device *device;
+    void *at;
+    uint64_t bytes;
+    const char *name;
+};
+
+static void alloc_memory(void *arg)
+{
+    struct memory_call *call = arg;
+    call->at = rt_alloc(call->device->rt, call->bytes, call->name);
+}
+
+atoll_status atoll_alloc(atoll_device *d, uint64_t bytes, const char *name, void **out)
+{
+    struct memory_call call = {.device = d, .bytes = bytes, .name = name};
+    const atoll_status status = api_run(d->sim, alloc_memory, &call);
+    *out = call.at;
+    return status;
+}
+
+static void free_memory(void *arg)
+{
+    const struct memory_call *call = arg;
+    rt_free(call->device->rt, call->at);
+}
+
+atoll_status atoll_free(atoll_device *d, void *memory)
+{
+    return api_run(d->sim, free_memory, &(struct memory_call){.device = d, .at = memory});
+}
+
+static void register_memory(void *arg)
+{
+    const struct memory_call *call = arg;
+    rt_register(call->device->rt, call->at, call->bytes, call->name);
+}
+
+atoll_status atoll_register(atoll_device *d, void *host, uint64_t bytes, const char *name)
+{
+    return api_run(d->sim, register_memory,
+                   &(struct memory_call){.device = d, .at = host, .bytes = bytes, .name = name});
+}
+
+static void unregister_memory(void *arg)
+{
+    const struct memory_call *call = arg;
+    rt_unregister(call->device->rt, call->at);
+}
+
+atoll_status atoll_unregister(atoll_device *d, void *host)
+{
+    return api_run(d->sim, unregister_memory, &(struct memory_call){.device = d, .at = host});
+}
+
+bool atoll_memory_find(const atoll_device *d, const void *at, uint64_t bytes, void **start, uint64_t *size)
+{
+    const struct devmem_alloc *a = devmem_find(rt_memory(d->rt), (uint64_t)at);
+    if (!a || bytes > a->hi - (uint64_t)at) return false;
+    if (start) *start = (void *)a->lo;
+    if (size) *size = a->hi - a->lo;
+    return true;
+}
+
+/* ---- code ---- */
+
+struct code_call {
+    atoll_program *program;
+    const char *name;
+    const void *image;
+    size_t bytes;
+    atoll_kernel *kernel;
+    void *at;
+    uint64_t size;
+    struct atoll_kernel_info *info;
+    uint32_t threads, blocks;
+};
+
+static void new_group(void *arg)
+{
+    atoll_program *p = arg;
+    p->group = rt_group_new(p->device->rt);
+}
+
+atoll_status atoll_program_new(atoll_device *d, atoll_program **out)
+{
+    atoll_program *p = *out = calloc(1, sizeof *p);
+    if (!p) return ATOLL_MISTAKE;
+    p->device = d;
+    p->next = d->programs;
+    d->programs = p;
+    return api_run(d->sim, new_group, p);
+}
+
+static void add_code(void *arg)
+{
+    const struct code_call *call = arg;
+    struct rt_group *group = call->program->group;
+    if (!fatbin_is(call->image, call->bytes)) {
+        const size_t len = strnlen(call->image, call->bytes);
+        (void)rt_group_load(group, call->name, call->image, len);
+        return;
+    }
+    struct arena arena;
+    struct diag_cleanup cleanup;
+    arena_init(&arena);
+    diag_defer(&cleanup, (void (*)(void *))arena_free, &arena);
+    const uint32_t sm = call->program->device->sim->machine.config.runtime.compute_capability;
+    const struct fatbin_text text = fatbin_choose(&arena, call->name, call->image, call->bytes, sm);
+    if (text.text) (void)rt_group_load(group, text.name ? text.name : call->name, text.text, text.len);
+    diag_done(&cleanup, true);
+}
+
+atoll_status atoll_program_add(atoll_program *p, const char *name, const void *image, size_t bytes)
+{
+    return api_run(p->device->sim, add_code,
+                   &(struct code_call){.program = p, .name = name, .image = image, .bytes = bytes});
+}
+
+size_t atoll_fatbin_bytes(const void *image) { return fatbin_bytes(image); }
+
+static void find_kernel(void *arg)
+{
+    struct code_call *call = arg;
+    struct rt_kernel *rt = rt_group_kernel(call->program->group, call->name);
+    for (atoll_kernel *k = call->program->kernels; rt && k; k = k->next)
+        if (k->rt == rt) call->kernel = k;
+    if (!rt || call->kernel) return;
+    atoll_kernel *k = calloc(1, sizeof *k);
+    if (!k) diag_mistake("out of host memory");
+    *k = (atoll_kernel){.program = call->program, .rt = rt, .next = call->program->kernels};
+    call->program->kernels = call->kernel = k;
+}
+
+atoll_status atoll_kernel_find(atoll_program *p, const char *name, atoll_kernel **out)
+{
+    struct code_call call = {.program = p, .name = name};
+    const atoll_status status = api_run(p->device->sim, find_kernel, &call);
+    *out = call.kernel;
+    return status;
+}
+
+static void find_variable(void *arg)
+{
+    struct code_call *call = arg;
+    call->at = rt_group_variable(call->program->group, call->name, &call->size);
+}
+
+atoll_status atoll_variable_find(atoll_program *p, const char *name, void **at, uint64_t *bytes)
+{
+    struct code_call call = {.program = p, .name = name};
+    const atoll_status status = api_run(p->device->sim, find_variable, &call);
+    *at = call.at;
+    if (bytes) *bytes = call.size;
+    return status;
+}
+
+static void describe_kernel(void *arg)
+{
+    const struct code_call *call = arg;
+    enum { MOST_THREADS = 1024 };
+    const struct ptx_func *f = rt_kernel_ptx(call->kernel->rt);
+    const struct exec_kernel *k = rt_kernel_exec(call->kernel->rt);
+    const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid;
+    uint32_t threads = MOST_THREADS;
+    if (most[0]) threads = most[0] * (most[1] ? most[1] : 1) * (most[2] ? most[2] : 1);
+    *call->info = (struct atoll_kernel_info){
+        .registers = gpu_registers_per_thread(&call->program->device->sim->machine.config, k),
+        .max_threads = threads < MOST_THREADS ? threads : MOST_THREADS,
+        .param_count = f->n_params,
+        .ptx_version = f->module->version_major * 10 + f->module->version_minor,
+        .target_sm = f->module->target_sm,
+        .shared_bytes = exec_kernel_shared_bytes(k),
+        .local_bytes = exec_kernel_local_bytes(k),
+        .param_bytes = f->param_bytes};
+}
+
+atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info)
+{
+    struct code_call call = {.program = kernel->program, .kernel = kernel, .info = info};
+    return api_run(kernel->program->device->sim, describe_kernel, &call);
+}
+
+bool atoll_kernel_param(const atoll_kernel *kernel, uint32_t idx, uint64_t *offset, uint64_t *bytes)
+{
+    const struct ptx_func *f = rt_kernel_ptx(kernel->rt);
+    if (idx >= f->n_params) return false;
+    const struct ptx_symbol *s = &f->module->symbols[f->first_param + f->n_rets + idx];
+    if (offset) *offset = s->offset;
+    if (bytes) *bytes = s->size_bytes;
+    return true;
+}
+
+static void fit_blocks(void *arg)
+{
+    struct code_call *call = arg;
+    const char *why;
+    const struct exec_kernel *k = rt_kernel_exec(call->kernel->rt);
+    call->blocks = gpu_fitting_blocks(&call->program->device->sim->machine.config, k, call->threads,
+                                      exec_kernel_shared_bytes(k) + call->size, &why);
+}
+
+atoll_status atoll_kernel_fitting(atoll_kernel *kernel, uint32_t threads, uint64_t dynamic_shared,
+                                  uint32_t *blocks)
+{
+    struct code_call call = {
+        .program = kernel->program, .kernel = kernel, .threads = threads, .size = dynamic_shared};
+    const atoll_status status = api_run(kernel->program->device->sim, fit_blocks, &call);
+    *blocks = call.blocks;
+    return status;
+}
+
+/* ---- launches ---- */
+
+struct launch_call {
+    atoll_device *device;
+    const struct atoll_launch *launch;
+    struct atoll_launched *out;
+    bool queued;
+};
+
+static enum atoll_fault fault_of(enum exec_fault_kind kind)
+{
+    switch (kind) {
+    case EXEC_FAULT_ADDRESS: return ATOLL_FAULT_ADDRESS;
+    case EXEC_FAULT_MISALIGNED: return ATOLL_FAULT_MISALIGNED;
+    case EXEC_FAULT_ASSERT: return ATOLL_FAULT_ASSERT;
+    case EXEC_FAULT_TRAP: return ATOLL_FAULT_TRAP;
+    case EXEC_FAULT_INSTRUCTION: return ATOLL_FAULT_INSTRUCTION;
+    case EXEC_FAULT_NONE:
+    case EXEC_FAULT_OTHER: break;
+    }
+    return ATOLL_FAULT_OTHER;
+}
+
+/* Does the grid fit the machine all at once? */
+static void check_cooperative(struct launch_call *call)
+{
+    const struct atoll_launch *l = call->launch;
+    const struct config *c = &call->device->sim->machine.config;
+    const struct exec_kernel *k = rt_kernel_exec(l->kernel->rt);
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    const char *why = "";
+    const uint64_t fitting = gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
+    if (blocks <= fitting * config_sms_per_gpu(c)) return;
+    call->out->fault = ATOLL_FAULT_COOPERATIVE;
+    diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
+                 "%llu SMs hold %llu blocks each (limited by %s)",
+                 rt_kernel_ptx(l->kernel->rt)->name, (unsigned long long)blocks, threads,
+                 (unsigned long long)config_sms_per_gpu(c), (unsigned long long)fitting, why);
+}
+
+static void log_launch(const struct launch_call *call, struct rt_totals before, struct rt_totals after,
+                       uint64_t shared_bytes)
+{
+    const struct atoll_launch *l = call->launch;
+    const char *name = l->label ? l->label : rt_kernel_ptx(l->kernel->rt)->name;
+    launches_add(&call->device->launches,
+                 &(struct launch_row){.name = (char *)name,
+                                      .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                      .block = {l->block[0], l->block[1], l->block[2]},
+                                      .shared_bytes = shared_bytes,
+                                      .warp_instructions = after.warp_instructions - before.warp_instructions,
+                                      .thread_instructions =
+                                          after.thread_instructions - before.thread_instructions,
+                                      .seconds = call->out->seconds,
+                                      .timed = call->device->timed && !l->functional});
+}
+
+static void run_launch(void *arg)
+{
+    struct launch_call *call = arg;
+    atoll_device *d = call->device;
+    const struct atoll_launch *l = call->launch;
+    const struct config *c = &d->sim->machine.config;
+    const struct rt_launch launch = {.kernel = l->kernel->rt,
+                                     .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                     .block = {l->block[0], l->block[1], l->block[2]},
+                                     .dynamic_shared_bytes = l->shared_bytes,
+                                     .cooperative = l->cooperative,
+                                     .args = l->packed ? NULL : l->args,
+                                     .arg_count = l->packed ? 0 : rt_kernel_ptx(l->kernel->rt)->n_params,
+                                     .packed = l->packed,
+                                     .packed_bytes = l->packed_bytes,
+                                     .label = l->label};
+    if (d->broken) diag_mistake("the device does not run any more after what went wrong before");
+    if (l->cooperative) check_cooperative(call);
+    rt_launch(d->rt, &launch);
+    call->queued = true;
+    const uint64_t shared = exec_kernel_shared_bytes(rt_kernel_exec(l->kernel->rt)) + l->shared_bytes;
+    const struct rt_totals before = rt_totals(d->rt);
+    const uint64_t cycles = d->timed ? timed_now(d->timed) : 0;
+    d->untimed_launch = l->functional;
+    rt_wait(d->rt);
+    const struct rt_totals after = rt_totals(d->rt);
+    call->out->warp_instructions = after.warp_instructions - before.warp_instructions;
+    if (d->timed && !l->functional) {
+        call->out->cycles = timed_now(d->timed) - cycles;
+        call->out->seconds = (double)call->out->cycles / (double)c->clock.sm;
+    } else {
+        const double peak =
+            (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
+        call->out->seconds = (double)call->out->warp_instructions / peak;
+    }
+    log_launch(call, before, after, shared);
+}
+
+atoll_status atoll_launch(atoll_device *d, const struct atoll_launch *launch, struct atoll_launched *launched)
+{
+    *launched = (struct atoll_launched){0};
+    struct launch_call call = {.device = d, .launch = launch, .out = launched};
+    (void)exec_take_fault(rt_env(d->rt));
+    const atoll_status status = api_run(d->sim, run_launch, &call);
+    if (!status) return status;
+    if (rt_limit_reached(d->rt)) {
+        d->stopped = d->broken = launched->stopped = true;
+        return ATOLL_OK;
+    }
+    if (!call.queued && launched->fault == ATOLL_FAULT_NONE) launched->fault = ATOLL_FAULT_SHAPE;
+    if (!call.queued) return status;
+    launched->fault = fault_of(exec_take_fault(rt_env(d->rt)));
+    d->broken |= d->timed && !launch->functional;
+    return status;
+}
+
+/* ---- the end ---- */
+
+static void finish(void *arg)
+{
+    struct run_call *call = arg;
+    if (call->timed) timed_finish(call->timed);
+    if (call->job->racecheck && rt_races(call->rt))
+        diag_check_failed("races on shared memory:\n%s", rt_race_report(call->rt));
+    call->totals = rt_totals(call->rt);
+    run_write_texts(call);
+}
+
+atoll_status atoll_device_finish(atoll_device *d, struct atoll_outcome *outcome)
+{
+    *outcome = (struct atoll_outcome){0};
+    struct run_call call = {.sim = d->sim,
+                            .job = &d->job,
+                            .out = outcome,
+                            .rt = d->rt,
+                            .launches = &d->launches,
+                            .start_seconds = d->start_seconds,
+                            .start_cpu_seconds = d->start_cpu_seconds,
+                            .stopped = d->stopped || d->broken,
+                            .timed = d->timed};
+    return api_run(d->sim, finish, &call);
+}

@@ -1,0 +1,325 @@
+/* atoll exec: an unmodified CUDA program on a machine.
+ *
+ *   look at the program ─► environment (our libraries first, options) ─► fork, exec ─► wait ─► results
+ *
+ * The libraries in the program's process do the work (src/frontend/cudart); this command prepares and collects. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/elf.h"
+#include "frontend/cudart/wire.h"
+
+struct exec_args {
+    const char *machine, *json, *csv, *timeline, *max_instructions, *kernels, *launches, *devices;
+    bool functional, check, racecheck, details;
+    struct cli_list set, rest;
+};
+
+static const char *const versions[] = {"13", "12", "11.0"};
+enum { VERSION_COUNT = sizeof versions / sizeof *versions, PATH_MOST = 4096 };
+
+/* ---- the program ---- */
+
+/* The file that execvp() would run. */
+static bool find_program(const char *name, char path[PATH_MOST])
+{
+    if (strchr(name, '/')) {
+        (void)snprintf(path, PATH_MOST, "%s", name);
+        return access(path, F_OK) == 0;
+    }
+    const char *dirs = getenv("PATH");
+    for (const char *at = dirs ? dirs : ""; *at;) {
+        const size_t len = strcspn(at, ":");
+        (void)snprintf(path, PATH_MOST, "%.*s/%s", (int)len, at, name);
+        if (access(path, X_OK) == 0) return true;
+        at += len + (at[len] == ':');
+    }
+    errno = ENOENT;
+    return false;
+}
+
+/* What can be known before it runs; 0: go on. */
+static int check_program(const char *name, const char *path, const struct elf_facts *f)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return cli_mistake("'%s' is a folder, not a program", name);
+    if (access(path, X_OK) != 0) return cli_mistake("cannot run '%s': %m", name);
+    if (!f->is_elf || !f->has_device_code || *f->cudart || f->needs_driver) return 0;
+    return cli_mistake("'%s' carries CUDA's runtime inside (nvcc links it statically unless told otherwise), so "
+                       "Atoll cannot take its place: link it again with 'nvcc -cudart shared ...'",
+                       name);
+}
+
+/* ---- the environment ---- */
+
+/* Where the libraries are: beside the command in a build, in lib/ when installed. */
+static bool find_libraries(char dir[PATH_MOST])
+{
+    static const char *const places[] = {"cuda", ATOLL_CUDA_LIBDIR};
+    char self[PATH_MOST / 4], probe[PATH_MOST + 64];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return false;
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        (void)snprintf(dir, PATH_MOST, "%s/%s", self, places[i]);
+        (void)snprintf(probe, sizeof probe, "%s/13/libcudart.so.13", dir);
+        if (access(probe, R_OK) == 0) return true;
+    }
+    return false;
+}
+
+/* The version that the program was built with comes first: libcuda.so.1 is taken from there. */
+static void set_library_path(const char *dir, const struct elf_facts *f)
+{
+    char path[4 * PATH_MOST], preload[2 * PATH_MOST];
+    const char *first = *f->cudart ? f->cudart : versions[0], *before = getenv("LD_LIBRARY_PATH");
+    int n = snprintf(path, sizeof path, "%s/%s", dir, first);
+    for (size_t i = 0; i < VERSION_COUNT; i++)
+        if (strcmp(versions[i], first) != 0)
+            n += snprintf(path + n, sizeof path - (size_t)n, ":%s/%s", dir, versions[i]);
+    if (before && *before) (void)snprintf(path + n, sizeof path - (size_t)n, ":%s", before);
+    (void)setenv("LD_LIBRARY_PATH", path, 1);
+    *preload = '\0';
+#ifdef ATOLL_ASAN_LIBRARY
+    /* The sanitizer must be the first library of a program that was built without it. */
+    (void)snprintf(preload, sizeof preload, "%s", ATOLL_ASAN_LIBRARY);
+    (void)setenv("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0", 0);
+#endif
+    if (f->has_rpath) {
+        const size_t len = strlen(preload);
+        (void)snprintf(preload + len, sizeof preload - len, "%s%s/%s/libcudart.so.%s", len ? ":" : "", dir, first,
+                       first);
+    }
+    if (*preload) (void)setenv("LD_PRELOAD", preload, 1);
+}
+
+static void add_option(FILE *out, const char *key, const char *value)
+{
+    if (value) (void)fprintf(out, "%s %s\n", key, value);
+}
+
+static char *options_text(const struct exec_args *a, int fd)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) return NULL;
+    char *machine = a->machine && strchr(a->machine, '/') ? realpath(a->machine, NULL) : NULL;
+    add_option(out, "machine", machine ? machine : a->machine);
+    free(machine);
+    for (size_t i = 0; i < a->set.count; i++) add_option(out, "set", a->set.items[i]);
+    add_option(out, "label", a->rest.items[0]);
+    add_option(out, "max-instructions", a->max_instructions);
+    add_option(out, "kernels", a->kernels);
+    add_option(out, "launches", a->launches);
+    add_option(out, "devices", a->devices);
+    add_option(out, "functional", a->functional ? "" : NULL);
+    add_option(out, "check", a->check ? "" : NULL);
+    add_option(out, "racecheck", a->racecheck ? "" : NULL);
+    add_option(out, "details", a->details ? "" : NULL);
+    add_option(out, "ascii", cli_is_utf8() ? NULL : "");
+    add_option(out, "json", a->json ? "" : NULL);
+    add_option(out, "csv", a->csv ? "" : NULL);
+    add_option(out, "timeline", a->timeline ? "" : NULL);
+    (void)fprintf(out, "fd %d\n", fd);
+    return fclose(out) == 0 ? text : NULL;
+}
+
+/* ---- running ---- */
+
+static void start_program(const struct exec_args *a)
+{
+    char *argv[CLI_LIST_MAX + 1];
+    for (size_t i = 0; i < a->rest.count; i++) argv[i] = (char *)a->rest.items[i];
+    argv[a->rest.count] = NULL;
+    (void)execvp(argv[0], argv);
+    (void)cli_mistake("cannot run '%s': %m", argv[0]);
+    _exit(127);
+}
+
+/* Its exit code, as a shell counts it. Ctrl-C is the program's. */
+static int wait_for(pid_t child)
+{
+    int status = 0;
+    void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    (void)signal(SIGINT, interrupt);
+    (void)signal(SIGQUIT, quit);
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    (void)cli_mistake("the program was ended by signal %d (%s): there is no report", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)));
+    return 128 + WTERMSIG(status);
+}
+
+/* ---- results ---- */
+
+struct results {
+    char *report, *json, *csv, *timeline;
+    int status; /* worst atoll_status */
+};
+
+static char *read_all(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return NULL;
+    char *text = calloc(1, (size_t)st.st_size + 1);
+    size_t have = 0;
+    for (ssize_t n; text && have < (size_t)st.st_size; have += (size_t)n)
+        if ((n = pread(fd, text + have, (size_t)st.st_size - have, (off_t)have)) <= 0) break;
+    return text;
+}
+
+/* Records "kind length\n" and bytes; a cut one at the end is left out. */
+static void read_results(int fd, struct results *r)
+{
+    char *all = read_all(fd), kind[16];
+    const size_t bytes = all ? strlen(all) : 0;
+    for (size_t at = 0; at < bytes;) {
+        size_t len = 0;
+        int head = 0;
+        if (sscanf(all + at, "%15s %zu%n", kind, &len, &head) != 2 || all[at + (size_t)head] != '\n') break;
+        at += (size_t)head + 1;
+        if (len > bytes - at) break;
+        char **to = !strcmp(kind, WIRE_REPORT)     ? &r->report
+                    : !strcmp(kind, WIRE_JSON)     ? &r->json
+                    : !strcmp(kind, WIRE_CSV)      ? &r->csv
+                    : !strcmp(kind, WIRE_TIMELINE) ? &r->timeline
+                                                   : NULL;
+        if (to) *to = strndup(all + at, len);
+        if (!strcmp(kind, WIRE_STATUS)) r->status = atoi(all + at);
+        at += len;
+    }
+    free(all);
+}
+
+static int write_result(const char *path, const char *text, int code)
+{
+    if (!path || !text) return code;
+    const int written = cli_write_file(path, text);
+    return code ? code : written;
+}
+
+/* The report goes to standard error: standard output is the program's. */
+static int show_results(const struct exec_args *a, int fd, int program_code)
+{
+    struct results r = {0};
+    read_results(fd, &r);
+    int code = r.status ? r.status : program_code;
+    if (r.report)
+        (void)fputs(r.report, stderr);
+    else if (!r.status && program_code < 128)
+        (void)fputs("atoll: the program ended without using CUDA: there is no report\n", stderr);
+    code = write_result(a->json, r.json, code);
+    code = write_result(a->csv, r.csv, code);
+    code = write_result(a->timeline, r.timeline, code);
+    free(r.report);
+    free(r.json);
+    free(r.csv);
+    free(r.timeline);
+    return code;
+}
+
+static bool is_number_list(const char *text)
+{
+    return text[strspn(text, "0123456789-,")] == '\0' && text[0] >= '0' && text[0] <= '9';
+}
+
+static int check_options(const struct exec_args *a)
+{
+    int code = 0;
+    if (!a->rest.count)
+        return cli_mistake("which program? For example: atoll exec -m uba-mem -- ./program 1024");
+    if (a->functional && (a->timeline || a->details))
+        return cli_mistake("--timeline and --details are about time, which --functional leaves out");
+    if (a->launches && !is_number_list(a->launches))
+        return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'", a->launches);
+    if (a->max_instructions && !is_number_list(a->max_instructions))
+        return cli_mistake("--max-instructions '%s' is not a whole number", a->max_instructions);
+    if (a->devices && (atoi(a->devices) < 1 || atoi(a->devices) > 16))
+        return cli_mistake("--devices takes a number from 1 to 16");
+    if ((code = cli_can_write(a->json)) || (code = cli_can_write(a->csv)) || (code = cli_can_write(a->timeline)))
+        return code;
+    atoll_sim *sim = cli_sim(a->machine, &a->set, &code);
+    atoll_destroy(sim);
+    return code;
+}
+
+static int run(const void *arg)
+{
+    const struct exec_args *a = arg;
+    char path[PATH_MOST], dir[PATH_MOST];
+    struct elf_facts facts;
+    int code = check_options(a);
+    if (code) return code;
+    const char *name = a->rest.items[0];
+    if (!find_program(name, path)) return cli_mistake("cannot run '%s': %m", name);
+    if (!elf_look(path, &facts)) return cli_mistake("cannot read '%s': %m", name);
+    if ((code = check_program(name, path, &facts))) return code;
+    if (!find_libraries(dir))
+        return cli_mistake("the CUDA libraries of Atoll are not beside the command; build or install it again");
+    const int fd = memfd_create("atoll-exec", 0);
+    char *options = fd < 0 ? NULL : options_text(a, fd);
+    if (!options) return cli_mistake("out of host memory");
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0) return cli_mistake("cannot start another process: %m");
+    if (child == 0) {
+        (void)setenv(WIRE_VARIABLE, options, 1);
+        set_library_path(dir, &facts);
+        start_program(a);
+    }
+    free(options);
+    code = show_results(a, fd, wait_for(child));
+    (void)close(fd);
+    return code;
+}
+
+static const struct cli_option options[] = {
+    CLI_OPTION_MACHINE(struct exec_args),
+    CLI_OPTION_SET(struct exec_args),
+    {"functional", 0, CLI_FLAG, offsetof(struct exec_args, functional), "", "compute values only, no time"},
+    {"kernels", 0, CLI_TEXT, offsetof(struct exec_args, kernels), "A,B",
+     "time kernels with these in their name only; the others run functionally"},
+    {"launches", 0, CLI_TEXT, offsetof(struct exec_args, launches), "3-7,9",
+     "time these launches only, counted from 1; the others run functionally"},
+    {"max-instructions", 0, CLI_TEXT, offsetof(struct exec_args, max_instructions), "N",
+     "end the program after N warp instructions"},
+    {"devices", 0, CLI_TEXT, offsetof(struct exec_args, devices), "N",
+     "CUDA devices that the program sees, each such a machine (1)"},
+    {"racecheck", 0, CLI_FLAG, offsetof(struct exec_args, racecheck), "",
+     "report races on shared memory (exit code 2)"},
+    {"check", 0, CLI_FLAG, offsetof(struct exec_args, check), "",
+     "follow every word through every cache, fail on the first stale read (exit code 2)"},
+    CLI_OPTION_JSON(struct exec_args),
+    CLI_OPTION_CSV(struct exec_args),
+    {"timeline", 0, CLI_TEXT, offsetof(struct exec_args, timeline), "FILE",
+     "write a trace for chrome://tracing or ui.perfetto.dev"},
+    {"details", 0, CLI_FLAG, offsetof(struct exec_args, details), "",
+     "a longer report: causes of misses, waits, balance, histograms"},
+    {0},
+};
+
+const struct cli_command cli_exec = {
+    .name = "exec",
+    .summary = "run an unmodified CUDA program on a machine",
+    .usage = "[-m MACHINE] [options] -- ./program args...",
+    .examples = "  nvcc -cudart shared -o program program.cu\n"
+                "  atoll exec -m uba-mem -- ./program 1024\n"
+                "  atoll exec --functional -- ./program 1024\n"
+                "  atoll exec -m v100 --kernels gemm --json result.json -- ./program\n",
+    .options = options,
+    .args_bytes = sizeof(struct exec_args),
+    .rest_offset = offsetof(struct exec_args, rest),
+    .rest_is_command = true,
+    .run = run,
+};

@@ -1,0 +1,368 @@
+/* graph: see graph.h: nodes, copies, running. */
+#include "frontend/cudart/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct graph *graph_new(enum handle_kind kind)
+{
+    struct graph *g = calloc(1, sizeof *g);
+    if (g && !handle_add(g, kind)) {
+        free(g);
+        return NULL;
+    }
+    return g;
+}
+
+static void node_free(struct graph_node *n)
+{
+    struct device_state *d = &process.devices[0];
+    if (n->op.kind == OP_ALLOC && !n->origin && n->op.alloc.dptr) {
+        d->graph_bytes -= n->op.alloc.bytesize;
+        (void)block_drop(n->op.alloc.dptr);
+    }
+    if (n->op.kind == OP_GRAPH) graph_free(n->op.graph);
+    op_free(&n->op);
+    handle_drop(n);
+    free(n->before);
+    free(n);
+}
+
+void graph_free(struct graph *g)
+{
+    if (!g) return;
+    for (size_t i = 0; i < g->count; i++) node_free(g->nodes[i]);
+    handle_drop(g);
+    free(g->nodes);
+    free(g);
+}
+
+cudaError_t graph_follow(struct graph_node *node, struct graph_node *before)
+{
+    struct graph_node **grown = realloc(node->before, (node->before_count + 1) * sizeof(struct graph_node *));
+    if (!grown) return cudaErrorMemoryAllocation;
+    node->before = grown;
+    node->before[node->before_count++] = before;
+    return cudaSuccess;
+}
+
+cudaError_t graph_add(struct graph *g, struct op *op, struct graph_node *const *before, size_t count,
+                      struct graph_node **out)
+{
+    if (g->count == g->capacity) {
+        const size_t capacity = g->capacity ? 2 * g->capacity : 8;
+        struct graph_node **grown = realloc(g->nodes, capacity * sizeof(struct graph_node *));
+        if (!grown) return cudaErrorMemoryAllocation;
+        g->nodes = grown;
+        g->capacity = capacity;
+    }
+    struct graph_node *n = calloc(1, sizeof *n);
+    if (!n || !handle_add(n, HANDLE_NODE)) {
+        free(n);
+        return cudaErrorMemoryAllocation;
+    }
+    n->graph = g;
+    n->op = *op;
+    for (size_t i = 0; i < count; i++) {
+        const cudaError_t error = graph_follow(n, before[i]);
+        if (error) return error;
+    }
+    g->nodes[g->count++] = n;
+    if (out) *out = n;
+    return cudaSuccess;
+}
+
+struct graph_node *graph_copy_of(const struct graph *copy, const struct graph_node *origin)
+{
+    for (size_t i = 0; i < copy->count; i++)
+        if (copy->nodes[i]->origin == origin) return copy->nodes[i];
+    return NULL;
+}
+
+static cudaError_t copy_node(struct graph *to, struct graph_node *n)
+{
+    struct op op;
+    struct graph_node *fresh;
+    cudaError_t error = op_copy_of(&op, &n->op);
+    if (!error && op.kind == OP_GRAPH) error = graph_clone(n->op.graph, HANDLE_GRAPH, &op.graph);
+    if (error) return error;
+    error = graph_add(to, &op, NULL, 0, &fresh);
+    if (error) return error;
+    fresh->origin = n;
+    fresh->disabled = n->disabled;
+    return cudaSuccess;
+}
+
+cudaError_t graph_clone(const struct graph *g, enum handle_kind kind, struct graph **out)
+{
+    struct graph *copy = *out = graph_new(kind);
+    cudaError_t error = copy ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (size_t i = 0; !error && i < g->count; i++) error = copy_node(copy, g->nodes[i]);
+    for (size_t i = 0; !error && i < g->count; i++)
+        for (size_t k = 0; !error && k < g->nodes[i]->before_count; k++)
+            error = graph_follow(copy->nodes[i], graph_copy_of(copy, g->nodes[i]->before[k]));
+    if (error) {
+        graph_free(copy);
+        *out = NULL;
+    }
+    return error;
+}
+
+/* ---- running: a node starts when those before it have ended ---- */
+
+static cudaError_t run_node(struct stream *s, struct graph_node *n, double start)
+{
+    struct stream own = {.device = s->device, .flags = STREAM_NON_BLOCKING, .time = start};
+    for (size_t i = 0; i < n->before_count; i++)
+        if (n->before[i]->end > own.time) own.time = n->before[i]->end;
+    const cudaError_t error = n->disabled ? cudaSuccess : op_run(&own, &n->op);
+    n->end = own.time;
+    if (own.time > s->time) s->time = own.time;
+    return error;
+}
+
+static bool is_ready(const struct graph_node *n)
+{
+    for (size_t i = 0; i < n->before_count; i++)
+        if (n->before[i]->end < 0) return false;
+    return n->end < 0;
+}
+
+cudaError_t graph_run(struct stream *s, struct graph *g)
+{
+    const double start = ledger_now(s);
+    size_t left = g->count;
+    for (size_t i = 0; i < g->count; i++) g->nodes[i]->end = -1;
+    for (bool moved = true; left && moved;) {
+        moved = false;
+        for (size_t i = 0; i < g->count; i++) {
+            if (!is_ready(g->nodes[i])) continue;
+            const cudaError_t error = run_node(s, g->nodes[i], start);
+            if (error) return error;
+            moved = true;
+            left--;
+        }
+    }
+    return left ? cudaErrorInvalidValue : cudaSuccess; /* a cycle */
+}
+
+/* ---- graphs built by hand ---- */
+
+static bool are_nodes(const cudaGraphNode_t *nodes, size_t count, const struct graph *g)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!handle_is(nodes[i], HANDLE_NODE) || ((struct graph_node *)nodes[i])->graph != g) return false;
+    return true;
+}
+
+static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                       struct op *op)
+{
+    if (!handle_is(graph, HANDLE_GRAPH) || (count && (!before || !are_nodes(before, count, graph)))) {
+        op_free(op);
+        return cudaErrorInvalidValue;
+    }
+    return graph_add(graph, op, (struct graph_node *const *)before, count, (struct graph_node **)node);
+}
+
+CUDA_API cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags)
+{
+    ENTER();
+    if (!graph || flags) return leave(cudaErrorInvalidValue);
+    *graph = graph_new(HANDLE_GRAPH);
+    return leave(*graph ? cudaSuccess : cudaErrorMemoryAllocation);
+}
+
+CUDA_API cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    ENTER();
+    if (!handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    graph_free(graph);
+    return leave(cudaSuccess);
+}
+
+static cudaError_t kernel_op(struct op *op, const struct cudaKernelNodeParams *p)
+{
+    if (!p) return cudaErrorInvalidValue;
+    return launch_op(op, kernel_of_host(p->func), p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, false);
+}
+
+CUDA_API cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                            size_t count, const struct cudaKernelNodeParams *p)
+{
+    struct op op;
+    ENTER();
+    const cudaError_t error = kernel_op(&op, p);
+    return leave(error ? error : add(node, graph, before, count, &op));
+}
+
+CUDA_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                            size_t count, const struct cudaMemcpy3DParms *p)
+{
+    struct op op = {.kind = OP_COPY};
+    ENTER();
+    if (!p) return leave(cudaErrorInvalidValue);
+    if (p->srcArray || p->dstArray) return leave(unsupported("cudaGraphAddMemcpyNode of arrays"));
+    copy_3d(&op.copy, p);
+    return leave(add(node, graph, before, count, &op));
+}
+
+static void copy_1d(struct op *op, void *to, const void *from, size_t bytes, int kind)
+{
+    *op = (struct op){.kind = OP_COPY,
+                      .copy = {.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
+    struct cudaMemcpy3DParms *asked = &op->copy.asked;
+    asked->dstPtr = (struct cudaPitchedPtr){to, bytes, bytes, 1};
+    asked->srcPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)from, bytes, bytes, 1};
+    asked->extent = (struct cudaExtent){bytes, 1, 1};
+    asked->kind = kind;
+}
+
+CUDA_API cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t graph,
+                                              const cudaGraphNode_t *before, size_t count, void *to,
+                                              const void *from, size_t bytes, int kind)
+{
+    struct op op;
+    ENTER();
+    copy_1d(&op, to, from, bytes, kind);
+    return leave(add(node, graph, before, count, &op));
+}
+
+CUDA_API cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                            size_t count, const struct cudaMemsetParams *p)
+{
+    ENTER();
+    if (!p) return leave(cudaErrorInvalidValue);
+    struct op op = {.kind = OP_SET, .set = {.p = *p, .depth = 1}};
+    return leave(add(node, graph, before, count, &op));
+}
+
+CUDA_API cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                          size_t count, const struct cudaHostNodeParams *p)
+{
+    ENTER();
+    if (!p || !p->fn) return leave(cudaErrorInvalidValue);
+    struct op op = {.kind = OP_HOST, .host = *p};
+    return leave(add(node, graph, before, count, &op));
+}
+
+CUDA_API cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                           size_t count)
+{
+    struct op op = {.kind = OP_EMPTY};
+    ENTER();
+    return leave(add(node, graph, before, count, &op));
+}
+
+static cudaError_t event_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                              cudaEvent_t event, enum op_kind kind)
+{
+    struct op op = {.kind = kind, .event = event};
+    if (!handle_is(event, HANDLE_EVENT)) return cudaErrorInvalidValue;
+    return add(node, graph, before, count, &op);
+}
+
+CUDA_API cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                                 const cudaGraphNode_t *before, size_t count, cudaEvent_t event)
+{
+    ENTER();
+    return leave(event_node(node, graph, before, count, event, OP_RECORD));
+}
+
+CUDA_API cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                               const cudaGraphNode_t *before, size_t count, cudaEvent_t event)
+{
+    ENTER();
+    return leave(event_node(node, graph, before, count, event, OP_WAIT));
+}
+
+static cudaError_t child_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                              cudaGraph_t child)
+{
+    struct op op = {.kind = OP_GRAPH};
+    if (!handle_is(child, HANDLE_GRAPH)) return cudaErrorInvalidValue;
+    const cudaError_t error = graph_clone(child, HANDLE_GRAPH, &op.graph);
+    return error ? error : add(node, graph, before, count, &op);
+}
+
+CUDA_API cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                                const cudaGraphNode_t *before, size_t count, cudaGraph_t child)
+{
+    ENTER();
+    return leave(child_node(node, graph, before, count, child));
+}
+
+CUDA_API cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph)
+{
+    ENTER();
+    if (!graph || !handle_is(node, HANDLE_NODE) || ((struct graph_node *)node)->op.kind != OP_GRAPH)
+        return leave(cudaErrorInvalidValue);
+    *graph = ((struct graph_node *)node)->op.graph;
+    return leave(cudaSuccess);
+}
+
+static cudaError_t alloc_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                              struct cudaMemAllocNodeParams *p)
+{
+    struct block *b;
+    struct op op = {.kind = OP_ALLOC};
+    struct device_state *d = &process.devices[0];
+    if (!p || !p->bytesize || !handle_is(graph, HANDLE_GRAPH)) return cudaErrorInvalidValue;
+    const cudaError_t error = block_new(p->bytesize, MEMORY_DEVICE, 0, "memory of a graph", &b);
+    if (error) return error;
+    d->graph_bytes += p->bytesize;
+    if (d->graph_bytes > d->graph_high_bytes) d->graph_high_bytes = d->graph_bytes;
+    p->dptr = b->at;
+    op.alloc = *p;
+    return add(node, graph, before, count, &op);
+}
+
+CUDA_API cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                              const cudaGraphNode_t *before, size_t count,
+                                              struct cudaMemAllocNodeParams *p)
+{
+    ENTER();
+    return leave(alloc_node(node, graph, before, count, p));
+}
+
+static cudaError_t free_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
+                             void *at)
+{
+    struct op op = {.kind = OP_FREE, .freed = at};
+    return block_of(at) ? add(node, graph, before, count, &op) : cudaErrorInvalidValue;
+}
+
+CUDA_API cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                             const cudaGraphNode_t *before, size_t count, void *at)
+{
+    ENTER();
+    return leave(free_node(node, graph, before, count, at));
+}
+
+/* One call for all kinds. */
+CUDA_API cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                      const void *edges, size_t count, struct cudaGraphNodeParams *p)
+{
+    struct op op = {.kind = OP_EMPTY};
+    cudaError_t error = cudaSuccess;
+    (void)edges;
+    ENTER();
+    if (!p) return leave(cudaErrorInvalidValue);
+    switch (p->type) {
+    case OP_KERNEL: error = kernel_op(&op, &p->kernel); break;
+    case OP_COPY:
+        op.kind = OP_COPY;
+        copy_3d(&op.copy, &p->memcpy.copyParams);
+        break;
+    case OP_SET: op = (struct op){.kind = OP_SET, .set = {.p = p->memset, .depth = 1}}; break;
+    case OP_HOST: op = (struct op){.kind = OP_HOST, .host = p->host}; break;
+    case OP_GRAPH: return leave(child_node(node, graph, before, count, p->graph.graph));
+    case OP_EMPTY: break;
+    case OP_WAIT:
+    case OP_RECORD: return leave(event_node(node, graph, before, count, p->event.event, (enum op_kind)p->type));
+    case OP_ALLOC: return leave(alloc_node(node, graph, before, count, &p->alloc));
+    case OP_FREE: return leave(free_node(node, graph, before, count, p->free.dptr));
+    default: return leave(unsupported("a graph node of this type"));
+    }
+    return leave(error ? error : add(node, graph, before, count, &op));
+}

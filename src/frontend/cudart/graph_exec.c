@@ -1,0 +1,361 @@
+/* graph_exec: executable graphs: instantiating, launching, changing; and questions about graphs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cudart/graph.h"
+
+static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t graph, uint64_t flags)
+{
+    struct graph *copy;
+    if (!out || !handle_is(graph, HANDLE_GRAPH)) return cudaErrorInvalidValue;
+    const cudaError_t error = graph_clone(graph, HANDLE_EXEC, &copy);
+    if (error) return error;
+    copy->flags = flags;
+    *out = copy;
+    return cudaSuccess;
+}
+
+CUDA_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    ENTER();
+    return leave(instantiate(out, graph, flags));
+}
+
+CUDA_API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    ENTER();
+    return leave(instantiate(out, graph, flags));
+}
+
+struct instantiate_params {
+    unsigned long long flags;
+    cudaStream_t upload;
+    cudaGraphNode_t error_node;
+    int result;
+};
+
+CUDA_API cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *out, cudaGraph_t graph,
+                                                    struct instantiate_params *p)
+{
+    ENTER();
+    if (!p) return leave(cudaErrorInvalidValue);
+    p->error_node = NULL;
+    p->result = 0;
+    return leave(instantiate(out, graph, p->flags));
+}
+
+CUDA_API cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags)
+{
+    ENTER();
+    if (!flags || !handle_is(exec, HANDLE_EXEC)) return leave(cudaErrorInvalidValue);
+    *flags = ((struct graph *)exec)->flags;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    ENTER();
+    if (!handle_is(exec, HANDLE_EXEC)) return leave(cudaErrorInvalidValue);
+    graph_free(exec);
+    return leave(cudaSuccess);
+}
+
+/* In a capture it becomes a node. */
+static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream, bool per_thread)
+{
+    ENTER();
+    struct stream *s = stream_of(stream, per_thread);
+    if (!s || !handle_is(exec, HANDLE_EXEC)) return leave(cudaErrorInvalidValue);
+    if (s->capture_status == CAPTURE_NONE) return leave(graph_run(s, exec));
+    struct op op = {.kind = OP_GRAPH};
+    const cudaError_t error = graph_clone(exec, HANDLE_GRAPH, &op.graph);
+    return leave(error ? error : op_submit(s, &op));
+}
+
+CUDA_API cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return launch(exec, stream, false); }
+CUDA_API cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    return launch(exec, stream, true);
+}
+
+CUDA_API cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    ENTER();
+    return leave(handle_is(exec, HANDLE_EXEC) && stream_of(stream, false) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* ---- copies ---- */
+
+CUDA_API cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph)
+{
+    ENTER();
+    if (!out || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    return leave(graph_clone(graph, HANDLE_GRAPH, (struct graph **)out));
+}
+
+CUDA_API cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *out, cudaGraphNode_t node, cudaGraph_t copy)
+{
+    ENTER();
+    if (!out || !handle_is(copy, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    *out = graph_copy_of(copy, node);
+    return leave(*out ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* ---- changing ---- */
+
+/* The node to change: of the graph itself, or the copy in an executable graph. */
+static struct graph_node *target(cudaGraphExec_t exec, cudaGraphNode_t node, enum op_kind kind)
+{
+    if (!handle_is(node, HANDLE_NODE)) return NULL;
+    if (exec && !handle_is(exec, HANDLE_EXEC)) return NULL;
+    struct graph_node *n = exec ? graph_copy_of(exec, node) : node;
+    return n && n->op.kind == kind ? n : NULL;
+}
+
+static cudaError_t change(struct graph_node *n, struct op *op)
+{
+    if (!n) {
+        op_free(op);
+        return cudaErrorInvalidValue;
+    }
+    op_free(&n->op);
+    n->op = *op;
+    return cudaSuccess;
+}
+
+static cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *p)
+{
+    struct op op;
+    if (!p) return cudaErrorInvalidValue;
+    const cudaError_t error = launch_op(&op, kernel_of_host(p->func), p->gridDim, p->blockDim, p->kernelParams,
+                                        p->sharedMemBytes, false);
+    return error ? error : change(target(exec, node, OP_KERNEL), &op);
+}
+
+CUDA_API cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                      const struct cudaKernelNodeParams *p)
+{
+    ENTER();
+    return leave(exec ? change_kernel(exec, node, p) : cudaErrorInvalidValue);
+}
+
+CUDA_API cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *p)
+{
+    ENTER();
+    return leave(change_kernel(NULL, node, p));
+}
+
+CUDA_API cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *p)
+{
+    ENTER();
+    const struct graph_node *n = target(NULL, node, OP_KERNEL);
+    if (!n || !p) return leave(cudaErrorInvalidValue);
+    *p = (struct cudaKernelNodeParams){.func = n->op.launch.kernel->host ? (void *)(uintptr_t)n->op.launch.kernel->host
+                                                                         : n->op.launch.kernel,
+                                       .gridDim = n->op.launch.grid,
+                                       .blockDim = n->op.launch.block,
+                                       .sharedMemBytes = n->op.launch.shared};
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node, void *to,
+                                                        const void *from, size_t bytes, int kind)
+{
+    struct op op = {.kind = OP_COPY,
+                    .copy = {.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
+    ENTER();
+    return leave(exec ? change(target(exec, node, OP_COPY), &op) : cudaErrorInvalidValue);
+}
+
+CUDA_API cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                      const struct cudaMemcpy3DParms *p)
+{
+    struct op op = {.kind = OP_COPY};
+    ENTER();
+    if (!p || !exec) return leave(cudaErrorInvalidValue);
+    copy_3d(&op.copy, p);
+    return leave(change(target(exec, node, OP_COPY), &op));
+}
+
+CUDA_API cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                      const struct cudaMemsetParams *p)
+{
+    ENTER();
+    if (!p || !exec) return leave(cudaErrorInvalidValue);
+    struct op op = {.kind = OP_SET, .set = {.p = *p, .depth = 1}};
+    return leave(change(target(exec, node, OP_SET), &op));
+}
+
+CUDA_API cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const struct cudaHostNodeParams *p)
+{
+    ENTER();
+    if (!p || !exec) return leave(cudaErrorInvalidValue);
+    struct op op = {.kind = OP_HOST, .host = *p};
+    return leave(change(target(exec, node, OP_HOST), &op));
+}
+
+struct update_info {
+    int result; /* 0 done, 2 topology, 3 type of a node */
+    cudaGraphNode_t error_node, error_from;
+};
+
+static bool same_shape(const struct graph *a, const struct graph *b, struct update_info *info)
+{
+    info->result = 2;
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++) {
+        info->error_node = b->nodes[i];
+        if (a->nodes[i]->before_count != b->nodes[i]->before_count) return false;
+        if (a->nodes[i]->op.kind != b->nodes[i]->op.kind) {
+            info->result = 3;
+            return false;
+        }
+    }
+    *info = (struct update_info){0};
+    return true;
+}
+
+CUDA_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct update_info *info)
+{
+    struct update_info own;
+    ENTER();
+    if (!handle_is(exec, HANDLE_EXEC) || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    struct graph *to = exec;
+    const struct graph *from = graph;
+    if (!same_shape(to, from, info ? info : &own)) return leave(cudaErrorGraphExecUpdateFailure);
+    for (size_t i = 0; i < to->count; i++) {
+        struct op op;
+        if (from->nodes[i]->op.kind == OP_GRAPH) continue;
+        const cudaError_t error = op_copy_of(&op, &from->nodes[i]->op);
+        if (error) return leave(error);
+        op_free(&to->nodes[i]->op);
+        to->nodes[i]->op = op;
+        to->nodes[i]->origin = from->nodes[i];
+    }
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled)
+{
+    ENTER();
+    if (!handle_is(exec, HANDLE_EXEC) || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    struct graph_node *n = graph_copy_of(exec, node);
+    if (n) n->disabled = !enabled;
+    return leave(n ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+CUDA_API cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *enabled)
+{
+    ENTER();
+    if (!enabled || !handle_is(exec, HANDLE_EXEC) || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    const struct graph_node *n = graph_copy_of(exec, node);
+    if (n) *enabled = !n->disabled;
+    return leave(n ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+CUDA_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                              const cudaGraphNode_t *to, const void *edges, size_t count)
+{
+    (void)edges;
+    ENTER();
+    if (!handle_is(graph, HANDLE_GRAPH) || (count && (!from || !to))) return leave(cudaErrorInvalidValue);
+    for (size_t i = 0; i < count; i++) {
+        if (!handle_is(from[i], HANDLE_NODE) || !handle_is(to[i], HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+        const cudaError_t error = graph_follow(to[i], from[i]);
+        if (error) return leave(error);
+    }
+    return leave(cudaSuccess);
+}
+
+/* ---- questions: lists are asked for twice, for their length and for what is in them ---- */
+
+CUDA_API cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    ENTER();
+    if (!count || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    const struct graph *g = graph;
+    for (size_t i = 0; nodes && i < *count; i++) nodes[i] = i < g->count ? g->nodes[i] : NULL;
+    if (!nodes || *count > g->count) *count = g->count;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    size_t found = 0;
+    ENTER();
+    if (!count || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    const struct graph *g = graph;
+    for (size_t i = 0; i < g->count; i++) {
+        if (g->nodes[i]->before_count) continue;
+        if (nodes && found < *count) nodes[found] = g->nodes[i];
+        found++;
+    }
+    *count = found;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges,
+                                       size_t *count)
+{
+    size_t found = 0;
+    (void)edges;
+    ENTER();
+    if (!count || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
+    const struct graph *g = graph;
+    for (size_t i = 0; i < g->count; i++)
+        for (size_t k = 0; k < g->nodes[i]->before_count; k++, found++) {
+            if (!from || !to || found >= *count) continue;
+            from[found] = g->nodes[i]->before[k];
+            to[found] = g->nodes[i];
+        }
+    *count = found;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, int *type)
+{
+    ENTER();
+    if (!type || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    *type = (int)((struct graph_node *)node)->op.kind;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *before, void *edges,
+                                                  size_t *count)
+{
+    (void)edges;
+    ENTER();
+    if (!count || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    const struct graph_node *n = node;
+    for (size_t i = 0; before && i < *count && i < n->before_count; i++) before[i] = n->before[i];
+    *count = n->before_count;
+    return leave(cudaSuccess);
+}
+
+/* ---- memory of graphs ---- */
+
+CUDA_API cudaError_t cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
+{
+    ENTER();
+    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
+    if (!value || attribute < 0 || attribute > 3) return leave(cudaErrorInvalidValue);
+    const struct device_state *d = &process.devices[device];
+    *(uint64_t *)value = attribute % 2 ? d->graph_high_bytes : d->graph_bytes;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value)
+{
+    ENTER();
+    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
+    if (!value || (attribute != 1 && attribute != 3) || *(uint64_t *)value) return leave(cudaErrorInvalidValue);
+    process.devices[device].graph_high_bytes = process.devices[device].graph_bytes;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaDeviceGraphMemTrim(int device)
+{
+    ENTER();
+    return leave(device < 0 || device >= process.device_count ? cudaErrorInvalidDevice : cudaSuccess);
+}

@@ -1,0 +1,230 @@
+/* memory: allocations of all kinds. A device pointer is a pointer of this process, so pinned, mapped and managed
+ * memory are one thing with different labels; what a program asks about a pointer is answered from the list here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cudart/process.h"
+
+/* By address. */
+static struct {
+    struct block **at;
+    size_t count, capacity;
+} blocks;
+
+static size_t above(const void *address)
+{
+    size_t lo = 0, hi = blocks.count;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if ((const char *)address >= blocks.at[mid]->at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+struct block *block_of(const void *at)
+{
+    const size_t i = above(at);
+    if (!i) return NULL;
+    struct block *b = blocks.at[i - 1];
+    return (const char *)at < b->at + (b->bytes ? b->bytes : 1) ? b : NULL;
+}
+
+static struct block *insert(char *at, size_t bytes, int type)
+{
+    if (blocks.count == blocks.capacity) {
+        const size_t capacity = blocks.capacity ? 2 * blocks.capacity : 64;
+        struct block **grown = realloc(blocks.at, capacity * sizeof(struct block *));
+        if (!grown) return NULL;
+        blocks.at = grown;
+        blocks.capacity = capacity;
+    }
+    struct block *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    *b = (struct block){.at = at, .bytes = bytes, .type = type, .device = current_device()};
+    const size_t i = above(at);
+    memmove(blocks.at + i + 1, blocks.at + i, (blocks.count - i) * sizeof *blocks.at);
+    blocks.at[i] = b;
+    blocks.count++;
+    return b;
+}
+
+static void take_out(struct block *b)
+{
+    const size_t i = above(b->at) - 1;
+    if (b->type != MEMORY_HOST) process.devices[b->device].used_bytes -= b->bytes;
+    memmove(blocks.at + i, blocks.at + i + 1, (blocks.count - i - 1) * sizeof *blocks.at);
+    blocks.count--;
+    free(b);
+}
+
+cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, struct block **out)
+{
+    struct device_state *d = &process.devices[current_device()];
+    void *at;
+    if (type == MEMORY_DEVICE && bytes > process.props.memory_bytes - d->used_bytes) return cudaErrorMemoryAllocation;
+    if (atoll_alloc(process.atoll, bytes, name, &at)) return cudaErrorMemoryAllocation;
+    struct block *b = *out = insert(at, bytes, type);
+    if (!b) return cudaErrorMemoryAllocation;
+    b->flags = flags;
+    if (type != MEMORY_HOST) d->used_bytes += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t block_drop(void *at)
+{
+    struct block *b = block_of(at);
+    if (!b || b->at != at || b->registered) return cudaErrorInvalidValue;
+    take_out(b);
+    return atoll_error(atoll_free(process.atoll, at), cudaErrorInvalidValue);
+}
+
+static cudaError_t allocate(void **out, size_t bytes, int type, unsigned flags, const char *name)
+{
+    struct block *b;
+    if (!out) return cudaErrorInvalidValue;
+    *out = NULL;
+    if (!bytes) return type == MEMORY_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
+    const cudaError_t error = block_new(bytes, type, flags, name, &b);
+    if (!error) *out = b->at;
+    return error;
+}
+
+/* Frees wait for the device, as CUDA's do. */
+static cudaError_t release(void *at, bool host)
+{
+    if (!at) return cudaSuccess;
+    const struct block *b = block_of(at);
+    if (!b || b->at != at || b->registered || (b->type == MEMORY_HOST) != host) return cudaErrorInvalidValue;
+    ledger_host_waits_for_all(current_device());
+    show_prints();
+    return block_drop(at);
+}
+
+CUDA_API cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    ENTER();
+    return leave(allocate(out, bytes, MEMORY_DEVICE, 0, "cudaMalloc"));
+}
+
+CUDA_API cudaError_t cudaFree(void *at)
+{
+    ENTER();
+    return leave(release(at, false));
+}
+
+CUDA_API cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    ENTER();
+    if (flags > 7) return leave(cudaErrorInvalidValue);
+    return leave(allocate(out, bytes, MEMORY_HOST, flags | HOST_MAPPED, "cudaHostAlloc"));
+}
+
+CUDA_API cudaError_t cudaMallocHost(void **out, size_t bytes) { return cudaHostAlloc(out, bytes, 0); }
+
+CUDA_API cudaError_t cudaFreeHost(void *at)
+{
+    ENTER();
+    return leave(release(at, true));
+}
+
+CUDA_API cudaError_t cudaMallocManaged(void **out, size_t bytes, unsigned flags)
+{
+    ENTER();
+    if (flags != MANAGED_GLOBAL && flags != MANAGED_HOST) return leave(cudaErrorInvalidValue);
+    return leave(allocate(out, bytes, MEMORY_MANAGED, flags, "cudaMallocManaged"));
+}
+
+/* Rows start at multiples of 512 bytes, as on NVIDIA's devices. */
+static size_t pitch_of(size_t width) { return (width + 511) / 512 * 512; }
+
+CUDA_API cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
+{
+    ENTER();
+    if (!pitch) return leave(cudaErrorInvalidValue);
+    *pitch = pitch_of(width);
+    return leave(allocate(out, *pitch * height, MEMORY_DEVICE, 0, "cudaMallocPitch"));
+}
+
+CUDA_API cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
+{
+    ENTER();
+    if (!out) return leave(cudaErrorInvalidValue);
+    *out = (struct cudaPitchedPtr){.pitch = pitch_of(extent.width), .xsize = extent.width, .ysize = extent.height};
+    return leave(
+        allocate(&out->ptr, out->pitch * extent.height * extent.depth, MEMORY_DEVICE, 0, "cudaMalloc3D"));
+}
+
+CUDA_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
+{
+    ENTER();
+    const size_t all = (size_t)process.props.memory_bytes, used = process.devices[current_device()].used_bytes;
+    if (total) *total = all;
+    if (unused) *unused = used < all ? all - used : 0;
+    return leave(cudaSuccess);
+}
+
+/* ---- memory of the program's own ---- */
+
+CUDA_API cudaError_t cudaHostRegister(void *at, size_t bytes, unsigned flags)
+{
+    ENTER();
+    if (!at || !bytes) return leave(cudaErrorInvalidValue);
+    if (block_of(at) || block_of((char *)at + bytes - 1)) return leave(cudaErrorHostMemoryAlreadyRegistered);
+    const atoll_status status = atoll_register(process.atoll, at, bytes, "cudaHostRegister");
+    if (status) return leave(atoll_error(status, cudaErrorInvalidValue));
+    struct block *b = insert(at, bytes, MEMORY_HOST);
+    if (!b) return leave(cudaErrorMemoryAllocation);
+    b->registered = true;
+    b->flags = flags | HOST_MAPPED;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaHostUnregister(void *at)
+{
+    ENTER();
+    struct block *b = block_of(at);
+    if (!b || b->at != at || !b->registered) return leave(cudaErrorHostMemoryNotRegistered);
+    take_out(b);
+    return leave(atoll_error(atoll_unregister(process.atoll, at), cudaErrorInvalidValue));
+}
+
+CUDA_API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+    ENTER();
+    const struct block *b = block_of(host);
+    if (!device || flags || !b || b->type == MEMORY_DEVICE) return leave(cudaErrorInvalidValue);
+    *device = host;
+    return leave(cudaSuccess);
+}
+
+CUDA_API cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
+{
+    ENTER();
+    const struct block *b = block_of(host);
+    if (!flags || !b || b->type != MEMORY_HOST) return leave(cudaErrorInvalidValue);
+    *flags = b->flags;
+    return leave(cudaSuccess);
+}
+
+/* Programs of CUDA 11 and 12 have room for 24 bytes: the reserved words of 13 are not written. */
+CUDA_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *at)
+{
+    ENTER();
+    if (!a) return leave(cudaErrorInvalidValue);
+    const struct block *b = block_of(at);
+    void *pointer = (void *)(uintptr_t)at;
+    a->type = b ? b->type : MEMORY_UNREGISTERED;
+    a->device = b ? b->device : -2;
+    a->devicePointer = b ? pointer : NULL;
+    a->hostPointer = !b || b->type != MEMORY_DEVICE ? pointer : NULL;
+    if (!b && atoll_memory_find(process.atoll, at, 1, NULL, NULL)) { /* a __device__ variable */
+        a->type = MEMORY_DEVICE;
+        a->device = 0;
+        a->devicePointer = pointer;
+        a->hostPointer = NULL;
+    }
+    return leave(cudaSuccess);
+}

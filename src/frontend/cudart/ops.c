@@ -1,0 +1,250 @@
+/* ops: what a stream does: each operation executed, and its time entered in the ledger. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/cudart/process.h"
+
+/* ---- which launches are timed: --kernels A,B and --launches 3-7,9 ---- */
+
+static bool names_kernel(const char *list, const struct kernel *k)
+{
+    for (const char *at = list; *at;) {
+        const size_t len = strcspn(at, ",");
+        const char *found = memmem(k->label, strlen(k->label), at, len);
+        if (len && (found || (strlen(k->name) == len && !strncmp(k->name, at, len)))) return true;
+        at += len + (at[len] == ',');
+    }
+    return false;
+}
+
+static bool has_number(const char *list, uint64_t number)
+{
+    for (const char *at = list; *at;) {
+        char *end;
+        const uint64_t from = strtoull(at, &end, 10);
+        const uint64_t to = *end == '-' ? strtoull(end + 1, &end, 10) : from;
+        if (number >= from && number <= to) return true;
+        at = end + strcspn(end, ",");
+        at += *at == ',';
+    }
+    return false;
+}
+
+static bool is_timed(const struct kernel *k)
+{
+    const struct options *o = &process.options;
+    if (o->kernels && !names_kernel(o->kernels, k)) return false;
+    return !o->launches || has_number(o->launches, process.launch_count);
+}
+
+/* ---- kernels ---- */
+
+static cudaError_t error_of(enum atoll_fault fault)
+{
+    switch (fault) {
+    case ATOLL_FAULT_NONE: break;
+    case ATOLL_FAULT_SHAPE: return cudaErrorInvalidConfiguration;
+    case ATOLL_FAULT_COOPERATIVE: return cudaErrorCooperativeLaunchTooLarge;
+    case ATOLL_FAULT_ADDRESS: return cudaErrorIllegalAddress;
+    case ATOLL_FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
+    case ATOLL_FAULT_ASSERT: return cudaErrorAssert;
+    case ATOLL_FAULT_INSTRUCTION: return cudaErrorIllegalInstruction;
+    case ATOLL_FAULT_TRAP:
+    case ATOLL_FAULT_OTHER: return cudaErrorLaunchFailure;
+    }
+    return cudaSuccess;
+}
+
+/* A launch that cannot be is refused at once; what goes wrong inside shows when the host next looks. */
+static cudaError_t run_kernel(struct stream *s, const struct op *op)
+{
+    struct kernel *k = op->launch.kernel;
+    struct atoll_launched done;
+    const cudaError_t error = kernel_load(k);
+    if (error) return error;
+    if (process.pending) return cudaSuccess; /* the device has stopped, the host does not know yet */
+    process.launch_count++;
+    const struct atoll_launch launch = {.kernel = k->code,
+                                        .grid = {op->launch.grid.x, op->launch.grid.y, op->launch.grid.z},
+                                        .block = {op->launch.block.x, op->launch.block.y, op->launch.block.z},
+                                        .shared_bytes = op->launch.shared,
+                                        .cooperative = op->launch.cooperative,
+                                        .functional = process.options.functional || !is_timed(k),
+                                        .packed = op->launch.params ? op->launch.params : "",
+                                        .packed_bytes = op->launch.param_bytes,
+                                        .label = k->label};
+    const atoll_status status = atoll_launch(process.atoll, &launch, &done);
+    if (done.stopped) process_stop();
+    ledger_spend(s, ENGINE_COMPUTE, done.seconds);
+    if (!status) return cudaSuccess;
+    const cudaError_t code = atoll_error(status, error_of(done.fault));
+    if (done.fault == ATOLL_FAULT_SHAPE || done.fault == ATOLL_FAULT_COOPERATIVE) return code;
+    process.pending = code;
+    return cudaSuccess;
+}
+
+/* ---- copies and fills ---- */
+
+static bool on_device(const void *at)
+{
+    const struct block *b = block_of(at);
+    return b ? b->type == MEMORY_DEVICE : atoll_memory_find(process.atoll, at, 1, NULL, NULL);
+}
+
+int copy_kind(const struct copy *c)
+{
+    if (c->kind != COPY_DEFAULT) return c->kind;
+    return (on_device(c->from) ? 2 : 0) + (on_device(c->to) ? 1 : 0);
+}
+
+/* Bytes from the first to behind the last one that is touched. */
+static size_t span(size_t pitch, size_t slice, const struct copy *c)
+{
+    return (c->depth - 1) * slice + (c->height - 1) * pitch + c->width;
+}
+
+static bool is_device_range(const void *at, size_t bytes)
+{
+    return atoll_memory_find(process.atoll, at, bytes, NULL, NULL);
+}
+
+static void spend_copy(struct stream *s, int kind, size_t bytes)
+{
+    const struct atoll_properties *p = &process.props;
+    const double over_link = p->host_latency_seconds + (double)bytes / p->host_bytes_per_second;
+    switch (kind) {
+    case COPY_HOST_HOST: ledger_spend(s, ENGINE_NONE, 0); break;
+    case COPY_HOST_DEVICE: ledger_spend(s, ENGINE_TO_DEVICE, over_link); break;
+    case COPY_DEVICE_HOST: ledger_spend(s, ENGINE_TO_HOST, over_link); break;
+    default: /* read and written */
+        ledger_spend(s, ENGINE_COMPUTE, 2.0 * (double)bytes / p->memory_bytes_per_second);
+        break;
+    }
+}
+
+static cudaError_t run_copy(struct stream *s, const struct op *op)
+{
+    const struct copy *c = &op->copy;
+    const int kind = copy_kind(c);
+    if (!c->width || !c->height || !c->depth) return cudaSuccess;
+    if (kind < 0 || kind > COPY_DEFAULT) return cudaErrorInvalidMemcpyDirection;
+    if ((c->height > 1 || c->depth > 1) && (c->width > c->to_pitch || c->width > c->from_pitch))
+        return cudaErrorInvalidPitchValue;
+    const bool to_device = kind == COPY_HOST_DEVICE || kind == COPY_DEVICE_DEVICE;
+    const bool from_device = kind == COPY_DEVICE_HOST || kind == COPY_DEVICE_DEVICE;
+    if (!c->to || !c->from || (to_device && !is_device_range(c->to, span(c->to_pitch, c->to_slice, c))) ||
+        (from_device && !is_device_range(c->from, span(c->from_pitch, c->from_slice, c)))) {
+        complain("copy of %zu x %zu x %zu bytes from %p to %p: the device side is not inside one allocation",
+                 c->width, c->height, c->depth, (const void *)c->from, (void *)c->to);
+        return cudaErrorInvalidValue;
+    }
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++)
+            memmove(c->to + z * c->to_slice + y * c->to_pitch, c->from + z * c->from_slice + y * c->from_pitch,
+                    c->width);
+    spend_copy(s, kind, c->width * c->height * c->depth);
+    return cudaSuccess;
+}
+
+static void fill_row(char *to, const struct cudaMemsetParams *p)
+{
+    if (p->elementSize == 1) {
+        memset(to, (int)p->value, p->width);
+        return;
+    }
+    for (size_t x = 0; x < p->width; x++) memcpy(to + x * p->elementSize, &p->value, p->elementSize);
+}
+
+static cudaError_t run_set(struct stream *s, const struct op *op)
+{
+    const struct cudaMemsetParams *p = &op->set.p;
+    const size_t row = p->width * p->elementSize;
+    if (!row || !p->height || !op->set.depth) return cudaSuccess;
+    const size_t bytes = (op->set.depth - 1) * op->set.slice + (p->height - 1) * p->pitch + row;
+    if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) return cudaErrorInvalidValue;
+    if (!p->dst || !is_device_range(p->dst, bytes)) {
+        complain("fill of %zu bytes at %p: not inside one allocation", bytes, p->dst);
+        return cudaErrorInvalidValue;
+    }
+    for (size_t z = 0; z < op->set.depth; z++)
+        for (size_t y = 0; y < p->height; y++)
+            fill_row((char *)p->dst + z * op->set.slice + y * p->pitch, p);
+    ledger_spend(s, ENGINE_COMPUTE,
+                 (double)(row * p->height * op->set.depth) / process.props.memory_bytes_per_second);
+    return cudaSuccess;
+}
+
+/* ---- the others ---- */
+
+/* Without the lock: the function may wait for another thread of the program. */
+static void run_host(struct stream *s, const struct op *op)
+{
+    const cudaError_t status = process.sticky ? process.sticky : process.pending;
+    ledger_host_waits(0);
+    show_prints();
+    (void)pthread_mutex_unlock(&process.lock);
+    if (op->callback)
+        op->callback(s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status, op->host.userData);
+    else
+        op->host.fn(op->host.userData);
+    (void)pthread_mutex_lock(&process.lock);
+}
+
+static cudaError_t run_conditional(struct stream *s, const struct op *op)
+{
+    const struct cudaConditionalNodeParams *c = &op->conditional;
+    (void)s, (void)c;
+    complain("conditional nodes of graphs are not supported");
+    return cudaErrorNotSupported;
+}
+
+cudaError_t op_run(struct stream *s, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_KERNEL: return run_kernel(s, op);
+    case OP_COPY: return run_copy(s, op);
+    case OP_SET: return run_set(s, op);
+    case OP_HOST: run_host(s, op); return cudaSuccess;
+    case OP_GRAPH: return graph_run(s, op->graph);
+    case OP_EMPTY: return cudaSuccess;
+    case OP_WAIT:
+        if (op->event->recorded && op->event->time > s->time) s->time = op->event->time;
+        return cudaSuccess;
+    case OP_RECORD:
+        op->event->time = ledger_now(s);
+        op->event->recorded = true;
+        return cudaSuccess;
+    case OP_ALLOC: return cudaSuccess; /* its memory is there since the node is */
+    case OP_FREE: return cudaSuccess;
+    case OP_CONDITIONAL: return run_conditional(s, op);
+    }
+    return cudaErrorNotSupported;
+}
+
+void op_free(struct op *op)
+{
+    if (op->kind == OP_KERNEL) free(op->launch.params);
+    op->launch.params = NULL;
+}
+
+cudaError_t op_copy_of(struct op *copy, const struct op *op)
+{
+    *copy = *op;
+    if (op->kind != OP_KERNEL || !op->launch.params) return cudaSuccess;
+    copy->launch.params = malloc(op->launch.param_bytes + 1);
+    if (!copy->launch.params) return cudaErrorMemoryAllocation;
+    memcpy(copy->launch.params, op->launch.params, op->launch.param_bytes);
+    return cudaSuccess;
+}
+
+cudaError_t op_submit(struct stream *s, struct op *op)
+{
+    if (!s) {
+        op_free(op);
+        return cudaErrorInvalidResourceHandle;
+    }
+    if (s->capture_status != CAPTURE_NONE) return graph_capture(s, op);
+    const cudaError_t error = op_run(s, op);
+    op_free(op);
+    return error;
+}
