@@ -116,7 +116,7 @@ typedef struct atoll_program atoll_program; /* modules that see each other's sym
 typedef struct atoll_kernel atoll_kernel;
 
 struct atoll_device_options {
-    const char *label; /* in the report */
+    const char *label;                                           /* in the report */
     bool functional, racecheck, check, details, ascii, timeline; /* as in struct atoll_job */
     uint64_t max_instructions;
     uint64_t stack_bytes; /* local memory per thread; 0 = default */
@@ -159,6 +159,8 @@ ATOLL_API atoll_status atoll_program_add(atoll_program *program, const char *nam
                                          size_t bytes);
 /* Size of the fat binary that starts here, from its header; 0: this is none. */
 ATOLL_API size_t atoll_fatbin_bytes(const void *image);
+/* Is there PTX in it, rather than machine code only? */
+ATOLL_API bool atoll_fatbin_has_ptx(const void *image, size_t bytes);
 /* Exact (mangled) names; *out is NULL when there is none, which is no mistake. */
 ATOLL_API atoll_status atoll_kernel_find(atoll_program *program, const char *name, atoll_kernel **out);
 ATOLL_API atoll_status atoll_variable_find(atoll_program *program, const char *name, void **at,

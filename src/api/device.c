@@ -1,5 +1,5 @@
-/* device: a device for a program of the client's: memory, code and launches of the runtime, with or without the
- * timing model, and the report at its end.
+/* device: a device for a program of the client's: memory, code and launches of the runtime, with or without
+ * the timing model, and the report at its end.
  *
  *   CUDA runtime ── atoll_alloc / atoll_program_add / atoll_launch ──► runtime/ ──► exec/ or timed.c
  *
@@ -63,16 +63,15 @@ static void open_device(void *arg)
     d->start_seconds = run_wall_seconds();
     d->start_cpu_seconds = run_cpu_seconds();
     if (!d->options.functional) d->timed = timed_begin(d->sim, &d->job);
-    const struct rt_options options = {
-        .isa = run_isa(c->sim.isa),
-        .racecheck = d->options.racecheck,
-        .max_instructions = d->timed ? 0 : d->options.max_instructions,
-        .stack_bytes = d->options.stack_bytes,
-        .sm_count = (uint32_t)config_sms_per_gpu(c),
-        .execute = execute,
-        .execute_user = d,
-        .print = d->options.print,
-        .print_user = d->options.print_arg};
+    const struct rt_options options = {.isa = run_isa(c->sim.isa),
+                                       .racecheck = d->options.racecheck,
+                                       .max_instructions = d->timed ? 0 : d->options.max_instructions,
+                                       .stack_bytes = d->options.stack_bytes,
+                                       .sm_count = (uint32_t)config_sms_per_gpu(c),
+                                       .execute = execute,
+                                       .execute_user = d,
+                                       .print = d->options.print,
+                                       .print_user = d->options.print_arg};
     d->rt = rt_create(&options);
 }
 
@@ -126,27 +125,27 @@ void atoll_device_properties(const atoll_device *d, struct atoll_properties *p)
     const struct config *c = &d->sim->machine.config;
     const struct dram_spec spec = dram_spec_of(c);
     const double channels = (double)config_channels_per_gpu(c);
-    *p = (struct atoll_properties){
-        .machine = d->sim->machine.name,
-        .gpus = c->system.gpus,
-        .sms = (uint32_t)config_sms_per_gpu(c),
-        .warps = c->sm.warps,
-        .threads = c->sm.threads,
-        .block_slots = c->sm.block_slots,
-        .registers = c->sm.registers,
-        .schedulers = c->sm.schedulers,
-        .compute_capability = c->runtime.compute_capability,
-        .shared_bytes = c->sm.shared_size,
-        .l1_bytes = c->l1.size,
-        .llc_bytes = c->gpu.llc_size,
-        .memory_bytes = c->gpu.memory_size,
-        .clock_hz = (double)c->clock.sm,
-        .memory_clock_hz = (double)c->clock.dram,
-        .memory_bytes_per_second = channels * dram_spec_peak(&spec) * (double)c->clock.dram,
-        .host_bytes_per_second = (double)c->runtime.host_link,
-        .host_latency_seconds = (double)c->runtime.host_latency * 1e-12,
-        .channels = (uint32_t)channels,
-        .column_bytes = (uint32_t)c->dram.column_size};
+    *p = (struct atoll_properties){.machine = d->sim->machine.name,
+                                   .gpus = c->system.gpus,
+                                   .sms = (uint32_t)config_sms_per_gpu(c),
+                                   .warps = c->sm.warps,
+                                   .threads = c->sm.threads,
+                                   .block_slots = c->sm.block_slots,
+                                   .registers = c->sm.registers,
+                                   .schedulers = c->sm.schedulers,
+                                   .compute_capability = c->runtime.compute_capability,
+                                   .shared_bytes = c->sm.shared_size,
+                                   .l1_bytes = c->l1.size,
+                                   .llc_bytes = c->gpu.llc_size,
+                                   .memory_bytes = c->gpu.memory_size,
+                                   .clock_hz = (double)c->clock.sm,
+                                   .memory_clock_hz = (double)c->clock.dram,
+                                   .memory_bytes_per_second =
+                                       channels * dram_spec_peak(&spec) * (double)c->clock.dram,
+                                   .host_bytes_per_second = (double)c->runtime.host_link,
+                                   .host_latency_seconds = (double)c->runtime.host_latency * 1e-12,
+                                   .channels = (uint32_t)channels,
+                                   .column_bytes = (uint32_t)c->dram.column_size};
 }
 
 void atoll_device_set_heap(atoll_device *d, uint64_t bytes) { exec_set_heap(rt_env(d->rt), bytes); }
@@ -273,6 +272,7 @@ atoll_status atoll_program_add(atoll_program *p, const char *name, const void *i
 }
 
 size_t atoll_fatbin_bytes(const void *image) { return fatbin_bytes(image); }
+bool atoll_fatbin_has_ptx(const void *image, size_t bytes) { return fatbin_has_ptx(image, bytes); }
 
 static void find_kernel(void *arg)
 {
@@ -397,7 +397,8 @@ static void check_cooperative(struct launch_call *call)
     const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     const char *why = "";
-    const uint64_t fitting = gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
+    const uint64_t fitting =
+        gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
     if (blocks <= fitting * config_sms_per_gpu(c)) return;
     call->out->fault = ATOLL_FAULT_COOPERATIVE;
     diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
@@ -411,16 +412,16 @@ static void log_launch(const struct launch_call *call, struct rt_totals before, 
 {
     const struct atoll_launch *l = call->launch;
     const char *name = l->label ? l->label : rt_kernel_ptx(l->kernel->rt)->name;
-    launches_add(&call->device->launches,
-                 &(struct launch_row){.name = (char *)name,
-                                      .grid = {l->grid[0], l->grid[1], l->grid[2]},
-                                      .block = {l->block[0], l->block[1], l->block[2]},
-                                      .shared_bytes = shared_bytes,
-                                      .warp_instructions = after.warp_instructions - before.warp_instructions,
-                                      .thread_instructions =
-                                          after.thread_instructions - before.thread_instructions,
-                                      .seconds = call->out->seconds,
-                                      .timed = call->device->timed && !l->functional});
+    launches_add(
+        &call->device->launches,
+        &(struct launch_row){.name = (char *)name,
+                             .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                             .block = {l->block[0], l->block[1], l->block[2]},
+                             .shared_bytes = shared_bytes,
+                             .warp_instructions = after.warp_instructions - before.warp_instructions,
+                             .thread_instructions = after.thread_instructions - before.thread_instructions,
+                             .seconds = call->out->seconds,
+                             .timed = call->device->timed && !l->functional});
 }
 
 static void run_launch(void *arg)
@@ -454,8 +455,7 @@ static void run_launch(void *arg)
         call->out->cycles = timed_now(d->timed) - cycles;
         call->out->seconds = (double)call->out->cycles / (double)c->clock.sm;
     } else {
-        const double peak =
-            (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
+        const double peak = (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
         call->out->seconds = (double)call->out->warp_instructions / peak;
     }
     log_launch(call, before, after, shared);

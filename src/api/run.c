@@ -219,7 +219,8 @@ static void drop_json(void *arg) { json_decref(arg); }
 
 void run_write_texts(struct run_call *call)
 {
-    const double wall = run_wall_seconds() - call->start_seconds, cpu = run_cpu_seconds() - call->start_cpu_seconds;
+    const double wall = run_wall_seconds() - call->start_seconds,
+                 cpu = run_cpu_seconds() - call->start_cpu_seconds;
     struct api_text text;
     call->out->warp_instructions = call->totals.warp_instructions;
     call->out->thread_instructions = call->totals.thread_instructions;

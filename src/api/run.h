@@ -1,5 +1,5 @@
-/* run: what the files of api/ share that run something and write its result: a workload or one kernel (run.c),
- * a program of the client's (device.c, launches.c). */
+/* run: what the files of api/ share that run something and write its result: a workload or one kernel
+ * (run.c), a program of the client's (device.c, launches.c). */
 #ifndef ATOLL_API_RUN_H
 #define ATOLL_API_RUN_H
 

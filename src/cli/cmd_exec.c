@@ -2,7 +2,8 @@
  *
  *   look at the program ─► environment (our libraries first, options) ─► fork, exec ─► wait ─► results
  *
- * The libraries in the program's process do the work (src/frontend/cudart); this command prepares and collects. */
+ * The libraries in the program's process do the work (src/frontend/cudart); this command prepares and
+ * collects. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,13 +50,12 @@ static bool find_program(const char *name, char path[PATH_MOST])
 /* What can be known before it runs; 0: go on. */
 static int check_program(const char *name, const char *path, const struct elf_facts *f)
 {
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return cli_mistake("'%s' is a folder, not a program", name);
     if (access(path, X_OK) != 0) return cli_mistake("cannot run '%s': %m", name);
     if (!f->is_elf || !f->has_device_code || *f->cudart || f->needs_driver) return 0;
-    return cli_mistake("'%s' carries CUDA's runtime inside (nvcc links it statically unless told otherwise), so "
-                       "Atoll cannot take its place: link it again with 'nvcc -cudart shared ...'",
-                       name);
+    return cli_mistake(
+        "'%s' carries CUDA's runtime inside (nvcc links it statically unless told otherwise), so "
+        "Atoll cannot take its place: link it again with 'nvcc -cudart shared ...'",
+        name);
 }
 
 /* ---- the environment ---- */
@@ -96,8 +96,8 @@ static void set_library_path(const char *dir, const struct elf_facts *f)
 #endif
     if (f->has_rpath) {
         const size_t len = strlen(preload);
-        (void)snprintf(preload + len, sizeof preload - len, "%s%s/%s/libcudart.so.%s", len ? ":" : "", dir, first,
-                       first);
+        (void)snprintf(preload + len, sizeof preload - len, "%s%s/%s/libcudart.so.%s", len ? ":" : "", dir,
+                       first, first);
     }
     if (*preload) (void)setenv("LD_PRELOAD", preload, 1);
 }
@@ -242,12 +242,14 @@ static int check_options(const struct exec_args *a)
     if (a->functional && (a->timeline || a->details))
         return cli_mistake("--timeline and --details are about time, which --functional leaves out");
     if (a->launches && !is_number_list(a->launches))
-        return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'", a->launches);
+        return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'",
+                           a->launches);
     if (a->max_instructions && !is_number_list(a->max_instructions))
         return cli_mistake("--max-instructions '%s' is not a whole number", a->max_instructions);
     if (a->devices && (atoi(a->devices) < 1 || atoi(a->devices) > 16))
         return cli_mistake("--devices takes a number from 1 to 16");
-    if ((code = cli_can_write(a->json)) || (code = cli_can_write(a->csv)) || (code = cli_can_write(a->timeline)))
+    if ((code = cli_can_write(a->json)) || (code = cli_can_write(a->csv)) ||
+        (code = cli_can_write(a->timeline)))
         return code;
     atoll_sim *sim = cli_sim(a->machine, &a->set, &code);
     atoll_destroy(sim);
@@ -263,10 +265,14 @@ static int run(const void *arg)
     if (code) return code;
     const char *name = a->rest.items[0];
     if (!find_program(name, path)) return cli_mistake("cannot run '%s': %m", name);
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return cli_mistake("'%s' is a folder, not a program", name);
     if (!elf_look(path, &facts)) return cli_mistake("cannot read '%s': %m", name);
     if ((code = check_program(name, path, &facts))) return code;
     if (!find_libraries(dir))
-        return cli_mistake("the CUDA libraries of Atoll are not beside the command; build or install it again");
+        return cli_mistake(
+            "the CUDA libraries of Atoll are not beside the command; build or install it again");
     const int fd = memfd_create("atoll-exec", 0);
     char *options = fd < 0 ? NULL : options_text(a, fd);
     if (!options) return cli_mistake("out of host memory");

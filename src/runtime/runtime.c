@@ -42,7 +42,7 @@ struct queued {
 struct rt_context {
     struct devmem memory;
     struct exec_env *env;
-    struct arena arena; /* modules, programs, kernels */
+    struct arena arena;             /* modules, programs, kernels */
     struct rt_group common;         /* of rt_module_load() */
     struct rt_group *groups;        /* others */
     const struct rt_group *current; /* whose program the environment has */
@@ -409,8 +409,7 @@ static struct queued *new_launch(struct rt_context *rt, const struct rt_launch *
     const size_t label_bytes = l->label ? strlen(l->label) + 1 : 0;
     struct queued *q = calloc(1, sizeof *q + f->param_bytes + 16 + label_bytes);
     if (!q) diag_mistake("out of host memory");
-    if (l->label)
-        q->launch.label = memcpy(q->params + f->param_bytes + 16, l->label, label_bytes);
+    if (l->label) q->launch.label = memcpy(q->params + f->param_bytes + 16, l->label, label_bytes);
     q->launch.env = rt->env;
     memcpy(q->launch.grid, &l->grid, sizeof l->grid);
     memcpy(q->launch.block, &l->block, sizeof l->block);

@@ -1,6 +1,6 @@
 /* abi: the parts of CUDA's binary interface that the runtime library implements: numbers and layouts that
- * compiled programs rely on, written down from the public headers' documentation. CUDA itself is not needed to
- * build Atoll. */
+ * compiled programs rely on, written down from the public headers' documentation. CUDA itself is not needed
+ * to build Atoll. */
 #ifndef ATOLL_FRONTEND_CUDART_ABI_H
 #define ATOLL_FRONTEND_CUDART_ABI_H
 

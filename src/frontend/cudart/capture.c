@@ -1,13 +1,14 @@
 /* capture: streams that record into a graph instead of running.
  *
- * A capturing stream knows its tips: the nodes that its next one follows. Recording an event hands the tips on; a
- * stream that waits for such an event joins the capture. */
+ * A capturing stream knows its tips: the nodes that its next one follows. Recording an event hands the tips
+ * on; a stream that waits for such an event joins the capture. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "frontend/cudart/graph.h"
 
-static cudaError_t set_tips(struct graph_node ***tips, size_t *count, struct graph_node *const *from, size_t n)
+static cudaError_t set_tips(struct graph_node ***tips, size_t *count, struct graph_node *const *from,
+                            size_t n)
 {
     struct graph_node **fresh = malloc((n + 1) * sizeof(struct graph_node *));
     if (!fresh) return cudaErrorMemoryAllocation;
@@ -59,8 +60,8 @@ void graph_capture_wait(struct stream *s, struct event *e)
     (void)add_tips(s, e->tips, e->tip_count);
 }
 
-static cudaError_t begin(cudaStream_t stream, struct graph *graph, const cudaGraphNode_t *before, size_t count,
-                         bool per_thread)
+static cudaError_t begin(cudaStream_t stream, struct graph *graph, const cudaGraphNode_t *before,
+                         size_t count, bool per_thread)
 {
     struct stream *s = stream_of(stream, per_thread);
     if (!s) return cudaErrorInvalidResourceHandle;
@@ -88,8 +89,8 @@ CUDA_API cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode)
 }
 
 CUDA_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
-                                                   const cudaGraphNode_t *before, const void *edges, size_t count,
-                                                   int mode)
+                                                   const cudaGraphNode_t *before, const void *edges,
+                                                   size_t count, int mode)
 {
     (void)edges;
     ENTER();
@@ -122,7 +123,8 @@ static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
     if (s->capture_status == CAPTURE_NONE) return cudaErrorIllegalState;
     if (!s->capture_owner) return cudaErrorStreamCaptureUnmatched;
     struct graph *g = s->capture;
-    cudaError_t error = s->capture_status == CAPTURE_INVALIDATED ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+    cudaError_t error =
+        s->capture_status == CAPTURE_INVALIDATED ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     if (!error && has_unjoined(s)) error = cudaErrorStreamCaptureUnjoined;
     for (struct stream *o = process.streams; o; o = o->next) {
         if (o->capture != g) continue;
@@ -165,8 +167,8 @@ CUDA_API cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream, int *status
 }
 
 CUDA_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id,
-                                              cudaGraph_t *graph, const cudaGraphNode_t **tips, const void **edges,
-                                              size_t *count)
+                                              cudaGraph_t *graph, const cudaGraphNode_t **tips,
+                                              const void **edges, size_t *count)
 {
     ENTER();
     const struct stream *s = stream_of(stream, false);

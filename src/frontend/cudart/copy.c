@@ -1,5 +1,5 @@
-/* copy: copies and fills of one, two and three dimensions, of symbols, between devices. All become one kind of
- * operation; a call without "Async" waits for its end. */
+/* copy: copies and fills of one, two and three dimensions, of symbols, between devices. All become one kind
+ * of operation; a call without "Async" waits for its end. */
 #include <string.h>
 
 #include "frontend/cudart/process.h"
@@ -55,10 +55,11 @@ static cudaError_t copy_call(struct copy *c, cudaStream_t stream, bool per_threa
         return copy_call(&c, stream, true, false); \
     }
 
-COPY_FAMILY(cudaMemcpy, copy_1d, (&c, to, from, bytes, kind), void *to, const void *from, size_t bytes, int kind)
+COPY_FAMILY(cudaMemcpy, copy_1d, (&c, to, from, bytes, kind), void *to, const void *from, size_t bytes,
+            int kind)
 
-static void copy_2d(struct copy *c, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                    size_t height, int kind)
+static void copy_2d(struct copy *c, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                    size_t width, size_t height, int kind)
 {
     *c = (struct copy){.to = to,
                        .from = from,
@@ -113,8 +114,8 @@ COPY_3D(cudaMemcpy3DAsync_ptsz, STREAM_PARAM, stream, true, false)
 
 /* ---- symbols ---- */
 
-static cudaError_t symbol_call(const void *symbol, void *host, size_t bytes, size_t offset, int kind, bool to_symbol,
-                               cudaStream_t stream, bool per_thread, bool waits)
+static cudaError_t symbol_call(const void *symbol, void *host, size_t bytes, size_t offset, int kind,
+                               bool to_symbol, cudaStream_t stream, bool per_thread, bool waits)
 {
     void *at;
     size_t size;
@@ -133,20 +134,25 @@ static cudaError_t symbol_call(const void *symbol, void *host, size_t bytes, siz
 #define SYMBOL_FAMILY(name, FIRST, SECOND, symbol, host, to_symbol) \
     CUDA_API cudaError_t name(FIRST, SECOND, size_t bytes, size_t offset, int kind) \
     { \
-        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, NULL, false, true); \
+        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, NULL, false, \
+                           true); \
     } \
     CUDA_API cudaError_t name##_ptds(FIRST, SECOND, size_t bytes, size_t offset, int kind) \
     { \
-        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, NULL, true, true); \
+        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, NULL, true, \
+                           true); \
     } \
-    CUDA_API cudaError_t name##Async(FIRST, SECOND, size_t bytes, size_t offset, int kind, cudaStream_t stream) \
+    CUDA_API cudaError_t name##Async(FIRST, SECOND, size_t bytes, size_t offset, int kind, \
+                                     cudaStream_t stream) \
     { \
-        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, stream, false, false); \
+        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, stream, false, \
+                           false); \
     } \
     CUDA_API cudaError_t name##Async_ptsz(FIRST, SECOND, size_t bytes, size_t offset, int kind, \
                                           cudaStream_t stream) \
     { \
-        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, stream, true, false); \
+        return symbol_call(symbol, (void *)(uintptr_t)host, bytes, offset, kind, to_symbol, stream, true, \
+                           false); \
     }
 SYMBOL_FAMILY(cudaMemcpyToSymbol, const void *to, const void *from, to, from, true)
 SYMBOL_FAMILY(cudaMemcpyFromSymbol, void *to, const void *from, from, to, false)
@@ -156,17 +162,19 @@ SYMBOL_FAMILY(cudaMemcpyFromSymbol, void *to, const void *from, from, to, false)
 CUDA_API cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
     struct copy c;
-    if (to_device < 0 || from_device < 0 || to_device >= process.device_count || from_device >= process.device_count)
+    if (to_device < 0 || from_device < 0 || to_device >= process.device_count ||
+        from_device >= process.device_count)
         return cudaErrorInvalidDevice;
     copy_1d(&c, to, from, bytes, COPY_DEVICE_DEVICE);
     return copy_call(&c, NULL, false, true);
 }
 
-CUDA_API cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
-                                         cudaStream_t stream)
+CUDA_API cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                         size_t bytes, cudaStream_t stream)
 {
     struct copy c;
-    if (to_device < 0 || from_device < 0 || to_device >= process.device_count || from_device >= process.device_count)
+    if (to_device < 0 || from_device < 0 || to_device >= process.device_count ||
+        from_device >= process.device_count)
         return cudaErrorInvalidDevice;
     copy_1d(&c, to, from, bytes, COPY_DEVICE_DEVICE);
     return copy_call(&c, stream, false, false);
@@ -232,9 +240,9 @@ static cudaError_t set_call(struct cudaPitchedPtr p, int value, struct cudaExten
         return set_call(SET_ARGS args, stream, true, false); \
     }
 #define SET_ARGS(at, pitch, rows, width, height, depth) \
-    (struct cudaPitchedPtr){at, pitch, width, rows}, value, (struct cudaExtent){width, height, depth}
+    (struct cudaPitchedPtr){at, pitch, width, rows}, value, (struct cudaExtent) { width, height, depth }
 SET_FAMILY(cudaMemset, (at, bytes, 1, bytes, 1, 1), void *at, int value, size_t bytes)
-SET_FAMILY(cudaMemset2D, (at, pitch, height, width, height, 1), void *at, size_t pitch, int value, size_t width,
-           size_t height)
-SET_FAMILY(cudaMemset3D, (p.ptr, p.pitch, p.ysize, e.width, e.height, e.depth), struct cudaPitchedPtr p, int value,
-           struct cudaExtent e)
+SET_FAMILY(cudaMemset2D, (at, pitch, height, width, height, 1), void *at, size_t pitch, int value,
+           size_t width, size_t height)
+SET_FAMILY(cudaMemset3D, (p.ptr, p.pitch, p.ysize, e.width, e.height, e.depth), struct cudaPitchedPtr p,
+           int value, struct cudaExtent e)

@@ -18,53 +18,63 @@ static int attribute(int id)
 {
     const struct atoll_properties *p = &process.props;
     switch (id) {
-    case 1: return 1024;                                                /* threads of a block */
-    case 2: case 3: return 1024;                                        /* block x, y */
-    case 4: return 64;                                                  /* block z */
-    case 5: return 0x7fffffff;                                          /* grid x */
-    case 6: case 7: return 65535;                                       /* grid y, z */
+    case 1: return 1024; /* threads of a block */
+    case 2:
+    case 3: return 1024;       /* block x, y */
+    case 4: return 64;         /* block z */
+    case 5: return 0x7fffffff; /* grid x */
+    case 6:
+    case 7: return 65535; /* grid y, z */
     case 8: return (int)shared_per_block();
-    case 9: return 65536;                                               /* constant memory */
-    case 10: return 32;                                                 /* warp */
-    case 11: return 0x7fffffff;                                         /* pitch */
-    case 12: return (int)p->registers;                                  /* of a block */
+    case 9: return 65536;              /* constant memory */
+    case 10: return 32;                /* warp */
+    case 11: return 0x7fffffff;        /* pitch */
+    case 12: return (int)p->registers; /* of a block */
     case 13: return (int)(p->clock_hz / 1e3);
-    case 14: return 512;                                                /* texture alignment */
-    case 15: return 1;                                                  /* copies overlap kernels */
+    case 14: return 512; /* texture alignment */
+    case 15: return 1;   /* copies overlap kernels */
     case 16: return (int)p->sms;
-    case 19: return 1;                                                  /* maps host memory */
-    case 21: case 69: return 1 << 17;                                   /* texture sizes */
-    case 22: case 23: return 1 << 17;
-    case 24: case 25: case 26: return 1 << 14;
-    case 27: case 28: return 1 << 15;
+    case 19: return 1; /* maps host memory */
+    case 21:
+    case 69: return 1 << 17; /* texture sizes */
+    case 22:
+    case 23: return 1 << 17;
+    case 24:
+    case 25:
+    case 26: return 1 << 14;
+    case 27:
+    case 28: return 1 << 15;
     case 29: return 2048;
-    case 30: return 512;                                                /* surface alignment */
-    case 31: return 1;                                                  /* concurrent kernels */
-    case 33: return 1;                                                  /* PCI bus */
+    case 30: return 512; /* surface alignment */
+    case 31: return 1;   /* concurrent kernels */
+    case 33: return 1;   /* PCI bus */
     case 36: return (int)(p->memory_clock_hz / 1e3);
-    case 37: return (int)(p->channels * 128);                           /* bits: HBM channels of 128 */
+    case 37: return (int)(p->channels * 128); /* bits: HBM channels of 128 */
     case 38: return (int)p->llc_bytes;
     case 39: return (int)p->threads;
-    case 40: return 2;                                                  /* copy engines */
-    case 41: return 1;                                                  /* unified addresses */
-    case 51: return 32;                                                 /* texture pitch alignment */
+    case 40: return 2;  /* copy engines */
+    case 41: return 1;  /* unified addresses */
+    case 51: return 32; /* texture pitch alignment */
     case 75: return (int)p->compute_capability / 10;
     case 76: return (int)p->compute_capability % 10;
-    case 78: case 79: case 80: return 1;                                /* priorities, L1 caches globals, locals */
+    case 78:
+    case 79:
+    case 80: return 1; /* priorities, L1 caches globals, locals */
     case 81: return (int)p->shared_bytes;
-    case 82: return (int)p->registers;                                  /* of an SM */
-    case 83: return 1;                                                  /* managed memory */
-    case 87: return 2;                                                  /* single to double */
-    case 89: return 1;                                                  /* concurrent managed access */
-    case 90: case 91: return 1;                                         /* preemption, registered host pointers */
-    case 95: return 1;                                                  /* cooperative launch */
-    case 97: return (int)p->shared_bytes;                               /* opt-in */
-    case 99: return 1;                                                  /* cudaHostRegister */
-    case 101: return 1;                                                 /* host reads managed memory */
+    case 82: return (int)p->registers; /* of an SM */
+    case 83: return 1;                 /* managed memory */
+    case 87: return 2;                 /* single to double */
+    case 89: return 1;                 /* concurrent managed access */
+    case 90:
+    case 91: return 1;                    /* preemption, registered host pointers */
+    case 95: return 1;                    /* cooperative launch */
+    case 97: return (int)p->shared_bytes; /* opt-in */
+    case 99: return 1;                    /* cudaHostRegister */
+    case 101: return 1;                   /* host reads managed memory */
     case 106: return (int)p->block_slots;
     case 113: return 1;
-    case 115: return 1;                                                 /* memory pools */
-    case 134: return -1;                                                /* no NUMA node */
+    case 115: return 1;  /* memory pools */
+    case 134: return -1; /* no NUMA node */
     default: return 0;
     }
 }

@@ -41,7 +41,10 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream, bool per_threa
     return leave(op_submit(s, &op));
 }
 
-CUDA_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return record(event, stream, false); }
+CUDA_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    return record(event, stream, false);
+}
 CUDA_API cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream)
 {
     return record(event, stream, true);
@@ -79,7 +82,8 @@ CUDA_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
 {
     ENTER();
     if (!milliseconds) return leave(cudaErrorInvalidValue);
-    if (!handle_is(from, HANDLE_EVENT) || !handle_is(to, HANDLE_EVENT)) return leave(cudaErrorInvalidResourceHandle);
+    if (!handle_is(from, HANDLE_EVENT) || !handle_is(to, HANDLE_EVENT))
+        return leave(cudaErrorInvalidResourceHandle);
     const struct event *a = from, *b = to;
     if (!a->recorded || !b->recorded || ((a->flags | b->flags) & EVENT_DISABLE_TIMING))
         return leave(cudaErrorInvalidResourceHandle);

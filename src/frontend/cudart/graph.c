@@ -184,11 +184,13 @@ CUDA_API cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 static cudaError_t kernel_op(struct op *op, const struct cudaKernelNodeParams *p)
 {
     if (!p) return cudaErrorInvalidValue;
-    return launch_op(op, kernel_of_host(p->func), p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes, false);
+    return launch_op(op, kernel_of_host(p->func), p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes,
+                     false);
 }
 
-CUDA_API cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
-                                            size_t count, const struct cudaKernelNodeParams *p)
+CUDA_API cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                            const cudaGraphNode_t *before, size_t count,
+                                            const struct cudaKernelNodeParams *p)
 {
     struct op op;
     ENTER();
@@ -196,8 +198,9 @@ CUDA_API cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t g
     return leave(error ? error : add(node, graph, before, count, &op));
 }
 
-CUDA_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
-                                            size_t count, const struct cudaMemcpy3DParms *p)
+CUDA_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                            const cudaGraphNode_t *before, size_t count,
+                                            const struct cudaMemcpy3DParms *p)
 {
     struct op op = {.kind = OP_COPY};
     ENTER();
@@ -209,8 +212,9 @@ CUDA_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t g
 
 static void copy_1d(struct op *op, void *to, const void *from, size_t bytes, int kind)
 {
-    *op = (struct op){.kind = OP_COPY,
-                      .copy = {.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
+    *op =
+        (struct op){.kind = OP_COPY,
+                    .copy = {.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind}};
     struct cudaMemcpy3DParms *asked = &op->copy.asked;
     asked->dstPtr = (struct cudaPitchedPtr){to, bytes, bytes, 1};
     asked->srcPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)from, bytes, bytes, 1};
@@ -228,8 +232,9 @@ CUDA_API cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *node, cudaGraph_t
     return leave(add(node, graph, before, count, &op));
 }
 
-CUDA_API cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
-                                            size_t count, const struct cudaMemsetParams *p)
+CUDA_API cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                            const cudaGraphNode_t *before, size_t count,
+                                            const struct cudaMemsetParams *p)
 {
     ENTER();
     if (!p) return leave(cudaErrorInvalidValue);
@@ -237,8 +242,9 @@ CUDA_API cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t g
     return leave(add(node, graph, before, count, &op));
 }
 
-CUDA_API cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
-                                          size_t count, const struct cudaHostNodeParams *p)
+CUDA_API cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                          const cudaGraphNode_t *before, size_t count,
+                                          const struct cudaHostNodeParams *p)
 {
     ENTER();
     if (!p || !p->fn) return leave(cudaErrorInvalidValue);
@@ -246,16 +252,16 @@ CUDA_API cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t gra
     return leave(add(node, graph, before, count, &op));
 }
 
-CUDA_API cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
-                                           size_t count)
+CUDA_API cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                           const cudaGraphNode_t *before, size_t count)
 {
     struct op op = {.kind = OP_EMPTY};
     ENTER();
     return leave(add(node, graph, before, count, &op));
 }
 
-static cudaError_t event_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                              cudaEvent_t event, enum op_kind kind)
+static cudaError_t event_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                              size_t count, cudaEvent_t event, enum op_kind kind)
 {
     struct op op = {.kind = kind, .event = event};
     if (!handle_is(event, HANDLE_EVENT)) return cudaErrorInvalidValue;
@@ -263,7 +269,8 @@ static cudaError_t event_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
 }
 
 CUDA_API cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *node, cudaGraph_t graph,
-                                                 const cudaGraphNode_t *before, size_t count, cudaEvent_t event)
+                                                 const cudaGraphNode_t *before, size_t count,
+                                                 cudaEvent_t event)
 {
     ENTER();
     return leave(event_node(node, graph, before, count, event, OP_RECORD));
@@ -276,8 +283,8 @@ CUDA_API cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_
     return leave(event_node(node, graph, before, count, event, OP_WAIT));
 }
 
-static cudaError_t child_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                              cudaGraph_t child)
+static cudaError_t child_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                              size_t count, cudaGraph_t child)
 {
     struct op op = {.kind = OP_GRAPH};
     if (!handle_is(child, HANDLE_GRAPH)) return cudaErrorInvalidValue;
@@ -286,7 +293,8 @@ static cudaError_t child_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
 }
 
 CUDA_API cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,
-                                                const cudaGraphNode_t *before, size_t count, cudaGraph_t child)
+                                                const cudaGraphNode_t *before, size_t count,
+                                                cudaGraph_t child)
 {
     ENTER();
     return leave(child_node(node, graph, before, count, child));
@@ -301,8 +309,8 @@ CUDA_API cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaG
     return leave(cudaSuccess);
 }
 
-static cudaError_t alloc_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                              struct cudaMemAllocNodeParams *p)
+static cudaError_t alloc_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                              size_t count, struct cudaMemAllocNodeParams *p)
 {
     struct block *b;
     struct op op = {.kind = OP_ALLOC};
@@ -325,8 +333,8 @@ CUDA_API cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t
     return leave(alloc_node(node, graph, before, count, p));
 }
 
-static cudaError_t free_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, size_t count,
-                             void *at)
+static cudaError_t free_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                             size_t count, void *at)
 {
     struct op op = {.kind = OP_FREE, .freed = at};
     return block_of(at) ? add(node, graph, before, count, &op) : cudaErrorInvalidValue;
@@ -359,7 +367,8 @@ CUDA_API cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, 
     case OP_GRAPH: return leave(child_node(node, graph, before, count, p->graph.graph));
     case OP_EMPTY: break;
     case OP_WAIT:
-    case OP_RECORD: return leave(event_node(node, graph, before, count, p->event.event, (enum op_kind)p->type));
+    case OP_RECORD:
+        return leave(event_node(node, graph, before, count, p->event.event, (enum op_kind)p->type));
     case OP_ALLOC: return leave(alloc_node(node, graph, before, count, &p->alloc));
     case OP_FREE: return leave(free_node(node, graph, before, count, p->free.dptr));
     default: return leave(unsupported("a graph node of this type"));

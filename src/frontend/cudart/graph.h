@@ -1,7 +1,7 @@
 /* graph: operations with an order between them, recorded from streams or built by hand.
  *
- * A node is an operation and what it follows. An executable graph is a copy whose nodes know the one that they were
- * copied from. Memory of allocation nodes is there as long as the graph they were added to. */
+ * A node is an operation and what it follows. An executable graph is a copy whose nodes know the one that
+ * they were copied from. Memory of allocation nodes is there as long as the graph they were added to. */
 #ifndef ATOLL_FRONTEND_CUDART_GRAPH_H
 #define ATOLL_FRONTEND_CUDART_GRAPH_H
 

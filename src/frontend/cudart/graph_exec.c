@@ -21,7 +21,8 @@ CUDA_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t grap
     return leave(instantiate(out, graph, flags));
 }
 
-CUDA_API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+CUDA_API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
+                                                   unsigned long long flags)
 {
     ENTER();
     return leave(instantiate(out, graph, flags));
@@ -72,7 +73,10 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream, bool per_th
     return leave(error ? error : op_submit(s, &op));
 }
 
-CUDA_API cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return launch(exec, stream, false); }
+CUDA_API cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    return launch(exec, stream, false);
+}
 CUDA_API cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t stream)
 {
     return launch(exec, stream, true);
@@ -81,7 +85,8 @@ CUDA_API cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t exec, cudaStream_t str
 CUDA_API cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream)
 {
     ENTER();
-    return leave(handle_is(exec, HANDLE_EXEC) && stream_of(stream, false) ? cudaSuccess : cudaErrorInvalidValue);
+    return leave(handle_is(exec, HANDLE_EXEC) && stream_of(stream, false) ? cudaSuccess
+                                                                          : cudaErrorInvalidValue);
 }
 
 /* ---- copies ---- */
@@ -123,12 +128,13 @@ static cudaError_t change(struct graph_node *n, struct op *op)
     return cudaSuccess;
 }
 
-static cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *p)
+static cudaError_t change_kernel(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                 const struct cudaKernelNodeParams *p)
 {
     struct op op;
     if (!p) return cudaErrorInvalidValue;
-    const cudaError_t error = launch_op(&op, kernel_of_host(p->func), p->gridDim, p->blockDim, p->kernelParams,
-                                        p->sharedMemBytes, false);
+    const cudaError_t error = launch_op(&op, kernel_of_host(p->func), p->gridDim, p->blockDim,
+                                        p->kernelParams, p->sharedMemBytes, false);
     return error ? error : change(target(exec, node, OP_KERNEL), &op);
 }
 
@@ -150,8 +156,9 @@ CUDA_API cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct c
     ENTER();
     const struct graph_node *n = target(NULL, node, OP_KERNEL);
     if (!n || !p) return leave(cudaErrorInvalidValue);
-    *p = (struct cudaKernelNodeParams){.func = n->op.launch.kernel->host ? (void *)(uintptr_t)n->op.launch.kernel->host
-                                                                         : n->op.launch.kernel,
+    *p = (struct cudaKernelNodeParams){.func = n->op.launch.kernel->host
+                                                   ? (void *)(uintptr_t)n->op.launch.kernel->host
+                                                   : n->op.launch.kernel,
                                        .gridDim = n->op.launch.grid,
                                        .blockDim = n->op.launch.block,
                                        .sharedMemBytes = n->op.launch.shared};
@@ -248,7 +255,8 @@ CUDA_API cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode
 CUDA_API cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *enabled)
 {
     ENTER();
-    if (!enabled || !handle_is(exec, HANDLE_EXEC) || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    if (!enabled || !handle_is(exec, HANDLE_EXEC) || !handle_is(node, HANDLE_NODE))
+        return leave(cudaErrorInvalidValue);
     const struct graph_node *n = graph_copy_of(exec, node);
     if (n) *enabled = !n->disabled;
     return leave(n ? cudaSuccess : cudaErrorInvalidValue);
@@ -261,7 +269,8 @@ CUDA_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraph
     ENTER();
     if (!handle_is(graph, HANDLE_GRAPH) || (count && (!from || !to))) return leave(cudaErrorInvalidValue);
     for (size_t i = 0; i < count; i++) {
-        if (!handle_is(from[i], HANDLE_NODE) || !handle_is(to[i], HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+        if (!handle_is(from[i], HANDLE_NODE) || !handle_is(to[i], HANDLE_NODE))
+            return leave(cudaErrorInvalidValue);
         const cudaError_t error = graph_follow(to[i], from[i]);
         if (error) return leave(error);
     }
@@ -295,8 +304,8 @@ CUDA_API cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *n
     return leave(cudaSuccess);
 }
 
-CUDA_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges,
-                                       size_t *count)
+CUDA_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                                       void *edges, size_t *count)
 {
     size_t found = 0;
     (void)edges;
@@ -349,7 +358,8 @@ CUDA_API cudaError_t cudaDeviceSetGraphMemAttribute(int device, int attribute, v
 {
     ENTER();
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
-    if (!value || (attribute != 1 && attribute != 3) || *(uint64_t *)value) return leave(cudaErrorInvalidValue);
+    if (!value || (attribute != 1 && attribute != 3) || *(uint64_t *)value)
+        return leave(cudaErrorInvalidValue);
     process.devices[device].graph_high_bytes = process.devices[device].graph_bytes;
     return leave(cudaSuccess);
 }

@@ -15,7 +15,8 @@ static struct {
 static size_t slot_of(const void *pointer)
 {
     size_t at = ((uintptr_t)pointer >> 4) * 0x9e3779b97f4a7c15u & (table.capacity - 1);
-    while (table.slots[at].pointer && table.slots[at].pointer != pointer) at = (at + 1) & (table.capacity - 1);
+    while (table.slots[at].pointer && table.slots[at].pointer != pointer)
+        at = (at + 1) & (table.capacity - 1);
     return at;
 }
 

@@ -16,7 +16,8 @@ static __thread struct {
     int count;
 } pushed;
 
-CUDA_API unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared, void *stream)
+CUDA_API unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared,
+                                              void *stream)
 {
     if (pushed.count == PUSHED_MAX) return 1;
     pushed.at[pushed.count].grid = grid;
@@ -160,7 +161,8 @@ CUDA_API cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, struct d
     return launch(func, grid, block, args, shared, stream, true, true);
 }
 
-static cudaError_t launch_config(const struct cudaLaunchConfig *c, const void *func, void **args, bool per_thread)
+static cudaError_t launch_config(const struct cudaLaunchConfig *c, const void *func, void **args,
+                                 bool per_thread)
 {
     bool cooperative = false;
     if (!c) return cudaErrorInvalidValue;
@@ -170,7 +172,8 @@ static cudaError_t launch_config(const struct cudaLaunchConfig *c, const void *f
         if (a->id == LAUNCH_CLUSTER && a->val.cluster[0] * a->val.cluster[1] * a->val.cluster[2] > 1)
             return unsupported("a launch with thread block clusters");
     }
-    return launch(func, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream, cooperative, per_thread);
+    return launch(func, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream, cooperative,
+                  per_thread);
 }
 
 CUDA_API cudaError_t cudaLaunchKernelExC(const struct cudaLaunchConfig *c, const void *func, void **args)
@@ -214,7 +217,8 @@ CUDA_API cudaError_t cudaFuncSetAttribute(const void *func, int attribute, int v
     ENTER();
     struct kernel *k = kernel_of_host(func);
     if (!k) return leave(cudaErrorInvalidDeviceFunction);
-    if (attribute < FUNC_MAX_DYNAMIC_SHARED || attribute >= FUNC_ATTRIBUTES) return leave(cudaErrorInvalidValue);
+    if (attribute < FUNC_MAX_DYNAMIC_SHARED || attribute >= FUNC_ATTRIBUTES)
+        return leave(cudaErrorInvalidValue);
     if (attribute == FUNC_MAX_DYNAMIC_SHARED) {
         if (value < 0 || (uint64_t)value > process.props.shared_bytes) return leave(cudaErrorInvalidValue);
         k->max_dynamic_shared = value;
@@ -258,7 +262,8 @@ CUDA_API cudaError_t cudaFuncGetParamInfo(const void *func, size_t idx, size_t *
     if (!k) return leave(cudaErrorInvalidDeviceFunction);
     const cudaError_t error = kernel_load(k);
     if (error) return leave(error);
-    if (!offset || !atoll_kernel_param(k->code, (uint32_t)idx, &at, &size)) return leave(cudaErrorInvalidValue);
+    if (!offset || !atoll_kernel_param(k->code, (uint32_t)idx, &at, &size))
+        return leave(cudaErrorInvalidValue);
     *offset = (size_t)at;
     if (bytes) *bytes = (size_t)size;
     return leave(cudaSuccess);

@@ -1,8 +1,8 @@
 /* ledger: simulated time of streams and engines.
  *
  * A device has one array of SMs and one copy engine per direction. An operation starts when its stream, its
- * engine and the host's last wait allow, and ends so many seconds later. The legacy default stream waits for all
- * blocking streams of its device and they for it. */
+ * engine and the host's last wait allow, and ends so many seconds later. The legacy default stream waits for
+ * all blocking streams of its device and they for it. */
 #include "frontend/cudart/process.h"
 
 static double later(double a, double b) { return a > b ? a : b; }

@@ -1,5 +1,6 @@
-/* memory: allocations of all kinds. A device pointer is a pointer of this process, so pinned, mapped and managed
- * memory are one thing with different labels; what a program asks about a pointer is answered from the list here. */
+/* memory: allocations of all kinds. A device pointer is a pointer of this process, so pinned, mapped and
+ * managed memory are one thing with different labels; what a program asks about a pointer is answered from
+ * the list here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,13 @@ static struct block *insert(char *at, size_t bytes, int type)
     }
     struct block *b = calloc(1, sizeof *b);
     if (!b) return NULL;
-    *b = (struct block){.at = at, .bytes = bytes, .type = type, .device = current_device()};
+    *b = (struct block){.at = at,
+                        .bytes = bytes,
+                        .type = type,
+                        .device = current_device(),
+                        .preferred = -2,
+                        .prefetched = -2,
+                        .accessed_by = -2};
     const size_t i = above(at);
     memmove(blocks.at + i + 1, blocks.at + i, (blocks.count - i) * sizeof *blocks.at);
     blocks.at[i] = b;
@@ -54,6 +61,7 @@ static struct block *insert(char *at, size_t bytes, int type)
 static void take_out(struct block *b)
 {
     const size_t i = above(b->at) - 1;
+    if (b->pool) pool_forget(b->pool, b->bytes);
     if (b->type != MEMORY_HOST) process.devices[b->device].used_bytes -= b->bytes;
     memmove(blocks.at + i, blocks.at + i + 1, (blocks.count - i - 1) * sizeof *blocks.at);
     blocks.count--;
@@ -64,7 +72,8 @@ cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, 
 {
     struct device_state *d = &process.devices[current_device()];
     void *at;
-    if (type == MEMORY_DEVICE && bytes > process.props.memory_bytes - d->used_bytes) return cudaErrorMemoryAllocation;
+    if (type == MEMORY_DEVICE && bytes > process.props.memory_bytes - d->used_bytes)
+        return cudaErrorMemoryAllocation;
     if (atoll_alloc(process.atoll, bytes, name, &at)) return cudaErrorMemoryAllocation;
     struct block *b = *out = insert(at, bytes, type);
     if (!b) return cudaErrorMemoryAllocation;
@@ -152,7 +161,8 @@ CUDA_API cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent 
 {
     ENTER();
     if (!out) return leave(cudaErrorInvalidValue);
-    *out = (struct cudaPitchedPtr){.pitch = pitch_of(extent.width), .xsize = extent.width, .ysize = extent.height};
+    *out = (struct cudaPitchedPtr){
+        .pitch = pitch_of(extent.width), .xsize = extent.width, .ysize = extent.height};
     return leave(
         allocate(&out->ptr, out->pitch * extent.height * extent.depth, MEMORY_DEVICE, 0, "cudaMalloc3D"));
 }
@@ -160,7 +170,8 @@ CUDA_API cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent 
 CUDA_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
 {
     ENTER();
-    const size_t all = (size_t)process.props.memory_bytes, used = process.devices[current_device()].used_bytes;
+    const size_t all = (size_t)process.props.memory_bytes,
+                 used = process.devices[current_device()].used_bytes;
     if (total) *total = all;
     if (unused) *unused = used < all ? all - used : 0;
     return leave(cudaSuccess);
@@ -226,5 +237,59 @@ CUDA_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, c
         a->devicePointer = pointer;
         a->hostPointer = NULL;
     }
+    return leave(cudaSuccess);
+}
+
+/* ---- managed memory: hints are checked and remembered; there is one copy of every page, so nothing moves
+ * ---- */
+
+static struct block *managed_block(const void *at, size_t bytes)
+{
+    struct block *b = block_of(at);
+    if (!b || b->type != MEMORY_MANAGED || !bytes || bytes > (size_t)(b->at + b->bytes - (const char *)at))
+        return NULL;
+    return b;
+}
+
+cudaError_t managed_advise(const void *at, size_t bytes, int advice, int device)
+{
+    struct block *b = managed_block(at, bytes);
+    if (!b || device < -1 || device >= process.device_count)
+        return b ? cudaErrorInvalidDevice : cudaErrorInvalidValue;
+    switch (advice) {
+    case 1: b->read_mostly = true; break;
+    case 2: b->read_mostly = false; break;
+    case 3: b->preferred = device; break;
+    case 4: b->preferred = -2; break;
+    case 5: b->accessed_by = device; break;
+    case 6: b->accessed_by = -2; break;
+    default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+/* Costs the bytes over the host link, once per change of place. */
+cudaError_t managed_prefetch(const void *at, size_t bytes, int device, cudaStream_t stream)
+{
+    struct block *b = managed_block(at, bytes);
+    struct stream *s = stream_of(stream, false);
+    if (!s) return cudaErrorInvalidResourceHandle;
+    if (!b || device < -1 || device >= process.device_count)
+        return b ? cudaErrorInvalidDevice : cudaErrorInvalidValue;
+    const double seconds = (double)bytes / process.props.host_bytes_per_second;
+    if (b->prefetched != device) ledger_spend(s, device < 0 ? ENGINE_TO_HOST : ENGINE_TO_DEVICE, seconds);
+    b->prefetched = device;
+    return cudaSuccess;
+}
+
+CUDA_API cudaError_t cudaMemRangeGetAttribute(void *data, size_t data_bytes, int attribute, const void *at,
+                                              size_t bytes)
+{
+    ENTER();
+    const struct block *b = managed_block(at, bytes);
+    if (!b || !data || data_bytes < 4) return leave(cudaErrorInvalidValue);
+    const int values[] = {b->read_mostly, b->preferred, b->accessed_by, b->prefetched};
+    if (attribute < 1 || attribute > 4) return leave(cudaErrorInvalidValue);
+    memcpy(data, &values[attribute - 1], 4);
     return leave(cudaSuccess);
 }

@@ -41,12 +41,14 @@ CUDA_API void **__cudaRegisterFatBinary(const void *fat)
     return (void **)m;
 }
 
+/* The host may look at them whatever became of the code. */
 static void set_managed_pointers(struct module *m)
 {
     for (const struct variable *v = m->variables; v; v = v->next) {
         void *at = NULL;
-        if (!v->managed || !m->program) continue;
-        if (!atoll_variable_find(m->program, v->name, &at, NULL) && at) *(void **)v->host = at;
+        if (!v->managed) continue;
+        if (m->error || atoll_variable_find(m->program, v->name, &at, NULL) || !at) at = calloc(1, v->bytes);
+        *(void **)(uintptr_t)v->host = at;
     }
 }
 
@@ -94,7 +96,8 @@ struct kernel *module_kernel(struct module *m, const void *host, const char *nam
 }
 
 CUDA_API void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                                     int thread_limit, void *tid, void *bid, void *block, void *grid, int *warp)
+                                     int thread_limit, void *tid, void *bid, void *block, void *grid,
+                                     int *warp)
 {
     (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
     enter_quietly();
@@ -108,8 +111,12 @@ static void add_variable(void **handle, const void *host, const char *name, size
     struct module *m = (struct module *)handle;
     struct variable *v = calloc(1, sizeof *v);
     if (m && v) {
-        *v = (struct variable){
-            .module = m, .host = host, .name = name, .bytes = bytes, .managed = managed, .next = m->variables};
+        *v = (struct variable){.module = m,
+                               .host = host,
+                               .name = name,
+                               .bytes = bytes,
+                               .managed = managed,
+                               .next = m->variables};
         m->variables = v;
     }
     (void)leave_quietly(cudaSuccess);
@@ -122,8 +129,8 @@ CUDA_API void __cudaRegisterVar(void **handle, char *host, char *device, const c
     add_variable(handle, host, name, bytes, false);
 }
 
-CUDA_API void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external,
-                                       size_t bytes, int constant, int global)
+CUDA_API void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                                       int external, size_t bytes, int constant, int global)
 {
     (void)device, (void)external, (void)constant, (void)global;
     add_variable(handle, host, name, bytes, true);
@@ -150,11 +157,20 @@ CUDA_API void __cudaRegisterSurface(void **handle, const void *host, const void 
 
 /* ---- loading ---- */
 
+/* The containers of a linked program that have machine code only are libraries of NVIDIA's (the device
+ * runtime). */
 static cudaError_t add_image(struct module *m, const void *image)
 {
     const size_t bytes = atoll_fatbin_bytes(image);
-    if (!bytes) return cudaSuccess;
+    if (!bytes || (m->linked && !atoll_fatbin_has_ptx(image, bytes))) return cudaSuccess;
     return atoll_error(atoll_program_add(m->program, m->name, image, bytes), cudaErrorNoKernelImageForDevice);
+}
+
+static bool has_linked_ptx(const struct module *m)
+{
+    for (const void *const *image = m->linked; image && *image; image++)
+        if (atoll_fatbin_has_ptx(*image, atoll_fatbin_bytes(*image))) return true;
+    return false;
 }
 
 cudaError_t module_load(struct module *m)
@@ -164,12 +180,15 @@ cudaError_t module_load(struct module *m)
     m->tried = true;
     m->error = atoll_error(atoll_program_new(process.atoll, &m->program), cudaErrorMemoryAllocation);
     if (m->copy)
-        m->error = atoll_error(atoll_program_add(m->program, m->name, m->copy, m->copy_bytes),
-                               atoll_fatbin_bytes(m->copy) ? cudaErrorNoKernelImageForDevice : cudaErrorInvalidPtx);
-    if (!m->error && m->images[0]) m->error = add_image(m, m->images[0]);
+        m->error =
+            atoll_error(atoll_program_add(m->program, m->name, m->copy, m->copy_bytes),
+                        atoll_fatbin_bytes(m->copy) ? cudaErrorNoKernelImageForDevice : cudaErrorInvalidPtx);
+    const bool linked = has_linked_ptx(m);
+    if (!linked) m->linked = NULL; /* then only what nvlink made of it is there */
+    if (!m->error && m->images[0] && !linked) m->error = add_image(m, m->images[0]);
     for (const void *const *image = m->linked; image && *image && !m->error; image++)
         m->error = add_image(m, *image);
-    if (!m->error) set_managed_pointers(m);
+    set_managed_pointers(m);
     return m->error;
 }
 
@@ -189,7 +208,8 @@ cudaError_t kernel_load(struct kernel *k)
     if (!k->searched) {
         k->searched = true;
         k->label = pretty(k->name);
-        (void)atoll_error(atoll_kernel_find(k->module->program, k->name, &k->code), cudaErrorInvalidDeviceFunction);
+        (void)atoll_error(atoll_kernel_find(k->module->program, k->name, &k->code),
+                          cudaErrorInvalidDeviceFunction);
         if (!k->code)
             complain("the PTX of the program has no kernel '%s'; is it built for every -gencode with "
                      "code=compute_N?",

@@ -140,8 +140,8 @@ static cudaError_t run_copy(struct stream *s, const struct op *op)
     }
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
-            memmove(c->to + z * c->to_slice + y * c->to_pitch, c->from + z * c->from_slice + y * c->from_pitch,
-                    c->width);
+            memmove(c->to + z * c->to_slice + y * c->to_pitch,
+                    c->from + z * c->from_slice + y * c->from_pitch, c->width);
     spend_copy(s, kind, c->width * c->height * c->depth);
     return cudaSuccess;
 }
@@ -167,8 +167,7 @@ static cudaError_t run_set(struct stream *s, const struct op *op)
         return cudaErrorInvalidValue;
     }
     for (size_t z = 0; z < op->set.depth; z++)
-        for (size_t y = 0; y < p->height; y++)
-            fill_row((char *)p->dst + z * op->set.slice + y * p->pitch, p);
+        for (size_t y = 0; y < p->height; y++) fill_row((char *)p->dst + z * op->set.slice + y * p->pitch, p);
     ledger_spend(s, ENGINE_COMPUTE,
                  (double)(row * p->height * op->set.depth) / process.props.memory_bytes_per_second);
     return cudaSuccess;
@@ -184,7 +183,8 @@ static void run_host(struct stream *s, const struct op *op)
     show_prints();
     (void)pthread_mutex_unlock(&process.lock);
     if (op->callback)
-        op->callback(s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status, op->host.userData);
+        op->callback(s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status,
+                     op->host.userData);
     else
         op->host.fn(op->host.userData);
     (void)pthread_mutex_lock(&process.lock);

@@ -77,13 +77,19 @@ static void take_option(struct options *o, const char *key, const char *value)
     const struct {
         const char *key;
         char **text;
-    } texts[] = {{"machine", &o->machine}, {"label", &o->label}, {"kernels", &o->kernels}, {"launches", &o->launches}};
+    } texts[] = {
+        {"machine", &o->machine}, {"label", &o->label}, {"kernels", &o->kernels}, {"launches", &o->launches}};
     const struct {
         const char *key;
         bool *flag;
-    } flags[] = {{"functional", &o->functional}, {"racecheck", &o->racecheck}, {"check", &o->check},
-                 {"details", &o->details},       {"ascii", &o->ascii},         {"timeline", &o->timeline},
-                 {"json", &o->json},             {"csv", &o->csv}};
+    } flags[] = {{"functional", &o->functional},
+                 {"racecheck", &o->racecheck},
+                 {"check", &o->check},
+                 {"details", &o->details},
+                 {"ascii", &o->ascii},
+                 {"timeline", &o->timeline},
+                 {"json", &o->json},
+                 {"csv", &o->csv}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(key, texts[i].key)) *texts[i].text = strdup(value);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -140,12 +146,12 @@ static void begin_devices(void)
         struct device_state *d = &process.devices[i];
         d->legacy.device = i;
         d->legacy.id = ++process.next_id;
-        d->limits[0] = 1024;     /* stack of a thread */
-        d->limits[1] = 1 << 20;  /* printf buffer */
-        d->limits[2] = 8 << 20;  /* malloc heap */
-        d->limits[3] = 2;        /* device runtime: depth, */
-        d->limits[4] = 2048;     /* launches */
-        d->limits[5] = 64;       /* L2 fetch granularity */
+        d->limits[0] = 1024;    /* stack of a thread */
+        d->limits[1] = 1 << 20; /* printf buffer */
+        d->limits[2] = 8 << 20; /* malloc heap */
+        d->limits[3] = 2;       /* device runtime: depth, */
+        d->limits[4] = 2048;    /* launches */
+        d->limits[5] = 64;      /* L2 fetch granularity */
     }
 }
 

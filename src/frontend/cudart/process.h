@@ -4,10 +4,10 @@
  *                                                        │ stream captures: node of a graph (graph.c)
  *                                                        └ else: run at once (ops.c), time to the ledger
  *
- * An operation is executed when it is submitted, so results are there when the call returns; what is queued is
- * only time. The ledger (ledger.c) knows when each stream, copy engine and SM array is free: operations of a
- * stream follow each other, those of different streams overlap where they use different engines, events read
- * these times. Host code takes no simulated time (DESIGN, decision 10).
+ * An operation is executed when it is submitted, so results are there when the call returns; what is queued
+ * is only time. The ledger (ledger.c) knows when each stream, copy engine and SM array is free: operations of
+ * a stream follow each other, those of different streams overlap where they use different engines, events
+ * read these times. Host code takes no simulated time (DESIGN, decision 10).
  *
  * CUDA's interface is one per process, so this library has one mutable global, `process`; libatoll below has
  * none. Every entry point holds process.lock. */
@@ -30,7 +30,7 @@ struct graph_node;
 
 struct variable {
     struct module *module;
-    const void *host;  /* the shadow variable, which names it; of a managed one: where its pointer is */
+    const void *host; /* the shadow variable, which names it; of a managed one: where its pointer is */
     const char *name;
     size_t bytes;
     bool managed;
@@ -50,7 +50,7 @@ struct kernel {
 
 struct module {
     const char *name;
-    const void *images[2]; /* not linked further: one container */
+    const void *images[2];     /* not linked further: one container */
     const void *const *linked; /* -rdc: containers, ends with NULL */
     char *copy;                /* driver API: the image, kept */
     size_t copy_bytes;
@@ -97,8 +97,8 @@ struct block {
     int device;
     struct pool *pool;
     bool registered; /* cudaHostRegister */
-    bool of_graph;
-
+    bool read_mostly;
+    int preferred, prefetched, accessed_by; /* devices; -1: the host, -2: none */
 };
 
 /* ---- operations ---- */
@@ -205,8 +205,8 @@ struct process {
 };
 extern struct process process;
 
-/* Locks, starts the simulator at the first call, and brings up what kernels did wrong. On error nothing else is
- * done: return leave(error). */
+/* Locks, starts the simulator at the first call, and brings up what kernels did wrong. On error nothing else
+ * is done: return leave(error). */
 cudaError_t enter(void);
 /* The same without looking at faults or starting. */
 void enter_quietly(void);
@@ -237,8 +237,18 @@ _Noreturn void process_stop(void);
 
 /* ---- handles.c: pointers that were given out, by kind ---- */
 
-enum handle_kind { HANDLE_NONE, HANDLE_STREAM, HANDLE_EVENT, HANDLE_KERNEL, HANDLE_GRAPH, HANDLE_EXEC, HANDLE_NODE,
-                   HANDLE_POOL, HANDLE_MODULE, HANDLE_OTHER };
+enum handle_kind {
+    HANDLE_NONE,
+    HANDLE_STREAM,
+    HANDLE_EVENT,
+    HANDLE_KERNEL,
+    HANDLE_GRAPH,
+    HANDLE_EXEC,
+    HANDLE_NODE,
+    HANDLE_POOL,
+    HANDLE_MODULE,
+    HANDLE_OTHER
+};
 bool handle_add(const void *pointer, enum handle_kind kind);
 void handle_drop(const void *pointer);
 bool handle_is(const void *pointer, enum handle_kind kind);
@@ -280,7 +290,11 @@ cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, 
 cudaError_t block_drop(void *at);
 cudaError_t pool_malloc(struct pool *pool, size_t bytes, void **out);
 struct pool *device_pool(int device);
-void copy_advise(void *at);
+/* Hints about managed memory, checked and remembered; device -1: the host. */
+cudaError_t managed_advise(const void *at, size_t bytes, int advice, int device);
+cudaError_t managed_prefetch(const void *at, size_t bytes, int device, cudaStream_t stream);
+/* pools.c: what a block that goes away does to its pool. */
+void pool_forget(struct pool *pool, size_t bytes);
 
 /* ---- graph.c ---- */
 

@@ -78,7 +78,10 @@ CUDA_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned fl
     return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 
-CUDA_API cudaError_t cudaStreamCreate(cudaStream_t *stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+CUDA_API cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    return cudaStreamCreateWithPriority(stream, 0, 0);
+}
 
 CUDA_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
@@ -183,14 +186,16 @@ CUDA_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallba
                                            unsigned flags)
 {
     (void)flags;
-    return host_function(stream, &(struct op){.kind = OP_HOST, .host = {NULL, user}, .callback = callback}, false);
+    return host_function(stream, &(struct op){.kind = OP_HOST, .host = {NULL, user}, .callback = callback},
+                         false);
 }
 
 CUDA_API cudaError_t cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback *callback, void *user,
                                                 unsigned flags)
 {
     (void)flags;
-    return host_function(stream, &(struct op){.kind = OP_HOST, .host = {NULL, user}, .callback = callback}, true);
+    return host_function(stream, &(struct op){.kind = OP_HOST, .host = {NULL, user}, .callback = callback},
+                         true);
 }
 
 /* ---- about a stream ---- */
@@ -243,7 +248,8 @@ CUDA_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *at, siz
     return leave(cudaSuccess);
 }
 
-CUDA_API cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *at, size_t bytes, unsigned flags)
+CUDA_API cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *at, size_t bytes,
+                                                   unsigned flags)
 {
     return cudaStreamAttachMemAsync(stream, at, bytes, flags);
 }

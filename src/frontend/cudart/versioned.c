@@ -1,4 +1,5 @@
-/* versioned: what differs between the libraries of CUDA 11, 12 and 13; compiled once for each (CUDART_VERSION). */
+/* versioned: what differs between the libraries of CUDA 11, 12 and 13; compiled once for each
+ * (CUDART_VERSION). */
 #include <string.h>
 
 #include "frontend/cudart/process.h"
@@ -12,10 +13,7 @@ CUDA_API cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
-/* ---- cudaDeviceProp: a list of fields, of which each version has its own selection ----
- *
- * S(field) a size_t from attribute id, I(...) an int; 0 ids have their own code. ALL: every version; OLD: CUDA 11
- * and 12 only; NEW: 12 and 13. */
+/* ---- cudaDeviceProp: fields in CUDA's order, of which each version has its own selection ---- */
 struct properties {
     char name[256];
     char uuid[16];
@@ -105,7 +103,8 @@ static void fill_textures(struct properties *p)
     p->texture1d = p->texture1d_mipmap = wide;
     p->texture2d[0] = p->texture2d[1] = p->texture2d_linear[0] = p->texture2d_linear[1] = wide;
     p->texture2d_linear[2] = 1 << 21;
-    p->texture2d_mipmap[0] = p->texture2d_mipmap[1] = p->texture2d_gather[0] = p->texture2d_gather[1] = layered;
+    p->texture2d_mipmap[0] = p->texture2d_mipmap[1] = p->texture2d_gather[0] = p->texture2d_gather[1] =
+        layered;
     for (int i = 0; i < 3; i++) p->texture3d[i] = p->texture3d_alt[i] = p->surface3d[i] = deep;
     p->texture_cube = p->surface_cube = p->surface1d = layered;
     p->texture1d_layered[0] = p->texture2d_layered[0] = p->texture2d_layered[1] = layered;
@@ -192,4 +191,50 @@ CUDA_API cudaError_t cudaGetDeviceProperties(void *p, int device)
 }
 #else
 CUDA_API cudaError_t cudaGetDeviceProperties(struct properties *p, int device) { return fill(p, device); }
+#endif
+
+/* ---- hints about managed memory: a location in CUDA 13, a device before ---- */
+
+static int device_of(struct cudaMemLocation l) { return l.type == LOCATION_DEVICE ? l.id : -1; }
+
+#if CUDART_VERSION >= 13000
+CUDA_API cudaError_t cudaMemAdvise(const void *at, size_t bytes, int advice, struct cudaMemLocation where)
+{
+    ENTER();
+    return leave(managed_advise(at, bytes, advice, device_of(where)));
+}
+
+CUDA_API cudaError_t cudaMemPrefetchAsync(const void *at, size_t bytes, struct cudaMemLocation where,
+                                          unsigned flags, cudaStream_t stream)
+{
+    (void)flags;
+    ENTER();
+    return leave(managed_prefetch(at, bytes, device_of(where), stream));
+}
+#else
+CUDA_API cudaError_t cudaMemAdvise(const void *at, size_t bytes, int advice, int device)
+{
+    ENTER();
+    return leave(managed_advise(at, bytes, advice, device));
+}
+
+CUDA_API cudaError_t cudaMemAdvise_v2(const void *at, size_t bytes, int advice, struct cudaMemLocation where)
+{
+    ENTER();
+    return leave(managed_advise(at, bytes, advice, device_of(where)));
+}
+
+CUDA_API cudaError_t cudaMemPrefetchAsync(const void *at, size_t bytes, int device, cudaStream_t stream)
+{
+    ENTER();
+    return leave(managed_prefetch(at, bytes, device, stream));
+}
+
+CUDA_API cudaError_t cudaMemPrefetchAsync_v2(const void *at, size_t bytes, struct cudaMemLocation where,
+                                             unsigned flags, cudaStream_t stream)
+{
+    (void)flags;
+    ENTER();
+    return leave(managed_prefetch(at, bytes, device_of(where), stream));
+}
 #endif

@@ -3,7 +3,8 @@
  *   atoll exec ── environment ATOLL_EXEC: lines "key value" ──► library
  *   atoll exec ◄── file descriptor named there: records "kind length\n" and bytes ── library
  *
- * The descriptor is a file that both share, so nobody waits for anybody; it is read when the program has ended. */
+ * The descriptor is a file that both share, so nobody waits for anybody; it is read when the program has
+ * ended. */
 #ifndef ATOLL_FRONTEND_CUDART_WIRE_H
 #define ATOLL_FRONTEND_CUDART_WIRE_H
 
@@ -14,7 +15,7 @@
 #define WIRE_JSON     "json"
 #define WIRE_CSV      "csv"
 #define WIRE_TIMELINE "timeline"
-#define WIRE_STATUS   "status" /* text of an atoll_status, the worst so far */
+#define WIRE_STATUS   "status"  /* text of an atoll_status, the worst so far */
 #define WIRE_STOPPED  "stopped" /* the program was ended by --max-instructions */
 
 #endif

@@ -17,7 +17,8 @@ enum {
     FLAG_ZSTD = 0x8000,
 };
 /* A PTX text larger than this is taken for a broken size. */
-#define TEXT_MOST ((uint64_t)1 << 30)
+#define TEXT_MOST  ((uint64_t)1 << 30)
+#define RATIO_MOST ((uint64_t)4096) /* of packing; LZ4 reaches 255 */
 
 struct entry {
     const uint8_t *payload;
@@ -62,29 +63,52 @@ static _Noreturn void broken(const char *label, const char *why)
     diag_mistake("%s: the fat binary is broken: %s; rebuild the program", label, why);
 }
 
-/* The entry at *at; moves *at behind it. */
-static struct entry next_entry(const char *label, const uint8_t **at, const uint8_t *end)
+/* The entry at *at; moves *at behind it. Returns what is wrong, or NULL. */
+static const char *next_entry(const uint8_t **at, const uint8_t *end, struct entry *e)
 {
     const uint8_t *p = *at;
     const uint64_t left = (uint64_t)(end - p);
-    if (left < ENTRY_HEADER) broken(label, "it ends inside the header of an entry");
+    if (left < ENTRY_HEADER) return "it ends inside the header of an entry";
     const uint32_t header = u32_at(p + 4);
-    struct entry e = {.kind = u16_at(p),
-                      .payload_bytes = u64_at(p + 8),
-                      .compressed_bytes = u32_at(p + 16),
-                      .arch = u32_at(p + 28),
-                      .flags = u64_at(p + 40),
-                      .text_bytes = u64_at(p + 56)};
-    if (header < ENTRY_HEADER || header > left) broken(label, "the header of an entry has an impossible size");
-    if (e.payload_bytes > left - header) broken(label, "it ends inside the code of an entry");
+    *e = (struct entry){.kind = u16_at(p),
+                        .payload_bytes = u64_at(p + 8),
+                        .compressed_bytes = u32_at(p + 16),
+                        .arch = u32_at(p + 28),
+                        .flags = u64_at(p + 40),
+                        .text_bytes = u64_at(p + 56)};
+    if (header < ENTRY_HEADER || header > left) return "the header of an entry has an impossible size";
+    if (e->payload_bytes > left - header) return "it ends inside the code of an entry";
     const uint64_t name_at = u32_at(p + 32), name_len = u32_at(p + 36);
     if (name_len && name_at <= header && name_len <= header - name_at) {
-        e.name = (const char *)p + name_at;
-        e.name_len = (uint32_t)name_len;
+        e->name = (const char *)p + name_at;
+        e->name_len = (uint32_t)name_len;
     }
-    e.payload = p + header;
-    *at = e.payload + e.payload_bytes;
-    return e;
+    e->payload = p + header;
+    *at = e->payload + e->payload_bytes;
+    return NULL;
+}
+
+/* First entry and end of a container; what is wrong, or NULL. */
+static const char *open_container(const void *image, size_t bytes, const uint8_t **at, const uint8_t **end)
+{
+    const uint8_t *p = image;
+    if (bytes < CONTAINER_HEADER || u32_at(p) != FATBIN_MAGIC) return "it does not start as one";
+    const uint64_t header = u16_at(p + 6), follows = u64_at(p + 8);
+    if (header < CONTAINER_HEADER || header > bytes || follows > bytes - header)
+        return "it is shorter than it says";
+    *at = p + header;
+    *end = *at + follows;
+    return NULL;
+}
+
+bool fatbin_has_ptx(const void *image, size_t bytes)
+{
+    const uint8_t *at, *end;
+    struct entry e;
+    if (open_container(image, bytes, &at, &end)) return false;
+    while (at < end && !next_entry(&at, end, &e))
+        if (e.kind == KIND_PTX) return true;
+    return false;
 }
 
 /* Is `a` a better choice than `b` for the architecture? */
@@ -100,7 +124,8 @@ static struct fatbin_text unpack(struct arena *arena, const char *label, const s
     const bool packed = e->flags & (FLAG_LZ4 | FLAG_ZSTD);
     const uint64_t stored = packed && e->compressed_bytes ? e->compressed_bytes : e->payload_bytes;
     const uint64_t bytes = packed ? e->text_bytes : e->payload_bytes;
-    if (stored > e->payload_bytes || stored > TEXT_MOST || bytes > TEXT_MOST)
+    if (stored > e->payload_bytes || stored > TEXT_MOST || bytes > TEXT_MOST ||
+        bytes > RATIO_MOST * (stored + 16))
         broken(label, "an entry has an impossible size");
     out.text = arena_alloc(arena, bytes + 1);
     if (!packed) {
@@ -109,8 +134,7 @@ static struct fatbin_text unpack(struct arena *arena, const char *label, const s
         const size_t n = ZSTD_decompress(out.text, bytes, e->payload, stored);
         if (ZSTD_isError(n) || n != bytes) broken(label, "its zstd data does not unpack to the stated size");
     } else {
-        const int n =
-            LZ4_decompress_safe((const char *)e->payload, out.text, (int)stored, (int)bytes);
+        const int n = LZ4_decompress_safe((const char *)e->payload, out.text, (int)stored, (int)bytes);
         if (n < 0 || (uint64_t)n != bytes) broken(label, "its LZ4 data does not unpack to the stated size");
     }
     out.text[bytes] = '\0';
@@ -122,16 +146,14 @@ static struct fatbin_text unpack(struct arena *arena, const char *label, const s
 struct fatbin_text fatbin_choose(struct arena *arena, const char *label, const void *image, size_t bytes,
                                  uint32_t arch)
 {
-    const uint8_t *p = image;
-    if (bytes < CONTAINER_HEADER || u32_at(p) != FATBIN_MAGIC) broken(label, "it does not start as one");
-    const uint64_t header = u16_at(p + 6), follows = u64_at(p + 8);
-    if (header < CONTAINER_HEADER || header > bytes || follows > bytes - header)
-        broken(label, "it is shorter than it says");
-    const uint8_t *at = p + header, *end = at + follows;
+    const uint8_t *at, *end;
+    const char *why = open_container(image, bytes, &at, &end);
+    if (why) broken(label, why);
     struct entry best = {0};
     uint32_t cubins = 0, cubin_arch = 0;
     while (at < end) {
-        const struct entry e = next_entry(label, &at, end);
+        struct entry e;
+        if ((why = next_entry(&at, end, &e))) broken(label, why);
         if (e.kind != KIND_PTX) {
             cubins++;
             cubin_arch = e.arch;

@@ -19,6 +19,9 @@ bool fatbin_is(const void *image, size_t bytes);
 /* Size of the container that starts here, header included; 0: none does. 16 bytes must be readable. */
 size_t fatbin_bytes(const void *image);
 
+/* Is a PTX entry among those that can be read? */
+bool fatbin_has_ptx(const void *image, size_t bytes);
+
 struct fatbin_text {
     char *text; /* PTX in the arena, ends in NUL; NULL: the container is empty, or is a library's that kernels
                    do not need (CUDA's device runtime) */

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Unmodified CUDA programs under `atoll exec`: tests/cuda/*.cu, built with nvcc, functionally and timed.
+. tests/cli/lib.sh
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+
+# What needs no CUDA
+expect 1 "which program?" "$ATOLL" exec
+expect 1 "cannot run './absent': No such file" "$ATOLL" exec -- ./absent
+expect 1 "is a folder, not a program" "$ATOLL" exec -- /tmp
+expect 1 "there is no machine 'absent'" "$ATOLL" exec -m absent -- true
+expect 1 "--launches takes numbers" "$ATOLL" exec --launches x -- true
+expect 0 "the program ended without using CUDA" "$ATOLL" exec -- true
+expect 5 "the program ended without using CUDA" "$ATOLL" exec -- sh -c 'exit 5'
+expect 143 "ended by signal 15" "$ATOLL" exec -- sh -c 'kill -TERM $$'
+for version in 11.0 12 13; do
+    library=$ATOLL_BUILD/cuda/$version/libcudart.so.$version
+    holds "libcudart.so.$version has its name, version and symbols" sh -c "readelf -d '$library' | grep -qF '[libcudart.so.$version]' &&
+        nm -D '$library' | grep -qF 'cudaMalloc@@libcudart.so.$version' && nm -D '$library' | grep -qF ' T cuInit'"
+done
+if ! "$nvcc" --version > /dev/null 2>&1; then
+    skip "CUDA programs (no nvcc)"
+    finish
+fi
+
+# build NAME FILES... [FLAGS]: a program in $dir
+build() {
+    name=$1
+    shift
+    (cd tests/cuda && "$nvcc" -cudart shared -o "$dir/$name" "$@") > "$dir/build.log" 2>&1 && return 0
+    echo "cannot build $name"
+    cat "$dir/build.log"
+    failed=$((failed + 1))
+    return 1
+}
+
+# every API family, values only and with time
+for program in memory streams launch errors embed; do
+    build $program $program.cu || continue
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program"
+    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program"
+done
+for fault in address misaligned assert trap; do
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" $fault
+done
+expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" reset
+expect 0 "illegal store of 4 bytes" "$ATOLL" exec -m uba-mem -- "$dir/errors" address
+
+# every way of embedding
+build separate separate_main.cu separate_other.cu && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/separate"
+build rdc -rdc=true rdc_main.cu rdc_other.cu && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc"
+build rdc_ptx -rdc=true -gencode arch=compute_80,code=compute_80 rdc_main.cu rdc_other.cu &&
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc_ptx"
+for flags in --compress-mode=none --compress-mode=speed --compress-mode=size "-arch=sm_90" "-G" "-default-stream per-thread" \
+    "-gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=compute_90 -gencode arch=compute_90,code=sm_90"; do
+    # shellcheck disable=SC2086 # flags are words
+    build embed_other embed.cu $flags && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/embed_other"
+done
+build cubin embed.cu -gencode arch=compute_75,code=sm_75 &&
+    expect 1 "rebuild it with PTX: nvcc -gencode arch=compute_75,code=compute_75" "$ATOLL" exec --functional -- "$dir/cubin"
+(cd tests/cuda && "$nvcc" -cudart static -o "$dir/static" embed.cu) > /dev/null 2>&1
+expect 1 "link it again with 'nvcc -cudart shared ...'" "$ATOLL" exec -- "$dir/static"
+
+# results
+"$ATOLL" exec --functional -- "$dir/embed" > "$dir/stdout" 2> /dev/null
+holds "what kernels print comes when the host waits, and the report is not on stdout" \
+    sh -c "printf 'host\ndevice 500\nafter\nall held\n' | cmp - '$dir/stdout'"
+"$ATOLL" exec -m uba-mem --json "$dir/a.json" --csv "$dir/a.csv" --timeline "$dir/a.trace" -- "$dir/launch" > /dev/null 2>&1
+"$ATOLL" exec -m uba-mem --json "$dir/b.json" -- "$dir/launch" > /dev/null 2>&1
+cat > "$dir/json.py" << 'PY'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:3])
+kernels = a["kernels"]
+assert any(k["name"].startswith("void fill<double, 32>(") for k in kernels), [k["name"] for k in kernels]
+assert len(kernels) == a["totals"]["launches"] and all(k["cycles"] > 0 for k in kernels)
+assert sum(k["warp_instructions"] for k in kernels) == a["totals"]["warp_instructions"]
+del a["host"], b["host"]
+assert a == b, "two runs differ"
+PY
+holds "JSON: demangled names, a row per launch, deterministic" python3 "$dir/json.py" "$dir/a.json" "$dir/b.json"
+holds "CSV and trace are written" sh -c "grep -q '^totals.cycles,' '$dir/a.csv' && grep -q traceEvents '$dir/a.trace'"
+"$ATOLL" exec -m uba-mem --kernels fill --json "$dir/k.json" -- "$dir/launch" > /dev/null 2>&1
+"$ATOLL" exec -m uba-mem --launches 2-3,5 --json "$dir/l.json" -- "$dir/launch" > /dev/null 2>&1
+holds "--kernels and --launches time a choice, the rest runs functionally" python3 - "$dir/a.json" "$dir/k.json" "$dir/l.json" << 'PY'
+import json, sys
+a, k, l = (json.load(open(f)) for f in sys.argv[1:])
+assert [r["name"].split("<")[0] for r in k["kernels"]] == ["void fill", "void fill"]
+assert len(k["kernels"]) + len(k["untimed_kernels"]) == len(a["kernels"])
+assert len(l["kernels"]) == 3 and {r["launch_number"] for r in l["untimed_kernels"]}.isdisjoint({2, 3, 5})
+PY
+expect 0 "stopped" "$ATOLL" exec -m uba-mem --max-instructions 200 -- "$dir/launch"
+finish
