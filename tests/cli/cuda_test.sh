@@ -7,7 +7,7 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 expect 1 "which program?" "$ATOLL" exec
 expect 1 "cannot run './absent': No such file" "$ATOLL" exec -- ./absent
 expect 1 "is a folder, not a program" "$ATOLL" exec -- /tmp
-expect 1 "there is no machine 'absent'" "$ATOLL" exec -m absent -- true
+expect 1 "unknown machine 'absent'" "$ATOLL" exec -m absent -- true
 expect 1 "--launches takes numbers" "$ATOLL" exec --launches x -- true
 expect 0 "the program ended without using CUDA" "$ATOLL" exec -- true
 expect 5 "the program ended without using CUDA" "$ATOLL" exec -- sh -c 'exit 5'
@@ -34,8 +34,11 @@ build() {
 }
 
 # every API family, values only and with time
-for program in memory streams launch errors embed; do
-    build $program $program.cu || continue
+for program in memory streams launch errors embed driver; do
+    flags=
+    [ $program = driver ] && flags=-lcuda
+    # shellcheck disable=SC2086 # none or one word
+    build $program $program.cu $flags || continue
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program"
     expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program"
 done
@@ -66,7 +69,7 @@ holds "what kernels print comes when the host waits, and the report is not on st
     sh -c "printf 'host\ndevice 500\nafter\nall held\n' | cmp - '$dir/stdout'"
 "$ATOLL" exec -m uba-mem --json "$dir/a.json" --csv "$dir/a.csv" --timeline "$dir/a.trace" -- "$dir/launch" > /dev/null 2>&1
 "$ATOLL" exec -m uba-mem --json "$dir/b.json" -- "$dir/launch" > /dev/null 2>&1
-cat > "$dir/json.py" << 'PY'
+cat > "$dir/check_json.py" << 'PY'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:3])
 kernels = a["kernels"]
@@ -76,7 +79,7 @@ assert sum(k["warp_instructions"] for k in kernels) == a["totals"]["warp_instruc
 del a["host"], b["host"]
 assert a == b, "two runs differ"
 PY
-holds "JSON: demangled names, a row per launch, deterministic" python3 "$dir/json.py" "$dir/a.json" "$dir/b.json"
+holds "JSON: demangled names, a row per launch, deterministic" python3 "$dir/check_json.py" "$dir/a.json" "$dir/b.json"
 holds "CSV and trace are written" sh -c "grep -q '^totals.cycles,' '$dir/a.csv' && grep -q traceEvents '$dir/a.trace'"
 "$ATOLL" exec -m uba-mem --kernels fill --json "$dir/k.json" -- "$dir/launch" > /dev/null 2>&1
 "$ATOLL" exec -m uba-mem --launches 2-3,5 --json "$dir/l.json" -- "$dir/launch" > /dev/null 2>&1
