@@ -195,7 +195,10 @@ static void read_results(int fd, struct results *r)
                     : !strcmp(kind, WIRE_CSV)      ? &r->csv
                     : !strcmp(kind, WIRE_TIMELINE) ? &r->timeline
                                                    : NULL;
-        if (to) *to = strndup(all + at, len);
+        if (to) {
+            free(*to);
+            *to = strndup(all + at, len);
+        }
         if (!strcmp(kind, WIRE_STATUS)) r->status = atoi(all + at);
         at += len;
     }

@@ -68,8 +68,7 @@ CUDA_API CUresult cuDeviceComputeCapability(int *major, int *minor, int device)
 CUDA_API CUresult cuDeviceGetUuid_v2(char *uuid, int device)
 {
     if (!uuid) return cudaErrorInvalidValue;
-    memcpy(uuid, "atoll-sim-device", 16);
-    uuid[15] = (char)('0' + device);
+    for (int i = 0; i < 16; i++) uuid[i] = i < 15 ? "atoll-sim-device"[i] : (char)('0' + device);
     return cudaSuccess;
 }
 CUDA_API CUresult cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
@@ -240,8 +239,10 @@ CUDA_API CUresult cuCtxDisablePeerAccess(void *context)
 
 static CUresult load_image(struct module **out, const char *name, const void *image, size_t bytes)
 {
-    struct module *m = module_new(strdup(name));
+    struct module *m = module_new("");
     if (!m) return cudaErrorMemoryAllocation;
+    (void)snprintf(m->path, sizeof m->path, "%s", name);
+    m->name = m->path;
     m->copy = malloc(bytes + 1);
     if (!m->copy) return cudaErrorMemoryAllocation;
     memcpy(m->copy, image, bytes);

@@ -65,7 +65,12 @@ cudaError_t graph_add(struct graph *g, struct op *op, struct graph_node *const *
     n->op = *op;
     for (size_t i = 0; i < count; i++) {
         const cudaError_t error = graph_follow(n, before[i]);
-        if (error) return error;
+        if (error) {
+            handle_drop(n);
+            free(n->before);
+            free(n);
+            return error;
+        }
     }
     g->nodes[g->count++] = n;
     if (out) *out = n;
@@ -288,8 +293,12 @@ static cudaError_t child_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
 {
     struct op op = {.kind = OP_GRAPH};
     if (!handle_is(child, HANDLE_GRAPH)) return cudaErrorInvalidValue;
-    const cudaError_t error = graph_clone(child, HANDLE_GRAPH, &op.graph);
-    return error ? error : add(node, graph, before, count, &op);
+    cudaError_t error = graph_clone(child, HANDLE_GRAPH, &op.graph);
+    if (error) return error;
+    struct graph *copy = op.graph;
+    error = add(node, graph, before, count, &op);
+    if (error) graph_free(copy);
+    return error;
 }
 
 CUDA_API cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph,

@@ -304,7 +304,7 @@ CUDA_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int 
 CUDA_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *func, int blocks,
                                                                int threads)
 {
-    struct cudaFuncAttributes a;
+    struct cudaFuncAttributes a = {0};
     int fit = 0;
     const cudaError_t error = cudaFuncGetAttributes(&a, func);
     if (error) return error;

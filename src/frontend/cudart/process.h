@@ -50,6 +50,7 @@ struct kernel {
 
 struct module {
     const char *name;
+    char path[256];            /* room for a name */
     const void *images[2];     /* not linked further: one container */
     const void *const *linked; /* -rdc: containers, ends with NULL */
     char *copy;                /* driver API: the image, kept */

@@ -171,8 +171,7 @@ static cudaError_t fill(struct properties *p, int device)
                              .direct_managed = 1,
                              .blocks_per_sm = ask(106, device)};
     (void)snprintf(p->name, sizeof p->name, "Atoll %s", process.props.machine);
-    memcpy(p->uuid, "atoll-sim-device", 16);
-    p->uuid[15] = (char)('0' + device);
+    for (int i = 0; i < 16; i++) p->uuid[i] = i < 15 ? "atoll-sim-device"[i] : (char)('0' + device);
     fill_textures(p);
     fill_old(p, device);
     return leave(cudaSuccess);
@@ -186,7 +185,7 @@ CUDA_API cudaError_t cudaGetDeviceProperties(void *p, int device)
 {
     struct properties full;
     const cudaError_t error = fill(p ? &full : NULL, device);
-    if (!error) memcpy(p, &full, offsetof(struct properties, host_register));
+    if (!error && p) memcpy(p, &full, offsetof(struct properties, host_register));
     return error;
 }
 #else
