@@ -211,6 +211,61 @@ struct atoll_launched {
 ATOLL_API atoll_status atoll_launch(atoll_device *device, const struct atoll_launch *launch,
                                     struct atoll_launched *launched);
 
+/* ---- arrays, texture objects and surface objects ----
+ *
+ * The handle of an object is what a kernel takes as argument. An array's memory is plain rows that the client
+ * may read and write; it cannot be freed with atoll_free(). */
+typedef struct atoll_array atoll_array;
+
+enum atoll_texel_kind { ATOLL_TEXEL_UNSIGNED, ATOLL_TEXEL_SIGNED, ATOLL_TEXEL_FLOAT };
+struct atoll_texel {
+    uint8_t kind;           /* enum atoll_texel_kind */
+    uint8_t bits, channels; /* 8, 16 or 32 (floats: 16, 32); 1, 2 or 4 */
+};
+struct atoll_shape {
+    uint32_t width, height, depth; /* texels; 0 in height or depth: no such dimension */
+    uint32_t layers;               /* 0: not layered; six per cube */
+    uint32_t levels;               /* of a mipmap; 0 and 1: only one */
+    bool cube;
+};
+struct atoll_array_info {
+    struct atoll_shape shape;
+    struct atoll_texel texel;
+    void *memory; /* level 0 */
+    uint64_t row_bytes, plane_bytes,
+        bytes; /* from row to row, from plane (depth, layer, face) to plane, all levels */
+};
+/* Zeroed; shape and texel of `wanted` count. */
+ATOLL_API atoll_status atoll_array_create(atoll_device *device, const struct atoll_array_info *wanted,
+                                          const char *name, atoll_array **out);
+ATOLL_API void atoll_array_describe(const atoll_array *array, struct atoll_array_info *info);
+/* One level of a mipmap as an array; it goes with the mipmap. */
+ATOLL_API atoll_status atoll_array_level(atoll_device *device, atoll_array *mipmap, uint32_t level,
+                                         atoll_array **out);
+ATOLL_API atoll_status atoll_array_free(atoll_device *device, atoll_array *array);
+
+enum atoll_address { ATOLL_WRAP, ATOLL_CLAMP, ATOLL_MIRROR, ATOLL_BORDER };
+struct atoll_texture {
+    const atoll_array *array; /* or: */
+    const void *memory;       /* device memory of width texels (height 0), or of rows row_bytes apart */
+    struct atoll_texel texel;
+    uint32_t width, height;
+    uint64_t row_bytes;
+
+    uint8_t address[3];      /* enum atoll_address, per dimension */
+    bool linear, mip_linear; /* filters within a level and between levels; else the nearest */
+    bool normalized_coords;  /* [0, 1) instead of [0, size) */
+    bool normalized_float;   /* integers are read as fractions */
+    bool srgb;
+    float border[4];
+    float level_bias, level_least, level_most; /* of a mipmap */
+};
+ATOLL_API atoll_status atoll_texture_create(atoll_device *device, const struct atoll_texture *texture,
+                                            uint64_t *handle);
+ATOLL_API atoll_status atoll_texture_destroy(atoll_device *device, uint64_t handle);
+ATOLL_API atoll_status atoll_surface_create(atoll_device *device, const atoll_array *array, uint64_t *handle);
+ATOLL_API atoll_status atoll_surface_destroy(atoll_device *device, uint64_t handle);
+
 /* Instructions of PTX files (taken together) that Atoll cannot execute and calls of functions that none of
  * them defines, with line, kernel or function; ATOLL_TEXT or ATOLL_JSON. */
 ATOLL_API atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_count,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/device.h"
 #include "api/run.h"
 #include "base/arena.h"
 #include "dram/dram.h"
@@ -119,6 +120,9 @@ void atoll_device_close(atoll_device *d)
     free(d->label);
     free(d);
 }
+
+struct rt_context *device_runtime(atoll_device *d) { return d->rt; }
+atoll_sim *device_sim(atoll_device *d) { return d->sim; }
 
 void atoll_device_properties(const atoll_device *d, struct atoll_properties *p)
 {

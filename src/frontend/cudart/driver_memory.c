@@ -1,5 +1,6 @@
 /* driver_memory: the driver API: memory, copies, fills, streams, events. Each name hands on to the runtime
  * API. */
+#include "frontend/cudart/images.h"
 #include "frontend/cudart/process.h"
 #include "frontend/cudart/runtime_api.h"
 
@@ -160,11 +161,29 @@ struct driver_copy_2d {
     size_t to_pitch, width, height;
 };
 
+static CUresult copy_2d_arrays(const struct driver_copy_2d *c, cudaStream_t stream, bool async)
+{
+    const struct box_end to = {.type = c->to_type,
+                               .memory = c->to_type == BOX_HOST ? c->to_host : pointer(c->to_device),
+                               .array = c->to_array,
+                               .x = c->to_x,
+                               .y = c->to_y,
+                               .pitch = c->to_pitch};
+    const struct box_end from = {.type = c->from_type,
+                                 .memory = c->from_type == BOX_HOST ? (void *)(uintptr_t)c->from_host
+                                                                    : pointer(c->from_device),
+                                 .array = c->from_array,
+                                 .x = c->from_x,
+                                 .y = c->from_y,
+                                 .pitch = c->from_pitch};
+    return box_copy(&to, &from, (struct cudaExtent){c->width, c->height, 1}, stream, !async);
+}
+
 static CUresult copy_2d(const struct driver_copy_2d *c, cudaStream_t stream, bool async)
 {
     enum { TYPE_HOST = 1, TYPE_DEVICE = 2, TYPE_ARRAY = 3 };
     if (!c) return cudaErrorInvalidValue;
-    if (c->from_type == TYPE_ARRAY || c->to_type == TYPE_ARRAY) return unsupported("cuMemcpy2D of arrays");
+    if (c->from_type == TYPE_ARRAY || c->to_type == TYPE_ARRAY) return copy_2d_arrays(c, stream, async);
     const char *from = c->from_type == TYPE_HOST ? c->from_host : pointer(c->from_device);
     char *to = c->to_type == TYPE_HOST ? c->to_host : pointer(c->to_device);
     const size_t from_pitch = c->from_pitch ? c->from_pitch : c->width,

@@ -248,6 +248,8 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_POOL,
     HANDLE_MODULE,
+    HANDLE_ARRAY,
+    HANDLE_MIPMAP,
     HANDLE_OTHER
 };
 bool handle_add(const void *pointer, enum handle_kind kind);
