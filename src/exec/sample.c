@@ -33,9 +33,23 @@ struct axis {
 
 enum { WEIGHT_ONE = 256 };
 
-static int64_t texel_number(int64_t i, uint32_t size, enum image_address mode)
+/* For |x| < 2^63; the library's floor() is a call. */
+static inline int64_t floor_of(double x)
+{
+    const int64_t i = (int64_t)x;
+    return i - (x < (double)i);
+}
+
+/* To the nearest 1/256, halves up. */
+static inline double weight_of(double fraction)
+{
+    return (double)floor_of(fraction * WEIGHT_ONE + 0.5) / WEIGHT_ONE;
+}
+
+static inline int64_t texel_number(int64_t i, uint32_t size, enum image_address mode)
 {
     const int64_t n = size;
+    if ((uint64_t)i < size) return i;
     switch (mode) {
     case IMAGE_CLAMP: return i < 0 ? 0 : i < n ? i : n - 1;
     case IMAGE_WRAP: i %= n; return i < 0 ? i + n : i;
@@ -54,33 +68,34 @@ static double position(float coordinate, uint32_t size, enum image_address mode,
     double x = (double)coordinate;
     if (x != x) return 0;
     if (normalized && (mode == IMAGE_WRAP || mode == IMAGE_MIRROR)) {
-        const double whole = floor(x);
-        x -= whole;
-        if (x != x) return 0; /* infinite */
-        if (mode == IMAGE_MIRROR && fmod(whole, 2) != 0) x = 1 - x;
+        if (fabs(x) >= 0x1p52) return 0; /* a multiple of 2, or infinite */
+        const int64_t whole = floor_of(x);
+        x -= (double)whole;
+        if (mode == IMAGE_MIRROR && whole & 1) x = 1 - x;
     }
     if (normalized) x *= size;
     const double far = 0x1p40; /* beyond every image: all the same */
     return x > far ? far : x < -far ? -far : x;
 }
 
-static struct axis axis_of(double x, uint32_t size, enum image_address mode, bool linear, int32_t offset)
+static inline struct axis axis_of(double x, uint32_t size, enum image_address mode, bool linear,
+                                  int32_t offset)
 {
     struct axis a = {.count = 1, .weight = {1, 0}};
     if (!linear) {
-        int64_t i = (int64_t)floor(x);
+        int64_t i = floor_of(x);
         /* 1 - frac(x) of mirror can be 1, frac(x) of a tiny negative x rounds to 1. */
         if ((mode == IMAGE_WRAP || mode == IMAGE_MIRROR) && i >= size) i = (int64_t)size - 1;
         a.at[0] = texel_number(i + offset, size, mode);
         return a;
     }
-    const double whole = floor(x - 0.5);
-    const double fraction = floor((x - 0.5 - whole) * WEIGHT_ONE + 0.5) / WEIGHT_ONE;
+    const int64_t whole = floor_of(x - 0.5);
+    const double weight = weight_of(x - 0.5 - (double)whole);
     a.count = 2;
-    a.weight[0] = 1 - fraction;
-    a.weight[1] = fraction;
-    a.at[0] = texel_number((int64_t)whole + offset, size, mode);
-    a.at[1] = texel_number((int64_t)whole + 1 + offset, size, mode);
+    a.weight[0] = 1 - weight;
+    a.weight[1] = weight;
+    a.at[0] = texel_number(whole + offset, size, mode);
+    a.at[1] = texel_number(whole + 1 + offset, size, mode);
     return a;
 }
 
@@ -188,9 +203,9 @@ static uint32_t level_of(const struct image_object *o, const struct image_coordi
     if (level > (double)t->level_most) level = (double)t->level_most;
     if (level > o->level_count - 1) level = o->level_count - 1;
     if (!(level > 0)) return 0;
-    if (t->mip_filter == IMAGE_POINT) return (uint32_t)floor(level + 0.5);
-    const double whole = floor(level);
-    *blend = floor((level - whole) * WEIGHT_ONE + 0.5) / WEIGHT_ONE;
+    if (t->mip_filter == IMAGE_POINT) return (uint32_t)floor_of(level + 0.5);
+    const int64_t whole = floor_of(level);
+    *blend = weight_of(level - (double)whole);
     return (uint32_t)whole;
 }
 
@@ -302,6 +317,18 @@ static uint32_t single(const struct image_texture *t, const uint8_t *at, uint32_
     return float_bits(number(t, at, channel) / full_scale(t->format));
 }
 
+/* The same of words of floating point, which most filtered textures have. */
+static double filtered_words(const struct image_texture *t, const struct image_footprint *f, uint32_t channel)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < f->count; k++) {
+        float x = t->border[channel];
+        if (f->texels[k].at) memcpy(&x, f->texels[k].at + 4 * (size_t)channel, 4);
+        if (f->texels[k].weight > 0) sum += f->texels[k].weight * (double)x;
+    }
+    return sum;
+}
+
 static double filtered(const struct image_texture *t, const struct image_footprint *f, uint32_t first,
                        uint32_t end, uint32_t channel)
 {
@@ -318,6 +345,7 @@ static double filtered(const struct image_texture *t, const struct image_footpri
 void image_value(const struct image_object *o, const struct image_footprint *f, uint32_t out[4])
 {
     const struct image_texture *t = &o->texture;
+    const bool words = t->format.kind == IMAGE_FLOAT && t->format.bits == 32;
     for (uint32_t channel = 0; channel < 4; channel++) {
         if (f->count == 1) {
             out[channel] = single(t, f->texels[0].at, channel, f->linear_memory);
@@ -325,6 +353,10 @@ void image_value(const struct image_object *o, const struct image_footprint *f, 
         }
         if (channel >= t->format.channels) {
             out[channel] = absent(t, channel);
+            continue;
+        }
+        if (words && f->count == f->first_count) {
+            out[channel] = float_bits(filtered_words(t, f, channel));
             continue;
         }
         double value = filtered(t, f, 0, f->first_count, channel);

@@ -97,20 +97,24 @@ static struct image_coordinates coordinates_of(const struct image_site *s)
                                       .has_level = s->mip == PTX_MIP_LEVEL || s->mip == PTX_MIP_GRAD};
 }
 
-/* Object and footprint of a lane. */
-static struct image_object *lane_footprint(struct exec_warp *w, const struct insn *i, uint32_t lane,
-                                           struct image_object *last, struct image_footprint *f)
+/* The texture object of a lane, which suits the instruction. */
+static struct image_object *texture_of(struct exec_warp *w, const struct insn *i, uint32_t lane,
+                                       struct image_object *last)
 {
     const struct image_site *s = i->x.extra;
     struct image_object *o = object_of(w, i, lane, IMAGE_TEXTURE, last);
-    if (o != last) {
-        const char *wrong = image_mismatch(o, s->geometry);
-        if (wrong) exec_fault(w, i, lane, "texture object %llu %s", (unsigned long long)o->handle, wrong);
-    }
+    if (o == last) return o;
+    const char *wrong = image_mismatch(o, s->geometry);
+    if (wrong) exec_fault(w, i, lane, "texture object %llu %s", (unsigned long long)o->handle, wrong);
+    return o;
+}
+
+static void lane_footprint(const struct exec_warp *w, const struct image_site *s, uint32_t lane,
+                           const struct image_object *o, struct image_footprint *f)
+{
     struct image_coordinates c = coordinates_of(s);
     read_coordinates(w, s, lane, o, &c);
     image_footprint(o, &c, s->op == PTX_OP_TLD4, f);
-    return o;
 }
 
 /* Registers of 32 bits; .f16 and .f16x2 are made from f32. */
@@ -132,6 +136,29 @@ static void write_texture(const struct exec_warp *w, const struct image_site *s,
     }
 }
 
+/* The commonest fetch, tex1Dfetch of words: no position, no filter. */
+static bool is_plain(const struct image_site *s, const struct image_object *o)
+{
+    return s->op == PTX_OP_TEX && s->whole && s->geometry.dims == 1 && !s->has_offset &&
+           o->texture.source == IMAGE_FROM_LINEAR && o->texture.format.bits == 32 && s->type != PTX_T_F16 &&
+           s->type != PTX_T_F16X2;
+}
+
+static void fetch_words(const struct exec_warp *w, const struct image_site *s, uint32_t lane,
+                        const struct image_object *o)
+{
+    const struct image_format format = o->texture.format;
+    const uint32_t at = (uint32_t)whole_at(w, s->x[0], lane),
+                   one = format.kind == IMAGE_FLOAT ? 0x3f800000 : 1;
+    const uint8_t *p = o->base + (uint64_t)at * image_texel_bytes(format);
+    for (uint32_t k = 0; k < s->count; k++) {
+        uint32_t v = k == 3 && format.channels < 4 ? one : 0;
+        if (s->reg[k] == UINT32_MAX) continue;
+        if (at < o->levels[0].width && k < format.channels) memcpy(&v, p + 4 * (size_t)k, 4);
+        ((uint32_t *)ref_at(w, s->reg[k]))[lane] = v;
+    }
+}
+
 const struct insn *h_texture(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     const struct image_site *s = i->x.extra;
@@ -140,7 +167,12 @@ const struct insn *h_texture(struct exec_warp *w, const struct insn *i, uint32_t
     {
         struct image_footprint f;
         uint32_t value[4];
-        o = lane_footprint(w, i, lane, o, &f);
+        o = texture_of(w, i, lane, o);
+        if (is_plain(s, o)) {
+            fetch_words(w, s, lane, o);
+            continue;
+        }
+        lane_footprint(w, s, lane, o, &f);
         if (s->op == PTX_OP_TLD4)
             image_gathered(o, &f, s->component, value);
         else
@@ -160,7 +192,8 @@ void texture_describe(struct exec_warp *w, const struct insn *i, struct warp_op 
     FOR_LANES(lane, out->mask)
     {
         struct image_footprint f;
-        o = lane_footprint(w, i, lane, o, &f);
+        o = texture_of(w, i, lane, o);
+        lane_footprint(w, i->x.extra, lane, o, &f);
         const uint32_t texel = image_texel_bytes(o->texture.format);
         if (texel > bytes) bytes = texel;
         for (uint32_t k = 0; k < f.count; k++)
