@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/pages.h"
 
-enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = 4 << 20 };
+enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = (4 << 20) - 256 };
 
 struct arena_block {
     struct arena_block *next;
-    void *got; /* from the host; the block begins at the next multiple of 64 */
+    void *got;    /* from calloc: the block begins at the next multiple of 64; NULL: the block is from
+                     pages_alloc */
+    size_t bytes; /* of the block, with this */
     size_t capacity;
     size_t used;
     size_t written; /* beyond this it is still zero, as it came from the host */
@@ -32,26 +35,42 @@ void arena_free(struct arena *a)
 {
     for (struct arena_block *b = a->first, *next; b; b = next) {
         next = b->next;
-        free(b->got);
+        if (b->got)
+            free(b->got);
+        else
+            pages_free(b, b->bytes);
     }
     arena_init(a);
+}
+
+/* Small blocks from the library, large ones in pages of their own. NULL: there is no more. */
+static struct arena_block *block_new(size_t capacity)
+{
+    const size_t total = (sizeof(struct arena_block) + capacity + 63) & ~(size_t)63;
+    struct arena_block *b;
+    if (total < capacity || total > SIZE_MAX - 2 * PAGES_HUGE_BYTES) return NULL;
+    if (total < PAGES_HUGE_BYTES) {
+        unsigned char *got = calloc(1, total + 64);
+        if (!got) return NULL;
+        b = (struct arena_block *)(got + (64 - (uintptr_t)got % 64) % 64);
+        b->got = got;
+        b->bytes = total;
+    } else {
+        const size_t whole = (total + PAGES_HUGE_BYTES - 1) & ~(PAGES_HUGE_BYTES - 1);
+        b = pages_alloc(whole);
+        if (!b) return NULL;
+        b->bytes = whole;
+    }
+    b->capacity = b->bytes - sizeof *b;
+    return b;
 }
 
 static struct arena_block *grow(struct arena *a, size_t bytes)
 {
     size_t capacity = a->current ? a->current->capacity * 2 : FIRST_BLOCK_BYTES;
     if (capacity > LARGEST_BLOCK_BYTES) capacity = LARGEST_BLOCK_BYTES;
-    if (capacity < bytes) capacity = bytes;
-    const size_t total = (sizeof(struct arena_block) + capacity + 63) & ~(size_t)63;
-    /* calloc: large blocks come zeroed from the system, and cost nothing until they are used. */
-    unsigned char *got = total < capacity || total > SIZE_MAX - 64 ? NULL : calloc(1, total + 64);
-    if (!got) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
-    struct arena_block *b = (struct arena_block *)(got + (64 - (uintptr_t)got % 64) % 64);
-    b->next = NULL;
-    b->got = got;
-    b->written = 0;
-    b->capacity = capacity;
-    b->used = 0;
+    struct arena_block *b = block_new(capacity < bytes ? bytes : capacity);
+    if (!b) diag_mistake("out of host memory: %zu more bytes were asked for", bytes);
     if (a->current) {
         b->next = a->current->next;
         a->current->next = b;
@@ -59,7 +78,7 @@ static struct arena_block *grow(struct arena *a, size_t bytes)
         a->first = b;
     }
     a->current = b;
-    a->held_bytes += total;
+    a->held_bytes += b->bytes;
     return b;
 }
 

@@ -6,7 +6,8 @@
 #include "exec/lower.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
+
+#include "base/pages.h"
 
 /* Blocks of a cooperative grid do wait for each other: short turns waste less. */
 enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11, BLOCKS_PER_SM = 32 };
@@ -31,7 +32,7 @@ static struct layout layout_of(const struct exec_launch *l)
 
 uint64_t exec_chunk_bytes(const struct exec_launch *l) { return (layout_of(l).end + 4095) & ~(uint64_t)4095; }
 
-/* A chunk of its own for each block, given back after it: what is not touched costs nothing. Small chunks are
+/* A chunk of its own from the system for each block: what is not touched costs nothing. Small chunks are
  * cleared and used again instead. */
 static bool is_large(const struct exec_launch *l)
 {
@@ -39,45 +40,22 @@ static bool is_large(const struct exec_launch *l)
     return l->kernel->deep || l->chunk_bytes > CLEARED_MOST;
 }
 
-static void chunk_unmap(void *arg)
-{
-    struct exec_block *b = arg;
-    munmap(b, b->chunk_bytes);
-}
-
 static void *chunk_new(const struct exec_launch *l)
 {
-    struct exec_env *env = l->env;
-    for (uint32_t k = is_large(l) ? 0 : env->spare_count; k-- > 0;)
-        if (env->spare[k]->chunk_bytes == l->chunk_bytes) {
-            void *chunk = env->spare[k];
-            env->spare[k] = env->spare[--env->spare_count];
-            return chunk;
-        }
-    void *chunk = mmap(NULL, l->chunk_bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (chunk == MAP_FAILED)
+    void *chunk = is_large(l) ? pages_alloc(l->chunk_bytes) : chunk_take(l->env, l->chunk_bytes);
+    if (!chunk)
         diag_mistake("out of host memory: a block of kernel '%s' needs %llu bytes",
                      l->kernel->func->ptx->name, (unsigned long long)l->chunk_bytes);
     return chunk;
 }
 
-void exec_spare_free(struct exec_env *env)
+static void chunk_free(void *arg)
 {
-    while (env->spare_count) {
-        struct exec_block *b = env->spare[--env->spare_count];
-        munmap(b, b->chunk_bytes);
-    }
-}
-
-static void chunk_free(struct exec_block *b)
-{
-    enum { SPARE_MOST = 4 };
-    struct exec_env *env = b->env;
-    if (is_large(b->launch) || env->spare_count >= SPARE_MOST)
-        munmap(b, b->chunk_bytes);
+    struct exec_block *b = arg;
+    if (is_large(b->launch))
+        pages_free(b, b->chunk_bytes);
     else
-        env->spare[env->spare_count++] = b;
+        chunk_give(b->env, b, b->chunk_bytes);
 }
 
 /* Derives the pointers inside the chunk. */
@@ -103,7 +81,7 @@ static void start_racecheck(struct exec_block *b)
     struct diag_cleanup cleanup;
     b->race = NULL;
     if (!b->env->options.racecheck) return;
-    diag_defer(&cleanup, chunk_unmap, b);
+    diag_defer(&cleanup, chunk_free, b);
     b->race = race_start(b->env, b->launch->shared_bytes);
     diag_done(&cleanup, false);
 }
@@ -152,7 +130,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
     for (uint32_t n = 0; n < b->warp_count; n++) {
         struct exec_warp *w = &b->warps[n];
         const uint32_t threads = l->threads_per_block - n * LANES;
-        clear(w->frames, k->func->temp_offset);
+        if (k->reads_undefined) clear(w->frames, k->func->temp_offset);
         if (!is_large(l)) memset(w->local, 0, k->local_bytes * LANES);
         split_start(w, k->func->code, threads >= LANES ? LANES_ALL : (1u << threads) - 1);
         b->runnable |= 1u << n;
@@ -269,7 +247,7 @@ static void free_resident(void *arg)
     for (uint32_t k = 0; k < r->count; k++) {
         count_block(r->blocks[k]); /* a run that ends early has done this much */
         if (r->blocks[k]->race) race_end(r->blocks[k]->race);
-        munmap(r->blocks[k], r->blocks[k]->chunk_bytes);
+        chunk_free(r->blocks[k]);
     }
     free(r->blocks);
 }

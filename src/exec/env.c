@@ -31,9 +31,6 @@ struct exec_env *exec_env_create(struct devmem *memory, const struct exec_option
     *(uint32_t *)(env->constants + CONST_TRUE - 1) = LANES_ALL;
     for (uint32_t k = 0; k < LANES; k++) ((uint32_t *)(env->constants + CONST_LANEID - 1))[k] = k;
     env->constants_bytes = CONST_FIRST;
-    enum { SPARE = 8 };
-    env->spare = calloc(SPARE, sizeof *env->spare);
-    if (!env->spare) diag_mistake("out of host memory");
     env->images = image_table_new(memory);
     env->texels = calloc((size_t)LANES * IMAGE_TEXELS_MAX, sizeof *env->texels);
     if (!env->texels) diag_mistake("out of host memory");
@@ -44,8 +41,7 @@ struct exec_env *exec_env_create(struct devmem *memory, const struct exec_option
 void exec_env_destroy(struct exec_env *env)
 {
     if (!env) return;
-    exec_spare_free(env);
-    free(env->spare);
+    chunks_free(env);
     image_table_free(env->images);
     free(env->texels);
     size_t cursor = 0;
@@ -208,6 +204,18 @@ static void check_local_memory(const struct exec_env *env, const struct exec_ker
 
 static void free_funcs(void *arg) { map_free(&((struct exec_kernel *)arg)->funcs); }
 
+/* Also what lanes read of others, which may have ended or never been there. */
+static bool may_read_undefined(const struct exec_kernel *k)
+{
+    const struct ptx_func *f = k->func->ptx;
+    if (k->has_calls || k->func->slots->reads_undefined) return true;
+    for (uint32_t pc = 0; pc < f->n_instrs; pc++) {
+        const enum ptx_class class = ptx_op_class(f->instrs[pc].op);
+        if (class == PTX_CLASS_WARP || class == PTX_CLASS_TENSOR) return true;
+    }
+    return false;
+}
+
 struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry)
 {
     const uint64_t *known = map_find(&env->kernels, (uint64_t)entry);
@@ -222,6 +230,7 @@ struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func 
     const struct exec_depth d = depth_of(env, k, entry, 0);
     check_local_memory(env, k);
     k->deep = d.deep;
+    k->reads_undefined = may_read_undefined(k);
     k->frame_bytes = d.frames;
     k->local_bytes = d.local;
     if (d.deep) {

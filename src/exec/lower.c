@@ -115,6 +115,7 @@ uint32_t lower_reg(const struct lower *l, uint32_t reg)
 uint32_t lower_temp(struct lower *l)
 {
     DIAG_ASSERT(l->temps < FUNC_TEMPS);
+    if (l->temps == l->most_temps) l->most_temps++;
     return l->func->temp_offset + FUNC_TEMP_BYTES * l->temps++;
 }
 
@@ -343,6 +344,7 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
     if (!ptx->is_entry) lower_emit_helper(&l, h_join);
     lower_emit_helper(&l, ptx->is_entry ? h_end : h_return);
     finish(&l);
+    if (ptx->is_entry) f->frame_bytes = f->temp_offset + l.most_temps * FUNC_TEMP_BYTES;
     diag_done(&cleanup, true);
     if (env->func_count == env->func_capacity) {
         env->func_capacity = env->func_capacity ? 2 * env->func_capacity : 16;

@@ -18,8 +18,9 @@ struct lower {
     uint32_t pc;
     struct insn *code; /* growing */
     uint32_t count, capacity;
-    bool *join_here; /* by pc, n_instrs included */
-    uint32_t temps;  /* used by this instruction */
+    bool *join_here;     /* by pc, n_instrs included */
+    uint32_t temps;      /* used by this instruction, */
+    uint32_t most_temps; /* … by one */
     struct access **accesses;
     uint32_t access_count, access_capacity;
 };

@@ -103,11 +103,14 @@ static void lower_call(struct lower *l)
     if (target->kind == PTX_OPND_SYM) {
         const struct ptx_func *callee = ptx_callee(l->ptx, target->id);
         site->name = l->ptx->module->symbols[target->id].name;
-        if (callee && callee->has_body)
+        if (callee && callee->has_body) {
             site->callee = callee;
-        else
+            l->kernel->has_calls = true;
+        } else {
             site->builtin = builtin_find(site->name);
+        }
     } else {
+        l->kernel->has_calls = true;
         site->target = lower_source(l, target, 64);
     }
     site->rets = call_values(l, lower_operand(l, 1), &site->n_rets);

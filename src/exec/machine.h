@@ -46,7 +46,8 @@ struct insn {
     } x;
     uint32_t pc;      /* in the PTX function; of a pseudo instruction: the one it serves */
     uint16_t counted; /* 1: an instruction of the file; 0: a helper of ours */
-    uint16_t spare;
+    uint8_t quiet;    /* changes registers only and asks for no time: nobody sees when it executes; how many
+                         such instructions of the file without a guard follow each other from here on */
     const struct warp_op_info *info; /* for the timing side; NULL until the first step */
 };
 _Static_assert(sizeof(struct insn) <= 64, "an instruction fits a cache line");
@@ -132,6 +133,7 @@ struct exec_kernel {
     struct exec_func *func;
     struct ptx_shared_layout *shared;
     bool has_calls;
+    bool reads_undefined; /* registers are cleared for each block: some may be read before they are written */
     uint64_t frame_bytes, local_bytes; /* stack of one warp: registers; local memory of one thread */
     bool deep; /* recursion or indirect calls: the stacks are reserved, not committed */
 };
@@ -192,6 +194,7 @@ struct exec_warp {
     uint64_t joins_used;
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
     uint64_t warp_instructions, thread_instructions;
+    struct warp_next kept; /* what warp_source.keep() gave back; run 0: nothing */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
 };
@@ -218,9 +221,10 @@ struct exec_block {
     uint64_t cycle; /* set by the timing model */
     double nanoseconds_per_cycle;
     bool timed;
-    uint32_t turn;         /* warp that ran last */
-    uint32_t epoch;        /* racecheck: barriers completed */
-    uint64_t instructions; /* executed by this block */
+    uint32_t turn;          /* warp that ran last */
+    uint32_t epoch;         /* racecheck: barriers completed */
+    uint64_t instructions;  /* executed by this block */
+    uint32_t barriers_used; /* a bit for each that somebody has arrived at */
     struct barrier barriers[16];
     struct race_state *race;
     uint64_t shared_offset, frames_offset, local_offset; /* in the chunk */
@@ -253,8 +257,7 @@ struct exec_env {
     char *output;
     size_t output_len, output_cap;
     struct race_log *races;
-    struct exec_block **spare; /* chunks to use again */
-    uint32_t spare_count, spare_capacity;
+    struct chunk_size *chunks;        /* memory of resident blocks, by size */
     const struct exec_launch *launch; /* running */
 };
 
@@ -320,6 +323,10 @@ const struct insn *collective_run(struct exec_warp *w, const struct insn *i, uin
 struct memory_handlers {
     insn_fn *load[2][2][2]; /* [shared][address64][8 bytes]: elements of 4 or 8 bytes, count 1 */
     insn_fn *store[2][2][2];
+    /* Addresses of 32 lanes in groups of eight that follow each other by 2^log2_bytes or are the same:
+     * those of lanes 0, 8, 16, 24 into base. Returns UINT32_MAX when they are not like that, else a bit for
+     * each group that follows. */
+    uint32_t (*groups[2])(const void *address, uint32_t log2_bytes, uint64_t base[4]); /* [64 bits] */
 };
 extern const struct memory_handlers memory_plain, memory_avx2;
 insn_fn h_load, h_store, h_load_param, h_local_load, h_local_store, h_atom, h_copy_async, h_prefetch;
@@ -352,6 +359,7 @@ void exec_print(struct exec_env *env, const char *text, size_t len);
 
 /* sreg.c */
 insn_fn h_sreg;
+bool sreg_is_constant(uint32_t sreg);
 
 /* matrix.c */
 insn_fn h_matrix;
@@ -373,9 +381,13 @@ struct ptx_func *exec_code_of(const struct exec_env *env, uint64_t handle);
 /* block.c */
 void exec_block_bind(struct exec_block *b);
 uint64_t exec_chunk_bytes(const struct exec_launch *l);
-void exec_spare_free(struct exec_env *env);
 /* Runs a warp for at most budget instructions. */
 void exec_warp_run(struct exec_warp *w, uint32_t budget);
+
+/* chunk.c; NULL: there is no more memory. What is in a chunk is whatever was there before. */
+void *chunk_take(struct exec_env *env, uint64_t bytes);
+void chunk_give(struct exec_env *env, void *chunk, uint64_t bytes);
+void chunks_free(struct exec_env *env);
 
 /* race.c */
 struct race_state *race_start(struct exec_env *env, uint64_t shared_bytes);

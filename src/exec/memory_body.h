@@ -210,6 +210,34 @@ INLINE const struct insn *store_body(struct exec_warp *w, const struct insn *i, 
 ALL_BODIES(load)
 ALL_BODIES(store)
 
+static uint32_t groups_a64(const void *address, uint32_t log2_bytes, uint64_t base[4])
+{
+    uint32_t unit = 0;
+#pragma GCC unroll 4
+    for (uint32_t g = 0; g < 4; g++) {
+        const uint64_t *group = (const uint64_t *)address + 8 * g;
+        const int pattern = pattern64(group, log2_bytes);
+        if (__builtin_expect(pattern == PATTERN_ANY, 0)) return UINT32_MAX;
+        unit |= (uint32_t)(pattern == PATTERN_UNIT) << g;
+        base[g] = group[0];
+    }
+    return unit;
+}
+
+static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t base[4])
+{
+    uint32_t unit = 0;
+#pragma GCC unroll 4
+    for (uint32_t g = 0; g < 4; g++) {
+        const uint32_t *group = (const uint32_t *)address + 8 * g;
+        const int pattern = pattern32(group, log2_bytes);
+        if (__builtin_expect(pattern == PATTERN_ANY, 0)) return UINT32_MAX;
+        unit |= (uint32_t)(pattern == PATTERN_UNIT) << g;
+        base[g] = group[0];
+    }
+    return unit;
+}
+
 #define TABLE(kind) \
     { \
         {{kind##32_globala32, kind##64_globala32}, {kind##32_globala64, kind##64_globala64}}, \
@@ -217,4 +245,5 @@ ALL_BODIES(store)
             {kind##32_shareda32, kind##64_shareda32}, { kind##32_shareda64, kind##64_shareda64 } \
         } \
     }
-const struct memory_handlers MEMORY_NAME = {.load = TABLE(load), .store = TABLE(store)};
+const struct memory_handlers MEMORY_NAME = {
+    .load = TABLE(load), .store = TABLE(store), .groups = {groups_a32, groups_a64}};

@@ -273,7 +273,8 @@ const struct insn *split_exit(struct exec_warp *w, const struct insn *i, uint32_
         if (j->expected == j->arrived && (!rest || at != innermost)) finish_join(w, (uint32_t)at);
     }
     sync_check(w);
-    for (uint32_t id = 0; id < 16; id++) barrier_check(w->block, id);
+    for (uint32_t left = w->block->barriers_used; left; left &= left - 1)
+        barrier_check(w->block, lowest_lane(left));
     if (rest) {
         note_divergence(w);
         return i + 1;

@@ -62,6 +62,21 @@ static uint64_t value_of(const struct exec_warp *w, const struct sreg_site *site
     }
 }
 
+/* The same whenever and wherever the block reads it. */
+bool sreg_is_constant(uint32_t sreg)
+{
+    switch ((enum ptx_sreg)sreg) {
+    case PTX_SREG_CLOCK:
+    case PTX_SREG_CLOCK_HI:
+    case PTX_SREG_CLOCK64:
+    case PTX_SREG_GLOBALTIMER:
+    case PTX_SREG_GLOBALTIMER_LO:
+    case PTX_SREG_GLOBALTIMER_HI:
+    case PTX_SREG_SMID: return false;
+    default: return true;
+    }
+}
+
 static bool differs_by_lane(uint32_t sreg) { return ptx_sreg_varies((enum ptx_sreg)sreg) == 'L'; }
 
 static void broadcast(uint8_t *d, bool wide, uint64_t value)

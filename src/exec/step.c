@@ -187,6 +187,19 @@ static uint8_t detail_of(const struct insn *i, const struct warp_op_info *info)
     return s->space == PTX_SPACE_PARAM && s->is_constant ? DETAIL_NONE : DETAIL_ADDRESS;
 }
 
+/* Registers in, registers out: the same whenever it executes before the next instruction that is not. */
+static bool is_quiet(const struct insn *i)
+{
+    if (i->fn == h_sreg && i->guard == CONST_TRUE)
+        return sreg_is_constant(((const struct sreg_site *)i->x.extra)->sreg);
+    if (i->guard != CONST_TRUE || i->guard_xor) return false; /* other lanes than those of its neighbours */
+    if (!i->counted && (i->fn == h_join || i->fn == h_narrow || i->fn == h_widen_zero ||
+                        i->fn == h_widen_sign || i->fn == h_local_address))
+        return true;
+    return i->fn == h_lanes || i->fn == h_lanes_site || i->fn == h_lanes_uniform || i->fn == h_spacebase ||
+           i->fn == h_load_param;
+}
+
 /* The infos of a function are made when one of its instructions is first met. */
 static const struct warp_op_info *make_infos(struct exec_warp *w, const struct insn *i)
 {
@@ -198,6 +211,13 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
         if (!x->counted) continue;
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
         x->info = &infos[x->pc];
+    }
+    uint32_t run = 0;
+    for (uint32_t k = f->code_count; k-- > 0;) {
+        struct insn *x = &f->code[k];
+        run = is_quiet(x) ? run + x->counted : 0;
+        x->quiet = (uint8_t)(run < UINT8_MAX ? run + !x->counted : UINT8_MAX);
+        if (!is_quiet(x)) x->quiet = 0;
     }
     return i->info;
 }
@@ -273,9 +293,39 @@ static void fill_shared(const struct exec_warp *w, const struct access *s, struc
             out->address[lane] = (uint32_t)(((const uint32_t *)reg)[lane] + (uint32_t)offset);
 }
 
+/* All lanes, and they lie in groups of eight: most accesses. */
+static bool fill_groups(const struct exec_warp *w, const struct access *s, struct warp_op *out)
+{
+    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
+    const uint32_t bytes = out->info->bytes;
+    if (out->mask != LANES_ALL || bytes & (bytes - 1) || !bytes) return false;
+    const bool atomic = out->info->class != WARP_CLASS_LOAD && out->info->class != WARP_CLASS_STORE;
+    if (atomic || (s->space != PTX_SPACE_SHARED && (s->space != PTX_SPACE_GLOBAL || !s->address64)))
+        return false;
+    const uint32_t unit =
+        h->groups[s->address64](ref_at(w, s->address), (uint32_t)__builtin_ctz(bytes), out->base);
+    if (unit == UINT32_MAX) return false;
+    uint64_t shift = (uint64_t)s->offset;
+    if (s->space == PTX_SPACE_GLOBAL) {
+        const struct devmem *m = w->env->memory;
+        uint64_t outside = 0;
+        for (uint32_t g = 0; g < 4; g++) outside |= out->base[g] + shift - m->base;
+        if (outside >> (63 - (uint32_t)__builtin_clzll(m->size))) return false;
+        shift += m->sim_base - m->base;
+    }
+    for (uint32_t g = 0; g < 4; g++) out->base[g] += shift;
+    if (!s->address64)
+        for (uint32_t g = 0; g < 4; g++) out->base[g] = (uint32_t)out->base[g];
+    out->space = (uint8_t)warp_space_of(s->space);
+    out->unit = (uint8_t)unit;
+    out->grouped = 1;
+    return true;
+}
+
 static void fill_addresses(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
     const struct access *s = access_of(i);
+    if (!s->is_constant && fill_groups(w, s, out)) return;
     if (s->space == PTX_SPACE_GLOBAL && s->address64 && !s->is_constant && fill_global(w, s, out)) return;
     if (s->space == PTX_SPACE_SHARED) {
         fill_shared(w, s, out);
@@ -320,6 +370,7 @@ static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t 
     out->space = info->space;
     out->barrier = 255;
     out->spilled = 0;
+    out->grouped = 0;
     out->sleep_ns = 0;
     if (info->detail && mask) describe_detail(w, i, out);
 }
@@ -355,6 +406,7 @@ static inline enum warp_step tell(struct exec_warp *w, const struct insn *pc, st
     if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
     next->info = info_of(w, pc);
     next->reg_base = w->frame / 128;
+    next->run = 0;
     return WARP_STEP_OP;
 }
 
@@ -377,12 +429,50 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
     note_state(b, w);
 }
 
+/* ---- ahead ----
+ * Between two instructions that anybody else can notice, a warp executes the quiet ones in one go: its
+ * registers are in the host's cache then, and the SM issues them without asking. Only while the lanes are
+ * together: what divergent lanes do next may depend on other warps. */
+
+enum { AHEAD_LEAST = 2, AHEAD_MOST = 64 };
+
+static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *pc)
+{
+    return pc && pc->quiet >= AHEAD_LEAST && pc->counted && !w->divergent && w->state == WARP_RUNNING;
+}
+
+static void run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+{
+    const struct insn *pc = w->pc;
+    const struct warp_op_info *const first = info_of(w, pc);
+    const uint32_t mask = w->mask;
+    uint32_t run = 0;
+    while (pc->quiet && run < AHEAD_MOST) {
+        if (pc->counted && pc->info != first + run) break;
+        run += pc->counted;
+        pc = pc->fn(w, pc, mask);
+    }
+    w->pc = pc;
+    w->warp_instructions += run;
+    b->instructions += run;
+    w->thread_instructions += (uint64_t)run * lanes_in(mask);
+    *next = (struct warp_next){.info = first,
+                               .reg_base = w->frame / 128,
+                               .run = run,
+                               .run_mask = mask,
+                               .after = pc->counted ? info_of(w, pc) : NULL};
+}
+
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
 {
     struct exec_warp *w = &b->warps[warp];
-    const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
-    w->pc = pc;
-    return tell(w, pc, next);
+    if (w->kept.run) {
+        *next = w->kept;
+        w->kept.run = 0;
+        return WARP_STEP_OP;
+    }
+    w->pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
+    return tell(w, w->pc, next);
 }
 
 enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_op *out)
@@ -399,7 +489,9 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
     struct exec_block *b = self;
     struct exec_warp *w = &b->warps[warp];
     execute(b, w, w->pc, out);
-    return tell(w, w->pc, next);
+    if (!may_run_ahead(w, w->pc)) return tell(w, w->pc, next);
+    run_ahead(b, w, next);
+    return WARP_STEP_OP;
 }
 
 static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)
@@ -407,7 +499,14 @@ static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *n
     return exec_warp_peek(self, warp, next);
 }
 
+static void source_keep(void *self, uint32_t warp, const struct warp_next *rest)
+{
+    struct exec_block *b = self;
+    b->warps[warp].kept = *rest;
+}
+
 struct warp_source exec_block_source(struct exec_block *b)
 {
-    return (struct warp_source){.step = source_step, .peek = source_peek, .woken = &b->woken, .self = b};
+    return (struct warp_source){
+        .step = source_step, .peek = source_peek, .keep = source_keep, .woken = &b->woken, .self = b};
 }

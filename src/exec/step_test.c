@@ -51,8 +51,9 @@ static void step_block(struct rig *r, uint64_t idx)
                 assert_int_equal(op.info->bytes, 4);
                 assert_int_equal(op.mask, 0xffffffff);
                 for (int lane = 1; lane < 32; lane++)
-                    assert_int_equal(op.address[lane], op.address[0] + 4 * (uint64_t)lane);
-                if (idx == 0 && w == 0) r->first_address = op.address[0];
+                    assert_int_equal(warp_op_address(&op, (uint32_t)lane),
+                                     warp_op_address(&op, 0) + 4 * (uint64_t)lane);
+                if (idx == 0 && w == 0) r->first_address = warp_op_address(&op, 0);
                 assert_int_equal(op.info->dst_count, 1);
                 assert_int_equal(op.info->src_count, 1);
             }

@@ -75,6 +75,7 @@ const struct insn *h_bar(struct exec_warp *w, const struct insn *i, uint32_t mas
     /* A guard that lets some lanes pass: the others go on. */
     const uint32_t rest = w->mask & ~mask;
     bar->expected = count;
+    b->barriers_used |= 1u << id;
     if (!bar->arrived) bar->all = true;
     bar->arrived += popcount(mask);
     if (count && (mask & w->live & -w->live)) bar->arrived += 32 - popcount(w->live);

@@ -70,13 +70,23 @@ struct warp_op {
     uint8_t barrier;   /* BARRIER: which, 0-15; 255 = of the warp */
     uint8_t spilled;   /* a generic access whose lanes lie in several spaces: lanes of other spaces are not in
                           mask */
+    uint8_t grouped;   /* addresses stand in base, not in address; then mask has all lanes */
+    uint8_t unit;      /* grouped: bit g: lanes 8g ... 8g + 7 follow each other; else they have one address */
     uint32_t sleep_ns; /* WAIT: nanosleep */
     /* TEXTURE: what all lanes together touch, instead of address[]; holds until the next step of any warp */
     uint16_t texel_count;
     uint8_t texel_bytes;
     const uint64_t *texels;
+    uint64_t base[4];     /* grouped: address of lanes 0, 8, 16, 24 */
     uint64_t address[32]; /* of each lane in mask */
 };
+
+/* Of a lane in mask. */
+static inline uint64_t warp_op_address(const struct warp_op *op, uint32_t lane)
+{
+    if (!op->grouped) return op->address[lane];
+    return op->base[lane / 8] + (op->unit >> lane / 8 & 1 ? (uint64_t)(lane % 8) * op->info->bytes : 0);
+}
 
 enum warp_step {
     WARP_STEP_OP,   /* *out is filled, the instruction has been executed */
@@ -88,6 +98,12 @@ enum warp_step {
 struct warp_next {
     const struct warp_op_info *info;
     uint32_t reg_base;
+    /* Not 0: that many operations from this one on have been executed already, because nobody could tell when
+     * they were: infos that follow each other in memory, the same lanes, registers only, no step() for them.
+     * After them comes `after`; NULL: ask peek(). */
+    uint32_t run;
+    uint32_t run_mask;
+    const struct warp_op_info *after;
 };
 
 /* A resident block of warps, whatever it executes. */
@@ -96,6 +112,8 @@ struct warp_source {
     enum warp_step (*peek)(void *self, uint32_t warp, struct warp_next *next);
     /* Executes what peek told, describes it, and tells what comes after it as peek would. */
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
+    /* Takes back the part of a run that was not issued; peek() tells it again. NULL: there are no runs. */
+    void (*keep)(void *self, uint32_t warp, const struct warp_next *rest);
     uint64_t *woken; /* warps of the block that stopped waiting, as a bit mask; whoever reads it clears it */
     void *self;
 };

@@ -32,6 +32,7 @@ struct ptx_slots {
     uint32_t max_live_32;                   /* most 32-bit registers live at one pc: a 64-bit one counts two,
                                                a 128-bit one four, predicates none. For the occupancy model */
     uint32_t max_live_pc;
+    bool reads_undefined; /* on some path a register is read that was not written before */
 };
 /* Two registers share a slot only if no path has both live: storage per lane stays right under divergence,
  * because liveness holds for each lane by itself. Storage that lanes share (a uniform value kept once) may

@@ -101,6 +101,7 @@ struct pressure {
     uint32_t n_blocks;
     uint32_t *block_mark;
     uint32_t reg;
+    bool into_entry; /* a register is live where the function begins */
 };
 
 /* Scratch of the pressure lives with that of the liveness. */
@@ -173,8 +174,10 @@ static void measure(struct pressure *p, uint32_t reg)
     if (reg < p->live.n_formal || !ptx_live_in_blocks(&p->live, reg, note_block, p)) {
         add_segment(p, class, 0, 2 * f->n_instrs);
         widen(p, 0, f->n_instrs + 1);
+        p->into_entry |= reg >= p->live.n_formal;
         return;
     }
+    p->into_entry |= p->live.seen[0] == reg + 1;
     for (uint32_t k = du->def_start[reg]; k < du->def_start[reg + 1]; k++)
         note_block(p, p->live.block_of[du->defs[k]]);
     for (uint32_t k = du->use_start[reg]; k < du->use_start[reg + 1]; k++)
@@ -257,6 +260,7 @@ struct ptx_slots *ptx_slots_build(struct arena *arena, const struct ptx_cfg *cfg
     p.blocks = words(&p, cfg->n_blocks);
     p.block_mark = words(&p, cfg->n_blocks);
     for (uint32_t r = 0; r < f->n_regs; r++) measure(&p, r);
+    s->reads_undefined = p.into_entry;
     find_peak(&p, s, n_points);
     give_slots(s, &p, f);
     diag_done(&cleanup, true);

@@ -1,6 +1,4 @@
 /* blocks: which blocks are resident, and what limits them. */
-#include <string.h>
-
 #include "sm/sm_private.h"
 
 uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why)
@@ -38,16 +36,17 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
 {
     struct sm_warp *w = &sm->warps[warp];
     struct sm_block *b = &sm->blocks[slot];
-    memset(w->regs, 0, sm->kernel->scoreboard * sizeof *w->regs);
-    w->source = b->source.self;
-    w->step = b->source.step;
-    w->clock = b->clock;
-    w->woken = b->source.woken;
+    uint32_t *const regs = sm_regs(sm, warp);
+    for (uint32_t k = 0; k < sm->reg_stride; k++) regs[k] = short_cyc(now);
+    sm->sources[warp] = (struct sm_warp_source){.self = b->source.self,
+                                                .step = b->source.step,
+                                                .clock = b->clock,
+                                                .woken = b->source.woken,
+                                                .age = sm->next_age++};
     w->block = (uint8_t)slot;
     w->idx = (uint8_t)idx;
     w->generation++;
-    w->age = sm->next_age++;
-    w->stores = w->copies = w->parked = 0;
+    w->stores = w->copies = w->run = 0;
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
 }
 
@@ -56,6 +55,7 @@ uint32_t sm_take_slot(struct sm *sm, uint64_t block, uint64_t start_cyc, uint64_
     const struct sm_kernel *k = sm->kernel;
     uint32_t slot = 0;
     sm_settle(sm, now);
+    sm_all_changed(sm);
     while (sm->blocks[slot].used) slot++;
     struct sm_block *b = &sm->blocks[slot];
     *b = (struct sm_block){
@@ -87,6 +87,7 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
     struct sm_block *b = &sm->blocks[slot];
     const struct sm_kernel *k = sm->kernel;
     sm_settle(sm, now);
+    sm_all_changed(sm);
     sm->resident &= ~b->warps;
     sm->resident_count -= k->warps_per_block;
     b->used = false;

@@ -97,10 +97,49 @@ static void count_conflicts(const struct warp_op *op, struct line_access *out, u
     }
 }
 
+/* The lines of [address, end) added to those that are there. */
+static uint32_t add_run(struct line_access *out, uint32_t count, uint64_t address, uint64_t end, bool writes)
+{
+    while (address < end) {
+        const uint64_t line = address >> LINE_LOG2;
+        const uint32_t offset = (uint32_t)address % LINE_BYTES;
+        const uint32_t here =
+            end - address < LINE_BYTES - offset ? (uint32_t)(end - address) : LINE_BYTES - offset;
+        uint32_t k = count;
+        while (k > 0 && out[k - 1].line != line) k--;
+        struct line_access *a = &out[k ? k - 1 : count];
+        if (!k) {
+            a->line = line;
+            a->sectors = 0;
+            a->conflict = 1;
+            a->bytes[0] = a->bytes[1] = 0;
+            count++;
+        }
+        a->sectors |= sectors_of_bytes(offset, here);
+        if (writes) add_bytes(a->bytes, offset, here);
+        address += here;
+    }
+    return count;
+}
+
+static uint32_t coalesce_groups(const struct warp_op *op, struct line_access *out, bool writes)
+{
+    const uint64_t bytes = op->info->bytes;
+    uint32_t count = 0;
+    for (uint32_t g = 0; g < 4;) {
+        const uint64_t first = op->base[g];
+        uint64_t end = first + (op->unit >> g & 1 ? 8 * bytes : bytes);
+        for (g++; g < 4 && op->unit >> g & 1 && op->base[g] == end; g++) end += 8 * bytes;
+        count = add_run(out, count, first, end, writes);
+    }
+    return count;
+}
+
 uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic)
 {
     const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
     uint32_t count;
+    if (op->grouped) return coalesce_groups(op, out, writes);
     if (op->mask == UINT32_MAX && bytes <= 16 && is_unit_stride(op, bytes))
         count = unit_stride(op->address[0], SM_LANES * bytes, out, writes);
     else
@@ -204,8 +243,34 @@ static inline bool same_distances(const struct warp_op *op, const uint64_t *dist
     return !different;
 }
 
+/* The same for groups of lanes: fewer distances. */
+static uint32_t conflicts_of_groups(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache)
+{
+    const uint32_t at = (uint32_t)((uintptr_t)op->info / sizeof *op->info) % CONFLICT_CACHE;
+    const uint64_t d0 = op->base[1] - op->base[0], d1 = op->base[2] - op->base[0],
+                   d2 = op->base[3] - op->base[0];
+    const uint64_t *const d = cache->groups[at].distance;
+    if (cache->groups[at].info == op->info && cache->groups[at].unit == op->unit &&
+        cache->groups[at].bytes == op->info->bytes && !((d[0] ^ d0) | (d[1] ^ d1) | (d[2] ^ d2)) &&
+        !(op->base[0] % 4))
+        return cache->groups[at].cycles;
+    struct warp_op lanes = *op;
+    lanes.grouped = 0;
+    for (uint32_t lane = 0; lane < SM_LANES; lane++) lanes.address[lane] = warp_op_address(op, lane);
+    const uint32_t cycles = work_out_conflicts(&lanes, banks);
+    if (op->base[0] % 4) return cycles; /* distances do not tell */
+    cache->groups[at].info = op->info;
+    cache->groups[at].unit = op->unit;
+    cache->groups[at].bytes = op->info->bytes; /* another kernel's may lie at the same place */
+    cache->groups[at].distance[0] = d0;
+    cache->groups[at].distance[1] = d1;
+    cache->groups[at].distance[2] = d2;
+    return cache->groups[at].cycles = cycles;
+}
+
 uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache)
 {
+    if (op->grouped) return conflicts_of_groups(op, banks, cache);
     const uint64_t first = op->address[__builtin_ctz(op->mask)];
     if (first % 4) return work_out_conflicts(op, banks); /* distances do not tell */
     const uint32_t at = (uint32_t)((uintptr_t)op->info / sizeof *op->info) % CONFLICT_CACHE;

@@ -6,23 +6,23 @@
 
 /* ---- scoreboard ---- */
 
-/* The cycle from which every register of the next instruction can be used; ENGINE_NEVER: one waits for
- * memory. */
-static inline uint64_t registers_ready(const struct sm *sm, uint32_t warp)
+/* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
+ * more: one waits for memory. */
+static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64_t now)
 {
     const struct sm_warp *w = &sm->warps[warp];
     const struct warp_op_info *info = w->next;
-    const uint64_t *const regs = w->regs;
-    uint64_t cyc = 0;
+    const uint32_t *const regs = sm_regs(sm, warp);
+    int32_t most = 0;
     for (uint32_t k = 0; k < info->src_count; k++) {
-        const uint64_t c = regs[(w->reg_base + info->src[k]) % SM_REGS];
-        if (c > cyc) cyc = c;
+        const int32_t ahead = short_ahead(regs[(w->reg_base + info->src[k]) % SM_REGS], now);
+        if (ahead > most) most = ahead;
     }
     for (uint32_t k = 0; k < info->dst_count; k++) {
-        const uint64_t c = regs[(w->reg_base + info->dst[k]) % SM_REGS];
-        if (c > cyc) cyc = c;
+        const int32_t ahead = short_ahead(regs[(w->reg_base + info->dst[k]) % SM_REGS], now);
+        if (ahead > most) most = ahead;
     }
-    return cyc;
+    return most;
 }
 
 /* The port of a memory instruction. */
@@ -60,19 +60,28 @@ static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cy
         sm->wait_fence |= bit_of(warp);
         return;
     }
-    const uint64_t ready = registers_ready(sm, warp);
-    if (ready == ENGINE_NEVER || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
+    const int32_t ahead = registers_ahead(sm, warp, now);
+    if (ahead >= (int32_t)(SM_FAR / 4) || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
         w->ready_cyc = earliest_cyc; /* holds when memory has answered, too */
         sm->wait_memory |= bit_of(warp);
         return;
     }
+    const uint64_t ready = now + (uint32_t)ahead;
     sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
 }
 
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
+    sm_changed(sm, warp);
     const uint64_t earliest = sm->warps[warp].ready_cyc;
     reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
+}
+
+static inline void set_next(const struct sm *sm, struct sm_warp *w, const struct warp_op_info *info)
+{
+    w->next = info;
+    w->class = sm->spec->classes[info->class];
+    if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(info);
 }
 
 /* The source has told what comes next: where does the warp wait for it? */
@@ -87,10 +96,11 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
             sm_warp_done(sm, warp, now);
         return;
     }
-    w->next = next->info;
     w->reg_base = next->reg_base;
-    w->class = sm->spec->classes[next->info->class];
-    if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(next->info);
+    w->run = next->run;
+    w->run_mask = next->run_mask;
+    w->after = next->after;
+    set_next(sm, w, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }
 
@@ -99,6 +109,7 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
     const struct sm_warp *w = &sm->warps[warp];
     const struct sm_block *b = &sm->blocks[w->block];
     struct warp_next next;
+    sm_changed(sm, warp);
     const enum warp_step step = b->source.peek(b->source.self, w->idx, &next);
     go_on(sm, warp, step, &next, earliest_cyc, now);
 }
@@ -107,7 +118,6 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 static void wake_warps(struct sm *sm, uint64_t now)
 {
     uint64_t due = sm->wheel[now % SM_WHEEL];
-    sm_settle(sm, now);
     sm->wheel[now % SM_WHEEL] = 0;
     sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
     for (; due; due &= due - 1) {
@@ -119,6 +129,7 @@ static void wake_warps(struct sm *sm, uint64_t now)
             continue;
         }
         sm->asleep &= ~bit_of(warp);
+        sm_changed(sm, warp);
         if (sm->stopping & bit_of(warp)) {
             sm->held |= bit_of(warp);
             continue;
@@ -141,22 +152,22 @@ static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
     const struct warp_op *op = &sm->op;
     if (!op->mask) return;
     const uint32_t cycles = shared_conflict_cycles(op, sm->spec->shared_banks, sm->wire.conflicts);
-    uint64_t *const regs = sm->warps[warp].regs;
+    uint32_t *const regs = sm_regs(sm, warp);
     const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
     const uint64_t done = start + sm->spec->shared_latency_cyc + cycles - 1;
     sm->shared_free_cyc = start + cycles;
     sm->stats.shared_instructions++;
     sm->stats.shared_conflict_cycles += cycles - 1;
     for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = done;
+        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
 }
 
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
 {
     const struct warp_op *op = &sm->op;
-    uint64_t *const regs = sm->warps[warp].regs;
+    uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = done;
+        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
 }
 
 static void memory_access(struct sm *sm, uint32_t warp, uint64_t now)
@@ -222,21 +233,46 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
     }
 }
 
-static void issue_warp(struct sm *sm, struct scheduler *s, uint32_t warp, uint64_t now)
+/* An operation of a run: it has been executed. */
+static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+{
+    const struct warp_op_info *info = w->next;
+    const uint64_t done =
+        now + (info->class == WARP_CLASS_LOAD ? sm->spec->const_latency_cyc : w->class.latency_cyc);
+    uint32_t *const regs = sm_regs(sm, warp);
+    for (uint32_t k = 0; k < info->dst_count; k++)
+        regs[(w->reg_base + info->dst[k]) % SM_REGS] = short_cyc(done);
+    sm->stats.warp_instructions++;
+    sm->stats.thread_instructions += lanes_in(w->run_mask);
+    const struct warp_op_info *next = --w->run ? info + 1 : w->after;
+    if (__builtin_expect(!next, 0)) {
+        sm_next(sm, warp, now + 1, now);
+        return;
+    }
+    set_next(sm, w, next);
+    reconsider(sm, warp, now + 1, now);
+}
+
+static void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
     const struct class_spec class = w->class;
     struct warp_next next;
     sm->ready[class.unit] &= ~bit_of(warp);
     sm->any_ready &= ~bit_of(warp);
-    s->last = warp;
-    s->port_free_cyc[class.unit] = now + class.interval_cyc;
-    *w->clock = now;
-    const enum warp_step step = w->step(w->source, w->idx, &sm->op, &next);
+    sm->last[scheduler] = (uint8_t)warp;
+    sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
+    if (w->run) {
+        issue_of_run(sm, w, warp, now);
+        return;
+    }
+    const struct sm_warp_source *source = &sm->sources[warp];
+    *source->clock = now;
+    const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
     sm->stats.warp_instructions++;
     sm->stats.thread_instructions += lanes_in(sm->op.mask);
     const uint64_t earliest = execute(sm, warp, class.latency_cyc, now);
-    if (__builtin_expect(*w->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
+    if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
     go_on(sm, warp, step, &next, earliest, now);
 }
 
@@ -247,37 +283,40 @@ static uint32_t oldest(const struct sm *sm, uint64_t candidates)
     uint32_t best = (uint32_t)__builtin_ctzll(candidates);
     for (candidates &= candidates - 1; candidates; candidates &= candidates - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(candidates);
-        if (sm->warps[warp].age < sm->warps[best].age) best = warp;
+        if (sm->sources[warp].age < sm->sources[best].age) best = warp;
     }
     return best;
 }
 
-static inline uint32_t after_last(const struct scheduler *s, uint64_t candidates)
+static inline uint32_t after_last(uint32_t last, uint64_t candidates)
 {
-    const uint64_t after = candidates & ~(uint64_t)1 << s->last;
+    const uint64_t after = candidates & ~(uint64_t)1 << last;
     return (uint32_t)__builtin_ctzll(after ? after : candidates);
 }
 
 /* The active set: a warp that waits for memory leaves, a ready one comes in. */
-static uint64_t active_of(const struct sm *sm, struct scheduler *s, uint64_t candidates)
+static uint64_t active_of(struct sm *sm, uint32_t scheduler, uint64_t candidates)
 {
-    s->active &= (sm->any_ready | sm->sleeping) & ~sm->asleep; /* neither waits nor has ended */
-    for (uint64_t more = candidates & ~s->active; more; more &= more - 1) {
-        if ((uint32_t)__builtin_popcountll(s->active) >= sm->spec->active_warps) break;
-        s->active |= more & (~more + 1);
+    uint64_t active = sm->active[scheduler];
+    active &= (sm->any_ready | sm->sleeping) & ~sm->asleep; /* neither waits nor has ended */
+    for (uint64_t more = candidates & ~active; more; more &= more - 1) {
+        if ((uint32_t)__builtin_popcountll(active) >= sm->spec->active_warps) break;
+        active |= more & (~more + 1);
     }
-    return candidates & s->active;
+    sm->active[scheduler] = active;
+    return candidates & active;
 }
 
-static inline uint32_t pick(const struct sm *sm, struct scheduler *s, uint64_t candidates,
+static inline uint32_t pick(struct sm *sm, uint32_t scheduler, uint64_t candidates,
                             enum warp_scheduler policy)
 {
+    const uint32_t last = sm->last[scheduler];
     switch (policy) {
-    case warp_scheduler_gto: return candidates & bit_of(s->last) ? s->last : oldest(sm, candidates);
-    case warp_scheduler_lrr: return after_last(s, candidates);
+    case warp_scheduler_gto: return candidates & bit_of(last) ? last : oldest(sm, candidates);
+    case warp_scheduler_lrr: return after_last(last, candidates);
     case warp_scheduler_two_level: {
-        const uint64_t active = active_of(sm, s, candidates);
-        return active ? after_last(s, active) : UINT32_MAX;
+        const uint64_t active = active_of(sm, scheduler, candidates);
+        return active ? after_last(last, active) : UINT32_MAX;
     }
     case warp_scheduler_count: break;
     }
@@ -285,48 +324,46 @@ static inline uint32_t pick(const struct sm *sm, struct scheduler *s, uint64_t c
 }
 
 /* Warps of the scheduler whose port is free. */
-static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler *s, uint64_t now)
+static inline uint64_t candidates_of(const struct sm *sm, uint32_t scheduler, uint64_t now)
 {
+    const uint32_t *const port_free = sm->port_free[scheduler];
     uint64_t candidates = 0;
     for (uint32_t u = 0; u < UNIT_SHARED; u++)
-        if (s->port_free_cyc[u] <= now) candidates |= sm->ready[u];
-    if (sm->ready[UNIT_SHARED] && sm->shared_free_cyc <= now && s->port_free_cyc[UNIT_SHARED] <= now)
+        if (short_ahead(port_free[u], now) <= 0) candidates |= sm->ready[u];
+    if (sm->ready[UNIT_SHARED] && sm->shared_free_cyc <= now && short_ahead(port_free[UNIT_SHARED], now) <= 0)
         candidates |= sm->ready[UNIT_SHARED];
-    if (sm->ready[UNIT_MEMORY] && s->port_free_cyc[UNIT_MEMORY] <= now && lsu_has_room(sm))
+    if (sm->ready[UNIT_MEMORY] && short_ahead(port_free[UNIT_MEMORY], now) <= 0 && lsu_has_room(sm))
         candidates |= sm->ready[UNIT_MEMORY];
-    if (sm->ready[UNIT_TEXTURE] && s->port_free_cyc[UNIT_TEXTURE] <= now && lsu_has_room(sm))
+    if (sm->ready[UNIT_TEXTURE] && short_ahead(port_free[UNIT_TEXTURE], now) <= 0 && lsu_has_room(sm))
         candidates |= sm->ready[UNIT_TEXTURE];
-    return candidates & s->mask;
+    return candidates & sm->mask_of[scheduler];
 }
 
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
-static inline uint32_t choose(const struct sm *sm, struct scheduler *s, uint64_t now,
-                              enum warp_scheduler policy)
+static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, enum warp_scheduler policy)
 {
     if (policy != warp_scheduler_two_level) {
-        const uint32_t first = pick(sm, s, sm->any_ready & s->mask, policy) % SM_WARPS;
+        const uint32_t first = pick(sm, scheduler, sm->any_ready & sm->mask_of[scheduler], policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
-        if (unit < UNIT_SHARED && s->port_free_cyc[unit] <= now) return first;
+        if (unit < UNIT_SHARED && short_ahead(sm->port_free[scheduler][unit], now) <= 0) return first;
     }
-    const uint64_t candidates = candidates_of(sm, s, now);
-    return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
+    const uint64_t candidates = candidates_of(sm, scheduler, now);
+    return candidates ? pick(sm, scheduler, candidates, policy) : UINT32_MAX;
 }
 
 /* One copy of the loop per policy. */
 static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
                                                             enum warp_scheduler policy)
 {
-    struct scheduler *s = sm->schedulers;
-    uint32_t issued = 0;
-    for (uint32_t bit = 1, end = 1u << sm->spec->schedulers; bit != end; bit <<= 1, s++) {
-        if (!(sm->any_ready & s->mask)) continue;
-        const uint32_t warp = choose(sm, s, now, policy);
+    const uint32_t schedulers = sm->spec->schedulers;
+    for (uint32_t k = 0; k < schedulers; k++) {
+        if (!(sm->any_ready & sm->mask_of[k])) continue;
+        const uint32_t warp = choose(sm, k, now, policy);
         if (warp == UINT32_MAX) continue;
-        issue_warp(sm, s, warp, now);
-        issued |= bit;
+        issue_warp(sm, k, warp, now);
+        sm->issued |= 1u << k;
     }
-    sm->issued = issued;
 }
 
 void sm_issue(struct sm *sm, uint64_t now)
@@ -335,7 +372,6 @@ void sm_issue(struct sm *sm, uint64_t now)
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
     if (!sm->any_ready) return;
     if (sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm)) return;
-    sm_settle(sm, now);
     switch (sm->spec->policy) {
     case warp_scheduler_gto: issue_all(sm, now, warp_scheduler_gto); break;
     case warp_scheduler_lrr: issue_all(sm, now, warp_scheduler_lrr); break;

@@ -29,9 +29,9 @@ static uint8_t flags_of(const struct warp_op_info *info)
 
 /* Registers that nobody can read before the last line is there. */
 static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_info *info, uint32_t base,
-                           uint64_t cyc)
+                           uint32_t cyc)
 {
-    uint64_t *const regs = sm->warps[warp].regs;
+    uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
@@ -53,7 +53,7 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
     if (copy)
         sm->warps[warp].copies++;
     else
-        lock_registers(sm, warp, op->info, op->reg_base, ENGINE_NEVER);
+        lock_registers(sm, warp, op->info, op->reg_base, short_cyc(now) + SM_FAR);
     return idx;
 }
 
@@ -102,6 +102,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
     m->at = 0;
+    m->translated = false;
     if (op->info->class == WARP_CLASS_TEXTURE)
         m->count = coalesce_texels(op, m, sm->arena, sm->wire.check);
     else
@@ -143,11 +144,10 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     if (l.copy)
         w->copies--;
     else
-        lock_registers(sm, l.warp, l.info, l.reg_base, done_cyc);
+        lock_registers(sm, l.warp, l.info, l.reg_base, short_cyc(done_cyc));
     if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
         sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not));
     if (sm->wait_memory & bit_of(l.warp)) {
-        sm_settle(sm, now);
         sm->wait_memory &= ~bit_of(l.warp);
         sm_wait_over(sm, l.warp, now);
     } else if (!b->warps_left) {
@@ -266,28 +266,31 @@ static bool is_waited_for(const struct line_access *a)
 }
 
 /* The access waits for its page. */
-static void park(struct sm *sm, const struct line_access *a, uint64_t now)
+static void park(struct sm *sm, const struct line_access *a)
 {
     sm->parked[sm->parked_count++] = *a;
     if (!is_waited_for(a)) return;
-    if (!sm->warps[a->warp].parked++) sm_settle(sm, now);
+    sm->sources[a->warp].parked++;
+    sm_changed(sm, a->warp);
     sm->wait_page |= bit_of(a->warp);
 }
 
-static void unpark(struct sm *sm, const struct line_access *a, uint64_t now)
+static void unpark(struct sm *sm, const struct line_access *a)
 {
-    if (!is_waited_for(a) || --sm->warps[a->warp].parked) return;
-    sm_settle(sm, now);
+    if (!is_waited_for(a) || --sm->sources[a->warp].parked) return;
+    sm_changed(sm, a->warp);
     sm->wait_page &= ~bit_of(a->warp);
 }
 
 /* The line's page first: true when the access is done with here (served or parked). */
-static bool translate_and_access(struct sm *sm, const struct line_access *a, uint64_t now)
+static bool translate_and_access(struct sm *sm, struct memory_instr *m, uint64_t now)
 {
+    const struct line_access *a = line_of(m, m->at);
+    if (m->translated) return access_line(sm, a, now);
     const uint64_t page = a->line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2);
     switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->kernel->app, page), now)) {
-    case MMU_HIT: return access_line(sm, a, now);
-    case MMU_MISS: park(sm, a, now); return true;
+    case MMU_HIT: m->translated = true; return access_line(sm, a, now);
+    case MMU_MISS: park(sm, a); return true;
     case MMU_BUSY: break;
     }
     sm->lsu_blocked = &sm->stats.stall_page_busy;
@@ -306,7 +309,7 @@ static void take_pages(struct sm *sm, uint64_t now)
                 sm->parked[rest++] = a;
                 continue;
             }
-            unpark(sm, &a, now);
+            unpark(sm, &a);
             uint32_t tail = sm->replay_head + sm->replay_count++;
             if (tail >= sm->spec->waiting_for_pages) tail -= sm->spec->waiting_for_pages;
             sm->replay[tail] = a;
@@ -333,7 +336,8 @@ static bool access_one(struct sm *sm, uint64_t now)
         sm->lsu_blocked = &sm->stats.stall_page_busy;
         return false;
     }
-    if (m->count && !translate_and_access(sm, line_of(m, m->at), now)) return false;
+    if (m->count && !translate_and_access(sm, m, now)) return false;
+    m->translated = false;
     if (++m->at < m->count) return true;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;
@@ -372,7 +376,6 @@ static void write_done(struct sm *sm, uint32_t warp, uint64_t now)
     struct sm_warp *w = &sm->warps[warp];
     w->stores--;
     if (w->stores || !(sm->wait_fence & bit_of(warp))) return;
-    sm_settle(sm, now);
     sm->wait_fence &= ~bit_of(warp);
     sm_wait_over(sm, warp, now);
 }

@@ -28,7 +28,7 @@ bool sm_stop_block(struct sm *sm)
         if (oldest == UINT32_MAX || b->idx < sm->blocks[oldest].idx) oldest = slot;
     }
     if (oldest == UINT32_MAX) return false;
-    sm_settle(sm, now);
+    sm_all_changed(sm);
     sm->move = (struct move){.state = MOVE_STOPPING, .slot = oldest, .lines = context_lines(sm->kernel)};
     sm->stopping = sm->blocks[oldest].warps;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
@@ -90,12 +90,28 @@ static void send_line(struct sm *sm, uint64_t now)
 
 void move_line_done(struct sm *sm) { sm->move.on_way--; }
 
+/* What was executed ahead and not issued goes with the block. */
+static void keep_runs(const struct sm *sm, const struct sm_block *b)
+{
+    for (uint64_t left = b->warps; left; left &= left - 1) {
+        const struct sm_warp *w = &sm->warps[__builtin_ctzll(left)];
+        if (!w->run) continue;
+        const struct warp_next rest = {.info = w->next,
+                                       .reg_base = w->reg_base,
+                                       .run = w->run,
+                                       .run_mask = w->run_mask,
+                                       .after = w->after};
+        b->source.keep(b->source.self, w->idx, &rest);
+    }
+}
+
 static void leave(struct sm *sm, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[sm->move.slot];
     const struct sm_kernel *k = sm->kernel;
     struct warp_source source = b->source;
     const uint64_t gone = b->warps;
+    keep_runs(sm, b);
     sm_release_slot(sm, sm->move.slot, now);
     for (uint32_t slot = 0; slot < SM_WHEEL; slot++) sm->wheel[slot] &= ~gone;
     sm->sleeping &= ~gone;
@@ -104,6 +120,7 @@ static void leave(struct sm *sm, uint64_t now)
     sm->wait_barrier &= ~gone;
     sm->wait_fence &= ~gone;
     sm->held = sm->stopping = 0;
+    sm_all_changed(sm);
     sm->move.state = MOVE_NONE;
     sm->stats.blocks_left++;
     k->block_left(k->self, sm->wire.sm_idx, b->idx, &source, b->start_cyc);
@@ -122,7 +139,7 @@ void move_step(struct sm *sm, uint64_t now)
     }
     m->state = MOVE_NONE;
     sm->stats.blocks_came++;
-    sm_settle(sm, now);
+    sm_all_changed(sm);
     /* The L1 may hold lines from before the block wrote them elsewhere. */
     sm_acquire(sm, FAULT_FIRES(move_invalidates_not));
     sm_start_warps(sm, m->slot, now);

@@ -51,6 +51,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .block_slots = c->sm.block_slots,
         .registers = c->sm.registers,
         .schedulers = c->sm.schedulers,
+        .all_schedulers = (1u << c->sm.schedulers) - 1,
         .active_warps = c->sm.active_warps,
         .shared_bytes = c->sm.shared_size,
         .policy = c->sm.scheduler,
@@ -99,8 +100,35 @@ static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
     return &sm->stats.stall_no_warp;
 }
 
-/* Nothing has changed since the last visit, which came right after an issue if there was one. A scheduler
- * that did not issue gets the reason that would go away first. */
+/* Why a scheduler with these warps does not issue: the reason that would go away first. */
+static inline uint64_t *reason(struct sm *sm, uint64_t mask)
+{
+    const uint64_t ready = sm->any_ready & mask;
+    if (ready)
+        return ready & ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE])
+                   ? &sm->stats.stall_structural
+                   : &sm->stats.stall_pipe;
+    if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
+    if (sm->wait_memory & ~sm->wait_page & mask) return &sm->stats.stall_memory;
+    return rarer_reason(sm, mask);
+}
+
+/* At the end of a visit: what the schedulers do from now on. One that issued does that for a cycle. */
+static inline void account(struct sm *sm, uint64_t now)
+{
+    uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
+    sm->changed = 0;
+    for (; changed; changed &= changed - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(changed), issued = sm->issued >> k & 1;
+        struct scheduler *s = &sm->schedulers[k];
+        uint64_t *const counter = reason(sm, sm->mask_of[k]);
+        *s->counter += now - s->since_cyc;
+        s->counter = counter;
+        s->since_cyc = now + issued;
+        sm->stats.issue_cycles += issued;
+    }
+}
+
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
@@ -108,37 +136,39 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->settled_cyc = now;
     if (!sm->kernel) return;
     struct sm_stats *const t = &sm->stats;
-    const uint32_t schedulers = sm->spec->schedulers;
-    const uint64_t ready = sm->any_ready, soon = sm->sleeping & ~sm->asleep,
-                   memory = sm->wait_memory & ~sm->wait_page;
-    const uint64_t units = ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE]);
-    for (uint32_t k = 0, issued = sm->issued; k < schedulers; k++, issued >>= 1) {
-        const uint64_t mask = sm->schedulers[k].mask;
-        uint64_t *counter;
-        if (issued & 1)
-            counter = &t->issue_cycles;
-        else if (ready & mask)
-            counter = ready & mask & units ? &t->stall_structural : &t->stall_pipe;
-        else if (soon & mask)
-            counter = &t->stall_dependence;
-        else if (memory & mask)
-            counter = &t->stall_memory;
-        else
-            counter = rarer_reason(sm, mask);
-        *counter += cycles;
+    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+        struct scheduler *s = &sm->schedulers[k];
+        if (s->since_cyc >= now) continue;
+        *s->counter += now - s->since_cyc;
+        s->since_cyc = now;
     }
-    t->scheduler_cycles += cycles * schedulers + FAULT_FIRES(cycle_counted_twice);
+    t->scheduler_cycles += cycles * sm->spec->schedulers + FAULT_FIRES(cycle_counted_twice);
     t->resident_warp_cycles += cycles * sm->resident_count;
+}
+
+/* Short cycles that have passed are those of now from now on, those of who waits for memory are SM_FAR ahead
+ * again. After a long sleep all have passed: nothing can have been on its way for that long. */
+static void sm_refresh(struct sm *sm, uint64_t now)
+{
+    const bool slept = now - sm->refreshed_cyc >= SM_FAR / 4;
+    sm->refreshed_cyc = now;
+    for (uint32_t k = 0; k < SM_WARPS * sm->reg_stride; k++) {
+        const int32_t ahead = short_ahead(sm->regs[k], now);
+        if (slept || ahead < 0)
+            sm->regs[k] = short_cyc(now);
+        else if (ahead >= (int32_t)(SM_FAR / 4))
+            sm->regs[k] = short_cyc(now) + SM_FAR;
+    }
+    for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
+        for (uint32_t u = 0; u < UNIT_COUNT; u++)
+            if (slept || short_ahead(sm->port_free[k][u], now) < 0) sm->port_free[k][u] = short_cyc(now);
 }
 
 /* First half: what comes back, what goes out. */
 static void visit_memory(void *self, uint64_t now)
 {
     struct sm *sm = self;
-    if (sm->issued) {
-        sm_settle(sm, now);
-        sm->issued = 0;
-    }
+    if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
     if (sm->outstanding) {
         const uint32_t reply = fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx);
         if (reply != REQUEST_NONE) {
@@ -159,9 +189,9 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
         if (!sm->ready[u]) continue;
         if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
         for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-            const struct scheduler *s = &sm->schedulers[k];
-            if (!(sm->ready[u] & s->mask)) continue;
-            uint64_t at = s->port_free_cyc[u];
+            if (!(sm->ready[u] & sm->mask_of[k])) continue;
+            const int32_t ahead = short_ahead(sm->port_free[k][u], now);
+            uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
             if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
             if (at <= now + 1) return now + 1;
             next = earlier(next, at);
@@ -172,7 +202,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 
 static uint64_t next_visit(const struct sm *sm, uint64_t now)
 {
-    if (sm->issued) return now + 1;
+    if (sm->issued && sm->any_ready) return now + 1;
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
     if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
@@ -196,7 +226,9 @@ static void visit_issue(void *self, uint64_t now)
     struct sm *sm = self;
     if (!sm->kernel) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
+    sm->issued = 0;
     sm_issue(sm, now);
+    account(sm, now);
     if (!sm->block_count && !sm->wants_blocks && (!sm->outstanding || FAULT_FIRES(kernel_ends_early)) &&
         !sm->misses_count && !sm->queue_count && !sm->parked_count && !sm->replay_count && !sm->drained &&
         sm->move.state == MOVE_NONE) {
@@ -220,7 +252,14 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     sm->drained = false;
     sm->start_cyc = start_cyc;
     sm->settled_cyc = now + 1;
-    sm->issued = 0;
+    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+        sm->schedulers[k].counter = &sm->stats.stall_no_warp;
+        sm->schedulers[k].since_cyc = now + 1;
+    }
+    sm->reg_stride = (kernel->scoreboard + 15) / 16 * 16; /* close together, in cache lines of their own */
+    sm_refresh(sm, now);
+    for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
+        for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->port_free[k][u] = short_cyc(now);
     if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
     engine_wake(sm->wire.engine, sm->component, start_cyc);
@@ -292,15 +331,16 @@ struct conflict_cache *sm_conflict_cache(struct arena *a) { return ARENA_NEW(a, 
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name)
 {
-    struct sm *sm = ARENA_NEW(a, struct sm);
+    struct sm *sm = ARENA_ARRAY(a, struct sm, 1); /* aligned to a cache line */
     sm->spec = spec;
     sm->arena = a;
     sm->wire = *wiring;
-    uint64_t *const regs = ARENA_ARRAY(a, uint64_t, (size_t)SM_WARPS * SM_REGS);
-    for (uint32_t warp = 0; warp < SM_WARPS; warp++) sm->warps[warp].regs = regs + (size_t)warp * SM_REGS;
-    for (uint32_t warp = 0; warp < SM_WARPS; warp++)
-        sm->schedulers[warp % spec->schedulers].mask |= bit_of(warp);
-    for (uint32_t k = 0; k < spec->schedulers; k++) sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
+    sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
+    for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
+        sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
+        sm->mask_of[warp % spec->schedulers] |= bit_of(warp);
+    }
+    for (uint32_t k = 0; k < spec->schedulers; k++) sm->last[k] = SM_WARPS - 1; /* begin with 0 */
     build_memory(sm, a, name);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,

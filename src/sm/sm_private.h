@@ -32,6 +32,7 @@ struct class_spec { /* eight bytes: looked up for every instruction */
 struct sm_spec {
     struct class_spec classes[WARP_CLASS_COUNT];
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
+    uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
     enum warp_scheduler policy;
     uint32_t loads, stores, lsu_queue, lsu_interval_cyc;
@@ -59,6 +60,7 @@ struct line_access {
 /* A memory instruction between coalescer and L1. */
 struct memory_instr {
     uint32_t count, at; /* lines; the next one */
+    bool translated;    /* the page of the next one is known: it waits for the L1 */
     struct line_access lines[SM_LANES];
     struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
 };
@@ -80,21 +82,29 @@ struct load {
     bool copy; /* cp.async: no register waits for it */
 };
 
+/* What issuing needs of a warp: one cache line. */
 struct sm_warp {
-    const struct warp_op_info *next;
-    void *source; /* self of the block's source */
-    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
-    uint64_t *clock, *woken;
-    uint64_t *regs; /* [SM_REGS]: cycle from which it can be read */
+    _Alignas(64) const struct warp_op_info *next;
+    const struct warp_op_info *after; /* of a run, see struct warp_next */
+    uint64_t ready_cyc;               /* not before this cycle */
+    struct class_spec class;          /* of next; unit: the port it needs */
+    uint32_t run, run_mask;
     uint32_t reg_base;
+    uint32_t stores, copies; /* on their way */
+    uint16_t generation;     /* tells the stores of this warp from those of one before it in the same slot */
     uint8_t block;           /* slot */
     uint8_t idx;             /* in its block */
-    uint16_t generation;     /* tells the stores of this warp from those of one before it in the same slot */
-    struct class_spec class; /* of next; unit: the port it needs */
-    uint64_t ready_cyc;      /* not before this cycle */
+    uint8_t scheduler;
+};
+_Static_assert(sizeof(struct sm_warp) == 64, "one cache line");
+
+/* The rest of it. */
+struct sm_warp_source {
+    void *self; /* of the block's source */
+    enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
+    uint64_t *clock, *woken;
     uint64_t age;
-    uint32_t stores, copies; /* on their way */
-    uint32_t parked;         /* accesses of its loads that wait for a page */
+    uint32_t parked; /* accesses of its loads that wait for a page */
 };
 
 struct sm_block {
@@ -117,11 +127,10 @@ struct move {
 };
 #define MOVE_OWNER 0x7ffffffeu /* of requests that carry a context */
 
+/* What a scheduler that issues nothing waits for: the counter of the reason. */
 struct scheduler {
-    uint64_t mask;   /* its warps */
-    uint64_t active; /* two_level */
-    uint64_t port_free_cyc[UNIT_COUNT];
-    uint32_t last;
+    uint64_t *counter;
+    uint64_t since_cyc; /* counted up to here */
 };
 
 struct mshr_waiter {
@@ -164,56 +173,89 @@ struct conflict_cache {
         uint64_t distance[SM_LANES];
         uint32_t mask, bytes, cycles;
     } entries[CONFLICT_CACHE];
+    struct {
+        const struct warp_op_info *info;
+        uint64_t distance[3]; /* of the second group, the third, the fourth from the first */
+        uint32_t unit, bytes, cycles;
+    } groups[CONFLICT_CACHE]; /* of grouped operations */
 };
 
 struct sm {
-    const struct sm_spec *spec;
-    struct sm_wiring wire;
-    struct arena *arena; /* of the machine */
-    uint32_t component;
+    /* What a visit looks at first: a few cache lines. */
+    _Alignas(64) const struct sm_spec *spec;
     const struct sm_kernel *kernel;
-    bool wants_blocks, drained;
-    uint64_t start_cyc;
-    /* warps as bit masks */
-    uint64_t resident;
-    uint64_t ready[UNIT_COUNT]; /* could issue now but for the port */
-    uint64_t any_ready;         /* all of them */
-    uint64_t sleeping;          /* in the wheel */
-    uint64_t wait_memory, wait_barrier, wait_fence, asleep;
-    uint64_t wait_page;      /* have parked accesses */
-    uint64_t stopping, held; /* warps of a block on the move; those that would be ready */
-    struct move move;
-    uint64_t wheel[SM_WHEEL];
     uint64_t wheel_used; /* bit per slot */
+    uint32_t queue_count, misses_count, parked_count, replay_count;
+    uint32_t outstanding, stores_out;
+    uint32_t component;
+    bool wants_blocks, drained, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
+    uint32_t block_count;
+    uint32_t issued;  /* schedulers that issued in this visit, a bit each */
+    uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
+    /* warps as bit masks */
+    uint64_t any_ready;                      /* in one of ready */
+    uint64_t sleeping;                       /* in the wheel */
+    uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
+    uint64_t stopping;                       /* warps of a block on the move */
+    uint64_t ready[UNIT_COUNT];              /* could issue now but for the port */
+    uint64_t wait_barrier, wait_fence, resident;
+    uint64_t held;         /* of stopping: those that would be ready */
+    uint64_t *lsu_blocked; /* counter, NULL: goes on */
+    uint64_t start_cyc, shared_free_cyc;
+    uint64_t refreshed_cyc;
+    struct move move;
+    struct sm_wiring wire;
+    struct arena *arena;             /* of the machine */
+    uint64_t mask_of[SM_SCHEDULERS]; /* warps of a scheduler */
     struct scheduler schedulers[SM_SCHEDULERS];
-    uint64_t settled_cyc; /* stalls are counted up to here */
-    uint32_t issued;      /* schedulers that issued in the last visit, a bit each */
-    uint64_t shared_free_cyc;
+    uint8_t last[SM_SCHEDULERS];                   /* warp that a scheduler issued last */
+    uint32_t port_free[SM_SCHEDULERS][UNIT_COUNT]; /* short cycles, see short_cyc() */
+    uint64_t active[SM_SCHEDULERS];                /* two_level */
+    uint32_t *regs;                                /* short cycle from which a register can be read */
+    uint32_t reg_stride;                           /* from warp to warp */
+    uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
+    struct sm_warp_source sources[SM_WARPS];
     struct sm_block blocks[SM_WARPS];
-    uint32_t block_count, resident_count, threads_used, registers_used;
+    uint32_t resident_count, threads_used, registers_used;
     uint64_t shared_used, next_age;
+    uint64_t settled_cyc; /* cycles are counted up to here */
     /* memory */
     struct load *loads;
     uint16_t *loads_free;
     uint32_t loads_free_count;
+    uint32_t queue_head, replay_head, misses_head;
     struct memory_instr *queue;
-    uint32_t queue_head, queue_count;
     struct line_access *parked, *replay; /* waiting for pages; pages that have come */
-    uint32_t parked_count, replay_head, replay_count;
-    uint32_t *misses; /* requests for the network */
-    uint32_t misses_head, misses_count;
-    bool miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
-    uint32_t outstanding, stores_out;
-    uint64_t flight_cyc;      /* in_flight_cyc is counted up to here */
-    uint64_t *lsu_blocked;    /* counter, NULL: goes on */
-    uint64_t lsu_blocked_cyc; /* counted up to here */
+    uint32_t *misses;                    /* requests for the network */
+    uint64_t flight_cyc;                 /* in_flight_cyc is counted up to here */
+    uint64_t lsu_blocked_cyc;            /* counted up to here */
     struct l1 l1;
     struct warp_op op; /* of the step under way */
     struct sm_stats stats;
 };
 
+/* Short cycles: cycles modulo 2^32, for what is needed most: half as much memory. Nothing that counts is more
+ * than SM_FAR / 4 away from now, except "waits for memory", which is SM_FAR ahead; sm_refresh() keeps it so.
+ */
+#define SM_FAR (1u << 30)
+static inline uint32_t short_cyc(uint64_t cyc) { return (uint32_t)cyc; }
+/* How far it is ahead of now; negative: it has passed. */
+static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)(cyc - (uint32_t)now); }
+
+static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp)
+{
+    return sm->regs + (size_t)warp * sm->reg_stride;
+}
+
 static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
+
+/* The warp waits for something else from now on. */
+static inline void sm_changed(struct sm *sm, uint32_t warp)
+{
+    sm->changed |= 1u << sm->warps[warp].scheduler;
+}
+static inline void sm_all_changed(struct sm *sm) { sm->changed = UINT32_MAX; }
 
 /* issue.c */
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
