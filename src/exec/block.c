@@ -222,8 +222,12 @@ struct resident {
 
 static void count_block(const struct exec_block *b)
 {
-    for (uint32_t n = 0; n < b->warp_count; n++)
-        b->env->totals.thread_instructions += b->warps[n].thread_instructions;
+    for (uint32_t n = 0; n < b->warp_count; n++) {
+        const struct warp_next *kept = &b->warps[n].kept; /* executed ahead, and then nobody issued it */
+        b->env->totals.thread_instructions +=
+            b->warps[n].thread_instructions - (uint64_t)kept->run * lanes_in(kept->run_mask);
+        b->env->totals.warp_instructions -= kept->run;
+    }
     b->env->totals.warp_instructions += b->instructions;
     b->env->totals.blocks++;
 }

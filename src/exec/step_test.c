@@ -1,7 +1,7 @@
 /* One instruction at a time: the same results as a run, the operations that timing needs, blocks that move.
  */
 #include "base/arena.h"
-#include "exec/exec.h"
+#include "exec/machine.h"
 #include "runtime/testbed.h"
 
 /* Tree reduction in shared memory with barriers, divergence, an atomic, a load and a store. */
@@ -24,7 +24,9 @@ struct rig {
     struct exec_launch launch;
     uint32_t *out, *in;
     uint64_t params[2];
-    int mode; /* 0 step, 1 step and move the block at every 10th step, 2 run */
+    int mode; /* 0 step, 1 step and move the block at every 10th step, 2 run, 3 as an SM does, 4 the same and
+                 move the block at every 10th operation */
+    uint64_t runs;
     uint64_t operations, loads, barriers, lanes;
     uint64_t first_address, in_simulated;
 };
@@ -70,6 +72,47 @@ static void step_block(struct rig *r, uint64_t idx)
     exec_block_destroy(b);
 }
 
+/* As an SM: what comes next is told with each step; of a run that was executed ahead, one after the other. */
+static void source_block(struct rig *r, uint64_t idx)
+{
+    struct exec_block *b = exec_block_create(&r->launch, idx, (uint32_t)idx);
+    struct warp_source source = exec_block_source(b);
+    struct warp_next next[2];
+    enum warp_step state[2];
+    uint64_t operations = 0;
+    for (uint32_t w = 0; w < 2; w++) state[w] = source.peek(source.self, w, &next[w]);
+    while (state[0] != WARP_STEP_DONE || state[1] != WARP_STEP_DONE) {
+        for (uint32_t w = 0; w < 2; w++) {
+            struct warp_op op;
+            if (state[w] == WARP_STEP_WAIT) state[w] = source.peek(source.self, w, &next[w]);
+            if (state[w] != WARP_STEP_OP) continue;
+            r->operations++;
+            if (next[w].run) {
+                r->runs += next[w].run > 1;
+                r->lanes += (uint32_t)__builtin_popcount(next[w].run_mask);
+                next[w].info = --next[w].run ? next[w].info + 1 : next[w].after;
+                if (!next[w].info) state[w] = source.peek(source.self, w, &next[w]);
+            } else {
+                const struct warp_op_info *expected = next[w].info;
+                state[w] = source.step(source.self, w, &op, &next[w]);
+                assert_ptr_equal(op.info, expected);
+                r->lanes += (uint32_t)__builtin_popcount(op.mask);
+            }
+        }
+        if (r->mode == 3 || ++operations % 10) continue;
+        void *kept = malloc(exec_block_state_bytes(b));
+        for (uint32_t w = 0; w < 2; w++)
+            if (state[w] == WARP_STEP_OP && next[w].run) source.keep(source.self, w, &next[w]);
+        exec_block_save(b, kept);
+        exec_block_destroy(b);
+        b = exec_block_restore(&r->launch, kept, 3);
+        source = exec_block_source(b);
+        for (uint32_t w = 0; w < 2; w++) state[w] = source.peek(source.self, w, &next[w]);
+        free(kept);
+    }
+    exec_block_destroy(b);
+}
+
 static void rig_body(void *arg)
 {
     struct rig *r = arg;
@@ -99,7 +142,7 @@ static void rig_body(void *arg)
         r->lanes = exec_totals(r->env).thread_instructions;
     } else {
         exec_launch_begin(&r->launch);
-        for (uint64_t b = 0; b < 4; b++) step_block(r, b);
+        for (uint64_t b = 0; b < 4; b++) (r->mode >= 3 ? source_block : step_block)(r, b);
     }
 }
 
@@ -147,12 +190,45 @@ static void a_block_goes_on_after_it_was_saved_and_restored_elsewhere(void **sta
     assert_int_equal(moved.operations, still.operations);
 }
 
+/* Blocks of a kernel that barriers divide into runs: also the pieces that move with a block. */
+static void what_is_executed_ahead_is_told_once_in_order(void **state)
+{
+    (void)state;
+    struct rig run = {.mode = 2}, ahead = {.mode = 3}, moved = {.mode = 4};
+    rig_run(&run);
+    rig_run(&ahead);
+    rig_run(&moved);
+    assert_true(ahead.runs > 0 && moved.runs > 0);
+    assert_int_equal(ahead.operations, run.operations);
+    assert_int_equal(moved.operations, run.operations);
+    assert_int_equal(ahead.lanes, run.lanes);
+    assert_int_equal(moved.lanes, run.lanes);
+}
+
+/* The chunk of a block that ended serves the next of its size; sizes do not mix. */
+static void memory_of_blocks_is_used_again(void **state)
+{
+    (void)state;
+    struct exec_env env = {0};
+    uint8_t *a = chunk_take(&env, 8192), *b = chunk_take(&env, 8192), *c = chunk_take(&env, 3 << 20);
+    assert_true(a && b && c && a != b);
+    memset(c, 1, 3 << 20);
+    chunk_give(&env, a, 8192);
+    assert_ptr_equal(chunk_take(&env, 8192), a);
+    for (int k = 0; k < 400; k++) assert_non_null(chunk_take(&env, 8192)); /* more than a slab holds */
+    chunk_give(&env, c, 3 << 20);
+    assert_ptr_equal(chunk_take(&env, 3 << 20), c);
+    chunks_free(&env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stepping_executes_what_running_executes),
         cmocka_unit_test(addresses_of_operations_are_simulated_ones),
         cmocka_unit_test(a_block_goes_on_after_it_was_saved_and_restored_elsewhere),
+        cmocka_unit_test(what_is_executed_ahead_is_told_once_in_order),
+        cmocka_unit_test(memory_of_blocks_is_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

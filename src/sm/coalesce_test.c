@@ -100,6 +100,46 @@ static void lines_sectors_and_bytes_are_those_that_lanes_touch(void **state)
     }
 }
 
+/* Groups of eight lanes instead of 32 addresses: bases near each other, so that groups share lines and words.
+ */
+static struct warp_op random_groups(struct rng *rng, const struct warp_op_info *info)
+{
+    struct warp_op op = {.info = info, .mask = UINT32_MAX, .grouped = 1, .unit = (uint8_t)rng_below(rng, 16)};
+    const uint64_t start = rng_below(rng, 1 << 20) * info->bytes;
+    const bool follow = rng_below(rng, 3) == 0;
+    for (uint32_t g = 0; g < 4; g++)
+        op.base[g] = follow ? start + 8ull * g * info->bytes : start + rng_below(rng, 64) * info->bytes;
+    return op;
+}
+
+static struct warp_op as_lanes(const struct warp_op *op)
+{
+    struct warp_op lanes = *op;
+    lanes.grouped = 0;
+    for (uint32_t lane = 0; lane < 32; lane++) lanes.address[lane] = warp_op_address(op, lane);
+    return lanes;
+}
+
+static void groups_of_lanes_give_the_lines_of_their_lanes(void **state)
+{
+    (void)state;
+    struct rng rng = rng_seed(13, 1);
+    for (int k = 0; k < 40000; k++) {
+        struct warp_op_info info = {.bytes = widths[rng_below(&rng, 5)]};
+        const struct warp_op op = random_groups(&rng, &info), lanes = as_lanes(&op);
+        const bool writes = rng_below(&rng, 2);
+        struct line_access a[SM_LANES * 2], b[SM_LANES * 2];
+        const uint32_t n = coalesce(&op, a, writes, false);
+        assert_int_equal(n, coalesce(&lanes, b, writes, false));
+        for (uint32_t i = 0; i < n; i++) {
+            assert_int_equal(a[i].line, b[i].line);
+            assert_int_equal(a[i].sectors, b[i].sectors);
+            assert_int_equal(a[i].conflict, b[i].conflict);
+            assert_memory_equal(a[i].bytes, b[i].bytes, sizeof a[i].bytes);
+        }
+    }
+}
+
 /* Every start of a unit-stride access, all widths. */
 static void unaligned_unit_stride_stores_mark_every_byte_once(void **state)
 {
@@ -156,6 +196,21 @@ static void shared_memory_takes_as_long_as_its_busiest_bank(void **state)
     }
 }
 
+static void groups_of_lanes_have_the_conflicts_of_their_lanes(void **state)
+{
+    (void)state;
+    static struct conflict_cache cache;
+    static struct warp_op_info infos[8]; /* several instructions, so that what is kept is found again */
+    struct rng rng = rng_seed(14, 1);
+    for (int k = 0; k < 8; k++) infos[k].bytes = widths[2 + k % 3];
+    for (int k = 0; k < 40000; k++) {
+        const struct warp_op op = random_groups(&rng, &infos[rng_below(&rng, 8)]), lanes = as_lanes(&op);
+        const uint32_t expected = reference_conflicts(&lanes, op.info->bytes, 32);
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(shared_conflict_cycles(&op, 32, &cache), expected);
+    }
+}
+
 static void known_patterns_have_their_textbook_conflicts(void **state)
 {
     (void)state;
@@ -177,6 +232,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_sectors_and_bytes_are_those_that_lanes_touch),
+        cmocka_unit_test(groups_of_lanes_give_the_lines_of_their_lanes),
+        cmocka_unit_test(groups_of_lanes_have_the_conflicts_of_their_lanes),
         cmocka_unit_test(unaligned_unit_stride_stores_mark_every_byte_once),
         cmocka_unit_test(shared_memory_takes_as_long_as_its_busiest_bank),
         cmocka_unit_test(known_patterns_have_their_textbook_conflicts),

@@ -91,7 +91,7 @@ static void send_line(struct sm *sm, uint64_t now)
 void move_line_done(struct sm *sm) { sm->move.on_way--; }
 
 /* What was executed ahead and not issued goes with the block. */
-static void keep_runs(const struct sm *sm, const struct sm_block *b)
+void move_keep_runs(const struct sm *sm, const struct sm_block *b)
 {
     for (uint64_t left = b->warps; left; left &= left - 1) {
         const struct sm_warp *w = &sm->warps[__builtin_ctzll(left)];
@@ -111,7 +111,7 @@ static void leave(struct sm *sm, uint64_t now)
     const struct sm_kernel *k = sm->kernel;
     struct warp_source source = b->source;
     const uint64_t gone = b->warps;
-    keep_runs(sm, b);
+    move_keep_runs(sm, b);
     sm_release_slot(sm, sm->move.slot, now);
     for (uint32_t slot = 0; slot < SM_WHEEL; slot++) sm->wheel[slot] &= ~gone;
     sm->sleeping &= ~gone;

@@ -268,6 +268,8 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
 void sm_end(struct sm *sm, uint64_t now)
 {
     sm_settle(sm, now + 1);
+    for (uint32_t slot = 0; sm->block_count && slot < SM_WARPS; slot++) /* it was broken off */
+        if (sm->blocks[slot].used) move_keep_runs(sm, &sm->blocks[slot]);
     sm->kernel = NULL;
     sm->wants_blocks = false;
 }

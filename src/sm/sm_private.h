@@ -274,6 +274,7 @@ void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now);
 /* move.c */
 void move_step(struct sm *sm, uint64_t now);
 void move_line_done(struct sm *sm);
+void move_keep_runs(const struct sm *sm, const struct sm_block *b);
 /* lsu.c */
 bool lsu_has_room(const struct sm *sm);
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);

@@ -3,6 +3,15 @@
 . tests/cli/lib.sh
 export LC_ALL=C.UTF-8
 
+# late in a long run, when cycles pass 2^31 and 2^32, everything takes as long as at its start
+same_clocks="-s clock.sm=1GHz -s clock.net=1GHz -s clock.llc=1GHz -s clock.dram=1GHz"
+for gap in 0 2147482000 4294965000; do
+    "$ATOLL" run -m gpu1 $same_clocks -w reduction:tiny -s runtime.launch_gap_cyc=$gap --json "$dir/late.json" > /dev/null
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(d["totals"]["cycles"] - int(sys.argv[2]) * len(d["kernels"]))' \
+        "$dir/late.json" $gap >> "$dir/late"
+done
+holds "a kernel takes as long after 4 G cycles as at the start" sh -c "test \"\$(sort -u '$dir/late' | wc -l)\" = 1 -a \"\$(wc -l < '$dir/late')\" = 3"
+
 # the report
 "$ATOLL" run -m uba-mem -w sgemm:tiny > "$dir/report" 2> "$dir/err"
 for words in "sgemm:tiny on uba-mem: 64 SMs at 1.4 GHz" " cycles = " " warp instructions, " " of the peak of 128" \
