@@ -90,6 +90,7 @@ void *chunk_take(struct exec_env *env, uint64_t bytes)
     struct chunk_size *s = size_of(env, bytes);
     if (!s || (!s->free && !grow(env, s))) return NULL;
     struct chunk_free *f = s->free;
+    if (!f) return NULL;
     s->free = f->next;
     s->used++;
     return f;
