@@ -16,6 +16,7 @@ static const struct wl_size sizes[] = {
     {"tiny", "n=5000,blocks=16,repeat=2", NULL},
     {"nuba", "n=2400000,repeat=14", "NUBA and UGPU, 48 MB; 14 launches as UGPU counts"},
     {"ladm", "n=4000000,blocks=1920", "LADM, 80 MB, 1920 blocks"},
+    {"selrep", "n=4000000", "CUDA SDK's 4 million options, 80 MB. ASSUMPTION: SelRep gives no size"},
     {0},
 };
 

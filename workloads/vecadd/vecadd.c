@@ -7,6 +7,7 @@ static const struct wl_param params[] = {{"n", 1 << 20, 1, 1 << 30, 0, "elements
 static const struct wl_size sizes[] = {
     {"tiny", "n=10000", "40 blocks, the last one in part"},
     {"ladm", "n=5242880", "LADM, 60 MiB"},
+    {"selrep", "n=4194304", "50 MB. ASSUMPTION: SelRep gives no size"},
     {0},
 };
 

@@ -1,0 +1,115 @@
+/* layer: a convolution layer for host scripts: its weights, its launch shape and its reference (dnn.h has the
+ * device's side). The input is an array that the device made and that was checked, or generated activations.
+ */
+#ifndef ATOLL_WORKLOADS_LAYER_H
+#define ATOLL_WORKLOADS_LAYER_H
+
+#include "workload.h"
+
+struct layer {
+    int in, out, size_in, kernel, stride, pad; /* channels, side of the square input map, window */
+    uint64_t seed;                             /* of the weights; seed + 1: biases */
+    const float *from;                         /* or NULL: layer_activation() */
+};
+
+enum { LAYER_SEED_ACTIVATION = 999 };
+
+/* What a layer gives after its ReLU: half of it is zero. */
+static inline float layer_activation(uint64_t i) { return fmaxf(0, wl_f32(LAYER_SEED_ACTIVATION, i, -1, 1)); }
+
+static inline void layer_fill_activation(void *arg, void *to, uint64_t first, uint64_t bytes)
+{
+    (void)arg;
+    for (uint64_t k = 0; k < bytes / 4; k++) ((float *)to)[k] = layer_activation(first / 4 + k);
+}
+
+static inline int layer_size_out(const struct layer *l)
+{
+    return (l->size_in + 2 * l->pad - l->kernel) / l->stride + 1;
+}
+static inline uint64_t layer_inputs(const struct layer *l)
+{
+    return (uint64_t)l->in * (uint64_t)l->size_in * (uint64_t)l->size_in;
+}
+static inline uint64_t layer_outputs(const struct layer *l)
+{
+    const uint64_t side = (uint64_t)layer_size_out(l);
+    return (uint64_t)l->out * side * side;
+}
+static inline uint64_t layer_taps(const struct layer *l)
+{
+    return (uint64_t)l->in * (uint64_t)l->kernel * (uint64_t)l->kernel;
+}
+static inline uint64_t layer_weights(const struct layer *l) { return (uint64_t)l->out * layer_taps(l); }
+
+/* Weights as a trained layer's: the smaller, the more inputs. */
+static inline float layer_range(const struct layer *l) { return 2 / sqrtf((float)layer_taps(l)); }
+static inline float *layer_new_weights(struct wl *w, const char *name, const struct layer *l)
+{
+    return wl_input_f32(w, name, layer_weights(l), l->seed, -layer_range(l), layer_range(l));
+}
+static inline float *layer_new_biases(struct wl *w, const char *name, const struct layer *l)
+{
+    return wl_input_f32(w, name, (uint64_t)l->out, l->seed + 1, -0.1f, 0.1f);
+}
+static inline double layer_bias(const struct layer *l, uint64_t channel)
+{
+    return (double)wl_f32(l->seed + 1, channel, -0.1f, 0.1f);
+}
+
+/* A piece of a row as wide as a warp, or 8 when the map is small; four or eight channels. */
+static inline struct wl_dim layer_block(const struct layer *l)
+{
+    return layer_size_out(l) > 16 ? wl_dim(32, 4) : wl_dim(8, 8);
+}
+static inline struct wl_dim layer_grid(const struct layer *l)
+{
+    const struct wl_dim block = layer_block(l);
+    const int side = layer_size_out(l);
+    return wl_dim(wl_blocks(l->out, block.y), side * (int)wl_blocks(side, block.x));
+}
+
+/* The sum of output i, without its bias. */
+static inline double layer_sum(const struct layer *l, uint64_t i)
+{
+    const int side = layer_size_out(l), x = (int)(i % (uint64_t)side),
+              y = (int)(i / (uint64_t)side % (uint64_t)side);
+    const uint64_t first = i / ((uint64_t)side * (uint64_t)side) * layer_taps(l);
+    double sum = 0;
+    for (int c = 0; c < l->in; c++) {
+        for (int k = 0; k < l->kernel * l->kernel; k++) {
+            const int at_y = y * l->stride - l->pad + k / l->kernel,
+                      at_x = x * l->stride - l->pad + k % l->kernel;
+            if (at_y < 0 || at_y >= l->size_in || at_x < 0 || at_x >= l->size_in) continue;
+            const uint64_t from =
+                ((uint64_t)c * (uint64_t)l->size_in + (uint64_t)at_y) * (uint64_t)l->size_in + (uint64_t)at_x;
+            const uint64_t tap = first + (uint64_t)(c * l->kernel * l->kernel + k);
+            sum += (double)wl_f32(l->seed, tap, -layer_range(l), layer_range(l)) *
+                   (double)(l->from ? l->from[from] : layer_activation(from));
+        }
+    }
+    return sum;
+}
+
+/* A wl_reference_fn on a struct layer: with bias and ReLU. */
+static inline double layer_relu(const void *arg, uint64_t i)
+{
+    const struct layer *l = arg;
+    const uint64_t side = (uint64_t)layer_size_out(l);
+    return fmax(0, layer_sum(l, i) + layer_bias(l, i / (side * side)));
+}
+
+static inline void layer_check_relu(struct wl *w, const char *name, const float *output,
+                                    const struct layer *l)
+{
+    wl_check_f32(w, &(struct wl_check){.name = name,
+                                       .output = output,
+                                       .count = layer_outputs(l),
+                                       .reference = layer_relu,
+                                       .arg = l,
+                                       .cost = layer_taps(l),
+                                       .relative = 1e-4,
+                                       .absolute = 1e-5});
+}
+
+#endif
