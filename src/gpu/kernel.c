@@ -313,8 +313,10 @@ void gpu_finish(struct gpu *g)
     (void)engine_run(g->engine, ENGINE_NEVER);
     net_stats_finish(g->fabric.request.net);
     net_stats_finish(g->fabric.reply.net);
-    for (uint32_t k = 0; k < g->slice_count; k++)
+    for (uint32_t k = 0; k < g->slice_count; k++) {
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
+        slice_count_lines(g->slices[k]);
+    }
     if (g->check) check_finish(g->check, gpu_now(g));
     stats_check_laws(g->stats, gpu_now(g));
     gpu_check_bounds(g);

@@ -51,6 +51,10 @@ struct slice {
     void *flush_arg;
     bool flush_drops;
     struct check_place *copies; /* --check; NULL: none */
+    uint32_t inside;            /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;        /* counted up to here */
+    uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
+    uint64_t *line_partitions;
     struct llc_stats stats;
 };
 
@@ -92,6 +96,7 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .slices_per_channel = c->partition.slices / c->partition.channels,
         .sectored = c->llc.sectored,
         .hashed = c->llc.index == cache_index_hashed,
+        .count_lines = c->llc.count_lines,
         .replacement = c->llc.replacement,
         .seed = c->sim.seed,
         .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
@@ -283,6 +288,53 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
     engine_wake(s->wire.engine, s->component, ready);
 }
 
+/* ---- who is inside ---- */
+
+/* Called before the number changes. */
+static inline void count_inside(struct slice *s, uint64_t now)
+{
+    s->stats.inside_cyc += (now - s->inside_cyc) * s->inside;
+    s->inside_cyc = now;
+}
+
+static inline void enters(struct slice *s, struct request *r, uint64_t now)
+{
+    count_inside(s, now);
+    s->inside++;
+    r->served = (uint32_t)now;
+}
+
+static inline void leaves(struct slice *s, const struct request *r, uint64_t now)
+{
+    count_inside(s, now);
+    s->inside--;
+    s->stats.stay_cyc += (uint32_t)now - r->served;
+}
+
+/* ---- lines ---- */
+
+static void count_use(struct slice *s, const struct request *r)
+{
+    const uint32_t line = tags_find(&s->tags, set_of(s, r->home.line), r->home.line);
+    if (line == TAGS_NONE || r->kind == REQUEST_WALK) return;
+    s->line_requests[line]++;
+    s->line_partitions[line] |= (uint64_t)1 << r->sm / s->wire.sms_per_partition % 64;
+}
+
+static void count_line(struct slice *s, uint32_t line)
+{
+    if (!s->line_requests[line]) return;
+    STATS_COUNT(s->stats.requests_per_line, s->line_requests[line]);
+    STATS_COUNT(s->stats.partitions_per_line, (uint64_t)__builtin_popcountll(s->line_partitions[line]));
+    s->line_requests[line] = 0;
+    s->line_partitions[line] = 0;
+}
+
+void slice_count_lines(struct slice *s)
+{
+    for (uint32_t line = 0; s->line_requests && line < tags_lines(&s->tags); line++) count_line(s, line);
+}
+
 /* ---- replies ---- */
 
 /* The request leaves the slice at ready. */
@@ -330,6 +382,7 @@ static void send_reply(struct slice *s, uint64_t now)
     if (FAULT_FIRES(reply_twice)) (void)fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm);
     way->first = next;
     way->count--;
+    leaves(s, r, now);
     s->stats.replies++;
 }
 
@@ -344,6 +397,7 @@ static void answer_walkers(struct slice *s, uint64_t now)
             continue;
         }
         const uint32_t owner = r->owner;
+        leaves(s, r, now);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
         if (!FAULT_FIRES(walk_lost)) s->wire.walk_done(s->wire.walker, owner, now + 1);
@@ -423,6 +477,7 @@ static void take_fills(struct slice *s, uint64_t now)
 static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
 {
     s->valid[line] = 0;
+    if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(s->copies, line, now);
 }
 
@@ -588,7 +643,7 @@ static void tag_stage(struct slice *s, uint64_t now)
     if (still_blocked(s) || !tag_may_run(s, now)) return;
     s->fill_came = false;
     if (from_walker) (void)take_first(s, &s->walks);
-    const struct request *r = at(s, idx);
+    struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
@@ -604,6 +659,8 @@ static void tag_stage(struct slice *s, uint64_t now)
     }
     s->walk_turn = !from_walker;
     count_request(s, r);
+    enters(s, r, now);
+    if (s->line_requests) count_use(s, r);
     if (from_walker) return;
     fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
     s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
@@ -758,6 +815,10 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->fills_capacity = spec->mshrs * LINE_SECTORS + 1;
     s->fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
     s->flush_cursor = lines;
+    if (spec->count_lines) {
+        s->line_requests = ARENA_ARRAY(a, uint32_t, lines);
+        s->line_partitions = ARENA_ARRAY(a, uint64_t, lines);
+    }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     s->component = engine_add(
         wiring->engine, (struct component_spec){

@@ -32,7 +32,7 @@ struct slice_spec {
     uint32_t latency_cyc, miss_latency_cyc, fill_latency_cyc, memory_latency_cyc;
     uint32_t port_bytes, mshrs, mshr_merges, data_queue, reply_queue, memory_queue, atomic_cyc;
     uint32_t column_bytes, columns_per_line, slices_per_channel;
-    bool sectored, hashed;
+    bool sectored, hashed, count_lines;
     enum replacement replacement;
     uint64_t seed;
     uint64_t ticks_per_cycle;
@@ -65,6 +65,8 @@ struct slice_wiring {
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name);
 uint32_t slice_component(const struct slice *s);
+/* llc.count_lines: counts the lines that are still there. */
+void slice_count_lines(struct slice *s);
 struct llc_stats *slice_stats(struct slice *s);
 
 /* A walker's read; visible to the slice at ready_cyc of its clock, later than now. */

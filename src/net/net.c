@@ -68,6 +68,8 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     DIAG_ASSERT(front->visible_cyc <= now);
     const uint32_t flight = s->queue[s->popped++ & s->mask];
     struct net_flight *f = &n->flights[flight];
+    net_count_inside(n, now);
+    n->stats.stay_cyc += now - f->accept_cyc;
     n->stats.taken++;
     n->stats.taken_bytes += f->packet.bytes;
     f->flits = 0;
@@ -281,6 +283,8 @@ void net_stats_restart(void *net)
     n->counts_before.accepted_bytes -= bytes;
     memset(s, 0, sizeof *s);
     s->accepted = inside + untaken;
+    for (uint32_t i = 0; i < n->flight_count; i++) /* their time until now is of before */
+        if (n->flights[i].flits) s->stay_cyc -= n->inside_cyc - n->flights[i].accept_cyc;
     s->delivered = untaken;
     s->accepted_bytes = bytes;
 }

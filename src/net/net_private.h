@@ -335,6 +335,7 @@ struct net {
     uint8_t *slot_busy; /* a bit for each kind of event in a slot */
     uint64_t posted[2]; /* events in the wheel: ends of runs in [1], all others in [0] */
     struct net_events events[NET_EVENTS];
+    uint64_t inside_cyc;             /* stats.inside_cyc is counted up to here */
     uint64_t stepped_cyc;            /* last cycle that was stepped or found idle */
     uint64_t clock;                  /* whole packets: cycle of the routers, which are ahead */
     uint64_t wheel_cyc;              /* whole packets: slots until this one are done */
@@ -368,6 +369,13 @@ static inline uint32_t net_events_of(struct net *n, enum net_event kind, uint64_
     e->count[s] = 0;
     n->posted[kind == NET_EVENT_RUN_END] -= count;
     return count;
+}
+
+/* Called before the number of packets inside changes. */
+static inline void net_count_inside(struct net *n, uint64_t now)
+{
+    n->stats.inside_cyc += (now - n->inside_cyc) * (n->flight_count - n->free_count);
+    n->inside_cyc = now;
 }
 
 /* ---- bit masks ---- */

@@ -39,13 +39,7 @@ const char *const report_bound_keys[REPORT_BOUNDS] = {
     [BOUND_LAUNCH] = "launch",
 };
 
-/* Shares of the peak from which on a resource counts as used up. Networks: allocation leaves gaps (0.57 to
- * 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION: the exact values. */
-#define FULL_ISSUE   0.60
-#define FULL_L1      0.75
-#define FULL_NET     0.55
-#define FULL_LLC     0.75
-#define FULL_DRAM    0.65
+/* Shares like REPORT_FULL_: from which on something counts. */
 #define FULL_PART    0.80 /* one slice, channel or link alone */
 #define FULL_WALKERS 0.50
 #define FULL_TLB     0.60
@@ -64,12 +58,13 @@ enum { RESOURCES = 6 };
 
 static void list_resources(const struct measure *m, struct resource r[RESOURCES])
 {
-    r[0] = (struct resource){BOUND_COMPUTE, m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT], FULL_ISSUE};
-    r[1] = (struct resource){BOUND_L1, m->levels[LEVEL_L1].use, FULL_L1};
-    r[2] = (struct resource){BOUND_REQUESTS, m->levels[LEVEL_REQUESTS].use, FULL_NET};
-    r[3] = (struct resource){BOUND_REPLIES, m->levels[LEVEL_REPLIES].use, FULL_NET};
-    r[4] = (struct resource){BOUND_LLC, m->levels[LEVEL_LLC].use, FULL_LLC};
-    r[5] = (struct resource){BOUND_DRAM, m->levels[LEVEL_DRAM].use, FULL_DRAM};
+    r[0] =
+        (struct resource){BOUND_COMPUTE, m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT], REPORT_FULL_ISSUE};
+    r[1] = (struct resource){BOUND_L1, m->levels[LEVEL_L1].use, REPORT_FULL_L1};
+    r[2] = (struct resource){BOUND_REQUESTS, m->levels[LEVEL_REQUESTS].use, REPORT_FULL_NET};
+    r[3] = (struct resource){BOUND_REPLIES, m->levels[LEVEL_REPLIES].use, REPORT_FULL_NET};
+    r[4] = (struct resource){BOUND_LLC, m->levels[LEVEL_LLC].use, REPORT_FULL_LLC};
+    r[5] = (struct resource){BOUND_DRAM, m->levels[LEVEL_DRAM].use, REPORT_FULL_DRAM};
 }
 
 static void say_full(struct measure *m, const struct resource *most, const struct resource *second)

@@ -2,6 +2,7 @@
  * went over time. */
 #include <string.h>
 
+#include "base/diag.h"
 #include "gpu/request.h"
 #include "report/report.h"
 
@@ -203,30 +204,61 @@ static const uint64_t *series(const struct report *r, const char *group, const c
     for (size_t row = 0; row < series_row_count; row++)
         if (!strcmp(series_rows[row].group_name, group) && !strcmp(series_rows[row].name, name))
             return r->registry->series_values + row * SERIES_POINTS_MAX;
-    return NULL;
+    diag_bug("report", 0, "there is no series %s.%s", group, name);
 }
 
-/* per_cycle: what the resource carries at most in an SM cycle. Several points share a column. */
-static void write_over_time(const struct report *r, FILE *out, const char *name, const uint64_t *a,
-                            const uint64_t *b, double per_cycle)
+/* A resource over time: shares of its peak. Several points share a column. */
+struct times {
+    const char *name;
+    const uint64_t *a, *b; /* growth per interval, added; b may be NULL */
+    double per_cycle;      /* what it carries at most in an SM cycle */
+    double full;           /* share from which on it counts as used up */
+    char letter;           /* in the line that says what bounded the run */
+    double values[TIME_COLUMNS];
+};
+
+static uint32_t time_columns(const struct report *r)
+{
+    return r->registry->series_points < TIME_COLUMNS ? r->registry->series_points : TIME_COLUMNS;
+}
+
+static void measure_times(const struct report *r, struct times *t)
 {
     const struct stats_registry *s = r->registry;
-    const uint32_t points = s->series_points;
-    const uint32_t columns = points < TIME_COLUMNS ? points : TIME_COLUMNS;
-    double values[TIME_COLUMNS], top = 0;
+    const uint32_t points = s->series_points, columns = time_columns(r);
     for (uint32_t k = 0; k < columns; k++) {
         const uint32_t from = (uint32_t)((uint64_t)k * points / columns);
         const uint32_t to = (uint32_t)((uint64_t)(k + 1) * points / columns);
         uint64_t growth = 0;
-        for (uint32_t i = from; i < to; i++) growth += a[i] + (b ? b[i] : 0);
+        for (uint32_t i = from; i < to; i++) growth += t->a[i] + (t->b ? t->b[i] : 0);
         const uint64_t begin = from * s->series_interval_cyc, full = to * s->series_interval_cyc;
         const uint64_t end = full < r->total.cycles ? full : r->total.cycles;
-        values[k] = end > begin ? (double)growth / (double)(end - begin) / per_cycle : 0;
-        if (values[k] > top) top = values[k];
+        t->values[k] = end > begin ? (double)growth / (double)(end - begin) / t->per_cycle : 0;
     }
-    (void)fprintf(out, "    %-16s most %5.1f %%  ", name, 100 * top);
-    draw_line(out, values, columns, top, r->ascii);
+}
+
+static void write_over_time(const struct report *r, FILE *out, const struct times *t)
+{
+    const uint32_t columns = time_columns(r);
+    double top = 0;
+    for (uint32_t k = 0; k < columns; k++)
+        if (t->values[k] > top) top = t->values[k];
+    (void)fprintf(out, "    %-16s most %5.1f %%  ", t->name, 100 * top);
+    draw_line(out, t->values, columns, top, r->ascii);
     (void)fputc('\n', out);
+}
+
+/* The resource that is nearest to what it can carry, if it is used up; else a dash, a point when nothing
+ * moved. */
+static char bound_at(const struct times *t, size_t count, uint32_t column)
+{
+    const struct times *most = t;
+    bool any = false;
+    for (size_t k = 0; k < count; k++) {
+        any |= t[k].values[column] > 0;
+        if (t[k].values[column] / t[k].full > most->values[column] / most->full) most = &t[k];
+    }
+    return !any ? '.' : most->values[column] >= most->full ? most->letter : '-';
 }
 
 static void write_times(const struct report *r, FILE *out)
@@ -235,21 +267,50 @@ static void write_times(const struct report *r, FILE *out)
     const double sm = (double)c->clock.sm;
     char interval[DRAW_TEXT];
     if (r->registry->series_points < 2) return;
+    struct times times[] = {
+        {.name = "issue",
+         .a = series(r, "sm", "instructions_over_time"),
+         .per_cycle = r->total.ipc_peak,
+         .full = REPORT_FULL_ISSUE,
+         .letter = 'I'},
+        {.name = "L1",
+         .a = series(r, "l1", "reads_over_time"),
+         .b = series(r, "l1", "writes_over_time"),
+         .per_cycle = r->total.levels[LEVEL_L1].peak_bytes_per_second / sm / LINE_BYTES,
+         .full = REPORT_FULL_L1,
+         .letter = '1'},
+        {.name = "networks",
+         .a = series(r, "net", "bytes_over_time"),
+         .per_cycle = (r->total.levels[LEVEL_REQUESTS].peak_bytes_per_second +
+                       r->total.levels[LEVEL_REPLIES].peak_bytes_per_second) /
+                      sm,
+         .full = REPORT_FULL_NET,
+         .letter = 'N'},
+        {.name = "LLC data ports",
+         .a = series(r, "llc", "port_over_time"),
+         .per_cycle = (double)config_slices_per_gpu(c) * (double)c->clock.llc / sm,
+         .full = REPORT_FULL_LLC,
+         .letter = 'L'},
+        {.name = "DRAM",
+         .a = series(r, "dram", "reads_over_time"),
+         .b = series(r, "dram", "writes_over_time"),
+         .per_cycle = r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size,
+         .full = REPORT_FULL_DRAM,
+         .letter = 'D'},
+    };
+    enum { TIMES = sizeof times / sizeof *times };
     (void)fprintf(out,
                   "\n  over time: %u points of %s cycles, each line to its own scale; most: of the peak\n",
                   r->registry->series_points, draw_count(interval, r->registry->series_interval_cyc));
-    write_over_time(r, out, "issue", series(r, "sm", "instructions_over_time"), NULL, r->total.ipc_peak);
-    write_over_time(r, out, "L1", series(r, "l1", "reads_over_time"), series(r, "l1", "writes_over_time"),
-                    r->total.levels[LEVEL_L1].peak_bytes_per_second / sm / LINE_BYTES);
-    write_over_time(r, out, "networks", series(r, "net", "bytes_over_time"), NULL,
-                    (r->total.levels[LEVEL_REQUESTS].peak_bytes_per_second +
-                     r->total.levels[LEVEL_REPLIES].peak_bytes_per_second) /
-                        sm);
-    write_over_time(r, out, "LLC data ports", series(r, "llc", "port_over_time"), NULL,
-                    (double)config_slices_per_gpu(c) * (double)c->clock.llc / sm);
-    write_over_time(r, out, "DRAM", series(r, "dram", "reads_over_time"),
-                    series(r, "dram", "writes_over_time"),
-                    r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size);
+    for (size_t k = 0; k < TIMES; k++) {
+        measure_times(r, &times[k]);
+        write_over_time(r, out, &times[k]);
+    }
+    (void)fputs("    bound by                      ", out);
+    for (uint32_t k = 0; k < time_columns(r); k++) (void)fputc(bound_at(times, TIMES, k), out);
+    (void)fputs("\n    (I issue, 1 L1, N networks, L LLC data ports, D DRAM, - nothing is used up, . nothing "
+                "moves)\n",
+                out);
 }
 
 /* All reads, or those to the own partition and to others apart when there are both. */
@@ -280,6 +341,8 @@ void report_details(const struct report *r, FILE *out)
     write_balance(r, out);
     write_read_times(r, out);
     HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
+    HISTOGRAM(r, out, "LLC lines by requests (llc.count_lines)", r->stats.llc.requests_per_line);
+    HISTOGRAM(r, out, "LLC lines by partitions that asked for them", r->stats.llc.partitions_per_line);
     HISTOGRAM(r, out, "LLC fills by time to memory and back, cycles", r->stats.llc.memory_latency);
     HISTOGRAM(r, out, "DRAM read columns by time, DRAM cycles", r->stats.dram.read_latency);
     HISTOGRAM(r, out, "memory instructions by lines touched", r->stats.sm.lines_per_access);

@@ -44,6 +44,14 @@ extern const char *const report_stall_keys[REPORT_STALLS];
 extern const char *const report_bound_names[REPORT_BOUNDS];
 extern const char *const report_bound_keys[REPORT_BOUNDS];
 
+/* Shares of the peak from which on a resource counts as used up. Networks: allocation leaves gaps (0.57 to
+ * 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION: the exact values. */
+#define REPORT_FULL_ISSUE 0.60
+#define REPORT_FULL_L1    0.75
+#define REPORT_FULL_NET   0.55
+#define REPORT_FULL_LLC   0.75
+#define REPORT_FULL_DRAM  0.65
+
 struct level_use {
     double bytes_per_second, peak_bytes_per_second;
     double use;     /* of the peak, 0 to 1 */

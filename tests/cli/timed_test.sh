@@ -43,6 +43,18 @@ done
 holds "several kernels have a table" grep -qE "kernels +launches +cycles" "$dir/report"
 LC_ALL=C "$ATOLL" run -m uba-mem -w vecadd:tiny > "$dir/plain"
 holds "without a UTF-8 locale bars are ASCII" sh -c "! LC_ALL=C grep -q '[^ -~]' '$dir/plain' && grep -q '#' '$dir/plain'"
+"$ATOLL" run -m uba-mem -w vecadd:n=65536 --details -s llc.count_lines=true --json "$dir/lines.json" > "$dir/details"
+holds "the details say what bounded the run over time" grep -qE "^    bound by +[I1NLD.-]+$" "$dir/details"
+cat > "$dir/lines.py" << 'PY'
+import json, sys
+s = json.load(open(sys.argv[1]))["stats"]
+lines = s["llc.requests_per_line"]["counts"]
+asked = s["llc.partitions_per_line"]["counts"]
+once = s["llc.requests_per_line"]["edges"].index(1)
+assert lines[once] == sum(lines) == sum(asked) == 3 * 65536 * 4 // 128, (lines, asked)
+assert s["llc.inside_cyc"] == s["llc.stay_cyc"] > 0 and s["net.inside_cyc"] == s["net.stay_cyc"] > 0
+PY
+holds "every line of a vector addition is asked for once" python3 "$dir/lines.py" "$dir/lines.json"
 "$ATOLL" run -m uba-mem -w sgemm:tiny --details > "$dir/details"
 for words in "L1 misses by cause" "lines in flight" "tag stages" "activates" "walkers" "least" "over time" "by time"; do
     holds "the details say '$words'" grep -qF -- "$words" "$dir/details"
