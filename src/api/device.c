@@ -66,6 +66,7 @@ static void open_device(void *arg)
     if (!d->options.functional) d->timed = timed_begin(d->sim, &d->job);
     const struct rt_options options = {.isa = run_isa(c->sim.isa),
                                        .racecheck = d->options.racecheck,
+                                       .whole_pages = !c->runtime.exact_addresses,
                                        .max_instructions = d->timed ? 0 : d->options.max_instructions,
                                        .stack_bytes = d->options.stack_bytes,
                                        .sm_count = (uint32_t)config_sms_per_gpu(c),

@@ -315,6 +315,7 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
     const struct config *c = &call->sim->machine.config;
     return (struct rt_options){.isa = run_isa(c->sim.isa),
                                .racecheck = call->job->racecheck,
+                               .whole_pages = !c->runtime.exact_addresses,
                                .max_instructions = call->timed ? 0 : call->job->max_instructions,
                                .execute = call->timed ? timed_execute : NULL,
                                .execute_user = call->timed,

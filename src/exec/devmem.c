@@ -280,10 +280,28 @@ static void fill_range(struct devmem_alloc *a, uint64_t address, uint64_t bytes)
         }
 }
 
+/* whole_pages: is something live in the page, and all of it filled? What lies between reads as zero. */
+static bool lookup_page(const struct devmem *m, uint64_t address, uint64_t bytes, struct devmem_range *range)
+{
+    const uint64_t lo = address & ~(DEVMEM_BIG_BYTES - 1), hi = lo + DEVMEM_BIG_BYTES;
+    bool live = false;
+    if (lo < m->base + 3 * DEVMEM_WINDOW_BYTES || hi > m->base + m->size || bytes > hi - address)
+        return false;
+    for (size_t i = upper_bound(m, hi - 1); i-- > 0 && m->allocs[i].lo >= m->base;) {
+        const struct devmem_alloc *a = &m->allocs[i];
+        if (a->freed || a->hi <= lo) continue;
+        if (a->fill) return false;
+        live = true;
+    }
+    if (!live || mprotect((void *)lo, DEVMEM_BIG_BYTES, PROT_READ | PROT_WRITE)) return false;
+    *range = (struct devmem_range){lo, hi, true};
+    return true;
+}
+
 bool devmem_lookup(struct devmem *m, uint64_t address, uint64_t bytes, struct devmem_range *range)
 {
     struct devmem_alloc *a = devmem_find(m, address);
-    if (!a || bytes > a->hi - address) return false;
+    if (!a || bytes > a->hi - address) return m->whole_pages && lookup_page(m, address, bytes, range);
     *range = (struct devmem_range){a->lo, a->hi, a->kind != DEVMEM_CONST};
     if (!a->fill) return true;
     fill_range(a, address, bytes);

@@ -60,6 +60,7 @@ struct devmem {
     size_t count, capacity;
     uint64_t live_bytes, peak_bytes, serial;
     uint32_t generation;
+    bool whole_pages; /* a 2 MiB page with an allocation in it can be accessed everywhere, as on real GPUs */
 };
 
 void devmem_init(struct devmem *m, uint32_t slot, uint64_t reserve_bytes);

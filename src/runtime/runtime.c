@@ -83,6 +83,7 @@ struct rt_context *rt_create(const struct rt_options *options)
     rt->common.rt = rt;
     arena_init(&rt->arena);
     devmem_init(&rt->memory, o->slot, o->reserve_bytes);
+    rt->memory.whole_pages = o->whole_pages;
     const struct exec_options exec = {.isa = isa_of(o->isa),
                                       .racecheck = o->racecheck,
                                       .heap_bytes = o->heap_bytes,

@@ -44,7 +44,8 @@ struct rt_options {
     uint32_t blocks_at_once;   /* blocks that run interleaved in functional mode; 0 = sm_count x 32 (at least
                                   a cooperative grid) */
     enum rt_isa isa;
-    bool racecheck; /* report races on shared memory */
+    bool racecheck;   /* report races on shared memory */
+    bool whole_pages; /* accesses are checked by pages of 2 MiB, not by allocations */
     /* Runs a launch to its end; NULL = functionally. */
     void (*execute)(void *user, struct exec_launch *launch);
     void *execute_user;

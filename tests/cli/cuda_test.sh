@@ -17,6 +17,13 @@ for version in 11.0 12 13; do
     holds "libcudart.so.$version has its name, version and symbols" sh -c "readelf -d '$library' | grep -qF '[libcudart.so.$version]' &&
         nm -D '$library' | grep -qF 'cudaMalloc@@libcudart.so.$version' && nm -D '$library' | grep -qF ' T cuInit'"
 done
+# binaries of CUDA 11 and 12, made by hand: the old way to launch, the old structures
+for version in 11.0 12; do
+    major=${version%.0}
+    cc -DVERSION="$major" tests/cuda/old.c -o "$dir/old" -L"$ATOLL_BUILD/cuda/$version" -l:libcudart.so.$version -Wl,--allow-shlib-undefined
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/old"
+    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/old"
+done
 if ! "$nvcc" --version > /dev/null 2>&1; then
     skip "CUDA programs (no nvcc)"
     finish
@@ -34,7 +41,7 @@ build() {
 }
 
 # every API family, values only and with time
-for program in memory streams launch errors embed driver; do
+for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms; do
     flags=
     [ $program = driver ] && flags=-lcuda
     # shellcheck disable=SC2086 # none or one word
@@ -42,11 +49,18 @@ for program in memory streams launch errors embed driver; do
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program"
     expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program"
 done
+holds "an unsupported call is said once" sh -c "'$ATOLL' exec --functional -- '$dir/unsupported' 2>&1 | grep -c 'cudaImportExternalMemory is not supported' | grep -qx 1"
+expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/device" 2
+expect 1 "illegal store of 4 bytes" "$ATOLL" exec --functional -- "$dir/errors" near
+expect 0 "all held" "$ATOLL" exec --functional -s runtime.exact_addresses=false -- "$dir/errors" near
 for fault in address misaligned assert trap; do
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" $fault
 done
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" reset
 expect 0 "illegal store of 4 bytes" "$ATOLL" exec -m uba-mem -- "$dir/errors" address
+
+# the programs of the census
+holds "at least 97 % of the census link" python3 tests/cuda/census.py "$ATOLL_BUILD/cuda/13/libcudart.so.13"
 
 # every way of embedding
 build separate separate_main.cu separate_other.cu && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/separate"

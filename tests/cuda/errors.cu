@@ -52,6 +52,10 @@ int main(int argc, char **argv)
         stray<<<1, 1>>>(x);
         sticky(cudaErrorIllegalAddress);
     }
+    if (!strcmp(which, "near")) { // behind the end, but in the same 2 MiB page
+        fine<<<1, 1>>>(x + 100);
+        OK(cudaDeviceSynchronize());
+    }
     if (!strcmp(which, "misaligned")) {
         crooked<<<1, 1>>>((char *)x);
         sticky(cudaErrorMisalignedAddress);

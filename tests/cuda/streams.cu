@@ -127,6 +127,15 @@ static void order()
     OK(cudaStreamCreateWithPriority(&s, cudaStreamDefault, high));
     OK(cudaStreamGetPriority(s, &priority));
     HOLDS(priority == high);
+    cudaStreamAttrValue attribute = {};
+    attribute.priority = low;
+    OK(cudaStreamSetAttribute(s, cudaStreamAttributePriority, &attribute));
+    OK(cudaStreamGetPriority(s, &priority));
+    HOLDS(priority == low);
+    attribute.priority = high;
+    OK(cudaStreamSetAttribute(s, cudaStreamAttributePriority, &attribute));
+    GIVES(cudaErrorInvalidValue, cudaStreamSetAttribute(s, (cudaStreamAttrID)99, &attribute));
+    (void)cudaGetLastError();
     OK(cudaStreamGetFlags(s, &flags));
     HOLDS(flags == cudaStreamDefault);
     OK(cudaStreamGetId(s, &id));

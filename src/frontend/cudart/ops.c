@@ -79,6 +79,10 @@ static cudaError_t run_kernel(struct stream *s, const struct op *op)
     if (!status) return cudaSuccess;
     const cudaError_t code = atoll_error(status, error_of(done.fault));
     if (done.fault == ATOLL_FAULT_SHAPE || done.fault == ATOLL_FAULT_COOPERATIVE) return code;
+    if (code == cudaErrorIllegalAddress)
+        complain(
+            "a real GPU notices only what is outside of 2 MiB pages in use; -s runtime.exact_addresses=false "
+            "does as it does");
     process.pending = code;
     return cudaSuccess;
 }
