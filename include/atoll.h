@@ -271,6 +271,19 @@ ATOLL_API atoll_status atoll_surface_destroy(atoll_device *device, uint64_t hand
 ATOLL_API atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_count,
                                       atoll_format format, char **text);
 
+/* What the compiler's analyses say about the kernels of PTX files (linked together): which data each kernel
+ * only reads, and where the data of each thread block lies (docs/analysis.md). */
+struct atoll_analysis {
+    const char *const *ptx; /* paths */
+    size_t ptx_count;
+    const char *entry;          /* one kernel; NULL: all */
+    uint32_t grid[3], block[3]; /* a launch: what depends on it becomes numbers; grid[0] == 0: none */
+    const char *const *params;  /* "NAME=VALUE" of the launch; of a pointer: bytes of its structure */
+    size_t param_count;
+};
+ATOLL_API atoll_status atoll_analyze(atoll_sim *sim, const struct atoll_analysis *what, atoll_format format,
+                                     char **text);
+
 /* ---- one part alone ---- */
 
 /* A memory channel fed with a stream of requests (lines "OP RANK BG BANK ROW COL", may be gzip). */

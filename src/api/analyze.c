@@ -1,4 +1,5 @@
 /* analyze: what can be said about a PTX file without running it. */
+#include "analysis/report.h"
 #include "api/sim.h"
 #include "exec/exec.h"
 #include "ptx/ir.h"
@@ -58,4 +59,46 @@ atoll_status atoll_coverage(atoll_sim *sim, const char *const *ptx, size_t ptx_c
                             char **text)
 {
     return api_run(sim, coverage, &(struct coverage_call){ptx, ptx_count, format, text});
+}
+
+struct analyze_call {
+    const struct atoll_analysis *what;
+    atoll_format format;
+    char **out;
+};
+
+static void analyze(void *arg)
+{
+    const struct analyze_call *call = arg;
+    const struct atoll_analysis *what = call->what;
+    struct arena a;
+    struct diag_cleanup dropping;
+    struct api_text text;
+    arena_init(&a);
+    diag_defer(&dropping, drop_arena, &a);
+    struct ptx_module **modules = ARENA_ARRAY(&a, struct ptx_module *, what->ptx_count + 1);
+    for (size_t i = 0; i < what->ptx_count; i++) modules[i] = ptx_parse_file(&a, what->ptx[i]);
+    struct report_request request = {
+        .entry = what->entry, .params = what->params, .param_count = what->param_count};
+    for (int k = 0; k < 3; k++) {
+        request.grid[k] = what->grid[k];
+        request.block[k] = what->block[k];
+    }
+    api_text_begin(&text);
+    if (call->format == ATOLL_JSON) {
+        json_t *all = analysis_report(&a, modules, (uint32_t)what->ptx_count, &request, NULL, true);
+        (void)json_dumpf(all, text.file, JSON_INDENT(2));
+        (void)fputc('\n', text.file);
+        json_decref(all);
+    } else {
+        (void)analysis_report(&a, modules, (uint32_t)what->ptx_count, &request, text.file, false);
+    }
+    *call->out = api_text_end(&text);
+    diag_done(&dropping, true);
+}
+
+atoll_status atoll_analyze(atoll_sim *sim, const struct atoll_analysis *what, atoll_format format,
+                           char **text)
+{
+    return api_run(sim, analyze, &(struct analyze_call){what, format, text});
 }

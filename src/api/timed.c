@@ -128,7 +128,8 @@ void timed_check_json(const struct timed *t, json_t *check)
                 {"memory_side_reads", n.memory_side_reads},
                 {"write_backs", n.write_backs},
                 {"acquires", n.acquires},
-                {"releases", n.releases}};
+                {"releases", n.releases},
+                {"read_only_loads", n.read_only_loads}};
     (void)json_object_set_new(check, "caches_passed", json_true());
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         (void)json_object_set_new(check, rows[k].name, json_integer((json_int_t)rows[k].count));

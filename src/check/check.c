@@ -167,9 +167,27 @@ static void issue_store(struct check *c, struct line *l, const struct check_acce
     c->counts.stores++;
 }
 
+/* A line that the compiler's analysis marked read-only is not written by the same kernel. */
+static void check_read_only(struct check *c, struct line *l, const struct check_access *a, uint64_t now)
+{
+    if (a->read_only) {
+        l->read_only_in = c->kernel_count;
+        c->counts.read_only_loads++;
+    }
+    if (a->writes) l->written_in = c->kernel_count;
+    if (!c->kernel_count || l->read_only_in != c->kernel_count || l->written_in != c->kernel_count) return;
+    diag_check_failed(
+        "--check: at cycle %llu line 0x%llx (address 0x%llx) is %s in kernel '%s', which also %s it: "
+        "the analysis of read-only data is wrong here",
+        (unsigned long long)now, (unsigned long long)a->line, (unsigned long long)(a->line << 7),
+        a->writes ? "written" : "read with ld.global.ro", c->kernels[c->kernel_count - 1],
+        a->writes ? "reads with ld.global.ro" : "writes");
+}
+
 void check_issue(struct check *c, const struct check_access *a, uint64_t now)
 {
     struct line *l = check_line(c, key_of(a->app, a->line));
+    if (a->read_only || a->writes) check_read_only(c, l, a, now);
     if (a->reads) issue_load(c, l, a, now);
     if (a->writes) issue_store(c, l, a, now);
 }

@@ -39,6 +39,7 @@ struct check_counts {
     uint64_t memory_side_reads; /* reads checked where they were served */
     uint64_t acquires, releases;
     uint64_t write_backs;
+    uint64_t read_only_loads; /* line accesses of loads marked ld.global.ro */
 };
 
 /* loads: instructions that an SM may have in flight; requests: how many the machine's pool has. */
@@ -65,6 +66,7 @@ struct check_access {
     uint16_t generation; /* of the warp in its slot */
     uint8_t warp;
     bool reads, writes;
+    bool read_only; /* marked ld.global.ro: nobody writes the line while the kernel runs */
 };
 
 void check_issue(struct check *c, const struct check_access *a, uint64_t now);

@@ -9,6 +9,7 @@
 #include <atoll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CLI_LIST_MAX = 256 };
 
@@ -54,6 +55,8 @@ int cli_fail(const atoll_sim *sim, atoll_status status);
 atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code);
 /* "atoll: ..." on stderr, exit code 1. */
 int cli_mistake(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "X,Y,Z", "X,Y" or "X" of --option; false after printing what was wrong. */
+bool cli_parse_dim(const char *option, const char *text, uint32_t dim[3]);
 /* Writes text to a path ("-" = stdout) whole or not at all; returns an exit code. */
 int cli_write_file(const char *path, const char *text);
 /* Before a long run: 0 when cli_write_file() will be able to open the file (NULL: none is asked for). */

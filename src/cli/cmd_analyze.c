@@ -6,32 +6,48 @@
 #include "cli/cli.h"
 
 struct analyze_args {
-    const char *json;
+    const char *json, *entry, *grid, *block;
     bool coverage;
-    struct cli_list rest;
+    struct cli_list param, rest;
 };
+
+static atoll_status ask(atoll_sim *sim, const struct analyze_args *args, const struct atoll_analysis *what,
+                        atoll_format format, char **text)
+{
+    if (args->coverage) return atoll_coverage(sim, args->rest.items, args->rest.count, format, text);
+    return atoll_analyze(sim, what, format, text);
+}
+
+static bool make_request(const struct analyze_args *args, struct atoll_analysis *what)
+{
+    *what = (struct atoll_analysis){.ptx = args->rest.items,
+                                    .ptx_count = args->rest.count,
+                                    .entry = args->entry,
+                                    .params = args->param.items,
+                                    .param_count = args->param.count};
+    if (args->coverage && (args->grid || args->block || args->entry || args->param.count))
+        return (void)cli_mistake("--coverage takes PTX files and --json only"), false;
+    if (!args->grid && !args->block) return true;
+    return cli_parse_dim("grid", args->grid, what->grid) && cli_parse_dim("block", args->block, what->block);
+}
 
 static int run(const void *arg)
 {
     const struct analyze_args *args = arg;
+    struct atoll_analysis what;
     int code = 0;
     if (!args->rest.count) return cli_mistake("'atoll analyze' takes PTX files");
-    if (!args->coverage)
-        return cli_mistake("the data-flow and index analyses are not part of version %s yet; --coverage "
-                           "lists what cannot be "
-                           "executed",
-                           atoll_version());
+    if (!make_request(args, &what)) return ATOLL_MISTAKE;
+    if ((code = cli_can_write(args->json))) return code;
     atoll_sim *sim = cli_sim(NULL, NULL, &code);
     if (!sim) return code;
     char *text = NULL;
     const bool json_only = args->json && strcmp(args->json, "-") == 0;
     atoll_status status = ATOLL_OK;
-    if (!json_only && !(status = atoll_coverage(sim, args->rest.items, args->rest.count, ATOLL_TEXT, &text)))
-        (void)fputs(text, stdout);
+    if (!json_only && !(status = ask(sim, args, &what, ATOLL_TEXT, &text))) (void)fputs(text, stdout);
     free(text);
     text = NULL;
-    if (!status && args->json &&
-        !(status = atoll_coverage(sim, args->rest.items, args->rest.count, ATOLL_JSON, &text)))
+    if (!status && args->json && !(status = ask(sim, args, &what, ATOLL_JSON, &text)))
         code = cli_write_file(args->json, text);
     free(text);
     if (status) code = cli_fail(sim, status);
@@ -40,8 +56,14 @@ static int run(const void *arg)
 }
 
 static const struct cli_option options[] = {
+    {"entry", 0, CLI_TEXT, offsetof(struct analyze_args, entry), "NAME", "one kernel only"},
+    {"grid", 0, CLI_TEXT, offsetof(struct analyze_args, grid), "X,Y,Z", "a launch: blocks"},
+    {"block", 0, CLI_TEXT, offsetof(struct analyze_args, block), "X,Y,Z", "a launch: threads in a block"},
+    {"param", 0, CLI_LIST, offsetof(struct analyze_args, param), "NAME=VALUE",
+     "a launch: value of a parameter (PTX name, or p0, p1, ...); of a pointer: bytes of its structure, such "
+     "as p0=64MiB"},
     {"coverage", 0, CLI_FLAG, offsetof(struct analyze_args, coverage), "",
-     "list the instructions that Atoll cannot execute and the calls of undefined functions"},
+     "instead: list the instructions that Atoll cannot execute and the calls of undefined functions"},
     CLI_OPTION_JSON(struct analyze_args),
     {0},
 };
@@ -49,8 +71,12 @@ static const struct cli_option options[] = {
 const struct cli_command cli_analyze = {
     .name = "analyze",
     .summary = "static analyses of PTX files",
-    .usage = "kernel.ptx [more.ptx]... --coverage [--json F]",
-    .examples = "  atoll analyze --coverage kernel.ptx\n",
+    .usage = "kernel.ptx [more.ptx]... [--entry NAME] [--grid X,Y,Z --block X,Y,Z] [--param NAME=VALUE]... "
+             "[--json F]\n"
+             "       atoll analyze kernel.ptx [more.ptx]... --coverage [--json F]",
+    .examples = "  atoll analyze kernel.ptx\n"
+                "  atoll analyze kernel.ptx --grid 64,64 --block 16,16 --param p3=1024\n"
+                "  atoll analyze --coverage kernel.ptx\n",
     .options = options,
     .args_bytes = sizeof(struct analyze_args),
     .rest_offset = offsetof(struct analyze_args, rest),

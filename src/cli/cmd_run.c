@@ -13,30 +13,6 @@ struct run_args {
     struct cli_list set, arg, rest;
 };
 
-/* "X,Y,Z", "X,Y" or "X". */
-static bool parse_dim(const char *option, const char *text, uint32_t dim[3])
-{
-    unsigned long v[3] = {1, 1, 1};
-    char *end = NULL;
-    if (!text) {
-        (void)cli_mistake("a kernel of a PTX file needs --%s X[,Y[,Z]], such as --%s 64", option, option);
-        return false;
-    }
-    errno = 0;
-    for (int i = 0; i < 3; i++) {
-        v[i] = strtoul(text, &end, 10);
-        if (end == text || errno || v[i] == 0 || v[i] > 0x7fffffff || *text == '-') break;
-        if (*end == '\0') {
-            for (int k = 0; k < 3; k++) dim[k] = (uint32_t)v[k];
-            return true;
-        }
-        if (*end != ',') break;
-        text = end + 1;
-    }
-    (void)cli_mistake("--%s takes X,Y,Z (whole numbers from 1), such as --%s 64,1,1", option, option);
-    return false;
-}
-
 static bool parse_count(const char *option, const char *text, uint64_t *value)
 {
     char *end;
@@ -82,7 +58,7 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
         return (void)cli_mistake("'atoll run' takes either -w WORKLOAD or PTX files"), false;
     job->ptx = args->rest.items;
     job->ptx_count = args->rest.count;
-    return parse_dim("grid", args->grid, job->grid) && parse_dim("block", args->block, job->block);
+    return cli_parse_dim("grid", args->grid, job->grid) && cli_parse_dim("block", args->block, job->block);
 }
 
 static bool to_stdout(const char *path) { return path && strcmp(path, "-") == 0; }

@@ -1,4 +1,5 @@
 /* main: finds the subcommand, reads its options, runs it. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,6 +169,29 @@ int cli_mistake(const char *format, ...)
     (void)fputs("\n", stderr);
     va_end(list);
     return ATOLL_MISTAKE;
+}
+
+bool cli_parse_dim(const char *option, const char *text, uint32_t dim[3])
+{
+    unsigned long v[3] = {1, 1, 1};
+    char *end = NULL;
+    if (!text) {
+        (void)cli_mistake("a kernel of a PTX file needs --%s X[,Y[,Z]], such as --%s 64", option, option);
+        return false;
+    }
+    errno = 0;
+    for (int i = 0; i < 3; i++) {
+        v[i] = strtoul(text, &end, 10);
+        if (end == text || errno || v[i] == 0 || v[i] > 0x7fffffff || *text == '-') break;
+        if (*end == '\0') {
+            for (int k = 0; k < 3; k++) dim[k] = (uint32_t)v[k];
+            return true;
+        }
+        if (*end != ',') break;
+        text = end + 1;
+    }
+    (void)cli_mistake("--%s takes X,Y,Z (whole numbers from 1), such as --%s 64,1,1", option, option);
+    return false;
 }
 
 int cli_show(atoll_sim *sim, atoll_status status, char *text)

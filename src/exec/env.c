@@ -38,6 +38,14 @@ struct exec_env *exec_env_create(struct devmem *memory, const struct exec_option
     return env;
 }
 
+void exec_env_groups(struct exec_env *env, exec_group_fn *group, void *user)
+{
+    env->group = group;
+    env->group_user = user;
+}
+
+struct devmem *exec_memory(const struct exec_env *env) { return env->memory; }
+
 void exec_env_destroy(struct exec_env *env)
 {
     if (!env) return;

@@ -34,6 +34,7 @@
 #include "exec/warp_op.h"
 #include "ptx/ir.h"
 
+struct analysis_launch;
 struct exec_env;
 struct image_table;
 struct exec_kernel;
@@ -62,6 +63,13 @@ void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol)
 /* Arrays, texture objects and surface objects that kernels may use. */
 struct image_table *exec_images(struct exec_env *env);
 
+/* Who numbers the loads that are found read-only together; asked once per instruction. Before the first
+ * launch. */
+typedef uint32_t exec_group_fn(void *user, const struct ptx_func *kernel, const struct ptx_func *func,
+                               uint32_t pc);
+void exec_env_groups(struct exec_env *env, exec_group_fn *group, void *user);
+struct devmem *exec_memory(const struct exec_env *env);
+
 /* Lowers an entry (once; later calls give the same). */
 struct exec_kernel *exec_kernel_get(struct exec_env *env, const struct ptx_func *entry);
 const struct ptx_func *exec_kernel_ptx(const struct exec_kernel *k);
@@ -87,6 +95,11 @@ struct exec_launch {
     uint64_t grid_id;
     bool cooperative;
     uint64_t barrier_workspace; /* device address for %envreg1/2 of a cooperative launch */
+    /* By warp_op_info.read_only_group: are its loads ld.global.ro in this launch? NULL: as the program says
+     * (.nc). */
+    const uint8_t *read_only;
+    /* What the compiler's analyses say about this launch (analysis/analysis.h), for policies; may be NULL. */
+    struct analysis_launch *analysis;
 
     /* set by exec_launch_begin() */
     uint64_t block_count;

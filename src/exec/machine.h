@@ -259,6 +259,8 @@ struct exec_env {
     struct race_log *races;
     struct chunk_size *chunks;        /* memory of resident blocks, by size */
     const struct exec_launch *launch; /* running */
+    exec_group_fn *group;
+    void *group_user;
 };
 
 /* ---- small things that handlers use ---- */

@@ -205,7 +205,13 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
 {
     struct exec_func *f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
     struct warp_op_info *infos = ARENA_ARRAY(&f->env->arena, struct warp_op_info, f->ptx->n_instrs);
-    for (uint32_t pc = 0; pc < f->ptx->n_instrs; pc++) fill_info(f, pc, &infos[pc]);
+    for (uint32_t pc = 0; pc < f->ptx->n_instrs; pc++) {
+        fill_info(f, pc, &infos[pc]);
+        const bool load = infos[pc].class == WARP_CLASS_LOAD || infos[pc].class == WARP_CLASS_COPY_ASYNC;
+        if (load && f->env->group)
+            infos[pc].read_only_group =
+                (uint16_t)f->env->group(f->env->group_user, w->block->launch->kernel->func->ptx, f->ptx, pc);
+    }
     for (uint32_t k = 0; k < f->code_count; k++) {
         struct insn *x = &f->code[k];
         if (!x->counted) continue;
@@ -372,7 +378,13 @@ static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t 
     out->spilled = 0;
     out->grouped = 0;
     out->sleep_ns = 0;
-    if (info->detail && mask) describe_detail(w, i, out);
+    out->read_only = 0;
+    if (info->detail && mask) {
+        describe_detail(w, i, out);
+        const uint8_t *marks = w->block->launch->read_only;
+        out->read_only = out->space == WARP_SPACE_GLOBAL &&
+                         (marks ? marks[info->read_only_group] : (info->flags & WARP_F_READ_ONLY) != 0);
+    }
 }
 
 /* Executes helpers of ours (meeting places of lanes, ...) up to the next instruction of the file. */

@@ -38,7 +38,7 @@ enum {
     WARP_F_ACQUIRE = 1 << 0,
     WARP_F_RELEASE = 1 << 1,
     WARP_F_STRONG = 1 << 2,    /* relaxed, volatile and above: bypasses the L1 */
-    WARP_F_READ_ONLY = 1 << 3, /* ld.global.nc */
+    WARP_F_READ_ONLY = 1 << 3, /* ld.global.nc: the program's own promise; requests go by warp_op.read_only */
     WARP_F_CACHE_L2 = 1 << 4,  /* .cg, .cv */
     WARP_F_STREAM = 1 << 5,    /* .cs, .lu, evict_first */
     WARP_F_UNIFORM = 1 << 6    /* every active lane computes the same */
@@ -57,8 +57,8 @@ struct warp_op_info {
     uint8_t
         detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
     uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
-    uint32_t pc, line;    /* place in the kernel: instruction index and PTX line */
-    const void *analysis; /* for the read-only and locality analyses; not used by execution */
+    uint16_t read_only_group; /* loads that a launch finds read-only together (ld.global.ro); 0: never */
+    uint32_t pc, line;        /* place in the kernel: instruction index and PTX line */
 };
 
 struct warp_op {
@@ -68,6 +68,7 @@ struct warp_op {
     uint32_t reg_base; /* add to info->dst and info->src (call frames) */
     uint8_t space;     /* enum warp_space of the access */
     uint8_t barrier;   /* BARRIER: which, 0-15; 255 = of the warp */
+    uint8_t read_only; /* a load of data that no thread writes while the kernel runs (ld.global.ro) */
     uint8_t spilled;   /* a generic access whose lanes lie in several spaces: lanes of other spaces are not in
                           mask */
     uint8_t grouped;   /* addresses stand in base, not in address; then mask has all lanes */

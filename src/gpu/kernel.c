@@ -272,6 +272,7 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
+    mmu_place_at_launch(g->mmu, app, launch);
     cta_sched_begin(&r->blocks, launch->block_count);
     stats_sum(g->stats, STATS_EVERYWHERE, &before);
     gpu_use_mark(g);

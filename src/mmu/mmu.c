@@ -6,6 +6,7 @@
 
 #include "cache/tags.h"
 #include "check/fault.h"
+#include "exec/exec.h"
 #include "mmu/tlb.h"
 
 enum { PAGE_CACHE = 64, PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
@@ -87,6 +88,32 @@ static void place(struct mmu *m, uint32_t sm, uint64_t key)
     *map_put(&m->pages, key, NULL) = take_frame(m, m->placement.place(&m->placement, &q));
     m->stats.pages_placed++;
 }
+
+static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
+{
+    struct mmu *m = mmu;
+    bool fresh;
+    uint64_t *frame = map_put(&m->pages, mmu_key(app, page), &fresh);
+    if (!fresh) return false;
+    *frame = take_frame(m, class);
+    m->stats.pages_placed++;
+    m->stats.pages_placed_at_launch++;
+    return true;
+}
+
+void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch)
+{
+    if (!m->placement.place_at_launch) return;
+    const struct placement_launch l = {.app = app,
+                                       .launch = launch,
+                                       .analysis = launch->analysis,
+                                       .page_log2 = m->page_log2,
+                                       .assign = assign,
+                                       .mmu = m};
+    m->placement.place_at_launch(&m->placement, &l);
+}
+
+struct placement *mmu_placement(struct mmu *m) { return &m->placement; }
 
 static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
 {

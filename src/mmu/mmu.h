@@ -40,6 +40,11 @@ void mmu_free(struct mmu *m); /* the page table is not the arena's */
 static inline uint64_t mmu_key(uint32_t app, uint64_t page) { return (uint64_t)app << 56 | page; }
 
 uint32_t mmu_page_log2(const struct mmu *m);
+/* A kernel is about to start: the placement policy may place pages of its arguments. */
+struct exec_launch;
+void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch);
+/* For tests that bring a policy of their own. */
+struct placement *mmu_placement(struct mmu *m);
 /* An SM is about to access the page: with prefault it is placed now. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
 /* The frame's first byte; the page must be placed. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "exec/exec.h"
@@ -42,6 +43,7 @@ struct queued {
 struct rt_context {
     struct devmem memory;
     struct exec_env *env;
+    struct analysis *analysis;      /* for timed runs */
     struct arena arena;             /* modules, programs, kernels */
     struct rt_group common;         /* of rt_module_load() */
     struct rt_group *groups;        /* others */
@@ -94,6 +96,7 @@ struct rt_context *rt_create(const struct rt_options *options)
                                       .print = o->print,
                                       .print_user = o->print_user};
     rt->env = exec_env_create(&rt->memory, &exec);
+    rt->analysis = analysis_new(rt->env);
     diag_done(&cleanup, false);
     return rt;
 }
@@ -106,6 +109,7 @@ void rt_destroy(struct rt_context *rt)
         rt->first = q->next;
         free(q);
     }
+    analysis_free(rt->analysis);
     exec_env_destroy(rt->env);
     devmem_free(&rt->memory);
     free(rt->common.modules);
@@ -491,10 +495,15 @@ bool rt_run_next(struct rt_context *rt)
     rt->pending--;
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, free, q);
-    if (rt->execute)
+    if (rt->execute) {
+        struct diag_cleanup ending;
+        analysis_begin(rt->analysis, &q->launch);
+        diag_defer(&ending, analysis_end, &q->launch);
         rt->execute(rt->execute_user, &q->launch);
-    else
+        diag_done(&ending, true);
+    } else {
         exec_launch_run(&q->launch);
+    }
     diag_done(&cleanup, true);
     return true;
 }

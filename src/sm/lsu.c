@@ -19,11 +19,12 @@ static uint8_t kind_of(const struct warp_op_info *info)
     }
 }
 
-static uint8_t flags_of(const struct warp_op_info *info)
+static uint8_t flags_of(const struct warp_op *op)
 {
     uint32_t f = 0;
-    if (info->flags & WARP_F_READ_ONLY) f |= REQUEST_READ_ONLY;
-    if (info->flags & (WARP_F_STRONG | WARP_F_CACHE_L2)) f |= REQUEST_UNCACHED;
+    const bool load = op->info->class == WARP_CLASS_LOAD;
+    if (op->read_only || (load && FAULT_FIRES(read_only_wrong))) f |= REQUEST_READ_ONLY;
+    if (op->info->flags & (WARP_F_STRONG | WARP_F_CACHE_L2)) f |= REQUEST_UNCACHED;
     return (uint8_t)f;
 }
 
@@ -71,6 +72,7 @@ static struct check_access access_of(const struct sm *sm, const struct line_acce
                                  .warp = a->warp,
                                  .generation = waits ? sm->warps[a->warp].generation : a->load,
                                  .reads = waits,
+                                 .read_only = (a->flags & REQUEST_READ_ONLY) != 0,
                                  .writes = a->kind != REQUEST_READ};
 }
 
@@ -96,7 +98,7 @@ static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t wa
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
 {
     const struct warp_op *op = &sm->op;
-    const uint8_t kind = kind_of(op->info), flags = flags_of(op->info);
+    const uint8_t kind = kind_of(op->info), flags = flags_of(op);
     const bool writes = kind != REQUEST_READ, atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
     uint32_t tail = sm->queue_head + sm->queue_count;
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
@@ -126,6 +128,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     sm->queue_count++;
     sm->stats.memory_instructions++;
     sm->stats.line_accesses += m->count;
+    if (flags & REQUEST_READ_ONLY) sm->stats.read_only_accesses += m->count;
     STATS_COUNT(sm->stats.lines_per_access, m->count);
 }
 

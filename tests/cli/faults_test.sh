@@ -31,6 +31,7 @@ caught() {
     caught l1_keeps_overtaken 2 "stale read" $order
     caught l1_fills_all_sectors 2 "a word that is not there" -w gather:tiny -s l1.sectored=true
     caught l1_forgets_waiter 3 "nothing is due" $small
+    caught read_only_wrong 2 "the analysis of read-only data is wrong here" -w gemm_naive:tiny
     caught fence_waits_not 2 "release before its stores" $order
     caught fence_invalidates_not 2 "stale read" $order
     caught acquire_invalidates_not 2 "stale read" $order

@@ -1,0 +1,126 @@
+/* locality: the locality table of a kernel: where the data of each thread block lies, for policies.
+ *
+ *   rows       one per access through a pointer (a group of accesses that differ by a constant is one row),
+ * with its index equation and its class by Algorithm 1 and Table II of LADM arguments  one per pointer
+ * argument: the row that speaks for the structure, and what LADM would do
+ *
+ * A row is made once per kernel; locality_at_launch() puts in grid, block and arguments: then the class is
+ * final (WIDTH equal to blockDim.x*gridDim.x is seen only now), stride and datablock are numbers, and each
+ * argument knows its allocation.
+ *
+ * Ownership: rows live as long as the kernel's analysis; what a launch adds is in the arena given. */
+#ifndef ATOLL_ANALYSIS_LOCALITY_H
+#define ATOLL_ANALYSIS_LOCALITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct expr;
+struct ptx_func;
+struct ptx_symbol;
+struct symbolic;
+
+/* Rows of Table II. "Horizontal" etc. are the table's words; the equation decides. */
+enum locality_class {
+    LOCALITY_UNKNOWN,
+    LOCALITY_NL,    /* invariant(bx, by) + stride*m: no two blocks share */
+    LOCALITY_ROW_H, /* invariant(by) + variant(m): a row of blocks shares, moves along a row */
+    LOCALITY_COL_H, /* invariant(bx) + variant(m) */
+    LOCALITY_ROW_V, /* invariant(by) + variant(m, gridDim.x): moves down a column */
+    LOCALITY_COL_V, /* invariant(bx) + variant(m, gridDim.x) */
+    LOCALITY_ITL,   /* variant == m: a thread walks through neighbours */
+    LOCALITY_NONE,  /* none of these */
+    LOCALITY_CLASSES
+};
+
+enum locality_scheduler {
+    LOCALITY_ALIGN_AWARE,
+    LOCALITY_ROW_BINDING,
+    LOCALITY_COL_BINDING,
+    LOCALITY_KERNEL_WIDE
+};
+enum locality_placement {
+    LOCALITY_STRIDE_AWARE,
+    LOCALITY_ROW_BASED,
+    LOCALITY_COL_BASED,
+    LOCALITY_KERNEL_WIDE_DATA
+};
+enum locality_caching { LOCALITY_RTWICE, LOCALITY_RONCE };
+
+/* What Table II says about a class. */
+struct locality_action {
+    enum locality_scheduler scheduler;
+    enum locality_placement placement;
+    enum locality_caching caching;
+    const char *class_name, *scheduler_name, *placement_name, *caching_name;
+    const char *sharing; /* which blocks touch the same datablocks */
+};
+const struct locality_action *locality_action(enum locality_class c);
+
+enum { LOCALITY_READS = 1, LOCALITY_WRITES = 2, LOCALITY_ATOMICS = 4 };
+#define LOCALITY_NO_ARGUMENT UINT32_MAX
+
+struct locality_row {
+    uint32_t argument; /* in locality_table.arguments, LOCALITY_NO_ARGUMENT: pointer not known */
+    enum locality_class class;
+    uint8_t kinds; /* LOCALITY_READS ... */
+    uint16_t element_bytes;
+    uint32_t depth;                    /* loops around it */
+    uint32_t accesses;                 /* instructions in it */
+    int64_t first_offset, last_offset; /* bytes: constants by which they differ */
+    const struct ptx_func *func;
+    uint32_t pc, line; /* of the first */
+    /* Byte offset from the start of the structure; the part that the outermost loop moves by (NULL: none). */
+    const struct expr *index, *stride;
+    uint32_t motion_loop; /* whose iterations are m; UINT32_MAX: none */
+    bool linear;          /* index = invariant + stride*m exactly */
+    /* after locality_at_launch() */
+    int64_t stride_bytes;     /* 0: no loop, or not a number */
+    uint64_t datablock_bytes; /* touched by one block in one iteration of m */
+};
+
+struct locality_argument {
+    uint32_t param;        /* number of the kernel's parameter; UINT32_MAX: a module variable */
+    uint32_t param_offset; /* of the pointer in the parameter block */
+    const struct ptx_symbol *variable;
+    char name[32];
+    uint32_t row; /* that speaks for it: in the deepest loop, then the first in the program */
+    enum locality_class class;
+    bool written;
+    /* after locality_at_launch() with an allocation; 0: none found */
+    uint64_t base; /* simulated virtual address of the allocation */
+    uint64_t bytes;
+};
+
+struct locality_table {
+    const struct ptx_func *kernel;
+    const struct symbolic *symbolic; /* loops and expressions of the rows */
+    struct locality_row *rows;
+    struct locality_argument *arguments;
+    uint32_t n_rows, n_arguments;
+    uint32_t n_static_rows; /* before equal ones became one */
+    bool uses_by;           /* blockIdx.y is read: the grid counts as two-dimensional */
+    bool two_dimensional;
+    /* The argument whose scheduler wins: the largest, then the first; LOCALITY_NO_ARGUMENT: no argument. */
+    uint32_t winner;
+};
+
+/* Numbers of a launch. */
+struct locality_launch {
+    uint32_t grid[3], block[3];
+    const uint8_t *params; /* parameter block; NULL: arguments are not known */
+    uint64_t param_bytes;
+    const uint8_t *param_known; /* a byte per byte of params: it is known; NULL: all */
+    /* Start (simulated) and size of the allocation behind an argument; false: none. May be NULL. */
+    bool (*find)(void *user, const struct locality_argument *a, uint64_t *base, uint64_t *bytes);
+    void *user;
+};
+const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
+                                                const struct locality_launch *launch);
+
+/* "(16*by + ty)*p3 + tx + 16*m" in elements when every part is a multiple, else in bytes (*in_bytes). */
+char *locality_print(const struct locality_table *t, const struct locality_row *row, const struct expr *e,
+                     char *buf, uint32_t buf_bytes, bool *in_bytes);
+
+#endif

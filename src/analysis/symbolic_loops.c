@@ -1,0 +1,187 @@
+/* symbolic_loops: what the values at the heads of loops mean, and how often loops run. */
+#include <string.h>
+
+#include "analysis/symbolic_private.h"
+
+/* Rounds of putting in what is known: each takes one more level of values that depend on values. */
+enum { ROUNDS_MAX = 4 };
+
+static const struct expr *known_phi(void *arg, const struct atom *a)
+{
+    (void)arg;
+    return a->closed;
+}
+
+/* By loop: itself and the loops inside it, as bits. */
+static uint64_t *loops_within(const struct walker *w)
+{
+    const struct symbolic *s = w->s;
+    uint64_t *bits = ARENA_ARRAY(w->arena, uint64_t, s->n_loops + 1);
+    for (uint32_t k = 0; k < s->n_loops; k++)
+        for (uint32_t l = k; l != SYMBOLIC_NO_LOOP; l = s->loops[l].parent) bits[l] |= expr_loop_bit(k);
+    return bits;
+}
+
+/* start + step * iterations when every way back adds the same step that does not change in the loop. */
+static const struct expr *closed_form(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                      struct map *memo)
+{
+    const struct expr *self = expr_of(w->pool, phi->atom), *step = NULL;
+    if (phi->lost || !phi->n_back) return NULL;
+    for (uint32_t k = 0; k < phi->n_back; k++) {
+        const struct expr *back = expr_replace(w->pool, phi->back[k], known_phi, NULL, memo);
+        const struct expr *here = expr_sub(w->pool, back, self);
+        if (step && here != step) return NULL;
+        step = here;
+    }
+    int64_t fixed;
+    if (!expr_is_const(step, &fixed)) {
+        if (step->deps & DEP_PHI || step->loops & within[phi->loop]) return NULL;
+    }
+    const struct expr *start = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
+    return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
+}
+
+/* Something that changes in the loop in a way that has no closed form. */
+static const struct expr *changing(struct walker *w, const struct phi *phi)
+{
+    uint32_t deps = DEP_OTHER;
+    if (phi->start) deps |= phi->start->deps;
+    for (uint32_t k = 0; k < phi->n_back; k++)
+        if (phi->back[k]) deps |= phi->back[k]->deps;
+    const struct atom like = {.kind = ATOM_OTHER,
+                              .id = phi->atom->id,
+                              .element = 600,
+                              .deps = deps & ~(uint32_t)DEP_PHI,
+                              .loops = phi->atom->loops};
+    return expr_of(w->pool, expr_intern_atom(w->pool, &like));
+}
+
+static void free_memo(void *memo) { map_free(memo); }
+
+static void understand_phis(struct walker *w)
+{
+    struct map memo;
+    struct diag_cleanup cleanup;
+    const uint64_t *within = loops_within(w);
+    bool found = true;
+    map_init(&memo);
+    diag_defer(&cleanup, free_memo, &memo);
+    for (uint32_t round = 0; round < ROUNDS_MAX && found; round++) {
+        found = false;
+        map_clear(&memo);
+        for (uint32_t k = 0; k < w->n_phis; k++) {
+            struct phi *phi = &w->phis[k];
+            if (phi->atom->closed) continue;
+            phi->atom->closed = closed_form(w, phi, within, &memo);
+            if (phi->atom->closed) found = true;
+        }
+    }
+    for (uint32_t k = 0; k < w->n_phis; k++)
+        if (!w->phis[k].atom->closed) w->phis[k].atom->closed = changing(w, &w->phis[k]);
+    /* everywhere it was used */
+    map_clear(&memo);
+    struct symbolic *s = w->s;
+    for (uint32_t k = 0; k < s->n_accesses; k++)
+        s->accesses[k].address = expr_replace(w->pool, s->accesses[k].address, known_phi, NULL, &memo);
+    for (uint32_t l = 0; l < s->n_loops; l++)
+        for (struct symbolic_exit *e = s->loops[l].exits; e; e = e->next)
+            e->condition = expr_replace(w->pool, e->condition, known_phi, NULL, &memo);
+    diag_done(&cleanup, true);
+}
+
+/* ---- how often ---- */
+
+/* First m >= 0 for which `first + step * m  cmp  0` is not `stay`; 0 < result; UINT64_MAX: never or not
+ * known. */
+static uint64_t first_failing(int64_t first, int64_t step, enum ptx_cmp cmp, bool stay)
+{
+    static const enum ptx_cmp opposite[] = {
+        [PTX_CMP_EQ] = PTX_CMP_NE, [PTX_CMP_NE] = PTX_CMP_EQ, [PTX_CMP_LT] = PTX_CMP_GE,
+        [PTX_CMP_LE] = PTX_CMP_GT, [PTX_CMP_GT] = PTX_CMP_LE, [PTX_CMP_GE] = PTX_CMP_LT,
+        [PTX_CMP_LO] = PTX_CMP_HS, [PTX_CMP_LS] = PTX_CMP_HI, [PTX_CMP_HI] = PTX_CMP_LS,
+        [PTX_CMP_HS] = PTX_CMP_LO};
+    if (cmp > PTX_CMP_HS || cmp == PTX_CMP_NONE || first == INT64_MIN || step == INT64_MIN) return UINT64_MAX;
+    if (!stay) cmp = opposite[cmp];
+    if (cmp == PTX_CMP_GT || cmp == PTX_CMP_GE || cmp == PTX_CMP_HI || cmp == PTX_CMP_HS) { /* mirror */
+        first = -first;
+        step = -step;
+    }
+    switch (cmp) {
+    case PTX_CMP_LT:
+    case PTX_CMP_LO:
+    case PTX_CMP_GT:
+    case PTX_CMP_HI:
+        if (first >= 0) return 0;
+        return step > 0 ? ((uint64_t)-first + (uint64_t)step - 1) / (uint64_t)step : UINT64_MAX;
+    case PTX_CMP_LE:
+    case PTX_CMP_LS:
+    case PTX_CMP_GE:
+    case PTX_CMP_HS:
+        if (first > 0) return 0;
+        return step > 0 ? (uint64_t)-first / (uint64_t)step + 1 : UINT64_MAX;
+    case PTX_CMP_NE:
+        if (!first) return 0;
+        if (!step || -first % step || -first / step < 0) return UINT64_MAX;
+        return (uint64_t)(-first / step);
+    default: return first || step ? first != 0 ? 0 : 1 : UINT64_MAX;
+    }
+}
+
+struct with_iterations {
+    expr_value_fn *value;
+    void *arg;
+    const struct atom *iv;
+    int64_t iterations;
+};
+
+static bool iteration_value(void *arg, const struct atom *a, int64_t *v)
+{
+    const struct with_iterations *w = arg;
+    if (a == w->iv) {
+        *v = w->iterations;
+        return true;
+    }
+    return w->value && w->value(w->arg, a, v);
+}
+
+static uint64_t exit_trips(const struct symbolic_loop *l, const struct symbolic_exit *e, expr_value_fn *value,
+                           void *arg)
+{
+    const struct atom *test = expr_is_atom(e->condition);
+    bool stay_if = e->stay_if;
+    if (test && test->kind == ATOM_OP && test->op == EXPR_NOT) {
+        test = expr_is_atom(test->args[0]);
+        stay_if = !stay_if;
+    }
+    if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return 0;
+    int64_t at[2], v[2];
+    for (int64_t m = 0; m < 2; m++) {
+        struct with_iterations w = {.value = value, .arg = arg, .iv = l->iv, .iterations = m};
+        for (uint32_t k = 0; k < 2; k++)
+            if (!expr_eval(test->args[k], iteration_value, &w, &v[k])) return 0;
+        if (__builtin_sub_overflow(v[0], v[1], &at[m])) return 0;
+    }
+    int64_t step;
+    if (__builtin_sub_overflow(at[1], at[0], &step)) return 0;
+    const uint64_t n = first_failing(at[0], step, (enum ptx_cmp)test->detail, stay_if);
+    if (n >= UINT64_MAX / 2) return 0;
+    return e->at_head ? n : n + 1;
+}
+
+uint64_t symbolic_trips(const struct symbolic_loop *l, expr_value_fn *value, void *arg)
+{
+    uint64_t least = 0;
+    for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
+        const uint64_t n = exit_trips(l, e, value, arg);
+        if (n && (!least || n < least)) least = n;
+    }
+    return least;
+}
+
+void loops_understand(struct walker *w)
+{
+    understand_phis(w);
+    for (uint32_t l = 0; l < w->s->n_loops; l++)
+        w->s->loops[l].trips = symbolic_trips(&w->s->loops[l], NULL, NULL);
+}

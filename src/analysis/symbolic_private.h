@@ -1,0 +1,93 @@
+/* Shared by the files of the symbolic walk only. */
+#ifndef ATOLL_ANALYSIS_SYMBOLIC_PRIVATE_H
+#define ATOLL_ANALYSIS_SYMBOLIC_PRIVATE_H
+
+#include "analysis/symbolic.h"
+
+enum { CALL_DEPTH_MAX = 8, SEARCH_DEPTH_MAX = 100, MERGE_MAX = 16 };
+
+/* What a callee gets, and gives back. */
+struct binding {
+    uint32_t symbol; /* formal of the callee */
+    int64_t offset;
+    const struct expr *value;
+};
+
+struct bindings {
+    struct binding *rows;
+    uint32_t count, capacity;
+};
+
+struct phi {
+    struct atom *atom;
+    uint32_t activation, block, var;
+    uint32_t loop; /* SYMBOLIC_NO_LOOP: the cycle has no single head */
+    const struct expr *start;
+    const struct expr *back[MERGE_MAX];
+    uint32_t n_back;
+    bool lost; /* too many edges, or a value that is not known */
+};
+
+struct walker;
+
+struct activation {
+    struct walker *w;
+    const struct frame *f;
+    uint32_t idx;
+    uint32_t caller_loop; /* loop around the call */
+    uint64_t caller_loops;
+    const struct activation *caller;
+    struct map defs;          /* block << 32 | var > expr */
+    const struct expr **regs; /* by register, those with one definition */
+    const struct bindings *args;
+    struct bindings results;
+    uint32_t first_site, first_loop, first_phi;
+    uint32_t pc, block; /* being walked */
+};
+
+struct walker {
+    struct arena *arena;
+    struct frame_cache *frames;
+    struct symbolic *s;
+    struct expr_pool *pool;
+    struct phi *phis;
+    uint32_t n_phis, phi_capacity;
+    uint32_t access_capacity, loop_capacity, activation_capacity;
+    uint32_t sites;
+    uint64_t budget; /* instructions that may still be walked in callees */
+    uint64_t search_budget;
+};
+
+/* symbolic_values.c: what registers and slots hold. NULL: undefined. */
+const struct expr *values_read_reg(struct activation *a, uint32_t reg);
+void values_write_reg(struct activation *a, uint32_t reg, const struct expr *value);
+const struct expr *values_at_end(struct activation *a, uint32_t block, uint32_t var, uint32_t depth);
+void values_write_slot(struct activation *a, uint32_t slot, const struct expr *value);
+const struct expr *values_read_slot(struct activation *a, uint32_t slot);
+/* A value of which nothing is known but where it is made. */
+const struct expr *values_unknown(struct activation *a, uint32_t pc, uint32_t element, uint32_t deps);
+/* A value that depends on these in some way. */
+const struct expr *values_other_of(struct activation *a, const struct expr *const *from, uint32_t n);
+/* Loops around a block, as bits. */
+uint64_t values_loops_around(const struct activation *a, uint32_t block);
+/* After the walk of an activation: what comes to the heads of its loops. */
+void values_complete_phis(struct activation *a);
+
+/* symbolic_loops.c */
+void loops_understand(struct walker *w);
+
+/* symbolic_instr.c: the instruction at a->pc. */
+void instr_walk(struct activation *a);
+
+/* symbolic.c: a call as if inlined; false: not followed. */
+bool walk_call(struct activation *caller, const struct ptx_func *callee, const struct bindings *args,
+               struct bindings *results);
+void walk_bind(struct arena *arena, struct bindings *b, uint32_t symbol, int64_t offset,
+               const struct expr *value);
+
+static inline bool is_float_reg(const struct ptx_func *f, uint32_t reg)
+{
+    return ptx_type_kind(f->regs[reg].type) == 'F';
+}
+
+#endif
