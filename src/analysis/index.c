@@ -344,6 +344,28 @@ static void make_rows(struct building *b)
     map_free(&rows);
 }
 
+/* In the order of the kernel's parameters, variables last: LADM breaks ties so. */
+static bool comes_before(const struct locality_argument *a, const struct locality_argument *b)
+{
+    if (!a->variable != !b->variable) return !a->variable;
+    return a->variable ? a->variable->index < b->variable->index : a->param_offset < b->param_offset;
+}
+
+static void sort_arguments(struct building *b)
+{
+    struct locality_table *t = b->t;
+    uint32_t *place = ARENA_ARRAY(b->arena, uint32_t, t->n_arguments + 1);
+    struct locality_argument *sorted = ARENA_ARRAY(b->arena, struct locality_argument, t->n_arguments + 1);
+    for (uint32_t k = 0; k < t->n_arguments; k++) {
+        for (uint32_t j = 0; j < t->n_arguments; j++)
+            place[k] += comes_before(&t->arguments[j], &t->arguments[k]);
+        sorted[place[k]] = t->arguments[k];
+    }
+    t->arguments = sorted;
+    for (uint32_t k = 0; k < t->n_rows; k++)
+        if (t->rows[k].argument != LOCALITY_NO_ARGUMENT) t->rows[k].argument = place[t->rows[k].argument];
+}
+
 static void choose_speakers(struct locality_table *t)
 {
     for (uint32_t k = 0; k < t->n_rows; k++) {
@@ -392,6 +414,7 @@ struct locality_table *index_build(struct arena *arena, struct symbolic *s, cons
     merge_unrolled(&b);
     fold_small_loops(&b);
     make_rows(&b);
+    sort_arguments(&b);
     t->uses_by = t->two_dimensional = reads_block_y(s);
     for (uint32_t k = 0; k < t->n_rows; k++)
         t->rows[k].class = index_classify(s, &t->rows[k], t->two_dimensional, NULL);

@@ -200,12 +200,32 @@ static struct verdict verdict_of(struct reporting *r, const struct readonly_func
     return v;
 }
 
+/* Origins as the kernel declares its parameters; variables last. */
+static const uint32_t *parameter_order(struct arena *a, const struct readonly_func *f)
+{
+    uint32_t *order = ARENA_ARRAY(a, uint32_t, f->n_origins + 1);
+    for (uint32_t k = 0; k < f->n_origins; k++) {
+        uint32_t at = k;
+        const struct readonly_origin *o = &f->origins[k];
+        for (; at; at--) {
+            const struct readonly_origin *before = &f->origins[order[at - 1]];
+            if (before->symbol < o->symbol || (before->symbol == o->symbol && before->granule <= o->granule))
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = k;
+    }
+    return order;
+}
+
 static void report_readonly(struct reporting *r, const struct readonly_func *f)
 {
     const uint64_t read_only = readonly_decide_alone(f);
+    const uint32_t *order = parameter_order(r->arena, f);
     json_t *rows = r->json ? json_array() : NULL;
     uint32_t shown = 0;
-    for (uint32_t k = 0; k < f->n_origins; k++) {
+    for (uint32_t n = 0; n < f->n_origins; n++) {
+        const uint32_t k = order[n];
         const struct readonly_origin *o = &f->origins[k];
         if (!o->read.func && !o->written.func) continue;
         const struct verdict v = verdict_of(r, f, o, read_only >> k & 1);
