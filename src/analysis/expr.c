@@ -88,7 +88,8 @@ static bool atom_same(const void *held, const void *like)
 struct atom *expr_intern_atom(struct expr_pool *p, const struct atom *like)
 {
     void **slot = table_find(&p->atoms, atom_hash(like), like, atom_same);
-    if (*slot) return *slot;
+    struct atom *held = *slot;
+    if (held) return held;
     struct atom *a = ARENA_NEW(p->arena, struct atom);
     *a = *like;
     a->serial = ++p->serial;
@@ -131,7 +132,8 @@ static const struct mono *intern_mono(struct expr_pool *p, const struct mono_lik
     uint64_t h = like->n;
     for (uint32_t k = 0; k < like->n; k++) h = mix(h, like->atoms[k]->serial);
     void **slot = table_find(&p->monos, h, like, mono_same);
-    if (*slot) return *slot;
+    const struct mono *held = *slot;
+    if (held) return held;
     struct mono *m = arena_alloc(p->arena, sizeof *m + like->n * sizeof *m->atoms);
     m->n = like->n;
     m->serial = like->n ? ++p->serial : 0;
@@ -181,7 +183,8 @@ static const struct expr *intern(struct expr_pool *p, const struct expr_like *li
     for (uint32_t k = 0; k < like->n; k++)
         h = mix(mix(h, (uint64_t)like->terms[k].coef), like->terms[k].mono->serial);
     void **slot = table_find(&p->exprs, h, like, expr_same);
-    if (*slot) return *slot;
+    const struct expr *held = *slot;
+    if (held) return held;
     struct expr *e = arena_alloc(p->arena, sizeof *e + like->n * sizeof *e->terms);
     e->n = like->n;
     e->serial = ++p->serial;
@@ -447,6 +450,7 @@ static const struct expr *simplify_and(struct expr_pool *p, enum ptx_type type,
     int64_t mask;
     if (!expr_is_const(args[1], &mask)) return NULL;
     const uint64_t m = (uint64_t)mask;
+    if (!m) return expr_const(p, 0);
     if (m && (m & (m + 1)) == 0 && m != UINT64_MAX) return low_bits(p, args[0], bits_of(m), type);
     const uint64_t cut = ~m; /* ...1100: all but the low bits */
     if (cut && (cut & (cut + 1)) == 0) return expr_sub(p, args[0], low_bits(p, args[0], bits_of(cut), type));

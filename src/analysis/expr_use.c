@@ -374,6 +374,15 @@ static uint32_t outer_count(const struct mono *m)
     return n;
 }
 
+static uint32_t atom_rank(const struct atom *a)
+{
+    const uint32_t index = DEP_BX | DEP_BY | DEP_BZ | DEP_TX | DEP_TY | DEP_TZ;
+    if (a->kind == ATOM_IV) return 0;
+    if (a->kind == ATOM_PARAM) return 1000 + a->id;
+    if (a->kind == ATOM_SREG) return (a->deps & index ? 1 : 500) + a->id;
+    return 600;
+}
+
 /* coefficient and the atoms that are asked for; first: no plus sign before it */
 static void print_product(struct printing *p, int64_t coef, const struct mono *m, bool outer_too, bool first)
 {
@@ -386,45 +395,78 @@ static void print_product(struct printing *p, int64_t coef, const struct mono *m
         put(p, "%llu", (unsigned long long)size);
         shown++;
     }
+    const struct atom *atoms_sorted[EXPR_DEGREE_MAX];
     for (uint32_t k = 0; k < m->n; k++) {
-        if (!outer_too && is_outer(m->atoms[k])) continue;
+        uint32_t at = k;
+        for (; at && atom_rank(atoms_sorted[at - 1]) > atom_rank(m->atoms[k]); at--)
+            atoms_sorted[at] = atoms_sorted[at - 1];
+        atoms_sorted[at] = m->atoms[k];
+    }
+    for (uint32_t k = 0; k < m->n; k++) {
+        if (!outer_too && is_outer(atoms_sorted[k])) continue;
         if (shown++) put(p, "*");
-        print_atom(p, m->atoms[k]);
+        print_atom(p, atoms_sorted[k]);
+    }
+}
+
+/* Readers expect blocks before threads before the rest, and iterations last. */
+static uint32_t rank_of(const struct mono *m)
+{
+    const uint32_t block = m->deps & (DEP_BX | DEP_BY | DEP_BZ),
+                   thread = m->deps & (DEP_TX | DEP_TY | DEP_TZ);
+    if (!m->n) return 1000;
+    if (m->loops) return 500 + m->n;
+    return block ? block : thread ? 100 + thread : 300;
+}
+
+static void sort_terms(const struct expr *e, struct term *terms)
+{
+    for (uint32_t k = 0; k < e->n; k++) {
+        uint32_t at = k;
+        for (; at && rank_of(terms[at - 1].mono) > rank_of(e->terms[k].mono); at--) terms[at] = terms[at - 1];
+        terms[at] = e->terms[k];
+    }
+}
+
+static void print_group(struct printing *p, const struct term *terms, uint32_t n, uint32_t k, bool *done)
+{
+    bool inner = true;
+    put(p, "(");
+    for (uint32_t j = k; j < n; j++) {
+        if (!same_outer(terms[k].mono, terms[j].mono)) continue;
+        done[j] = true;
+        print_product(p, terms[j].coef, terms[j].mono, false, inner);
+        inner = false;
+    }
+    put(p, ")");
+    for (uint32_t j = 0; j < terms[k].mono->n; j++) {
+        if (!is_outer(terms[k].mono->atoms[j])) continue;
+        put(p, "*");
+        print_atom(p, terms[k].mono->atoms[j]);
     }
 }
 
 static void print_expr(struct printing *p, const struct expr *e)
 {
     bool done[EXPR_TERMS_MAX] = {0}, first = true;
+    struct term terms[EXPR_TERMS_MAX];
     if (!e->n) put(p, "0");
-    /* groups with a common factor first, then the rest, the constant last */
-    for (uint32_t k = 0; k < e->n && k < EXPR_TERMS_MAX; k++) {
+    sort_terms(e, terms);
+    /* groups with a common factor first, then the rest */
+    for (uint32_t k = 0; k < e->n; k++) {
         uint32_t alike = 0;
-        if (done[k] || !outer_count(e->terms[k].mono)) continue;
-        for (uint32_t j = k; j < e->n; j++) alike += same_outer(e->terms[k].mono, e->terms[j].mono);
+        if (done[k] || !outer_count(terms[k].mono)) continue;
+        for (uint32_t j = k; j < e->n; j++) alike += same_outer(terms[k].mono, terms[j].mono);
         if (alike < 2) continue;
-        put(p, "%s(", first ? "" : " + ");
-        bool inner = true;
-        for (uint32_t j = k; j < e->n; j++) {
-            if (!same_outer(e->terms[k].mono, e->terms[j].mono)) continue;
-            done[j] = true;
-            print_product(p, e->terms[j].coef, e->terms[j].mono, false, inner);
-            inner = false;
-        }
-        put(p, ")");
-        for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
-            if (!is_outer(e->terms[k].mono->atoms[j])) continue;
-            put(p, "*");
-            print_atom(p, e->terms[k].mono->atoms[j]);
-        }
+        put(p, "%s", first ? "" : " + ");
+        print_group(p, terms, e->n, k, done);
         first = false;
     }
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t k = 0; k < e->n && k < EXPR_TERMS_MAX; k++) {
-            if (done[k] || (e->terms[k].mono->n == 0) != (pass == 1)) continue;
-            print_product(p, e->terms[k].coef, e->terms[k].mono, true, first);
-            first = false;
-        }
+    for (uint32_t k = 0; k < e->n; k++) {
+        if (done[k]) continue;
+        print_product(p, terms[k].coef, terms[k].mono, true, first);
+        first = false;
+    }
 }
 
 char *expr_print(const struct expr *e, expr_name_fn *name, void *arg, char *buf, size_t buf_bytes)

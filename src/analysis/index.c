@@ -149,6 +149,32 @@ static bool is_multiple(struct building *b, const struct expr *distance, const s
     return expr_scale(&b->s->pool, d, q) == distance;
 }
 
+/* Is it some fraction of the step? Then it has to lie on the comb, or the comb is not what the program meant.
+ */
+static bool is_fraction(const struct expr *distance, const struct expr *stride)
+{
+    if (distance->n != stride->n) return false;
+    for (uint32_t k = 0; k < stride->n; k++) {
+        if (distance->terms[k].mono != stride->terms[k].mono) return false;
+        const __int128 left = (__int128)distance->terms[k].coef * stride->terms[0].coef;
+        if (left != (__int128)distance->terms[0].coef * stride->terms[k].coef) return false;
+    }
+    return true;
+}
+
+static bool comb_is_whole(struct building *b, const struct item *first, const struct expr *d)
+{
+    for (uint32_t k = 0; k < b->n && b->merge_budget; k++) {
+        const struct item *i = &b->items[k];
+        b->merge_budget--;
+        if (i->stride != first->stride || i->base != first->base || i->loop != first->loop) continue;
+        if (i->access->kind != first->access->kind || i->unrolled) continue;
+        const struct expr *distance = expr_sub(&b->s->pool, i->invariant, first->invariant);
+        if (is_fraction(distance, first->stride) && !is_multiple(b, distance, d)) return false;
+    }
+    return b->merge_budget != 0;
+}
+
 /* All accesses of the loop that lie on the same comb take its smaller step. */
 static void take_step(struct building *b, const struct item *first, const struct expr *d)
 {
@@ -187,7 +213,7 @@ static void merge_unrolled(struct building *b)
         if (!i->stride || i->unrolled) continue;
         for (int64_t n = UNROLL_MOST; n >= 2; n--) {
             const struct expr *d = part_of(b, i->stride, n);
-            if (!d || !is_chain(b, i, d, n)) continue;
+            if (!d || !is_chain(b, i, d, n) || !comb_is_whole(b, i, d)) continue;
             take_step(b, i, d);
             break;
         }

@@ -41,6 +41,7 @@ static const char *source_of(struct arena *a, const struct ptx_func *f, uint32_t
 /* "line 40 (k.cu:12)" */
 static const char *place_text(struct arena *a, const struct readonly_place *p)
 {
+    if (!p->func) return "nothing";
     const char *source = source_of(a, p->func, p->pc);
     return arena_printf(a, "%s at line %u%s%s%s", ptx_spelling(p->func, &p->func->instrs[p->pc]),
                         p->func->instrs[p->pc].line, source ? " (" : "", source ? source : "",

@@ -42,19 +42,22 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
     return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
 }
 
-/* Something that changes in the loop in a way that has no closed form. */
+/* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
 static const struct expr *changing(struct walker *w, const struct phi *phi)
 {
     uint32_t deps = DEP_OTHER;
-    if (phi->start) deps |= phi->start->deps;
-    for (uint32_t k = 0; k < phi->n_back; k++)
-        if (phi->back[k]) deps |= phi->back[k]->deps;
-    const struct atom like = {.kind = ATOM_OTHER,
-                              .id = phi->atom->id,
-                              .element = 600,
-                              .deps = deps & ~(uint32_t)DEP_PHI,
-                              .loops = phi->atom->loops};
-    return expr_of(w->pool, expr_intern_atom(w->pool, &like));
+    bool goes_on = phi->start && !phi->lost; /* from its own value, not to something else */
+    for (uint32_t k = 0; k < phi->n_back; k++) {
+        if (!phi->back[k]) continue;
+        const struct atom *only = expr_is_atom(phi->back[k]);
+        deps |= phi->back[k]->deps & DEP_DATA;
+        goes_on &= phi->back[k]->loops & phi->atom->loops && !(only && only->kind == ATOM_DATA);
+    }
+    if (!goes_on && phi->start) deps |= phi->start->deps & ~(uint32_t)DEP_PHI;
+    const struct atom like = {
+        .kind = ATOM_OTHER, .id = phi->atom->id, .element = 600, .deps = deps, .loops = phi->atom->loops};
+    const struct expr *rest = expr_of(w->pool, expr_intern_atom(w->pool, &like));
+    return goes_on ? expr_add(w->pool, phi->start, rest) : rest;
 }
 
 static void free_memo(void *memo) { map_free(memo); }

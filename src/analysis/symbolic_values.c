@@ -189,7 +189,7 @@ static const struct expr *at_entry(struct activation *a, uint32_t start, uint32_
             b = preds[0];
             continue;
         }
-        const struct expr *values[MERGE_MAX];
+        const struct expr *values[MERGE_MAX] = {0};
         for (uint32_t k = 0; k < n; k++) values[k] = values_at_end(a, preds[k], var, depth + 1);
         const struct expr *value = merge(a, b, values, n);
         if (value) {
@@ -254,7 +254,7 @@ static void complete(struct activation *a, uint32_t which)
     const struct ptx_cfg *cfg = a->f->cfg;
     const uint32_t block = a->w->phis[which].block, var = a->w->phis[which].var;
     uint32_t preds[MERGE_MAX];
-    const struct expr *starts[MERGE_MAX], *back[MERGE_MAX];
+    const struct expr *starts[MERGE_MAX] = {0}, *back[MERGE_MAX] = {0};
     uint32_t n_starts = 0, n_back = 0;
     bool lost = false;
     const uint32_t n = predecessors(a, block, false, preds);

@@ -1,0 +1,631 @@
+/* Both analyses on small kernels: expressions, read-only data with and without overlapping arguments, what
+ * requests carry, index equations of what compilers write, the locality table at launch, placement at launch.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "analysis/index.h"
+#include "base/rng.h"
+#include "config/machine.h"
+#include "exec/exec.h"
+#include "gpu/gpu_private.h"
+#include "runtime/runtime.h"
+
+#define HEAD ".version 7.8\n.target sm_80\n.address_size 64\n"
+#define REGS ".reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<40>;\n"
+/* k(u64 a, u64 b, u32 n): %rd1, %rd2, %r1; %r2 = thread of the grid, %rd3 = 4 * it */
+#define KERNEL \
+    ".visible .entry k(.param .u64 a, .param .u64 b, .param .u32 n)\n{\n" REGS \
+    "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nld.param.u32 %r1, [n];\n" \
+    "mov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmov.u32 %r5, %tid.x;\nmad.lo.s32 %r2, %r3, %r4, %r5;\n" \
+    "mul.wide.s32 %rd3, %r2, 4;\n"
+#define END "ret;\n}\n"
+
+/* ---- a kernel analysed ---- */
+
+struct bench {
+    const char *ptx;
+    struct arena arena;
+    struct diag_source source;
+    struct frame_cache frames;
+    struct readonly readonly;
+    const struct ptx_func *kernel;
+    struct symbolic *s;
+    struct locality_table *t;
+};
+
+static void open_bench(void *arg)
+{
+    struct bench *b = arg;
+    b->source = (struct diag_source){"test.ptx", b->ptx, strlen(b->ptx)};
+    struct ptx_module *m = ptx_parse(&b->arena, &b->source);
+    const struct ptx_program *p = ptx_link(&b->arena, &m, 1);
+    b->kernel = p->entries[0];
+    b->s = symbolic_run(&b->arena, &b->frames, b->kernel);
+    b->t = index_build(&b->arena, b->s, b->kernel);
+    (void)readonly_of(&b->readonly, b->kernel);
+}
+
+static void bench_open(struct bench *b, const char *ptx)
+{
+    struct diag d;
+    *b = (struct bench){.ptx = ptx};
+    arena_init(&b->arena);
+    frame_cache_init(&b->frames, &b->arena);
+    readonly_init(&b->readonly, &b->arena, &b->frames);
+    diag_init(&d);
+    if (diag_run(&d, open_bench, b)) fail_msg("%s", d.text);
+    diag_clear(&d);
+}
+
+static void bench_close(struct bench *b)
+{
+    symbolic_free(b->s);
+    readonly_free(&b->readonly);
+    frame_cache_free(&b->frames);
+    arena_free(&b->arena);
+}
+
+/* "a:ro b:rw": parameters by their names; an origin without access is left out. */
+static void verdicts(const char *ptx, const char *expected)
+{
+    struct bench b;
+    char text[256] = "";
+    bench_open(&b, ptx);
+    const struct readonly_func *f = readonly_of(&b.readonly, b.kernel);
+    const uint64_t read_only = readonly_decide_alone(f);
+    for (uint32_t n = 0; n < b.kernel->n_params + 1; n++)
+        for (uint32_t k = 0; k < f->n_origins; k++) {
+            const struct readonly_origin *o = &f->origins[k];
+            const bool here = o->variable ? n == b.kernel->n_params : o->symbol == b.kernel->first_param + n;
+            if (!here || (!o->read.func && !o->written.func)) continue;
+            const size_t len = strlen(text);
+            const char *name = o->variable ? o->variable->name : b.kernel->module->symbols[o->symbol].name;
+            (void)snprintf(text + len, sizeof text - len, "%s%s", len ? " " : "", name);
+            const size_t more = strlen(text);
+            if (!o->variable && b.kernel->module->symbols[o->symbol].size_bytes > 8)
+                (void)snprintf(text + more, sizeof text - more, ".%u", 8 * o->granule);
+            (void)strcat(text, read_only >> k & 1 ? ":ro" : ":rw");
+        }
+    bench_close(&b);
+    assert_string_equal(text, expected);
+}
+
+/* Index (without the name of the pointer) and class of the first row of an argument. */
+static void row(const char *ptx, const char *argument, const char *index, enum locality_class class)
+{
+    struct bench b;
+    bench_open(&b, ptx);
+    const struct locality_row *found = NULL;
+    for (uint32_t k = 0; k < b.t->n_arguments; k++)
+        if (!strcmp(b.t->arguments[k].name, argument)) found = &b.t->rows[b.t->arguments[k].row];
+    assert_non_null(found);
+    char text[300];
+    bool in_bytes;
+    locality_print(b.t, found, found->index, text, sizeof text, &in_bytes);
+    assert_string_equal(text, index);
+    assert_string_equal(locality_action(found->class)->class_name, locality_action(class)->class_name);
+    bench_close(&b);
+}
+
+/* ---- expressions ---- */
+
+static bool number(void *arg, const struct atom *a, int64_t *v)
+{
+    *v = ((const int64_t *)arg)[a->id];
+    return true;
+}
+
+/* A random tree, as an expression and as a number, with small atoms. */
+static const struct expr *random_tree(struct expr_pool *p, struct rng *r, const int64_t *values,
+                                      uint32_t depth, int64_t *value)
+{
+    const uint64_t pick = rng_below(r, 9);
+    if (!depth || pick == 0) {
+        if (rng_below(r, 3) == 0) {
+            *value = (int64_t)rng_below(r, 40) - 8;
+            return expr_const(p, *value);
+        }
+        const struct atom like = {
+            .kind = ATOM_PARAM, .id = (uint32_t)rng_below(r, 4), .size_bytes = 4, .deps = DEP_PARAM};
+        *value = values[like.id];
+        return expr_of(p, expr_intern_atom(p, &like));
+    }
+    int64_t v[2];
+    const struct expr *e[2] = {random_tree(p, r, values, depth - 1, &v[0]),
+                               random_tree(p, r, values, depth - 1, &v[1])};
+    static const enum expr_op ops[] = {EXPR_AND, EXPR_OR, EXPR_XOR, EXPR_MIN, EXPR_MAX, EXPR_SHR};
+    switch (pick) {
+    case 1:
+    case 2: *value = v[0] + v[1]; return expr_add(p, e[0], e[1]);
+    case 3: *value = v[0] - v[1]; return expr_sub(p, e[0], e[1]);
+    case 4:
+    case 5: *value = v[0] * v[1]; return expr_mul(p, e[0], e[1]);
+    default: break;
+    }
+    const enum expr_op op = ops[rng_below(r, 6)];
+    if (op == EXPR_SHR) {
+        v[1] = (int64_t)rng_below(r, 5);
+        e[1] = expr_const(p, v[1]);
+    }
+    assert_true(expr_eval_op(op, PTX_T_S64, 0, v, value));
+    return expr_op(p, op, PTX_T_S64, 0, e, 2);
+}
+
+static void an_expression_has_the_value_of_what_it_was_made_from(void **state)
+{
+    (void)state;
+    struct rng r = rng_seed(1, 0);
+    for (uint32_t n = 0; n < 4000; n++) {
+        struct arena a;
+        struct expr_pool p;
+        int64_t values[4], expected, got;
+        arena_init(&a);
+        expr_pool_init(&p, &a);
+        for (uint32_t k = 0; k < 4; k++) values[k] = (int64_t)rng_below(&r, 1000) - 300;
+        const struct expr *e = random_tree(&p, &r, values, 5, &expected);
+        assert_true(expr_eval(e, number, values, &got));
+        assert_int_equal(got, expected);
+        expr_pool_free(&p);
+        arena_free(&a);
+    }
+}
+
+static void equal_values_are_the_same_pointer(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct expr_pool p;
+    arena_init(&a);
+    expr_pool_init(&p, &a);
+    const struct atom x = {.kind = ATOM_SREG, .id = PTX_SREG_TID_X, .deps = DEP_TX},
+                      y = {.kind = ATOM_SREG, .id = PTX_SREG_CTAID_X, .deps = DEP_BX};
+    const struct expr *tx = expr_of(&p, expr_intern_atom(&p, &x)),
+                      *bx = expr_of(&p, expr_intern_atom(&p, &y));
+    const struct expr *sum = expr_add(&p, tx, bx);
+    /* (tx + bx)^2 == tx^2 + 2 tx bx + bx^2 */
+    const struct expr *square = expr_mul(&p, sum, sum);
+    const struct expr *parts =
+        expr_add(&p, expr_mul(&p, bx, bx),
+                 expr_add(&p, expr_scale(&p, expr_mul(&p, bx, tx), 2), expr_mul(&p, tx, tx)));
+    assert_ptr_equal(square, parts);
+    assert_ptr_equal(expr_sub(&p, square, parts), expr_const(&p, 0));
+    /* (16 bx | tx) & 15 with tx below 16: 16 bx + tx, tx */
+    const struct expr *low[2] = {tx, expr_const(&p, 15)};
+    const struct expr *t16 = expr_op(&p, EXPR_AND, PTX_T_B32, 0, low, 2);
+    const struct expr *both[2] = {expr_scale(&p, bx, 16), t16};
+    const struct expr *joined = expr_op(&p, EXPR_OR, PTX_T_B32, 0, both, 2);
+    assert_ptr_equal(joined, expr_add(&p, both[0], t16));
+    const struct expr *back[2] = {joined, expr_const(&p, 4)};
+    assert_ptr_equal(expr_op(&p, EXPR_SHR, PTX_T_U32, 0, back, 2), bx);
+    expr_pool_free(&p);
+    arena_free(&a);
+}
+
+/* ---- read-only data ---- */
+
+#define LOAD_A  "add.s64 %rd4, %rd1, %rd3;\nld.global.f32 %f1, [%rd4];\n"
+#define STORE_B "add.s64 %rd5, %rd2, %rd3;\nst.global.f32 [%rd5], %f1;\n"
+
+static void what_is_only_read_is_read_only(void **state)
+{
+    (void)state;
+    verdicts(HEAD KERNEL LOAD_A STORE_B END, "a:ro b:rw");
+    verdicts(HEAD KERNEL LOAD_A "st.global.f32 [%rd4], %f1;\n" END, "a:rw");
+    verdicts(HEAD KERNEL LOAD_A "add.s64 %rd5, %rd2, %rd3;\nred.global.add.f32 [%rd5], %f1;\n" END,
+             "a:ro b:rw");
+    verdicts(HEAD KERNEL LOAD_A "add.s64 %rd5, %rd2, %rd3;\natom.add.f32 %f2, [%rd5], %f1;\n" END,
+             "a:ro b:rw");
+}
+
+static void a_pointer_that_may_be_either_is_both(void **state)
+{
+    (void)state;
+    verdicts(HEAD KERNEL LOAD_A "ld.global.f32 %f1, [%rd2];\nsetp.eq.s32 %p1, %r1, 0;\nselp.b64 %rd6, %rd1, "
+                                "%rd2, %p1;\nst.global.f32 [%rd6], %f1;\n" END,
+             "a:rw b:rw");
+    /* a pointer that walks in a loop, through a register with two definitions */
+    verdicts(HEAD KERNEL "mov.b64 %rd6, %rd1;\nLOOP: ld.global.f32 %f1, [%rd6];\nadd.s64 %rd6, %rd6, "
+                         "4;\nsetp.lt.s64 %p1, %rd6, 100;\n@%p1 bra LOOP;\n" STORE_B END,
+             "a:ro b:rw");
+    verdicts(HEAD KERNEL
+             "mov.b64 %rd6, %rd1;\nLOOP: ld.global.f32 %f1, [%rd6];\nadd.s64 %rd6, %rd6, 4;\nsetp.lt.s64 "
+             "%p1, %rd6, 100;\n@%p1 bra LOOP;\nmov.b64 %rd6, %rd2;\nst.global.f32 [%rd6], %f1;\n" END,
+             "a:rw b:rw");
+}
+
+static void a_store_to_nobody_knows_where_leaves_nothing_read_only(void **state)
+{
+    (void)state;
+#define WILD "ld.global.u64 %rd7, [%rd2];\nst.global.f32 [%rd7], %f1;\n"
+    verdicts(HEAD KERNEL LOAD_A WILD END, "a:rw b:rw");
+    /* but what the compiler promised */
+    verdicts(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nld.global.nc.f32 %f1, [%rd4];\n" WILD END, "a:ro b:rw");
+    /* an index that was loaded is no pointer */
+    verdicts(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nld.global.u64 %rd7, [%rd4];\nshl.b64 %rd7, %rd7, "
+                         "2;\nadd.s64 %rd8, %rd2, %rd12;\nst.global.f32 [%rd8], %f1;\n" END,
+             "a:ro b:rw");
+    /* halves of a pointer */
+    verdicts(HEAD KERNEL LOAD_A "ld.global.v2.u32 {%r10, %r11}, [%rd2];\nmov.b64 %rd7, {%r10, "
+                                "%r11};\nst.global.f32 [%rd7], %f1;\n" END,
+             "a:rw b:rw");
+    verdicts(HEAD KERNEL LOAD_A
+             "mov.b64 {%r10, %r11}, %rd2;\nmov.b64 %rd7, {%r10, %r11};\nst.global.f32 [%rd7], %f1;\n" END,
+             "a:rw b:rw");
+    /* an alignment keeps what it aligns */
+    verdicts(HEAD KERNEL LOAD_A
+             "shr.u64 %rd7, %rd2, 4;\nshl.b64 %rd7, %rd7, 4;\nst.global.f32 [%rd7], %f1;\n" END,
+             "a:ro b:rw");
+}
+
+static void pointers_are_followed_through_local_memory_and_structures(void **state)
+{
+    (void)state;
+    verdicts(
+        HEAD KERNEL
+        ".local .align 8 .b8 depot[32];\n.reg .b64 %SP, %SPL;\nmov.u64 %SPL, depot;\ncvta.local.u64 %SP, "
+        "%SPL;\n"
+        "st.u64 [%SP+0], %rd1;\nst.u64 [%SP+8], %rd2;\nst.u32 [%SP+16], %r1;\n"
+        "ld.u64 %rd10, [%SP+0];\nld.f32 %f1, [%rd10];\nld.u64 %rd11, [%SP+8];\nst.f32 [%rd11], %f1;\n" END,
+        "a:ro b:rw");
+    /* an array of pointers with an index: either */
+    verdicts(HEAD KERNEL ".local .align 8 .b8 depot[32];\n.reg .b64 %SP, %SPL;\nmov.u64 %SPL, "
+                         "depot;\ncvta.local.u64 %SP, %SPL;\n"
+                         "st.u64 [%SP+0], %rd1;\nst.u64 [%SP+8], %rd2;\nmul.wide.s32 %rd12, %r1, 8;\nadd.s64 "
+                         "%rd13, %SP, %rd12;\n"
+                         "ld.global.f32 %f1, [%rd1];\nld.u64 %rd11, [%rd13];\nst.f32 [%rd11], %f1;\n" END,
+             "a:rw b:rw");
+    verdicts(HEAD ".visible .entry k(.param .align 8 .b8 s[24])\n{\n" REGS
+                  "ld.param.u64 %rd1, [s];\nld.param.u64 %rd2, [s+16];\nld.global.f32 %f1, "
+                  "[%rd1];\nst.global.f32 [%rd2], %f1;\n" END,
+             "s.0:ro s.16:rw");
+    verdicts(HEAD ".global .align 4 .b8 table[64];\n" KERNEL
+                  "mov.u64 %rd7, table;\nld.global.f32 %f1, [%rd7+8];\nadd.s64 %rd8, %rd1, "
+                  "%rd3;\nst.global.f32 [%rd8], %f1;\n" END,
+             "a:rw table:ro");
+    /* shared memory is not global, whatever the address looks like */
+    verdicts(HEAD ".shared .align 4 .b8 tile[64];\n" KERNEL LOAD_A
+                  "mov.u64 %rd7, tile;\ncvta.shared.u64 %rd8, %rd7;\nst.f32 [%rd8], %f1;\n" END,
+             "a:ro");
+}
+
+#define CALLEE(body) \
+    ".func (.param .b64 r) f(.param .b64 x, .param .b64 y)\n{\n" REGS \
+    "ld.param.u64 %rd1, [x];\nld.param.u64 %rd2, [y];\n" body "ret;\n}\n"
+#define CALL(first, second) \
+    "{ .param .b64 q0; .param .b64 q1; .param .b64 out;\nst.param.b64 [q0], " first \
+    ";\nst.param.b64 [q1], " second ";\n" \
+    "call (out), f, (q0, q1);\nld.param.b64 %rd9, [out];\n}\n"
+
+static void calls_are_followed(void **state)
+{
+    (void)state;
+    verdicts(HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.f32 [%rd2], %f1;\nst.param.b64 [r], %rd1;\n")
+                 KERNEL CALL("%rd1", "%rd2") END,
+             "a:ro b:rw");
+    /* what comes back is what went in */
+    verdicts(HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.param.b64 [r], %rd2;\n")
+                 KERNEL CALL("%rd1", "%rd2") "st.global.f32 [%rd9], %f1;\n" END,
+             "a:ro b:rw");
+    verdicts(HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.param.b64 [r], %rd1;\n")
+                 KERNEL CALL("%rd1", "%rd2") "st.global.f32 [%rd9], %f1;\n" END,
+             "a:rw");
+    /* recursion may do anything */
+    verdicts(HEAD ".func (.param .b64 r) f(.param .b64 x, .param .b64 y);\n" CALLEE(
+                 "ld.f32 %f1, [%rd1];\n" CALL("%rd2", "%rd1") "st.param.b64 [r], %rd9;\n")
+                 KERNEL LOAD_A CALL("%rd1", "%rd2") END,
+             "a:rw");
+}
+
+/* ---- launches ---- */
+
+struct launch {
+    const char *ptx;
+    uint64_t bytes;   /* of the allocation of a */
+    int64_t b_offset; /* b = a + this; INT64_MIN: an allocation of its own */
+    char verdicts[64];
+    uint32_t read_only_loads, loads, stores;
+    bool checked; /* read-only lines were never written */
+};
+
+/* Runs block after block and keeps the lines: the oracle of soundness. */
+static void run_and_watch(struct launch *t, struct exec_launch *l)
+{
+    struct map lines; /* 1: read as read-only, 2: written */
+    map_init(&lines);
+    t->checked = true;
+    for (uint64_t b = 0; b < l->block_count; b++) {
+        struct exec_block *block = exec_block_create(l, b, 0);
+        while (!exec_block_done(block))
+            for (uint32_t w = 0; w < l->warps_per_block; w++) {
+                struct warp_op op;
+                if (exec_warp_step(block, w, &op) != WARP_STEP_OP || op.space != WARP_SPACE_GLOBAL ||
+                    !op.mask)
+                    continue;
+                const bool load = op.info->class == WARP_CLASS_LOAD;
+                t->loads += load;
+                t->stores += !load;
+                t->read_only_loads += op.read_only;
+                assert_false(op.read_only && !load);
+                for (uint32_t lane = 0; lane < 32; lane++) {
+                    if (!(op.mask >> lane & 1) || (load && !op.read_only)) continue;
+                    uint64_t *line = map_put(&lines, op.address[lane] >> 7, NULL);
+                    *line |= load ? 1 : 2;
+                    t->checked &= *line != 3;
+                }
+            }
+        exec_block_destroy(block);
+    }
+    map_free(&lines);
+}
+
+static void watch(void *user, struct exec_launch *l)
+{
+    struct launch *t = user;
+    uint32_t count;
+    const struct analysis_verdict *v = analysis_verdicts(l->analysis, &count);
+    const struct ptx_func *f = exec_kernel_ptx(l->kernel);
+    for (uint32_t n = 0; n < f->n_params; n++)
+        for (uint32_t k = 0; k < count; k++)
+            if (v[k].origin->symbol == f->first_param + n &&
+                (v[k].origin->read.func || v[k].origin->written.func))
+                (void)snprintf(t->verdicts + strlen(t->verdicts), sizeof t->verdicts - strlen(t->verdicts),
+                               "%s:%s ", f->module->symbols[v[k].origin->symbol].name,
+                               v[k].read_only ? "ro" : "rw");
+    run_and_watch(t, l);
+}
+
+static void launch_body(void *arg)
+{
+    struct launch *t = arg;
+    struct rt_context *rt = rt_create(&(struct rt_options){.execute = watch, .execute_user = t});
+    struct rt_module *m = rt_module_load(rt, "test.ptx", t->ptx, strlen(t->ptx));
+    char *a = rt_alloc(rt, t->bytes, "a"),
+         *b = t->b_offset == INT64_MIN ? rt_alloc(rt, t->bytes, "b") : a + t->b_offset;
+    const uint32_t n = 256;
+    const struct rt_arg args[] = {RT_ARG((uint64_t)(uintptr_t)a), RT_ARG((uint64_t)(uintptr_t)b), RT_ARG(n)};
+    rt_launch_args(rt, rt_kernel_find(m, "k"), (struct rt_dim){2, 1, 1}, (struct rt_dim){64, 1, 1}, 0, args,
+                   3);
+    rt_wait(rt);
+    rt_destroy(rt);
+}
+
+static struct launch launched(const char *ptx, uint64_t bytes, int64_t b_offset)
+{
+    struct launch t = {.ptx = ptx, .bytes = bytes, .b_offset = b_offset};
+    struct diag d;
+    diag_init(&d);
+    if (diag_run(&d, launch_body, &t)) fail_msg("%s", d.text);
+    diag_clear(&d);
+    assert_true(t.checked);
+    return t;
+}
+
+static void overlapping_arguments_are_seen_at_launch(void **state)
+{
+    (void)state;
+    static const char ptx[] = HEAD KERNEL LOAD_A STORE_B END;
+    struct launch t = launched(ptx, 4096, INT64_MIN);
+    assert_string_equal(t.verdicts, "a:ro b:rw ");
+    assert_int_equal(t.read_only_loads, t.loads);
+    /* the same allocation, whatever the distance */
+    t = launched(ptx, 4096, 0);
+    assert_string_equal(t.verdicts, "a:rw b:rw ");
+    assert_int_equal(t.read_only_loads, 0);
+    t = launched(ptx, 4096, 1024);
+    assert_string_equal(t.verdicts, "a:rw b:rw ");
+}
+
+static void a_load_in_a_callee_is_decided_for_the_kernel(void **state)
+{
+    (void)state;
+    static const char ptx[] =
+        HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.f32 [%rd2], %f1;\nst.param.b64 [r], %rd1;\n") KERNEL
+        "add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n" CALL("%rd4", "%rd5") END;
+    struct launch t = launched(ptx, 4096, INT64_MIN);
+    assert_int_equal(t.read_only_loads, t.loads);
+    assert_true(t.loads > 0);
+    t = launched(ptx, 4096, 512);
+    assert_int_equal(t.read_only_loads, 0);
+    /* called with the arguments both ways: neither is read-only */
+    static const char both[] =
+        HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.f32 [%rd2], %f1;\nst.param.b64 [r], %rd1;\n") KERNEL
+        "add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n" CALL("%rd4", "%rd5") CALL("%rd5", "%rd4")
+            END;
+    t = launched(both, 4096, INT64_MIN);
+    assert_int_equal(t.read_only_loads, 0);
+}
+
+/* ---- index equations ---- */
+
+static void what_compilers_write_is_understood(void **state)
+{
+    (void)state;
+    /* shift instead of a multiplication, or instead of an addition */
+    row(HEAD KERNEL "shl.b32 %r6, %r3, 8;\nand.b32 %r7, %r5, 255;\nor.b32 %r8, %r6, %r7;\nmul.wide.u32 %rd4, "
+                    "%r8, 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.global.f32 %f1, [%rd5+4];\n" END,
+        "p0", "256*bx + (tx & 255) + 1", LOCALITY_NL);
+    /* a pointer that advances by a constant, tested at the end, under a guard */
+    row(HEAD KERNEL "setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra DONE;\nadd.s64 %rd4, %rd1, %rd3;\nmov.u32 %r6, 0;\n"
+                    "LOOP: ld.global.f32 %f1, [%rd4];\nadd.s64 %rd4, %rd4, 1024;\nadd.s32 %r6, %r6, "
+                    "1;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\nDONE: " END,
+        "p0", "bx*bdx + tx + 256*m", LOCALITY_NL);
+    /* the same by a predicated addition that always happens or not: no closed form, but no lie */
+    row(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nmov.u32 %r6, 0;\n"
+                    "LOOP: ld.global.f32 %f1, [%rd4];\nsetp.gt.f32 %p3, %f1, 0f00000000;\n@%p3 add.s64 %rd4, "
+                    "%rd4, 1024;\nadd.s32 %r6, %r6, 1;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\n" END,
+        "p0", "4*bx*bdx + 4*tx + ?", LOCALITY_NL);
+    /* counting down */
+    row(HEAD KERNEL
+        "mov.u32 %r6, %r1;\n"
+        "LOOP: add.s32 %r7, %r6, %r2;\nmul.wide.s32 %rd6, %r7, 4;\nadd.s64 %rd4, %rd1, %rd6;\nld.global.f32 "
+        "%f1, [%rd4];\nadd.s32 %r6, %r6, -64;\nsetp.gt.s32 %p2, %r6, 0;\n@%p2 bra LOOP;\n" END,
+        "p0", "bx*bdx + tx - 64*m + p2", LOCALITY_NL);
+}
+
+static void an_unrolled_loop_is_one_access(void **state)
+{
+    (void)state;
+    static const char ptx[] = HEAD KERNEL
+        "mul.lo.s32 %r9, %r2, %r1;\nmul.wide.s32 %rd6, %r9, 4;\nadd.s64 %rd4, %rd1, %rd6;\nmov.u32 %r6, 0;\n"
+        "LOOP: ld.global.f32 %f1, [%rd4];\nld.global.f32 %f2, [%rd4+4];\nld.global.f32 %f3, "
+        "[%rd4+8];\nld.global.f32 %f4, [%rd4+12];\n"
+        "add.s64 %rd4, %rd4, 16;\nadd.s32 %r6, %r6, 4;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\n" END;
+    row(ptx, "p0", "bx*bdx*p2 + tx*p2 + m", LOCALITY_ITL);
+    /* a vector access is four */
+    row(HEAD KERNEL
+        "mul.lo.s32 %r9, %r2, %r1;\nmul.wide.s32 %rd6, %r9, 4;\nadd.s64 %rd4, %rd1, %rd6;\nmov.u32 %r6, 0;\n"
+        "LOOP: ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];\nadd.s64 %rd4, %rd4, 16;\nadd.s32 %r6, %r6, "
+        "4;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\n" END,
+        "p0", "bx*bdx*p2 + tx*p2 + m", LOCALITY_ITL);
+    /* three of four are not a loop */
+    row(HEAD KERNEL
+        "mul.lo.s32 %r9, %r2, %r1;\nmul.wide.s32 %rd6, %r9, 4;\nadd.s64 %rd4, %rd1, %rd6;\nmov.u32 %r6, 0;\n"
+        "LOOP: ld.global.f32 %f1, [%rd4];\nld.global.f32 %f2, [%rd4+4];\nld.global.f32 %f3, [%rd4+8];\n"
+        "add.s64 %rd4, %rd4, 16;\nadd.s32 %r6, %r6, 4;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\n" END,
+        "p0", "bx*bdx*p2 + tx*p2 + 4*m", LOCALITY_NL);
+}
+
+static void data_in_an_index_is_not_classified_but_for_neighbours(void **state)
+{
+    (void)state;
+    row(HEAD KERNEL LOAD_A "ld.global.u32 %r9, [%rd4];\nmul.wide.s32 %rd6, %r9, 4;\nadd.s64 %rd5, %rd2, "
+                           "%rd6;\nst.global.f32 [%rd5], %f1;\n" END,
+        "p1", "load@20", LOCALITY_NONE);
+    row(HEAD KERNEL LOAD_A
+        "ld.global.u32 %r9, [%rd4];\nmul.wide.s32 %rd6, %r9, 4;\nadd.s64 %rd5, %rd2, %rd6;\nmov.u32 %r6, 0;\n"
+        "LOOP: st.global.f32 [%rd5], %f1;\nadd.s64 %rd5, %rd5, 4;\nadd.s32 %r6, %r6, 1;\nsetp.lt.s32 %p2, "
+        "%r6, %r1;\n@%p2 bra LOOP;\n" END,
+        "p1", "load@20 + m", LOCALITY_ITL);
+}
+
+static void a_call_is_followed_as_if_inlined(void **state)
+{
+    (void)state;
+    row(HEAD CALLEE("ld.f32 %f1, [%rd1+8];\nadd.s64 %rd3, %rd1, 4;\nst.param.b64 [r], %rd3;\n") KERNEL
+        "add.s64 %rd4, %rd1, %rd3;\n" CALL("%rd4", "%rd2") END,
+        "p0", "bx*bdx + tx + 2", LOCALITY_NL);
+    row(HEAD CALLEE("add.s64 %rd3, %rd1, %rd2;\nst.param.b64 [r], %rd3;\n")
+            KERNEL CALL("%rd1", "%rd3") "ld.global.f32 %f1, [%rd9+4];\n" END,
+        "p0", "bx*bdx + tx + 1", LOCALITY_NL);
+}
+
+/* ---- placement at launch ---- */
+
+struct placed {
+    uint32_t calls, rows, pages;
+    enum locality_class class;
+    uint64_t base, bytes, datablock;
+    uint32_t grid, params;
+    struct gpu *gpu;
+    struct exec_env *env;
+};
+
+/* A policy of the test: the pages of the first argument go to channel 3. */
+static struct placed *seen; /* the hook has no argument of its own */
+
+static void place_first_argument(struct placement *p, const struct placement_launch *l)
+{
+    const struct locality_table *t = analysis_locality(l->analysis);
+    const struct locality_argument *a = &t->arguments[0];
+    assert_true(p->classes > 3);
+    seen->calls++;
+    seen->rows = t->n_rows;
+    seen->class = a->class;
+    seen->base = a->base;
+    seen->bytes = a->bytes;
+    seen->datablock = t->rows[a->row].datablock_bytes;
+    seen->grid = l->launch->grid[0];
+    for (uint64_t page = a->base >> l->page_log2; page << l->page_log2 < a->base + a->bytes; page++) {
+        if (l->assign(l->mmu, l->app, page, 3)) seen->pages++;
+        assert_false(l->assign(l->mmu, l->app, page, 2)); /* it stays where it is */
+    }
+}
+
+static void time_it(void *user, struct exec_launch *l)
+{
+    struct placed *p = user;
+    assert_true(gpu_run_kernel(p->gpu, 0, l));
+}
+
+static void placed_body(void *arg)
+{
+    struct placed *p = arg;
+    static const char ptx[] = HEAD KERNEL LOAD_A STORE_B END;
+    struct machine machine;
+    struct stats_registry stats;
+    machine_init(&machine);
+    machine_load(&machine, "uba-mem");
+    machine_set(&machine, "map.kind=fixed_channel");
+    machine_finish(&machine);
+    stats_init(&stats, machine.config.sim.series_interval_cyc);
+    p->gpu = gpu_new(&machine.config, &stats, true);
+    mmu_placement(p->gpu->mmu)->place_at_launch = place_first_argument;
+    struct rt_context *rt = rt_create(&(struct rt_options){.execute = time_it, .execute_user = p});
+    struct rt_module *m = rt_module_load(rt, "test.ptx", ptx, sizeof ptx - 1);
+    const uint32_t n = 64 * 128;
+    void *a = rt_alloc(rt, n * 4, "a"), *b = rt_alloc(rt, n * 4, "b");
+    const struct rt_arg args[] = {RT_ARG((uint64_t)(uintptr_t)a), RT_ARG((uint64_t)(uintptr_t)b), RT_ARG(n)};
+    for (int k = 0; k < 2; k++)
+        rt_launch_args(rt, rt_kernel_find(m, "k"), (struct rt_dim){64, 1, 1}, (struct rt_dim){128, 1, 1}, 0,
+                       args, 3);
+    rt_wait(rt);
+    gpu_finish(p->gpu);
+    struct stats sum;
+    stats_sum(&stats, STATS_EVERYWHERE, &sum);
+    assert_int_equal(sum.mmu.pages_placed_at_launch, p->pages);
+    assert_true(sum.mmu.pages_placed > p->pages);                 /* b: at its first touch */
+    assert_int_equal(sum.sm.read_only_accesses, 2 * n * 4 / 128); /* a, in both launches */
+    assert_int_equal(p->base, rt_simulated(rt, a));
+    rt_destroy(rt);
+    gpu_free(p->gpu);
+    stats_free(&stats);
+    machine_free(&machine);
+}
+
+static void a_placement_sees_the_locality_rows_at_launch(void **state)
+{
+    (void)state;
+    struct placed p = {0};
+    struct diag d;
+    seen = &p;
+    diag_init(&d);
+    if (diag_run(&d, placed_body, &p)) fail_msg("%s", d.text);
+    diag_clear(&d);
+    assert_int_equal(p.calls, 2);
+    assert_int_equal(p.rows, 2);
+    assert_int_equal(p.class, LOCALITY_NL);
+    assert_int_equal(p.bytes, 64 * 128 * 4);
+    assert_int_equal(p.datablock, 128 * 4);
+    assert_int_equal(p.grid, 64);
+    assert_true(p.pages > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_expression_has_the_value_of_what_it_was_made_from),
+        cmocka_unit_test(equal_values_are_the_same_pointer),
+        cmocka_unit_test(what_is_only_read_is_read_only),
+        cmocka_unit_test(a_pointer_that_may_be_either_is_both),
+        cmocka_unit_test(a_store_to_nobody_knows_where_leaves_nothing_read_only),
+        cmocka_unit_test(pointers_are_followed_through_local_memory_and_structures),
+        cmocka_unit_test(calls_are_followed),
+        cmocka_unit_test(overlapping_arguments_are_seen_at_launch),
+        cmocka_unit_test(a_load_in_a_callee_is_decided_for_the_kernel),
+        cmocka_unit_test(what_compilers_write_is_understood),
+        cmocka_unit_test(an_unrolled_loop_is_one_access),
+        cmocka_unit_test(data_in_an_index_is_not_classified_but_for_neighbours),
+        cmocka_unit_test(a_call_is_followed_as_if_inlined),
+        cmocka_unit_test(a_placement_sees_the_locality_rows_at_launch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
