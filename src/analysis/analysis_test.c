@@ -468,7 +468,7 @@ static void what_compilers_write_is_understood(void **state)
         "mov.u32 %r6, %r1;\n"
         "LOOP: add.s32 %r7, %r6, %r2;\nmul.wide.s32 %rd6, %r7, 4;\nadd.s64 %rd4, %rd1, %rd6;\nld.global.f32 "
         "%f1, [%rd4];\nadd.s32 %r6, %r6, -64;\nsetp.gt.s32 %p2, %r6, 0;\n@%p2 bra LOOP;\n" END,
-        "p0", "bx*bdx + tx - 64*m + p2", LOCALITY_NL);
+        "p0", "bx*bdx + tx + p2 - 64*m", LOCALITY_NL);
 }
 
 static void an_unrolled_loop_is_one_access(void **state)

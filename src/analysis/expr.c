@@ -45,7 +45,10 @@ static void **table_find(struct expr_table *t, uint64_t hash, const void *like, 
     return &t->slots[at];
 }
 
-void expr_pool_init(struct expr_pool *p, struct arena *arena) { *p = (struct expr_pool){.arena = arena}; }
+void expr_pool_init(struct expr_pool *p, struct arena *arena)
+{
+    *p = (struct expr_pool){.arena = arena, .work_left = UINT64_MAX / 2};
+}
 
 static void table_free(struct expr_table *t)
 {
@@ -150,7 +153,8 @@ static const struct mono *intern_mono(struct expr_pool *p, const struct mono_lik
 /* NULL: beyond the limit. */
 static const struct mono *mono_product(struct expr_pool *p, const struct mono *a, const struct mono *b)
 {
-    struct mono_like like = {.n = 0};
+    struct mono_like like;
+    like.n = 0;
     if (a->n + b->n > EXPR_DEGREE_MAX) return NULL;
     uint32_t i = 0, j = 0;
     while (i < a->n || j < b->n) {
@@ -203,9 +207,11 @@ static const struct expr *intern(struct expr_pool *p, const struct expr_like *li
 
 const struct expr *expr_const(struct expr_pool *p, int64_t value)
 {
-    struct expr_like like = {.n = 0};
+    struct expr_like like;
+    like.n = 0;
     if (value) {
-        const struct mono_like one = {.n = 0};
+        struct mono_like one;
+        one.n = 0;
         like.terms[like.n++] = (struct term){value, intern_mono(p, &one)};
     }
     return intern(p, &like);
@@ -213,15 +219,19 @@ const struct expr *expr_const(struct expr_pool *p, int64_t value)
 
 const struct expr *expr_of(struct expr_pool *p, const struct atom *a)
 {
-    const struct mono_like m = {.atoms = {a}, .n = 1};
-    struct expr_like like = {.n = 0};
+    struct mono_like m;
+    m.atoms[0] = a;
+    m.n = 1;
+    struct expr_like like;
+    like.n = 0;
     like.terms[like.n++] = (struct term){1, intern_mono(p, &m)};
     return intern(p, &like);
 }
 
 const struct expr *expr_term(struct expr_pool *p, const struct term *t)
 {
-    struct expr_like like = {.n = 0};
+    struct expr_like like;
+    like.n = 0;
     if (t->coef) like.terms[like.n++] = *t;
     return intern(p, &like);
 }
@@ -248,12 +258,27 @@ static const struct expr *plain_op(struct expr_pool *p, enum expr_op op, enum pt
     return expr_of(p, expr_intern_atom(p, &other));
 }
 
+/* Counts work; NULL: it may go on. */
+static const struct expr *spend(struct expr_pool *p, uint64_t work)
+{
+    if (p->work_left > work) {
+        p->work_left -= work;
+        return NULL;
+    }
+    p->work_left = 0;
+    const struct atom like = {
+        .kind = ATOM_OTHER, .id = UINT32_MAX, .deps = DEP_OTHER | DEP_DATA, .loops = UINT64_MAX};
+    return expr_of(p, expr_intern_atom(p, &like));
+}
+
 const struct expr *expr_add(struct expr_pool *p, const struct expr *a, const struct expr *b)
 {
     struct expr_like like;
     uint32_t i = 0, j = 0;
     if (!a->n) return b;
     if (!b->n) return a;
+    const struct expr *stop = spend(p, 1 + a->n + b->n);
+    if (stop) return stop;
     if (a->n + b->n > 2 * EXPR_TERMS_MAX)
         return plain_op(p, EXPR_ADD, PTX_T_S64, 0, (const struct expr *[]){a, b}, 2);
     like.n = 0;
@@ -272,7 +297,8 @@ const struct expr *expr_add(struct expr_pool *p, const struct expr *a, const str
 
 const struct expr *expr_scale(struct expr_pool *p, const struct expr *a, int64_t k)
 {
-    struct expr_like like = {.n = 0};
+    struct expr_like like;
+    like.n = 0;
     if (k == 1) return a;
     for (uint32_t n = 0; n < a->n && k; n++) {
         const int64_t coef = (int64_t)((uint64_t)a->terms[n].coef * (uint64_t)k);
@@ -291,6 +317,8 @@ const struct expr *expr_mul(struct expr_pool *p, const struct expr *a, const str
     int64_t k;
     if (expr_is_const(a, &k)) return expr_scale(p, b, k);
     if (expr_is_const(b, &k)) return expr_scale(p, a, k);
+    const struct expr *stop = spend(p, 1 + a->n * b->n);
+    if (stop) return stop;
     if (a->serial > b->serial) {
         const struct expr *swap = a;
         a = b;
@@ -300,7 +328,8 @@ const struct expr *expr_mul(struct expr_pool *p, const struct expr *a, const str
         return plain_op(p, EXPR_MUL, PTX_T_S64, 0, (const struct expr *[]){a, b}, 2);
     const struct expr *sum = expr_const(p, 0);
     for (uint32_t i = 0; i < a->n; i++) {
-        struct expr_like like = {.n = 0};
+        struct expr_like like;
+        like.n = 0;
         for (uint32_t j = 0; j < b->n; j++) {
             const struct mono *m = mono_product(p, a->terms[i].mono, b->terms[j].mono);
             if (!m) return plain_op(p, EXPR_MUL, PTX_T_S64, 0, (const struct expr *[]){a, b}, 2);
@@ -404,7 +433,8 @@ static bool disjoint(const struct expr *a, const struct expr *b)
 /* Each term's coefficient divided; NULL: some leaves a rest. */
 static const struct expr *divide_exactly(struct expr_pool *p, const struct expr *a, int64_t by)
 {
-    struct expr_like like = {.n = 0};
+    struct expr_like like;
+    like.n = 0;
     if (by <= 0) return NULL;
     for (uint32_t k = 0; k < a->n; k++) {
         if (a->terms[k].coef % by) return NULL;
@@ -421,7 +451,8 @@ static const struct expr *divide(struct expr_pool *p, const struct expr *a, int6
     if (exact) return exact;
     const uint64_t most = expr_most(a);
     if (by > 0 && most < (uint64_t)by) return expr_const(p, 0);
-    struct expr_like whole = {.n = 0}, rest = {.n = 0};
+    struct expr_like whole, rest;
+    whole.n = rest.n = 0;
     for (uint32_t k = 0; k < a->n && by > 0; k++) {
         struct expr_like *to = a->terms[k].coef % by ? &rest : &whole;
         to->terms[to->n++] = a->terms[k];
@@ -435,7 +466,8 @@ static const struct expr *divide(struct expr_pool *p, const struct expr *a, int6
 static const struct expr *low_bits(struct expr_pool *p, const struct expr *a, uint32_t bits,
                                    enum ptx_type type)
 {
-    struct expr_like rest = {.n = 0};
+    struct expr_like rest;
+    rest.n = 0;
     const uint64_t mask = ((uint64_t)1 << bits) - 1;
     for (uint32_t k = 0; k < a->n; k++)
         if ((uint64_t)a->terms[k].coef & mask) rest.terms[rest.n++] = a->terms[k];
@@ -516,6 +548,8 @@ const struct expr *expr_op(struct expr_pool *p, enum expr_op op, enum ptx_type t
     int64_t v[3], result;
     bool all = true;
     DIAG_ASSERT(n_args >= 1 && n_args <= 3);
+    const struct expr *stop = spend(p, 4);
+    if (stop) return stop;
     for (uint32_t k = 0; k < n_args; k++) sorted[k] = args[k];
     /* constants last, else by age, so that a op b and b op a are one */
     if (commutes(op) && (expr_is_const(sorted[0], &v[0]) ||

@@ -132,6 +132,7 @@ struct expr_pool {
     struct arena *arena;
     struct expr_table atoms, monos, exprs;
     uint32_t serial;
+    uint64_t work_left; /* terms that may still be looked at; at 0 every result is `other` */
 };
 
 void expr_pool_init(struct expr_pool *p, struct arena *arena);

@@ -50,7 +50,8 @@ static const struct expr *replace_expr(struct replacing *r, const struct expr *e
     if (!(e->deps & DEP_PHI)) return e;
     const uint64_t *found = map_find(r->memo, e->serial);
     if (found) return (const struct expr *)(uintptr_t)*found;
-    if (r->depth >= REPLACE_DEPTH_MAX) return e;
+    if (r->depth >= REPLACE_DEPTH_MAX || !r->pool->work_left) return e;
+    r->pool->work_left -= r->pool->work_left > e->n ? e->n : r->pool->work_left;
     r->depth++;
     const struct expr *sum = expr_const(r->pool, 0);
     bool changed = false;

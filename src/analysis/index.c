@@ -427,12 +427,13 @@ struct locality_table *index_build(struct arena *arena, struct symbolic *s, cons
                          .s = s,
                          .t = t,
                          .n = s->n_accesses,
-                         .merge_budget = 100000 + 100 * (uint64_t)s->n_accesses};
+                         .merge_budget = 20000 + 50 * (uint64_t)s->n_accesses};
     struct diag_cleanup cleanup;
     map_init(&b.places);
     diag_defer(&cleanup, free_places, &b.places);
     t->kernel = kernel;
     t->symbolic = s;
+    s->pool.work_left += 5000 + 100 * (uint64_t)b.n;
     t->n_static_rows = b.n;
     b.items = ARENA_ARRAY(arena, struct item, b.n + 1);
     for (uint32_t k = 0; k < b.n; k++) make_item(&b, &b.items[k], &s->accesses[k]);
@@ -593,6 +594,7 @@ const struct locality_table *locality_at_launch(struct arena *arena, const struc
     struct locality_table *now = ARENA_NEW(arena, struct locality_table);
     struct symbolic *s = (struct symbolic *)(uintptr_t)t->symbolic; /* its pool grows */
     *now = *t;
+    s->pool.work_left += 5000 + 100 * (uint64_t)t->n_rows;
     now->rows = ARENA_ARRAY(arena, struct locality_row, t->n_rows + 1);
     now->arguments = ARENA_ARRAY(arena, struct locality_argument, t->n_arguments + 1);
     if (t->n_rows) memcpy(now->rows, t->rows, t->n_rows * sizeof *t->rows);
