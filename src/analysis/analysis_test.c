@@ -357,7 +357,7 @@ static void run_and_watch(struct launch *t, struct exec_launch *l)
                 assert_false(op.read_only && !load);
                 for (uint32_t lane = 0; lane < 32; lane++) {
                     if (!(op.mask >> lane & 1) || (load && !op.read_only)) continue;
-                    uint64_t *line = map_put(&lines, op.address[lane] >> 7, NULL);
+                    uint64_t *line = map_put(&lines, warp_op_address(&op, lane) >> 7, NULL);
                     *line |= load ? 1 : 2;
                     t->checked &= *line != 3;
                 }

@@ -185,7 +185,7 @@ static inline void random_execute(void *user, struct exec_launch *l)
                 k->read_only_loads += op.read_only;
                 for (uint32_t lane = 0; lane < 32; lane++) {
                     if (!(op.mask >> lane & 1) || (load && !op.read_only)) continue;
-                    uint64_t *line = map_put(&lines, op.address[lane] >> 7, NULL);
+                    uint64_t *line = map_put(&lines, warp_op_address(&op, lane) >> 7, NULL);
                     *line |= load ? 1 : 2;
                     k->violated |= *line == 3;
                 }

@@ -180,7 +180,7 @@ static void keep_loaded(const struct truth *t, struct thread *th, const struct w
     const struct devmem *m = exec_memory(t->launch->env);
     const struct ptx_instr *i = &t->frame->func->instrs[op->info->pc];
     const uint32_t bytes = ptx_type_bits(i->type) / 8, count = i->vec ? i->vec : 1;
-    const uint64_t host = op->address[lane] - m->sim_base + m->base;
+    const uint64_t host = warp_op_address(op, lane) - m->sim_base + m->base;
     for (uint32_t e = 0; e < count && e < 4; e++) {
         uint64_t bits = 0;
         memcpy(&bits, (const uint8_t *)(uintptr_t)host + e * bytes, bytes);
@@ -200,7 +200,7 @@ static void follow(struct truth *t, struct thread *threads, uint32_t warp, const
         th->block = block;
         if (!(op->mask >> lane & 1) || op->space != WARP_SPACE_GLOBAL) continue;
         t->now = th;
-        if (t->access_at[pc]) check_access(t, t->access_at[pc], op->address[lane], sampled);
+        if (t->access_at[pc]) check_access(t, t->access_at[pc], warp_op_address(op, lane), sampled);
         if (op->info->class == WARP_CLASS_LOAD) keep_loaded(t, th, op, lane);
     }
 }
