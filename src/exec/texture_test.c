@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "exec/exec.h"
 #include "runtime/testbed.h"
 
 /* ---- a device with one kernel per instruction ---- */
@@ -17,12 +18,42 @@ struct device {
     void (*body)(struct device *d);
     char ptx[8192];
     uint32_t kernels; /* each has its own name: modules of a context are linked */
+    /* what the timing model is told of the last fetch and surface access of warp 0 */
+    bool stepped;
+    struct warp_op fetch, surface;
+    uint64_t texels[512];
 };
+
+/* Runs a launch one instruction at a time, as the timing model does. */
+static void step_launch(void *user, struct exec_launch *l)
+{
+    struct device *d = user;
+    if (!d->stepped) {
+        exec_launch_run(l);
+        return;
+    }
+    struct exec_block *b = exec_block_create(l, 0, 0);
+    struct warp_op op;
+    while (!exec_block_done(b))
+        for (uint32_t w = 0; w < l->warps_per_block; w++) {
+            if (exec_warp_step(b, w, &op) != WARP_STEP_OP || w) continue;
+            if (op.info->class == WARP_CLASS_TEXTURE) {
+                d->fetch = op;
+                memcpy(d->texels, op.texels, op.texel_count * sizeof *op.texels);
+            } else if (op.info->class == WARP_CLASS_STORE && op.space == WARP_SPACE_GLOBAL &&
+                       op.mask != UINT32_MAX) {
+                d->surface = op;
+            }
+        }
+    exec_block_retire(b);
+    exec_launch_end(l);
+}
 
 static void device_body(void *arg)
 {
     struct device *d = arg;
-    d->rt = rt_create(&(struct rt_options){.reserve_bytes = (uint64_t)1 << 30});
+    d->rt = rt_create(
+        &(struct rt_options){.reserve_bytes = (uint64_t)1 << 30, .execute = step_launch, .execute_user = d});
     d->in = rt_alloc(d->rt, sizeof(uint32_t[THREADS][IN_WORDS]), "in");
     d->out = rt_alloc(d->rt, sizeof(uint32_t[THREADS][OUT_WORDS]), "out");
     d->body(d);
@@ -939,6 +970,57 @@ static void textures_read_what_surfaces_wrote(void **state)
     with_device(share);
 }
 
+/* ---- what the timing model sees ---- */
+
+/* All four texels of every lane's filter; none outside of the image; the lanes of a surface store that are
+ * inside. */
+static void touched(struct device *d)
+{
+    float texels[4][40];
+    for (uint32_t k = 0; k < 160; k++) texels[k / 40][k % 40] = (float)k;
+    struct image_array *a;
+    const uint64_t smooth =
+        small_texture(d, texels, (struct image_shape){.width = 40, .height = 4}, f32x1,
+                      (struct image_texture){.filter = IMAGE_LINEAR, .address = {3, 3, 3}}, &a);
+    struct rt_kernel *fetch = kernel(d, "tex.2d.v4.f32.f32 {%o0, %o1, %o2, %o3}, [%t, {%c0, %c1}];");
+    for (uint32_t t = 0; t < THREADS; t++) {
+        d->in[t][0] = bits_of((float)t + 0.75f);
+        d->in[t][1] = bits_of(2.25f);
+        d->in[t][2] = 8 * t;
+        d->in[t][3] = bits_of((float)t);
+    }
+    uint32_t whole[THREADS];
+    launch(d, fetch, smooth);
+    for (uint32_t t = 0; t < THREADS; t++) whole[t] = d->out[t][0];
+    d->stepped = true;
+    memset(d->out, 0, sizeof(uint32_t[THREADS][OUT_WORDS]));
+    launch(d, fetch, smooth);
+    for (uint32_t t = 0; t < THREADS; t++) assert_int_equal(d->out[t][0], whole[t]);
+    assert_int_equal(d->fetch.texel_count, 32 * 4);
+    assert_int_equal(d->fetch.texel_bytes, 4);
+    assert_int_equal(d->fetch.mask, UINT32_MAX);
+    for (uint32_t k = 0; k < 32 * 4; k++) {
+        const uint64_t row = rt_simulated(d->rt, image_row(a, 0, 1 + k % 4 / 2, 0));
+        assert_int_equal(d->texels[k], row + 4 * (k / 4 + k % 2));
+    }
+    for (uint32_t t = 0; t < THREADS; t++) d->in[t][1] = bits_of(t < 16 ? -7.0f : 0.25f);
+    launch(d, fetch, smooth);
+    assert_int_equal(d->fetch.texel_count, 16 * 2); /* half of the rest lies above the image */
+    const uint64_t surface = rt_surface_create(d->rt, a);
+    launch(d, kernel(d, "sust.b.2d.b32.zero [%t, {%c2, 3}], {%c3};"), surface);
+    assert_int_equal(d->surface.mask, 0xfffff); /* bytes 0, 8 ... 152 of 160 */
+    for (uint32_t lane = 0; lane < 20; lane++)
+        assert_int_equal(warp_op_address(&d->surface, lane),
+                         rt_simulated(d->rt, image_row(a, 0, 3, 0)) + 8 * lane);
+    d->stepped = false;
+}
+
+static void the_timing_model_is_told_every_texel(void **state)
+{
+    (void)state;
+    with_device(touched);
+}
+
 /* ---- mistakes ---- */
 
 static const char *mistake_body;
@@ -1072,6 +1154,7 @@ int main(void)
         cmocka_unit_test(surfaces_end_as_the_instruction_says),
         cmocka_unit_test(surfaces_reduce_and_convert),
         cmocka_unit_test(textures_read_what_surfaces_wrote),
+        cmocka_unit_test(the_timing_model_is_told_every_texel),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(references_are_told),
     };

@@ -148,6 +148,38 @@ static void boxes()
     OK(cudaFreeArray(layers));
 }
 
+// a copy to an array as a node of a graph
+static void graphs()
+{
+    enum { W = 6, H = 5 };
+    cudaArray_t a;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t to, from;
+    const cudaChannelFormatDesc desc = cudaCreateChannelDesc<int>();
+    OK(cudaMallocArray(&a, &desc, W, H));
+    const std::vector<int> host = numbers(W * H);
+    std::vector<int> back(W * H, -1);
+    cudaMemcpy3DParms p = {}, q = {};
+    p.srcPtr = make_cudaPitchedPtr((void *)host.data(), W * 4, W, H);
+    p.dstArray = q.srcArray = a;
+    p.extent = q.extent = make_cudaExtent(W, H, 1);
+    p.kind = cudaMemcpyHostToDevice;
+    q.dstPtr = make_cudaPitchedPtr(back.data(), W * 4, W, H);
+    q.kind = cudaMemcpyDeviceToHost;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemcpyNode(&to, graph, nullptr, 0, &p));
+    OK(cudaGraphAddMemcpyNode(&from, graph, &to, 1, &q));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    HOLDS(back[0] == -1);
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaDeviceSynchronize());
+    HOLDS(back == host);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFreeArray(a));
+}
+
 static void mipmaps()
 {
     cudaMipmappedArray_t m;
@@ -205,6 +237,7 @@ int main()
     rows();
     lines();
     boxes();
+    graphs();
     mipmaps();
     wrong();
     return finish();

@@ -368,26 +368,33 @@ static bool place_3d(cudaArray_t handle, const struct cudaPos *at, size_t texel,
     return true;
 }
 
+cudaError_t copy_3d_any(struct copy *c, const struct cudaMemcpy3DParms *p)
+{
+    copy_3d(c, p);
+    const struct array *to = array_of(p->dstArray), *from = array_of(p->srcArray);
+    if ((p->dstArray && !to) || (p->srcArray && !from)) return cudaErrorInvalidResourceHandle;
+    if ((p->dstArray && p->dstPtr.ptr) || (p->srcArray && p->srcPtr.ptr)) return cudaErrorInvalidValue;
+    const size_t texel = to ? texel_bytes(to) : from ? texel_bytes(from) : 1;
+    if (to && from && texel != texel_bytes(from)) return cudaErrorInvalidValue;
+    char *source = NULL;
+    if (to && !place_3d(p->dstArray, &p->dstPos, texel, &p->extent, &c->to, &c->to_pitch, &c->to_slice))
+        return cudaErrorInvalidValue;
+    if (from &&
+        !place_3d(p->srcArray, &p->srcPos, texel, &p->extent, &source, &c->from_pitch, &c->from_slice))
+        return cudaErrorInvalidValue;
+    if (from) c->from = source;
+    c->width = p->extent.width * texel;
+    return cudaSuccess;
+}
+
 static cudaError_t copy_3d_call(const struct cudaMemcpy3DParms *p, cudaStream_t stream, bool per_thread,
                                 bool waits)
 {
     struct copy c;
     ENTER();
     if (!p) return leave(cudaErrorInvalidValue);
-    copy_3d(&c, p);
-    const struct array *to = array_of(p->dstArray), *from = array_of(p->srcArray);
-    if ((p->dstArray && !to) || (p->srcArray && !from)) return leave(cudaErrorInvalidResourceHandle);
-    if ((p->dstArray && p->dstPtr.ptr) || (p->srcArray && p->srcPtr.ptr)) return leave(cudaErrorInvalidValue);
-    const size_t texel = to ? texel_bytes(to) : from ? texel_bytes(from) : 1;
-    if (to && from && texel != texel_bytes(from)) return leave(cudaErrorInvalidValue);
-    char *source = NULL;
-    if (to && !place_3d(p->dstArray, &p->dstPos, texel, &p->extent, &c.to, &c.to_pitch, &c.to_slice))
-        return leave(cudaErrorInvalidValue);
-    if (from && !place_3d(p->srcArray, &p->srcPos, texel, &p->extent, &source, &c.from_pitch, &c.from_slice))
-        return leave(cudaErrorInvalidValue);
-    if (from) c.from = source;
-    c.width = p->extent.width * texel;
-    return leave(array_submit(&c, stream, per_thread, waits));
+    const cudaError_t error = copy_3d_any(&c, p);
+    return leave(error ? error : array_submit(&c, stream, per_thread, waits));
 }
 
 CUDA_API cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)

@@ -80,6 +80,7 @@ static char *start_of(const struct cudaPitchedPtr *p, const struct cudaPos *at)
     return p->ptr ? (char *)p->ptr + at->z * slice + at->y * p->pitch + at->x : NULL;
 }
 
+/* Of memory; arrays.c has the calls, which take arrays too. */
 void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p)
 {
     *c = (struct copy){.to = start_of(&p->dstPtr, &p->dstPos),
@@ -94,23 +95,6 @@ void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p)
                        .kind = p->kind,
                        .asked = *p};
 }
-
-/* Weak: arrays.c knows CUDA arrays too. */
-#define COPY_3D(name, stream_param, stream, per_thread, waits) \
-    CUDA_API __attribute__((weak)) cudaError_t name(const struct cudaMemcpy3DParms *p stream_param); \
-    CUDA_API __attribute__((weak)) cudaError_t name(const struct cudaMemcpy3DParms *p stream_param) \
-    { \
-        struct copy c; \
-        if (!p) return cudaErrorInvalidValue; \
-        if (p->srcArray || p->dstArray) return unsupported(#name " of arrays"); \
-        copy_3d(&c, p); \
-        return copy_call(&c, stream, per_thread, waits); \
-    }
-#define STREAM_PARAM , cudaStream_t stream
-COPY_3D(cudaMemcpy3D, , NULL, false, true)
-COPY_3D(cudaMemcpy3D_ptds, , NULL, true, true)
-COPY_3D(cudaMemcpy3DAsync, STREAM_PARAM, stream, false, false)
-COPY_3D(cudaMemcpy3DAsync_ptsz, STREAM_PARAM, stream, true, false)
 
 /* ---- symbols ---- */
 

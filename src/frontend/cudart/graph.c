@@ -210,9 +210,8 @@ CUDA_API cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t g
     struct op op = {.kind = OP_COPY};
     ENTER();
     if (!p) return leave(cudaErrorInvalidValue);
-    if (p->srcArray || p->dstArray) return leave(unsupported("cudaGraphAddMemcpyNode of arrays"));
-    copy_3d(&op.copy, p);
-    return leave(add(node, graph, before, count, &op));
+    const cudaError_t error = copy_3d_any(&op.copy, p);
+    return leave(error ? error : add(node, graph, before, count, &op));
 }
 
 static void copy_1d(struct op *op, void *to, const void *from, size_t bytes, int kind)
@@ -369,7 +368,7 @@ CUDA_API cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, 
     case OP_KERNEL: error = kernel_op(&op, &p->kernel); break;
     case OP_COPY:
         op.kind = OP_COPY;
-        copy_3d(&op.copy, &p->memcpy.copyParams);
+        error = copy_3d_any(&op.copy, &p->memcpy.copyParams);
         break;
     case OP_SET: op = (struct op){.kind = OP_SET, .set = {.p = p->memset, .depth = 1}}; break;
     case OP_HOST: op = (struct op){.kind = OP_HOST, .host = p->host}; break;

@@ -180,8 +180,8 @@ CUDA_API cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cuda
     struct op op = {.kind = OP_COPY};
     ENTER();
     if (!p || !exec) return leave(cudaErrorInvalidValue);
-    copy_3d(&op.copy, p);
-    return leave(change(target(exec, node, OP_COPY), &op));
+    const cudaError_t error = copy_3d_any(&op.copy, p);
+    return leave(error ? error : change(target(exec, node, OP_COPY), &op));
 }
 
 CUDA_API cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,

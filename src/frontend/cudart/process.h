@@ -311,5 +311,7 @@ void graph_capture_record(struct stream *s, struct event *e);
 cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, void **args,
                       size_t shared, bool cooperative);
 void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p);
+/* The same, also from and to arrays. */
+cudaError_t copy_3d_any(struct copy *c, const struct cudaMemcpy3DParms *p);
 
 #endif
