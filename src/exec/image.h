@@ -181,6 +181,10 @@ void image_value(const struct image_object *o, const struct image_footprint *f, 
 /* Component of the four texels, counter-clockwise from the lower left: (0,1) (1,1) (1,0) (0,0). */
 void image_gathered(const struct image_object *o, const struct image_footprint *f, uint32_t component,
                     uint32_t out[4]);
+/* The commonest fetches (one or two dimensions, one level, words) without the list of texels: the same
+ * values. */
+bool image_is_simple(const struct image_object *o, struct image_geometry g);
+void image_simple(const struct image_object *o, uint32_t dims, float x, float y, uint32_t out[4]);
 /* Level of detail for the change of the coordinates from pixel to pixel. */
 float image_gradient_level(const struct image_object *o, struct image_geometry g, const float x[3],
                            const float dx[3], const float dy[3]);

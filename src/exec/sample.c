@@ -63,7 +63,7 @@ static inline int64_t texel_number(int64_t i, uint32_t size, enum image_address 
 }
 
 /* The position in texels; of wrap and mirror within the image. */
-static double position(float coordinate, uint32_t size, enum image_address mode, bool normalized)
+static inline double position(float coordinate, uint32_t size, enum image_address mode, bool normalized)
 {
     double x = (double)coordinate;
     if (x != x) return 0;
@@ -372,4 +372,66 @@ void image_gathered(const struct image_object *o, const struct image_footprint *
     static const uint8_t order[4] = {2, 3, 1, 0};
     for (uint32_t k = 0; k < 4; k++)
         out[k] = single(&o->texture, f->texels[order[k]].at, component, f->linear_memory);
+}
+
+/* ---- the short way ---- */
+
+bool image_is_simple(const struct image_object *o, struct image_geometry g)
+{
+    const struct image_texture *t = &o->texture;
+    return o->level_count == 1 && !g.cube && !g.layered && g.dims <= 2 && t->format.bits == 32 &&
+           (t->filter == IMAGE_POINT || t->format.kind == IMAGE_FLOAT) && t->source != IMAGE_FROM_LINEAR;
+}
+
+/* Four texels of float words, in the order of image_footprint(). */
+static void blend_words(const struct image_object *o, const struct axis *ax, const struct axis *ay,
+                        uint32_t out[4])
+{
+    const struct image_texture *t = &o->texture;
+    const uint32_t texel = image_texel_bytes(t->format);
+    const uint8_t *rows[2] = {NULL, NULL};
+    for (uint32_t j = 0; j < ay->count; j++)
+        if (ay->at[j] >= 0)
+            rows[j] = o->base + o->levels[0].offset + (uint64_t)ay->at[j] * o->levels[0].row_bytes;
+    for (uint32_t channel = 0; channel < t->format.channels && channel < 4; channel++) {
+        double sum = 0;
+        for (uint32_t j = 0; j < ay->count; j++)
+            for (uint32_t i = 0; i < ax->count; i++) {
+                const double weight = ax->weight[i] * ay->weight[j];
+                float x = t->border[channel];
+                if (rows[j] && ax->at[i] >= 0)
+                    memcpy(&x, rows[j] + (uint64_t)ax->at[i] * texel + 4 * (size_t)channel, 4);
+                if (weight > 0) sum += weight * (double)x;
+            }
+        out[channel] = float_bits(sum);
+    }
+}
+
+void image_simple(const struct image_object *o, uint32_t dims, float x, float y, uint32_t out[4])
+{
+    const struct image_texture *t = &o->texture;
+    const struct image_level *l = &o->levels[0];
+    const enum image_address mode_x = (enum image_address)t->address[0],
+                             mode_y = (enum image_address)t->address[1];
+    const bool linear = t->filter == IMAGE_LINEAR;
+    struct axis ay = {.count = 1, .weight = {1, 0}};
+    const struct axis ax =
+        axis_of(position(x, l->width, mode_x, t->normalized_coords), l->width, mode_x, linear, 0);
+    if (dims > 1)
+        ay = axis_of(position(y, l->height, mode_y, t->normalized_coords), l->height, mode_y, linear, 0);
+    for (uint32_t channel = t->format.channels; channel < 4; channel++) out[channel] = absent(t, channel);
+    if (linear) {
+        blend_words(o, &ax, &ay, out);
+        return;
+    }
+    const uint8_t *at = ax.at[0] < 0 || ay.at[0] < 0
+                            ? NULL
+                            : o->base + l->offset + (uint64_t)ay.at[0] * l->row_bytes +
+                                  (uint64_t)ax.at[0] * image_texel_bytes(t->format);
+    for (uint32_t channel = 0; channel < t->format.channels && channel < 4; channel++) {
+        if (at)
+            memcpy(&out[channel], at + 4 * (size_t)channel, 4);
+        else
+            out[channel] = border(t, channel, false);
+    }
 }

@@ -137,13 +137,6 @@ static void write_texture(const struct exec_warp *w, const struct image_site *s,
 }
 
 /* The commonest fetch, tex1Dfetch of words: no position, no filter. */
-static bool is_plain(const struct image_site *s, const struct image_object *o)
-{
-    return s->op == PTX_OP_TEX && s->whole && s->geometry.dims == 1 && !s->has_offset &&
-           o->texture.source == IMAGE_FROM_LINEAR && o->texture.format.bits == 32 && s->type != PTX_T_F16 &&
-           s->type != PTX_T_F16X2;
-}
-
 static void fetch_words(const struct exec_warp *w, const struct image_site *s, uint32_t lane,
                         const struct image_object *o)
 {
@@ -159,25 +152,61 @@ static void fetch_words(const struct exec_warp *w, const struct image_site *s, u
     }
 }
 
+enum way { WAY_ANY, WAY_WORDS, WAY_SIMPLE };
+
+/* How the lanes that share an object are served. */
+static enum way way_of(const struct image_site *s, const struct image_object *o)
+{
+    if (s->op != PTX_OP_TEX || s->has_offset || s->mip == PTX_MIP_GRAD || s->type == PTX_T_F16 ||
+        s->type == PTX_T_F16X2)
+        return WAY_ANY;
+    if (s->whole)
+        return s->geometry.dims == 1 && o->texture.source == IMAGE_FROM_LINEAR && o->texture.format.bits == 32
+                   ? WAY_WORDS
+                   : WAY_ANY;
+    return image_is_simple(o, s->geometry) ? WAY_SIMPLE : WAY_ANY;
+}
+
+static void fetch_any(const struct exec_warp *w, const struct image_site *s, uint32_t lane,
+                      const struct image_object *o)
+{
+    struct image_footprint f;
+    uint32_t value[4];
+    lane_footprint(w, s, lane, o, &f);
+    if (s->op == PTX_OP_TLD4)
+        image_gathered(o, &f, s->component, value);
+    else
+        image_value(o, &f, value);
+    write_texture(w, s, lane, o, value);
+}
+
+static void fetch_simple(const struct exec_warp *w, const struct image_site *s, uint32_t lane,
+                         const struct image_object *o)
+{
+    uint32_t value[4];
+    image_simple(o, s->geometry.dims, float_at(w, s->x[0], lane),
+                 s->geometry.dims > 1 ? float_at(w, s->x[1], lane) : 0, value);
+    for (uint32_t k = 0; k < s->count; k++)
+        if (s->reg[k] != UINT32_MAX) ((uint32_t *)ref_at(w, s->reg[k]))[lane] = value[k];
+}
+
 const struct insn *h_texture(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     const struct image_site *s = i->x.extra;
+    const uint64_t *const handles = (const uint64_t *)ref_at(w, s->handle);
     struct image_object *o = NULL;
+    enum way way = WAY_ANY;
     FOR_LANES(lane, mask)
     {
-        struct image_footprint f;
-        uint32_t value[4];
-        o = texture_of(w, i, lane, o);
-        if (is_plain(s, o)) {
-            fetch_words(w, s, lane, o);
-            continue;
+        if (!o || handles[lane] != o->handle) {
+            o = texture_of(w, i, lane, o);
+            way = way_of(s, o);
         }
-        lane_footprint(w, s, lane, o, &f);
-        if (s->op == PTX_OP_TLD4)
-            image_gathered(o, &f, s->component, value);
-        else
-            image_value(o, &f, value);
-        write_texture(w, s, lane, o, value);
+        switch (way) {
+        case WAY_WORDS: fetch_words(w, s, lane, o); break;
+        case WAY_SIMPLE: fetch_simple(w, s, lane, o); break;
+        case WAY_ANY: fetch_any(w, s, lane, o); break;
+        }
     }
     /* Sparse textures are not modelled: all of every image is there. */
     if (s->resident != UINT32_MAX) *(uint32_t *)ref_at(w, s->resident) |= mask;
