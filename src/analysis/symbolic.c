@@ -138,8 +138,8 @@ bool walk_call(struct activation *caller, const struct ptx_func *callee, const s
 /* ---- the kernel ---- */
 
 /* Terms of expressions looked at: what compilers emit takes at most ten per instruction in all tests
- * (six times less than the limit); made-up code is cut off. */
-enum { WORK_LEAST = 10000, WORK_PER_INSTRUCTION = 60 };
+ * (six times less than the limit) and looks at 1.3 predecessors; made-up code is cut off. */
+enum { WORK_LEAST = 5000, WORK_PER_INSTRUCTION = 60 };
 
 void symbolic_free(void *symbolic) { expr_pool_free(&((struct symbolic *)symbolic)->pool); }
 
@@ -154,7 +154,7 @@ struct symbolic *symbolic_run(struct arena *arena, struct frame_cache *frames, c
                        .s = s,
                        .pool = &s->pool,
                        .budget = 500 + (uint64_t)kernel->n_instrs,
-                       .search_budget = 4000 + 20 * (uint64_t)kernel->n_instrs};
+                       .search_budget = 1000 + 8 * (uint64_t)kernel->n_instrs};
     s->pool.work_left = WORK_LEAST + WORK_PER_INSTRUCTION * (uint64_t)kernel->n_instrs;
     struct activation a = {.w = &w, .f = frame_of(frames, kernel), .caller_loop = SYMBOLIC_NO_LOOP};
     run_activation(&a, UINT32_MAX, UINT32_MAX, NULL);

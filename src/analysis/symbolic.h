@@ -67,7 +67,8 @@ struct symbolic {
     struct symbolic_loop *loops;
     struct symbolic_activation *activations;
     uint32_t n_accesses, n_loops, n_activations;
-    bool cut; /* some call was not followed */
+    bool cut;          /* some call was not followed */
+    uint64_t searched; /* predecessors looked at: bounded, see symbolic.c */
 };
 
 /* frames: cache of function facts. The result's pool must be freed with symbolic_free(). */

@@ -180,6 +180,7 @@ static const struct expr *at_entry(struct activation *a, uint32_t start, uint32_
         if (!w->search_budget || depth > SEARCH_DEPTH_MAX || n > MERGE_MAX)
             return values_unknown(a, a->f->cfg->blocks[b].first, 202, DEP_OTHER | DEP_DATA);
         w->search_budget--;
+        w->s->searched++;
         if (n == 1) {
             const struct expr *found = held(a, preds[0], var);
             if (found) {

@@ -176,10 +176,11 @@ static void check_read_only(struct check *c, struct line *l, const struct check_
     }
     if (a->writes) l->written_in = c->kernel_count;
     if (!c->kernel_count || l->read_only_in != c->kernel_count || l->written_in != c->kernel_count) return;
+    const uint64_t address = a->line << 7;
     diag_check_failed(
         "--check: at cycle %llu line 0x%llx (address 0x%llx) is %s in kernel '%s', which also %s it: "
         "the analysis of read-only data is wrong here",
-        (unsigned long long)now, (unsigned long long)a->line, (unsigned long long)(a->line << 7),
+        (unsigned long long)now, (unsigned long long)a->line, (unsigned long long)address,
         a->writes ? "written" : "read with ld.global.ro", c->kernels[c->kernel_count - 1],
         a->writes ? "reads with ld.global.ro" : "writes");
 }
