@@ -14,7 +14,7 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "width=72,height=28,band=8", NULL},
     {"nuba", "width=6144,height=6144,band=96", "NUBA and UGPU, 302 MB"},
-    {"selrep", "width=1024,height=1024", "Rodinia's image. ASSUMPTION: SelRep gives no size"},
+    {"selrep", "width=6144,height=6144,band=96", "as NUBA. ASSUMPTION: SelRep gives no size"},
     {0},
 };
 

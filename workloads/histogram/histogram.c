@@ -10,7 +10,7 @@ static const struct wl_param params[] = {
 };
 static const struct wl_size sizes[] = {
     {"tiny", "n=60000,blocks=6", NULL},
-    {"selrep", "n=67108864", "CUDA SDK's 64 MiB. ASSUMPTION: SelRep gives no size"},
+    {"selrep", "n=67108864,blocks=1024", "CUDA SDK's 64 MiB. ASSUMPTION: SelRep gives no size"},
     {0},
 };
 

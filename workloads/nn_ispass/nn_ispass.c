@@ -1,6 +1,7 @@
 /* nn_ispass: host script: 29 x 29 pixels, 6 maps of 13 x 13, 50 of 5 x 5, 100 neurons, 10. What several
  * blocks read is the weights (0.54 MB) and, of every image, the maps (12.8 KB): SelRep's nn_0 .. nn_4, 0.6
- * to 22.8 MB, are numbers of images. */
+ * to 22.8 MB, are numbers of images. Images come
+ * first in the grid, so that the blocks of one image lie on several SMs however blocks are dealt out. */
 #include "workload.h"
 
 enum { LAYERS = 4, SIDE = 29, WINDOW = 5, SEED_W = 1, SEED_INK = 20 };
@@ -93,10 +94,10 @@ static void run(struct wl *w)
         maps[k] = wl_alloc(w, names[k], images * neurons(k) * 4);
         if (is_full(k)) {
             const uint64_t blocks = k == LAYERS ? 1 : 4;
-            WL_LAUNCH(w, "nn_full", wl_dim(blocks, images), wl_dim(neurons(k) / blocks), maps[k - 1], weights,
+            WL_LAUNCH(w, "nn_full", wl_dim(images, blocks), wl_dim(neurons(k) / blocks), maps[k - 1], weights,
                       maps[k], (int)neurons(k - 1));
         } else {
-            WL_LAUNCH(w, "nn_window", wl_dim(shape[k].maps, images), wl_dim(shape[k].side, shape[k].side),
+            WL_LAUNCH(w, "nn_window", wl_dim(images, shape[k].maps), wl_dim(shape[k].side, shape[k].side),
                       maps[k - 1], weights, maps[k], (int)shape[k - 1].maps, (int)shape[k - 1].side);
         }
     }

@@ -11,8 +11,8 @@ static const struct wl_param params[] = {
 };
 static const struct wl_size sizes[] = {
     {"tiny", "records=300,pages=300", NULL},
-    {"nuba", "records=10400000", "NUBA, 1081 MB"},
-    {"ugpu", "records=37500000", "UGPU, 3810 MB"},
+    {"nuba", "records=11300000", "NUBA, 1081 MB"},
+    {"ugpu", "records=39100000", "UGPU, 3810 MB"},
     {0},
 };
 
