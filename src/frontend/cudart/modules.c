@@ -3,6 +3,7 @@
  *   __cudaRegisterFatBinary(wrapper) ─► module; then its kernels and variables by name
  *   first use ─► atoll_program_add() of the PTX of its containers (several with -rdc: linked together) */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,11 +158,37 @@ CUDA_API void __cudaRegisterSurface(void **handle, const void *host, const void 
 
 /* ---- loading ---- */
 
+/* A size in a file that was cut or changed must not lead out of what the loader mapped. */
+struct mapped {
+    uintptr_t at, end;
+};
+
+static int look_in(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct mapped *m = arg;
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        const uintptr_t to = from + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && m->at >= from && m->at < to) m->end = to;
+    }
+    return m->end != 0;
+}
+
+/* Bytes of the container that are there; 0: there is none. */
+static size_t container_bytes(const void *image)
+{
+    struct mapped m = {.at = (uintptr_t)image};
+    const size_t bytes = image ? atoll_fatbin_bytes(image) : 0;
+    (void)dl_iterate_phdr(look_in, &m);
+    return m.end && bytes > m.end - m.at ? m.end - m.at : bytes;
+}
+
 /* The containers of a linked program that have machine code only are libraries of NVIDIA's (the device
  * runtime). */
 static cudaError_t add_image(struct module *m, const void *image)
 {
-    const size_t bytes = atoll_fatbin_bytes(image);
+    const size_t bytes = container_bytes(image);
     if (!bytes || (m->linked && !atoll_fatbin_has_ptx(image, bytes))) return cudaSuccess;
     return atoll_error(atoll_program_add(m->program, m->name, image, bytes), cudaErrorNoKernelImageForDevice);
 }
@@ -169,7 +196,7 @@ static cudaError_t add_image(struct module *m, const void *image)
 static bool has_linked_ptx(const struct module *m)
 {
     for (const void *const *image = m->linked; image && *image; image++)
-        if (atoll_fatbin_has_ptx(*image, atoll_fatbin_bytes(*image))) return true;
+        if (atoll_fatbin_has_ptx(*image, container_bytes(*image))) return true;
     return false;
 }
 
