@@ -1,5 +1,5 @@
-/* A program as the compilers of CUDA 11 and 12 made them: cudaLaunchKernel() from the stub, cudaDeviceProp of its
- * time. Written by hand, so it needs no CUDA: the fat binary is put together here. VERSION: 11 or 12. */
+/* A program as the compilers of CUDA 11 and 12 made them: cudaLaunchKernel() from the stub, cudaDeviceProp of
+ * its time. Written by hand, so it needs no CUDA: the fat binary is put together here. VERSION: 11 or 12. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +29,13 @@ extern int cudaGetDeviceProperties_v2(void *properties, int device);
 extern int cudaGetDeviceProperties(void *properties, int device);
 #endif
 
-static const char ptx[] = ".version 6.0\n.target sm_35\n.address_size 64\n"
-                          ".visible .entry add(.param .u64 x, .param .u32 v)\n{\n"
-                          ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
-                          "ld.param.u64 %rd1, [x];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %tid.x;\n"
-                          "mul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
-                          "ld.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, %r1;\nst.global.u32 [%rd1], %r3;\nret;\n}\n";
+static const char ptx[] =
+    ".version 6.0\n.target sm_35\n.address_size 64\n"
+    ".visible .entry add(.param .u64 x, .param .u32 v)\n{\n"
+    ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [x];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %tid.x;\n"
+    "mul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
+    "ld.global.u32 %r3, [%rd1];\nadd.u32 %r3, %r3, %r1;\nst.global.u32 [%rd1], %r3;\nret;\n}\n";
 static struct {
     uint32_t magic;
     uint16_t version, header;

@@ -119,6 +119,8 @@ static void add_variable(void **handle, const void *host, const char *name, size
                                .managed = managed,
                                .next = m->variables};
         m->variables = v;
+    } else {
+        free(v);
     }
     (void)leave_quietly(cudaSuccess);
 }
