@@ -1,10 +1,10 @@
-/* check.h: what the CUDA test programs share. A program ends with 0 when everything held, else with 1 after saying
- * what did not. */
+/* check.h: what the CUDA test programs share. A program ends with 0 when everything held, else with 1 after
+ * saying what did not. */
 #pragma once
-#include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_runtime.h>
 
 static int failures;
 
@@ -19,8 +19,8 @@ static int failures;
     do { \
         const cudaError_t got_ = (call); \
         if (got_ != (code)) { \
-            std::printf("%s:%d: %s gives %s instead of %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(got_), \
-                        cudaGetErrorName(code)); \
+            std::printf("%s:%d: %s gives %s instead of %s\n", __FILE__, __LINE__, #call, \
+                        cudaGetErrorName(got_), cudaGetErrorName(code)); \
             failures++; \
         } \
     } while (0)
