@@ -216,6 +216,8 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
         struct insn *x = &f->code[k];
         if (!x->counted) continue;
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
+        if (infos[x->pc].detail == DETAIL_ADDRESS) /* parameters between functions lie in local memory */
+            infos[x->pc].space = (uint8_t)warp_space_of(access_of(x)->space);
         x->info = &infos[x->pc];
     }
     uint32_t run = 0;

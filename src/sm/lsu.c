@@ -103,6 +103,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     uint32_t tail = sm->queue_head + sm->queue_count;
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
+    DIAG_ASSERT(lsu_has_room(sm));
     m->at = 0;
     m->translated = false;
     if (op->info->class == WARP_CLASS_TEXTURE)

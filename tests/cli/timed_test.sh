@@ -3,6 +3,43 @@
 . tests/cli/lib.sh
 export LC_ALL=C.UTF-8
 
+# parameters between functions are local memory: they wait for room in the memory pipe like all of it
+cat > "$dir/call.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.func (.param .b32 out) twice(.param .b32 in)
+{
+    .reg .b32 %r<3>;
+    ld.param.b32 %r1, [in];
+    add.s32 %r2, %r1, %r1;
+    st.param.b32 [out], %r2;
+    ret;
+}
+.visible .entry k(.param .u64 to)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [to];
+    mov.u32 %r1, %tid.x;
+    {
+        .param .b32 in;
+        .param .b32 out;
+        st.param.b32 [in], %r1;
+        call (out), twice, (in);
+        ld.param.b32 %r2, [out];
+    }
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.b32 [%rd3], %r2;
+    ret;
+}
+PTX
+for queue in 1 2 8; do
+    holds "calls with parameters, sm.lsu_queue=$queue" "$ATOLL" run -m v100 -s sm.lsu_queue=$queue --check "$dir/call.ptx" \
+        --entry k --grid 2 --block 512 --arg buf:u32:512
+done
+
 # late in a long run, when cycles pass 2^31 and 2^32, everything takes as long as at its start
 same_clocks="-s clock.sm=1GHz -s clock.net=1GHz -s clock.llc=1GHz -s clock.dram=1GHz"
 for gap in 0 2147482000 4294965000; do
