@@ -249,6 +249,11 @@ static void a_store_to_nobody_knows_where_leaves_nothing_read_only(void **state)
     verdicts(HEAD KERNEL LOAD_A WILD END, "a:rw b:rw");
     /* but what the compiler promised */
     verdicts(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nld.global.nc.f32 %f1, [%rd4];\n" WILD END, "a:ro b:rw");
+    /* which holds for that load, not for others of the same structure, nor for what it may also be */
+    verdicts(HEAD KERNEL LOAD_A "ld.global.nc.f32 %f1, [%rd4];\n" WILD END, "a:rw b:rw");
+    verdicts(HEAD KERNEL LOAD_A "setp.eq.s32 %p1, %r1, 0;\nselp.b64 %rd6, %rd1, %rd2, %p1;\n"
+                                "ld.global.nc.f32 %f1, [%rd6];\n" WILD END,
+             "a:rw b:rw");
     /* an index that was loaded is no pointer */
     verdicts(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nld.global.u64 %rd7, [%rd4];\nshl.b64 %rd7, %rd7, "
                          "2;\nadd.s64 %rd8, %rd2, %rd12;\nst.global.f32 [%rd8], %f1;\n" END,
@@ -259,6 +264,23 @@ static void a_store_to_nobody_knows_where_leaves_nothing_read_only(void **state)
              "a:rw b:rw");
     verdicts(HEAD KERNEL LOAD_A
              "mov.b64 {%r10, %r11}, %rd2;\nmov.b64 %rd7, {%r10, %r11};\nst.global.f32 [%rd7], %f1;\n" END,
+             "a:rw b:rw");
+    /* packed again in memory of its own */
+#define DEPOT \
+    ".local .align 16 .b8 depot[32];\n.reg .b64 %SP, %SPL;\nmov.u64 %SPL, depot;\ncvta.local.u64 %SP, " \
+    "%SPL;\n"
+    verdicts(HEAD KERNEL DEPOT LOAD_A
+             "ld.global.u32 %r10, [%rd2];\nld.global.u32 %r11, [%rd2+4];\nst.u32 [%SP], %r10;\n"
+             "st.u32 [%SP+4], %r11;\nld.u64 %rd7, [%SP];\nsetp.eq.s32 %p1, %r1, 0;\n"
+             "selp.b64 %rd8, %rd7, %rd2, %p1;\nst.global.f32 [%rd8], %f1;\n" END,
+             "a:rw b:rw");
+    verdicts(HEAD KERNEL DEPOT LOAD_A
+             "st.u64 [%SP], %rd2;\nst.u64 [%SP+8], %rd2;\nld.u64 %rd7, [%SP+4];\nst.f32 [%rd7], %f1;\n" END,
+             "a:rw b:rw");
+    /* two pointers in one register */
+    verdicts(HEAD KERNEL ".reg .b128 %q;\n" LOAD_A
+                         "ld.global.b128 %q, [%rd2];\nmov.b128 {%rd7, %rd8}, %q;\nsetp.eq.s32 %p1, %r1, 0;\n"
+                         "selp.b64 %rd8, %rd7, %rd2, %p1;\nst.global.f32 [%rd8], %f1;\n" END,
              "a:rw b:rw");
     /* an alignment keeps what it aligns */
     verdicts(HEAD KERNEL LOAD_A
@@ -407,6 +429,21 @@ static struct launch launched(const char *ptx, uint64_t bytes, int64_t b_offset)
     diag_clear(&d);
     assert_true(t.checked);
     return t;
+}
+
+static void a_promise_holds_for_its_own_load_only(void **state)
+{
+    (void)state;
+    /* writes the second half of a through a pointer from memory */
+    struct launch t =
+        launched(HEAD KERNEL "shl.b64 %rd6, %rd3, 1;\nadd.s64 %rd6, %rd2, %rd6;\nadd.s64 %rd7, %rd1, 2048;\n"
+                             "st.global.u64 [%rd6], %rd7;\nadd.s64 %rd4, %rd1, %rd3;\n"
+                             "ld.global.nc.f32 %f1, [%rd4];\nld.global.f32 %f2, [%rd4+2048];\n"
+                             "ld.global.u64 %rd8, [%rd6];\nadd.s64 %rd8, %rd8, %rd3;\n"
+                             "st.global.f32 [%rd8], %f2;\n" END,
+                 4096, INT64_MIN);
+    assert_string_equal(t.verdicts, "a:rw b:rw ");
+    assert_int_equal(3 * t.read_only_loads, t.loads);
 }
 
 static void overlapping_arguments_are_seen_at_launch(void **state)
@@ -619,6 +656,7 @@ int main(void)
         cmocka_unit_test(a_store_to_nobody_knows_where_leaves_nothing_read_only),
         cmocka_unit_test(pointers_are_followed_through_local_memory_and_structures),
         cmocka_unit_test(calls_are_followed),
+        cmocka_unit_test(a_promise_holds_for_its_own_load_only),
         cmocka_unit_test(overlapping_arguments_are_seen_at_launch),
         cmocka_unit_test(a_load_in_a_callee_is_decided_for_the_kernel),
         cmocka_unit_test(what_compilers_write_is_understood),

@@ -6,7 +6,8 @@
 #define SHARED  ((uint64_t)1 << READONLY_SHARED_BIT)
 #define LOCAL   ((uint64_t)1 << READONLY_LOCAL_BIT)
 #define SHIFTED ((uint64_t)1 << READONLY_SHIFTED_BIT)
-#define HALF    ((uint64_t)1 << READONLY_HALF_BIT) /* 32 bits that may be half of a pointer */
+#define HALF    ((uint64_t)1 << READONLY_HALF_BIT)  /* 32 bits that may be half of a pointer */
+#define PIECE   ((uint64_t)1 << READONLY_PIECE_BIT) /* of cells: written in parts that may make a pointer */
 #define UNKNOWN READONLY_UNKNOWN
 #define ORIGINS (((uint64_t)1 << READONLY_ORIGINS_MAX) - 1)
 
@@ -137,7 +138,7 @@ static void access_origins(struct pass *p, uint64_t set, const struct ptx_instr 
     for (uint64_t left = set & ORIGINS; left; left &= left - 1) {
         struct readonly_origin *o = &p->f->origins[__builtin_ctzll(left)];
         note(writes ? &o->written : &o->read, p->f, pc);
-        if (!writes && i->flags & PTX_F_NC) note(&o->nc, p->f, pc);
+        if (!writes) note(i->flags & PTX_F_NC ? &o->nc : &o->plain, p->f, pc);
         if (bytes_of(i) > o->element_bytes) o->element_bytes = bytes_of(i);
     }
 }
@@ -150,6 +151,12 @@ static void write_through(struct pass *p, uint64_t set, const struct ptx_instr *
 
 /* May the access of a space reach global memory? */
 static bool reaches_global(uint32_t space) { return space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC; }
+
+/* What 8 bytes of a cell are as a pointer: of parts, any. */
+static uint64_t whole(uint64_t set) { return set & PIECE ? (set & ~PIECE) | UNKNOWN : set; }
+
+/* What a store leaves in own memory. */
+static uint64_t in_cell(uint64_t set, uint32_t bytes) { return bytes < 8 && set ? set | PIECE : set; }
 
 static void load_own(struct pass *p, const struct ptx_instr *i, struct frame_address at)
 {
@@ -171,7 +178,8 @@ static void load_own(struct pass *p, const struct ptx_instr *i, struct frame_add
             for (int64_t g = first >> 3; g <= (first + bytes - 1) >> 3; g++) set |= cell(p->f, at.symbol, g);
             set |= p->f->smeared;
             if (p->f->escaped) set |= UNKNOWN;
-            if (bytes < 8 && set) set = (set & ~UNKNOWN) | HALF;
+            if (first % 8 && bytes >= 8 && set) set |= PIECE; /* parts of two words */
+            set = bytes < 8 && set ? (set & ~(UNKNOWN | PIECE)) | HALF : whole(set);
         }
         grow(p, &p->f->regs[to->id], set);
     }
@@ -215,12 +223,13 @@ static void store(struct pass *p, const struct ptx_instr *i, uint32_t pc)
             const int64_t first = at.offset + (int64_t)(e * bytes);
             const struct ptx_operand *one = from->kind == PTX_OPND_VEC ? &f->operands[from->id + e] : from;
             for (int64_t g = first >> 3; bytes && g <= (first + bytes - 1) >> 3; g++)
-                grow_cell(p, at.symbol, g, operand_set(p, one));
+                grow_cell(p, at.symbol, g,
+                          in_cell(operand_set(p, one), first % 8 ? 4 : bytes)); /* at an odd place: parts */
         }
         return;
     }
     if (set & LOCAL || i->space == PTX_SPACE_LOCAL || i->space == PTX_SPACE_PARAM)
-        grow(p, &p->f->smeared, value);
+        grow(p, &p->f->smeared, in_cell(value, bytes));
     if (value & LOCAL && !p->f->escaped) p->f->escaped = p->changed = true;
     if (reaches_global(i->space)) write_through(p, set, i, pc);
 }
@@ -294,7 +303,7 @@ static uint64_t arithmetic_set(struct pass *p, const struct ptx_instr *i)
     case PTX_OP_SHR: return set | SHIFTED;
     case PTX_OP_MOV: {
         const struct ptx_operand *d = ptx_operand_at(f, i, 0);
-        if (d->kind == PTX_OPND_VEC) return (set & ~UNKNOWN) | HALF;
+        if (d->kind == PTX_OPND_VEC) return ptx_type_bits(i->type) > 64 ? set : (set & ~UNKNOWN) | HALF;
         return last->kind == PTX_OPND_VEC && set & HALF ? set | UNKNOWN : set;
     }
     case PTX_OP_CVT: {
@@ -324,7 +333,7 @@ static uint64_t argument_set(struct pass *p, const struct ptx_instr *i, const st
     if (list->kind != PTX_OPND_LIST || n >= list->count) return UNKNOWN;
     const struct ptx_operand *o = &f->operands[list->id + n];
     if (o->kind == PTX_OPND_SYM || o->kind == PTX_OPND_ADDR_SYM)
-        return cell(p->f, o->id, granule) | p->f->smeared | (p->f->escaped ? UNKNOWN : 0);
+        return whole(cell(p->f, o->id, granule) | p->f->smeared | (p->f->escaped ? UNKNOWN : 0));
     return operand_set(p, o);
 }
 
@@ -352,6 +361,7 @@ static void apply_effects(struct pass *p, const struct ptx_instr *i, uint32_t pc
             struct readonly_origin *mine = &p->f->origins[__builtin_ctzll(left)];
             if (o.read.func && !mine->read.func) mine->read = o.read;
             if (o.nc.func && !mine->nc.func) mine->nc = o.nc;
+            if (o.plain.func && !mine->plain.func) mine->plain = o.plain;
             if (o.written.func && !mine->written.func) mine->written = o.written;
             if (o.element_bytes > mine->element_bytes) mine->element_bytes = o.element_bytes;
         }
@@ -617,46 +627,52 @@ uint32_t readonly_group_of(struct readonly *r, struct readonly_kernel *k, const 
 
 /* ---- a launch ---- */
 
-bool readonly_group_is(const struct readonly_group *g, uint64_t read_only)
+bool readonly_group_is(const struct readonly_group *g, uint64_t read_only, uint64_t nc)
 {
-    return g->set && !(g->set & ~read_only);
+    return g->set && !(g->set & ~(g->nc ? nc : read_only));
 }
 
-uint64_t readonly_decide_alone(const struct readonly_func *f)
+/* Never written as far as is known. A store to an unknown target may hit what is loaded plainly; by
+ * ld.global.nc the program promises that it does not, for the bytes of that very load only. */
+static uint64_t candidates(const struct readonly_func *f, bool unknown_writes, bool nc)
 {
     uint64_t read_only = 0;
     if (f->anything) return 0;
     for (uint32_t k = 0; k < f->n_origins; k++) {
         const struct readonly_origin *o = &f->origins[k];
-        if (o->read.func && !o->written.func && (!f->unknown_store.func || o->nc.func))
+        if (o->read.func && !o->written.func && (!unknown_writes || nc || !o->plain.func))
             read_only |= (uint64_t)1 << k;
     }
     return read_only;
 }
 
-uint64_t readonly_decide(const struct readonly_func *f, const struct readonly_launch *launch)
+uint64_t readonly_decide_alone(const struct readonly_func *f)
+{
+    return candidates(f, f->unknown_store.func != NULL, false);
+}
+
+uint64_t readonly_decide(const struct readonly_func *f, const struct readonly_launch *launch, uint64_t *nc)
 {
     struct readonly_extent at[READONLY_ORIGINS_MAX][2];
     uint32_t count[READONLY_ORIGINS_MAX] = {0};
-    uint64_t read_only = readonly_decide_alone(f), lost = 0;
-    bool writes_anywhere = false;
+    uint64_t lost = 0;
+    bool unknown_writes = f->unknown_store.func != NULL;
+    *nc = 0;
     if (f->anything) return 0;
     for (uint32_t k = 0; k < f->n_origins; k++) {
         const enum readonly_where where = launch->find(launch->user, &f->origins[k], at[k], &count[k]);
         if (where != READONLY_UNKNOWN_WHERE) continue;
         lost |= (uint64_t)1 << k;
-        writes_anywhere |= f->origins[k].written.func != NULL;
+        unknown_writes |= f->origins[k].written.func != NULL;
     }
-    read_only &= ~lost;
-    for (uint32_t k = 0; k < f->n_origins; k++) {
-        if (writes_anywhere && !f->origins[k].nc.func) read_only &= ~((uint64_t)1 << k);
-        for (uint32_t w = 0; w < f->n_origins && read_only >> k & 1; w++) {
+    *nc = candidates(f, unknown_writes, true) & ~lost;
+    for (uint32_t k = 0; k < f->n_origins; k++)
+        for (uint32_t w = 0; w < f->n_origins && *nc >> k & 1; w++) {
             if (!f->origins[w].written.func) continue;
             for (uint32_t a = 0; a < count[k]; a++)
                 for (uint32_t b = 0; b < count[w]; b++)
                     if (at[k][a].first < at[w][b].end && at[w][b].first < at[k][a].end)
-                        read_only &= ~((uint64_t)1 << k);
+                        *nc &= ~((uint64_t)1 << k);
         }
-    }
-    return read_only;
+    return *nc & candidates(f, unknown_writes, false);
 }

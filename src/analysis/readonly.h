@@ -5,8 +5,7 @@
  *   function one pass per function, callees first, in terms of its own formal parameters: what is written
  * through them, what is returned; recursion and indirect calls are taken to do anything launch   origins
  * become allocations: a write through one makes every origin in the same allocation read-write; a store to an
- * unknown target makes everything read-write, except what is also read by ld.global.nc, whose data nobody may
- * write
+ * unknown target makes everything read-write, except the loads that are ld.global.nc themselves
  *
  * Flow-insensitive, so sound whatever the control flow. The sum of a pointer and an integer is derived from
  * the pointer; a multiple of a value is no pointer (unless it was shifted down before: alignment).
@@ -30,13 +29,15 @@ struct readonly_origin {
     uint32_t symbol;  /* PARAM: formal of the function; PTX_NO_INDEX: a variable */
     uint32_t granule; /* 8-byte word of it */
     const struct ptx_symbol *variable;
-    struct readonly_place read, nc, written; /* first of each */
-    uint32_t element_bytes;                  /* widest access */
+    struct readonly_place read, written; /* first of each */
+    struct readonly_place nc, plain;     /* first read by ld.global.nc, by anything else */
+    uint32_t element_bytes;              /* widest access */
 };
 
 /* A set: bits 0..55 are origins. */
 enum {
-    READONLY_SHARED_BIT = 59,
+    READONLY_PIECE_BIT = 58,
+    READONLY_SHARED_BIT,
     READONLY_LOCAL_BIT,
     READONLY_SHIFTED_BIT,
     READONLY_HALF_BIT,
@@ -105,12 +106,13 @@ struct readonly_launch {
                                 uint32_t *count);
     void *user;
 };
-/* Bits of the origins that are read-only in this launch; *plain: no store goes to an unknown target (else
- * only what is read by ld.global.nc is). */
-uint64_t readonly_decide(const struct readonly_func *kernel, const struct readonly_launch *launch);
+/* Bits of the origins that are read-only in this launch; *nc: those of which only the loads by ld.global.nc
+ * are known to be. */
+uint64_t readonly_decide(const struct readonly_func *kernel, const struct readonly_launch *launch,
+                         uint64_t *nc);
 /* Without a launch: as if no two arguments pointed to the same data. */
 uint64_t readonly_decide_alone(const struct readonly_func *kernel);
 /* Is the group read-only when these origins are? */
-bool readonly_group_is(const struct readonly_group *g, uint64_t read_only);
+bool readonly_group_is(const struct readonly_group *g, uint64_t read_only, uint64_t nc);
 
 #endif

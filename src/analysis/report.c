@@ -180,10 +180,10 @@ static struct verdict verdict_of(struct reporting *r, const struct readonly_func
     struct verdict v = {.name = origin_name(r->arena, r->kernel, o)};
     if (read_only) {
         v.text = "read-only";
-        v.place = o->nc.func ? &o->nc : &o->read;
-        v.reason =
-            arena_printf(r->arena, "%s, first by %s", o->nc.func ? "promised by ld.global.nc" : "only read",
-                         place_text(r->arena, v.place));
+        v.place = o->plain.func ? &o->read : &o->nc;
+        v.reason = arena_printf(r->arena, "%s, first by %s",
+                                !o->plain.func ? "promised by ld.global.nc" : "only read",
+                                place_text(r->arena, v.place));
     } else if (o->written.func) {
         v.text = o->read.func ? "read-write" : "written";
         v.place = &o->written;
