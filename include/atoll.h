@@ -141,6 +141,10 @@ ATOLL_API void atoll_device_close(atoll_device *device);
 ATOLL_API void atoll_device_properties(const atoll_device *device, struct atoll_properties *p);
 /* After the last launch: conservation laws, texts. Once. */
 ATOLL_API atoll_status atoll_device_finish(atoll_device *device, struct atoll_outcome *outcome);
+/* Ends the running launch soon and all later ones, as max_instructions would. The reason, which is not
+ * copied, appears in the report as "stopped by ...". May be called from a signal handler and by another
+ * thread. */
+ATOLL_API void atoll_device_interrupt(atoll_device *device, const char *reason);
 ATOLL_API void atoll_device_set_heap(atoll_device *device, uint64_t bytes); /* for malloc in kernels */
 
 /* Zeroed. name (may be NULL) appears in messages. */
@@ -202,7 +206,7 @@ enum atoll_fault {
 };
 struct atoll_launched {
     enum atoll_fault fault;
-    bool stopped;    /* by max_instructions: the device runs nothing more */
+    bool stopped;    /* by max_instructions or an interrupt: the device runs nothing more */
     double seconds;  /* simulated; of a launch without time: at the peak rate of the machine */
     uint64_t cycles; /* 0 without time */
     uint64_t warp_instructions;

@@ -39,6 +39,8 @@ struct atoll_device {
     atoll_program *programs;
     struct launch_list launches;
     bool untimed_launch, broken, stopped;
+    const char *interrupted_by; /* NULL: nobody did */
+    char *error;                /* of the first kernel that failed */
     double start_seconds, start_cpu_seconds;
 };
 
@@ -119,6 +121,7 @@ void atoll_device_close(atoll_device *d)
     timed_end(d->timed);
     launches_free(&d->launches);
     free(d->label);
+    free(d->error);
     free(d);
 }
 
@@ -151,6 +154,13 @@ void atoll_device_properties(const atoll_device *d, struct atoll_properties *p)
                                    .host_latency_seconds = (double)c->runtime.host_latency * 1e-12,
                                    .channels = (uint32_t)channels,
                                    .column_bytes = (uint32_t)c->dram.column_size};
+}
+
+void atoll_device_interrupt(atoll_device *d, const char *reason)
+{
+    d->interrupted_by = reason;
+    exec_interrupt(rt_env(d->rt));
+    d->sim->interrupted = true;
 }
 
 void atoll_device_set_heap(atoll_device *d, uint64_t bytes) { exec_set_heap(rt_env(d->rt), bytes); }
@@ -480,6 +490,7 @@ atoll_status atoll_launch(atoll_device *d, const struct atoll_launch *launch, st
     if (!call.queued && launched->fault == ATOLL_FAULT_NONE) launched->fault = ATOLL_FAULT_SHAPE;
     if (!call.queued) return status;
     launched->fault = fault_of(exec_take_fault(rt_env(d->rt)));
+    if (!d->error) d->error = strdup(atoll_message(d->sim));
     d->broken |= d->timed && !launch->functional;
     return status;
 }
@@ -507,6 +518,10 @@ atoll_status atoll_device_finish(atoll_device *d, struct atoll_outcome *outcome)
                             .start_seconds = d->start_seconds,
                             .start_cpu_seconds = d->start_cpu_seconds,
                             .stopped = d->stopped || d->broken,
+                            .stopped_by = d->stopped  ? d->interrupted_by
+                                          : d->broken ? "a fault"
+                                                      : NULL,
+                            .error = d->error,
                             .timed = d->timed};
     return api_run(d->sim, finish, &call);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/run.h"
+#include "report/report.h"
 
 void launches_add(struct launch_list *list, const struct launch_row *row)
 {
@@ -58,15 +59,16 @@ static size_t sum_up(const struct launch_list *list, struct kernel_sum *sums)
 
 void run_write_launches(const struct run_call *call, FILE *out)
 {
-    enum { SHOWN = 12 };
+    enum { SHOWN = 12, NAME = 52 };
+    char name[NAME + 1];
     const struct launch_list *list = call->launches;
     struct kernel_sum *sums = calloc(list->count + 1, sizeof *sums);
     if (!sums) return;
     const size_t count = sum_up(list, sums);
-    (void)fprintf(out, "  %-52s %10s %20s\n", "kernels", "launches", "warp instructions");
+    (void)fprintf(out, "  %-*s %10s %20s\n", NAME, "kernels", "launches", "warp instructions");
     for (size_t i = 0; i < count && i < SHOWN; i++)
-        (void)fprintf(out, "  %-52.52s %10llu %20llu\n", sums[i].name, (unsigned long long)sums[i].launches,
-                      (unsigned long long)sums[i].warp_instructions);
+        (void)fprintf(out, "  %-*s %10llu %20llu\n", NAME, draw_kernel(name, NAME, sums[i].name),
+                      (unsigned long long)sums[i].launches, (unsigned long long)sums[i].warp_instructions);
     if (count > SHOWN) (void)fprintf(out, "  and %zu more\n", count - SHOWN);
     if (!count) (void)fputs("  none\n", out);
     free(sums);

@@ -104,17 +104,22 @@ static const char *job_name(const struct run_call *call)
     return call->set ? call->job->workload : call->job->ptx[0];
 }
 
+static const char *stopped_by(const struct run_call *call)
+{
+    return call->stopped_by ? call->stopped_by : "--max-instructions";
+}
+
 static void write_report(const struct run_call *call, FILE *out, double seconds)
 {
     const double rate = seconds > 0 ? (double)call->totals.warp_instructions / seconds : 0;
     (void)fprintf(out, "%s on %s, functional (values only, no time)\n\n", job_name(call),
                   call->sim->machine.name);
     if (!call->set)
-        (void)fprintf(out, "  %llu blocks, %llu warp instructions, %llu thread instructions%s\n",
+        (void)fprintf(out, "  %llu blocks, %llu warp instructions, %llu thread instructions%s%s\n",
                       (unsigned long long)call->totals.blocks,
                       (unsigned long long)call->totals.warp_instructions,
                       (unsigned long long)call->totals.thread_instructions,
-                      call->stopped ? "; stopped by --max-instructions" : "");
+                      call->stopped ? "; stopped by " : "", call->stopped ? stopped_by(call) : "");
     for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
         struct script_app *app = script_app(call->set, i);
         const struct rt_totals t = rt_totals(script_context(app));
@@ -132,7 +137,9 @@ static void write_report(const struct run_call *call, FILE *out, double seconds)
     }
     if (call->launches) run_write_launches(call, out);
     if (call->stopped && !call->set)
-        (void)fputs("  stopped by --max-instructions: the kernel did not finish\n", out);
+        (void)fprintf(out, "  stopped by %s: the kernel did not finish\n", stopped_by(call));
+    if (call->error)
+        (void)fprintf(out, "  a kernel failed: %.*s\n", (int)strcspn(call->error, "\n"), call->error);
     if (call->stopped_where) (void)fprintf(out, "\n%s", call->stopped_where);
     (void)fprintf(out,
                   "\n  host: %.3f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
@@ -161,6 +168,8 @@ static json_t *check_json(const struct run_call *call)
 static struct report about_run(const struct run_call *call, double cpu)
 {
     struct report r = {.workload = job_name(call),
+                       .stopped_by = stopped_by(call),
+                       .error = call->error,
                        .self_checking = call->set != NULL,
                        .cpu_seconds = cpu,
                        .max_rss_bytes = peak_rss_bytes()};
@@ -196,6 +205,8 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
     (void)json_object_set_new(root, "apps", apps);
     if (report) report_json(report, root);
     if (call->launches) run_add_launches(call, root);
+    if (call->stopped) (void)json_object_set_new(root, "stopped_by", json_string(stopped_by(call)));
+    if (call->error) (void)json_object_set_new(root, "error", json_string(call->error));
     (void)json_object_set_new(root, "check", check_json(call));
     (void)json_object_set_new(root, "host",
                               json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,

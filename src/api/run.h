@@ -18,9 +18,11 @@ struct run_call {
     const struct launch_list *launches; /* a program's, with rt */
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
-    bool stopped;        /* by max_instructions, */
-    char *stopped_where; /* with the warps here */
-    struct timed *timed; /* NULL: functional */
+    bool stopped;           /* in the middle of a kernel */
+    const char *stopped_by; /* NULL: max_instructions, */
+    char *stopped_where;    /* with the warps here */
+    const char *error;      /* of a kernel that failed, or NULL */
+    struct timed *timed;    /* NULL: functional */
 };
 
 double run_wall_seconds(void);

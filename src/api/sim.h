@@ -15,6 +15,7 @@ struct atoll_sim {
     struct machine machine;
     void (*progress)(void *arg, const struct atoll_progress *p);
     void *progress_arg;
+    volatile bool interrupted; /* the running kernel ends soon */
 };
 
 /* Clears the last message, runs body(arg), returns its status. */

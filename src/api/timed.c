@@ -30,6 +30,7 @@ static double wall_seconds(void)
 static bool progress(void *arg, uint64_t now_cyc, uint64_t warp_instructions)
 {
     struct timed *t = arg;
+    if (t->sim->interrupted) return false;
     if (!t->sim->progress) return true;
     const double now = wall_seconds();
     if (now - t->shown_seconds < 0.2) return true;

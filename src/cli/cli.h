@@ -19,6 +19,12 @@ struct cli_list {
     size_t count;
 };
 
+/* Words of the command line, as they are there; ends with NULL. */
+struct cli_words {
+    char **items;
+    size_t count;
+};
+
 enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_LIST };
 
 /* One option: a field of the command's argument struct (bool, const char *, struct cli_list). */
@@ -35,7 +41,8 @@ struct cli_command {
     const struct cli_option *options; /* ends with a row whose name is NULL */
     size_t args_bytes;
     size_t rest_offset;   /* struct cli_list of what is not an option */
-    bool rest_is_command; /* everything after "--" or the first plain word belongs to another program */
+    bool rest_is_command; /* everything after "--" or the first plain word belongs to another program:
+                           * rest_offset is a struct cli_words */
     int (*run)(const void *args);
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@
 struct exec_args {
     const char *machine, *json, *csv, *timeline, *max_instructions, *kernels, *launches, *devices;
     bool functional, check, racecheck, details;
-    struct cli_list set, rest;
+    struct cli_list set;
+    struct cli_words rest;
 };
 
 static const char *const versions[] = {"13", "12", "11.0"};
@@ -138,34 +140,61 @@ static char *options_text(const struct exec_args *a, int fd)
 
 static void start_program(const struct exec_args *a)
 {
-    char *argv[CLI_LIST_MAX + 1];
-    for (size_t i = 0; i < a->rest.count; i++) argv[i] = (char *)a->rest.items[i];
-    argv[a->rest.count] = NULL;
-    (void)execvp(argv[0], argv);
-    (void)cli_mistake("cannot run '%s': %m", argv[0]);
+    (void)execvp(a->rest.items[0], a->rest.items);
+    (void)cli_mistake("cannot run '%s': %m", a->rest.items[0]);
     _exit(127);
 }
 
-/* Its exit code, as a shell counts it. Ctrl-C is the program's. */
+/* ---- signals: atoll's are the program's ---- */
+
+static volatile pid_t running;
+
+/* What the terminal sends goes to both anyway. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (running > 0 && info->si_code <= 0) (void)kill(running, number);
+}
+
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+enum { PASSED_COUNT = sizeof passed / sizeof *passed };
+
+/* before: what to go back to. A signal that is ignored stays so. */
+static void pass_signals(struct sigaction before[PASSED_COUNT])
+{
+    struct sigaction mine = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    (void)sigemptyset(&mine.sa_mask);
+    for (size_t i = 0; i < PASSED_COUNT; i++) {
+        (void)sigaction(passed[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) (void)sigaction(passed[i], &mine, NULL);
+    }
+}
+
+static void leave_signals(const struct sigaction before[PASSED_COUNT])
+{
+    for (size_t i = 0; i < PASSED_COUNT; i++) (void)sigaction(passed[i], &before[i], NULL);
+}
+
+/* Its exit code, as a shell counts it. */
 static int wait_for(pid_t child)
 {
     int status = 0;
-    void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    (void)signal(SIGINT, interrupt);
-    (void)signal(SIGQUIT, quit);
+    running = 0;
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    (void)cli_mistake("the program was ended by signal %d (%s): there is no report", WTERMSIG(status),
+    (void)cli_mistake("the program was ended by signal %d (%s)", WTERMSIG(status),
                       strsignal(WTERMSIG(status)));
     return 128 + WTERMSIG(status);
 }
 
 /* ---- results ---- */
 
+/* Of one process, and one copy of the library in it. */
 struct results {
+    char from[40];
     char *report, *json, *csv, *timeline;
-    int status; /* worst atoll_status */
+    struct results *next; /* in the order in which they started */
 };
 
 static char *read_all(int fd)
@@ -179,62 +208,152 @@ static char *read_all(int fd)
     return text;
 }
 
-/* Records "kind length\n" and bytes; a cut one at the end is left out. */
-static void read_results(int fd, struct results *r)
+static struct results *results_new(const char *from)
 {
-    char *all = read_all(fd), kind[16];
+    struct results *r = calloc(1, sizeof *r);
+    if (r) (void)snprintf(r->from, sizeof r->from, "%s", from);
+    return r;
+}
+
+/* The latest of that name: a process that became another program by exec() starts again. */
+static struct results *results_of(struct results *list, const char *from)
+{
+    struct results *found = NULL;
+    for (struct results *r = list; r; r = r->next)
+        if (!strcmp(r->from, from)) found = r;
+    return found;
+}
+
+static void append(struct results **list, struct results *r)
+{
+    while (*list) list = &(*list)->next;
+    *list = r;
+}
+
+static void take_record(struct results *r, const char *kind, const char *text, size_t len)
+{
+    char **to = !r                             ? NULL
+                : !strcmp(kind, WIRE_REPORT)   ? &r->report
+                : !strcmp(kind, WIRE_JSON)     ? &r->json
+                : !strcmp(kind, WIRE_CSV)      ? &r->csv
+                : !strcmp(kind, WIRE_TIMELINE) ? &r->timeline
+                                               : NULL;
+    if (!to) return;
+    free(*to);
+    *to = strndup(text, len);
+}
+
+/* Records "kind from length\n" and bytes; a cut one at the end is left out. *worst: atoll_status. */
+static struct results *read_results(int fd, int *worst)
+{
+    struct results *list = NULL;
+    char *all = read_all(fd), kind[16], from[40];
     const size_t bytes = all ? strlen(all) : 0;
     for (size_t at = 0; at < bytes;) {
         size_t len = 0;
         int head = 0;
-        if (sscanf(all + at, "%15s %zu%n", kind, &len, &head) != 2 || all[at + (size_t)head] != '\n') break;
+        if (sscanf(all + at, "%15s %39s %zu%n", kind, from, &len, &head) != 3 ||
+            all[at + (size_t)head] != '\n')
+            break;
         at += (size_t)head + 1;
         if (len > bytes - at) break;
-        char **to = !strcmp(kind, WIRE_REPORT)     ? &r->report
-                    : !strcmp(kind, WIRE_JSON)     ? &r->json
-                    : !strcmp(kind, WIRE_CSV)      ? &r->csv
-                    : !strcmp(kind, WIRE_TIMELINE) ? &r->timeline
-                                                   : NULL;
-        if (to) {
-            free(*to);
-            *to = strndup(all + at, len);
-        }
-        if (!strcmp(kind, WIRE_STATUS)) r->status = atoi(all + at);
+        if (!strcmp(kind, WIRE_USED)) append(&list, results_new(from));
+        if (!strcmp(kind, WIRE_STATUS) && atoi(all + at) > *worst) *worst = atoi(all + at);
+        take_record(results_of(list, from), kind, all + at, len);
         at += len;
     }
     free(all);
+    return list;
 }
 
-static int write_result(const char *path, const char *text, int code)
+/* Of the second process on, its number is in the name: result.json, result.2.json. */
+static int write_result(const char *path, const char *text, unsigned number, int code)
 {
+    char numbered[PATH_MOST];
     if (!path || !text) return code;
+    if (number > 1 && strcmp(path, "-") != 0) {
+        const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+        const size_t stem = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
+        (void)snprintf(numbered, sizeof numbered, "%.*s.%u%s", (int)stem, path, number, path + stem);
+        path = numbered;
+    }
     const int written = cli_write_file(path, text);
     return code ? code : written;
 }
 
 /* The report goes to standard error: standard output is the program's. */
+static int show_one(const struct exec_args *a, const struct results *r, unsigned number, bool several,
+                    int code)
+{
+    if (several) (void)fprintf(stderr, "atoll: process %d, report %u\n", atoi(r->from), number);
+    (void)fputs(r->report, stderr);
+    code = write_result(a->json, r->json, number, code);
+    code = write_result(a->csv, r->csv, number, code);
+    return write_result(a->timeline, r->timeline, number, code);
+}
+
+static void free_results(struct results *list)
+{
+    while (list) {
+        struct results *r = list;
+        list = r->next;
+        free(r->report);
+        free(r->json);
+        free(r->csv);
+        free(r->timeline);
+        free(r);
+    }
+}
+
 static int show_results(const struct exec_args *a, int fd, int program_code)
 {
-    struct results r = {0};
-    read_results(fd, &r);
-    int code = r.status ? r.status : program_code;
-    if (r.report)
-        (void)fputs(r.report, stderr);
-    else if (!r.status && program_code < 128)
+    int worst = 0;
+    unsigned reports = 0, silent = 0, shown = 0;
+    struct results *list = read_results(fd, &worst);
+    int code = worst ? worst : program_code;
+    for (const struct results *r = list; r; r = r->next) {
+        reports += r->report != NULL;
+        silent += r->report == NULL;
+    }
+    for (const struct results *r = list; r; r = r->next)
+        if (r->report) code = show_one(a, r, ++shown, reports > 1, code);
+    if (!list && !worst && program_code < 128)
         (void)fputs("atoll: the program ended without using CUDA: there is no report\n", stderr);
-    code = write_result(a->json, r.json, code);
-    code = write_result(a->csv, r.csv, code);
-    code = write_result(a->timeline, r.timeline, code);
-    free(r.report);
-    free(r.json);
-    free(r.csv);
-    free(r.timeline);
+    if (silent == 1 && !reports && !worst)
+        (void)fputs("atoll: the program used CUDA but was ended (or replaced by exec) before it could give a "
+                    "report\n",
+                    stderr);
+    else if (silent && !worst)
+        (void)fprintf(stderr,
+                      "atoll: warning: %u process%s used CUDA but %s ended before a report could be given\n",
+                      silent, silent > 1 ? "es" : "", silent > 1 ? "were" : "was");
+    free_results(list);
     return code;
 }
 
-static bool is_number_list(const char *text)
+static bool is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == '\0'; }
+
+/* A number from 1; *at moves behind it. */
+static bool take_number(const char **at, unsigned long long *number)
 {
-    return text[strspn(text, "0123456789-,")] == '\0' && text[0] >= '0' && text[0] <= '9';
+    char *end;
+    if (**at < '0' || **at > '9') return false;
+    *number = strtoull(*at, &end, 10);
+    *at = end;
+    return *number > 0;
+}
+
+/* 3-7,9: of the launches that have a number from 1. */
+static bool is_number_list(const char *at)
+{
+    for (;; at++) {
+        unsigned long long from, to;
+        if (!take_number(&at, &from)) return false;
+        to = from;
+        if (*at == '-' && (at++, !take_number(&at, &to))) return false;
+        if (to < from) return false;
+        if (*at != ',') return *at == '\0';
+    }
 }
 
 static int check_options(const struct exec_args *a)
@@ -247,7 +366,7 @@ static int check_options(const struct exec_args *a)
     if (a->launches && !is_number_list(a->launches))
         return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'",
                            a->launches);
-    if (a->max_instructions && !is_number_list(a->max_instructions))
+    if (a->max_instructions && !is_number(a->max_instructions))
         return cli_mistake("--max-instructions '%s' is not a whole number", a->max_instructions);
     if (a->devices && (atoi(a->devices) < 1 || atoi(a->devices) > 16))
         return cli_mistake("--devices takes a number from 1 to 16");
@@ -256,6 +375,29 @@ static int check_options(const struct exec_args *a)
         return code;
     atoll_sim *sim = cli_sim(a->machine, &a->set, &code);
     atoll_destroy(sim);
+    return code;
+}
+
+/* Its exit code; -1: it could not be started. */
+static int run_program(const struct exec_args *a, const char *dir, const struct elf_facts *facts,
+                       const char *options)
+{
+    struct sigaction before[PASSED_COUNT];
+    const pid_t self = getpid();
+    (void)fflush(NULL);
+    pass_signals(before);
+    const pid_t child = running = fork();
+    if (child == 0) {
+        leave_signals(before);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would collect its results */
+        if (getppid() != self) _exit(1);
+        (void)setenv(WIRE_VARIABLE, options, 1);
+        set_library_path(dir, facts);
+        start_program(a);
+    }
+    if (child < 0) (void)cli_mistake("cannot start another process: %m");
+    const int code = child < 0 ? -1 : wait_for(child);
+    leave_signals(before);
     return code;
 }
 
@@ -279,18 +421,11 @@ static int run(const void *arg)
     const int fd = memfd_create("atoll-exec", 0);
     char *options = fd < 0 ? NULL : options_text(a, fd);
     if (!options) return cli_mistake("out of host memory");
-    (void)fflush(NULL);
-    const pid_t child = fork();
-    if (child < 0) return cli_mistake("cannot start another process: %m");
-    if (child == 0) {
-        (void)setenv(WIRE_VARIABLE, options, 1);
-        set_library_path(dir, &facts);
-        start_program(a);
-    }
+    code = run_program(a, dir, &facts, options);
     free(options);
-    code = show_results(a, fd, wait_for(child));
+    if (code >= 0) code = show_results(a, fd, code);
     (void)close(fd);
-    return code;
+    return code < 0 ? ATOLL_MISTAKE : code;
 }
 
 static const struct cli_option options[] = {

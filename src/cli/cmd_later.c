@@ -4,7 +4,8 @@
 
 struct later_args {
     const char *machine, *json, *csv, *kernels, *launches, *jobs, *db, *launcher, *scale, *html, *output;
-    struct cli_list set, rest;
+    struct cli_list set;
+    struct cli_words rest;
 };
 
 #define OPTION(name, letter, argument, help) \

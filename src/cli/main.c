@@ -125,6 +125,13 @@ static int add_rest(const struct cli_command *c, void *args, const char *word)
     return 0;
 }
 
+/* The command line of another program: all that is left. */
+static void take_command(const struct cli_command *c, void *args, int argc, char **argv)
+{
+    struct cli_words *rest = (struct cli_words *)(void *)((char *)args + c->rest_offset);
+    *rest = (struct cli_words){.items = argv, .count = (size_t)argc};
+}
+
 /* Fills args; -1 = go on, else the exit code. */
 static int parse(const struct cli_command *c, int argc, char **argv, void *args)
 {
@@ -133,7 +140,10 @@ static int parse(const struct cli_command *c, int argc, char **argv, void *args)
         const char *word = argv[i], *value;
         int code;
         if (only_rest || word[0] != '-' || word[1] == '\0') {
-            if (c->rest_is_command) only_rest = true;
+            if (c->rest_is_command) {
+                take_command(c, args, argc - i, argv + i);
+                return -1;
+            }
             if ((code = add_rest(c, args, word))) return code;
             continue;
         }

@@ -27,7 +27,8 @@ bool exec_provides(const char *function) { return builtin_find(function) != BUIL
 
 const char *exec_advice(const char *function)
 {
-    if (!strncmp(function, "cuda", 4) || !strncmp(function, "__cudaCDP", 9))
+    if (!strncmp(function, "cuda", 4) || !strncmp(function, "__cudaCDP", 9) ||
+        !strncmp(function, "__cuda_syscall_cnp", 18))
         return "the device runtime (kernels that launch kernels) is not supported; launch from the host";
     return "give the PTX file that defines it too";
 }

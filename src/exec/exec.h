@@ -136,6 +136,9 @@ enum exec_fault_kind {
 enum exec_fault_kind exec_take_fault(struct exec_env *env);
 /* Bytes that device malloc may give out from now on. */
 void exec_set_heap(struct exec_env *env, uint64_t bytes);
+/* Ends the running launch and later ones as options.max_instructions would. May be called from a signal
+ * handler. */
+void exec_interrupt(struct exec_env *env);
 /* Ends the running launch as options.max_instructions would: for those who run its blocks themselves. */
 _Noreturn void exec_stop(struct exec_env *env);
 

@@ -234,6 +234,8 @@ _Noreturn void exec_out_of_budget(const struct exec_block *b)
     diag_mistake("%s", t.at);
 }
 
+void exec_interrupt(struct exec_env *env) { env->options.max_instructions = 1; }
+
 void exec_stop(struct exec_env *env)
 {
     env->limit_reached = true;

@@ -1,4 +1,5 @@
 /* draw: numbers for people, bars and lines in text. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -111,5 +112,43 @@ const char *draw_clipped(char *buf, size_t width, const char *text)
         memcpy(buf, text, len + 1);
     else
         (void)snprintf(buf, width + 1, "%.*s..", (int)(width - 2), text);
+    return buf;
+}
+
+static bool is_word(char c) { return c == '_' || isalnum((unsigned char)c); }
+
+/* void a::b<c::d>::e(int) becomes b<d>::e */
+static size_t without_places(char *text, size_t room, const char *at)
+{
+    static const char unnamed[] = "(anonymous namespace)::";
+    size_t len = 0;
+    int depth = 0;
+    if (!strncmp(at, "void ", 5)) at += 5;
+    for (; *at && len + 1 < room; at++) {
+        if (!strncmp(at, unnamed, sizeof unnamed - 1)) {
+            at += sizeof unnamed - 2;
+            continue;
+        }
+        if (*at == '(' && !depth) break;
+        depth += (*at == '<') - (*at == '>');
+        if (at[0] == ':' && at[1] == ':' && len && is_word(text[len - 1])) {
+            while (len && is_word(text[len - 1])) len--;
+            at++;
+            continue;
+        }
+        text[len++] = *at;
+    }
+    text[len] = '\0';
+    return len;
+}
+
+const char *draw_kernel(char *buf, size_t width, const char *name)
+{
+    char text[1024];
+    if (strlen(name) <= width) return draw_clipped(buf, width, name);
+    const size_t len = without_places(text, sizeof text, name);
+    if (len <= width) return draw_clipped(buf, width, text);
+    const size_t head = 2 * (width - 2) / 3, tail = width - 2 - head;
+    (void)snprintf(buf, width + 1, "%.*s..%s", (int)head, text, text + len - tail);
     return buf;
 }

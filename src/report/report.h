@@ -27,6 +27,8 @@ struct report {
     const char *machine, *workload;
     const struct stats_registry *registry;
     const struct gpu *gpu;
+    const char *stopped_by; /* what ended a run that was stopped; NULL: --max-instructions */
+    const char *error;      /* of a kernel that failed, or NULL */
     /* the check of the result */
     bool self_checking; /* the workload compares its results */
     uint32_t outputs;
@@ -82,5 +84,7 @@ enum { DRAW_COLUMNS = 100 };
 void draw_wrapped(FILE *out, uint32_t indent, const char *text);
 /* At most width columns; longer texts end in "..". */
 const char *draw_clipped(char *buf, size_t width, const char *text);
+/* The name of a kernel; a long C++ one without parameters and namespaces, then without its middle. */
+const char *draw_kernel(char *buf, size_t width, const char *name);
 
 #endif

@@ -298,6 +298,15 @@ static void long_texts_are_wrapped_between_words(void **state)
     char clipped[11];
     assert_string_equal(draw_clipped(clipped, 10, "abcdefghij"), "abcdefghij");
     assert_string_equal(draw_clipped(clipped, 10, "abcdefghijk"), "abcdefgh..");
+    char kernel[31];
+    assert_string_equal(draw_kernel(kernel, 30, "void sum<float>(float*, int)"),
+                        "void sum<float>(float*, int)");
+    assert_string_equal(draw_kernel(kernel, 30, "void a::sum<b::(anonymous namespace)::c>(float*, int)"),
+                        "sum<c>");
+    assert_string_equal(draw_kernel(kernel, 30, "a::agent<b::reduce<int, long>, policy<int>, 12345>(int)"),
+                        "agent<reduce<int, ..nt>, 12345>");
+    assert_string_equal(draw_kernel(kernel, 30, "_Z123456789012345678901234567890123456789"),
+                        "_Z1234567890123456..0123456789");
 }
 
 /* ---- timeline ---- */

@@ -23,6 +23,11 @@ static void write_head(const struct report *r, FILE *out)
                   (unsigned long long)config_channels_per_gpu(c));
 }
 
+static const char *stopped_by(const struct report *r)
+{
+    return r->stopped_by ? r->stopped_by : "--max-instructions";
+}
+
 static void write_totals(const struct report *r, FILE *out)
 {
     char a[DRAW_TEXT], b[DRAW_TEXT];
@@ -30,7 +35,8 @@ static void write_totals(const struct report *r, FILE *out)
     label(out, "time");
     (void)fprintf(out, "%s cycles = %s", draw_count(a, m->cycles), draw_seconds(b, m->seconds));
     if (r->gap_cycles) (void)fprintf(out, ", %s of them gaps before launches", draw_count(a, r->gap_cycles));
-    (void)fputs(gpu_was_stopped(r->gpu) ? ", stopped by --max-instructions\n" : "\n", out);
+    if (gpu_was_stopped(r->gpu)) (void)fprintf(out, ", stopped by %s", stopped_by(r));
+    (void)fputc('\n', out);
     label(out, "work");
     (void)fprintf(out, "%s warp instructions, ", draw_short(a, (double)r->stats.sm.warp_instructions));
     (void)fprintf(out, "%s thread instructions (%.1f lanes each)\n",
@@ -123,7 +129,7 @@ static void write_kernel_row(FILE *out, const char *name, uint64_t launches, uin
                              const struct measure *m)
 {
     char a[DRAW_TEXT], b[DRAW_TEXT], clipped[KERNEL_NAME + 1];
-    (void)fprintf(out, "    %-*s %8s %13s %5.1f %%", KERNEL_NAME, draw_clipped(clipped, KERNEL_NAME, name),
+    (void)fprintf(out, "    %-*s %8s %13s %5.1f %%", KERNEL_NAME, draw_kernel(clipped, KERNEL_NAME, name),
                   draw_count(a, launches), draw_count(b, cycles), 100 * share);
     if (m)
         (void)fprintf(out, " %7.2f %5.0f %%  %s", m->ipc, 100 * m->occupancy, report_bound_names[m->bound]);
@@ -167,10 +173,15 @@ static void write_caches(const struct check *check, FILE *out)
 
 static void write_close(const struct report *r, FILE *out)
 {
-    char a[DRAW_TEXT];
+    char a[DRAW_TEXT], error[400];
+    if (r->error) {
+        label(out, "error");
+        (void)snprintf(error, sizeof error, "%.*s", (int)strcspn(r->error, "\n"), r->error);
+        draw_wrapped(out, LABEL, error);
+    }
     label(out, "check");
     if (gpu_was_stopped(r->gpu))
-        (void)fputs("stopped by --max-instructions: results and conservation laws are not checked\n", out);
+        (void)fprintf(out, "stopped by %s: results and conservation laws are not checked\n", stopped_by(r));
     else {
         if (r->self_checking && r->outputs)
             (void)fprintf(out, "result checked against the CPU: right (%s words); ",

@@ -1,5 +1,5 @@
-// The driver API: contexts, PTX modules, globals, both ways of passing parameters, memory, streams, events; together
-// with the runtime API in one process.
+// The driver API: contexts, PTX modules, globals, both ways of passing parameters, memory, streams, events;
+// together with the runtime API in one process.
 #include "check.h"
 #include <cuda.h>
 
@@ -74,6 +74,12 @@ int main()
     CUfunction missing;
     HOLDS(cuModuleGetFunction(&missing, module, "absent") == CUDA_ERROR_NOT_FOUND);
     HOLDS(cuModuleLoadData(&module, ".version 7.0\n.target sm_70\nnonsense\n") == CUDA_ERROR_INVALID_PTX);
+    char log[200] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log};
+    HOLDS(cuModuleLoadDataEx(&module, ".version 7.0\n.target sm_70\nnonsense\n", 2, options, values) ==
+          CUDA_ERROR_INVALID_PTX);
+    HOLDS(strstr(log, "nonsense") && (size_t)values[1] == strlen(log) + 1);
     CU(cuModuleLoadData(&module, ptx));
     CU(cuModuleGetFunction(&add, module, "add"));
     CU(cuModuleGetGlobal(&global, &bytes, module, "bias"));

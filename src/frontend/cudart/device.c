@@ -92,6 +92,7 @@ CUDA_API cudaError_t cudaDeviceGetAttribute(int *value, int id, int device)
 
 CUDA_API cudaError_t cudaGetDeviceCount(int *count)
 {
+    if (count) *count = 0;
     ENTER();
     if (!count) return leave(cudaErrorInvalidValue);
     *count = process.device_count;

@@ -265,11 +265,34 @@ CUDA_API CUresult cuModuleLoadData(void **module, const void *image)
     return leave(load_image((struct module **)module, "a module of the driver API", image, bytes));
 }
 
+/* Of the linker's options only the logs mean something here: the error log gets the message, the other one is
+ * empty. Their sizes are given, and given back as what was written. */
+static void write_logs(unsigned count, const int *options, void **values, const char *message)
+{
+    enum { INFO_LOG = 3, INFO_LOG_BYTES = 4, ERROR_LOG = 5, ERROR_LOG_BYTES = 6 };
+    char *logs[2] = {NULL, NULL};
+    void **bytes[2] = {NULL, NULL};
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == INFO_LOG || options[i] == ERROR_LOG) logs[options[i] == ERROR_LOG] = values[i];
+        if (options[i] == INFO_LOG_BYTES || options[i] == ERROR_LOG_BYTES)
+            bytes[options[i] == ERROR_LOG_BYTES] = &values[i];
+    }
+    for (int k = 0; k < 2; k++) {
+        const size_t room = bytes[k] ? (size_t)(uintptr_t)*bytes[k] & 0xffffffff : 0;
+        const char *text = k ? message : "";
+        if (!logs[k] || !room) continue;
+        (void)snprintf(logs[k], room, "%s", text);
+        *bytes[k] = (void *)(uintptr_t)(strlen(logs[k]) + (*text != '\0'));
+    }
+}
+
 CUDA_API CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
                                      void **values)
 {
-    (void)count, (void)options, (void)values;
-    return cuModuleLoadData(module, image);
+    ENTER();
+    const CUresult error = cuModuleLoadData(module, image);
+    if (options && values) write_logs(count, options, values, error ? atoll_message(process.sim) : "");
+    return leave(error);
 }
 
 CUDA_API CUresult cuModuleLoadFatBinary(void **module, const void *image)

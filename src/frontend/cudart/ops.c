@@ -64,12 +64,14 @@ static cudaError_t run_kernel(struct stream *s, const struct op *op)
     if (error) return error;
     if (process.pending) return cudaSuccess; /* the device has stopped, the host does not know yet */
     process.launch_count++;
+    const bool timed = !process.options.functional && is_timed(k);
+    process.timed_count += timed;
     const struct atoll_launch launch = {.kernel = k->code,
                                         .grid = {op->launch.grid.x, op->launch.grid.y, op->launch.grid.z},
                                         .block = {op->launch.block.x, op->launch.block.y, op->launch.block.z},
                                         .shared_bytes = op->launch.shared,
                                         .cooperative = op->launch.cooperative,
-                                        .functional = process.options.functional || !is_timed(k),
+                                        .functional = !timed,
                                         .packed = op->launch.params ? op->launch.params : "",
                                         .packed_bytes = op->launch.param_bytes,
                                         .label = k->label};
@@ -185,13 +187,13 @@ static void run_host(struct stream *s, const struct op *op)
     const cudaError_t status = process.sticky ? process.sticky : process.pending;
     ledger_host_waits(0);
     show_prints();
-    (void)pthread_mutex_unlock(&process.lock);
+    go_outside(true);
     if (op->callback)
         op->callback(s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status,
                      op->host.userData);
     else
         op->host.fn(op->host.userData);
-    (void)pthread_mutex_lock(&process.lock);
+    go_outside(false);
 }
 
 static cudaError_t run_conditional(struct stream *s, const struct op *op)

@@ -14,11 +14,33 @@ struct process process = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, .devic
 static __thread struct {
     int device;
     cudaError_t last;
+    int inside; /* calls */
 } self;
 
 int current_device(void) { return self.device; }
 void set_current_device(int device) { self.device = device; }
 cudaError_t *last_error(void) { return &self.last; }
+bool is_inside(void) { return self.inside > 0; }
+
+static void lock(void)
+{
+    (void)pthread_mutex_lock(&process.lock);
+    self.inside++;
+}
+
+static void unlock(void)
+{
+    self.inside--;
+    (void)pthread_mutex_unlock(&process.lock);
+}
+
+void go_outside(bool out)
+{
+    if (out)
+        unlock();
+    else
+        lock();
+}
 
 void complain(const char *format, ...)
 {
@@ -45,11 +67,14 @@ static void put(const char *text, size_t len)
 
 static void send_record(const char *kind, const char *text)
 {
-    char head[64];
+    char *record = NULL;
     if (process.options.result_fd < 0 || !text) return;
-    const int n = snprintf(head, sizeof head, "%s %zu\n", kind, strlen(text));
-    put(head, (size_t)n);
-    put(text, strlen(text));
+    /* one piece: other processes write to the same file */
+    const int n = asprintf(&record, "%s %d.%lx %zu\n%s", kind, process.pid, (unsigned long)&process,
+                           strlen(text), text);
+    if (n < 0) return;
+    put(record, (size_t)n);
+    free(record);
 }
 
 static void tell_status(atoll_status status)
@@ -139,9 +164,28 @@ static atoll_status open_simulator(void)
     return atoll_device_open(process.sim, &options, &process.atoll);
 }
 
+/* CUDA_VISIBLE_DEVICES as a list of numbers: those before the first that is not there count. Devices are all
+ * alike, so which ones does not matter. Names (GPU-...) are not known here: then all are seen. */
+static int visible_devices(int count)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    bool seen[DEVICES_MAX] = {false};
+    int visible = 0;
+    if (!at || at[strspn(at, "0123456789,- ")]) return count;
+    while (*at) {
+        char *end;
+        const long number = strtol(at, &end, 10);
+        if (end == at || number < 0 || number >= count || seen[number]) break;
+        seen[number] = true;
+        visible++;
+        at = end + strspn(end, " ,");
+    }
+    return visible;
+}
+
 static void begin_devices(void)
 {
-    process.device_count = process.options.devices;
+    process.device_count = visible_devices(process.options.devices);
     for (int i = 0; i < process.device_count; i++) {
         struct device_state *d = &process.devices[i];
         d->legacy.device = i;
@@ -162,8 +206,14 @@ void process_start(void)
     process.pid = getpid();
     read_options(&process.options);
     begin_devices();
+    if (!process.device_count) {
+        process.start_error = cudaErrorNoDevice;
+        return;
+    }
+    send_record(WIRE_USED, "");
     const atoll_status status = open_simulator();
     if (!status) {
+        ending_prepare();
         atoll_device_properties(process.atoll, &process.props);
         return;
     }
@@ -174,12 +224,22 @@ void process_start(void)
 
 /* ---- calls ---- */
 
-void enter_quietly(void) { (void)pthread_mutex_lock(&process.lock); }
+void enter_quietly(void) { lock(); }
+
+/* As CUDA does: a process that fork() made of one that uses the device has none. */
+static cudaError_t refuse_fork(void)
+{
+    static bool said;
+    if (!said) complain("CUDA was used before fork(): it cannot be used in the new process");
+    said = true;
+    return cudaErrorInitializationError;
+}
 
 cudaError_t enter(void)
 {
-    (void)pthread_mutex_lock(&process.lock);
+    lock();
     process.used = true;
+    if (process.started && process.pid != getpid()) return refuse_fork();
     if (process.finished) return cudaErrorCudartUnloading;
     process_start();
     if (process.start_error) return process.start_error;
@@ -193,13 +253,13 @@ cudaError_t enter(void)
 cudaError_t leave(cudaError_t error)
 {
     if (error) self.last = error;
-    (void)pthread_mutex_unlock(&process.lock);
+    unlock();
     return error;
 }
 
 cudaError_t leave_quietly(cudaError_t error)
 {
-    (void)pthread_mutex_unlock(&process.lock);
+    unlock();
     return error;
 }
 
@@ -239,12 +299,24 @@ static void send_results(const struct atoll_outcome *out)
     if (o->timeline) send_record(WIRE_TIMELINE, out->timeline);
 }
 
+static void check_choice(void)
+{
+    const struct options *o = &process.options;
+    if (o->functional || !process.launch_count || process.timed_count || (!o->kernels && !o->launches))
+        return;
+    complain("warning: nothing was timed: %s%s%s%s%s chose none of the %llu launches",
+             o->kernels ? "--kernels " : "", o->kernels ? o->kernels : "",
+             o->kernels && o->launches ? " with " : "", o->launches ? "--launches " : "",
+             o->launches ? o->launches : "", (unsigned long long)process.launch_count);
+}
+
 void process_finish(void)
 {
     if (process.finished) return;
     process.finished = true;
     if (!process.atoll || process.pid != getpid()) return;
     show_prints();
+    check_choice();
     struct atoll_outcome out;
     const atoll_status status = atoll_device_finish(process.atoll, &out);
     (void)fflush(stdout);
@@ -266,7 +338,7 @@ void process_stop(void)
     process_finish();
     send_record(WIRE_STOPPED, "");
     (void)fflush(NULL);
-    _exit(0);
+    end_as_asked();
 }
 
 /* After the program's own destructors, which may still free device memory. */

@@ -200,7 +200,7 @@ struct process {
     struct stream *streams;
 
     unsigned long long next_id;
-    uint64_t launch_count;
+    uint64_t launch_count, timed_count;
     char *printed; /* by kernels, shown when the host waits */
     size_t printed_len, printed_cap;
 };
@@ -230,11 +230,22 @@ cudaError_t unsupported(const char *name);
 /* A status of the simulator as an error; prints its message. */
 cudaError_t atoll_error(atoll_status status, cudaError_t mistake);
 void process_start(void);
+/* Is the calling thread in a call of the library? */
+bool is_inside(void);
+/* Around code of the program's that a call runs: gives the lock away, takes it again. */
+void go_outside(bool out);
 void process_finish(void);
 void kernel_prints(void *arg, const char *text, size_t len);
 void show_prints(void);
-/* Ends the program: --max-instructions was reached. */
+/* Ends the program: --max-instructions was reached, or it was asked to end in the middle of a launch. */
 _Noreturn void process_stop(void);
+
+/* ---- ending.c ---- */
+
+/* Sees to it that a program that ends by _exit() or a signal gives a report too. */
+void ending_prepare(void);
+/* By the signal that came, or with the code of _exit(). */
+_Noreturn void end_as_asked(void);
 
 /* ---- handles.c: pointers that were given out, by kind ---- */
 

@@ -1,7 +1,7 @@
 /* wire: how `atoll exec` and the CUDA libraries in the program's process talk.
  *
  *   atoll exec ── environment ATOLL_EXEC: lines "key value" ──► library
- *   atoll exec ◄── file descriptor named there: records "kind length\n" and bytes ── library
+ *   atoll exec ◄── file descriptor named there: records "kind from length\n" and bytes ── library
  *
  * The descriptor is a file that both share, so nobody waits for anybody; it is read when the program has
  * ended. */
@@ -10,7 +10,8 @@
 
 #define WIRE_VARIABLE "ATOLL_EXEC"
 
-/* kinds of records */
+/* kinds of records; "from" is different for each process and each copy of the library in it */
+#define WIRE_USED     "used" /* CUDA was started: something else should follow */
 #define WIRE_REPORT   "report"
 #define WIRE_JSON     "json"
 #define WIRE_CSV      "csv"
