@@ -304,7 +304,7 @@ static void long_texts_are_wrapped_between_words(void **state)
     assert_string_equal(draw_kernel(kernel, 30, "void a::sum<b::(anonymous namespace)::c>(float*, int)"),
                         "sum<c>");
     assert_string_equal(draw_kernel(kernel, 30, "a::agent<b::reduce<int, long>, policy<int>, 12345>(int)"),
-                        "agent<reduce<int, ..nt>, 12345>");
+                        "agent<reduce<int, ..t>, 12345>");
     assert_string_equal(draw_kernel(kernel, 30, "_Z123456789012345678901234567890123456789"),
                         "_Z1234567890123456..0123456789");
 }
