@@ -495,11 +495,11 @@ static void what_compilers_write_is_understood(void **state)
                     "LOOP: ld.global.f32 %f1, [%rd4];\nadd.s64 %rd4, %rd4, 1024;\nadd.s32 %r6, %r6, "
                     "1;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\nDONE: " END,
         "p0", "bx*bdx + tx + 256*m", LOCALITY_NL);
-    /* the same by a predicated addition that always happens or not: no closed form, but no lie */
+    /* the same by a predicated addition that data decides on: no closed form, but no lie */
     row(HEAD KERNEL "add.s64 %rd4, %rd1, %rd3;\nmov.u32 %r6, 0;\n"
                     "LOOP: ld.global.f32 %f1, [%rd4];\nsetp.gt.f32 %p3, %f1, 0f00000000;\n@%p3 add.s64 %rd4, "
                     "%rd4, 1024;\nadd.s32 %r6, %r6, 1;\nsetp.lt.s32 %p2, %r6, %r1;\n@%p2 bra LOOP;\n" END,
-        "p0", "4*bx*bdx + 4*tx + ?", LOCALITY_NL);
+        "p0", "4*bx*bdx + 4*tx + ?", LOCALITY_NONE);
     /* counting down */
     row(HEAD KERNEL
         "mov.u32 %r6, %r1;\n"
@@ -646,6 +646,71 @@ static void a_placement_sees_the_locality_rows_at_launch(void **state)
     assert_true(p.pages > 0);
 }
 
+/* Index by*n + tx + %r8: the class says what %r8 depends on. */
+#define ROW_INDEX "mov.u32 %r6, %ctaid.y;\nmad.lo.s32 %r7, %r6, %r1, %r5;\n"
+#define ROW_LOAD \
+    "add.s32 %r9, %r7, %r8;\nmul.wide.s32 %rd4, %r9, 4;\nadd.s64 %rd4, %rd1, %rd4;\nld.global.f32 %f1, " \
+    "[%rd4];\n"
+#define ROW(body) HEAD KERNEL ROW_INDEX body END
+
+static void of_class(const char *ptx, enum locality_class class)
+{
+    struct bench b;
+    bench_open(&b, ptx);
+    const struct locality_row *found = NULL;
+    for (uint32_t k = 0; k < b.t->n_arguments; k++)
+        if (!strcmp(b.t->arguments[k].name, "p0")) found = &b.t->rows[b.t->arguments[k].row];
+    assert_non_null(found);
+    assert_string_equal(locality_action(found->class)->class_name, locality_action(class)->class_name);
+    bench_close(&b);
+}
+
+static void what_decides_an_index_counts(void **state)
+{
+    (void)state;
+    of_class(ROW("mov.u32 %r8, 1;\n" ROW_LOAD), LOCALITY_ROW_H);
+    /* registers of the machine */
+    of_class(ROW("mov.u32 %r8, %smid;\n" ROW_LOAD), LOCALITY_NONE);
+    of_class(ROW("mov.u32 %r8, %clock;\n" ROW_LOAD), LOCALITY_NONE);
+    of_class(ROW("mov.u32 %r8, %warpid;\n" ROW_LOAD), LOCALITY_NONE);
+    of_class(ROW("mov.u32 %r8, %laneid;\n" ROW_LOAD), LOCALITY_ROW_H);
+    /* the way taken */
+#define WAY(condition) condition "mov.u32 %r8, 0;\n@%p1 bra OVER;\nmov.u32 %r8, %r1;\nOVER:\n" ROW_LOAD
+    of_class(ROW(WAY("setp.gt.u32 %p1, %r5, 3;\n")), LOCALITY_ROW_H);
+    of_class(ROW(WAY("setp.gt.u32 %p1, %r3, 3;\n")), LOCALITY_NL);
+    of_class(ROW(WAY("ld.global.u32 %r10, [%rd2];\nsetp.gt.u32 %p1, %r10, 3;\n")), LOCALITY_NONE);
+    of_class(ROW("setp.gt.u32 %p1, %r3, 3;\nselp.b32 %r8, %r1, 0, %p1;\n" ROW_LOAD), LOCALITY_NL);
+    /* a branch inside one of the ways; one whose ways meet again before does not count */
+    of_class(ROW("mov.u32 %r8, 0;\nsetp.gt.u32 %p1, %r5, 3;\n@%p1 bra OVER;\nsetp.gt.u32 %p2, %r3, 3;\n"
+                 "@%p2 bra OVER;\nmov.u32 %r8, %r1;\nOVER:\n" ROW_LOAD),
+             LOCALITY_NL);
+    of_class(ROW("mov.u32 %r8, 0;\nsetp.gt.u32 %p1, %r5, 3;\n@%p1 bra OVER;\nsetp.gt.u32 %p2, %r3, 3;\n"
+                 "@%p2 bra IN;\nst.global.u32 [%rd2], %r1;\nIN: mov.u32 %r8, %r1;\nOVER:\n" ROW_LOAD),
+             LOCALITY_ROW_H);
+    /* how often a loop ran that has ended */
+#define RAN(bound) \
+    "mov.u32 %r8, 0;\nmov.u32 %r10, 0;\nLOOP: add.s32 %r8, %r8, %r1;\nadd.s32 %r10, %r10, 1;\n" \
+    "setp.lt.u32 %p1, %r10, " bound ";\n@%p1 bra LOOP;\n" ROW_LOAD
+    of_class(ROW(RAN("%r1")), LOCALITY_ROW_H);
+    of_class(ROW(RAN("%r3")), LOCALITY_NL);
+    of_class(ROW("ld.global.u32 %r11, [%rd2];\n" RAN("%r11")), LOCALITY_NONE);
+    /* what a loop does to it without a closed form */
+#define STATE(by) \
+    "mov.u32 %r8, 0;\nmov.u32 %r10, 0;\nLOOP: mad.lo.s32 %r8, %r8, 3, " by ";\n" ROW_LOAD \
+    "add.s32 %r10, %r10, 1;\nsetp.lt.u32 %p1, %r10, %r1;\n@%p1 bra LOOP;\n"
+    of_class(ROW(STATE("%r1")), LOCALITY_ROW_H);
+    of_class(ROW(STATE("%r3")), LOCALITY_NL);
+    /* what somebody with an address may have done to it */
+#define STACK(at) \
+    DEPOT "st.u32 [%SP], 1;\nst.u32 [%SP+8], 1;\nst.u32 [%SP+12], 2;\nst.u32 [%SP+24], 3;\n" \
+          "add.s64 %rd6, %SP, 8;\nadd.s64 %rd7, %rd6, %rd3;\nst.u32 [%rd7], %r3;\n" \
+          "ld.u32 %r8, [%SP+" at "];\n" ROW_LOAD
+    of_class(ROW(STACK("8")), LOCALITY_NONE);
+    of_class(ROW(STACK("12")), LOCALITY_NONE);
+    of_class(ROW(STACK("0")), LOCALITY_ROW_H);
+    of_class(ROW(STACK("24")), LOCALITY_ROW_H);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +725,7 @@ int main(void)
         cmocka_unit_test(overlapping_arguments_are_seen_at_launch),
         cmocka_unit_test(a_load_in_a_callee_is_decided_for_the_kernel),
         cmocka_unit_test(what_compilers_write_is_understood),
+        cmocka_unit_test(what_decides_an_index_counts),
         cmocka_unit_test(an_unrolled_loop_is_one_access),
         cmocka_unit_test(data_in_an_index_is_not_classified_but_for_neighbours),
         cmocka_unit_test(a_call_is_followed_as_if_inlined),

@@ -105,13 +105,14 @@ enum locality_class index_classify(struct symbolic *s, const struct locality_row
 {
     if (row->argument == LOCALITY_NO_ARGUMENT) return LOCALITY_NONE;
     if (is_intra_thread(row)) return LOCALITY_ITL;
-    if (row->index->deps & DEP_DATA) return LOCALITY_NONE;
+    if ((row->index->deps | row->also_deps) & DEP_DATA) return LOCALITY_NONE;
     uint32_t deps = row->index->deps;
     if (row->motion_loop != SYMBOLIC_NO_LOOP && row->linear) {
         const struct expr *rest, *factor;
         if (expr_split(&s->pool, row->index, s->loops[row->motion_loop].iv, &rest, &factor))
             deps = rest->deps;
     }
+    deps |= row->also_deps;
     const bool bx = deps & DEP_BX, by = deps & DEP_BY;
     if (bx && (by || !two_dimensional)) return LOCALITY_NL;
     if (!two_dimensional || bx == by) return LOCALITY_NONE;

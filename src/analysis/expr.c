@@ -104,9 +104,10 @@ struct atom *expr_intern_atom(struct expr_pool *p, const struct atom *like)
     for (uint32_t k = 0; k < a->n_args; k++) {
         if (!a->args[k]) continue;
         if (a->kind == ATOM_OP || a->kind == ATOM_MERGE) {
-            /* which of two values it is says nothing about where they lie */
-            const bool choice = a->kind == ATOM_OP && a->op == EXPR_SELECT && k == 0;
-            a->deps |= choice ? a->args[k]->deps & DEP_PHI : a->args[k]->deps;
+            /* which of two values it is says nothing about what they point to */
+            const bool choice = a->kind == ATOM_MERGE ? k >= a->element : a->op == EXPR_SELECT && k == 0;
+            enum { MEMORY = DEP_LOCAL | DEP_SHARED | DEP_GLOBAL };
+            a->deps |= choice ? a->args[k]->deps & ~(uint32_t)MEMORY : a->args[k]->deps;
             a->loops |= a->args[k]->loops;
         }
         if (a->args[k]->depth >= a->depth) a->depth = (uint8_t)(a->args[k]->depth + 1);

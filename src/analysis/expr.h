@@ -35,7 +35,8 @@ enum atom_kind {
     ATOM_DATA,  /* what a load gave: id = site, element; args[0] its address (may be absent) */
     ATOM_OTHER, /* id: a value that nothing is known of but what it depends on */
     ATOM_OP,    /* op (enum expr_op), type; args */
-    ATOM_MERGE  /* id = site of a block where paths meet; args in the order of its predecessors */
+    ATOM_MERGE  /* id = site of a block where paths meet; args: `element` values in the order
+                   of its predecessors, then the conditions that choose between them */
 };
 
 enum expr_op {
@@ -97,6 +98,7 @@ struct atom {
     uint32_t id, element;
     uint32_t serial; /* order of making; sorts */
     uint32_t deps;
+    uint32_t own_deps; /* ATOM_MERGE: without those of args */
     uint32_t n_args;
     uint64_t loops; /* bit min(loop, 63): varies with its iterations */
     const struct ptx_symbol *symbol;

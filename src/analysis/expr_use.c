@@ -35,11 +35,11 @@ static const struct expr *replace_atom(struct replacing *r, const struct atom *a
     if (a->kind == ATOM_OP) return expr_op(r->pool, a->op, a->type, a->detail, args, a->n_args);
     struct atom like = *a;
     like.args = args;
-    like.deps = a->kind == ATOM_MERGE ? DEP_MERGE : DEP_DATA | (args[0] ? args[0]->deps & DEP_PHI : 0);
+    like.deps = a->kind == ATOM_MERGE ? a->own_deps : DEP_DATA | (args[0] ? args[0]->deps & DEP_PHI : 0);
     like.loops = a->kind == ATOM_MERGE ? a->loops : args[0] ? args[0]->loops : 0;
     if (a->kind == ATOM_MERGE) {
         bool equal = true;
-        for (uint32_t k = 1; k < a->n_args; k++) equal &= args[k] == args[0];
+        for (uint32_t k = 1; k < a->element; k++) equal &= args[k] == args[0];
         if (equal) return args[0];
     }
     return expr_of(r->pool, expr_intern_atom(r->pool, &like));
@@ -336,11 +336,11 @@ static void print_atom(struct printing *p, const struct atom *a)
     } else if (a->kind == ATOM_MERGE && p->depth < 8) {
         p->depth++;
         put(p, "{");
-        for (uint32_t k = 0; k < a->n_args && k < 4; k++) {
+        for (uint32_t k = 0; k < a->element && k < 4; k++) {
             if (k) put(p, " or ");
             if (a->args[k]) print_expr(p, a->args[k]);
         }
-        put(p, "%s}", a->n_args > 4 ? " or ..." : "");
+        put(p, "%s}", a->element > 4 ? " or ..." : "");
         p->depth--;
     } else if (a->kind == ATOM_OP || a->kind == ATOM_MERGE) {
         put(p, "...");

@@ -329,6 +329,27 @@ static uint8_t kind_bit(uint8_t kind)
                                     : LOCALITY_ATOMICS;
 }
 
+/* What it depends on how often loops ran that are not around the access: their last iterations are in the
+ * index. */
+static uint32_t ended_loops_deps(const struct symbolic *s, const struct item *i)
+{
+    uint64_t around = 0, done = 0;
+    uint32_t deps = 0;
+    for (uint32_t l = i->access->loop; l != SYMBOLIC_NO_LOOP; l = s->loops[l].parent)
+        around |= expr_loop_bit(l);
+    for (uint64_t left = i->index->loops & ~around; left; left &= ~done) {
+        const uint32_t l = (uint32_t)__builtin_ctzll(left);
+        done |= (uint64_t)1 << l;
+        if (l >= 63 || l >= s->n_loops || !s->loops[l].exits) return DEP_OTHER | DEP_DATA;
+        if (s->loops[l].trips && !s->loops[l].exits->next) continue; /* always as often */
+        for (const struct symbolic_exit *e = s->loops[l].exits; e; e = e->next) {
+            deps |= e->condition->deps;
+            left |= e->condition->loops & ~around;
+        }
+    }
+    return deps;
+}
+
 static void add_to_row(struct building *b, struct locality_row *row, const struct item *i, bool fresh)
 {
     const struct symbolic_access *a = i->access;
@@ -349,6 +370,7 @@ static void add_to_row(struct building *b, struct locality_row *row, const struc
             .linear = i->linear,
         };
     row->kinds |= kind_bit(a->kind);
+    row->also_deps |= ended_loops_deps(b->s, i);
     row->accesses++;
     if (first < row->first_offset) row->first_offset = first;
     if (last > row->last_offset) row->last_offset = last;

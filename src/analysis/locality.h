@@ -75,6 +75,7 @@ struct locality_row {
     const struct expr *index, *stride;
     uint32_t motion_loop; /* whose iterations are m; UINT32_MAX: none */
     bool linear;          /* index = invariant + stride*m exactly */
+    uint32_t also_deps;   /* DEP_*: of how often loops ran that have ended before the access */
     /* after locality_at_launch() */
     int64_t stride_bytes;     /* 0: no loop, or not a number */
     uint64_t datablock_bytes; /* touched by one block in one iteration of m */

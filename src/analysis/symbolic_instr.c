@@ -20,13 +20,15 @@ static uint32_t sreg_deps(uint32_t sreg)
     case PTX_SREG_NCTAID_X: return DEP_GDX;
     case PTX_SREG_NCTAID_Y: return DEP_GDY;
     case PTX_SREG_NCTAID_Z: return DEP_GDZ;
-    default: return DEP_LANE;
+    case PTX_SREG_LANEID: return DEP_LANE;
+    default: return DEP_LANE | DEP_OTHER | DEP_DATA; /* may differ between blocks in any way */
     }
 }
 
 static const struct expr *sreg_value(struct activation *a, const struct ptx_operand *o)
 {
-    if (ptx_sreg_varies((enum ptx_sreg)o->id) == 'T') return values_unknown(a, a->pc, 220, DEP_OTHER);
+    if (ptx_sreg_varies((enum ptx_sreg)o->id) == 'T')
+        return values_unknown(a, a->pc, 220, DEP_OTHER | DEP_DATA);
     const struct atom like = {
         .kind = ATOM_SREG, .id = o->id, .element = (uint32_t)o->value, .deps = sreg_deps(o->id)};
     return expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like));

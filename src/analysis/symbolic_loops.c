@@ -4,7 +4,7 @@
 #include "analysis/symbolic_private.h"
 
 /* Rounds of putting in what is known: each takes one more level of values that depend on values. */
-enum { ROUNDS_MAX = 4 };
+enum { ROUNDS_MAX = 4, DEPENDENCE_ROUNDS_MAX = 2 };
 
 static const struct expr *known_phi(void *arg, const struct atom *a)
 {
@@ -43,21 +43,47 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
 }
 
 /* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
-static const struct expr *changing(struct walker *w, const struct phi *phi)
+static const struct expr *changing(struct walker *w, const struct phi *phi, uint32_t round, struct map *memo,
+                                   uint32_t *all_deps)
 {
-    uint32_t deps = DEP_OTHER;
+    uint32_t deps = DEP_OTHER | *all_deps;
     bool goes_on = phi->start && !phi->lost; /* from its own value, not to something else */
     for (uint32_t k = 0; k < phi->n_back; k++) {
         if (!phi->back[k]) continue;
         const struct atom *only = expr_is_atom(phi->back[k]);
-        deps |= phi->back[k]->deps & DEP_DATA;
+        deps |= expr_replace(w->pool, phi->back[k], known_phi, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
         goes_on &= phi->back[k]->loops & phi->atom->loops && !(only && only->kind == ATOM_DATA);
     }
-    if (!goes_on && phi->start) deps |= phi->start->deps & ~(uint32_t)DEP_PHI;
-    const struct atom like = {
-        .kind = ATOM_OTHER, .id = phi->atom->id, .element = 600, .deps = deps, .loops = phi->atom->loops};
+    if (!goes_on && phi->start)
+        deps |= expr_replace(w->pool, phi->start, known_phi, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
+    if (!phi->start || phi->lost || round == DEPENDENCE_ROUNDS_MAX) deps |= DEP_DATA;
+    deps &= ~(uint32_t)(DEP_LOCAL | DEP_SHARED | DEP_GLOBAL); /* where it starts says what it points to */
+    *all_deps = deps;
+    const struct atom like = {.kind = ATOM_OTHER,
+                              .id = phi->atom->id,
+                              .element = 600 + round,
+                              .deps = deps,
+                              .loops = phi->atom->loops};
     const struct expr *rest = expr_of(w->pool, expr_intern_atom(w->pool, &like));
     return goes_on ? expr_add(w->pool, phi->start, rest) : rest;
+}
+
+/* Values without a closed form depend on each other: what each depends on, until nothing is added. */
+static void understand_changing(struct walker *w, struct map *memo)
+{
+    uint32_t *deps = ARENA_ARRAY(w->arena, uint32_t, w->n_phis + 1);
+    bool *open = ARENA_ARRAY(w->arena, bool, w->n_phis + 1), grows = true;
+    for (uint32_t k = 0; k < w->n_phis; k++) open[k] = !w->phis[k].atom->closed;
+    for (uint32_t round = 0; round <= DEPENDENCE_ROUNDS_MAX && grows; round++) {
+        grows = false;
+        map_clear(memo);
+        for (uint32_t k = 0; k < w->n_phis; k++) {
+            const uint32_t before = deps[k];
+            if (!open[k]) continue;
+            w->phis[k].atom->closed = changing(w, &w->phis[k], round, memo, &deps[k]);
+            grows |= deps[k] != before;
+        }
+    }
 }
 
 static void free_memo(void *memo) { map_free(memo); }
@@ -80,8 +106,7 @@ static void understand_phis(struct walker *w)
             if (phi->atom->closed) found = true;
         }
     }
-    for (uint32_t k = 0; k < w->n_phis; k++)
-        if (!w->phis[k].atom->closed) w->phis[k].atom->closed = changing(w, &w->phis[k]);
+    understand_changing(w, &memo);
     /* everywhere it was used */
     map_clear(&memo);
     struct symbolic *s = w->s;

@@ -103,20 +103,60 @@ static const struct expr *new_phi(struct activation *a, uint32_t block, uint32_t
 
 /* ---- several predecessors ---- */
 
+enum { CONDITIONS_MAX = 6, REGION_MAX = 14 };
+
+/* What the branch at the end of a block goes by; NULL: not known. */
+static const struct expr *condition_of(const struct activation *a, uint32_t block)
+{
+    const struct ptx_instr *last = &a->f->func->instrs[a->f->cfg->blocks[block].end - 1];
+    if (last->op != PTX_OP_BRA || last->guard == PTX_NO_REG) return NULL;
+    return a->f->du->def_start[last->guard + 1] - a->f->du->def_start[last->guard] == 1
+               ? a->regs[last->guard]
+               : held(a, block, last->guard);
+}
+
 /* Loops that the branch at the end of a block depends on: where it goes may change with their iterations. */
 static uint64_t branch_loops(const struct activation *a, uint32_t block)
 {
     if (block == PTX_NO_BLOCK) return 0;
     const struct ptx_block *b = &a->f->cfg->blocks[block];
-    const struct ptx_instr *last = &a->f->func->instrs[b->end - 1];
     if (b->n_succs < 2) return 0;
-    const uint64_t around = values_loops_around(a, block);
-    if (last->op != PTX_OP_BRA || last->guard == PTX_NO_REG) return around;
-    const struct expr *condition =
-        a->f->du->def_start[last->guard + 1] - a->f->du->def_start[last->guard] == 1
-            ? a->regs[last->guard]
-            : held(a, block, last->guard);
-    return condition ? condition->loops : around;
+    const struct expr *condition = condition_of(a, block);
+    return condition ? condition->loops : values_loops_around(a, block);
+}
+
+/* Appends what decides by which edge a block is entered: the branches since its dominator whose ways do not
+ * meet before it. False: not known. */
+static bool conditions(struct activation *a, uint32_t block, const struct expr **args, uint32_t *n_args)
+{
+    const struct ptx_cfg *cfg = a->f->cfg;
+    const uint32_t top = cfg->blocks[block].idom, most = *n_args + CONDITIONS_MAX;
+    uint32_t region[REGION_MAX], n = 0;
+    if (top == PTX_NO_BLOCK) return false;
+    region[n++] = block;
+    for (uint32_t k = 0; k < n; k++) { /* all that lies between */
+        const struct ptx_block *b = &cfg->blocks[region[k]];
+        if (region[k] == top) continue;
+        for (uint32_t j = 0; j < b->n_preds; j++) {
+            const uint32_t p = cfg->preds[b->first_pred + j];
+            bool known = cfg->blocks[p].rpo == PTX_NO_INDEX || (!k && cfg->blocks[p].rpo >= b->rpo);
+            for (uint32_t i = 0; i < n && !known; i++) known = region[i] == p;
+            if (known) continue;
+            if (n == REGION_MAX) return false;
+            region[n++] = p;
+        }
+    }
+    for (uint32_t k = 1; k < n; k++) {
+        const struct ptx_block *b = &cfg->blocks[region[k]];
+        if (b->n_succs < 2) continue;
+        bool before = false; /* the ways meet at a block of the region */
+        for (uint32_t i = 1; i < n && !before; i++) before = region[i] == b->ipdom && region[i] != top;
+        if (before) continue;
+        const struct expr *c = condition_of(a, region[k]);
+        if (!c || c->depth >= EXPR_DEPTH_MAX || *n_args == most) return false;
+        args[(*n_args)++] = c;
+    }
+    return true;
 }
 
 static const struct expr *merge(struct activation *a, uint32_t block, const struct expr *const *values,
@@ -132,11 +172,16 @@ static const struct expr *merge(struct activation *a, uint32_t block, const stru
     }
     if (same || !first) return first; /* undefined on a path: then the program does not use it there */
     if (hole) return values_unknown(a, a->f->cfg->blocks[block].first, 200, DEP_OTHER | DEP_DATA);
+    const struct expr *args[MERGE_MAX + CONDITIONS_MAX];
+    memcpy(args, values, n * sizeof *args);
     struct atom like = {.kind = ATOM_MERGE,
                         .id = a->first_site + a->f->cfg->blocks[block].first,
-                        .deps = DEP_MERGE,
+                        .element = n,
+                        .own_deps = DEP_MERGE,
                         .n_args = n,
-                        .args = values};
+                        .args = args};
+    if (!conditions(a, block, args, &like.n_args)) like.own_deps |= DEP_OTHER | DEP_DATA;
+    like.deps = like.own_deps;
     like.loops = branch_loops(a, a->f->cfg->blocks[block].idom);
     for (uint32_t k = 0; k < n; k++)
         if (values[k]->depth >= EXPR_DEPTH_MAX)

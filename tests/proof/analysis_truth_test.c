@@ -71,7 +71,7 @@ static uint32_t entry_index(const struct truth *t, const struct atom *a)
             if (p == t->now->came[block]) at = n;
             n++;
         }
-        if (n == a->n_args) return at;
+        if (n == a->element) return at;
     }
     return UINT32_MAX;
 }
@@ -110,7 +110,7 @@ static bool value_of(void *arg, const struct atom *a, int64_t *v)
         return a->element < 4;
     case ATOM_MERGE: {
         const uint32_t way = entry_index(t, a);
-        return way < a->n_args && expr_eval(a->args[way], value_of, arg, v);
+        return way < a->element && expr_eval(a->args[way], value_of, arg, v);
     }
     case ATOM_BASE:
     case ATOM_PHI:
