@@ -39,7 +39,7 @@ static const struct expr *replace_atom(struct replacing *r, const struct atom *a
     like.loops = a->kind == ATOM_MERGE ? a->loops : args[0] ? args[0]->loops : 0;
     if (a->kind == ATOM_MERGE) {
         bool equal = true;
-        for (uint32_t k = 1; k < a->element; k++) equal &= args[k] == args[0];
+        for (uint32_t k = 1; k < a->element && k < a->n_args; k++) equal &= args[k] == args[0];
         if (equal) return args[0];
     }
     return expr_of(r->pool, expr_intern_atom(r->pool, &like));
