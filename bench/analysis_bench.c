@@ -66,16 +66,4 @@ static void run(void *arg)
     arena_free(&arena);
 }
 
-int main(int argc, char **argv)
-{
-    struct text t = {0};
-    make_module(&t, (size_t)(argc > 1 ? atoi(argv[1]) : 50) * 1000000);
-    const struct diag_source source = {.name = "bench.ptx", .text = t.bytes, .len_bytes = t.len};
-    struct diag d;
-    diag_init(&d);
-    const enum diag_kind kind = diag_run(&d, run, (void *)(uintptr_t)&source);
-    if (kind) fputs(d.text, stderr);
-    diag_clear(&d);
-    free(t.bytes);
-    return kind != DIAG_NONE;
-}
+int main(int argc, char **argv) { return module_bench(argc, argv, run); }

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/diag.h"
+
 struct text {
     char *bytes;
     size_t len, cap;
@@ -108,6 +110,21 @@ static void make_module(struct text *t, size_t target)
     put(t, "//\n// Generated for the benchmark\n//\n\n.version 8.0\n.target sm_80\n.address_size 64\n\n");
     for (uint32_t serial = 0; t->len < target; serial++) put_function(t, &rng, serial);
     put(t, "\t.file\t1 \"/src/kernel.cu\"\n");
+}
+
+/* The main() of a benchmark on such a module of argv[1] megabytes (50); run gets the struct diag_source. */
+static int module_bench(int argc, char **argv, diag_body_fn *run)
+{
+    struct text t = {0};
+    make_module(&t, (size_t)(argc > 1 ? atoi(argv[1]) : 50) * 1000000);
+    const struct diag_source source = {.name = "bench.ptx", .text = t.bytes, .len_bytes = t.len};
+    struct diag d;
+    diag_init(&d);
+    const enum diag_kind kind = diag_run(&d, run, (void *)(uintptr_t)&source);
+    if (kind) fputs(d.text, stderr);
+    diag_clear(&d);
+    free(t.bytes);
+    return kind != DIAG_NONE;
 }
 
 #endif

@@ -27,6 +27,32 @@ static inline void grouping_fill_unused(void *arg, void *to, uint64_t first, uin
     __builtin_memset(to, 0xff, bytes);
 }
 
+/* Device memory of a job: counts of each line, where its pairs begin, the pairs, the groups. */
+struct grouping {
+    uint32_t *counts, *offsets, *sums, *group_count;
+    struct grouping_pair *pairs, *groups;
+    uint64_t room; /* of pairs */
+};
+
+static inline struct grouping grouping_new(struct wl *w, uint64_t lines, uint64_t pairs, uint64_t strings)
+{
+    struct grouping g = {.room = grouping_room(pairs)};
+    g.counts = wl_alloc(w, "counts", lines * 4);
+    g.offsets = wl_alloc(w, "offsets", lines * 4);
+    g.sums = wl_alloc(w, "block sums", wl_blocks((int64_t)lines, GROUPING_BLOCK) * 4ull);
+    g.pairs = wl_input(w, "pairs", g.room * sizeof *g.pairs, grouping_fill_unused, NULL);
+    g.groups = wl_alloc(w, "groups", strings * sizeof *g.groups);
+    g.group_count = wl_alloc(w, "group count", 4);
+    return g;
+}
+
+/* The bytes of all that. */
+static inline uint64_t grouping_bytes(uint64_t lines, uint64_t pairs, uint64_t strings)
+{
+    return 4 * (2 * lines + wl_blocks((int64_t)lines, GROUPING_BLOCK) + 1) +
+           sizeof(struct grouping_pair) * (grouping_room(pairs) + strings);
+}
+
 /* sums: wl_blocks(n, GROUPING_BLOCK) words. */
 static inline void grouping_scan(struct wl *w, const uint32_t *counts, uint32_t *offsets, uint32_t *sums,
                                  int n)
@@ -37,8 +63,10 @@ static inline void grouping_scan(struct wl *w, const uint32_t *counts, uint32_t 
     WL_LAUNCH(w, "prefix_add", wl_dim(blocks), wl_dim(GROUPING_BLOCK), offsets, sums, n);
 }
 
-static inline void grouping_sort(struct wl *w, const char *text, struct grouping_pair *pairs, int room)
+static inline void grouping_sort(struct wl *w, const struct grouping *g, const char *text)
 {
+    struct grouping_pair *const pairs = g->pairs;
+    const int room = (int)g->room;
     const struct wl_dim tiles = wl_dim(room / GROUPING_TILE), block = wl_dim(GROUPING_BLOCK);
     WL_LAUNCH(w, "mr_sort_tiles", tiles, block, text, pairs, 2, GROUPING_TILE);
     for (int size = 2 * GROUPING_TILE; size <= room; size *= 2) {
@@ -48,11 +76,11 @@ static inline void grouping_sort(struct wl *w, const char *text, struct grouping
     }
 }
 
-static inline void grouping_reduce(struct wl *w, const char *text, const struct grouping_pair *pairs,
-                                   struct grouping_pair *groups, uint32_t *group_count, int room)
+static inline void grouping_reduce(struct wl *w, const struct grouping *g, const char *text)
 {
-    WL_LAUNCH(w, "mr_reduce", wl_dim(wl_blocks(room, GROUPING_BLOCK)), wl_dim(GROUPING_BLOCK), text, pairs,
-              groups, group_count, room);
+    const int room = (int)g->room;
+    WL_LAUNCH(w, "mr_reduce", wl_dim(wl_blocks(room, GROUPING_BLOCK)), wl_dim(GROUPING_BLOCK), text, g->pairs,
+              g->groups, g->group_count, room);
 }
 
 static inline uint32_t grouping_hash(const char *string, uint32_t letters)
@@ -89,11 +117,9 @@ static inline uint32_t grouping_string_at(const struct grouping_check *c, uint32
 /* Sorted: places that exist, with their hash; hashes do not fall; equal strings lie together by place. So no
  * place comes twice, and as there are as many as were emitted, all are there. Then the groups: a group of
  * every string, once. */
-static inline void grouping_check(struct wl *w, const struct grouping_check *c,
-                                  const struct grouping_pair *pairs, const struct grouping_pair *groups,
-                                  const uint32_t *group_count)
+static inline void grouping_check(struct wl *w, const struct grouping_check *c, const struct grouping *job)
 {
-    const struct grouping_pair *p = wl_output(w, "pairs", pairs, c->room * sizeof *p);
+    const struct grouping_pair *p = wl_output(w, "pairs", job->pairs, c->room * sizeof *p);
     uint32_t *seen = wl_scratch(w, c->strings * 4), *counted = wl_scratch(w, c->strings * 4), distinct = 0,
              last = 0;
     for (uint64_t i = 0; i < c->room; i++) {
@@ -109,9 +135,9 @@ static inline void grouping_check(struct wl *w, const struct grouping_check *c,
         last = string;
         distinct += first;
     }
-    const uint32_t *count = wl_output(w, "group count", group_count, 4);
+    const uint32_t *count = wl_output(w, "group count", job->group_count, 4);
     if (*count != distinct) wl_fail(w, "%u groups, expected %u", *count, distinct);
-    const struct grouping_pair *g = wl_output(w, "groups", groups, c->strings * sizeof *g);
+    const struct grouping_pair *g = wl_output(w, "groups", job->groups, c->strings * sizeof *g);
     for (uint64_t i = 0; i < c->strings; i++) { /* groups are (place, count); slots beyond are empty */
         const uint32_t string = i < distinct ? grouping_string_at(c, g[i].key) : UINT32_MAX;
         const bool right = i < distinct

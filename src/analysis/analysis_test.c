@@ -13,6 +13,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/index.h"
+#include "analysis/oracle.h"
 #include "base/rng.h"
 #include "config/machine.h"
 #include "exec/exec.h"
@@ -354,40 +355,9 @@ struct launch {
     uint64_t bytes;   /* of the allocation of a */
     int64_t b_offset; /* b = a + this; INT64_MIN: an allocation of its own */
     char verdicts[64];
-    uint32_t read_only_loads, loads, stores;
-    bool checked; /* read-only lines were never written */
+    bool executed;
+    struct oracle oracle;
 };
-
-/* Runs block after block and keeps the lines: the oracle of soundness. */
-static void run_and_watch(struct launch *t, struct exec_launch *l)
-{
-    struct map lines; /* 1: read as read-only, 2: written */
-    map_init(&lines);
-    t->checked = true;
-    for (uint64_t b = 0; b < l->block_count; b++) {
-        struct exec_block *block = exec_block_create(l, b, 0);
-        while (!exec_block_done(block))
-            for (uint32_t w = 0; w < l->warps_per_block; w++) {
-                struct warp_op op;
-                if (exec_warp_step(block, w, &op) != WARP_STEP_OP || op.space != WARP_SPACE_GLOBAL ||
-                    !op.mask)
-                    continue;
-                const bool load = op.info->class == WARP_CLASS_LOAD;
-                t->loads += load;
-                t->stores += !load;
-                t->read_only_loads += op.read_only;
-                assert_false(op.read_only && !load);
-                for (uint32_t lane = 0; lane < 32; lane++) {
-                    if (!(op.mask >> lane & 1) || (load && !op.read_only)) continue;
-                    uint64_t *line = map_put(&lines, warp_op_address(&op, lane) >> 7, NULL);
-                    *line |= load ? 1 : 2;
-                    t->checked &= *line != 3;
-                }
-            }
-        exec_block_destroy(block);
-    }
-    map_free(&lines);
-}
 
 static void watch(void *user, struct exec_launch *l)
 {
@@ -402,7 +372,8 @@ static void watch(void *user, struct exec_launch *l)
                 (void)snprintf(t->verdicts + strlen(t->verdicts), sizeof t->verdicts - strlen(t->verdicts),
                                "%s:%s ", f->module->symbols[v[k].origin->symbol].name,
                                v[k].read_only ? "ro" : "rw");
-    run_and_watch(t, l);
+    oracle_run(&t->oracle, l);
+    t->executed = true;
 }
 
 static void launch_body(void *arg)
@@ -427,7 +398,8 @@ static struct launch launched(const char *ptx, uint64_t bytes, int64_t b_offset)
     diag_init(&d);
     if (diag_run(&d, launch_body, &t)) fail_msg("%s", d.text);
     diag_clear(&d);
-    assert_true(t.checked);
+    assert_true(t.executed);
+    assert_false(t.oracle.violated);
     return t;
 }
 
@@ -443,7 +415,7 @@ static void a_promise_holds_for_its_own_load_only(void **state)
                              "st.global.f32 [%rd8], %f2;\n" END,
                  4096, INT64_MIN);
     assert_string_equal(t.verdicts, "a:rw b:rw ");
-    assert_int_equal(3 * t.read_only_loads, t.loads);
+    assert_int_equal(3 * t.oracle.read_only_loads, t.oracle.loads);
 }
 
 static void overlapping_arguments_are_seen_at_launch(void **state)
@@ -452,11 +424,11 @@ static void overlapping_arguments_are_seen_at_launch(void **state)
     static const char ptx[] = HEAD KERNEL LOAD_A STORE_B END;
     struct launch t = launched(ptx, 4096, INT64_MIN);
     assert_string_equal(t.verdicts, "a:ro b:rw ");
-    assert_int_equal(t.read_only_loads, t.loads);
+    assert_int_equal(t.oracle.read_only_loads, t.oracle.loads);
     /* the same allocation, whatever the distance */
     t = launched(ptx, 4096, 0);
     assert_string_equal(t.verdicts, "a:rw b:rw ");
-    assert_int_equal(t.read_only_loads, 0);
+    assert_int_equal(t.oracle.read_only_loads, 0);
     t = launched(ptx, 4096, 1024);
     assert_string_equal(t.verdicts, "a:rw b:rw ");
 }
@@ -468,17 +440,17 @@ static void a_load_in_a_callee_is_decided_for_the_kernel(void **state)
         HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.f32 [%rd2], %f1;\nst.param.b64 [r], %rd1;\n") KERNEL
         "add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n" CALL("%rd4", "%rd5") END;
     struct launch t = launched(ptx, 4096, INT64_MIN);
-    assert_int_equal(t.read_only_loads, t.loads);
-    assert_true(t.loads > 0);
+    assert_int_equal(t.oracle.read_only_loads, t.oracle.loads);
+    assert_true(t.oracle.loads > 0);
     t = launched(ptx, 4096, 512);
-    assert_int_equal(t.read_only_loads, 0);
+    assert_int_equal(t.oracle.read_only_loads, 0);
     /* called with the arguments both ways: neither is read-only */
     static const char both[] =
         HEAD CALLEE("ld.f32 %f1, [%rd1];\nst.f32 [%rd2], %f1;\nst.param.b64 [r], %rd1;\n") KERNEL
         "add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\n" CALL("%rd4", "%rd5") CALL("%rd5", "%rd4")
             END;
     t = launched(both, 4096, INT64_MIN);
-    assert_int_equal(t.read_only_loads, 0);
+    assert_int_equal(t.oracle.read_only_loads, 0);
 }
 
 /* ---- index equations ---- */

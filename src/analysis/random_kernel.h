@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/oracle.h"
 #include "base/diag.h"
 #include "base/map.h"
 #include "exec/exec.h"
@@ -26,8 +27,7 @@ struct random_kernel {
     uint32_t labels, temps;
     uint32_t mess; /* 0: few pointers are mixed, most kernels have read-only data; 2: anything */
     /* results */
-    uint64_t loads, read_only_loads, stores;
-    bool violated;
+    struct oracle oracle;
 };
 
 static inline uint32_t random_byte(struct random_kernel *k)
@@ -168,31 +168,7 @@ static inline void random_make(struct random_kernel *k)
 
 static inline void random_execute(void *user, struct exec_launch *l)
 {
-    struct random_kernel *k = user;
-    struct map lines; /* 1: read as read-only, 2: written */
-    map_init(&lines);
-    for (uint64_t b = 0; b < l->block_count; b++) {
-        struct exec_block *block = exec_block_create(l, b, 0);
-        while (!exec_block_done(block))
-            for (uint32_t w = 0; w < l->warps_per_block; w++) {
-                struct warp_op op;
-                if (exec_warp_step(block, w, &op) != WARP_STEP_OP || op.space != WARP_SPACE_GLOBAL ||
-                    !op.mask)
-                    continue;
-                const bool load = op.info->class == WARP_CLASS_LOAD;
-                k->loads += load;
-                k->stores += !load;
-                k->read_only_loads += op.read_only;
-                for (uint32_t lane = 0; lane < 32; lane++) {
-                    if (!(op.mask >> lane & 1) || (load && !op.read_only)) continue;
-                    uint64_t *line = map_put(&lines, warp_op_address(&op, lane) >> 7, NULL);
-                    *line |= load ? 1 : 2;
-                    k->violated |= *line == 3;
-                }
-            }
-        exec_block_destroy(block);
-    }
-    map_free(&lines);
+    oracle_run(&((struct random_kernel *)user)->oracle, l);
 }
 
 static inline void random_launch(void *arg)
@@ -224,7 +200,7 @@ static inline bool random_run(struct random_kernel *k, const uint8_t *data, size
     for (size_t n = 0; n < size; n++) k->state = (k->state ^ data[n]) * 0x9e3779b97f4a7c15u;
     random_make(k);
     diag_init(d);
-    return diag_run(d, random_launch, k) == DIAG_NONE && !k->violated;
+    return diag_run(d, random_launch, k) == DIAG_NONE && !k->oracle.violated;
 }
 
 #endif

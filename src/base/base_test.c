@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/map.h"
+#include "base/pages.h"
 #include "base/pool.h"
 #include "base/ring.h"
 #include "base/rng.h"
@@ -45,6 +46,21 @@ static void arena_memory_is_zeroed_aligned_and_reused_after_reset(void **state)
 }
 
 static void ask_for_too_much(void *arg) { (void)arena_array(arg, SIZE_MAX / 8, 16); }
+
+static void large_pieces_are_zeroed_and_aligned_for_huge_pages(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {4096, 100000, 2u << 20, (2u << 20) + 1, 5u << 20};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        uint8_t *p = pages_alloc(sizes[k]);
+        assert_non_null(p);
+        if (sizes[k] >= PAGES_HUGE_BYTES) assert_int_equal((uintptr_t)p % PAGES_HUGE_BYTES, 0);
+        for (size_t i = 0; i < sizes[k]; i += 4096) assert_int_equal(p[i], 0);
+        p[0] = p[sizes[k] - 1] = 1;
+        pages_free(p, sizes[k]);
+    }
+    assert_null(pages_alloc(SIZE_MAX - 4096));
+}
 
 static void an_impossible_allocation_is_the_users_mistake(void **state)
 {
@@ -224,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zeroed_aligned_and_reused_after_reset),
+        cmocka_unit_test(large_pieces_are_zeroed_and_aligned_for_huge_pages),
         cmocka_unit_test(an_impossible_allocation_is_the_users_mistake),
         cmocka_unit_test(a_pool_hands_out_each_object_once_and_says_when_empty),
         cmocka_unit_test(a_ring_keeps_order_and_refuses_when_full),

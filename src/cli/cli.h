@@ -92,6 +92,31 @@ int cli_not_yet(const char *command);
     { \
         "csv", 0, CLI_TEXT, offsetof(type, csv), "FILE", "write the statistics as CSV" \
     }
+/* Of what runs kernels. */
+#define CLI_OPTION_FUNCTIONAL(type) \
+    { \
+        "functional", 0, CLI_FLAG, offsetof(type, functional), "", "compute values only, no time" \
+    }
+#define CLI_OPTION_RACECHECK(type) \
+    { \
+        "racecheck", 0, CLI_FLAG, offsetof(type, racecheck), "", \
+            "report races on shared memory (exit code 2)" \
+    }
+#define CLI_OPTION_CHECK(type) \
+    { \
+        "check", 0, CLI_FLAG, offsetof(type, check), "", \
+            "follow every word through every cache, fail on the first stale read (exit code 2)" \
+    }
+#define CLI_OPTION_TIMELINE(type) \
+    { \
+        "timeline", 0, CLI_TEXT, offsetof(type, timeline), "FILE", \
+            "write a trace for chrome://tracing or ui.perfetto.dev" \
+    }
+#define CLI_OPTION_DETAILS(type) \
+    { \
+        "details", 0, CLI_FLAG, offsetof(type, details), "", \
+            "a longer report: causes of misses, waits, balance, histograms" \
+    }
 
 void cli_print_help(const struct cli_command *command);
 

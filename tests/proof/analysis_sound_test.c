@@ -25,9 +25,9 @@ static void no_line_marked_read_only_is_written(void **state)
         for (uint32_t b = 0; b < sizeof data; b++) data[b] = (uint8_t)rng_below(&r, 256);
         if (!random_run(k, data, sizeof data, &d))
             fail_msg("kernel %u: %s\n%s", n, d.text ? d.text : "a read-only line is written", k->text);
-        loads += k->loads;
-        read_only += k->read_only_loads;
-        mixed += k->read_only_loads && k->stores;
+        loads += k->oracle.loads;
+        read_only += k->oracle.read_only_loads;
+        mixed += k->oracle.read_only_loads && k->oracle.stores;
         diag_clear(&d);
     }
     print_message(

@@ -97,8 +97,7 @@ static struct grouping_check emitted(struct wl *w, const struct text *t)
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const struct text t = log_of(w);
-    return text_bytes(&t) + 4 * (3 * t.lines + 1 + wl_blocks((int64_t)t.lines, GROUPING_BLOCK) + 1) +
-           8 * (grouping_room(t.lines) + t.zipf.vocabulary);
+    return text_bytes(&t) + 4 * (t.lines + 1) + grouping_bytes(t.lines, t.lines, t.zipf.vocabulary);
 }
 
 static void run(struct wl *w)
@@ -106,27 +105,22 @@ static void run(struct wl *w)
     struct text t = log_of(w);
     text_place_lines(w, &t);
     const int records = (int)t.lines;
-    const uint64_t room = grouping_room(t.lines);
     char *log = wl_input(w, "log", t.starts[t.lines], text_fill, &t);
     uint32_t *starts = wl_input(w, "record starts", (t.lines + 1) * 4, text_fill_starts, &t);
-    uint32_t *counts = wl_alloc(w, "counts", t.lines * 4), *offsets = wl_alloc(w, "offsets", t.lines * 4);
-    uint32_t *sums = wl_alloc(w, "block sums", wl_blocks(records, GROUPING_BLOCK) * 4ull);
-    struct grouping_pair *pairs = wl_input(w, "pairs", room * sizeof *pairs, grouping_fill_unused, NULL);
-    struct grouping_pair *groups = wl_alloc(w, "groups", t.zipf.vocabulary * sizeof *groups);
-    uint32_t *group_count = wl_alloc(w, "group count", 4);
+    const struct grouping g = grouping_new(w, t.lines, t.lines, t.zipf.vocabulary);
     const struct wl_dim grid = wl_dim(wl_blocks(records, BLOCK)), block = wl_dim(BLOCK);
-    WL_LAUNCH(w, "pvc_count", grid, block, log, starts, counts, records);
-    grouping_scan(w, counts, offsets, sums, records);
-    WL_LAUNCH(w, "pvc_emit", grid, block, log, starts, counts, offsets, pairs, records);
-    grouping_sort(w, log, pairs, (int)room);
-    grouping_reduce(w, log, pairs, groups, group_count, (int)room);
+    WL_LAUNCH(w, "pvc_count", grid, block, log, starts, g.counts, records);
+    grouping_scan(w, g.counts, g.offsets, g.sums, records);
+    WL_LAUNCH(w, "pvc_emit", grid, block, log, starts, g.counts, g.offsets, g.pairs, records);
+    grouping_sort(w, &g, log);
+    grouping_reduce(w, &g, log);
 
     wl_check_u32(
-        w, &(struct wl_check){.name = "counts", .output = counts, .count = t.lines, .reference = whole});
+        w, &(struct wl_check){.name = "counts", .output = g.counts, .count = t.lines, .reference = whole});
     wl_check_u32(w, &(struct wl_check){
-                        .name = "offsets", .output = offsets, .count = t.lines, .reference = whole_before});
+                        .name = "offsets", .output = g.offsets, .count = t.lines, .reference = whole_before});
     const struct grouping_check c = emitted(w, &t);
-    grouping_check(w, &c, pairs, groups, group_count);
+    grouping_check(w, &c, &g);
 }
 
 WORKLOAD(pvc, .suite = "Mars", .sharing = "low-sharing",

@@ -61,8 +61,7 @@ static struct grouping_check emitted(struct wl *w, const struct text *t)
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const struct text t = text_of(w);
-    return text_bytes(&t) + 4 * (3 * t.lines + 1 + wl_blocks((int64_t)t.lines, GROUPING_BLOCK) + 1) +
-           8 * (grouping_room(t.lines * WORDS) + t.zipf.vocabulary);
+    return text_bytes(&t) + 4 * (t.lines + 1) + grouping_bytes(t.lines, t.lines * WORDS, t.zipf.vocabulary);
 }
 
 static void run(struct wl *w)
@@ -70,27 +69,22 @@ static void run(struct wl *w)
     struct text t = text_of(w);
     text_place_lines(w, &t);
     const int lines = (int)t.lines;
-    const uint64_t room = grouping_room(t.lines * WORDS);
     char *text = wl_input(w, "text", t.starts[t.lines], text_fill, &t);
     uint32_t *starts = wl_input(w, "line starts", (t.lines + 1) * 4, text_fill_starts, &t);
-    uint32_t *counts = wl_alloc(w, "counts", t.lines * 4), *offsets = wl_alloc(w, "offsets", t.lines * 4);
-    uint32_t *sums = wl_alloc(w, "block sums", wl_blocks(lines, GROUPING_BLOCK) * 4ull);
-    struct grouping_pair *pairs = wl_input(w, "pairs", room * sizeof *pairs, grouping_fill_unused, NULL);
-    struct grouping_pair *groups = wl_alloc(w, "groups", t.zipf.vocabulary * sizeof *groups);
-    uint32_t *group_count = wl_alloc(w, "group count", 4);
+    const struct grouping g = grouping_new(w, t.lines, t.lines * WORDS, t.zipf.vocabulary);
     const struct wl_dim grid = wl_dim(wl_blocks(lines, BLOCK)), block = wl_dim(BLOCK);
-    WL_LAUNCH(w, "wordcount_count", grid, block, text, starts, counts, lines);
-    grouping_scan(w, counts, offsets, sums, lines);
-    WL_LAUNCH(w, "wordcount_emit", grid, block, text, starts, offsets, pairs, lines);
-    grouping_sort(w, text, pairs, (int)room);
-    grouping_reduce(w, text, pairs, groups, group_count, (int)room);
+    WL_LAUNCH(w, "wordcount_count", grid, block, text, starts, g.counts, lines);
+    grouping_scan(w, g.counts, g.offsets, g.sums, lines);
+    WL_LAUNCH(w, "wordcount_emit", grid, block, text, starts, g.offsets, g.pairs, lines);
+    grouping_sort(w, &g, text);
+    grouping_reduce(w, &g, text);
 
-    wl_check_u32(
-        w, &(struct wl_check){.name = "counts", .output = counts, .count = t.lines, .reference = word_count});
     wl_check_u32(w, &(struct wl_check){
-                        .name = "offsets", .output = offsets, .count = t.lines, .reference = word_offset});
+                        .name = "counts", .output = g.counts, .count = t.lines, .reference = word_count});
+    wl_check_u32(w, &(struct wl_check){
+                        .name = "offsets", .output = g.offsets, .count = t.lines, .reference = word_offset});
     const struct grouping_check c = emitted(w, &t);
-    grouping_check(w, &c, pairs, groups, group_count);
+    grouping_check(w, &c, &g);
 }
 
 WORKLOAD(wordcount, .aliases = "wc", .suite = "Mars", .sharing = "low-sharing",

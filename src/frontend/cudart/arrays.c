@@ -85,7 +85,7 @@ cudaError_t array_new(const struct cudaChannelFormatDesc *desc, struct cudaExten
     return cudaSuccess;
 }
 
-cudaError_t array_level(struct array *mipmap, unsigned level, struct array **out)
+static cudaError_t array_level(struct array *mipmap, unsigned level, struct array **out)
 {
     if (!mipmap || level >= mipmap->level_count) return cudaErrorInvalidValue;
     if (!mipmap->levels[level]) {
@@ -160,7 +160,7 @@ CUDA_API cudaError_t cudaMallocMipmappedArray(cudaArray_t *out, const struct cud
     return malloc_array(out, desc, extent, !levels ? 1 : levels < most ? levels : most, flags);
 }
 
-CUDA_API cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaArray_t mipmap, unsigned level)
+cudaError_t array_get_level(cudaArray_t *out, cudaArray_t mipmap, unsigned level)
 {
     struct array *a = NULL;
     ENTER();
@@ -168,6 +168,11 @@ CUDA_API cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaArray_t mi
     const cudaError_t error = array_level(mipmap_of(mipmap), level, &a);
     if (!error) *out = a;
     return leave(error);
+}
+
+CUDA_API cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *out, cudaArray_t mipmap, unsigned level)
+{
+    return array_get_level(out, mipmap, level);
 }
 
 CUDA_API cudaError_t cudaFreeArray(cudaArray_t array)

@@ -162,12 +162,7 @@ CUDA_API CUresult cuMipmappedArrayCreate(cudaArray_t *out, const CUDA_ARRAY3D_DE
 
 CUDA_API CUresult cuMipmappedArrayGetLevel(cudaArray_t *out, cudaArray_t mipmap, unsigned level)
 {
-    struct array *a = NULL;
-    ENTER();
-    if (!out) return leave(cudaErrorInvalidValue);
-    const cudaError_t error = array_level(mipmap_of(mipmap), level, &a);
-    if (!error) *out = a;
-    return leave(error);
+    return array_get_level(out, mipmap, level);
 }
 
 CUDA_API CUresult cuMipmappedArrayDestroy(cudaArray_t mipmap)

@@ -69,7 +69,8 @@ bool texel_of(const struct cudaChannelFormatDesc *desc, struct atoll_texel *texe
 /* levels 0: an array, else a mipmap. */
 cudaError_t array_new(const struct cudaChannelFormatDesc *desc, struct cudaExtent extent, unsigned levels,
                       unsigned flags, struct array **out);
-cudaError_t array_level(struct array *mipmap, unsigned level, struct array **out);
+/* A whole call of the runtime or the driver API. */
+cudaError_t array_get_level(cudaArray_t *out, cudaArray_t mipmap, unsigned level);
 cudaError_t array_drop(struct array *a);
 /* Start of an array's place (x in bytes); false: outside. */
 bool array_place(const struct array *a, size_t x, size_t y, size_t z, size_t width, size_t height,
