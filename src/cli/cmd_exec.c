@@ -5,6 +5,7 @@
  * The libraries in the program's process do the work (src/frontend/cudart); this command prepares and
  * collects. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,8 +419,10 @@ static int run(const void *arg)
     if (!find_libraries(dir))
         return cli_mistake(
             "the CUDA libraries of Atoll are not beside the command; build or install it again");
+    /* appending: the processes of the program write at the same time, and the offset of a memory file
+     * is not kept for one writer at a time */
     const int fd = memfd_create("atoll-exec", 0);
-    char *options = fd < 0 ? NULL : options_text(a, fd);
+    char *options = fd < 0 || fcntl(fd, F_SETFL, O_APPEND) < 0 ? NULL : options_text(a, fd);
     if (!options) return cli_mistake("out of host memory");
     code = run_program(a, dir, &facts, options);
     free(options);
