@@ -39,16 +39,17 @@ static bool progress(void *arg, uint64_t now_cyc, uint64_t warp_instructions)
     const struct atoll_progress p = {.fraction = limit > 0 ? (double)warp_instructions / limit : -1,
                                      .cycles = now_cyc,
                                      .warp_instructions = warp_instructions,
-                                     .kernel = gpu_kernel_count(t->gpu) + 1,
+                                     .kernel = gpu_kernel_count(t->gpu),
                                      .kernel_fraction = gpu_kernel_progress(t->gpu)};
     t->sim->progress(t->sim->progress_arg, &p);
     return true;
 }
 
-static void block_ended(void *arg, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t end_cyc)
+static void block_ended(void *arg, uint32_t sm, uint32_t kernel, uint64_t block, uint64_t start_cyc,
+                        uint64_t end_cyc)
 {
     struct timed *t = arg;
-    timeline_block(t->timeline, sm, block, gpu_kernel_count(t->gpu), start_cyc, end_cyc);
+    timeline_block(t->timeline, sm, block, kernel, start_cyc, end_cyc);
 }
 
 struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)

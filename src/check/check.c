@@ -133,7 +133,7 @@ static void issue_load(struct check *c, struct line *l, const struct check_acces
     for (uint32_t left = t->words; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctz(left), newest = l->newest[w];
         const struct version *v = &c->versions[newest];
-        const bool own = newest && v->block == a->block && v->kernel == c->kernel_count - 1;
+        const bool own = newest && v->block == a->block && v->kernel == a->kernel;
         t->newest[w] = newest;
         t->must[w] = own ? newest : before ? before->version[w] : 0;
     }
@@ -148,7 +148,7 @@ static void issue_store(struct check *c, struct line *l, const struct check_acce
     c->versions[c->version_count++] = (struct version){.line = l->key,
                                                        .block = a->block,
                                                        .issue_cyc = now,
-                                                       .kernel = c->kernel_count - 1,
+                                                       .kernel = a->kernel,
                                                        .sm = (uint16_t)a->sm,
                                                        .warp = a->warp,
                                                        .generation = a->generation};
@@ -171,17 +171,17 @@ static void issue_store(struct check *c, struct line *l, const struct check_acce
 static void check_read_only(struct check *c, struct line *l, const struct check_access *a, uint64_t now)
 {
     if (a->read_only) {
-        l->read_only_in = c->kernel_count;
+        l->read_only_in = a->kernel + 1;
         c->counts.read_only_loads++;
     }
-    if (a->writes) l->written_in = c->kernel_count;
-    if (!c->kernel_count || l->read_only_in != c->kernel_count || l->written_in != c->kernel_count) return;
+    if (a->writes) l->written_in = a->kernel + 1;
+    if (!c->kernel_count || l->read_only_in != a->kernel + 1 || l->written_in != a->kernel + 1) return;
     const uint64_t address = a->line << 7;
     diag_check_failed(
         "--check: at cycle %llu line 0x%llx (address 0x%llx) is %s in kernel '%s', which also %s it: "
         "the analysis of read-only data is wrong here",
         (unsigned long long)now, (unsigned long long)a->line, (unsigned long long)address,
-        a->writes ? "written" : "read with ld.global.ro", c->kernels[c->kernel_count - 1],
+        a->writes ? "written" : "read with ld.global.ro", c->kernels[a->kernel],
         a->writes ? "reads with ld.global.ro" : "writes");
 }
 
@@ -357,10 +357,11 @@ void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generat
 
 /* ---- kernels ---- */
 
-void check_kernel_begin(struct check *c, const char *name)
+uint32_t check_kernel_begin(struct check *c, const char *name)
 {
     c->kernels = grown(c->kernels, c->kernel_count, &c->kernel_capacity, sizeof *c->kernels);
-    c->kernels[c->kernel_count++] = arena_strdup(&c->arena, name);
+    c->kernels[c->kernel_count] = arena_strdup(&c->arena, name);
+    return c->kernel_count++;
 }
 
 /* Memory holds the newest version of every word. */
@@ -378,14 +379,14 @@ static void memory_is_newest(struct check *c, const char *when, uint64_t now)
     }
 }
 
-void check_kernel_end(struct check *c, bool flushed, uint64_t now)
+void check_kernel_end(struct check *c, uint32_t kernel, bool flushed, uint64_t now)
 {
     for (uint32_t k = 1; c->unacknowledged && k < c->version_count; k++)
-        if (!c->versions[k].acknowledged)
+        if (c->versions[k].kernel == kernel && !c->versions[k].acknowledged)
             diag_check_failed(
                 "--check: kernel '%s' ended at cycle %llu, but %llu stores are not acknowledged; first: %s",
-                c->kernels[c->kernel_count - 1], (unsigned long long)now,
-                (unsigned long long)c->unacknowledged, check_describe(c, k));
+                c->kernels[kernel], (unsigned long long)now, (unsigned long long)c->unacknowledged,
+                check_describe(c, k));
     if (flushed) memory_is_newest(c, "nobody: the flush at the end of the kernel", now);
 }
 

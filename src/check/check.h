@@ -49,9 +49,11 @@ struct check_counts check_counts(const struct check *c);
 
 /* ---- kernels ---- */
 
-void check_kernel_begin(struct check *c, const char *name);
-/* All blocks have ended and all SMs are idle. flushed: every cache below the L1s was written back. */
-void check_kernel_end(struct check *c, bool flushed, uint64_t now);
+/* Its number, which its accesses carry. */
+uint32_t check_kernel_begin(struct check *c, const char *name);
+/* All its blocks have ended and its stores are acknowledged. flushed: every cache below the L1s was written
+ * back, and no other kernel runs. */
+void check_kernel_end(struct check *c, uint32_t kernel, bool flushed, uint64_t now);
 /* The run is over: the newest version of every word is in memory or in a copy at the memory side. */
 void check_finish(struct check *c, uint64_t now);
 
@@ -61,7 +63,7 @@ struct check_access {
     uint64_t line; /* simulated virtual address >> 7 */
     uint64_t bytes[2];
     uint64_t block;
-    uint32_t app, sm;
+    uint32_t app, sm, kernel;
     uint16_t load;       /* reads: what the SM knows the instruction by, until its line is there */
     uint16_t generation; /* of the warp in its slot */
     uint8_t warp;

@@ -215,21 +215,21 @@ static void block_run(struct exec_block *b, uint64_t share)
     exec_block_check_stuck(b);
 }
 
-struct resident {
-    struct exec_block **blocks;
-    uint32_t count, most;
-};
-
 static void count_block(const struct exec_block *b)
 {
+    struct exec_totals *t = &b->env->totals;
+    struct exec_launch *l = b->launch;
+    uint64_t threads = 0, warps = b->instructions;
     for (uint32_t n = 0; n < b->warp_count; n++) {
         const struct warp_next *kept = &b->warps[n].kept; /* executed ahead, and then nobody issued it */
-        b->env->totals.thread_instructions +=
-            b->warps[n].thread_instructions - (uint64_t)kept->run * lanes_in(kept->run_mask);
-        b->env->totals.warp_instructions -= kept->run;
+        threads += b->warps[n].thread_instructions - (uint64_t)kept->run * lanes_in(kept->run_mask);
+        warps -= kept->run;
     }
-    b->env->totals.warp_instructions += b->instructions;
-    b->env->totals.blocks++;
+    t->warp_instructions += warps;
+    t->thread_instructions += threads;
+    t->blocks++;
+    l->warp_instructions += warps;
+    l->thread_instructions += threads;
 }
 
 void exec_block_retire(struct exec_block *b)
@@ -238,22 +238,33 @@ void exec_block_retire(struct exec_block *b)
     exec_block_destroy(b);
 }
 
-static void retire(struct resident *r, uint32_t at)
+/* ---- a grid, functionally ---- */
+
+struct exec_run {
+    struct exec_launch *launch;
+    struct exec_block **blocks; /* resident */
+    uint32_t count, most;
+    uint32_t turn;        /* the block that goes on next */
+    uint64_t next, begun; /* next: block; begun: instructions of the resident blocks */
+};
+
+static void retire(struct exec_run *r, uint32_t at)
 {
     exec_block_retire(r->blocks[at]);
     memmove(r->blocks + at, r->blocks + at + 1, (r->count - at - 1) * sizeof *r->blocks);
     r->count--;
 }
 
-static void free_resident(void *arg)
+void exec_run_free(struct exec_run *r)
 {
-    struct resident *r = arg;
+    if (!r) return;
     for (uint32_t k = 0; k < r->count; k++) {
         count_block(r->blocks[k]); /* a run that ends early has done this much */
         if (r->blocks[k]->race) race_end(r->blocks[k]->race);
         chunk_free(r->blocks[k]);
     }
     free(r->blocks);
+    free(r);
 }
 
 /* Blocks interleaved: as many as a GPU holds, because blocks may wait for others that run beside them there;
@@ -292,39 +303,61 @@ static void check_budget(const struct exec_block *b, uint64_t begun)
         exec_out_of_budget(b);
 }
 
-void exec_launch_run(struct exec_launch *l)
+struct exec_run *exec_run_new(struct exec_launch *l)
 {
-    struct exec_env *env = l->env;
-    struct resident r = {0};
-    struct diag_cleanup cleanup;
     exec_launch_begin(l);
-    r.most = residents(l);
-    r.blocks = calloc(r.most, sizeof *r.blocks);
-    if (!r.blocks) diag_mistake("out of host memory");
-    diag_defer(&cleanup, free_resident, &r);
-    uint64_t next = 0, begun = 0;
-    uint32_t turn = 0;
-    while (next < l->block_count || r.count) {
-        if (r.count < r.most && next < l->block_count && turn >= r.count) {
-            struct exec_block *fresh = exec_block_create(l, next, (uint32_t)(next % env->options.sm_count));
-            r.blocks[r.count++] = fresh; /* counted only when it exists: creating may raise */
-            next++;
+    struct exec_run *r = calloc(1, sizeof *r);
+    const uint32_t most = residents(l);
+    if (r) r->blocks = calloc(most, sizeof *r->blocks);
+    if (!r || !r->blocks) {
+        free(r);
+        diag_mistake("out of host memory");
+    }
+    r->launch = l;
+    r->most = most;
+    return r;
+}
+
+bool exec_run_some(struct exec_run *r, uint64_t instructions)
+{
+    struct exec_launch *l = r->launch;
+    struct exec_env *env = l->env;
+    const uint64_t end = env->totals.warp_instructions + r->begun + instructions;
+    exec_memory_changed(env);
+    while (r->next < l->block_count || r->count) {
+        if (env->totals.warp_instructions + r->begun >= end) return false;
+        if (r->count < r->most && r->next < l->block_count && r->turn >= r->count) {
+            struct exec_block *fresh =
+                exec_block_create(l, r->next, (uint32_t)(r->next % env->options.sm_count));
+            r->blocks[r->count++] = fresh; /* counted only when it exists: creating may raise */
+            r->next++;
         }
-        if (turn >= r.count) turn = 0;
-        struct exec_block *b = r.blocks[turn];
+        if (r->turn >= r->count) r->turn = 0;
+        struct exec_block *b = r->blocks[r->turn];
         const uint64_t before = b->instructions;
-        block_run(b, share_of(l, begun));
-        begun += b->instructions - before;
-        check_budget(b, begun);
+        block_run(b, share_of(l, r->begun));
+        r->begun += b->instructions - before;
+        check_budget(b, r->begun);
         if (exec_block_done(b)) {
-            begun -= b->instructions; /* now among the totals */
-            retire(&r, turn);
+            r->begun -= b->instructions; /* now among the totals */
+            retire(r, r->turn);
         } else {
-            turn++;
+            r->turn++;
         }
     }
-    diag_done(&cleanup, true);
     exec_launch_end(l);
+    return true;
+}
+
+static void free_run(void *run) { exec_run_free(run); }
+
+void exec_launch_run(struct exec_launch *l)
+{
+    struct exec_run *r = exec_run_new(l);
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, free_run, r);
+    (void)exec_run_some(r, UINT64_MAX / 2);
+    diag_done(&cleanup, true);
 }
 
 void exec_launch_end(struct exec_launch *l) { l->env->totals.launches++; }

@@ -318,7 +318,12 @@ void exec_launch_begin(struct exec_launch *l)
         diag_mistake("kernel '%s' wants %llu bytes of shared memory per block; at most %d are possible",
                      f->name, (unsigned long long)l->shared_bytes, SHARED_MOST);
     l->chunk_bytes = exec_chunk_bytes(l);
-    if (l->env->generation != l->env->memory->generation) access_reset(l->env);
+    exec_memory_changed(l->env);
+}
+
+void exec_memory_changed(struct exec_env *env)
+{
+    if (env->generation != env->memory->generation) access_reset(env);
 }
 
 bool exec_supports(const struct ptx_instr *instr)

@@ -105,6 +105,7 @@ struct exec_launch {
     uint64_t block_count;
     uint32_t warps_per_block, threads_per_block;
     uint64_t shared_bytes, chunk_bytes;
+    uint64_t warp_instructions, thread_instructions; /* of its blocks that were retired */
 };
 
 /* Checks the shape of the launch against the kernel and the limits of CUDA; fills in the second part. */
@@ -115,6 +116,15 @@ void exec_launch_end(struct exec_launch *l);
 
 /* Executes the whole grid functionally. */
 void exec_launch_run(struct exec_launch *l);
+
+/* The same in pieces, so that several grids can go on in turns. The launch must outlive the run. */
+struct exec_run;
+struct exec_run *exec_run_new(struct exec_launch *l);
+/* About so many warp instructions more; true: the grid has ended (and was counted). */
+bool exec_run_some(struct exec_run *r, uint64_t instructions);
+void exec_run_free(struct exec_run *r); /* NULL is allowed */
+/* To be called when blocks go on after memory may have been given back or allocated. */
+void exec_memory_changed(struct exec_env *env);
 
 struct exec_totals {
     uint64_t launches, blocks, warp_instructions, thread_instructions;

@@ -140,8 +140,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     const struct stats_scope scope = {0, 0, STATS_ANY, STATS_ANY};
     net_level_register(stats, NET_LEVEL_net, g->fabric.request.net, scope);
     net_level_register(stats, NET_LEVEL_net, g->fabric.reply.net, scope);
-    gpu_use_init(g);
-    cta_sched_init(&g->running.blocks, &g->arena, c, g->sm_count);
+    g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
     return g;
 }
 
@@ -162,8 +161,8 @@ uint64_t gpu_warp_instructions(const struct gpu *g)
 
 double gpu_kernel_progress(const struct gpu *g)
 {
-    const struct running *r = &g->running;
-    return r->launch && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
+    const struct running *r = g->running_count ? g->running[0] : NULL;
+    return r && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
 }
 
 const struct check *gpu_check(const struct gpu *g) { return g->check; }

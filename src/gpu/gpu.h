@@ -1,7 +1,8 @@
 /* gpu: one GPU put together from its parts, and kernels on it.
  *
  *   gpu_new(config) ─► SMs, L1s, networks, slices, channels, MMU on one engine
- *   gpu_run_kernel(launch) ─► blocks to SMs, until all have ended and all stores are acknowledged, then the
+ *   gpu_start_kernel(launch) ─► blocks to SMs, beside kernels that run
+ *   gpu_advance() ─► until all blocks of one have ended and all its stores are acknowledged, then the
  * boundary
  *
  * Statistics are registered in the registry given at the start; the memory is the GPU's own (an arena). */
@@ -42,6 +43,8 @@ struct gpu_kernel_record {
     uint64_t shared_bytes, blocks;
     const char *limited_by;                  /* what limits the resident blocks */
     uint64_t launch_cyc, start_cyc, end_cyc; /* SM cycles; end: the last block's end and all its stores */
+    bool shared;                             /* other kernels ran beside it; then of stats only instructions
+                                                and blocks are its own, all else is of the GPU in its time */
     struct stats stats;                      /* of its time */
     struct gpu_use use;
 };
@@ -49,9 +52,10 @@ struct gpu_kernel_record {
 /* What listens: the timeline. Any member may be NULL. */
 struct gpu_listener {
     void *arg;
-    void (*block)(void *arg, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t end_cyc);
+    void (*block)(void *arg, uint32_t sm, uint32_t record, uint64_t block, uint64_t start_cyc,
+                  uint64_t end_cyc);
     void (*kernel)(void *arg, const struct gpu_kernel_record *k);
-    /* Called every few thousand cycles; false: stop the run (gpu_run_kernel returns false). */
+    /* Called every few thousand cycles; false: stop the run (GPU_STOPPED). */
     bool (*progress)(void *arg, uint64_t now_cyc, uint64_t warp_instructions);
 };
 
@@ -59,12 +63,21 @@ struct gpu_listener {
 struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check);
 void gpu_free(struct gpu *g);
 void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
-/* Stop when this many warp instructions have been issued (gpu_run_kernel returns false); fewer than what the
+/* Stop when this many warp instructions have been issued (GPU_STOPPED); fewer than what the
  * GPU issues in one cycle are issued beyond it. 0 = no limit. */
 void gpu_limit(struct gpu *g, uint64_t warp_instructions);
 
-/* Runs a launch to its end; false when the listener stopped it: then the GPU runs nothing more, and its
- * statistics are those up to that cycle. Raises what the kernel did wrong. */
+/* May one more kernel run beside those that do? Not on machines whose caches do something at the end of a
+ * kernel (llc.boundary): there kernels run one after the other. */
+bool gpu_can_start(const struct gpu *g);
+/* Puts a launch on the SMs; it stays the caller's and must live until it has ended. Its blocks get the room
+ * that kernels of its priority and above leave. Raises what is wrong with it. */
+void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority);
+enum gpu_end { GPU_KERNEL_ENDED, GPU_TIME_OVER, GPU_STOPPED };
+/* Runs until a kernel has ended (*ended), or up to a cycle, or the listener stops it: then the GPU runs
+ * nothing more, and the statistics are those up to that cycle. Raises what a kernel did wrong. */
+enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended);
+/* A launch alone, from start to end; false: stopped. */
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
 /* After the last kernel: lets everything that is still on its way arrive, and checks the laws. After a run
  * that was stopped nothing moves any more, and laws that need an end are not checked. */

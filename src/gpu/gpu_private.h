@@ -13,12 +13,18 @@
 #include "policy/cta_sched/cta_sched.h"
 #include "sm/sm.h"
 
-/* The kernel that runs. */
+struct use_marks; /* use.c */
+
+/* A kernel that runs. */
 struct running {
     struct sm_kernel sm; /* first: the SMs know the kernel by it */
     struct gpu *gpu;
     struct exec_launch *launch;
     struct cta_sched blocks;
+    uint32_t record;     /* its place among the records */
+    bool alone;          /* no other kernel ran at any time of it */
+    struct stats before; /* when it began */
+    struct use_marks *marks;
     struct exec_block **resident; /* to destroy when the run is broken off; see kernel.c */
     uint32_t resident_count, resident_capacity;
     uint64_t blocks_ended;
@@ -51,7 +57,8 @@ struct gpu {
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
     uint32_t sm_count, slice_count, channel_count;
-    struct running running;
+    struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
+    uint32_t running_count, running_made;
     struct mover *mover; /* NULL: blocks stay where they are */
     struct gpu_listener listener;
     struct gpu_kernel_record *records;
@@ -59,25 +66,25 @@ struct gpu {
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
     bool stopped;                /* in the middle of a kernel */
-    struct use_marks *marks;     /* see use.c */
     struct check *check;         /* --check; NULL: none */
 };
 
 /* kernel.c: the blocks that exist, to destroy when the run is broken off. */
 void kernel_remember(struct running *r, struct exec_block *b);
 void kernel_forget(struct running *r, const struct exec_block *b);
+bool kernel_any_runs(const struct gpu *g);
 
 void mover_new(struct gpu *g, const struct config *c);
-void mover_begin(struct gpu *g, uint64_t start_cyc);
+void mover_begin(struct running *r, uint64_t start_cyc);
 void mover_free(struct mover *m);
 
 /* ---- use.c ---- */
 
-void gpu_use_init(struct gpu *g);
+struct use_marks *gpu_use_marks(struct gpu *g);
 /* Counts from here on. */
-void gpu_use_mark(struct gpu *g);
-/* Since the last mark. */
-struct gpu_use gpu_use_since_mark(const struct gpu *g);
+void gpu_use_mark(const struct gpu *g, struct use_marks *marks);
+/* Since the mark. */
+struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *marks);
 
 /* bounds.c: nobody has done more than its cycles allow; raises a bug. */
 void gpu_check_bounds(const struct gpu *g);

@@ -205,7 +205,7 @@ static inline void bed_drained(void *self, uint32_t sm, uint64_t now)
     (void)sm;
     (void)now;
     for (uint32_t k = 0; k < b->gpu->sm_count; k++)
-        if (!sm_idle(b->gpu->sms[k])) return;
+        if (!sm_idle_of(b->gpu->sms[k], &b->kernel)) return;
     if (b->ended < b->blocks) return;
     b->over = true;
     engine_stop(b->gpu->engine);
@@ -304,7 +304,7 @@ static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t war
             diag_bug("bed", gpu_now(g), "nothing is due:\n%s", engine_wait_report(g->engine));
     engine_work_ends(g->engine);
     b->end_cyc = gpu_now(g);
-    for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], gpu_now(g));
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], &b->kernel, gpu_now(g));
 }
 
 /* Cycle of the issue, counted from the first issue that is possible. */

@@ -1,4 +1,7 @@
-/* kernel: a launch on the GPU: residency, blocks to SMs, the kernel boundary, the record of what happened. */
+/* kernel: launches on the GPU: residency, blocks to SMs, the kernel boundary, the record of what happened.
+ *
+ *   gpu_start_kernel ─► its blocks compete for room with those of kernels that run (oldest first)
+ *   gpu_advance      ─► the clock runs until one of them has ended: its boundary, its record */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +59,7 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
     r->blocks_ended++;
     engine_progress(r->gpu->engine);
     sm_ask(r->gpu->sms[sm]);
-    if (l->block) l->block(l->arg, sm, block, start_cyc, now);
+    if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
 }
 
 /* ---- the kernel boundary ---- */
@@ -94,7 +97,7 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
     r->sms_drained++;
     if (r->blocks_ended < r->launch->block_count) return;
     for (uint32_t k = 0; k < g->sm_count; k++)
-        if (!sm_idle(g->sms[k])) return;
+        if (!sm_idle_of(g->sms[k], &r->sm)) return;
     if (!r->slices_flushing && !r->over) boundary(r);
 }
 
@@ -172,7 +175,7 @@ static struct gpu_kernel_record *new_record(struct gpu *g)
         g->record_capacity = capacity;
     }
     g->records[g->record_count] = (struct gpu_kernel_record){0};
-    return &g->records[g->record_count];
+    return &g->records[g->record_count]; /* counted when the kernel begins */
 }
 
 static void destroy_resident(struct running *r)
@@ -180,18 +183,34 @@ static void destroy_resident(struct running *r)
     while (r->resident_count) exec_block_retire(r->resident[--r->resident_count]);
 }
 
+/* Kernels that did not end have no record. */
+static void drop_records(struct gpu *g)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < g->record_count; k++) {
+        bool runs = false;
+        for (uint32_t n = 0; n < g->running_count; n++) runs |= g->running[n]->record == k;
+        if (!runs) g->records[kept++] = g->records[k];
+    }
+    g->record_count = kept;
+}
+
 /* A kernel that raised leaves requests on their way: this GPU runs nothing more. */
 static void break_off(void *arg)
 {
-    struct running *r = arg;
-    destroy_resident(r);
-    r->gpu->stopped = true;
+    struct gpu *g = arg;
+    for (uint32_t n = 0; n < g->running_count; n++) destroy_resident(g->running[n]);
+    drop_records(g);
+    g->running_count = 0;
+    g->stopped = true;
 }
 
 /* A run that stops moving because of the program says who waits; it is not our bug. */
-static void check_stuck(struct running *r)
+static void check_stuck(struct gpu *g)
 {
-    for (uint32_t k = 0; k < r->resident_count; k++) exec_block_check_stuck(r->resident[k]);
+    for (uint32_t n = 0; n < g->running_count; n++)
+        for (uint32_t k = 0; k < g->running[n]->resident_count; k++)
+            exec_block_check_stuck(g->running[n]->resident[k]);
 }
 
 /* How far the clock may run before somebody looks. Every scheduler issues one instruction per cycle at most,
@@ -206,29 +225,45 @@ static uint64_t cycles_to_run(const struct gpu *g)
     return cycles < 1 ? 1 : cycles < PROGRESS_CYC ? cycles : PROGRESS_CYC;
 }
 
-static bool run_engine(struct running *r)
+static struct running *first_over(const struct gpu *g)
 {
-    struct gpu *g = r->gpu;
-    const struct gpu_listener *l = &g->listener;
-    while (!r->over) {
-        const enum engine_end end = engine_run(g->engine, gpu_now(g) + cycles_to_run(g));
-        if (end == ENGINE_IDLE && !r->over) {
-            check_stuck(r);
-            diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
-                     exec_kernel_ptx(r->launch->kernel)->name, engine_wait_report(g->engine));
-        }
-        if (r->over) break;
-        if (g->limit_instructions && gpu_warp_instructions(g) >= g->limit_instructions) return false;
-        if (!l->progress) continue;
-        if (!l->progress(l->arg, gpu_now(g), gpu_warp_instructions(g))) return false;
-    }
-    return true;
+    for (uint32_t n = 0; n < g->running_count; n++)
+        if (g->running[n]->over) return g->running[n];
+    return NULL;
 }
 
-static void settle(struct gpu *g)
+bool kernel_any_runs(const struct gpu *g)
 {
+    for (uint32_t n = 0; n < g->running_count; n++)
+        if (!g->running[n]->over) return true;
+    return false;
+}
+
+static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
+{
+    const struct gpu_listener *l = &g->listener;
+    while (!first_over(g)) {
+        const uint64_t now = gpu_now(g), step = cycles_to_run(g);
+        if (now >= limit_cyc) return GPU_TIME_OVER;
+        const enum engine_end end = engine_run(g->engine, limit_cyc - now < step ? limit_cyc : now + step);
+        if (first_over(g)) break;
+        if (end == ENGINE_IDLE) {
+            check_stuck(g);
+            diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
+                     exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
+        }
+        if (g->limit_instructions && gpu_warp_instructions(g) >= g->limit_instructions) return GPU_STOPPED;
+        if (!l->progress) continue;
+        if (!l->progress(l->arg, gpu_now(g), gpu_warp_instructions(g))) return GPU_STOPPED;
+    }
+    return GPU_KERNEL_ENDED;
+}
+
+static void settle(struct running *r)
+{
+    struct gpu *g = r->gpu;
     for (uint32_t k = 0; k < g->sm_count; k++) {
-        sm_end(g->sms[k], gpu_now(g));
+        sm_end(g->sms[k], &r->sm, gpu_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
     }
     mmu_count_waiting(g->mmu);
@@ -236,29 +271,92 @@ static void settle(struct gpu *g)
     net_stats_finish(g->fabric.reply.net);
 }
 
-static void kernel_ended(struct running *r)
+static void check_end(const struct running *r)
 {
     struct gpu *g = r->gpu;
     if (r->blocks_ended != r->launch->block_count)
         diag_bug("gpu", gpu_now(g), "kernel '%s' has %llu blocks, but %llu ended",
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
-    if (g->check) check_kernel_end(g->check, g->config->llc.boundary != llc_boundary_keep, gpu_now(g));
+    if (g->check)
+        check_kernel_end(g->check, r->sm.number, g->config->llc.boundary != llc_boundary_keep, gpu_now(g));
 }
 
-bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
+/* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */
+static void take_own(struct gpu_kernel_record *record, const struct exec_launch *l)
 {
-    struct running *r = &g->running;
-    struct diag_cleanup cleanup;
-    struct stats before;
-    exec_launch_begin(launch);
+    record->shared = true;
+    record->stats.sm.warp_instructions = l->warp_instructions;
+    record->stats.sm.thread_instructions = l->thread_instructions;
+    record->stats.sm.blocks_started = record->stats.sm.blocks_ended = record->blocks;
+}
+
+/* The kernel leaves the SMs; its record is complete. */
+static void take_off(struct running *r, bool ended)
+{
+    struct gpu *g = r->gpu;
+    struct gpu_kernel_record *record = &g->records[r->record];
+    uint32_t at = 0;
+    settle(r);
+    if (ended) check_end(r);
+    engine_work_ends(g->engine);
+    record->end_cyc = gpu_now(g);
+    destroy_resident(r);
+    stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
+    stats_subtract(&record->stats, &r->before, &record->stats);
+    record->use = gpu_use_since(g, r->marks);
+    if (!r->alone) take_own(record, r->launch);
+    while (g->running[at] != r) at++;
+    g->running_count--;
+    for (; at < g->running_count; at++) g->running[at] = g->running[at + 1];
+    g->running[g->running_count] = r;
+    exec_launch_end(r->launch);
+    if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
+}
+
+bool gpu_can_start(const struct gpu *g)
+{
+    /* what these boundaries do to the slices needs all SMs to be quiet */
+    if (g->config->llc.boundary != llc_boundary_keep) return !g->running_count;
+    return g->running_count < SM_KERNELS;
+}
+
+/* One that is free, or a new one. */
+static struct running *new_running(struct gpu *g)
+{
+    DIAG_ASSERT(gpu_can_start(g));
+    if (g->running_count < g->running_made) return g->running[g->running_count];
+    struct running *r = ARENA_NEW(&g->arena, struct running);
     r->gpu = g;
+    r->marks = gpu_use_marks(g);
+    cta_sched_init(&r->blocks, &g->arena, g->config, g->sm_count);
+    g->running[g->running_made++] = r;
+    return r;
+}
+
+static void begin_on_sms(struct running *r, const struct gpu_kernel_record *record)
+{
+    struct gpu *g = r->gpu;
+    for (uint32_t k = 0; k < g->sm_count; k++) {
+        const uint64_t skew = g->config->runtime.start_skew_cyc
+                                  ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)
+                                  : 0;
+        sm_begin(g->sms[k], &r->sm, record->start_cyc + skew);
+    }
+    engine_work_begins(g->engine);
+}
+
+void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority)
+{
+    exec_launch_begin(launch);
+    struct running *r = new_running(g);
     r->launch = launch;
     r->blocks_ended = 0;
     r->sms_drained = r->slices_flushing = 0;
     r->over = false;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
+                               .priority = priority,
                                .self = r,
                                .open = open_block,
                                .close = close_block,
@@ -274,38 +372,43 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
     }
     mmu_place_at_launch(g->mmu, app, launch);
     cta_sched_begin(&r->blocks, launch->block_count);
-    stats_sum(g->stats, STATS_EVERYWHERE, &before);
-    gpu_use_mark(g);
+    stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
+    gpu_use_mark(g, r->marks);
     record->app = app;
-    if (g->check) check_kernel_begin(g->check, record->name);
+    if (g->check) r->sm.number = check_kernel_begin(g->check, record->name);
     record->launch_cyc = gpu_now(g);
     record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
     /* Contexts of blocks that move: far above what the application allocates. */
     r->sm.context_line = (uint64_t)(CONTEXT_BASE + app * CONTEXT_APP_BYTES) >> LINE_LOG2;
-    mover_begin(g, record->start_cyc);
-    diag_defer(&cleanup, break_off, r);
-    for (uint32_t k = 0; k < g->sm_count; k++) {
-        const uint64_t skew = g->config->runtime.start_skew_cyc
-                                  ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)
-                                  : 0;
-        sm_begin(g->sms[k], &r->sm, record->start_cyc + skew);
+    mover_begin(r, record->start_cyc);
+    r->record = g->record_count++;
+    r->alone = !g->running_count;
+    for (uint32_t n = 0; n < g->running_count; n++) g->running[n]->alone = false;
+    g->running_count++;
+    begin_on_sms(r, record);
+}
+
+enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended)
+{
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, break_off, g);
+    const enum gpu_end end = run_engine(g, limit_cyc);
+    if (end == GPU_KERNEL_ENDED) {
+        struct running *r = first_over(g);
+        *ended = r->launch;
+        take_off(r, true);
     }
-    engine_work_begins(g->engine);
-    const bool ended = run_engine(r);
-    engine_work_ends(g->engine);
-    settle(g);
-    if (ended) kernel_ended(r);
-    record->end_cyc = gpu_now(g);
-    destroy_resident(r);
     diag_done(&cleanup, false);
-    stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
-    stats_subtract(&record->stats, &before, &record->stats);
-    record->use = gpu_use_since_mark(g);
-    g->stopped = !ended;
-    g->record_count++;
-    exec_launch_end(launch);
-    if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
-    return ended;
+    g->stopped = end == GPU_STOPPED;
+    while (g->stopped && g->running_count) take_off(g->running[0], false);
+    return end;
+}
+
+bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
+{
+    struct exec_launch *ended;
+    gpu_start_kernel(g, app, launch, 0);
+    return gpu_advance(g, ENGINE_NEVER, &ended) == GPU_KERNEL_ENDED;
 }
 
 void gpu_finish(struct gpu *g)

@@ -12,6 +12,7 @@
 /* A block between two SMs. */
 struct travelling {
     void *state; /* of exec_block_save(); NULL: nobody */
+    struct running *run;
     uint64_t block, start_cyc;
 };
 
@@ -34,6 +35,7 @@ static void block_left(void *self, uint32_t sm, uint64_t block, struct warp_sour
     t->state = malloc(exec_block_state_bytes(b));
     if (!t->state) diag_mistake("out of host memory for the context of a block that moves");
     exec_block_save(b, t->state);
+    t->run = r;
     t->block = block;
     t->start_cyc = start_cyc;
     m->count++;
@@ -49,11 +51,12 @@ static bool hand_out(struct mover *m, uint32_t from)
     struct travelling *t = &m->from[from];
     for (uint32_t k = 1; k <= g->sm_count; k++) {
         const uint32_t to = (from + k) % g->sm_count;
-        if (!sm_can_resume(g->sms[to])) continue;
-        struct exec_block *b = exec_block_restore(g->running.launch, t->state, to);
-        kernel_remember(&g->running, b);
-        uint64_t *const clock = exec_block_clock(b, g->running.nanoseconds_per_cycle);
-        const bool taken = sm_resume_block(g->sms[to], t->block, exec_block_source(b), clock, t->start_cyc);
+        if (!sm_can_resume(g->sms[to], &t->run->sm)) continue;
+        struct exec_block *b = exec_block_restore(t->run->launch, t->state, to);
+        kernel_remember(t->run, b);
+        uint64_t *const clock = exec_block_clock(b, t->run->nanoseconds_per_cycle);
+        const bool taken =
+            sm_resume_block(g->sms[to], &t->run->sm, t->block, exec_block_source(b), clock, t->start_cyc);
         DIAG_ASSERT(taken);
         free(t->state);
         *t = (struct travelling){0};
@@ -80,15 +83,17 @@ static void act(void *self, uint64_t now)
         for (uint32_t sm = 0; sm < g->sm_count; sm++)
             if (!m->from[sm].state) (void)sm_stop_block(g->sms[sm]);
     }
-    if (g->running.over) return;
+    if (!kernel_any_runs(g)) return;
     engine_wake(g->engine, m->component, m->count ? now + 1 : m->next_cyc);
 }
 
-void mover_begin(struct gpu *g, uint64_t start_cyc)
+void mover_begin(struct running *r, uint64_t start_cyc)
 {
+    struct gpu *g = r->gpu;
     struct mover *m = g->mover;
     if (!m) return;
-    g->running.sm.block_left = block_left;
+    r->sm.block_left = block_left;
+    if (g->running_count) return; /* others run: it is awake */
     m->next_cyc = start_cyc + m->interval_cyc;
     engine_wake(g->engine, m->component, m->next_cyc);
 }

@@ -20,13 +20,14 @@ static uint64_t columns_of(const struct gpu *g, uint32_t channel)
     return s->column_reads + s->column_writes;
 }
 
-void gpu_use_init(struct gpu *g)
+struct use_marks *gpu_use_marks(struct gpu *g)
 {
-    struct use_marks *m = g->marks = ARENA_NEW(&g->arena, struct use_marks);
+    struct use_marks *m = ARENA_NEW(&g->arena, struct use_marks);
     m->requests.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.request.net));
     m->replies.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.reply.net));
     m->port_cycles = ARENA_ARRAY(&g->arena, uint64_t, g->slice_count);
     m->columns = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
+    return m;
 }
 
 static void mark_side(struct side_marks *m, struct net *n)
@@ -35,9 +36,8 @@ static void mark_side(struct side_marks *m, struct net *n)
     for (uint32_t k = 0; k < net_link_count(n); k++) m->link_flits[k] = net_link(n, k).flits;
 }
 
-void gpu_use_mark(struct gpu *g)
+void gpu_use_mark(const struct gpu *g, struct use_marks *m)
 {
-    struct use_marks *m = g->marks;
     mark_side(&m->requests, g->fabric.request.net);
     mark_side(&m->replies, g->fabric.reply.net);
     for (uint32_t k = 0; k < g->slice_count; k++) m->port_cycles[k] = slice_stats(g->slices[k])->port_cycles;
@@ -70,7 +70,8 @@ static struct gpu_net_use side_use(struct net *n, const struct side_marks *from)
     return use;
 }
 
-static struct gpu_use use_since(const struct gpu *g, const struct use_marks *from)
+/* from: NULL = since the start. */
+struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *from)
 {
     struct gpu_use use = {.requests = side_use(g->fabric.request.net, from ? &from->requests : NULL),
                           .replies = side_use(g->fabric.reply.net, from ? &from->replies : NULL)};
@@ -89,5 +90,4 @@ static struct gpu_use use_since(const struct gpu *g, const struct use_marks *fro
     return use;
 }
 
-struct gpu_use gpu_use_since_mark(const struct gpu *g) { return use_since(g, g->marks); }
-struct gpu_use gpu_total_use(const struct gpu *g) { return use_since(g, NULL); }
+struct gpu_use gpu_total_use(const struct gpu *g) { return gpu_use_since(g, NULL); }

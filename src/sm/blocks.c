@@ -22,10 +22,9 @@ uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k
     return (uint32_t)fitting;
 }
 
-bool sm_has_room(const struct sm *sm)
+bool sm_has_room(const struct sm *sm, const struct sm_kernel *k)
 {
     const struct sm_spec *s = sm->spec;
-    const struct sm_kernel *k = sm->kernel;
     return sm->block_count < s->block_slots && sm->resident_count + k->warps_per_block <= s->warps &&
            sm->threads_used + k->warps_per_block * SM_LANES <= s->threads &&
            sm->registers_used + k->registers_per_block <= s->registers &&
@@ -50,22 +49,26 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
 }
 
-uint32_t sm_take_slot(struct sm *sm, uint64_t block, uint64_t start_cyc, uint64_t now)
+uint32_t sm_take_slot(struct sm *sm, uint32_t place, uint64_t block, uint64_t start_cyc, uint64_t now)
 {
-    const struct sm_kernel *k = sm->kernel;
+    const struct sm_kernel *k = sm->places[place].kernel;
     uint32_t slot = 0;
     sm_settle(sm, now);
     sm_all_changed(sm);
     while (sm->blocks[slot].used) slot++;
     struct sm_block *b = &sm->blocks[slot];
-    *b = (struct sm_block){
-        .idx = block, .start_cyc = start_cyc, .warps_left = k->warps_per_block, .used = true};
+    *b = (struct sm_block){.idx = block,
+                           .start_cyc = start_cyc,
+                           .warps_left = k->warps_per_block,
+                           .place = (uint8_t)place,
+                           .used = true};
     sm->block_count++;
+    sm->places[place].blocks++;
+    sm->places[place].drained = false;
     sm->threads_used += k->warps_per_block * SM_LANES;
     sm->registers_used += k->registers_per_block;
     sm->shared_used += k->shared_per_block;
     sm->resident_count += k->warps_per_block;
-    sm->drained = false;
     for (uint32_t n = 0; n < k->warps_per_block; n++) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(~sm->resident);
         b->warps |= bit_of(warp);
@@ -85,29 +88,54 @@ void sm_start_warps(struct sm *sm, uint32_t slot, uint64_t now)
 void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[slot];
-    const struct sm_kernel *k = sm->kernel;
+    const struct sm_kernel *k = sm_kernel_of(sm, b);
     sm_settle(sm, now);
     sm_all_changed(sm);
     sm->resident &= ~b->warps;
     sm->resident_count -= k->warps_per_block;
     b->used = false;
     sm->block_count--;
+    sm->places[b->place].blocks--;
     sm->threads_used -= k->warps_per_block * SM_LANES;
     sm->registers_used -= k->registers_per_block;
     sm->shared_used -= k->shared_per_block;
 }
 
+/* The next block of the first kernel that has one for which there is room; *place: whose. */
+static uint64_t ask_for_block(struct sm *sm, uint64_t now, uint32_t *place)
+{
+    sm->wants_blocks = false; /* until a block ends, or a kernel begins */
+    sm->start_cyc = ENGINE_NEVER;
+    for (uint32_t n = 0; n < sm->place_count; n++) {
+        struct sm_place *p = &sm->places[sm->order[n]];
+        const struct sm_kernel *k = p->kernel;
+        if (!p->wants) continue;
+        if (now >= p->start_cyc) {
+            const uint64_t idx = sm_has_room(sm, k) ? k->next(k->self, sm->wire.sm_idx) : UINT64_MAX;
+            *place = sm->order[n];
+            if (idx != UINT64_MAX) {
+                sm->wants_blocks = true;
+                sm->start_cyc = now;
+                return idx;
+            }
+            p->wants = false;
+            continue;
+        }
+        sm->wants_blocks = true;
+        if (p->start_cyc < sm->start_cyc) sm->start_cyc = p->start_cyc;
+    }
+    return UINT64_MAX;
+}
+
 /* Takes one more block when there is one and room for it. */
 bool sm_try_start(struct sm *sm, uint64_t now)
 {
+    uint32_t place = 0;
     if (now < sm->start_cyc) return false;
-    const struct sm_kernel *k = sm->kernel;
-    const uint64_t idx = sm_has_room(sm) ? k->next(k->self, sm->wire.sm_idx) : UINT64_MAX;
-    if (idx == UINT64_MAX) {
-        sm->wants_blocks = false; /* until a block ends */
-        return false;
-    }
-    const uint32_t slot = sm_take_slot(sm, idx, now, now);
+    const uint64_t idx = ask_for_block(sm, now, &place);
+    if (idx == UINT64_MAX) return false;
+    const struct sm_kernel *k = sm->places[place].kernel;
+    const uint32_t slot = sm_take_slot(sm, place, idx, now, now);
     struct sm_block *b = &sm->blocks[slot];
     b->source = k->open(k->self, idx, sm->wire.sm_idx, &b->clock);
     sm->stats.blocks_started++;
@@ -127,7 +155,7 @@ void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now)
 void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[slot];
-    const struct sm_kernel *k = sm->kernel;
+    const struct sm_kernel *k = sm_kernel_of(sm, b);
     if (b->warps_left || b->loads || (sm->move.state != MOVE_NONE && sm->move.slot == slot)) return;
     k->close(k->self, &b->source);
     sm_release_slot(sm, slot, now);

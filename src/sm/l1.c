@@ -204,8 +204,7 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
         l1->stats.reads++;
         l1->stats.hits++;
         tags_touch(&l1->tags, place);
-        if (l1->copies)
-            check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->kernel->app, a->line, now);
+        if (l1->copies) check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->app, a->line, now);
         load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
         return true;
     }
@@ -266,7 +265,7 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
             continue;
         }
         if (l1->copies)
-            check_load(l1->copies, copy_of(l1, mshr), sm->wire.sm_idx, w.load, sm->kernel->app, m->line, now);
+            check_load(l1->copies, copy_of(l1, mshr), sm->wire.sm_idx, w.load, sm->app, m->line, now);
         load_line_done(sm, w.load, now + sm->spec->fill_latency_cyc, now);
     }
     m->waiting = rest;

@@ -66,7 +66,8 @@ static struct check_access access_of(const struct sm *sm, const struct line_acce
     return (struct check_access){.line = a->line,
                                  .bytes = {a->bytes[0], a->bytes[1]},
                                  .block = sm->blocks[sm->warps[a->warp].block].idx,
-                                 .app = sm->kernel->app,
+                                 .app = sm->app,
+                                 .kernel = sm->places[a->place].kernel->number,
                                  .sm = sm->wire.sm_idx,
                                  .load = a->load,
                                  .warp = a->warp,
@@ -112,11 +113,13 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
-    const uint32_t app = sm->kernel->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    const uint32_t app = sm->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    const uint8_t place = sm->blocks[sm->warps[warp].block].place;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
         struct line_access *a = line_of(m, k);
         a->load = load;
+        a->place = place;
         a->warp = (uint8_t)warp;
         a->kind = kind;
         a->flags = flags;
@@ -125,6 +128,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
     }
     if (writes) sm->warps[warp].stores += m->count;
+    if (!waits) sm->places[place].stores += m->count;
     if (sm->wire.check) check_lines(sm, m, warp, now);
     sm->queue_count++;
     sm->stats.memory_instructions++;
@@ -191,7 +195,7 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     r->line = a->line;
     r->bytes[0] = a->bytes[0];
     r->bytes[1] = a->bytes[1];
-    r->home = mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->kernel->app, a->line);
+    r->home = mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, a->line);
     r->sent_cyc = now;
     r->owner = owner;
     r->sm = (uint16_t)sm->wire.sm_idx;
@@ -199,7 +203,7 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     r->flags = a->flags;
     r->sectors = sectors;
     r->conflict = a->conflict;
-    r->app = (uint8_t)sm->kernel->app;
+    r->app = (uint8_t)sm->app;
     r->hit = 0;
     if (sm->wire.check) {
         struct check_access access = access_of(sm, a);
@@ -256,9 +260,12 @@ static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
         return false;
     }
-    const uint32_t owner = a->kind == REQUEST_ATOMIC ? a->load : (uint32_t)a->warp | (uint32_t)a->load << 8;
+    const uint32_t owner = a->kind == REQUEST_ATOMIC
+                               ? a->load
+                               : (uint32_t)a->warp | (uint32_t)a->load << 8 | (uint32_t)a->place << 24;
     if (!lsu_send(sm, a, owner, a->sectors, now)) return false;
-    if (FAULT_FIRES(store_sent_twice)) (void)lsu_send(sm, a, owner, a->sectors, now);
+    if (FAULT_FIRES(store_sent_twice) && lsu_send(sm, a, owner, a->sectors, now))
+        sm->places[a->place].stores++;
     l1_write(sm, a, now);
     sm->stores_out += a->kind != REQUEST_ATOMIC;
     return true;
@@ -292,7 +299,7 @@ static bool translate_and_access(struct sm *sm, struct memory_instr *m, uint64_t
     const struct line_access *a = line_of(m, m->at);
     if (m->translated) return access_line(sm, a, now);
     const uint64_t page = a->line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2);
-    switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->kernel->app, page), now)) {
+    switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->app, page), now)) {
     case MMU_HIT: m->translated = true; return access_line(sm, a, now);
     case MMU_MISS: park(sm, a); return true;
     case MMU_BUSY: break;
@@ -309,7 +316,7 @@ static void take_pages(struct sm *sm, uint64_t now)
         uint32_t rest = 0;
         for (uint32_t k = 0; k < sm->parked_count; k++) {
             const struct line_access a = sm->parked[k];
-            if (mmu_key(sm->kernel->app, a.line >> page_log2) != key) {
+            if (mmu_key(sm->app, a.line >> page_log2) != key) {
                 sm->parked[rest++] = a;
                 continue;
             }
@@ -393,7 +400,8 @@ static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
     const uint32_t warp = owner & 0xff;
     const struct sm_warp *w = &sm->warps[warp];
     sm->stores_out--;
-    if (w->generation != owner >> 8) return; /* that warp has ended */
+    sm->places[owner >> 24].stores--;
+    if (w->generation != (owner >> 8 & 0xffff)) return; /* that warp has ended */
     write_done(sm, warp, now);
 }
 

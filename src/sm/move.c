@@ -21,15 +21,18 @@ bool sm_stop_block(struct sm *sm)
 {
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
     uint32_t oldest = UINT32_MAX;
-    if (!sm->kernel || !sm->kernel->block_left || sm->move.state != MOVE_NONE) return false;
+    if (sm->move.state != MOVE_NONE) return false;
     for (uint32_t slot = 0; slot < SM_WARPS; slot++) {
         const struct sm_block *b = &sm->blocks[slot];
         if (!b->used || !b->warps_left || now < b->since_cyc + MOVE_LEAST_CYC) continue;
+        if (!sm_kernel_of(sm, b)->block_left) continue;
         if (oldest == UINT32_MAX || b->idx < sm->blocks[oldest].idx) oldest = slot;
     }
     if (oldest == UINT32_MAX) return false;
     sm_all_changed(sm);
-    sm->move = (struct move){.state = MOVE_STOPPING, .slot = oldest, .lines = context_lines(sm->kernel)};
+    sm->move = (struct move){.state = MOVE_STOPPING,
+                             .slot = oldest,
+                             .lines = context_lines(sm_kernel_of(sm, &sm->blocks[oldest]))};
     sm->stopping = sm->blocks[oldest].warps;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
         sm->held |= sm->ready[u] & sm->stopping;
@@ -40,20 +43,20 @@ bool sm_stop_block(struct sm *sm)
     return true;
 }
 
-bool sm_can_resume(const struct sm *sm)
+bool sm_can_resume(const struct sm *sm, const struct sm_kernel *kernel)
 {
-    return sm->kernel && sm->move.state == MOVE_NONE && sm_has_room(sm);
+    return sm_place_of(sm, kernel) < SM_KERNELS && sm->move.state == MOVE_NONE && sm_has_room(sm, kernel);
 }
 
-bool sm_resume_block(struct sm *sm, uint64_t block, struct warp_source source, uint64_t *clock,
-                     uint64_t start_cyc)
+bool sm_resume_block(struct sm *sm, const struct sm_kernel *kernel, uint64_t block, struct warp_source source,
+                     uint64_t *clock, uint64_t start_cyc)
 {
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
-    if (!sm_can_resume(sm)) return false;
-    const uint32_t slot = sm_take_slot(sm, block, start_cyc, now);
+    if (!sm_can_resume(sm, kernel)) return false;
+    const uint32_t slot = sm_take_slot(sm, sm_place_of(sm, kernel), block, start_cyc, now);
     sm->blocks[slot].source = source;
     sm->blocks[slot].clock = clock;
-    sm->move = (struct move){.state = MOVE_IN, .slot = slot, .lines = context_lines(sm->kernel)};
+    sm->move = (struct move){.state = MOVE_IN, .slot = slot, .lines = context_lines(kernel)};
     engine_wake(sm->wire.engine, sm->component, now + 1);
     return true;
 }
@@ -70,13 +73,14 @@ static bool is_quiet(const struct sm *sm, const struct sm_block *b)
 static void send_line(struct sm *sm, uint64_t now)
 {
     struct move *m = &sm->move;
-    const struct sm_kernel *k = sm->kernel;
+    const struct sm_kernel *k = sm_kernel_of(sm, &sm->blocks[m->slot]);
     const struct line_access a = {.line = k->context_line + sm->blocks[m->slot].idx * m->lines + m->sent,
                                   .bytes = {UINT64_MAX, UINT64_MAX},
                                   .kind = m->state == MOVE_OUT ? REQUEST_WRITE : REQUEST_READ,
                                   .sectors = SECTORS_ALL,
                                   .conflict = 1,
-                                  .flags = REQUEST_UNCACHED};
+                                  .flags = REQUEST_UNCACHED,
+                                  .place = sm->blocks[m->slot].place};
     mmu_touch(sm->wire.mmu, sm->wire.sm_idx,
               mmu_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
     uint64_t *const blocked = sm->lsu_blocked;
@@ -108,7 +112,7 @@ void move_keep_runs(const struct sm *sm, const struct sm_block *b)
 static void leave(struct sm *sm, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[sm->move.slot];
-    const struct sm_kernel *k = sm->kernel;
+    const struct sm_kernel *k = sm_kernel_of(sm, b);
     struct warp_source source = b->source;
     const uint64_t gone = b->warps;
     move_keep_runs(sm, b);

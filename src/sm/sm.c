@@ -1,6 +1,8 @@
 /* sm: building an SM, its visits, kernels that begin and end. */
 #include "sm/sm.h"
 
+#include <string.h>
+
 #include "sm/sm_private.h"
 
 /* ---- parameters ---- */
@@ -134,7 +136,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     const uint64_t cycles = now - sm->settled_cyc;
     if (!cycles) return;
     sm->settled_cyc = now;
-    if (!sm->kernel) return;
+    if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
@@ -162,6 +164,11 @@ static void sm_refresh(struct sm *sm, uint64_t now)
     for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
         for (uint32_t u = 0; u < UNIT_COUNT; u++)
             if (slept || short_ahead(sm->port_free[k][u], now) < 0) sm->port_free[k][u] = short_cyc(now);
+}
+
+static inline bool place_is_idle(const struct sm_place *p)
+{
+    return !p->blocks && (!p->stores || FAULT_FIRES(kernel_ends_early));
 }
 
 /* First half: what comes back, what goes out. */
@@ -220,21 +227,27 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
     return next > now ? next : now + 1;
 }
 
+/* Tells kernels that have nothing left here. */
+static void tell_drained(struct sm *sm, uint64_t now)
+{
+    for (uint32_t n = 0; n < sm->place_count; n++) {
+        struct sm_place *p = &sm->places[sm->order[n]];
+        if (p->drained || p->wants || !place_is_idle(p)) continue;
+        p->drained = true;
+        p->kernel->drained(p->kernel->self, sm->wire.sm_idx, now);
+    }
+}
+
 /* Second half: blocks and instructions. */
 static void visit_issue(void *self, uint64_t now)
 {
     struct sm *sm = self;
-    if (!sm->kernel) return;
+    if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     sm->issued = 0;
     sm_issue(sm, now);
     account(sm, now);
-    if (!sm->block_count && !sm->wants_blocks && (!sm->outstanding || FAULT_FIRES(kernel_ends_early)) &&
-        !sm->misses_count && !sm->queue_count && !sm->parked_count && !sm->replay_count && !sm->drained &&
-        sm->move.state == MOVE_NONE) {
-        sm->drained = true;
-        sm->kernel->drained(sm->kernel->self, sm->wire.sm_idx, now);
-    }
+    if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
     const uint64_t next = next_visit(sm, now);
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
     if (sm->wire.fabric->clocks_differ)
@@ -243,42 +256,87 @@ static void visit_issue(void *self, uint64_t now)
 
 /* ---- kernels ---- */
 
+uint32_t sm_place_of(const struct sm *sm, const struct sm_kernel *kernel)
+{
+    for (uint32_t n = 0; n < sm->place_count; n++)
+        if (sm->places[sm->order[n]].kernel == kernel) return sm->order[n];
+    return SM_KERNELS;
+}
+
+/* A place for the kernel, asked after those of its priority and above. */
+static void take_place(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
+{
+    uint32_t place = 0, at = sm->place_count;
+    DIAG_ASSERT(sm->place_count < SM_KERNELS);
+    while (sm->places[place].kernel) place++;
+    for (; at && sm->places[sm->order[at - 1]].kernel->priority < kernel->priority; at--)
+        sm->order[at] = sm->order[at - 1];
+    sm->order[at] = (uint8_t)place;
+    sm->place_count++;
+    sm->places[place] = (struct sm_place){.kernel = kernel, .start_cyc = start_cyc, .wants = true};
+    if (!sm->wants_blocks || start_cyc < sm->start_cyc) sm->start_cyc = start_cyc;
+    sm->wants_blocks = true;
+}
+
+/* Registers of a warp lie close together, in cache lines of their own. */
+static void set_stride(struct sm *sm, uint32_t stride)
+{
+    if (sm->place_count == 1) sm->reg_stride = stride;
+    if (stride <= sm->reg_stride) return;
+    for (uint32_t warp = SM_WARPS; warp-- > 0;) /* from behind: they move up */
+        memmove(sm->regs + (size_t)warp * stride, sm_regs(sm, warp), sm->reg_stride * sizeof *sm->regs);
+    sm->reg_stride = stride;
+}
+
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
 {
-    DIAG_ASSERT(!sm->kernel && sm_idle(sm));
+    DIAG_ASSERT(sm->place_count ? sm->app == kernel->app : sm_idle(sm));
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
-    sm->kernel = kernel;
-    sm->wants_blocks = true;
-    sm->drained = false;
-    sm->start_cyc = start_cyc;
-    sm->settled_cyc = now + 1;
-    for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-        sm->schedulers[k].counter = &sm->stats.stall_no_warp;
-        sm->schedulers[k].since_cyc = now + 1;
-    }
-    sm->reg_stride = (kernel->scoreboard + 15) / 16 * 16; /* close together, in cache lines of their own */
+    sm->app = kernel->app;
+    take_place(sm, kernel, start_cyc);
+    set_stride(sm, (kernel->scoreboard + 15) / 16 * 16);
     sm_refresh(sm, now);
-    for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
-        for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->port_free[k][u] = short_cyc(now);
+    if (sm->place_count == 1) {
+        sm->settled_cyc = now + 1;
+        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+            sm->schedulers[k].counter = &sm->stats.stall_no_warp;
+            sm->schedulers[k].since_cyc = now + 1;
+        }
+        for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
+            for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->port_free[k][u] = short_cyc(now);
+    }
     if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
     engine_wake(sm->wire.engine, sm->component, start_cyc);
 }
 
-void sm_end(struct sm *sm, uint64_t now)
+void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now)
 {
+    const uint32_t place = sm_place_of(sm, kernel);
+    uint32_t at = 0;
     sm_settle(sm, now + 1);
-    for (uint32_t slot = 0; sm->block_count && slot < SM_WARPS; slot++) /* it was broken off */
-        if (sm->blocks[slot].used) move_keep_runs(sm, &sm->blocks[slot]);
-    sm->kernel = NULL;
-    sm->wants_blocks = false;
+    for (uint32_t slot = 0; sm->places[place].blocks && slot < SM_WARPS; slot++) /* it was broken off */
+        if (sm->blocks[slot].used && sm->blocks[slot].place == place) move_keep_runs(sm, &sm->blocks[slot]);
+    while (sm->order[at] != place) at++;
+    sm->place_count--;
+    for (; at < sm->place_count; at++) sm->order[at] = sm->order[at + 1];
+    sm->places[place].kernel = NULL;
+    if (!sm->place_count) sm->wants_blocks = false;
 }
 
 void sm_ask(struct sm *sm)
 {
-    if (!sm->kernel) return;
+    if (!sm->place_count) return;
+    for (uint32_t n = 0; n < sm->place_count; n++) sm->places[sm->order[n]].wants = true;
     sm->wants_blocks = true;
+    sm->start_cyc = 0;
     engine_wake(sm->wire.engine, sm->component, engine_now(sm->wire.engine, sm->wire.domain) + 1);
+}
+
+bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel)
+{
+    const uint32_t place = sm_place_of(sm, kernel);
+    return place == SM_KERNELS || place_is_idle(&sm->places[place]);
 }
 
 bool sm_idle(const struct sm *sm)
@@ -296,7 +354,7 @@ static struct wait waits(void *self)
 {
     const struct sm *sm = self;
     struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
-    if (!sm->kernel || (sm_idle(sm) && !sm->wants_blocks)) return w;
+    if (!sm->place_count || (sm_idle(sm) && !sm->wants_blocks)) return w;
     w.reason = WAIT_REPLY;
     w.on = sm->wire.fabric->reply.component;
     if (sm->miss_refused) {

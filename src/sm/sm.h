@@ -27,11 +27,15 @@ struct sm_spec;
 struct check;
 struct conflict_cache;
 
-enum { SM_REGS = 256 }; /* registers of a warp in the scoreboard; more share entries */
+enum { SM_REGS = 256 };    /* registers of a warp in the scoreboard; more share entries */
+enum { SM_KERNELS = 127 }; /* kernels that an SM serves at one time */
 
-/* What runs, as an SM needs to know it. */
+/* What runs, as an SM needs to know it. Several kernels of one application may share an SM: room that the
+ * first ones leave is given to the next. */
 struct sm_kernel {
     uint32_t app;
+    uint32_t number; /* --check: which kernel, see check_kernel_begin() */
+    int priority;    /* larger: its blocks are given room before those of others */
     uint32_t warps_per_block, threads_per_block;
     uint32_t registers_per_block;
     uint64_t shared_per_block;
@@ -75,7 +79,8 @@ struct l1_stats *sm_l1_stats(struct sm *sm);
 
 /* Blocks of the kernel that fit at one time. 0: not even one; *why says what is too little. */
 uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why);
-/* Starts to take blocks at start_cyc (later than now). The L1 is emptied. */
+/* Starts to take blocks at start_cyc (later than now), beside the kernels that the SM has. The L1 is emptied.
+ */
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc);
 /* ---- moving resident blocks ---- */
 
@@ -85,17 +90,19 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
 bool sm_stop_block(struct sm *sm);
 /* Takes a block that left some SM: its context is read back, then its warps go on. False: no room, or another
  * one is on the move. */
-bool sm_can_resume(const struct sm *sm);
-bool sm_resume_block(struct sm *sm, uint64_t block, struct warp_source source, uint64_t *clock,
-                     uint64_t start_cyc);
+bool sm_can_resume(const struct sm *sm, const struct sm_kernel *kernel);
+bool sm_resume_block(struct sm *sm, const struct sm_kernel *kernel, uint64_t block, struct warp_source source,
+                     uint64_t *clock, uint64_t start_cyc);
 
-/* No more blocks are taken; the kernel has ended or is taken away. */
-void sm_end(struct sm *sm, uint64_t now);
+/* No more blocks of it are taken; the kernel has ended or is taken away. */
+void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now);
 /* Blocks may be there again (a policy changed its mind): ask at the next cycle. */
 void sm_ask(struct sm *sm);
 /* Accounts stalls up to now, so that statistics are complete. */
 void sm_settle(struct sm *sm, uint64_t now);
 bool sm_idle(const struct sm *sm);
+/* Has it no block of the kernel, and are its stores all acknowledged? */
+bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
 /* Requests on their way now, for the law. */

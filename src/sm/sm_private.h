@@ -55,7 +55,9 @@ struct line_access {
     uint16_t load; /* reads and atomics; stores and reductions: generation of the warp */
     uint8_t warp;
     uint8_t kind, sectors, conflict, flags; /* as in struct request */
+    uint8_t place;                          /* of the kernel */
 };
+_Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 
 /* A memory instruction between coalescer and L1. */
 struct memory_instr {
@@ -107,6 +109,16 @@ struct sm_warp_source {
     uint32_t parked; /* accesses of its loads that wait for a page */
 };
 
+/* A kernel that has its place on the SM. */
+struct sm_place {
+    const struct sm_kernel *kernel; /* NULL: free */
+    uint64_t start_cyc;
+    uint32_t blocks;
+    uint32_t stores; /* lines of stores and reductions without acknowledgement, also of blocks that ended */
+    bool wants;      /* may have blocks to give: it is asked */
+    bool drained;    /* told so */
+};
+
 struct sm_block {
     struct warp_source source;
     uint64_t *clock;
@@ -114,6 +126,7 @@ struct sm_block {
     uint64_t since_cyc; /* in this SM */
     uint64_t warps;     /* mask of warp slots */
     uint8_t slot_of[32];
+    uint8_t place;              /* its kernel's */
     uint32_t warps_left, loads; /* loads: instructions on their way */
     bool used;
 };
@@ -183,12 +196,13 @@ struct conflict_cache {
 struct sm {
     /* What a visit looks at first: a few cache lines. */
     _Alignas(64) const struct sm_spec *spec;
-    const struct sm_kernel *kernel;
+    uint32_t app; /* of its kernels */
+    uint32_t place_count;
     uint64_t wheel_used; /* bit per slot */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
     uint32_t component;
-    bool wants_blocks, drained, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
+    bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t block_count;
     uint32_t issued;  /* schedulers that issued in this visit, a bit each */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
@@ -201,7 +215,8 @@ struct sm {
     uint64_t wait_barrier, wait_fence, resident;
     uint64_t held;         /* of stopping: those that would be ready */
     uint64_t *lsu_blocked; /* counter, NULL: goes on */
-    uint64_t start_cyc, shared_free_cyc;
+    uint64_t start_cyc;    /* from when on some kernel can be asked for blocks */
+    uint64_t shared_free_cyc;
     uint64_t refreshed_cyc;
     struct move move;
     struct sm_wiring wire;
@@ -217,6 +232,8 @@ struct sm {
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];
     struct sm_block blocks[SM_WARPS];
+    struct sm_place places[SM_KERNELS];
+    uint8_t order[SM_KERNELS]; /* places in use, in the order in which they are asked */
     uint32_t resident_count, threads_used, registers_used;
     uint64_t shared_used, next_age;
     uint64_t settled_cyc; /* cycles are counted up to here */
@@ -250,6 +267,11 @@ static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp)
 
 static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
 
+static inline const struct sm_kernel *sm_kernel_of(const struct sm *sm, const struct sm_block *b)
+{
+    return sm->places[b->place].kernel;
+}
+
 /* The warp waits for something else from now on. */
 static inline void sm_changed(struct sm *sm, uint32_t warp)
 {
@@ -265,10 +287,12 @@ void sm_issue(struct sm *sm, uint64_t now);
 /* blocks.c */
 bool sm_try_start(struct sm *sm, uint64_t now);
 /* Puts a block into a free slot; its warps do not run yet. */
-uint32_t sm_take_slot(struct sm *sm, uint64_t block, uint64_t start_cyc, uint64_t now);
+uint32_t sm_take_slot(struct sm *sm, uint32_t place, uint64_t block, uint64_t start_cyc, uint64_t now);
 void sm_start_warps(struct sm *sm, uint32_t slot, uint64_t now);
 void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now);
-bool sm_has_room(const struct sm *sm);
+bool sm_has_room(const struct sm *sm, const struct sm_kernel *kernel);
+/* Where the kernel is; SM_KERNELS: not here. */
+uint32_t sm_place_of(const struct sm *sm, const struct sm_kernel *kernel);
 void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now);
 void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now);
 /* move.c */
