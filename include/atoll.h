@@ -192,6 +192,7 @@ struct atoll_launch {
     const void *packed;      /* the parameter block as it lies in memory */
     size_t packed_bytes;
     const char *label; /* name in reports; NULL = the kernel's */
+    int priority;      /* of launches that run at a time, the larger gets room first */
 };
 enum atoll_fault {
     ATOLL_FAULT_NONE,
@@ -214,6 +215,25 @@ struct atoll_launched {
 /* Runs the kernel to its end. After a fault a timed device runs nothing more. */
 ATOLL_API atoll_status atoll_launch(atoll_device *device, const struct atoll_launch *launch,
                                     struct atoll_launched *launched);
+
+/* Several launches at a time:
+ *     atoll_flight_new(device, &launch, &launched, &flight);   checked, arguments copied; nothing runs yet
+ *     atoll_flight_start(flight);                              on the SMs, beside those that were started
+ * before atoll_device_advance(device, seconds, &passed, &ended);  simulated time passes until one has ended
+ * Without time, launches go on in turns and take their instructions at the peak rate. */
+typedef struct atoll_flight atoll_flight;
+/* A mistake with ATOLL_FAULT_SHAPE or _COOPERATIVE: it can never run. */
+ATOLL_API atoll_status atoll_flight_new(atoll_device *device, const struct atoll_launch *launch,
+                                        struct atoll_launched *launched, atoll_flight **flight);
+/* May one more be started now? (Some machines run one kernel after the other.) */
+ATOLL_API bool atoll_flight_can_start(const atoll_flight *flight);
+ATOLL_API atoll_status atoll_flight_start(atoll_flight *flight);
+/* Until a launch has ended (*ended), or at least `seconds` have passed (*ended = NULL). After a fault or a
+ * stop no launch goes on: *ended is the one at fault as far as that is known, *launched says what happened.
+ */
+ATOLL_API atoll_status atoll_device_advance(atoll_device *device, double seconds, double *passed,
+                                            atoll_flight **ended, struct atoll_launched *launched);
+ATOLL_API void atoll_flight_free(atoll_flight *flight); /* one that has ended, or never started */
 
 /* ---- arrays, texture objects and surface objects ----
  *

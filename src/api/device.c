@@ -1,9 +1,8 @@
 /* device: a device for a program of the client's: memory, code and launches of the runtime, with or without
  * the timing model, and the report at its end.
  *
- *   CUDA runtime ── atoll_alloc / atoll_program_add / atoll_launch ──► runtime/ ──► exec/ or timed.c
- *
- * A launch runs to its end before the call returns; whoever models streams adds up the seconds. */
+ *   CUDA runtime ── atoll_alloc / atoll_program_add / atoll_flight ──► runtime/, flights.c ──► exec/ or
+ * timed.c */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,45 +14,7 @@
 #include "frontend/fatbin/fatbin.h"
 #include "gpu/gpu.h"
 
-struct atoll_kernel {
-    atoll_program *program;
-    struct rt_kernel *rt;
-    struct atoll_kernel *next;
-};
-
-struct atoll_program {
-    atoll_device *device;
-    struct rt_group *group;
-    atoll_kernel *kernels;
-    atoll_program *next;
-};
-
-struct atoll_device {
-    atoll_sim *sim;
-    struct atoll_device_options options;
-    char *label;
-    const char *labels[1];
-    struct atoll_job job; /* for what runs with a job: timed.c, run.c */
-    struct rt_context *rt;
-    struct timed *timed;
-    atoll_program *programs;
-    struct launch_list launches;
-    bool untimed_launch, broken, stopped;
-    const char *interrupted_by; /* NULL: nobody did */
-    char *error;                /* of the first kernel that failed */
-    double start_seconds, start_cpu_seconds;
-};
-
 /* ---- opening and closing ---- */
-
-static void execute(void *user, struct exec_launch *launch)
-{
-    atoll_device *d = user;
-    if (d->timed && !d->untimed_launch)
-        timed_execute(d->timed, launch);
-    else
-        exec_launch_run(launch);
-}
 
 static void open_device(void *arg)
 {
@@ -72,8 +33,6 @@ static void open_device(void *arg)
                                        .max_instructions = d->timed ? 0 : d->options.max_instructions,
                                        .stack_bytes = d->options.stack_bytes,
                                        .sm_count = (uint32_t)config_sms_per_gpu(c),
-                                       .execute = execute,
-                                       .execute_user = d,
                                        .print = d->options.print,
                                        .print_user = d->options.print_arg};
     d->rt = rt_create(&options);
@@ -107,6 +66,7 @@ atoll_status atoll_device_open(atoll_sim *sim, const struct atoll_device_options
 void atoll_device_close(atoll_device *d)
 {
     if (!d) return;
+    flights_free(d);
     while (d->programs) {
         atoll_program *p = d->programs;
         d->programs = p->next;
@@ -380,121 +340,6 @@ atoll_status atoll_kernel_fitting(atoll_kernel *kernel, uint32_t threads, uint64
     return status;
 }
 
-/* ---- launches ---- */
-
-struct launch_call {
-    atoll_device *device;
-    const struct atoll_launch *launch;
-    struct atoll_launched *out;
-    bool queued;
-};
-
-static enum atoll_fault fault_of(enum exec_fault_kind kind)
-{
-    switch (kind) {
-    case EXEC_FAULT_ADDRESS: return ATOLL_FAULT_ADDRESS;
-    case EXEC_FAULT_MISALIGNED: return ATOLL_FAULT_MISALIGNED;
-    case EXEC_FAULT_ASSERT: return ATOLL_FAULT_ASSERT;
-    case EXEC_FAULT_TRAP: return ATOLL_FAULT_TRAP;
-    case EXEC_FAULT_INSTRUCTION: return ATOLL_FAULT_INSTRUCTION;
-    case EXEC_FAULT_NONE:
-    case EXEC_FAULT_OTHER: break;
-    }
-    return ATOLL_FAULT_OTHER;
-}
-
-/* Does the grid fit the machine all at once? */
-static void check_cooperative(struct launch_call *call)
-{
-    const struct atoll_launch *l = call->launch;
-    const struct config *c = &call->device->sim->machine.config;
-    const struct exec_kernel *k = rt_kernel_exec(l->kernel->rt);
-    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
-    const char *why = "";
-    const uint64_t fitting =
-        gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
-    if (blocks <= fitting * config_sms_per_gpu(c)) return;
-    call->out->fault = ATOLL_FAULT_COOPERATIVE;
-    diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
-                 "%llu SMs hold %llu blocks each (limited by %s)",
-                 rt_kernel_ptx(l->kernel->rt)->name, (unsigned long long)blocks, threads,
-                 (unsigned long long)config_sms_per_gpu(c), (unsigned long long)fitting, why);
-}
-
-static void log_launch(const struct launch_call *call, struct rt_totals before, struct rt_totals after,
-                       uint64_t shared_bytes)
-{
-    const struct atoll_launch *l = call->launch;
-    const char *name = l->label ? l->label : rt_kernel_ptx(l->kernel->rt)->name;
-    launches_add(
-        &call->device->launches,
-        &(struct launch_row){.name = (char *)name,
-                             .grid = {l->grid[0], l->grid[1], l->grid[2]},
-                             .block = {l->block[0], l->block[1], l->block[2]},
-                             .shared_bytes = shared_bytes,
-                             .warp_instructions = after.warp_instructions - before.warp_instructions,
-                             .thread_instructions = after.thread_instructions - before.thread_instructions,
-                             .seconds = call->out->seconds,
-                             .timed = call->device->timed && !l->functional});
-}
-
-static void run_launch(void *arg)
-{
-    struct launch_call *call = arg;
-    atoll_device *d = call->device;
-    const struct atoll_launch *l = call->launch;
-    const struct config *c = &d->sim->machine.config;
-    const struct rt_launch launch = {.kernel = l->kernel->rt,
-                                     .grid = {l->grid[0], l->grid[1], l->grid[2]},
-                                     .block = {l->block[0], l->block[1], l->block[2]},
-                                     .dynamic_shared_bytes = l->shared_bytes,
-                                     .cooperative = l->cooperative,
-                                     .args = l->packed ? NULL : l->args,
-                                     .arg_count = l->packed ? 0 : rt_kernel_ptx(l->kernel->rt)->n_params,
-                                     .packed = l->packed,
-                                     .packed_bytes = l->packed_bytes,
-                                     .label = l->label};
-    if (d->broken) diag_mistake("the device does not run any more after what went wrong before");
-    if (l->cooperative) check_cooperative(call);
-    rt_launch(d->rt, &launch);
-    call->queued = true;
-    const uint64_t shared = exec_kernel_shared_bytes(rt_kernel_exec(l->kernel->rt)) + l->shared_bytes;
-    const struct rt_totals before = rt_totals(d->rt);
-    const uint64_t cycles = d->timed ? timed_now(d->timed) : 0;
-    d->untimed_launch = l->functional;
-    rt_wait(d->rt);
-    const struct rt_totals after = rt_totals(d->rt);
-    call->out->warp_instructions = after.warp_instructions - before.warp_instructions;
-    if (d->timed && !l->functional) {
-        call->out->cycles = timed_now(d->timed) - cycles;
-        call->out->seconds = (double)call->out->cycles / (double)c->clock.sm;
-    } else {
-        const double peak = (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
-        call->out->seconds = (double)call->out->warp_instructions / peak;
-    }
-    log_launch(call, before, after, shared);
-}
-
-atoll_status atoll_launch(atoll_device *d, const struct atoll_launch *launch, struct atoll_launched *launched)
-{
-    *launched = (struct atoll_launched){0};
-    struct launch_call call = {.device = d, .launch = launch, .out = launched};
-    (void)exec_take_fault(rt_env(d->rt));
-    const atoll_status status = api_run(d->sim, run_launch, &call);
-    if (!status) return status;
-    if (rt_limit_reached(d->rt)) {
-        d->stopped = d->broken = launched->stopped = true;
-        return ATOLL_OK;
-    }
-    if (!call.queued && launched->fault == ATOLL_FAULT_NONE) launched->fault = ATOLL_FAULT_SHAPE;
-    if (!call.queued) return status;
-    launched->fault = fault_of(exec_take_fault(rt_env(d->rt)));
-    if (!d->error) d->error = strdup(atoll_message(d->sim));
-    d->broken |= d->timed && !launch->functional;
-    return status;
-}
-
 /* ---- the end ---- */
 
 static void finish(void *arg)
@@ -510,6 +355,10 @@ static void finish(void *arg)
 atoll_status atoll_device_finish(atoll_device *d, struct atoll_outcome *outcome)
 {
     *outcome = (struct atoll_outcome){0};
+    if (d->flights) { /* the program ends before them */
+        d->stopped = true;
+        flights_stop(d);
+    }
     struct run_call call = {.sim = d->sim,
                             .job = &d->job,
                             .out = outcome,

@@ -5,7 +5,7 @@
 #include "api/run.h"
 #include "report/report.h"
 
-void launches_add(struct launch_list *list, const struct launch_row *row)
+size_t launches_add(struct launch_list *list, const struct launch_row *row)
 {
     if (list->count == list->capacity) {
         const size_t capacity = list->capacity ? 2 * list->capacity : 16;
@@ -18,7 +18,7 @@ void launches_add(struct launch_list *list, const struct launch_row *row)
     *at = *row;
     at->name = strdup(row->name);
     if (!at->name) diag_mistake("out of host memory");
-    list->count++;
+    return list->count++;
 }
 
 void launches_free(struct launch_list *list)
@@ -48,6 +48,7 @@ static size_t sum_up(const struct launch_list *list, struct kernel_sum *sums)
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
         size_t k = 0;
+        if (!list->rows[i].ended) continue;
         while (k < count && strcmp(sums[k].name, list->rows[i].name) != 0) k++;
         if (k == count) sums[count++] = (struct kernel_sum){.name = list->rows[i].name};
         sums[k].launches++;
@@ -86,7 +87,7 @@ void run_add_launches(const struct run_call *call, json_t *root)
     json_t *rows = json_array();
     for (size_t i = 0; i < call->launches->count; i++) {
         const struct launch_row *l = &call->launches->rows[i];
-        if (l->timed) continue;
+        if (l->timed || !l->ended) continue;
         json_t *row =
             json_pack("{s:s, s:I, s:o, s:o, s:I, s:I, s:I}", "name", l->name, "launch_number",
                       (json_int_t)i + 1, "grid", dim(l->grid), "block", dim(l->block), "shared_bytes",

@@ -38,13 +38,13 @@ struct launch_row {
     uint32_t grid[3], block[3];
     uint64_t shared_bytes, warp_instructions, thread_instructions;
     double seconds;
-    bool timed;
+    bool timed, ended;
 };
 struct launch_list {
     struct launch_row *rows;
     size_t count, capacity;
 };
-void launches_add(struct launch_list *list, const struct launch_row *row); /* the name is copied */
+size_t launches_add(struct launch_list *list, const struct launch_row *row); /* the name is copied */
 void launches_free(struct launch_list *list);
 void run_write_launches(const struct run_call *call, FILE *out);
 /* Functional: sets "kernels". Timed: those that ran without time become "untimed_kernels". */

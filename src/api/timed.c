@@ -74,6 +74,22 @@ void timed_execute(void *timed, struct exec_launch *launch)
     if (!gpu_run_kernel(t->gpu, 0, launch)) exec_stop(launch->env);
 }
 
+bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu); }
+
+void timed_start(struct timed *t, struct exec_launch *launch, int priority)
+{
+    gpu_start_kernel(t->gpu, 0, launch, priority);
+}
+
+void timed_abandon(struct timed *t) { gpu_abandon(t->gpu); }
+
+struct exec_launch *timed_advance(struct timed *t, struct exec_env *env, uint64_t limit_cyc)
+{
+    struct exec_launch *ended = NULL;
+    if (gpu_advance(t->gpu, limit_cyc, &ended) == GPU_STOPPED) exec_stop(env);
+    return ended;
+}
+
 uint64_t timed_now(const struct timed *t) { return gpu_now(t->gpu); }
 
 void timed_finish(struct timed *t) { gpu_finish(t->gpu); }

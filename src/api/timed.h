@@ -6,6 +6,7 @@
 #include "gpu/gpu.h"
 #include "report/report.h"
 
+struct exec_env;
 struct exec_launch;
 struct timed;
 
@@ -13,6 +14,12 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job);
 /* rt_options.execute. */
 void timed_execute(void *timed, struct exec_launch *launch);
 uint64_t timed_now(const struct timed *t); /* SM cycles */
+/* Several launches at a time: see gpu_start_kernel(), gpu_advance(). */
+bool timed_can_start(const struct timed *t);
+void timed_start(struct timed *t, struct exec_launch *launch, int priority);
+void timed_abandon(struct timed *t);
+/* NULL: the cycle has come, none has ended. Raises when the run was stopped. */
+struct exec_launch *timed_advance(struct timed *t, struct exec_env *env, uint64_t limit_cyc);
 /* After the last launch: what is on its way arrives, the laws are checked. */
 void timed_finish(struct timed *t);
 /* Frees all of it; NULL is allowed. */

@@ -349,6 +349,11 @@ bool exec_run_some(struct exec_run *r, uint64_t instructions)
     return true;
 }
 
+uint64_t exec_begun(const struct exec_env *env, const struct exec_run *r)
+{
+    return env->totals.warp_instructions + r->begun;
+}
+
 static void free_run(void *run) { exec_run_free(run); }
 
 void exec_launch_run(struct exec_launch *l)

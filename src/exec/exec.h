@@ -123,6 +123,8 @@ struct exec_run *exec_run_new(struct exec_launch *l);
 /* About so many warp instructions more; true: the grid has ended (and was counted). */
 bool exec_run_some(struct exec_run *r, uint64_t instructions);
 void exec_run_free(struct exec_run *r); /* NULL is allowed */
+/* Warp instructions of everything that has ended, and of this run so far. */
+uint64_t exec_begun(const struct exec_env *env, const struct exec_run *r);
 /* To be called when blocks go on after memory may have been given back or allocated. */
 void exec_memory_changed(struct exec_env *env);
 

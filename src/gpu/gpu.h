@@ -77,6 +77,8 @@ enum gpu_end { GPU_KERNEL_ENDED, GPU_TIME_OVER, GPU_STOPPED };
 /* Runs until a kernel has ended (*ended), or up to a cycle, or the listener stops it: then the GPU runs
  * nothing more, and the statistics are those up to that cycle. Raises what a kernel did wrong. */
 enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended);
+/* What runs stops here, as after a fault: the GPU runs nothing more. */
+void gpu_abandon(struct gpu *g);
 /* A launch alone, from start to end; false: stopped. */
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
 /* After the last kernel: lets everything that is still on its way arrive, and checks the laws. After a run

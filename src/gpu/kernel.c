@@ -383,8 +383,12 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     mover_begin(r, record->start_cyc);
     r->record = g->record_count++;
     r->alone = !g->running_count;
-    for (uint32_t n = 0; n < g->running_count; n++) g->running[n]->alone = false;
     g->running_count++;
+    for (uint32_t n = 0; !r->alone && n < g->running_count; n++) {
+        g->running[n]->alone = false;
+        g->running[n]->launch->read_only =
+            NULL; /* found for a kernel alone: another may write what it reads */
+    }
     begin_on_sms(r, record);
 }
 
@@ -402,6 +406,11 @@ enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch *
     g->stopped = end == GPU_STOPPED;
     while (g->stopped && g->running_count) take_off(g->running[0], false);
     return end;
+}
+
+void gpu_abandon(struct gpu *g)
+{
+    if (g->running_count) break_off(g);
 }
 
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)

@@ -68,7 +68,8 @@ static uint64_t gather_kernels(struct report *r)
         kernel->cycles += report_kernel_cycles(record);
         kernel->gap_cycles += gap;
         kernel->blocks += record->blocks;
-        gaps += gap;
+        r->shared_launches += record->shared;
+        if (!record->shared) gaps += gap; /* else others ran in it */
         stats_add(&kernel->stats, &record->stats);
         add_use(&kernel->use, &record->use);
     }

@@ -86,6 +86,7 @@ static json_t *kernel_json(const struct report *r, const struct gpu_kernel_recor
     set_count(row, "launch", k->launch_cyc);
     set_count(row, "start", k->start_cyc);
     set_count(row, "end", k->end_cyc);
+    if (k->shared) (void)json_object_set_new(row, "shared", json_true());
     set_count(row, "warp_instructions", k->stats.sm.warp_instructions);
     set_count(row, "thread_instructions", k->stats.sm.thread_instructions);
     add_measure(row, &m);

@@ -45,6 +45,7 @@ struct report {
     struct gpu_use use;
     struct measure total;
     uint64_t gap_cycles;           /* before launches */
+    uint64_t shared_launches;      /* that ran beside others */
     struct report_kernel *kernels; /* by name, the longest first */
     uint32_t kernel_count;
 };

@@ -140,6 +140,7 @@ static void write_kernels(const struct report *r, FILE *out)
 {
     const double all = r->total.cycles ? (double)r->total.cycles : 1;
     uint64_t launches = 0, cycles = 0;
+    char a[DRAW_TEXT];
     if (gpu_kernel_count(r->gpu) < 2) return;
     (void)fprintf(out, "  %-*s launches        cycles   share     IPC  warps  bound by\n", KERNEL_NAME + 2,
                   "kernels");
@@ -158,6 +159,12 @@ static void write_kernels(const struct report *r, FILE *out)
         (void)snprintf(name, sizeof name, "%u others", r->kernel_count - shown);
         write_kernel_row(out, name, launches, cycles, (double)cycles / all, NULL);
     }
+    if (r->shared_launches)
+        (void)fprintf(
+            out,
+            "    %s launches ran beside others: cycles and instructions are their own, shares add up to "
+            "more than 100 %%,\n    and what bounds them is of the whole GPU in their time\n",
+            draw_count(a, r->shared_launches));
     (void)fputc('\n', out);
 }
 

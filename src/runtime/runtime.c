@@ -34,9 +34,17 @@ struct rt_module {
     struct rt_kernel *kernels;
 };
 
+/* What a cooperative launch keeps its grid barrier in. */
+struct workspace {
+    uint64_t at;
+    struct workspace *next;
+};
+
 struct queued {
-    struct exec_launch launch;
+    struct exec_launch launch; /* first: what others know it by */
     struct queued *next;
+    struct workspace *workspace;
+    struct rt_context *rt;
     uint8_t params[];
 };
 
@@ -51,7 +59,7 @@ struct rt_context {
     struct queued *first, *last;
     uint32_t pending;
     uint64_t grid_id;
-    uint64_t workspace; /* of cooperative launches */
+    struct workspace *workspaces; /* free ones */
     void (*execute)(void *user, struct exec_launch *launch);
     void *execute_user;
 };
@@ -434,19 +442,42 @@ static void check_sizes(const struct rt_launch *l)
     }
 }
 
+/* Several cooperative launches may run at a time. */
+static struct workspace *take_workspace(struct rt_context *rt)
+{
+    struct workspace *w = rt->workspaces;
+    if (w) {
+        rt->workspaces = w->next;
+    } else {
+        w = ARENA_NEW(&rt->arena, struct workspace);
+        w->at =
+            (uint64_t)devmem_alloc(&rt->memory, GRID_WORKSPACE_BYTES, 256, DEVMEM_VARIABLE, "grid barrier");
+    }
+    *(uint32_t *)w->at = GRID_WORKSPACE_BYTES;
+    return w;
+}
+
+static void free_queued(void *queued)
+{
+    struct queued *q = queued;
+    if (q->workspace) {
+        q->workspace->next = q->rt->workspaces;
+        q->rt->workspaces = q->workspace;
+    }
+    free(q);
+}
+
 static void enqueue(struct rt_context *rt, struct rt_kernel *kernel, struct queued *q)
 {
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, free, q);
+    q->rt = rt;
+    diag_defer(&cleanup, free_queued, q);
     link_group(kernel->module->group);
     q->launch.kernel = exec_kernel_get(rt->env, kernel->func);
     q->launch.grid_id = ++rt->grid_id;
     if (q->launch.cooperative) {
-        if (!rt->workspace)
-            rt->workspace = (uint64_t)devmem_alloc(&rt->memory, GRID_WORKSPACE_BYTES, 256, DEVMEM_VARIABLE,
-                                                   "grid barrier");
-        *(uint32_t *)rt->workspace = GRID_WORKSPACE_BYTES;
-        q->launch.barrier_workspace = rt->workspace;
+        q->workspace = take_workspace(rt);
+        q->launch.barrier_workspace = q->workspace->at;
     }
     exec_launch_begin(&q->launch);
     diag_done(&cleanup, false);
@@ -486,15 +517,31 @@ void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_d
 
 uint32_t rt_pending(const struct rt_context *rt) { return rt->pending; }
 
-bool rt_run_next(struct rt_context *rt)
+struct exec_launch *rt_take_next(struct rt_context *rt)
 {
     struct queued *q = rt->first;
-    if (!q) return false;
+    if (!q) return NULL;
     rt->first = q->next;
     if (!rt->first) rt->last = NULL;
     rt->pending--;
+    return &q->launch;
+}
+
+void rt_ready(struct rt_context *rt, struct exec_launch *launch) { analysis_begin(rt->analysis, launch); }
+
+void rt_drop(struct rt_context *rt, struct exec_launch *launch)
+{
+    (void)rt;
+    analysis_end(launch);
+    free_queued(launch);
+}
+
+bool rt_run_next(struct rt_context *rt)
+{
+    struct queued *q = (struct queued *)rt_take_next(rt);
+    if (!q) return false;
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, free, q);
+    diag_defer(&cleanup, free_queued, q);
     if (rt->execute) {
         struct diag_cleanup ending;
         analysis_begin(rt->analysis, &q->launch);

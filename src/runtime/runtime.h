@@ -183,6 +183,11 @@ uint32_t rt_pending(const struct rt_context *rt);
 bool rt_run_next(struct rt_context *rt);
 /* Runs until nothing is pending: the only place where a host script blocks. */
 void rt_wait(struct rt_context *rt);
+/* For those who run several launches at a time: takes the oldest queued launch out of the queue (NULL: there
+ * is none), readies it to start with the timing model, and drops it when it has ended, or never started. */
+struct exec_launch *rt_take_next(struct rt_context *rt);
+void rt_ready(struct rt_context *rt, struct exec_launch *launch);
+void rt_drop(struct rt_context *rt, struct exec_launch *launch);
 
 /* ---- for the timing model and the analyses ---- */
 

@@ -1,0 +1,318 @@
+/* flights: launches of a program's device, several at a time.
+ *
+ *   new ─► checked, arguments copied ─► start ─► timed: on the SMs of the GPU ────────────┐
+ *                                            └─► without time: a grid executed in pieces ─┴─► advance ─►
+ * ended
+ *
+ * Time passes in atoll_device_advance() only. Launches without time share the peak rate of the machine with
+ * each other, and take nothing away from timed ones beside them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/device.h"
+#include "base/arena.h"
+#include "exec/exec.h"
+#include "gpu/gpu.h"
+
+/* Instructions of a turn of a launch without time; cycles of a turn of the timed ones beside it. Small: they
+ * may wait for each other. */
+enum { TURN_ALONE = 1 << 22, TURN_SHARED = 1 << 15, TURN_CYC = 500 };
+
+struct atoll_flight {
+    atoll_device *device;
+    struct exec_launch *launch;
+    struct exec_run *run; /* without time */
+    char *label;
+    uint64_t shared_bytes;
+    size_t row; /* in the list of launches */
+    int priority;
+    bool functional, started;
+    uint64_t start_cyc;
+    atoll_flight *next; /* among those started */
+};
+
+struct flight_call {
+    atoll_device *device;
+    const struct atoll_launch *launch;
+    struct atoll_launched *launched;
+    atoll_flight *flight; /* new: made; advance: the one whose turn it is, then the one that ended */
+    double seconds, passed;
+    bool checked;
+};
+
+static double peak_rate(const struct config *c)
+{
+    return (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
+}
+
+static bool is_timed(const atoll_flight *f) { return f->device->timed && !f->functional; }
+
+/* ---- new ones ---- */
+
+/* Does the grid fit the machine all at once? */
+static void check_cooperative(struct flight_call *call)
+{
+    const struct atoll_launch *l = call->launch;
+    const struct config *c = &call->device->sim->machine.config;
+    const struct exec_kernel *k = rt_kernel_exec(l->kernel->rt);
+    const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    const char *why = "";
+    const uint64_t fitting =
+        gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
+    if (blocks <= fitting * config_sms_per_gpu(c)) return;
+    call->launched->fault = ATOLL_FAULT_COOPERATIVE;
+    diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
+                 "%llu SMs hold %llu blocks each (limited by %s)",
+                 rt_kernel_ptx(l->kernel->rt)->name, (unsigned long long)blocks, threads,
+                 (unsigned long long)config_sms_per_gpu(c), (unsigned long long)fitting, why);
+}
+
+static void make_flight(void *arg)
+{
+    struct flight_call *call = arg;
+    atoll_device *d = call->device;
+    const struct atoll_launch *l = call->launch;
+    const char *name = l->label ? l->label : rt_kernel_ptx(l->kernel->rt)->name;
+    const struct rt_launch launch = {.kernel = l->kernel->rt,
+                                     .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                     .block = {l->block[0], l->block[1], l->block[2]},
+                                     .dynamic_shared_bytes = l->shared_bytes,
+                                     .cooperative = l->cooperative,
+                                     .args = l->packed ? NULL : l->args,
+                                     .arg_count = l->packed ? 0 : rt_kernel_ptx(l->kernel->rt)->n_params,
+                                     .packed = l->packed,
+                                     .packed_bytes = l->packed_bytes,
+                                     .label = l->label};
+    if (d->broken) diag_mistake("the device does not run any more after what went wrong before");
+    if (l->cooperative) check_cooperative(call);
+    rt_launch(d->rt, &launch);
+    atoll_flight *f = call->flight = calloc(1, sizeof *f);
+    if (!f) diag_mistake("out of host memory");
+    *f = (struct atoll_flight){.device = d,
+                               .launch = rt_take_next(d->rt),
+                               .label = strdup(name),
+                               .shared_bytes =
+                                   exec_kernel_shared_bytes(rt_kernel_exec(l->kernel->rt)) + l->shared_bytes,
+                               .priority = l->priority,
+                               .functional = l->functional};
+    if (!f->label) diag_mistake("out of host memory");
+}
+
+atoll_status atoll_flight_new(atoll_device *d, const struct atoll_launch *launch,
+                              struct atoll_launched *launched, atoll_flight **out)
+{
+    struct flight_call call = {.device = d, .launch = launch, .launched = launched};
+    *launched = (struct atoll_launched){0};
+    const atoll_status status = api_run(d->sim, make_flight, &call);
+    if (status) {
+        if (launched->fault == ATOLL_FAULT_NONE) launched->fault = ATOLL_FAULT_SHAPE;
+        atoll_flight_free(call.flight);
+        call.flight = NULL;
+    }
+    *out = call.flight;
+    return status;
+}
+
+void atoll_flight_free(atoll_flight *f)
+{
+    if (!f) return;
+    exec_run_free(f->run);
+    if (f->launch) rt_drop(f->device->rt, f->launch);
+    free(f->label);
+    free(f);
+}
+
+/* ---- starting ---- */
+
+bool atoll_flight_can_start(const atoll_flight *f)
+{
+    return !is_timed(f) || timed_can_start(f->device->timed);
+}
+
+static void start(void *arg)
+{
+    atoll_flight *f = arg, **at = &f->device->flights;
+    atoll_device *d = f->device;
+    const struct exec_launch *l = f->launch;
+    if (is_timed(f)) {
+        rt_ready(d->rt, f->launch);
+        timed_start(d->timed, f->launch, f->priority);
+        f->start_cyc = timed_now(d->timed);
+    } else {
+        f->run = exec_run_new(f->launch);
+    }
+    f->row = launches_add(&d->launches, &(struct launch_row){.name = f->label,
+                                                             .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                                             .block = {l->block[0], l->block[1], l->block[2]},
+                                                             .shared_bytes = f->shared_bytes,
+                                                             .timed = is_timed(f)});
+    while (*at) at = &(*at)->next;
+    *at = f;
+    f->started = true;
+}
+
+atoll_status atoll_flight_start(atoll_flight *f)
+{
+    (void)exec_take_fault(rt_env(f->device->rt));
+    const atoll_status status = api_run(f->device->sim, start, f);
+    f->device->broken |= status && is_timed(f);
+    return status;
+}
+
+/* ---- time passes ---- */
+
+static void take_out(atoll_flight *f)
+{
+    atoll_flight **at = &f->device->flights;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+}
+
+static void ended(struct flight_call *call, atoll_flight *f)
+{
+    const struct config *c = &f->device->sim->machine.config;
+    struct launch_row *row = &f->device->launches.rows[f->row];
+    struct atoll_launched *out = call->launched;
+    row->ended = true;
+    row->warp_instructions = out->warp_instructions = f->launch->warp_instructions;
+    row->thread_instructions = f->launch->thread_instructions;
+    if (is_timed(f)) {
+        out->cycles = timed_now(f->device->timed) - f->start_cyc;
+        out->seconds = (double)out->cycles / (double)c->clock.sm;
+    } else {
+        out->seconds = (double)out->warp_instructions / peak_rate(c);
+    }
+    row->seconds = out->seconds;
+    take_out(f);
+    call->flight = f;
+}
+
+/* The timed ones, for so many cycles at most. */
+static bool run_timed(struct flight_call *call, uint64_t cycles)
+{
+    atoll_device *d = call->device;
+    const uint64_t before = timed_now(d->timed);
+    struct exec_launch *over = timed_advance(d->timed, rt_env(d->rt), before + cycles);
+    call->passed += (double)(timed_now(d->timed) - before) / (double)d->sim->machine.config.clock.sm;
+    if (!over) return false;
+    atoll_flight *f = d->flights;
+    while (f->launch != over) f = f->next;
+    ended(call, f);
+    return true;
+}
+
+/* Those without time: a turn each, together about so many instructions; passed: whether their time is that of
+ * the device. */
+static bool run_untimed(struct flight_call *call, uint64_t instructions, uint64_t turn, bool pass)
+{
+    atoll_device *d = call->device;
+    const struct exec_env *env = rt_env(d->rt);
+    uint64_t done = 0;
+    while (done < instructions)
+        for (atoll_flight *f = d->flights; f; f = f->next) {
+            if (!f->run) continue;
+            const uint64_t before = exec_begun(env, f->run);
+            call->flight = f;
+            const bool over = exec_run_some(f->run, turn < instructions ? turn : instructions);
+            const uint64_t ran = exec_begun(env, f->run) - before;
+            done += ran;
+            if (pass) call->passed += (double)ran / peak_rate(&d->sim->machine.config);
+            if (!over) continue;
+            ended(call, f);
+            return true;
+        }
+    call->flight = NULL;
+    return false;
+}
+
+static void advance(void *arg)
+{
+    struct flight_call *call = arg;
+    atoll_device *d = call->device;
+    const struct config *c = &d->sim->machine.config;
+    uint32_t timed = 0, untimed = 0;
+    for (const atoll_flight *f = d->flights; f; f = f->next) *(is_timed(f) ? &timed : &untimed) += 1;
+    DIAG_ASSERT(timed + untimed);
+    exec_memory_changed(rt_env(d->rt));
+    const double per_cycle = peak_rate(c) / (double)c->clock.sm;
+    while (call->passed < call->seconds) {
+        const double left_cyc = (call->seconds - call->passed) * (double)c->clock.sm;
+        uint64_t cycles = left_cyc < (double)(1 << 30) ? (uint64_t)left_cyc + 1 : 1 << 30;
+        if (timed && untimed && cycles > TURN_CYC) cycles = TURN_CYC;
+        if (timed && run_timed(call, cycles)) return;
+        if (untimed && run_untimed(call, 1 + (uint64_t)((double)cycles * per_cycle),
+                                   timed + untimed > 1 ? TURN_SHARED : TURN_ALONE, !timed))
+            return;
+    }
+}
+
+static enum atoll_fault fault_of(enum exec_fault_kind kind)
+{
+    switch (kind) {
+    case EXEC_FAULT_ADDRESS: return ATOLL_FAULT_ADDRESS;
+    case EXEC_FAULT_MISALIGNED: return ATOLL_FAULT_MISALIGNED;
+    case EXEC_FAULT_ASSERT: return ATOLL_FAULT_ASSERT;
+    case EXEC_FAULT_TRAP: return ATOLL_FAULT_TRAP;
+    case EXEC_FAULT_INSTRUCTION: return ATOLL_FAULT_INSTRUCTION;
+    case EXEC_FAULT_NONE:
+    case EXEC_FAULT_OTHER: break;
+    }
+    return ATOLL_FAULT_OTHER;
+}
+
+/* What runs stops where it is: its blocks are counted, nothing of it goes on. The client frees the flights.
+ */
+void flights_stop(atoll_device *d)
+{
+    if (d->timed) timed_abandon(d->timed);
+    for (; d->flights; d->flights = d->flights->next) {
+        d->broken |= is_timed(d->flights);
+        exec_run_free(d->flights->run);
+        d->flights->run = NULL;
+    }
+}
+
+atoll_status atoll_device_advance(atoll_device *d, double seconds, double *passed, atoll_flight **over,
+                                  struct atoll_launched *launched)
+{
+    struct flight_call call = {.device = d, .launched = launched, .seconds = seconds};
+    *launched = (struct atoll_launched){0};
+    (void)exec_take_fault(rt_env(d->rt));
+    const atoll_status status = api_run(d->sim, advance, &call);
+    *passed = call.passed;
+    *over = call.flight;
+    if (!status) return status;
+    if (rt_limit_reached(d->rt)) {
+        d->stopped = d->broken = launched->stopped = true;
+        flights_stop(d);
+        return ATOLL_OK;
+    }
+    launched->fault = fault_of(exec_take_fault(rt_env(d->rt)));
+    if (!d->error) d->error = strdup(atoll_message(d->sim));
+    flights_stop(d);
+    return status;
+}
+
+void flights_free(atoll_device *d)
+{
+    while (d->flights) {
+        atoll_flight *f = d->flights;
+        d->flights = f->next;
+        atoll_flight_free(f);
+    }
+}
+
+atoll_status atoll_launch(atoll_device *d, const struct atoll_launch *launch, struct atoll_launched *launched)
+{
+    atoll_flight *f, *over = NULL;
+    double passed;
+    atoll_status status = atoll_flight_new(d, launch, launched, &f);
+    if (status) return status;
+    status = atoll_flight_start(f);
+    while (!status && !over && !launched->stopped)
+        status = atoll_device_advance(d, 1, &passed, &over, launched);
+    if (status && launched->fault == ATOLL_FAULT_NONE) launched->fault = ATOLL_FAULT_OTHER;
+    atoll_flight_free(f);
+    return status;
+}
