@@ -197,7 +197,8 @@ static bool run_timed(struct flight_call *call, uint64_t cycles)
     call->passed += (double)(timed_now(d->timed) - before) / (double)d->sim->machine.config.clock.sm;
     if (!over) return false;
     atoll_flight *f = d->flights;
-    while (f->launch != over) f = f->next;
+    while (f && f->launch != over) f = f->next;
+    DIAG_ASSERT(f);
     ended(call, f);
     return true;
 }
