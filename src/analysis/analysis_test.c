@@ -577,7 +577,7 @@ static void placed_body(void *arg)
     machine_finish(&machine);
     stats_init(&stats, machine.config.sim.series_interval_cyc);
     p->gpu = gpu_new(&machine.config, &stats, true);
-    mmu_placement(p->gpu->mmu)->place_at_launch = place_first_argument;
+    mmu_placement(p->gpu->mmus[0])->place_at_launch = place_first_argument;
     struct rt_context *rt = rt_create(&(struct rt_options){.execute = time_it, .execute_user = p});
     struct rt_module *m = rt_module_load(rt, "test.ptx", ptx, sizeof ptx - 1);
     const uint32_t n = 64 * 128;

@@ -32,7 +32,7 @@ static void open_device(void *arg)
                                        .whole_pages = !c->runtime.exact_addresses,
                                        .max_instructions = d->timed ? 0 : d->options.max_instructions,
                                        .stack_bytes = d->options.stack_bytes,
-                                       .sm_count = (uint32_t)config_sms_per_gpu(c),
+                                       .sm_count = (uint32_t)config_sms(c),
                                        .print = d->options.print,
                                        .print_user = d->options.print_arg};
     d->rt = rt_create(&options);
@@ -92,10 +92,10 @@ void atoll_device_properties(const atoll_device *d, struct atoll_properties *p)
 {
     const struct config *c = &d->sim->machine.config;
     const struct dram_spec spec = dram_spec_of(c);
-    const double channels = (double)config_channels_per_gpu(c);
+    const double channels = (double)config_channels(c);
     *p = (struct atoll_properties){.machine = d->sim->machine.name,
                                    .gpus = c->system.gpus,
-                                   .sms = (uint32_t)config_sms_per_gpu(c),
+                                   .sms = (uint32_t)config_sms(c),
                                    .warps = c->sm.warps,
                                    .threads = c->sm.threads,
                                    .block_slots = c->sm.block_slots,

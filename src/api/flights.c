@@ -42,7 +42,7 @@ struct flight_call {
 
 static double peak_rate(const struct config *c)
 {
-    return (double)config_sms_per_gpu(c) * (double)c->sm.schedulers * (double)c->clock.sm;
+    return (double)config_sms(c) * (double)c->sm.schedulers * (double)c->clock.sm;
 }
 
 static bool is_timed(const atoll_flight *f) { return f->device->timed && !f->functional; }
@@ -60,12 +60,12 @@ static void check_cooperative(struct flight_call *call)
     const char *why = "";
     const uint64_t fitting =
         gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
-    if (blocks <= fitting * config_sms_per_gpu(c)) return;
+    if (blocks <= fitting * config_sms(c)) return;
     call->launched->fault = ATOLL_FAULT_COOPERATIVE;
     diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
                  "%llu SMs hold %llu blocks each (limited by %s)",
                  rt_kernel_ptx(l->kernel->rt)->name, (unsigned long long)blocks, threads,
-                 (unsigned long long)config_sms_per_gpu(c), (unsigned long long)fitting, why);
+                 (unsigned long long)config_sms(c), (unsigned long long)fitting, why);
 }
 
 static void make_flight(void *arg)

@@ -330,7 +330,7 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
                                .max_instructions = call->timed ? 0 : call->job->max_instructions,
                                .execute = call->timed ? timed_execute : NULL,
                                .execute_user = call->timed,
-                               .sm_count = (uint32_t)config_sms_per_gpu(c),
+                               .sm_count = (uint32_t)config_sms(c),
                                .print = keep_print,
                                .print_user = prints};
 }

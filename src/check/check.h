@@ -100,6 +100,14 @@ void check_copy_drop(struct check_place *p, uint32_t idx, uint64_t now);
 /* A read, or the reading half of an atomic, is served from the copy; the request takes its versions along. */
 void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors, uint64_t now);
 
+/* ---- between places: a request made for another one, to get the same line ---- */
+
+void check_forward(struct check *c, uint32_t request, uint32_t for_request);
+/* What it brings is put into the copy, all but what is dirty there. */
+void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
+                    const uint64_t dirty[2]);
+void check_forward_done(struct check *c, uint32_t request);
+
 /* ---- between the memory side and memory ---- */
 
 /* The copy's dirty bytes leave for memory; memory has accepted a write of the line. */

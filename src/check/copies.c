@@ -177,6 +177,35 @@ void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint
     take_sectors(&c->requests[request].data, copy, sectors);
 }
 
+/* ---- from place to place ---- */
+
+void check_forward(struct check *c, uint32_t request, uint32_t for_request)
+{
+    const struct request_copy *r = &c->requests[for_request];
+    c->requests[request] = (struct request_copy){.line = r->line, .frame = r->frame, .sm = r->sm};
+}
+
+/* Sectors replace those of the copy, but for words that are newer there. */
+static void fill(struct copy *copy, const struct copy *from, uint8_t sectors, const uint64_t dirty[2])
+{
+    const uint32_t kept = check_words_of(dirty);
+    copy->frame = from->frame;
+    for (uint32_t half = 0; half < 2; half++) copy->bytes[half] |= sector_bytes(sectors, half);
+    for (uint32_t left = check_words_in(sectors); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (kept >> w & 1 && copy->version[w] > from->version[w]) continue;
+        copy->version[w] = from->version[w];
+    }
+}
+
+void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
+                    const uint64_t dirty[2])
+{
+    fill(&p->copies[idx], &p->check->requests[request].data, sectors, dirty);
+}
+
+void check_forward_done(struct check *c, uint32_t request) { c->requests[request].line = NULL; }
+
 /* ---- memory ---- */
 
 void check_memory_write(struct check *c, uint64_t frame)
@@ -199,16 +228,9 @@ void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, con
 {
     struct copy *copy = &p->copies[idx];
     const struct copy *from = &p->arriving[idx];
-    const uint32_t kept = check_words_of(dirty);
     if (copy->frame && copy->frame != from->frame) {
         const struct memory_line *m = check_memory_line(p->check, copy->frame - 1);
         check_wrong(p->check, now, m->key - 1, 0, p->name, "memory fills it with another line");
     }
-    copy->frame = from->frame;
-    for (uint32_t half = 0; half < 2; half++) copy->bytes[half] |= sector_bytes(sectors, half);
-    for (uint32_t left = check_words_in(sectors); left; left &= left - 1) {
-        const uint32_t w = (uint32_t)__builtin_ctz(left);
-        if (kept >> w & 1 && copy->version[w] > from->version[w]) continue;
-        copy->version[w] = from->version[w];
-    }
+    fill(copy, from, sectors, dirty);
 }

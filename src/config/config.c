@@ -258,7 +258,13 @@ void config_defaults(struct config *c)
 uint64_t config_tick_frequency(const struct config *c)
 {
     const uint64_t limit = 100000000000000000u;
-    const uint64_t clocks[] = {c->clock.sm, c->clock.net, c->clock.llc, c->clock.dram};
+    /* of networks only those that the machine has */
+    const uint64_t clocks[] = {c->clock.sm,
+                               c->clock.net,
+                               c->clock.llc,
+                               c->clock.dram,
+                               c->gpu.chiplets > 1 ? c->clock.chiplet_net : c->clock.net,
+                               c->system.gpus > 1 ? c->clock.gpu_net : c->clock.net};
     uint64_t multiple = 1;
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
         if (!clocks[i]) return 0;

@@ -138,6 +138,30 @@ static inline uint64_t config_sms_per_gpu(const struct config *c)
 {
     return config_partitions_per_gpu(c) * c->partition.sms;
 }
+/* A chiplet is also what one address map covers: where a page is placed is a chiplet and, under some maps, a
+ * channel of it. */
+static inline uint32_t config_chiplets(const struct config *c) { return c->system.gpus * c->gpu.chiplets; }
+static inline uint32_t config_sms_per_chiplet(const struct config *c)
+{
+    return c->chiplet.partitions * c->partition.sms;
+}
+static inline uint32_t config_slices_per_chiplet(const struct config *c)
+{
+    return c->chiplet.partitions * c->partition.slices;
+}
+static inline uint32_t config_channels_per_chiplet(const struct config *c)
+{
+    return c->chiplet.partitions * c->partition.channels;
+}
+static inline uint64_t config_sms(const struct config *c) { return config_sms_per_gpu(c) * c->system.gpus; }
+static inline uint64_t config_slices(const struct config *c)
+{
+    return config_slices_per_gpu(c) * c->system.gpus;
+}
+static inline uint64_t config_channels(const struct config *c)
+{
+    return config_channels_per_gpu(c) * c->system.gpus;
+}
 static inline uint64_t config_channel_capacity(const struct config *c)
 {
     return (uint64_t)c->dram.bank_groups * c->dram.banks_per_group * c->dram.rows * c->dram.columns *

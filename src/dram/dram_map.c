@@ -231,11 +231,12 @@ static void tabulate(struct dram_map *m)
 
 static void set_widths(struct dram_map *m, const struct config *c)
 {
-    const uint64_t channels = config_channels_per_gpu(c), channel_bytes = c->gpu.memory_size / channels;
+    const uint64_t channels = config_channels_per_chiplet(c);
+    const uint64_t channel_bytes = c->gpu.memory_size / c->gpu.chiplets / channels;
     const uint32_t bank_bits =
         log2_of((uint64_t)c->dram.bank_groups * c->dram.banks_per_group, "the number of banks");
     const uint32_t column_bits = log2_of(c->dram.columns, "dram.columns");
-    m->size_bytes = c->gpu.memory_size;
+    m->size_bytes = c->gpu.memory_size / c->gpu.chiplets;
     m->offset_bits = log2_of(c->dram.column_size, "dram.column_size");
     if (m->offset_bits > 7) diag_mistake("dram.column_size must be at most 128 B, the size of a line");
     m->page_bits = log2_of(c->map.page_size, "map.page_size");
@@ -249,12 +250,12 @@ static void set_widths(struct dram_map *m, const struct config *c)
     while (one(row_bits) * row_bytes < channel_bytes) row_bits++;
     m->width[DRAM_FIELD_COLUMN] = column_bits;
     m->width[DRAM_FIELD_BANK] = bank_bits;
-    m->width[DRAM_FIELD_CHANNEL] = log2_of(channels, "the number of channels of a GPU");
+    m->width[DRAM_FIELD_CHANNEL] = log2_of(channels, "the number of channels of a chiplet");
     m->width[DRAM_FIELD_ROW] = row_bits;
     for (int f = 1; f < DRAM_FIELDS; f++) m->shift[f] = m->shift[f - 1] + m->width[f - 1];
     m->bits = m->offset_bits + m->shift[DRAM_FIELD_ROW] + row_bits;
-    if (channels > 1 << 14) diag_mistake("a GPU has at most 16384 channels");
-    if (m->bits > DRAM_MAP_BITS_MAX) diag_mistake("a GPU's memory must be below 256 TiB");
+    if (channels > 1 << 14) diag_mistake("a chiplet has at most 16384 channels");
+    if (m->bits > DRAM_MAP_BITS_MAX) diag_mistake("a chiplet's memory must be below 256 TiB");
     if (m->slice_bits > bank_bits || m->slice_bits > 8)
         diag_mistake("a channel has more LLC slices than banks");
     if (m->offset_bits + column_bits < 10) diag_mistake("a row must hold at least 1 KiB");
@@ -276,7 +277,7 @@ struct dram_map *dram_map_new(struct arena *a, const struct config *c)
     case address_map_pae: lay_fixed(m, log2_of(c->map.interleave, "map.interleave")); break;
     case address_map_page_move: {
         const uint32_t stack_bits = log2_of(c->map.stacks, "map.stacks");
-        if (stack_bits > channel_bits) diag_mistake("map.stacks is more than the channels of a GPU");
+        if (stack_bits > channel_bits) diag_mistake("map.stacks is more than the channels of a chiplet");
         lay_page_move(m, stack_bits);
         m->class_count = 1u << (channel_bits - stack_bits);
         break;

@@ -1,4 +1,4 @@
-/* dram_map: which channel, LLC slice, bank, row and column an address of a GPU's memory is in, and back.
+/* dram_map: which channel, LLC slice, bank, row and column an address of a chiplet's memory is in, and back.
  *
  * A map is data: a layout (what each address bit is, from the bottom) and, for every bit of the place, the
  * set of address bits whose XOR it is. Both directions are linear, so an address is looked up in pieces of
@@ -24,7 +24,7 @@ enum { DRAM_MAP_PIECE_BITS = 10, DRAM_MAP_PIECE = 1 << DRAM_MAP_PIECE_BITS, DRAM
 enum dram_field { DRAM_FIELD_COLUMN, DRAM_FIELD_BANK, DRAM_FIELD_CHANNEL, DRAM_FIELD_ROW, DRAM_FIELDS };
 
 struct dram_place {
-    uint32_t channel; /* of the GPU */
+    uint32_t channel; /* of the chiplet */
     uint32_t slice;   /* of the channel */
     uint32_t bank;    /* group * banks_per_group + bank in group */
     uint32_t row, column;

@@ -56,8 +56,8 @@ static void memory_bounds(const struct gpu *g)
     const struct bound tags = {g, "the tag stage of slice", 1, llc_cyc};
     const struct bound port = {g, "the data port of slice", 1, llc_cyc + booked_ahead(g)};
     const struct bound bus = {g, "the data bus of channel", 1, dram_cyc + c->dram.burst_cyc};
-    const struct bound lookups = {g, "the L2 TLB", c->mmu.l2_ports, gpu_now(g) + 1};
-    const struct bound walkers = {g, "the walkers", c->mmu.walkers, gpu_now(g) + 1};
+    const struct bound lookups = {g, "the L2 TLB of GPU", c->mmu.l2_ports, gpu_now(g) + 1};
+    const struct bound walkers = {g, "the walkers of GPU", c->mmu.walkers, gpu_now(g) + 1};
     for (uint32_t k = 0; k < g->slice_count; k++) {
         hold(&tags, k, slice_stats(g->slices[k])->tag_cycles);
         hold(&port, k, slice_stats(g->slices[k])->port_cycles);
@@ -66,14 +66,20 @@ static void memory_bounds(const struct gpu *g)
         const struct dram_stats *d = channel_stats(g->channels[k]);
         hold(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
     }
-    hold(&lookups, 0, mmu_stats(g->mmu)->l2_lookups);
-    hold(&walkers, 0, mmu_stats(g->mmu)->walk_cycles);
+    for (uint32_t k = 0; k < c->system.gpus; k++) {
+        hold(&lookups, k, mmu_stats(g->mmus[k])->l2_lookups);
+        hold(&walkers, k, mmu_stats(g->mmus[k])->walk_cycles);
+    }
 }
 
 /* Utilisation = throughput x service time: a link is busy for as many cycles as its packets have flits. */
-static void link_bounds(const struct gpu *g, const struct net *n)
+static void link_bounds(const struct gpu *g, const struct fabric_side *side)
 {
-    const uint64_t cycles = engine_now(g->engine, g->net_domain) + 1;
+    const struct net *n = side->net;
+    const uint64_t cycles = fabric_side_now(side) + 1;
+    const struct bound each = {g, "link", 1, cycles};
+    for (uint32_t k = 0; k < net_link_count(n); k++) hold(&each, k, net_link(n, k).flits);
+    if (net_spec_of(n)->topology == NET_LINKS) return; /* several links lead to a receiver */
     const struct bound link = {g, "the link to receiver", 1, cycles};
     for (uint32_t k = 0; k < net_spec_of(n)->sinks; k++) {
         const struct net_output_stats o = net_output(n, k);
@@ -92,6 +98,8 @@ void gpu_check_bounds(const struct gpu *g)
 {
     sm_bounds(g);
     memory_bounds(g);
-    link_bounds(g, g->fabric.request.net);
-    link_bounds(g, g->fabric.reply.net);
+    const struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++) link_bounds(g, side);
 }

@@ -42,8 +42,8 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
         {&slice_stats(g->slices[0])->port_cycles, "the data port of slice 0"},
         {&channel_stats(g->channels[0])->column_reads, "the data bus of channel 0"},
         {&channel_stats(g->channels[0])->column_writes, "the data bus of channel 0"},
-        {&mmu_stats(g->mmu)->l2_lookups, "the L2 TLB"},
-        {&mmu_stats(g->mmu)->walk_cycles, "the walkers"},
+        {&mmu_stats(g->mmus[0])->l2_lookups, "the L2 TLB of GPU 0"},
+        {&mmu_stats(g->mmus[0])->walk_cycles, "the walkers of GPU 0"},
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         *parts[k].work += much;

@@ -14,6 +14,7 @@ struct channel {
     uint64_t ticks_per_cycle;
     struct dram_channel *dram;
     const struct dram_map *map;
+    uint64_t address_mask; /* within its chiplet */
     struct slice *const *slices;
     uint32_t slice_count, turn;
     bool full;           /* wait for dram_wiring.space */
@@ -59,7 +60,7 @@ static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
         ch->full = true;
         return false;
     }
-    const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2);
+    const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2 & ch->address_mask);
     const struct dram_request r = {.kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ,
                                    .bank = place.bank,
                                    .row = place.row,
@@ -120,6 +121,7 @@ struct channel *channel_new(struct arena *a, struct engine *e, uint32_t domain, 
     *ch = (struct channel){.engine = e,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
+                           .address_mask = ((uint64_t)1 << map->bits) - 1,
                            .slices = slices,
                            .slice_count = count,
                            .check = check};

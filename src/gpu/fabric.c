@@ -2,7 +2,7 @@
 #include "gpu/fabric.h"
 
 #include "check/fault.h"
-#include "net/net_level.h"
+#include "gpu/gates.h"
 
 /* ---- sizes ---- */
 
@@ -34,129 +34,206 @@ uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 
 /* ---- clocks ---- */
 
-static inline uint64_t net_now(const struct fabric *f, const struct fabric_side *s, uint64_t now)
+static inline uint64_t net_now(const struct fabric_side *s, uint64_t now)
 {
-    return s->same_clock ? now : engine_now(f->engine, f->domain);
+    return s->same_clock ? now : engine_now(s->engine, s->domain);
 }
 
 /* The port's component must look from that cycle of the network on. */
 static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t net_cyc)
 {
-    struct fabric *f = s->fabric;
     if (s->same_clock) {
-        engine_wake(f->engine, component, net_cyc);
+        engine_wake(s->engine, component, net_cyc);
         return;
     }
-    engine_wake_at_tick(f->engine, component, net_cyc * f->ticks_per_cycle);
+    engine_wake_at_tick(s->engine, component, net_cyc * s->ticks_per_cycle);
 }
 
 static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
 {
     const struct fabric_side *s = ctx;
-    wake_port(s, s->receivers[sink], visible_cyc);
+    if (sink < s->receiver_count)
+        wake_port(s, s->receivers[sink], visible_cyc);
+    else
+        gate_arrived(&s->ports[sink - s->receiver_count], visible_cyc * s->ticks_per_cycle);
 }
 
 static void room(void *ctx, uint32_t source, uint64_t from_cyc)
 {
     const struct fabric_side *s = ctx;
-    wake_port(s, s->senders[source], from_cyc);
+    if (source < s->sender_count)
+        wake_port(s, s->senders[source], from_cyc);
+    else
+        gate_room(&s->ports[source - s->sender_count], from_cyc * s->ticks_per_cycle);
 }
 
 static void step(void *self, uint64_t now)
 {
     const struct fabric_side *s = self;
     const uint64_t next = net_step(s->net, now);
-    engine_progress(s->fabric->engine);
-    if (next != NET_NEVER) engine_wake(s->fabric->engine, s->component, next);
+    engine_progress(s->engine);
+    if (next != NET_NEVER) engine_wake(s->engine, s->component, next);
 }
 
 /* After an injection or a pop the network may have something to do earlier. */
-static inline void step_soon(struct fabric *f, const struct fabric_side *s, uint64_t now)
+static inline void step_soon(const struct fabric_side *s, uint64_t at)
 {
     const uint64_t next = net_next_cyc(s->net);
-    if (next != NET_NEVER) engine_wake(f->engine, s->component, next > now ? next : now + 1);
+    if (next != NET_NEVER) engine_wake(s->engine, s->component, next > at ? next : at + 1);
 }
 
 /* ---- passing ---- */
 
-static inline bool send(struct fabric *f, struct fabric_side *s, uint64_t now, const struct net_packet *p)
+static inline bool send_at(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
-    const uint64_t at = net_now(f, s, now);
     const bool taken = net_try_inject(s->net, p, at);
-    step_soon(f, s, at); /* also when refused: the network tells in a step of its own when there is room */
+    step_soon(s, at); /* also when refused: the network tells in a step of its own when there is room */
     return taken;
 }
 
-static inline uint32_t front(const struct fabric *f, const struct fabric_side *s, uint64_t now, uint32_t port)
+static inline bool send(struct fabric_side *s, uint64_t now, const struct net_packet *p)
 {
-    const struct net_packet *p = net_peek(s->net, port, net_now(f, s, now));
+    return send_at(s, net_now(s, now), p);
+}
+
+static inline uint32_t front(const struct fabric_side *s, uint64_t now, uint32_t port)
+{
+    const struct net_packet *p = net_peek(s->net, port, net_now(s, now));
     return p ? (uint32_t)p->handle : REQUEST_NONE;
 }
 
-static inline void take(struct fabric *f, struct fabric_side *s, uint64_t now, uint32_t port)
+static inline void take_at(struct fabric_side *s, uint64_t at, uint32_t port)
 {
-    const uint64_t at = net_now(f, s, now);
     net_pop(s->net, port, at);
-    step_soon(f, s, at);
+    step_soon(s, at);
+}
+
+static inline void take(struct fabric_side *s, uint64_t now, uint32_t port)
+{
+    take_at(s, net_now(s, now), port);
+}
+
+bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packet *p)
+{
+    return send_at(s, at, p);
+}
+void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink) { take_at(s, at, sink); }
+
+/* The port of a slice, or the gate towards it. Of several gates the one in the place of the slice, so that
+ * what concerns a line keeps its order. */
+static inline uint32_t slice_port(const struct fabric *f, const struct fabric_side *s, uint32_t slice)
+{
+    const uint32_t port = slice - f->first_slice;
+    return __builtin_expect(port < f->slice_count, 1) ? port : f->slice_count + slice % s->gates;
 }
 
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice)
 {
     const struct net_packet p = {.handle = request,
-                                 .src = sm,
-                                 .dst = slice,
+                                 .src = sm - f->first_sm,
+                                 .dst = slice_port(f, &f->request, slice),
                                  .bytes = fabric_request_bytes(f, request_at(f->requests, request))};
-    return FAULT_FIRES(request_dropped) || send(f, &f->request, now, &p);
+    return FAULT_FIRES(request_dropped) || send(&f->request, now, &p);
 }
 
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
 {
-    return net_has_room(f->request.net, sm, 0, net_now(f, &f->request, now));
+    return net_has_room(f->request.net, sm - f->first_sm, 0, net_now(&f->request, now));
 }
 
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm)
 {
+    const uint32_t port = sm - f->first_sm, sms = f->reply.receiver_count;
     const struct net_packet p = {.handle = request,
-                                 .src = slice,
-                                 .dst = sm,
+                                 .src = slice - f->first_slice,
+                                 .dst = __builtin_expect(port < sms, 1) ? port : sms + slice % f->reply.gates,
                                  .bytes = fabric_reply_bytes(f, request_at(f->requests, request))};
-    return send(f, &f->reply, now, &p);
+    return send(&f->reply, now, &p);
 }
 
 uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
 {
-    return front(f, &f->request, now, slice);
+    return front(&f->request, now, slice - f->first_slice);
 }
-void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice) { take(f, &f->request, now, slice); }
+void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice)
+{
+    take(&f->request, now, slice - f->first_slice);
+}
 uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm)
 {
-    return front(f, &f->reply, now, sm);
+    return front(&f->reply, now, sm - f->first_sm);
 }
-void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm) { take(f, &f->reply, now, sm); }
+void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm)
+{
+    take(&f->reply, now, sm - f->first_sm);
+}
 
-static void sleep_port(struct fabric *f, const struct fabric_side *in, uint32_t port, uint64_t now,
-                       bool refused)
+/* ---- slices to slices ---- */
+
+bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice)
+{
+    const struct request *r = request_at(f->requests, request);
+    const struct net_packet p = {.handle = request,
+                                 .src = slice - f->first_slice,
+                                 .dst = slice_port(f, &f->far_request, r->home.slice),
+                                 .bytes = fabric_request_bytes(f, r)};
+    return FAULT_FIRES(forward_dropped) || send(&f->far_request, now, &p);
+}
+
+bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice)
+{
+    const struct request *r = request_at(f->requests, request);
+    const struct net_packet p = {.handle = request,
+                                 .src = slice - f->first_slice,
+                                 .dst = slice_port(f, &f->far_reply, r->via - 1u),
+                                 .bytes = fabric_reply_bytes(f, r)};
+    return send(&f->far_reply, now, &p);
+}
+
+uint32_t fabric_far_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
+{
+    return front(&f->far_request, now, slice - f->first_slice);
+}
+void fabric_take_far_request(struct fabric *f, uint64_t now, uint32_t slice)
+{
+    take(&f->far_request, now, slice - f->first_slice);
+}
+uint32_t fabric_far_reply_at(const struct fabric *f, uint64_t now, uint32_t slice)
+{
+    return front(&f->far_reply, now, slice - f->first_slice);
+}
+void fabric_take_far_reply(struct fabric *f, uint64_t now, uint32_t slice)
+{
+    take(&f->far_reply, now, slice - f->first_slice);
+}
+
+/* ---- sleeping ---- */
+
+static void sleep_port(const struct fabric_side *in, uint32_t port, uint64_t now, bool refused)
 {
     const uint64_t cyc = net_peek_cyc(in->net, port);
     if (refused)
-        engine_wake(f->engine, in->receivers[port], now + 1);
-    else if (cyc != NET_NEVER && cyc > engine_now(f->engine, f->domain)) /* else it has seen it */
-        engine_wake_at_tick(f->engine, in->receivers[port], cyc * f->ticks_per_cycle);
+        engine_wake(in->engine, in->receivers[port], now + 1);
+    else if (cyc != NET_NEVER && cyc > engine_now(in->engine, in->domain)) /* else it has seen it */
+        engine_wake_at_tick(in->engine, in->receivers[port], cyc * in->ticks_per_cycle);
 }
 
 void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused)
 {
-    sleep_port(f, &f->reply, sm, now, refused);
+    sleep_port(&f->reply, sm - f->first_sm, now, refused);
 }
 
 void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused)
 {
-    sleep_port(f, &f->request, slice, now, refused);
+    sleep_port(&f->request, slice - f->first_slice, now, refused);
+    if (!f->forwards) return;
+    sleep_port(&f->far_request, slice - f->first_slice, now, false);
+    sleep_port(&f->far_reply, slice - f->first_slice, now, false);
 }
 
 uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
-    return net_zero_load_cyc(f->request.net, sm, slice, bytes);
+    return net_zero_load_cyc(f->request.net, sm - f->first_sm, slice - f->first_slice, bytes);
 }
 
 /* ---- building ---- */
@@ -172,32 +249,64 @@ static struct wait nothing(void *self)
     return w;
 }
 
-static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a, const struct config *c,
-                       enum net_direction direction, const char *name)
+void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
+                       enum net_level level, enum net_direction direction, uint32_t domain, const char *name)
 {
-    const struct net_spec spec = net_level_spec(c, NET_LEVEL_net, direction);
+    const struct net_spec spec = net_level_spec(c, level, direction);
     const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room};
-    s->fabric = f;
-    s->net = net_new(a, &spec, &wiring);
-    s->same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc;
+    *s = (struct fabric_side){.engine = e,
+                              .domain = domain,
+                              .net = net_new(a, &spec, &wiring),
+                              .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
+                              .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
+                              .gates = net_level_gates(c, level)};
     s->component = engine_add(
-        f->engine, (struct component_spec){
-                       .name = name, .self = s, .domain = f->domain, .wake = step, .waits = nothing});
+        e,
+        (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});
+}
+
+/* Who is at the ports: SMs or slices of the chiplet on either side. */
+static void people(struct fabric_side *s, const uint32_t *senders, uint32_t sender_count,
+                   const uint32_t *receivers, uint32_t receiver_count)
+{
+    s->senders = senders;
+    s->sender_count = sender_count;
+    s->receivers = receivers;
+    s->receiver_count = receiver_count;
 }
 
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
-                 struct pool *requests, uint32_t net_domain, const uint32_t *sms, const uint32_t *slices)
+                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, const uint32_t *sms,
+                 const uint32_t *slices)
 {
+    const uint32_t sm_count = config_sms_per_chiplet(c), slice_count = config_slices_per_chiplet(c);
+    const char *const at = config_chiplets(c) > 1 ? arena_printf(a, "chiplet%u.", chiplet) : "";
     *f = (struct fabric){.engine = e,
                          .requests = requests,
+                         .chiplet = chiplet,
+                         .first_sm = chiplet * sm_count,
+                         .first_slice = chiplet * slice_count,
+                         .slice_count = slice_count,
                          .domain = net_domain,
                          .ticks_per_cycle = config_tick_frequency(c) / c->clock.net,
                          .header_bytes = (uint32_t)c->packet.header,
                          .write_bytes = (uint32_t)c->packet.write_literal,
-                         .write_is_literal = c->packet.write == write_packet_literal};
-    build_side(f, &f->request, a, c, NET_REQUESTS, "net.requests");
-    build_side(f, &f->reply, a, c, NET_REPLIES, "net.replies");
+                         .write_is_literal = c->packet.write == write_packet_literal,
+                         .forwards = net_level_used(c, NET_LEVEL_slice_net)};
+    sms += f->first_sm;
+    slices += f->first_slice;
+    fabric_side_build(&f->request, a, e, c, NET_LEVEL_net, NET_REQUESTS, net_domain,
+                      arena_printf(a, "%snet.requests", at));
+    fabric_side_build(&f->reply, a, e, c, NET_LEVEL_net, NET_REPLIES, net_domain,
+                      arena_printf(a, "%snet.replies", at));
     f->clocks_differ = !f->request.same_clock;
-    f->request.senders = f->reply.receivers = sms;
-    f->request.receivers = f->reply.senders = slices;
+    people(&f->request, sms, sm_count, slices, slice_count);
+    people(&f->reply, slices, slice_count, sms, sm_count);
+    if (!f->forwards) return;
+    fabric_side_build(&f->far_request, a, e, c, NET_LEVEL_slice_net, NET_REQUESTS, net_domain,
+                      arena_printf(a, "%sslice_net.requests", at));
+    fabric_side_build(&f->far_reply, a, e, c, NET_LEVEL_slice_net, NET_REPLIES, net_domain,
+                      arena_printf(a, "%sslice_net.replies", at));
+    people(&f->far_request, slices, slice_count, slices, slice_count);
+    people(&f->far_reply, slices, slice_count, slices, slice_count);
 }

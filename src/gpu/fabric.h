@@ -1,10 +1,16 @@
-/* fabric: the networks between SMs and LLC slices as the parts see them: give a request, take a reply.
+/* fabric: the networks of one chiplet as its parts see them: give a request, take a reply.
  *
  *   SM ── try_request ──► request network ──► request_at / take_request ── slice
  *   SM ◄─ reply_at / take_reply ── reply network ◄── try_reply ─────────── slice
  *
- * Wakes the receiver when a packet becomes visible and a refused sender when there is room. Callers pass
- * their own clock's cycle; the networks run at clock.net. */
+ * and, where slices send to slices (see organisation.h),
+ *
+ *   slice ── try_forward ──► slice network ──► far_request_at ── home slice
+ *   slice ◄─ far_reply_at ── slice network ◄── try_far_reply ─── home slice
+ *
+ * What is for another chiplet leaves through a gate port (gates.h), and nobody here notices. Wakes the
+ * receiver when a packet becomes visible and a refused sender when there is room. SMs and slices are numbered
+ * over the whole machine. Callers pass their own clock's cycle; the networks run at clock.net. */
 #ifndef ATOLL_GPU_FABRIC_H
 #define ATOLL_GPU_FABRIC_H
 
@@ -12,29 +18,46 @@
 #include "engine/engine.h"
 #include "gpu/request.h"
 #include "net/net.h"
+#include "net/net_level.h"
 
+struct gate;
+
+/* One network and who is at its ports. */
 struct fabric_side {
-    struct fabric *fabric;
+    struct engine *engine;
     struct net *net;
     uint32_t component;                  /* steps the network */
-    const uint32_t *senders, *receivers; /* components by port */
-    bool same_clock;                     /* senders, network and receivers share a clock */
+    uint32_t domain;                     /* its clock */
+    const uint32_t *senders, *receivers; /* components by port, of all that are not gates */
+    uint32_t sender_count, receiver_count;
+    uint64_t ticks_per_cycle;
+    bool same_clock; /* senders, network and receivers share a clock */
+    uint32_t gates;  /* gate ports on each side, after the others */
+    struct gate_port {
+        struct gate *gate;
+        uint32_t in; /* which of its inputs */
+    } * ports;       /* of these */
 };
 
 struct fabric {
     struct engine *engine;
     struct pool *requests;
+    uint32_t chiplet;
+    uint32_t first_sm, first_slice, slice_count;
     uint32_t domain; /* of the networks */
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
     bool write_is_literal;
-    bool clocks_differ; /* of SMs, networks and slices */
-    struct fabric_side request, reply;
+    bool clocks_differ;                        /* of SMs, networks and slices */
+    bool forwards;                             /* far sides are there */
+    struct fabric_side request, reply;         /* SMs and slices */
+    struct fabric_side far_request, far_reply; /* slices and slices */
 };
 
-/* sms, slices: component numbers by port; both arrays may be filled after the call. */
+/* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
-                 struct pool *requests, uint32_t net_domain, const uint32_t *sms, const uint32_t *slices);
+                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, const uint32_t *sms,
+                 const uint32_t *slices);
 
 /* False: no room; the sender is woken when there is. */
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice);
@@ -47,6 +70,15 @@ void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice);
 uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm);
 void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm);
 
+/* ---- slices to slices: a request to its home, the reply to the slice that sent it (request.via) ---- */
+
+bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
+bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
+uint32_t fabric_far_request_at(const struct fabric *f, uint64_t now, uint32_t slice);
+void fabric_take_far_request(struct fabric *f, uint64_t now, uint32_t slice);
+uint32_t fabric_far_reply_at(const struct fabric *f, uint64_t now, uint32_t slice);
+void fabric_take_far_reply(struct fabric *f, uint64_t now, uint32_t slice);
+
 /* For who goes to sleep when clocks differ: the engine keeps the earliest wake-up of a component, so one that
  * the network asked for may have been replaced by one between two of the network's edges. Asks again for what
  * is on its way to the port; refused: it was not allowed to send and tries in its next cycle. */
@@ -58,5 +90,18 @@ uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r);
 uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r);
 /* Cycles of clock.net that an unloaded packet takes. */
 uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice, uint32_t bytes);
+
+/* ---- for gates.c: any network of the machine ---- */
+
+/* One network at a level; the caller fills in who is at its ports. */
+void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
+                       enum net_level level, enum net_direction direction, uint32_t domain, const char *name);
+/* The present cycle of the network for whoever is in any clock. */
+static inline uint64_t fabric_side_now(const struct fabric_side *s)
+{
+    return engine_now(s->engine, s->domain);
+}
+bool fabric_side_send(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);
+void fabric_side_take(struct fabric_side *s, uint64_t net_now, uint32_t sink);
 
 #endif

@@ -15,8 +15,15 @@ static void build_clocks(struct gpu *g, const struct config *c)
     g->sm_domain = engine_add_domain(g->engine, "sm", c->clock.sm);
     g->llc_domain =
         c->clock.llc == c->clock.sm ? g->sm_domain : engine_add_domain(g->engine, "llc", c->clock.llc);
-    g->net_domain =
-        c->clock.net == c->clock.sm ? g->sm_domain : engine_add_domain(g->engine, "net", c->clock.net);
+    for (uint32_t level = 0; level < NET_LEVELS; level++) {
+        g->net_domains[level] = g->sm_domain;
+        if (!net_level_used(c, level) || net_level_clock(c, level) == c->clock.sm) continue;
+        uint32_t same = 0; /* a level below with the same clock */
+        while (same < level && net_level_clock(c, same) != net_level_clock(c, level)) same++;
+        g->net_domains[level] =
+            same < level ? g->net_domains[same]
+                         : engine_add_domain(g->engine, net_level_names[level], net_level_clock(c, level));
+    }
     g->dram_domain = engine_add_domain(g->engine, "dram", c->clock.dram);
     engine_set_watchdog(g->engine, c->sim.watchdog_cyc);
     if (c->sim.visit_order == visit_order_shuffled)
@@ -25,27 +32,46 @@ static void build_clocks(struct gpu *g, const struct config *c)
 
 static const char *name_in(struct gpu *g, const char *what, uint32_t idx, uint32_t per_partition)
 {
-    return arena_printf(&g->arena, "gpu0.partition%u.%s%u", idx / per_partition, what, idx % per_partition);
+    const struct config *c = g->config;
+    const uint32_t partition = idx / per_partition, chiplet = partition / c->chiplet.partitions;
+    if (c->gpu.chiplets == 1)
+        return arena_printf(&g->arena, "gpu%u.partition%u.%s%u", chiplet, partition % c->chiplet.partitions,
+                            what, idx % per_partition);
+    return arena_printf(&g->arena, "gpu%u.chiplet%u.partition%u.%s%u", chiplet / c->gpu.chiplets,
+                        chiplet % c->gpu.chiplets, partition % c->chiplet.partitions, what,
+                        idx % per_partition);
+}
+
+/* Of a partition, numbered over the machine. */
+static struct stats_scope scope_of(const struct config *c, uint32_t partition)
+{
+    const uint32_t chiplet = partition / c->chiplet.partitions;
+    return (struct stats_scope){(int32_t)(chiplet / c->gpu.chiplets), (int32_t)(chiplet % c->gpu.chiplets),
+                                (int32_t)(partition % c->chiplet.partitions), STATS_ANY};
 }
 
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
 {
     const uint32_t per_channel = g->slice_spec.slices_per_channel;
+    const uint32_t chiplet = idx / config_slices_per_chiplet(c);
     const struct slice_wiring w = {.engine = g->engine,
-                                   .fabric = &g->fabric,
+                                   .fabric = &g->fabrics[chiplet],
                                    .requests = &g->requests,
                                    .channel_component = channel_component(g->channels[idx / per_channel]),
                                    .slice_idx = idx,
                                    .partition = idx / c->partition.slices,
                                    .sms_per_partition = c->partition.sms,
-                                   .walker = g->mmu,
+                                   .walkers = (void *const *)g->mmus,
                                    .walk_done = mmu_walk_done,
                                    .domain = g->llc_domain,
-                                   .check = g->check};
+                                   .check = g->check,
+                                   .chiplet = chiplet,
+                                   .forwards = net_level_used(c, NET_LEVEL_slice_net),
+                                   .organisation = &g->organisations[chiplet],
+                                   .epoch = &g->epochs[chiplet]};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
-    const struct stats_scope scope = {0, 0, (int32_t)w.partition, STATS_ANY};
-    STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope);
+    STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
 }
 
 static void build_memory(struct gpu *g, const struct config *c)
@@ -53,43 +79,49 @@ static void build_memory(struct gpu *g, const struct config *c)
     const uint32_t per_channel = c->partition.slices / c->partition.channels;
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
-    g->frames = dram_frames_new(&g->arena, g->map);
+    g->pages = page_table_new(&g->arena, c, g->map);
     g->slice_spec = slice_spec_of(c, g->map);
     for (uint32_t k = 0; k < g->channel_count; k++) {
         g->channels[k] = channel_new(&g->arena, g->engine, g->dram_domain, c, &g->dram_spec, g->map,
                                      g->slices + (size_t)k * per_channel, per_channel, g->check,
                                      name_in(g, "channel", k, c->partition.channels));
-        const struct stats_scope scope = {0, 0, (int32_t)(k / c->partition.channels), STATS_ANY};
-        STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope);
+        STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope_of(c, k / c->partition.channels));
     }
 }
 
-static void build_mmu(struct gpu *g, const struct config *c)
+static void build_mmu(struct gpu *g, const struct config *c, uint32_t gpu)
 {
+    const uint32_t sms = (uint32_t)config_sms_per_gpu(c),
+                   classes = g->pages->classes_per_chiplet * c->gpu.chiplets;
     const struct mmu_wiring w = {.engine = g->engine,
                                  .domain = g->sm_domain,
                                  .requests = &g->requests,
-                                 .frames = g->frames,
-                                 .map = g->map,
+                                 .pages = g->pages,
+                                 .first_class = gpu * classes,
+                                 .classes = classes,
                                  .sm_components = g->sm_components,
                                  .slices = g->slices,
-                                 .sm_count = g->sm_count,
-                                 .sms_per_partition = c->partition.sms,
-                                 .slices_per_channel = g->slice_spec.slices_per_channel,
+                                 .gpu = gpu,
+                                 .first_sm = gpu * sms,
+                                 .sm_count = sms,
                                  .ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
                                  .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle};
-    g->mmu = mmu_new(&g->arena, c, &w);
-    STATS_REGISTER(g->stats, mmu, mmu_stats(g->mmu), STATS_EVERYWHERE);
+    const struct stats_scope scope = {(int32_t)gpu, STATS_ANY, STATS_ANY, STATS_ANY};
+    g->mmus[gpu] = mmu_new(&g->arena, c, &w);
+    STATS_REGISTER(g->stats, mmu, mmu_stats(g->mmus[gpu]), scope);
 }
 
 static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
 {
+    const uint32_t chiplet = idx / config_sms_per_chiplet(c);
+    const bool epochs = net_level_used(c, NET_LEVEL_slice_net) && c->llc.acquire == llc_acquire_drop_remote;
     const struct sm_wiring w = {.engine = g->engine,
                                 .domain = g->sm_domain,
-                                .fabric = &g->fabric,
+                                .fabric = &g->fabrics[chiplet],
                                 .requests = &g->requests,
-                                .mmu = g->mmu,
-                                .organisation = &g->organisation,
+                                .mmu = g->mmus[chiplet / c->gpu.chiplets],
+                                .organisation = &g->organisations[chiplet],
+                                .epoch = epochs ? &g->epochs[chiplet] : NULL,
                                 .conflicts = g->conflicts,
                                 .check = g->check,
                                 .sm_idx = idx,
@@ -97,51 +129,96 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .near_count = c->partition.slices};
     g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, name_in(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
-    const struct stats_scope scope = {0, 0, (int32_t)(idx / c->partition.sms), STATS_ANY};
+    const struct stats_scope scope = scope_of(c, idx / c->partition.sms);
     STATS_REGISTER(g->stats, sm, sm_stats(g->sms[idx]), scope);
     STATS_REGISTER(g->stats, l1, sm_l1_stats(g->sms[idx]), scope);
 }
 
-struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
+/* Requests that can be on their way: of SMs, of walkers, of slices for lines of other chiplets. */
+static uint32_t request_limit(const struct gpu *g, const struct config *c)
 {
-    if (c->system.gpus > 1 || c->gpu.chiplets > 1)
-        diag_mistake("machines of several GPUs or chiplets cannot be run with timing yet; --functional can");
-    struct gpu *g = calloc(1, sizeof *g);
-    if (!g) diag_mistake("out of host memory");
-    arena_init(&g->arena);
-    g->config = c;
-    g->stats = stats;
-    g->sm_count = (uint32_t)config_sms_per_gpu(c);
-    g->slice_count = (uint32_t)config_slices_per_gpu(c);
-    g->channel_count = (uint32_t)config_channels_per_gpu(c);
+    const uint64_t fetches =
+        net_level_used(c, NET_LEVEL_slice_net)
+            ? (uint64_t)g->slice_count * c->llc.mshrs * (c->llc.sectored ? LINE_SECTORS : 1)
+            : 0;
+    return sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS * c->system.gpus + (uint32_t)fetches;
+}
+
+static void build_networks(struct gpu *g, const struct config *c, struct stats_registry *stats)
+{
+    for (uint32_t k = 0; k < g->chiplet_count; k++)
+        fabric_init(&g->fabrics[k], &g->arena, g->engine, c, k, &g->requests, g->net_domains[NET_LEVEL_net],
+                    g->sm_components, g->slice_components);
+    if (g->chiplet_count > 1)
+        g->gates = gates_new(&g->arena, g->engine, c, g->fabrics, g->net_domains, stats);
+    struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++) {
+        const uint32_t per_gpu = level <= NET_LEVEL_slice_net ? c->gpu.chiplets : 1;
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++) {
+                const struct stats_scope scope = {
+                    level == NET_LEVEL_gpu_net ? STATS_ANY : (int32_t)(k / per_gpu),
+                    level <= NET_LEVEL_slice_net ? (int32_t)(k % per_gpu) : STATS_ANY, STATS_ANY, STATS_ANY};
+                net_level_register(stats, level, side->net, scope);
+            }
+    }
+}
+
+static void allocate(struct gpu *g, const struct config *c)
+{
+    g->chiplet_count = config_chiplets(c);
+    g->sm_count = (uint32_t)config_sms(c);
+    g->slice_count = (uint32_t)config_slices(c);
+    g->channel_count = (uint32_t)config_channels(c);
     g->sms = ARENA_ARRAY(&g->arena, struct sm *, g->sm_count);
     g->slices = ARENA_ARRAY(&g->arena, struct slice *, g->slice_count);
     g->channels = ARENA_ARRAY(&g->arena, struct channel *, g->channel_count);
     g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
+    g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
+    g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
+    g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);
+    g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus);
+}
+
+struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
+{
+    struct gpu *g = calloc(1, sizeof *g);
+    if (!g) diag_mistake("out of host memory");
+    arena_init(&g->arena);
+    g->config = c;
+    g->stats = stats;
+    allocate(g, c);
     g->skew = rng_seed(c->sim.seed, 0x5ce3);
 #ifdef ATOLL_FAULTS
     fault_choose(c->sim.fault);
 #endif
     build_clocks(g, c);
-    g->organisation = organisation_of(c);
+    for (uint32_t k = 0; k < g->chiplet_count; k++) g->organisations[k] = organisation_of(c, k);
     g->sm_spec = sm_spec_of(&g->arena, c);
     g->conflicts = sm_conflict_cache(&g->arena);
-    const uint32_t requests = sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS;
+    const uint32_t requests = request_limit(g, c);
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
     if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
     build_memory(g, c);
-    build_mmu(g, c);
+    for (uint32_t k = 0; k < c->system.gpus; k++) build_mmu(g, c, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
-    fabric_init(&g->fabric, &g->arena, g->engine, c, &g->requests, g->net_domain, g->sm_components,
-                g->slice_components);
+    build_networks(g, c, stats);
     mover_new(g, c);
-    const struct stats_scope scope = {0, 0, STATS_ANY, STATS_ANY};
-    net_level_register(stats, NET_LEVEL_net, g->fabric.request.net, scope);
-    net_level_register(stats, NET_LEVEL_net, g->fabric.reply.net, scope);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
     return g;
+}
+
+struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum net_direction direction,
+                               uint32_t idx)
+{
+    const bool requests = direction == NET_REQUESTS;
+    if (level > NET_LEVEL_slice_net) return gates_net(g->gates, level, direction, idx);
+    if (idx >= g->chiplet_count || (level == NET_LEVEL_slice_net && !g->fabrics->forwards)) return NULL;
+    struct fabric *f = &g->fabrics[idx];
+    if (level == NET_LEVEL_net) return requests ? &f->request : &f->reply;
+    return requests ? &f->far_request : &f->far_reply;
 }
 
 void gpu_listen(struct gpu *g, const struct gpu_listener *listener) { g->listener = *listener; }

@@ -1,6 +1,7 @@
-/* gpu: one GPU put together from its parts, and kernels on it.
+/* gpu: the machine put together from its parts (one GPU or several, of one chiplet or several), and kernels
+ * on it.
  *
- *   gpu_new(config) ─► SMs, L1s, networks, slices, channels, MMU on one engine
+ *   gpu_new(config) ─► SMs, L1s, networks, slices, channels, MMUs on one engine
  *   gpu_start_kernel(launch) ─► blocks to SMs, beside kernels that run
  *   gpu_advance() ─► until all blocks of one have ended and all its stores are acknowledged, then the
  * boundary
@@ -11,6 +12,7 @@
 
 #include "config/config.h"
 #include "engine/engine.h"
+#include "net/net_level.h"
 #include "stats/stats.h"
 
 struct check;
@@ -28,9 +30,10 @@ struct gpu_net_use {
 
 /* What is not in struct stats, over a span of time: the two networks apart, and the busiest parts. */
 struct gpu_use {
-    struct gpu_net_use requests, replies;
-    uint64_t port_cycles_most; /* data port of the busiest slice */
-    uint64_t columns_most;     /* columns moved by the busiest channel */
+    struct gpu_net_use requests, replies;    /* of all networks between SMs and slices */
+    struct gpu_net_use above[NET_LEVELS][2]; /* by level and direction; of level `net` the same as these */
+    uint64_t port_cycles_most;               /* data port of the busiest slice */
+    uint64_t columns_most;                   /* columns moved by the busiest channel */
     uint32_t port_slice, columns_channel;
 };
 

@@ -7,6 +7,7 @@
 #include "exec/exec.h"
 #include "gpu/channel.h"
 #include "gpu/fabric.h"
+#include "gpu/gates.h"
 #include "gpu/gpu.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
@@ -36,19 +37,25 @@ struct running {
 
 struct mover; /* mover.c: blocks that change their SM */
 
+/* The machine: all GPUs. SMs, slices and channels are numbered over it, those of a partition, chiplet or GPU
+ * one after the other. */
 struct gpu {
     struct arena arena;
     const struct config *config;
     struct stats_registry *stats;
     struct engine *engine;
-    uint32_t sm_domain, net_domain, llc_domain, dram_domain;
+    uint32_t sm_domain, llc_domain, dram_domain;
+    uint32_t net_domains[NET_LEVELS];
     struct pool requests;
-    struct fabric fabric;
-    struct organisation organisation;
-    struct mmu *mmu;
+    uint32_t chiplet_count;
+    struct fabric *fabrics;             /* [chiplet] */
+    struct gates *gates;                /* between them; NULL: there is one */
+    struct organisation *organisations; /* [chiplet] */
+    struct llc_epoch *epochs;           /* [chiplet] */
+    struct mmu **mmus;                  /* [GPU] */
+    struct page_table *pages;
     struct dram_spec dram_spec;
-    struct dram_map *map;
-    struct dram_frames *frames;
+    struct dram_map *map; /* of a chiplet's memory */
     struct slice_spec slice_spec;
     struct sm_spec *sm_spec;
     struct conflict_cache *conflicts;
@@ -56,7 +63,7 @@ struct gpu {
     struct slice **slices;
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
-    uint32_t sm_count, slice_count, channel_count;
+    uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;
     struct mover *mover; /* NULL: blocks stay where they are */
@@ -77,6 +84,10 @@ bool kernel_any_runs(const struct gpu *g);
 void mover_new(struct gpu *g, const struct config *c);
 void mover_begin(struct running *r, uint64_t start_cyc);
 void mover_free(struct mover *m);
+
+/* gpu.c: every network of a level and direction, NULL after the last. */
+struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum net_direction direction,
+                               uint32_t idx);
 
 /* ---- use.c ---- */
 

@@ -83,9 +83,9 @@ static void boundary(struct running *r)
         kernel_over(r);
         return;
     }
-    const bool drop = g->config->llc.boundary == llc_boundary_flush;
     r->slices_flushing = g->slice_count;
-    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], drop, slice_flushed, r);
+    for (uint32_t k = 0; k < g->slice_count; k++)
+        slice_flush(g->slices[k], g->config->llc.boundary, slice_flushed, r);
 }
 
 static void sm_drained(void *self, uint32_t sm, uint64_t now)
@@ -232,6 +232,15 @@ static struct running *first_over(const struct gpu *g)
     return NULL;
 }
 
+static void finish_networks(struct gpu *g)
+{
+    const struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                net_stats_finish(side->net);
+}
+
 bool kernel_any_runs(const struct gpu *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
@@ -266,9 +275,8 @@ static void settle(struct running *r)
         sm_end(g->sms[k], &r->sm, gpu_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
     }
-    mmu_count_waiting(g->mmu);
-    net_stats_finish(g->fabric.request.net);
-    net_stats_finish(g->fabric.reply.net);
+    for (uint32_t k = 0; k < g->config->system.gpus; k++) mmu_count_waiting(g->mmus[k]);
+    finish_networks(g);
 }
 
 static void check_end(const struct running *r)
@@ -279,7 +287,10 @@ static void check_end(const struct running *r)
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
     if (g->check)
-        check_kernel_end(g->check, r->sm.number, g->config->llc.boundary != llc_boundary_keep, gpu_now(g));
+        check_kernel_end(g->check, r->sm.number,
+                         g->config->llc.boundary == llc_boundary_clean ||
+                             g->config->llc.boundary == llc_boundary_flush,
+                         gpu_now(g));
 }
 
 /* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */
@@ -370,7 +381,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
-    mmu_place_at_launch(g->mmu, app, launch);
+    mmu_place_at_launch(g->mmus[0], app, launch);
     cta_sched_begin(&r->blocks, launch->block_count);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
     gpu_use_mark(g, r->marks);
@@ -424,8 +435,7 @@ void gpu_finish(struct gpu *g)
 {
     if (g->stopped) return;
     (void)engine_run(g->engine, ENGINE_NEVER);
-    net_stats_finish(g->fabric.request.net);
-    net_stats_finish(g->fabric.reply.net);
+    finish_networks(g);
     for (uint32_t k = 0; k < g->slice_count; k++) {
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
         slice_count_lines(g->slices[k]);
@@ -439,7 +449,8 @@ void gpu_free(struct gpu *g)
 {
     if (!g) return;
     mover_free(g->mover);
-    if (g->mmu) mmu_free(g->mmu);
+    for (uint32_t k = 0; g->mmus && k < g->config->system.gpus && g->mmus[k]; k++) mmu_free(g->mmus[k]);
+    if (g->pages) page_table_free(g->pages);
     if (g->engine) engine_free(g->engine);
     check_free(g->check);
     free(g->records);

@@ -26,13 +26,14 @@ enum request_kind {
 
 enum {
     REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
-    REQUEST_UNCACHED = 1 << 1   /* does not allocate in the L1 */
+    REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
+    REQUEST_FETCH = 1 << 2      /* of a slice, which waits for the line; owner: its place there */
 };
 
 /* Where a line lives. */
 struct home {
-    uint64_t line; /* physical line number in its GPU's memory */
-    uint16_t channel, slice;
+    uint64_t line;           /* physical line number, the chiplet above the line in its memory */
+    uint16_t channel, slice; /* counted over the whole machine */
 };
 
 struct request {
@@ -44,12 +45,13 @@ struct request {
     uint32_t owner;     /* what the SM or the walker knows it by */
     uint32_t next;      /* in the list of whoever holds it */
     uint32_t served;    /* cycle, modulo 2^32, in which the tag stage of a slice served it */
-    uint16_t sm;        /* requester; a walker: none */
+    uint16_t sm;        /* requester; a walker: its GPU */
     uint8_t kind, flags;
     uint8_t sectors;  /* read: wanted sectors */
     uint8_t conflict; /* atomics: most lanes on one word */
     uint8_t app;
-    uint8_t hit; /* found in the slice: for the owner's statistics */
+    uint8_t hit;  /* found in the slice: for the owner's statistics */
+    uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
 };
 
 static inline struct request *request_at(const struct pool *p, uint32_t idx) { return pool_at(p, idx); }

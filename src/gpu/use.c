@@ -10,7 +10,7 @@ struct side_marks {
 };
 
 struct use_marks {
-    struct side_marks requests, replies;
+    struct side_marks *sides[NET_LEVELS][2]; /* [network of the level] */
     uint64_t *port_cycles, *columns;
 };
 
@@ -20,11 +20,24 @@ static uint64_t columns_of(const struct gpu *g, uint32_t channel)
     return s->column_reads + s->column_writes;
 }
 
+static uint32_t net_count(const struct gpu *g, uint32_t level, uint32_t direction)
+{
+    uint32_t count = 0;
+    while (gpu_net_at(g, level, direction, count)) count++;
+    return count;
+}
+
 struct use_marks *gpu_use_marks(struct gpu *g)
 {
     struct use_marks *m = ARENA_NEW(&g->arena, struct use_marks);
-    m->requests.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.request.net));
-    m->replies.link_flits = ARENA_ARRAY(&g->arena, uint64_t, net_link_count(g->fabric.reply.net));
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++) {
+            const uint32_t count = net_count(g, level, direction);
+            m->sides[level][direction] = ARENA_ARRAY(&g->arena, struct side_marks, count);
+            for (uint32_t k = 0; k < count; k++)
+                m->sides[level][direction][k].link_flits =
+                    ARENA_ARRAY(&g->arena, uint64_t, net_link_count(gpu_net_at(g, level, direction, k)->net));
+        }
     m->port_cycles = ARENA_ARRAY(&g->arena, uint64_t, g->slice_count);
     m->columns = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     return m;
@@ -38,34 +51,52 @@ static void mark_side(struct side_marks *m, struct net *n)
 
 void gpu_use_mark(const struct gpu *g, struct use_marks *m)
 {
-    mark_side(&m->requests, g->fabric.request.net);
-    mark_side(&m->replies, g->fabric.reply.net);
+    const struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                mark_side(&m->sides[level][direction][k], side->net);
     for (uint32_t k = 0; k < g->slice_count; k++) m->port_cycles[k] = slice_stats(g->slices[k])->port_cycles;
     for (uint32_t k = 0; k < g->channel_count; k++) m->columns[k] = columns_of(g, k);
 }
 
+struct stages {
+    uint64_t flits[STAGES_MAX], links[STAGES_MAX];
+};
+
 /* from: NULL = since the start. */
-static struct gpu_net_use side_use(struct net *n, const struct side_marks *from)
+static void add_side(struct gpu_net_use *use, struct stages *stages, struct net *n,
+                     const struct side_marks *from)
 {
     static const struct net_stats none;
     const struct net_stats *now = net_stats_of(n), *was = from ? &from->stats : &none;
-    uint64_t flits[STAGES_MAX] = {0}, links[STAGES_MAX] = {0};
-    struct gpu_net_use use = {.packets = now->delivered - was->delivered,
-                              .bytes = now->taken_bytes - was->taken_bytes,
-                              .latency_cyc = now->latency_cyc - was->latency_cyc,
-                              .blocked_cyc = now->blocked_cyc - was->blocked_cyc};
+    use->packets += now->delivered - was->delivered;
+    use->bytes += now->taken_bytes - was->taken_bytes;
+    use->latency_cyc += now->latency_cyc - was->latency_cyc;
+    use->blocked_cyc += now->blocked_cyc - was->blocked_cyc;
     for (uint32_t k = 0; k < net_link_count(n); k++) {
         const struct net_link_stats link = net_link(n, k);
         const uint64_t carried = link.flits - (from ? from->link_flits[k] : 0);
         const uint32_t stage = link.stage < STAGES_MAX ? link.stage : STAGES_MAX - 1;
-        flits[stage] += carried;
-        links[stage]++;
-        if (carried > use.flits_most) use.flits_most = carried;
+        stages->flits[stage] += carried;
+        stages->links[stage]++;
+        if (carried > use->flits_most) use->flits_most = carried;
     }
+}
+
+/* All networks of a level. */
+static struct gpu_net_use level_use(const struct gpu *g, uint32_t level, uint32_t direction,
+                                    const struct use_marks *from)
+{
+    struct gpu_net_use use = {0};
+    struct stages s = {0};
+    const struct fabric_side *side;
+    for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+        add_side(&use, &s, side->net, from ? &from->sides[level][direction][k] : NULL);
     for (uint32_t k = 0; k < STAGES_MAX; k++) {
-        if (!links[k] || (use.links && flits[k] * use.links <= use.flits * links[k])) continue;
-        use.flits = flits[k];
-        use.links = links[k];
+        if (!s.links[k] || (use.links && s.flits[k] * use.links <= use.flits * s.links[k])) continue;
+        use.flits = s.flits[k];
+        use.links = s.links[k];
     }
     return use;
 }
@@ -73,8 +104,12 @@ static struct gpu_net_use side_use(struct net *n, const struct side_marks *from)
 /* from: NULL = since the start. */
 struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *from)
 {
-    struct gpu_use use = {.requests = side_use(g->fabric.request.net, from ? &from->requests : NULL),
-                          .replies = side_use(g->fabric.reply.net, from ? &from->replies : NULL)};
+    struct gpu_use use = {0};
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            use.above[level][direction] = level_use(g, level, direction, from);
+    use.requests = use.above[NET_LEVEL_net][NET_REQUESTS];
+    use.replies = use.above[NET_LEVEL_net][NET_REPLIES];
     for (uint32_t k = 0; k < g->slice_count; k++) {
         const uint64_t cycles = slice_stats(g->slices[k])->port_cycles - (from ? from->port_cycles[k] : 0);
         if (cycles <= use.port_cycles_most) continue;

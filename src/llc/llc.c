@@ -3,66 +3,14 @@
 
 #include <string.h>
 
-#include "cache/tags.h"
-#include "check/check.h"
-#include "check/fault.h"
-
-/* Requests in the order in which they will be ready. */
-struct request_list {
-    uint32_t first, last, count;
-};
-
-struct mshr {
-    struct request_list waiting;
-    uint8_t asked; /* sectors on their way */
-};
-
-struct fill {
-    uint64_t ready_cyc;
-    uint32_t tag_line;
-    uint8_t sectors;
-};
-
-struct slice {
-    const struct slice_spec *spec;
-    struct slice_wiring wire;
-    uint32_t component;
-    struct tags tags;
-    uint8_t *valid;       /* per line: sectors */
-    uint64_t (*dirty)[2]; /* per line: bytes */
-    struct mshr *mshrs;   /* of pinned lines, by mshr_of */
-    uint16_t *mshr_of;    /* per line */
-    uint16_t *mshr_free;
-    uint32_t mshr_free_count;
-    struct request_list hits, filled;  /* on their way to the reply port */
-    struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
-    struct memory_op *ops;
-    uint32_t ops_head, ops_count, ops_capacity;
-    struct fill *fills;
-    uint32_t fills_head, fills_count, fills_capacity;
-    uint64_t port_free_cyc;
-    uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
-    uint64_t blocked_cyc;
-    bool waits_for_memory, reply_refused, walk_turn;
-    bool fill_came;        /* since the tag stage last looked */
-    bool more;             /* another request is at the port */
-    uint32_t flush_cursor; /* tags_lines() when there is none */
-    void (*flush_done)(void *arg);
-    void *flush_arg;
-    bool flush_drops;
-    struct check_place *copies; /* --check; NULL: none */
-    uint32_t inside;            /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;        /* counted up to here */
-    uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
-    uint64_t *line_partitions;
-    struct llc_stats stats;
-};
+#include "llc/llc_private.h"
+#include "llc/organisation.h"
 
 /* ---- parameters ---- */
 
-static uint64_t index_bits(const struct dram_map *map)
+static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets)
 {
-    uint64_t mask = 0;
+    uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
     for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
         const bool chooses_slice =
             map->layout[bit].field == DRAM_FIELD_CHANNEL ||
@@ -101,34 +49,13 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .seed = c->sim.seed,
         .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
         .map = map,
-        .index_mask = index_bits(map),
+        .index_mask = index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1),
+        .chiplet_shift = map->bits - LINE_LOG2,
+        .forward_queue = c->llc.forward_queue,
     };
 }
 
 /* ---- small parts ---- */
-
-static inline struct request *at(const struct slice *s, uint32_t idx)
-{
-    return request_at(s->wire.requests, idx);
-}
-
-static void append(struct slice *s, struct request_list *l, uint32_t idx)
-{
-    at(s, idx)->next = REQUEST_NONE;
-    if (l->count++)
-        at(s, l->last)->next = idx;
-    else
-        l->first = idx;
-    l->last = idx;
-}
-
-static uint32_t take_first(struct slice *s, struct request_list *l)
-{
-    const uint32_t idx = l->first;
-    l->first = at(s, idx)->next;
-    l->count--;
-    return idx;
-}
 
 /* Bits of x under the mask, moved together (the mask has few runs). */
 static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
@@ -151,39 +78,6 @@ static inline uint32_t set_of(const struct slice *s, uint64_t line)
 {
     const uint64_t idx = gather_bits(line << LINE_LOG2, s->spec->index_mask);
     return s->spec->hashed ? tags_set_hashed(idx, s->spec->sets) : (uint32_t)(idx % s->spec->sets);
-}
-
-static inline uint32_t port_cycles(const struct slice *s, uint32_t bytes)
-{
-    return (bytes + s->spec->port_bytes - 1) / s->spec->port_bytes;
-}
-
-/* Occupies the data port after what it has to do already; returns when it starts. */
-static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
-{
-    const uint64_t start = s->port_free_cyc > now ? s->port_free_cyc : now;
-    s->port_free_cyc = start + cycles;
-    s->stats.port_cycles += cycles;
-    return start;
-}
-
-static inline uint8_t sectors_written(const uint64_t bytes[2])
-{
-    uint8_t sectors = 0;
-    for (uint32_t k = 0; k < LINE_SECTORS; k++) {
-        const uint32_t part = (uint32_t)(bytes[k / 2] >> (k % 2 * 32));
-        if (part == UINT32_MAX) sectors |= (uint8_t)(1u << k);
-    }
-    return sectors;
-}
-
-/* Sectors of a line that can be read. */
-static inline uint8_t readable(const struct slice *s, uint32_t line)
-{
-    uint8_t sectors = s->valid[line];
-    if (sectors != SECTORS_ALL && (s->dirty[line][0] | s->dirty[line][1]))
-        sectors |= sectors_written(s->dirty[line]);
-    return sectors;
 }
 
 static inline uint32_t byte_count(const uint64_t bytes[2])
@@ -270,6 +164,15 @@ void slice_memory_accepted(struct slice *s)
         engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
 }
 
+void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
+{
+    uint32_t tail = s->fills_head + s->fills_count;
+    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
+    DIAG_ASSERT(s->fills_count < s->fills_capacity);
+    s->fills[tail] = (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors};
+    s->fills_count++;
+}
+
 void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column, uint32_t column_count,
                        uint64_t accept_tick, uint64_t tick)
 {
@@ -278,37 +181,9 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
     uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
     const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
     if (ready < next) ready = next;
-    uint32_t tail = s->fills_head + s->fills_count;
-    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
-    DIAG_ASSERT(s->fills_count < s->fills_capacity);
-    s->fills[tail] = (struct fill){
-        .ready_cyc = ready, .tag_line = tag_line, .sectors = sectors_of(s->spec, first_column, column_count)};
-    s->fills_count++;
+    slice_push_fill(s, tag_line, sectors_of(s->spec, first_column, column_count), ready);
     STATS_COUNT(s->stats.memory_latency, (tick - accept_tick) / tpc);
     engine_wake(s->wire.engine, s->component, ready);
-}
-
-/* ---- who is inside ---- */
-
-/* Called before the number changes. */
-static inline void count_inside(struct slice *s, uint64_t now)
-{
-    s->stats.inside_cyc += (now - s->inside_cyc) * s->inside;
-    s->inside_cyc = now;
-}
-
-static inline void enters(struct slice *s, struct request *r, uint64_t now)
-{
-    count_inside(s, now);
-    s->inside++;
-    r->served = (uint32_t)now;
-}
-
-static inline void leaves(struct slice *s, const struct request *r, uint64_t now)
-{
-    count_inside(s, now);
-    s->inside--;
-    s->stats.stay_cyc += (uint32_t)now - r->served;
 }
 
 /* ---- lines ---- */
@@ -340,7 +215,10 @@ void slice_count_lines(struct slice *s)
 /* The request leaves the slice at ready. */
 static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready)
 {
-    if (at(s, idx)->kind == REQUEST_WALK) way = &s->walked;
+    if (at(s, idx)->kind == REQUEST_WALK)
+        way = &s->walked;
+    else if (at(s, idx)->via) /* of another slice */
+        way = way == &s->hits ? &s->far->hits : &s->far->filled;
     at(s, idx)->ready_cyc = ready;
     append(s, way, idx);
 }
@@ -362,13 +240,7 @@ static uint32_t service_cycles(const struct slice *s, const struct request *r)
 /* Gives the oldest reply that is ready to the network; at most one per cycle. */
 static void send_reply(struct slice *s, uint64_t now)
 {
-    struct request_list *way = NULL;
-    uint64_t oldest = now + 1;
-    if (s->filled.count && at(s, s->filled.first)->ready_cyc < oldest) {
-        way = &s->filled;
-        oldest = at(s, way->first)->ready_cyc;
-    }
-    if (s->hits.count && at(s, s->hits.first)->ready_cyc < oldest) way = &s->hits;
+    struct request_list *const way = reply_ready(s, &s->hits, &s->filled, now);
     s->reply_refused = false;
     if (!way) return;
     const uint32_t idx = way->first;
@@ -396,11 +268,11 @@ static void answer_walkers(struct slice *s, uint64_t now)
             append(s, &s->walked, idx);
             continue;
         }
-        const uint32_t owner = r->owner;
+        const uint32_t owner = r->owner, gpu = r->sm;
         leaves(s, r, now);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
-        if (!FAULT_FIRES(walk_lost)) s->wire.walk_done(s->wire.walker, owner, now + 1);
+        if (!FAULT_FIRES(walk_lost)) s->wire.walk_done(s->wire.walkers[gpu], owner, now + 1);
         s->stats.replies++;
     }
 }
@@ -417,6 +289,12 @@ static uint64_t walker_due(const struct slice *s)
 
 /* ---- fills ---- */
 
+/* --check: copies of lines that live here, and of others. */
+static inline struct check_place *copies_of(const struct slice *s, uint32_t line)
+{
+    return far_holds(s, line) ? s->far->copies : s->copies;
+}
+
 /* An atomic or write changes the line. */
 static void write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
@@ -431,7 +309,7 @@ static void write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t id
 static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
     const struct request *r = at(s, idx);
-    if (s->copies && r->kind != REQUEST_WALK) check_copy_read(s->copies, line, idx, r->sectors, now);
+    if (s->copies && r->kind != REQUEST_WALK) check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
     if (request_writes(r)) write_line(s, now, line, idx);
 }
 
@@ -462,13 +340,15 @@ static void take_fills(struct slice *s, uint64_t now)
         s->fills_count--;
         struct mshr *m = &s->mshrs[s->mshr_of[f.tag_line]];
         s->valid[f.tag_line] |= f.sectors;
-        if (s->copies) check_memory_fill(s->copies, f.tag_line, f.sectors, s->dirty[f.tag_line], now);
+        if (s->copies && !m->far)
+            check_memory_fill(s->copies, f.tag_line, f.sectors, s->dirty[f.tag_line], now);
         m->asked &= (uint8_t)~f.sectors;
-        s->stats.fills++;
+        s->stats.fills += !m->far;
         serve_waiting(s, now, f.tag_line, m);
         if (m->waiting.count || m->asked) continue;
         s->tags.pinned[f.tag_line] = 0;
         s->mshr_free[s->mshr_free_count++] = s->mshr_of[f.tag_line];
+        if (m->far) far_filled(s, now, f.tag_line, m->overtaken);
     }
 }
 
@@ -478,7 +358,7 @@ static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
 {
     s->valid[line] = 0;
     if (s->line_requests) count_line(s, line);
-    if (s->copies) check_copy_drop(s->copies, line, now);
+    if (s->copies) check_copy_drop(copies_of(s, line), line, now);
 }
 
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
@@ -534,16 +414,22 @@ static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     return true;
 }
 
+void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
+{
+    struct request *r = at(s, idx);
+    use_line(s, now, line, idx);
+    tags_touch(&s->tags, line);
+    r->hit = 1;
+    s->stats.read_hits += r->kind == REQUEST_READ;
+    answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+}
+
 static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
 {
     struct request *r = at(s, idx);
     const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
     if (line != TAGS_NONE && (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply))) {
-        use_line(s, now, line, idx);
-        tags_touch(&s->tags, line);
-        r->hit = 1;
-        s->stats.read_hits += r->kind == REQUEST_READ;
-        answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+        slice_hit(s, now, line, idx);
         return true;
     }
     const bool merged = line != TAGS_NONE && s->tags.pinned[line];
@@ -579,26 +465,13 @@ static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t se
     return true;
 }
 
-/* Data port time of a line. */
-static inline uint32_t line_cycles(const struct slice_spec *p)
-{
-    return LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
-}
-
-/* What waits beyond those that are still on their way through the slice is the reply queue. */
-static inline bool replies_have_room(const struct slice *s)
-{
-    const struct slice_spec *p = s->spec;
-    return s->hits.count < p->reply_queue + p->latency_cyc / line_cycles(p) + p->data_queue;
-}
-
 /* May the tag stage serve anything now? */
-static bool tag_may_run(struct slice *s, uint64_t now)
+static bool tag_may_run(struct slice *s, uint64_t now, const struct request_list *hits)
 {
     const struct slice_spec *p = s->spec;
     s->blocked = NULL;
     if (s->port_free_cyc > now + (uint64_t)p->data_queue * line_cycles(p)) s->blocked = &s->stats.wait_port;
-    if (!replies_have_room(s)) s->blocked = &s->stats.wait_reply;
+    if (!slice_may_reply(p, hits)) s->blocked = &s->stats.wait_reply;
     if (s->ops_count + 2 > p->memory_queue + p->mshrs) s->blocked = &s->stats.wait_memory;
     return !s->blocked;
 }
@@ -627,8 +500,37 @@ static inline bool still_blocked(const struct slice *s)
     return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
 }
 
+/* A request has passed the tag stage. */
+static inline void served(struct slice *s, struct request *r, uint64_t now)
+{
+    count_request(s, r);
+    enters(s, r, now);
+    if (s->line_requests) count_use(s, r);
+}
+
+static bool serve(struct slice *s, uint64_t now, uint32_t idx)
+{
+    struct request *r = at(s, idx);
+    const uint32_t set = set_of(s, r->home.line);
+    uint32_t line = tags_find(&s->tags, set, r->home.line);
+    if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
+    if (s->far && r->home.slice != s->wire.slice_idx) {
+        if (!far_serve(s, now, idx, set, line)) return false;
+    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line)
+                                          : serve_read(s, now, idx, set, line))) {
+        return false;
+    }
+    served(s, r, now);
+    return true;
+}
+
+bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct request_list *hits)
+{
+    return tag_may_run(s, now, hits) && serve(s, now, idx);
+}
+
 /* Serves one request: from the network or from a walker, in turn. */
-static void tag_stage(struct slice *s, uint64_t now)
+static bool tag_stage(struct slice *s, uint64_t now)
 {
     const uint32_t walk =
         s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
@@ -638,32 +540,40 @@ static void tag_stage(struct slice *s, uint64_t now)
     const uint32_t idx = from_walker ? walk : packet;
     if (idx == REQUEST_NONE) {
         s->blocked = NULL;
-        return;
+        return false;
     }
-    if (still_blocked(s) || !tag_may_run(s, now)) return;
+    if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     if (from_walker) (void)take_first(s, &s->walks);
-    struct request *r = at(s, idx);
-    const uint32_t set = set_of(s, r->home.line);
-    uint32_t line = tags_find(&s->tags, set, r->home.line);
-    if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
-    const bool served =
-        r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line) : serve_read(s, now, idx, set, line);
-    if (!served) {
+    if (!serve(s, now, idx)) {
         if (from_walker) { /* back to the front */
             at(s, idx)->next = s->walks.first;
             s->walks.first = idx;
             if (!s->walks.count++) s->walks.last = idx;
         }
-        return;
+        return false;
     }
     s->walk_turn = !from_walker;
-    count_request(s, r);
-    enters(s, r, now);
-    if (s->line_requests) count_use(s, r);
-    if (from_walker) return;
+    if (from_walker) return true;
     fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
     s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
+    return true;
+}
+
+/* One request per cycle: of SMs and walkers, or of other slices, in turn. */
+static void tag_stages(struct slice *s, uint64_t now)
+{
+    struct far *f = s->far;
+    if (!f) {
+        (void)tag_stage(s, now);
+    } else if (f->turn && far_tag_stage(s, now)) {
+        f->turn = false;
+        s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
+    } else if (tag_stage(s, now)) {
+        f->turn = true;
+    } else if (!f->turn) {
+        (void)far_tag_stage(s, now);
+    }
 }
 
 /* ---- flushes ---- */
@@ -673,7 +583,11 @@ static void flush_step(struct slice *s, uint64_t now)
     const uint32_t lines = tags_lines(&s->tags);
     if (s->flush_cursor < lines) {
         const uint32_t line = s->flush_cursor;
-        const bool dirty = (s->dirty[line][0] | s->dirty[line][1]) != 0;
+        const bool drop =
+            s->flush_how == llc_boundary_flush || (s->flush_how == llc_boundary_drop_remote &&
+                                                   far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote));
+        const bool dirty =
+            (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
         if (dirty && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
             return;                       /* woken by the channel */
         if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
@@ -682,7 +596,7 @@ static void flush_step(struct slice *s, uint64_t now)
             write_memory(s, now, line);
             s->stats.flush_writebacks++;
         }
-        if (s->flush_drops) {
+        if (drop) {
             drop_line(s, now, line);
             tags_drop(&s->tags, line);
         }
@@ -696,10 +610,10 @@ static void flush_step(struct slice *s, uint64_t now)
     }
 }
 
-void slice_flush(struct slice *s, bool drop, void (*done)(void *arg), void *arg)
+void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg), void *arg)
 {
     DIAG_ASSERT(!s->flush_done);
-    s->flush_drops = drop;
+    s->flush_how = how;
     s->flush_cursor = 0;
     s->flush_done = done;
     s->flush_arg = arg;
@@ -723,7 +637,8 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
-        } else if (!s->blocked || (s->blocked == &s->stats.wait_reply && replies_have_room(s))) {
+        } else if (!s->blocked ||
+                   (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
         }
     } else if (s->walks.count) {
@@ -739,14 +654,18 @@ static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
+    if (s->far) far_receive(s, now);
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) flush_step(s, now);
-    tag_stage(s, now);
+    tag_stages(s, now);
     if (s->hits.count | s->filled.count) send_reply(s, now);
+    if (s->far) far_send(s, now);
     if (s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
-    s->waits_for_memory = s->blocked == &s->stats.wait_memory;
-    const uint64_t next = next_visit(s, now);
+    s->waits_for_memory =
+        s->blocked == &s->stats.wait_memory || (s->far && s->far->blocked == &s->stats.wait_memory);
+    uint64_t next = next_visit(s, now);
+    if (s->far) next = earlier(next, far_next_visit(s, now));
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
     if (s->wire.fabric->clocks_differ)
         fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
@@ -763,7 +682,7 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 
 uint64_t slice_waiting(const struct slice *s)
 {
-    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count;
+    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + far_waiting(s);
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
         if (s->tags.pinned[line]) count += s->mshrs[s->mshr_of[line]].waiting.count;
     return count;
@@ -820,6 +739,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
         s->line_partitions = ARENA_ARRAY(a, uint64_t, lines);
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
+    if (wiring->forwards) far_new(s, a, name);
     s->component = engine_add(
         wiring->engine, (struct component_spec){
                             .name = name, .self = s, .domain = wiring->domain, .wake = wake, .waits = waits});
@@ -833,3 +753,24 @@ uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t col
 }
 uint32_t slice_component(const struct slice *s) { return s->component; }
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }
+
+void llc_epoch_change(struct llc_epoch *e, uint64_t tick)
+{
+    if (e->changed_tick != tick) e->before = e->value;
+    e->changed_tick = tick;
+    e->value++;
+}
+
+/* ---- for far.c ---- */
+
+uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set) { return make_room(s, now, set); }
+struct mshr *slice_pin(struct slice *s, uint32_t line)
+{
+    pin(s, line);
+    return &s->mshrs[s->mshr_of[line]];
+}
+void slice_drop_line(struct slice *s, uint64_t now, uint32_t line)
+{
+    drop_line(s, now, line);
+    tags_drop(&s->tags, line);
+}

@@ -12,7 +12,7 @@
  *
  * Data of the model: tags (cache/tags.h), per line the valid sectors and dirty bytes, per missing line an
  * MSHR with the list of requests that wait. Requests are owned by the slice from fabric_take_request() to
- * fabric_try_reply(). */
+ * fabric_try_reply(). What concerns lines that live in other chiplets is in far.c. */
 #ifndef ATOLL_LLC_LLC_H
 #define ATOLL_LLC_LLC_H
 
@@ -24,6 +24,7 @@
 
 struct check;
 struct check_place;
+struct organisation;
 struct slice;
 
 /* Immutable, shared by all slices of a machine. */
@@ -37,8 +38,18 @@ struct slice_spec {
     uint64_t seed;
     uint64_t ticks_per_cycle;
     const struct dram_map *map;
-    uint64_t index_mask; /* address bits that number the lines of a slice (not offset, channel or slice) */
+    uint64_t index_mask;    /* address bits that number the lines of a slice (not offset, channel or slice) */
+    uint32_t chiplet_shift; /* of a line number: its chiplet is above */
+    uint32_t forward_queue;
 };
+
+/* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
+ * seen from the next instant on. */
+struct llc_epoch {
+    uint64_t changed_tick;
+    uint32_t value, before;
+};
+void llc_epoch_change(struct llc_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);
 
@@ -56,10 +67,14 @@ struct slice_wiring {
     struct pool *requests;
     uint32_t channel_component;
     uint32_t slice_idx, partition, sms_per_partition;
-    void *walker; /* gets replies to walks */
+    void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
     uint32_t domain;
     struct check *check; /* --check; NULL: none */
+    uint32_t chiplet;
+    bool forwards;                           /* it caches lines of other chiplets, */
+    const struct organisation *organisation; /* asked for these, */
+    const struct llc_epoch *epoch;           /* of its chiplet */
 };
 
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
@@ -89,9 +104,9 @@ void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column
 
 /* ---- kernel boundaries ---- */
 
-/* Writes back every dirty line, a line per cycle; drop: and drops all. done is called when memory has taken
- * all of it. */
-void slice_flush(struct slice *s, bool drop, void (*done)(void *arg), void *arg);
+/* Goes over its lines, one per cycle, and does to them what a kernel boundary asks for (not `keep`). done is
+ * called when memory has taken all of it. */
+void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg), void *arg);
 
 /* Requests inside, for laws and reports. */
 uint64_t slice_waiting(const struct slice *s);

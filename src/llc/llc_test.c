@@ -14,8 +14,8 @@ static const uint64_t A = 0x10000, B = 0x20000;
 static uint64_t hit_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
-    return 1 + net_zero_load_cyc(b->gpu->fabric.request.net, 0, 0, 8) + c->llc.latency_cyc +
-           net_zero_load_cyc(b->gpu->fabric.reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
+    return 1 + net_zero_load_cyc(b->gpu->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
+           net_zero_load_cyc(b->gpu->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
 }
 
 /* ---- ports ---- */
@@ -54,8 +54,8 @@ BED_TEST(sectors_take_only_their_part_of_the_port)
     assert_int_equal(bed_stats(&b).dram.reads, 32); /* one column each, not two */
     bed_run(&b, sectors, 1, 1);
     const struct config *c = &b.machine.config;
-    const uint64_t one = 1 + net_zero_load_cyc(b.gpu->fabric.request.net, 0, 0, 8) + c->llc.latency_cyc +
-                         net_zero_load_cyc(b.gpu->fabric.reply.net, 0, 0, 40) + c->l1.fill_latency_cyc;
+    const uint64_t one = 1 + net_zero_load_cyc(b.gpu->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
+                         net_zero_load_cyc(b.gpu->fabrics->reply.net, 0, 0, 40) + c->l1.fill_latency_cyc;
     assert_int_equal(bed_cyc(&b, 0, 0, 1), one + 31);
     bed_close(&b);
 }

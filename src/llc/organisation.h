@@ -8,7 +8,7 @@
 #include "config/config.h"
 #include "gpu/request.h"
 
-enum here { HERE_SM, HERE_SLICE_MISS };
+enum here { HERE_SM, HERE_SLICE };
 
 enum stop_kind { STOP_SLICE, STOP_MEMORY };
 
@@ -18,15 +18,21 @@ struct stop {
     bool allocate;
 };
 
+/* One per chiplet. */
 struct organisation {
     struct stop (*next)(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
     const struct config *config;
+    uint32_t first_slice, slice_count; /* of the chiplet */
 };
 
-struct organisation organisation_of(const struct config *c);
+struct organisation organisation_of(const struct config *c, uint32_t chiplet);
+/* Do slices send requests to other slices? Otherwise those of SMs find the slice by themselves. */
+bool organisation_forwards(const struct config *c);
 
 /* memory_side.c */
 struct stop memory_side_next(const struct organisation *o, const struct request *r, enum here here,
                              uint32_t idx);
+/* numa.c */
+struct stop numa_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
 
 #endif

@@ -49,8 +49,7 @@ struct mmu {
     bool ideal, prefault;
     uint32_t l1_misses, l2_ports, l2_latency_cyc, walk_cache_cyc, walk_latency_cyc, fault_limit;
     uint64_t fault_cyc;
-    struct placement placement;
-    struct map pages;  /* key > frame */
+    struct page_table *pages;
     struct map tables; /* key >> 9 > frame of the page table */
     uint32_t table_class;
     struct tags l2;
@@ -67,25 +66,9 @@ struct mmu {
 
 /* ---- pages ---- */
 
-static uint64_t take_frame(struct mmu *m, uint32_t wanted)
-{
-    const uint32_t classes = dram_frames_classes(m->wire.frames);
-    uint64_t frame;
-    for (uint32_t k = 0; k < classes; k++)
-        if (dram_frames_try_take(m->wire.frames, (wanted + k) % classes, &frame)) return frame;
-    diag_mistake("device memory is full: %llu pages are placed; raise gpu.memory_size (and dram.rows) or use "
-                 "a smaller "
-                 "workload",
-                 (unsigned long long)m->pages.count);
-}
-
 static void place(struct mmu *m, uint32_t sm, uint64_t key)
 {
-    const struct placement_question q = {.app = (uint32_t)(key >> 56),
-                                         .page = key & (((uint64_t)1 << 56) - 1),
-                                         .sm = sm,
-                                         .partition = sm / m->wire.sms_per_partition};
-    *map_put(&m->pages, key, NULL) = take_frame(m, m->placement.place(&m->placement, &q));
+    (void)page_table_place(m->pages, sm, key);
     m->stats.pages_placed++;
 }
 
@@ -93,9 +76,9 @@ static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
 {
     struct mmu *m = mmu;
     bool fresh;
-    uint64_t *frame = map_put(&m->pages, mmu_key(app, page), &fresh);
+    uint64_t *frame = map_put(&m->pages->frame_of, mmu_key(app, page), &fresh);
     if (!fresh) return false;
-    *frame = take_frame(m, class);
+    *frame = page_table_take_frame(m->pages, class);
     m->stats.pages_placed++;
     m->stats.pages_placed_at_launch++;
     return true;
@@ -103,22 +86,23 @@ static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
 
 void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch)
 {
-    if (!m->placement.place_at_launch) return;
+    struct placement *policy = &m->pages->apps[app].policy;
+    if (!policy->place_at_launch) return;
     const struct placement_launch l = {.app = app,
                                        .launch = launch,
                                        .analysis = launch->analysis,
                                        .page_log2 = m->page_log2,
                                        .assign = assign,
                                        .mmu = m};
-    m->placement.place_at_launch(&m->placement, &l);
+    policy->place_at_launch(policy, &l);
 }
 
-struct placement *mmu_placement(struct mmu *m) { return &m->placement; }
+struct placement *mmu_placement(struct mmu *m) { return &m->pages->apps[0].policy; }
 
 static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
 {
     *at = (uint32_t)(key ^ key >> 6 ^ key >> 12) % PAGE_CACHE;
-    return &m->sms[sm].cache;
+    return &m->sms[sm - m->wire.first_sm].cache;
 }
 
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
@@ -126,11 +110,11 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return;
-    const uint64_t *frame = map_find(&m->pages, key);
+    const uint64_t *frame = map_find(&m->pages->frame_of, key);
     if (!frame) {
         if (!m->prefault && !m->ideal) return;
         place(m, sm, key);
-        frame = map_find(&m->pages, key);
+        frame = map_find(&m->pages->frame_of, key);
     }
     cache->key[at] = key + 1;
     cache->frame[at] = *frame;
@@ -141,19 +125,11 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return cache->frame[at];
-    const uint64_t *frame = map_find(&m->pages, key);
+    const uint64_t *frame = map_find(&m->pages->frame_of, key);
     DIAG_ASSERT(frame);
     cache->key[at] = key + 1;
     cache->frame[at] = *frame;
     return *frame;
-}
-
-static struct home home_of(const struct mmu *m, uint64_t address)
-{
-    const struct dram_place p = dram_map_place(m->wire.map, address);
-    return (struct home){.line = address >> LINE_LOG2,
-                         .channel = (uint16_t)p.channel,
-                         .slice = (uint16_t)(p.channel * m->wire.slices_per_channel + p.slice)};
 }
 
 struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
@@ -161,7 +137,8 @@ struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
     const uint64_t address = line << LINE_LOG2;
     const uint64_t frame = mmu_frame(m, sm, mmu_key(app, address >> m->page_log2));
     const uint64_t offset = address & (((uint64_t)1 << m->page_log2) - 1);
-    return home_of(m, (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
+    return page_table_home(m->pages,
+                           (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
 }
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
@@ -172,10 +149,10 @@ static struct home entry_home(struct mmu *m, uint64_t key)
     bool fresh;
     uint64_t *table = map_put(&m->tables, key >> PTES_PER_TABLE_LOG2, &fresh);
     if (fresh) {
-        *table = take_frame(m, m->table_class);
-        m->table_class = (m->table_class + 1) % dram_frames_classes(m->wire.frames);
+        *table = page_table_take_frame(m->pages, m->wire.first_class + m->table_class);
+        m->table_class = (m->table_class + 1) % m->wire.classes;
     }
-    return home_of(m, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
+    return page_table_home(m->pages, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
 }
 
 /* ---- rings ---- */
@@ -205,7 +182,7 @@ static bool is_missing(const struct mmu_sm *s, uint64_t key)
 
 enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
-    struct mmu_sm *s = &m->sms[sm];
+    struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (m->ideal) return MMU_HIT;
     if (tlb_lookup(&s->l1, key)) {
         m->stats.l1_lookups++;
@@ -222,6 +199,7 @@ enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t no
     m->stats.l1_misses++;
     s->missing[s->missing_count++] = key + 1;
     ring_add(&s->asked, m->l1_misses, key, now + 1);
+    sm -= m->wire.first_sm;
     m->asking[sm / 64] |= (uint64_t)1 << (sm % 64);
     engine_wake(m->wire.engine, m->component, now + 1);
     return MMU_MISS;
@@ -229,7 +207,7 @@ enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t no
 
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
 {
-    struct mmu_sm *s = &m->sms[sm];
+    struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (!s->arrived.count || s->arrived.items[s->arrived.head].cyc > now) return UINT64_MAX;
     const uint64_t key = ring_take(&s->arrived, m->l1_misses).key;
     for (uint32_t k = 0; k < s->missing_count; k++)
@@ -243,11 +221,12 @@ uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
 
 uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm)
 {
-    const struct mmu_sm *s = &m->sms[sm];
+    const struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     return s->arrived.count ? s->arrived.items[s->arrived.head].cyc : ENGINE_NEVER;
 }
 
-/* The answer of a walk may come before that of the L2 TLB to an earlier question: in order of time. */
+/* From here on SMs are numbered within the GPU.
+ * The answer of a walk may come before that of the L2 TLB to an earlier question: in order of time. */
 static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
 {
     struct page_ring *r = &m->sms[sm].arrived;
@@ -261,7 +240,7 @@ static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
         *before = moved;
     }
     m->stats.answers++;
-    engine_wake(m->wire.engine, m->wire.sm_components[sm], cyc);
+    engine_wake(m->wire.engine, m->wire.sm_components[m->wire.first_sm + sm], cyc);
 }
 
 /* ---- walks ---- */
@@ -282,6 +261,7 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
                           .owner = walker,
                           .home = entry_home(m, w->key),
                           .sent_cyc = now,
+                          .sm = (uint16_t)m->wire.gpu,
                           .app = (uint8_t)(w->key >> 56)};
     r->sectors = 1; /* an entry lies in one sector; which one only matters to its line */
     w->state = WALKER_READ;
@@ -307,7 +287,7 @@ static void start_walk(struct mmu *m, uint32_t walker, uint64_t key, const uint6
     memcpy(w->sms, sms, m->words * sizeof *sms);
     m->stats.walks++;
     m->stats.walk_wait_cycles += now - asked_cyc;
-    if (map_find(&m->pages, key)) {
+    if (map_find(&m->pages->frame_of, key)) {
         read_entry(m, walker, now);
         return;
     }
@@ -350,7 +330,7 @@ static void step_walkers(struct mmu *m, uint64_t now)
         if (w->state == WALKER_FREE || w->due_cyc > now) continue;
         if (w->state == WALKER_FAULT) {
             m->faults_now--;
-            if (!map_find(&m->pages, w->key)) place(m, first_sm(m, w), w->key);
+            if (!map_find(&m->pages->frame_of, w->key)) place(m, m->wire.first_sm + first_sm(m, w), w->key);
             read_entry(m, k, now);
         } else if (w->state == WALKER_DONE) {
             end_walk(m, w, now);
@@ -465,7 +445,7 @@ void mmu_shootdown(struct mmu *m, uint64_t key)
 {
     for (uint32_t sm = 0; sm < m->wire.sm_count; sm++) {
         uint32_t at;
-        struct page_cache *cache = cached(m, sm, key, &at);
+        struct page_cache *cache = cached(m, m->wire.first_sm + sm, key, &at);
         (void)tlb_remove(&m->sms[sm].l1, key);
         if (cache->key[at] == key + 1) cache->key[at] = 0;
     }
@@ -525,8 +505,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     m->walk_latency_cyc = c->mmu.walk_latency_cyc;
     m->fault_limit = c->mmu.faults;
     m->fault_cyc = cycles_in(c->mmu.fault, c->clock.sm);
-    m->placement = placement_of(c, dram_frames_classes(wiring->frames));
-    map_init(&m->pages);
+    m->pages = wiring->pages;
     map_init(&m->tables);
     const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;
     tags_init(&m->l2, a, c->mmu.l2_entries / ways, ways, replacement_lru, 0);
@@ -547,8 +526,4 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     return m;
 }
 
-void mmu_free(struct mmu *m)
-{
-    map_free(&m->pages);
-    map_free(&m->tables);
-}
+void mmu_free(struct mmu *m) { map_free(&m->tables); }

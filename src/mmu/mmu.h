@@ -1,4 +1,4 @@
-/* mmu: where a page lives, and what it costs to know.
+/* mmu: of one GPU: where a page lives, and what it costs to know.
  *
  *   SM ── mmu_lookup(page) ─► L1 TLB ─miss─► L2 TLB (ports) ─miss─► walker ─► page-walk cache ─► leaf entry
  * through the LLC ▲                                          │                     └─ not placed: page fault,
@@ -8,16 +8,16 @@
  * when an SM may know it. A page is placed at its first touch (mmu_touch(), called when an access is issued,
  * in the order of side effects) or by a fault.
  *
- * Several address spaces: a page is (app, virtual page number). */
+ * Several address spaces: a page is (app, virtual page number). SMs are numbered over the machine; the page
+ * table (page_table.h) is one for all GPUs. */
 #ifndef ATOLL_MMU_MMU_H
 #define ATOLL_MMU_MMU_H
 
 #include "base/map.h"
-#include "dram/dram_frames.h"
 #include "engine/engine.h"
 #include "gpu/request.h"
 #include "llc/llc.h"
-#include "policy/placement/placement.h"
+#include "mmu/page_table.h"
 #include "stats/stats.h"
 
 struct mmu;
@@ -26,18 +26,16 @@ struct mmu_wiring {
     struct engine *engine;
     uint32_t domain;
     struct pool *requests;
-    struct dram_frames *frames;
-    const struct dram_map *map;
-    const uint32_t *sm_components;
+    struct page_table *pages;      /* of the machine */
+    uint32_t first_class, classes; /* where page tables are kept: in the GPU's own memory */
+    const uint32_t *sm_components; /* by number over the machine */
     struct slice *const *slices;
-    uint32_t sm_count, sms_per_partition, slices_per_channel;
+    uint32_t gpu, first_sm, sm_count;              /* of the GPU */
     uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
 void mmu_free(struct mmu *m); /* the page table is not the arena's */
-
-static inline uint64_t mmu_key(uint32_t app, uint64_t page) { return (uint64_t)app << 56 | page; }
 
 uint32_t mmu_page_log2(const struct mmu *m);
 /* A kernel is about to start: the placement policy may place pages of its arguments. */

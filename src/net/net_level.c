@@ -1,7 +1,9 @@
 /* net_level: see net_level.h. */
 #include "net/net_level.h"
 
-const char *const net_level_names[NET_LEVELS] = {"net", "chiplet_net", "gpu_net"};
+#include "llc/organisation.h"
+
+const char *const net_level_names[NET_LEVELS] = {"net", "slice_net", "chiplet_net", "gpu_net"};
 
 #define FROM_SECTION(section) \
     (struct net_spec) \
@@ -29,6 +31,7 @@ bool net_level_used(const struct config *c, enum net_level level)
 {
     switch (level) {
     case NET_LEVEL_net: return true;
+    case NET_LEVEL_slice_net: return config_chiplets(c) > 1 && organisation_forwards(c);
     case NET_LEVEL_chiplet_net: return c->gpu.chiplets > 1;
     case NET_LEVEL_gpu_net: return c->system.gpus > 1;
     case NET_LEVELS: break;
@@ -36,14 +39,38 @@ bool net_level_used(const struct config *c, enum net_level level)
     return false;
 }
 
+/* One per slice, so that a chiplet's gate can take what its network carries; plain links need one only, as
+ * each sender has its own. */
+uint32_t net_level_gates(const struct config *c, enum net_level level)
+{
+    const bool from_slices = organisation_forwards(c);
+    if (config_chiplets(c) == 1 || level > NET_LEVEL_slice_net ||
+        from_slices != (level == NET_LEVEL_slice_net))
+        return 0;
+    const enum net_shape shape = from_slices ? c->slice_net.topology : c->net.topology;
+    return shape == net_shape_links ? 1 : config_slices_per_chiplet(c);
+}
+
+uint64_t net_level_clock(const struct config *c, enum net_level level)
+{
+    return level == NET_LEVEL_chiplet_net ? c->clock.chiplet_net
+           : level == NET_LEVEL_gpu_net   ? c->clock.gpu_net
+                                          : c->clock.net;
+}
+
 static struct net_spec requests_of(const struct config *c, enum net_level level)
 {
+    const uint32_t gates = net_level_gates(c, level);
     struct net_spec s = FROM_SECTION(net);
     switch (level) {
     case NET_LEVEL_net:
     case NET_LEVELS:
-        s.sources = c->chiplet.partitions * c->partition.sms;
-        s.sinks = c->chiplet.partitions * c->partition.slices;
+        s.sources = config_sms_per_chiplet(c) + gates;
+        s.sinks = config_slices_per_chiplet(c) + gates;
+        break;
+    case NET_LEVEL_slice_net:
+        s = FROM_SECTION(slice_net);
+        s.sources = s.sinks = config_slices_per_chiplet(c) + gates;
         break;
     case NET_LEVEL_chiplet_net:
         s = FROM_SECTION(chiplet_net);
@@ -54,6 +81,8 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
         s.sources = s.sinks = c->system.gpus;
         break;
     }
+    /* What comes in must not wait behind what goes out: on links that both use, each has VCs of its own. */
+    if (gates && s.topology == NET_HXBAR) s.classes = 2;
     return s;
 }
 
@@ -69,14 +98,15 @@ struct net_spec net_level_spec(const struct config *c, enum net_level level, enu
     return back;
 }
 
-_Static_assert(sizeof(struct net_stats) == sizeof(struct chiplet_net_stats) &&
+_Static_assert(sizeof(struct net_stats) == sizeof(struct slice_net_stats) &&
+                   sizeof(struct net_stats) == sizeof(struct chiplet_net_stats) &&
                    sizeof(struct net_stats) == sizeof(struct gpu_net_stats),
                "the groups have the same rows");
 
 void net_level_register(struct stats_registry *r, enum net_level level, struct net *n,
                         struct stats_scope scope)
 {
-    static const enum stat_group groups[NET_LEVELS] = {STAT_GROUP_net, STAT_GROUP_chiplet_net,
-                                                       STAT_GROUP_gpu_net};
+    static const enum stat_group groups[NET_LEVELS] = {STAT_GROUP_net, STAT_GROUP_slice_net,
+                                                       STAT_GROUP_chiplet_net, STAT_GROUP_gpu_net};
     stats_register(r, groups[level], net_stats_of(n), scope);
 }

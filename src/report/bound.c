@@ -114,7 +114,7 @@ static bool find_back_pressure(const struct span *span, struct measure *m)
     const struct config *c = span->config;
     const struct llc_stats *s = &span->stats->llc;
     const double stopped = (double)span->stats->l1.wait_queue /
-                           ((double)(span->cycles - span->gap_cycles) * (double)config_sms_per_gpu(c));
+                           ((double)(span->cycles - span->gap_cycles) * (double)config_sms(c));
     if (stopped < MANY_STOPPED) return false;
     const struct {
         enum report_bound bound;
@@ -146,10 +146,9 @@ static double largest_stall(const struct measure *m)
 
 static bool find_translation(const struct span *span, struct measure *m)
 {
-    const double stopped = span->cycles
-                               ? (double)span->stats->sm.stall_page_busy /
-                                     ((double)span->cycles * (double)config_sms_per_gpu(span->config))
-                               : 0;
+    const double stopped = span->cycles ? (double)span->stats->sm.stall_page_busy /
+                                              ((double)span->cycles * (double)config_sms(span->config))
+                                        : 0;
     const double waits = m->stalls[STALL_TRANSLATION];
     if (m->walkers_busy < FULL_WALKERS && m->tlb_port_use < FULL_TLB && stopped < MANY_STOPPED &&
         !(waits >= MANY_WAITS && waits == largest_stall(m)))
@@ -171,7 +170,7 @@ static double gap_share(const struct span *span)
 
 static bool find_launch(const struct span *span, struct measure *m)
 {
-    const uint64_t sms = config_sms_per_gpu(span->config);
+    const uint64_t sms = config_sms(span->config);
     if (m->stalls[STALL_NO_WARP] < MANY_WAITS || m->stalls[STALL_NO_WARP] < largest_stall(m)) return false;
     m->bound = BOUND_LAUNCH;
     if (span->blocks < sms)
@@ -230,7 +229,7 @@ static void say_latency(const struct span *span, struct measure *m)
         (void)snprintf(m->why, sizeof m->why,
                        "%.0f %% %s; too few reads in flight: %.1f per SM, %.0f cycles each",
                        100 * m->stalls[most], report_stall_names[most],
-                       m->reads_in_flight / (double)config_sms_per_gpu(span->config), m->read_latency);
+                       m->reads_in_flight / (double)config_sms(span->config), m->read_latency);
     else
         (void)snprintf(m->why, sizeof m->why, "%.0f %% %s; too few warps: %.1f of %u resident",
                        100 * m->stalls[most], report_stall_names[most], m->warps, span->config->sm.warps);

@@ -53,7 +53,7 @@ static void write_misses(const struct report *r, FILE *out)
     if (!(s->wait_mshr + s->wait_way + s->wait_queue + r->stats.sm.stall_page_busy)) return;
     title(out, "memory pipes stopped, of all SM cycles");
     write_parts(r, out, waits, sizeof waits / sizeof *waits,
-                (double)r->total.cycles * (double)config_sms_per_gpu(r->config));
+                (double)r->total.cycles * (double)config_sms(r->config));
 }
 
 static void write_slices(const struct report *r, FILE *out)
@@ -70,7 +70,7 @@ static void write_slices(const struct report *r, FILE *out)
     if (!s->requests) return;
     title(out, "LLC tag stages, of all slice cycles");
     write_parts(r, out, parts, sizeof parts / sizeof *parts,
-                r->total.seconds * (double)r->config->clock.llc * (double)config_slices_per_gpu(r->config));
+                r->total.seconds * (double)r->config->clock.llc * (double)config_slices(r->config));
 }
 
 /* ---- balance: the least, mean and largest over parts of one kind ---- */
@@ -134,7 +134,7 @@ static void write_figures(const struct report *r, FILE *out)
 {
     const struct measure *m = &r->total;
     const struct stats *s = &r->stats;
-    const double sms = (double)config_sms_per_gpu(r->config);
+    const double sms = (double)config_sms(r->config);
     if (m->has_reads) {
         title(out, "lines in flight (requests x latency / cycles)");
         (void)fprintf(out, "    reads %.1f of all SMs, %.2f per SM; at most %llu lines missing in one SM\n",
@@ -288,7 +288,7 @@ static void write_times(const struct report *r, FILE *out)
          .letter = 'N'},
         {.name = "LLC data ports",
          .a = series(r, "llc", "port_over_time"),
-         .per_cycle = (double)config_slices_per_gpu(c) * (double)c->clock.llc / sm,
+         .per_cycle = (double)config_slices(c) * (double)c->clock.llc / sm,
          .full = REPORT_FULL_LLC,
          .letter = 'L'},
         {.name = "DRAM",

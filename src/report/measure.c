@@ -65,8 +65,8 @@ static void measure_levels(const struct span *span, struct measure *m)
 {
     const struct config *c = span->config;
     const struct stats *s = span->stats;
-    const double sms = (double)config_sms_per_gpu(c), slices = (double)config_slices_per_gpu(c);
-    const double channels = (double)config_channels_per_gpu(c);
+    const double sms = (double)config_sms(c), slices = (double)config_slices(c);
+    const double channels = (double)config_channels(c);
     struct level_use *l = &m->levels[LEVEL_L1];
     l->peak_bytes_per_second = sms * c->l1.lines_per_cyc * LINE_BYTES * (double)c->clock.sm;
     l->bytes_per_second = ratio((double)(s->l1.reads + s->l1.writes) * LINE_BYTES, m->seconds);
@@ -126,7 +126,7 @@ void report_measure(const struct span *span, struct measure *m)
 {
     const struct config *c = span->config;
     const struct stats *s = span->stats;
-    const double sms = (double)config_sms_per_gpu(c);
+    const double sms = (double)config_sms(c);
     *m = (struct measure){.cycles = span->cycles, .seconds = (double)span->cycles / (double)c->clock.sm};
     m->ipc = of(s->sm.warp_instructions, span->cycles);
     m->ipc_per_sm = m->ipc / sms;

@@ -17,10 +17,9 @@ static void write_head(const struct report *r, FILE *out)
     const struct config *c = r->config;
     (void)fprintf(out, "%s on %s: %llu SMs at %s, LLC %s in %llu slices, %llu memory channels\n\n",
                   draw_clipped(name, sizeof name - 30, r->workload), r->machine,
-                  (unsigned long long)config_sms_per_gpu(c), units_print(c->clock.sm, QUANTITY_FREQ, clock),
-                  units_print(c->gpu.llc_size, QUANTITY_BYTES, llc),
-                  (unsigned long long)config_slices_per_gpu(c),
-                  (unsigned long long)config_channels_per_gpu(c));
+                  (unsigned long long)config_sms(c), units_print(c->clock.sm, QUANTITY_FREQ, clock),
+                  units_print(c->gpu.llc_size, QUANTITY_BYTES, llc), (unsigned long long)config_slices(c),
+                  (unsigned long long)config_channels(c));
 }
 
 static const char *stopped_by(const struct report *r)

@@ -280,6 +280,7 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
 void sm_acquire(struct sm *sm, bool keep)
 {
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
+    if (sm->wire.epoch) llc_epoch_change(sm->wire.epoch, engine_tick(sm->wire.engine));
     if (!keep) l1_invalidate(sm);
 }
 

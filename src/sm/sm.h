@@ -65,6 +65,7 @@ struct sm_wiring {
     const struct organisation *organisation;
     struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
     struct check *check;              /* --check; NULL: none */
+    struct llc_epoch *epoch;          /* changed by acquires of GPU scope; NULL: nobody minds */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
 };

@@ -10,11 +10,11 @@ static const uint64_t A = 0x10000, B = 0x20000;
 
 static uint64_t request_cyc(struct bed *b, uint32_t bytes)
 {
-    return net_zero_load_cyc(b->gpu->fabric.request.net, 0, 0, bytes);
+    return net_zero_load_cyc(b->gpu->fabrics->request.net, 0, 0, bytes);
 }
 static uint64_t reply_cyc(struct bed *b, uint32_t bytes)
 {
-    return net_zero_load_cyc(b->gpu->fabric.reply.net, 0, 0, bytes);
+    return net_zero_load_cyc(b->gpu->fabrics->reply.net, 0, 0, bytes);
 }
 
 /* Issue of a load that misses the L1 and hits the LLC > its first dependent instruction. */

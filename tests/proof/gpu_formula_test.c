@@ -19,9 +19,9 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
 {
     const struct config *c = &b->machine.config;
     const uint64_t sm = ticks(c, c->clock.sm), dram = ticks(c, c->clock.dram);
-    const struct home h = mmu_home(b->gpu->mmu, 0, 0, line);
+    const struct home h = mmu_home(b->gpu->mmus[0], 0, 0, line);
     uint64_t now = issue + 1;
-    now += net_zero_load_cyc(b->gpu->fabric.request.net, 0, h.slice, (uint32_t)c->packet.header);
+    now += net_zero_load_cyc(b->gpu->fabrics->request.net, 0, h.slice, (uint32_t)c->packet.header);
     if (from_memory) {
         const uint32_t columns = c->llc.sectored ? 1 : 2;
         uint64_t t = up((now + c->llc.miss_latency_cyc) * sm, dram); /* the channel's next edge */
@@ -33,7 +33,8 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
     } else {
         now += c->llc.latency_cyc;
     }
-    now += net_zero_load_cyc(b->gpu->fabric.reply.net, h.slice, 0, (uint32_t)c->packet.header + 32 * sectors);
+    now +=
+        net_zero_load_cyc(b->gpu->fabrics->reply.net, h.slice, 0, (uint32_t)c->packet.header + 32 * sectors);
     return now + c->l1.fill_latency_cyc - issue;
 }
 
@@ -48,8 +49,8 @@ static void chase(const char *preset)
     uint64_t banks_used[256] = {0}; /* by channel */
     for (uint32_t k = 0; k < LINES; k++) {
         for (;; address += 0x11080) { /* a bank that no other line opens */
-            mmu_touch(b.gpu->mmu, 0, mmu_key(0, address >> mmu_page_log2(b.gpu->mmu)));
-            const struct home h = mmu_home(b.gpu->mmu, 0, 0, address >> LINE_LOG2);
+            mmu_touch(b.gpu->mmus[0], 0, mmu_key(0, address >> mmu_page_log2(b.gpu->mmus[0])));
+            const struct home h = mmu_home(b.gpu->mmus[0], 0, 0, address >> LINE_LOG2);
             const struct dram_place place = dram_map_place(b.gpu->map, h.line << LINE_LOG2);
             if (banks_used[place.channel] >> place.bank & 1) continue;
             banks_used[place.channel] |= (uint64_t)1 << place.bank;
@@ -200,7 +201,7 @@ BED_TEST(reads_that_hit_the_llc_reach_the_network)
     bed_open_machine(&b, "uba-mem", SMALL);
     struct net_model_spec alone = net_model_default();
     struct net_model_result r;
-    alone.net = *net_spec_of(b.gpu->fabric.reply.net);
+    alone.net = *net_spec_of(b.gpu->fabrics->reply.net);
     alone.packet_bytes[0] = 8;
     alone.size_count = 1;
     alone.reply_bytes = 136;

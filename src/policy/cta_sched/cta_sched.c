@@ -1,12 +1,24 @@
 /* cta_sched: from the configuration's name to the function, and the parts of a grid. */
 #include "policy/cta_sched/cta_sched.h"
 
+static uint32_t level_sms(const struct config *c)
+{
+    switch (c->runtime.cta_level) {
+    case block_level_gpu:
+    case block_level_count: return (uint32_t)config_sms_per_gpu(c);
+    case block_level_chiplet: return config_sms_per_chiplet(c);
+    case block_level_partition: break;
+    }
+    return c->partition.sms;
+}
+
 void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c, uint32_t sms)
 {
     *s = (struct cta_sched){.sms = sms,
                             .sms_per_partition = c->partition.sms,
                             .group_sms = c->runtime.cta_group_sms < sms ? c->runtime.cta_group_sms : sms,
-                            .run = c->runtime.cta_run};
+                            .run = c->runtime.cta_run,
+                            .part_sms = c->runtime.cta_sched == block_scheduler_chunks ? level_sms(c) : 1};
     s->from = ARENA_ARRAY(a, uint64_t, sms);
     s->to = ARENA_ARRAY(a, uint64_t, sms);
     s->left_in_run = ARENA_ARRAY(a, uint32_t, sms);
@@ -15,6 +27,7 @@ void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c
     case block_scheduler_count: s->next = cta_round_robin; break;
     case block_scheduler_distributed: s->next = cta_distributed; break;
     case block_scheduler_two_level: s->next = cta_two_level; break;
+    case block_scheduler_chunks: s->next = cta_chunks; break;
     case block_scheduler_block_cta: s->next = cta_block_cta; break;
     }
 }
@@ -23,11 +36,12 @@ void cta_sched_begin(struct cta_sched *s, uint64_t blocks)
 {
     s->blocks = blocks;
     s->given = s->cursor = 0;
-    for (uint32_t sm = 0; sm < s->sms; sm++) {
-        s->from[sm] = (uint64_t)((unsigned __int128)blocks * sm / s->sms);
-        s->to[sm] = (uint64_t)((unsigned __int128)blocks * (sm + 1) / s->sms);
-        s->left_in_run[sm] = 0;
+    const uint32_t parts = (s->sms + s->part_sms - 1) / s->part_sms;
+    for (uint32_t part = 0; part < parts; part++) {
+        s->from[part] = (uint64_t)((unsigned __int128)blocks * part / parts);
+        s->to[part] = (uint64_t)((unsigned __int128)blocks * (part + 1) / parts);
     }
+    for (uint32_t sm = 0; sm < s->sms; sm++) s->left_in_run[sm] = 0;
     if (s->next != cta_two_level) return;
     const uint32_t groups = (s->sms + s->group_sms - 1) / s->group_sms;
     for (uint32_t g = 0; g < groups; g++) s->from[g] = g; /* then every groups-th */

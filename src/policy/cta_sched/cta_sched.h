@@ -19,6 +19,7 @@ struct cta_sched {
     uint32_t sms, sms_per_partition;
     uint32_t group_sms;  /* two_level: SMs of a group */
     uint32_t run;        /* block_cta: blocks in a run */
+    uint32_t part_sms;   /* distributed, chunks: SMs that share a part */
     uint64_t cursor;     /* round robin: next block */
     uint64_t *from, *to; /* per SM or group: own part, next and end */
     uint32_t *left_in_run;
@@ -35,6 +36,7 @@ static inline uint64_t cta_sched_next(struct cta_sched *s, uint32_t sm)
 uint64_t cta_round_robin(struct cta_sched *s, uint32_t sm);
 uint64_t cta_distributed(struct cta_sched *s, uint32_t sm);
 uint64_t cta_two_level(struct cta_sched *s, uint32_t sm);
+uint64_t cta_chunks(struct cta_sched *s, uint32_t sm);
 uint64_t cta_block_cta(struct cta_sched *s, uint32_t sm);
 
 #endif

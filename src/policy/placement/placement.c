@@ -1,16 +1,48 @@
 /* placement: from the configuration's name to the function. */
 #include "policy/placement/placement.h"
 
-struct placement placement_of(const struct config *c, uint32_t classes)
+#include <stdlib.h>
+
+/* Who is near which classes: the partitions of a chiplet where its classes suffice, else the chiplet, or all
+ * that the level of the policy covers. */
+static void homes(struct placement *p, const struct config *c, uint32_t classes_per_chiplet)
 {
-    const uint32_t partitions = (uint32_t)config_partitions_per_gpu(c);
-    struct placement p = {.classes = classes,
-                          .classes_per_partition = classes >= partitions ? classes / partitions : 0};
+    const uint32_t partitions = c->chiplet.partitions;
+    p->sms_per_home = config_sms_per_chiplet(c);
+    p->classes_per_home = classes_per_chiplet;
+    if (c->runtime.placement == page_placement_first_touch && classes_per_chiplet >= partitions) {
+        p->sms_per_home = c->partition.sms;
+        p->classes_per_home = classes_per_chiplet / partitions;
+    } else if (c->runtime.placement == page_placement_first_touch_gpu) {
+        p->sms_per_home *= c->gpu.chiplets;
+        p->classes_per_home *= c->gpu.chiplets;
+    }
+}
+
+struct placement placement_of(const struct config *c, uint32_t classes_per_chiplet)
+{
+    struct placement p = {.classes = classes_per_chiplet * config_chiplets(c),
+                          .chiplets = config_chiplets(c)};
+    homes(&p, c, classes_per_chiplet);
     switch (c->runtime.placement) {
     case page_placement_round_robin:
     case page_placement_count: p.place = placement_round_robin; break;
-    case page_placement_first_touch: p.place = placement_first_touch; break;
+    case page_placement_first_touch:
+    case page_placement_first_touch_chiplet:
+    case page_placement_first_touch_gpu: p.place = placement_first_touch; break;
     case page_placement_interleaved: p.place = placement_interleaved; break;
+    case page_placement_kernel_wide:
+        p.place = placement_kernel_wide;
+        p.place_at_launch = placement_kernel_wide_launch;
+        break;
     }
     return p;
+}
+
+void placement_free(struct placement *p) { free(p->ranges); }
+
+void placement_keep_to(struct placement *p, uint32_t classes)
+{
+    p->classes = classes;
+    p->next %= classes;
 }

@@ -1,4 +1,4 @@
-/* placement: which class of frames (see dram/dram_frames.h: a memory channel) a page gets.
+/* placement: which class of frames (mmu/page_table.h: a chiplet, or a memory channel of it) a page gets.
  *
  * Asked at launch (place_at_launch: sees the kernel, its arguments and the locality rows) and at the first
  * touch of a page by an SM that is not placed then; host writes and copies never place a page. A policy is
@@ -13,7 +13,7 @@
 struct placement_question {
     uint32_t app;
     uint64_t page; /* virtual page number */
-    uint32_t sm, partition;
+    uint32_t sm;   /* counted over the machine */
 };
 
 struct analysis_launch;
@@ -31,16 +31,32 @@ struct placement_launch {
     void *mmu;
 };
 
+/* Pages of an allocation, for policies that cut allocations into parts. */
+struct placement_range {
+    uint64_t first_page, pages;
+};
+
+/* One per application. */
 struct placement {
     uint32_t (*place)(struct placement *p, const struct placement_question *q);
     /* Before the first block of a kernel; NULL: pages are placed at their first touch only. */
     void (*place_at_launch)(struct placement *p, const struct placement_launch *l);
-    uint32_t classes, classes_per_partition;
-    uint32_t next; /* round robin */
+    uint32_t classes;                        /* to choose from */
+    uint32_t chiplets;                       /* that share them evenly */
+    uint32_t sms_per_home, classes_per_home; /* first touch: who is near which */
+    uint32_t next;                           /* round robin */
+    struct placement_range *ranges;          /* kernel_wide: sorted */
+    uint32_t range_count, range_capacity;
 };
 
-struct placement placement_of(const struct config *c, uint32_t classes);
+/* classes_per_chiplet: of frames. */
+struct placement placement_of(const struct config *c, uint32_t classes_per_chiplet);
+void placement_free(struct placement *p);
+/* From now on the policy chooses among fewer (or more) classes. */
+void placement_keep_to(struct placement *p, uint32_t classes);
 
+void placement_kernel_wide_launch(struct placement *p, const struct placement_launch *l);
+uint32_t placement_kernel_wide(struct placement *p, const struct placement_question *q);
 uint32_t placement_round_robin(struct placement *p, const struct placement_question *q);
 uint32_t placement_first_touch(struct placement *p, const struct placement_question *q);
 uint32_t placement_interleaved(struct placement *p, const struct placement_question *q);

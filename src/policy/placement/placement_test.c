@@ -21,7 +21,7 @@ static struct placement make(enum page_placement policy, uint32_t partitions, ui
 
 static uint32_t ask(struct placement *p, uint64_t page, uint32_t partition)
 {
-    const struct placement_question q = {.page = page, .partition = partition, .sm = partition * 2};
+    const struct placement_question q = {.page = page, .sm = partition * 2};
     return p->place(p, &q);
 }
 

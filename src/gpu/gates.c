@@ -1,0 +1,273 @@
+/* gates: see gates.h. */
+#include "gpu/gates.h"
+
+#include "base/diag.h"
+#include "stats/stats.h"
+
+enum { FROM_ABOVE = UINT32_MAX };
+
+struct gate_in {
+    struct fabric_side *side;
+    uint32_t sink;
+    uint32_t chiplet; /* of the GPU, that it comes out of; FROM_ABOVE: from chiplet_net or gpu_net */
+};
+
+/* Of one GPU, for requests or for replies. */
+struct gate {
+    struct gates *all;
+    uint32_t gpu, component;
+    enum net_direction direction;
+    struct gate_in *ins;
+    uint32_t in_count, turn;
+    uint64_t *pending;   /* bit per input: something is there or on its way */
+    uint64_t retry_tick; /* a network that refused has room from then on */
+    struct gates_stats stats;
+};
+
+struct gates {
+    struct engine *engine;
+    struct fabric *fabrics;
+    struct pool *requests;
+    uint32_t gpus, chiplets_per_gpu, slices_per_chiplet, sms_per_chiplet;
+    struct fabric_side *chiplet_nets[2]; /* [direction][GPU]; NULL: a GPU has one chiplet */
+    struct fabric_side *gpu_net[2];      /* [direction]; NULL: one GPU */
+    struct gate *gate[2];                /* [direction][GPU] */
+};
+
+/* ---- the way of a packet ---- */
+
+struct way {
+    struct fabric_side *side;
+    struct net_packet packet;
+    uint64_t *counter; /* NULL: into a chiplet */
+};
+
+static uint32_t target_chiplet(const struct gates *g, enum net_direction direction, const struct request *r)
+{
+    if (direction == NET_REQUESTS) return r->home.slice / g->slices_per_chiplet;
+    return r->via ? (r->via - 1u) / g->slices_per_chiplet : r->sm / g->sms_per_chiplet;
+}
+
+static struct fabric_side *side_of(struct fabric *f, const struct request *r, enum net_direction direction)
+{
+    if (direction == NET_REQUESTS) return r->via ? &f->far_request : &f->request;
+    return r->via ? &f->far_reply : &f->reply;
+}
+
+/* Into the chiplet, through the gate port in the place of the slice that is the line's home: what concerns a
+ * line keeps its order. */
+static struct way into_chiplet(const struct gate *gate, const struct request *r, uint32_t chiplet)
+{
+    struct fabric *f = &gate->all->fabrics[chiplet];
+    struct fabric_side *side = side_of(f, r, gate->direction);
+    const uint32_t end = gate->direction == NET_REQUESTS ? r->home.slice - f->first_slice
+                         : r->via                        ? r->via - 1u - f->first_slice
+                                                         : r->sm - f->first_sm;
+    return (struct way){.side = side,
+                        .packet = {.src = side->sender_count + r->home.slice % side->gates,
+                                   .dst = end,
+                                   .cls = net_spec_of(side->net)->classes - 1}};
+}
+
+static struct way next_way(struct gate *gate, const struct gate_in *in, const struct net_packet *p)
+{
+    const struct gates *g = gate->all;
+    const struct request *r = request_at(g->requests, (uint32_t)p->handle);
+    const uint32_t chiplet = target_chiplet(g, gate->direction, r), gpu = chiplet / g->chiplets_per_gpu;
+    struct way w;
+    if (gpu != gate->gpu)
+        w = (struct way){.side = g->gpu_net[gate->direction],
+                         .packet = {.src = gate->gpu, .dst = gpu},
+                         .counter = &gate->stats.between_gpus};
+    else if (in->chiplet != FROM_ABOVE)
+        w = (struct way){.side = &g->chiplet_nets[gate->direction][gpu],
+                         .packet = {.src = in->chiplet, .dst = chiplet % g->chiplets_per_gpu},
+                         .counter = &gate->stats.between_chiplets};
+    else
+        w = into_chiplet(gate, r, chiplet);
+    w.packet.handle = p->handle;
+    w.packet.bytes = p->bytes;
+    return w;
+}
+
+/* ---- moving ---- */
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Moves what is at one input until the next network refuses; returns the tick of what is on its way. */
+static uint64_t move(struct gate *gate, uint32_t idx)
+{
+    const struct gate_in *in = &gate->ins[idx];
+    for (;;) {
+        const uint64_t at = fabric_side_now(in->side), cyc = net_peek_cyc(in->side->net, in->sink);
+        if (cyc == NET_NEVER) {
+            gate->pending[idx / 64] &= ~((uint64_t)1 << (idx % 64));
+            return ENGINE_NEVER;
+        }
+        if (cyc > at) return cyc * in->side->ticks_per_cycle;
+        const struct way w = next_way(gate, in, net_peek(in->side->net, in->sink, at));
+        if (!fabric_side_send(w.side, fabric_side_now(w.side), &w.packet)) {
+            gate->stats.blocked++;
+            return ENGINE_NEVER; /* gate_room() wakes */
+        }
+        fabric_side_take(in->side, at, in->sink);
+        gate->stats.passed++;
+        if (w.counter) ++*w.counter;
+        engine_progress(gate->all->engine);
+    }
+}
+
+static uint64_t move_word(struct gate *gate, uint32_t word, uint64_t mask)
+{
+    uint64_t next = ENGINE_NEVER;
+    for (uint64_t left = gate->pending[word] & mask; left; left &= left - 1)
+        next = earlier(next, move(gate, word * 64 + (uint32_t)__builtin_ctzll(left)));
+    return next;
+}
+
+/* All inputs; the first of them changes whenever something has moved. */
+static void wake(void *self, uint64_t now)
+{
+    struct gate *gate = self;
+    const uint32_t words = (gate->in_count + 63) / 64, from = gate->turn / 64, bit = gate->turn % 64;
+    const uint64_t passed = gate->stats.passed;
+    uint64_t next = ENGINE_NEVER;
+    (void)now;
+    if (gate->retry_tick <= engine_tick(gate->all->engine)) gate->retry_tick = ENGINE_NEVER;
+    next = earlier(next, move_word(gate, from, ~(uint64_t)0 << bit));
+    for (uint32_t k = 1; k < words; k++)
+        next = earlier(next, move_word(gate, (from + k) % words, ~(uint64_t)0));
+    next = earlier(next, move_word(gate, from, ~(~(uint64_t)0 << bit)));
+    if (gate->stats.passed != passed) gate->turn = (gate->turn + 1) % gate->in_count;
+    next = earlier(next, gate->retry_tick);
+    if (next != ENGINE_NEVER) engine_wake_at_tick(gate->all->engine, gate->component, next);
+}
+
+void gate_arrived(const struct gate_port *p, uint64_t tick)
+{
+    p->gate->pending[p->in / 64] |= (uint64_t)1 << (p->in % 64);
+    engine_wake_at_tick(p->gate->all->engine, p->gate->component, tick);
+}
+
+void gate_room(const struct gate_port *p, uint64_t tick)
+{
+    p->gate->retry_tick = earlier(p->gate->retry_tick, tick);
+    engine_wake_at_tick(p->gate->all->engine, p->gate->component, tick);
+}
+
+static struct wait waits(void *self)
+{
+    const struct gate *gate = self;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    for (uint32_t k = 0; k < gate->in_count; k++) {
+        const struct gate_in *in = &gate->ins[k];
+        const struct net_packet *p = net_peek(in->side->net, in->sink, fabric_side_now(in->side));
+        if (!p) continue;
+        w.reason = WAIT_QUEUE_FULL;
+        w.on = next_way(self, in, p).side->component;
+        (void)snprintf(w.detail, sizeof w.detail, "input %u of the gate: request %llu finds no room", k,
+                       (unsigned long long)p->handle);
+        return w;
+    }
+    return w;
+}
+
+/* ---- building ---- */
+
+/* Gate ports [first, first + count) of the network belong to this gate. */
+static void attach(struct arena *a, struct gate *gate, struct fabric_side *side, uint32_t first,
+                   uint32_t count, uint32_t chiplet)
+{
+    if (!side->ports) side->ports = ARENA_ARRAY(a, struct gate_port, side->gates);
+    for (uint32_t k = first; k < first + count; k++) {
+        gate->ins[gate->in_count] =
+            (struct gate_in){.side = side, .sink = side->receiver_count + k, .chiplet = chiplet};
+        side->ports[k] = (struct gate_port){.gate = gate, .in = gate->in_count++};
+    }
+}
+
+static void build_gate(struct gates *g, struct arena *a, uint32_t gpu, enum net_direction direction,
+                       uint32_t domain)
+{
+    struct gate *gate = &g->gate[direction][gpu];
+    const struct fabric *one = &g->fabrics[0];
+    *gate = (struct gate){.all = g, .gpu = gpu, .direction = direction, .retry_tick = ENGINE_NEVER};
+    gate->ins = ARENA_ARRAY(a, struct gate_in,
+                            g->chiplets_per_gpu * (one->request.gates + one->far_request.gates + 1) + 1);
+    for (uint32_t k = 0; k < g->chiplets_per_gpu; k++) {
+        struct fabric *f = &g->fabrics[gpu * g->chiplets_per_gpu + k];
+        struct fabric_side *near = direction == NET_REQUESTS ? &f->request : &f->reply;
+        struct fabric_side *far = direction == NET_REQUESTS ? &f->far_request : &f->far_reply;
+        attach(a, gate, near, 0, near->gates, k);
+        if (f->forwards) attach(a, gate, far, 0, far->gates, k);
+    }
+    if (g->chiplet_nets[direction])
+        attach(a, gate, &g->chiplet_nets[direction][gpu], 0, g->chiplets_per_gpu, FROM_ABOVE);
+    if (g->gpu_net[direction]) attach(a, gate, g->gpu_net[direction], gpu, 1, FROM_ABOVE);
+    gate->pending = ARENA_ARRAY(a, uint64_t, (gate->in_count + 63) / 64);
+    gate->component = engine_add(
+        g->engine, (struct component_spec){
+                       .name = arena_printf(a, "gpu%u.gate.%s", gpu, direction ? "replies" : "requests"),
+                       .self = gate,
+                       .domain = domain,
+                       .wake = wake,
+                       .waits = waits});
+}
+
+static void build_nets(struct gates *g, struct arena *a, const struct config *c, enum net_direction direction,
+                       const uint32_t domains[NET_LEVELS])
+{
+    const char *const what = direction ? "replies" : "requests";
+    if (net_level_used(c, NET_LEVEL_chiplet_net)) {
+        g->chiplet_nets[direction] = ARENA_ARRAY(a, struct fabric_side, g->gpus);
+        for (uint32_t k = 0; k < g->gpus; k++) {
+            fabric_side_build(&g->chiplet_nets[direction][k], a, g->engine, c, NET_LEVEL_chiplet_net,
+                              direction, domains[NET_LEVEL_chiplet_net],
+                              arena_printf(a, "gpu%u.chiplet_net.%s", k, what));
+            g->chiplet_nets[direction][k].gates = g->chiplets_per_gpu;
+        }
+    }
+    if (net_level_used(c, NET_LEVEL_gpu_net)) {
+        g->gpu_net[direction] = ARENA_NEW(a, struct fabric_side);
+        fabric_side_build(g->gpu_net[direction], a, g->engine, c, NET_LEVEL_gpu_net, direction,
+                          domains[NET_LEVEL_gpu_net], arena_printf(a, "gpu_net.%s", what));
+        g->gpu_net[direction]->gates = g->gpus;
+    }
+}
+
+struct gates *gates_new(struct arena *a, struct engine *e, const struct config *c, struct fabric *fabrics,
+                        const uint32_t domains[NET_LEVELS], struct stats_registry *stats)
+{
+    struct gates *g = ARENA_NEW(a, struct gates);
+    *g = (struct gates){.engine = e,
+                        .fabrics = fabrics,
+                        .requests = fabrics->requests,
+                        .gpus = c->system.gpus,
+                        .chiplets_per_gpu = c->gpu.chiplets,
+                        .slices_per_chiplet = config_slices_per_chiplet(c),
+                        .sms_per_chiplet = config_sms_per_chiplet(c)};
+    /* Gates live in the fastest clock among their networks, so that they lose no time. */
+    uint32_t fastest = NET_LEVEL_net;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        if (net_level_used(c, level) && net_level_clock(c, level) > net_level_clock(c, fastest))
+            fastest = level;
+    for (uint32_t direction = 0; direction < 2; direction++) {
+        build_nets(g, a, c, direction, domains);
+        g->gate[direction] = ARENA_ARRAY(a, struct gate, g->gpus);
+        for (uint32_t k = 0; k < g->gpus; k++) {
+            build_gate(g, a, k, direction, domains[fastest]);
+            const struct stats_scope scope = {(int32_t)k, STATS_ANY, STATS_ANY, STATS_ANY};
+            STATS_REGISTER(stats, gates, &g->gate[direction][k].stats, scope);
+        }
+    }
+    return g;
+}
+
+struct fabric_side *gates_net(const struct gates *g, enum net_level level, enum net_direction direction,
+                              uint32_t idx)
+{
+    if (!g) return NULL;
+    if (level == NET_LEVEL_chiplet_net)
+        return g->chiplet_nets[direction] && idx < g->gpus ? &g->chiplet_nets[direction][idx] : NULL;
+    return level == NET_LEVEL_gpu_net && !idx ? g->gpu_net[direction] : NULL;
+}

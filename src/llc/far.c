@@ -1,0 +1,315 @@
+/* far: a slice and lines that live in other chiplets, where the organisation keeps copies of them.
+ *
+ *   SMs ─► tag stage ─hit─► reply                              the same at their home, as one of its
+ * requesters: │ miss: an MSHR, a fetch ─┐                      other slices ─► far port ─► tag stage ─► far
+ * reply │ store, atomic: passes on┴─► out ─► home slice ▲ fill ◄──────────────────── reply ◄──┘
+ *
+ * Copies are never dirty: a store changes the copy and passes on to the home, an atomic drops the copy and
+ * passes on. While a line is on its way the bytes that stores have written here are remembered (dirty) and
+ * not overwritten when it comes; after an atomic, or when the epoch has changed (llc_epoch), what comes is
+ * given to those that wait and not kept ("overtaken"), and later readers pass on to the home.
+ *
+ * No two slices can wait for each other for ever: lines on their way from other slices leave one MSHR and one
+ * way of each set to lines that live here, which need nothing but memory, and requests of other slices have a
+ * port and a reply queue of their own. */
+#include "llc/llc_private.h"
+#include "llc/organisation.h"
+
+static inline uint32_t epoch_now(const struct slice *s)
+{
+    const struct llc_epoch *e = s->wire.epoch;
+    return e->changed_tick == engine_tick(s->wire.engine) ? e->before : e->value;
+}
+
+/* ---- out ---- */
+
+static bool out_has_room(struct slice *s)
+{
+    if (s->far->out.count < s->spec->forward_queue) return true;
+    s->blocked = &s->stats.wait_forward;
+    return false;
+}
+
+static void send_out(struct slice *s, uint64_t now, uint32_t idx)
+{
+    struct request *r = at(s, idx);
+    r->via = (uint16_t)(s->wire.slice_idx + 1);
+    r->ready_cyc = now + s->spec->miss_latency_cyc;
+    append(s, &s->far->out, idx);
+}
+
+/* The request itself goes on to its home; its reply comes back through here. */
+static bool pass_on(struct slice *s, uint64_t now, uint32_t idx)
+{
+    if (!out_has_room(s)) return false;
+    send_out(s, now, idx);
+    s->stats.passed++;
+    return true;
+}
+
+/* Asks the home for sectors of a line that has a place here. */
+static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line, uint8_t sectors)
+{
+    const uint32_t idx = pool_try_take(s->wire.requests);
+    DIAG_ASSERT(idx != REQUEST_NONE);
+    const struct request *r = at(s, for_idx);
+    *at(s, idx) = (struct request){.line = r->line,
+                                   .home = r->home,
+                                   .sent_cyc = now,
+                                   .owner = line,
+                                   .sm = r->sm,
+                                   .kind = REQUEST_READ,
+                                   .flags = r->flags | REQUEST_FETCH,
+                                   .sectors = sectors,
+                                   .app = r->app};
+    s->mshrs[s->mshr_of[line]].asked |= sectors;
+    s->stats.fetches++;
+    if (s->wire.check) check_forward(s->wire.check, idx, for_idx);
+    send_out(s, now, idx);
+}
+
+/* ---- requests of SMs for lines of others ---- */
+
+/* May one more line of others be on its way in this set? */
+static bool may_pin(struct slice *s, uint32_t set)
+{
+    uint32_t pinned = 0;
+    for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
+        pinned += s->tags.pinned[line] && s->mshrs[s->mshr_of[line]].far;
+    if (pinned + 1 >= s->spec->ways) {
+        s->blocked = &s->stats.wait_way;
+        return false;
+    }
+    if (s->far->mshrs_used + 1 >= s->spec->mshrs || !s->mshr_free_count) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    return true;
+}
+
+/* A slice too small to keep one line of its own free caches nothing of others. */
+static inline bool may_cache(const struct slice_spec *p) { return p->ways > 1 && p->mshrs > 1; }
+
+static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+{
+    const struct request *r = at(s, idx);
+    if (!out_has_room(s) || !may_pin(s, set)) return false;
+    if (line == TAGS_NONE) {
+        line = slice_make_room(s, now, set);
+        if (line == TAGS_NONE) return false;
+        tags_fill(&s->tags, line, r->home.line);
+        s->dirty[line][0] = s->dirty[line][1] = 0;
+    }
+    struct mshr *m = slice_pin(s, line);
+    m->far = true;
+    s->far->mshrs_used++;
+    s->far->epoch_of[line] = epoch_now(s);
+    append(s, &m->waiting, idx);
+    tags_touch(&s->tags, line);
+    s->stats.read_misses++;
+    fetch(s, now, idx, line, s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
+    return true;
+}
+
+static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
+{
+    const struct request *r = at(s, idx);
+    struct mshr *m = &s->mshrs[s->mshr_of[line]];
+    const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
+    if (m->waiting.count >= s->spec->mshr_merges) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    if (missing && !out_has_room(s)) return false;
+    append(s, &m->waiting, idx);
+    if (missing) fetch(s, now, idx, line, missing);
+    tags_touch(&s->tags, line);
+    s->stats.read_merged++;
+    return true;
+}
+
+/* The line when it may still be read, TAGS_NONE when it is gone. */
+static uint32_t fresh(struct slice *s, uint64_t now, uint32_t line)
+{
+    if (line == TAGS_NONE || s->far->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
+        return line;
+    if (s->tags.pinned[line]) {
+        s->mshrs[s->mshr_of[line]].overtaken = true;
+        return line;
+    }
+    s->stats.stale_lines++;
+    slice_drop_line(s, now, line);
+    return TAGS_NONE;
+}
+
+static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                       bool allocate)
+{
+    const struct request *r = at(s, idx);
+    line = fresh(s, now, line);
+    const bool pinned = line != TAGS_NONE && s->tags.pinned[line];
+    if (pinned && s->mshrs[s->mshr_of[line]].overtaken) {
+        if (!pass_on(s, now, idx)) return false;
+        s->stats.read_misses++;
+        return true;
+    }
+    if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
+        slice_hit(s, now, line, idx);
+        s->stats.remote_hits++;
+        return true;
+    }
+    if (pinned) return merge(s, now, idx, line);
+    if (allocate && may_cache(s->spec)) return miss(s, now, idx, set, line);
+    if (!pass_on(s, now, idx)) return false;
+    s->stats.read_misses++;
+    return true;
+}
+
+/* A store changes what is kept of its line. */
+static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
+{
+    const struct request *r = at(s, idx);
+    s->stats.write_hits++;
+    if (FAULT_FIRES(llc_store_passes_copy)) return;
+    if (s->tags.pinned[line]) {
+        s->dirty[line][0] |= r->bytes[0];
+        s->dirty[line][1] |= r->bytes[1];
+    }
+    if (s->far->copies) check_copy_store(s->far->copies, line, idx, now);
+}
+
+bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+{
+    const struct request *r = at(s, idx);
+    const struct stop stop =
+        s->wire.organisation->next(s->wire.organisation, r, HERE_SLICE, s->wire.slice_idx);
+    DIAG_ASSERT(stop.kind == STOP_SLICE && stop.idx == r->home.slice);
+    if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, stop.allocate);
+    if (!pass_on(s, now, idx)) return false;
+    if (line == TAGS_NONE) return true;
+    if (r->kind == REQUEST_WRITE)
+        update(s, now, idx, line);
+    else if (s->tags.pinned[line])
+        s->mshrs[s->mshr_of[line]].overtaken = true;
+    else if (!FAULT_FIRES(llc_atomic_passes_copy))
+        slice_drop_line(s, now, line);
+    return true;
+}
+
+/* ---- replies of other slices ---- */
+
+void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
+{
+    s->far->mshrs_used--;
+    s->dirty[line][0] = s->dirty[line][1] = 0; /* its home has these too */
+    if (overtaken) slice_drop_line(s, now, line);
+}
+
+void far_receive(struct slice *s, uint64_t now)
+{
+    const uint32_t idx = fabric_far_reply_at(s->wire.fabric, now, s->wire.slice_idx);
+    if (idx == REQUEST_NONE) return;
+    struct request *r = at(s, idx);
+    fabric_take_far_reply(s->wire.fabric, now, s->wire.slice_idx);
+    s->stats.answers++;
+    r->via = 0;
+    if (r->flags & REQUEST_FETCH) {
+        if (s->far->copies) {
+            check_far_fill(s->far->copies, r->owner, idx, r->sectors, s->dirty[r->owner]);
+            check_forward_done(s->wire.check, idx);
+        }
+        s->stats.remote_latency_cyc += now - r->sent_cyc;
+        slice_push_fill(s, r->owner, r->sectors, now + s->spec->fill_latency_cyc);
+        pool_give(s->wire.requests, idx);
+        return;
+    }
+    enters(s, r, now);
+    r->ready_cyc = now + 1;
+    append(s, &s->filled, idx);
+}
+
+/* ---- requests of other slices ---- */
+
+bool far_tag_stage(struct slice *s, uint64_t now)
+{
+    struct far *f = s->far;
+    const uint32_t idx = fabric_far_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    f->blocked = NULL;
+    if (idx == REQUEST_NONE) return false;
+    uint64_t *const blocked = s->blocked; /* of the SMs' requests */
+    s->blocked = NULL;
+    const bool served = slice_serve_home(s, now, idx, &f->hits);
+    f->blocked = s->blocked;
+    s->blocked = blocked;
+    if (!served) return false;
+    s->stats.far_requests++;
+    fabric_take_far_request(s->wire.fabric, now, s->wire.slice_idx);
+    return true;
+}
+
+/* ---- what leaves ---- */
+
+void far_send(struct slice *s, uint64_t now)
+{
+    struct far *f = s->far;
+    f->out_refused = f->reply_refused = false;
+    if (f->out.count && at(s, f->out.first)->ready_cyc <= now) {
+        const uint32_t idx = f->out.first, next = at(s, idx)->next;
+        f->out_refused = !fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx);
+        if (!f->out_refused) {
+            f->out.first = next;
+            f->out.count--;
+            s->stats.forwards++;
+            if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, at(s, idx), now);
+        }
+    }
+    struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
+    if (!way) return;
+    const uint32_t idx = way->first, next = at(s, idx)->next;
+    if (!fabric_try_far_reply(s->wire.fabric, now, idx, s->wire.slice_idx)) {
+        f->reply_refused = true;
+        return;
+    }
+    way->first = next;
+    way->count--;
+    leaves(s, at(s, idx), now);
+    s->stats.replies++;
+    s->stats.far_replies++;
+}
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+uint64_t far_next_visit(const struct slice *s, uint64_t now)
+{
+    const struct far *f = s->far;
+    uint64_t next = ENGINE_NEVER;
+    if (f->out.count && !f->out_refused) next = earlier(next, at(s, f->out.first)->ready_cyc);
+    if (!f->reply_refused) {
+        if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
+        if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);
+    }
+    if (s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue) next = now + 1;
+    if (fabric_far_reply_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE) next = now + 1;
+    if (fabric_far_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE) {
+        if (f->blocked == &s->stats.wait_port)
+            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
+        else if (!f->blocked || (f->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &f->hits)))
+            next = now + 1;
+    }
+    return next > now ? next : now + 1;
+}
+
+uint64_t far_waiting(const struct slice *s)
+{
+    return s->far ? (uint64_t)s->far->hits.count + s->far->filled.count : 0;
+}
+
+void far_new(struct slice *s, struct arena *a, const char *name)
+{
+    const uint32_t lines = tags_lines(&s->tags);
+    s->far = ARENA_NEW(a, struct far);
+    s->far->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
+    if (s->wire.check)
+        s->far->copies = check_place_new(s->wire.check, arena_printf(a, "%s, lines of other chiplets", name),
+                                         lines, false);
+}

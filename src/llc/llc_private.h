@@ -1,0 +1,217 @@
+/* Shared by the files of llc/ that make up a slice only. */
+#ifndef ATOLL_LLC_PRIVATE_H
+#define ATOLL_LLC_PRIVATE_H
+
+#include "cache/tags.h"
+#include "check/check.h"
+#include "check/fault.h"
+#include "llc/llc.h"
+
+/* Requests in the order in which they will be ready. */
+struct request_list {
+    uint32_t first, last, count;
+};
+
+struct mshr {
+    struct request_list waiting;
+    uint8_t asked;  /* sectors on their way */
+    bool far;       /* from another slice, see far.c */
+    bool overtaken; /* what comes is older than what later readers must see */
+};
+
+struct fill {
+    uint64_t ready_cyc;
+    uint32_t tag_line;
+    uint8_t sectors;
+};
+
+struct slice {
+    const struct slice_spec *spec;
+    struct slice_wiring wire;
+    uint32_t component;
+    struct tags tags;
+    uint8_t *valid;       /* per line: sectors */
+    uint64_t (*dirty)[2]; /* per line: bytes */
+    struct mshr *mshrs;   /* of pinned lines, by mshr_of */
+    uint16_t *mshr_of;    /* per line */
+    uint16_t *mshr_free;
+    uint32_t mshr_free_count;
+    struct request_list hits, filled;  /* on their way to the reply port */
+    struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
+    struct memory_op *ops;
+    uint32_t ops_head, ops_count, ops_capacity;
+    struct fill *fills;
+    uint32_t fills_head, fills_count, fills_capacity;
+    uint64_t port_free_cyc;
+    uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
+    uint64_t blocked_cyc;
+    bool waits_for_memory, reply_refused, walk_turn;
+    bool fill_came;        /* since the tag stage last looked */
+    bool more;             /* another request is at the port */
+    uint32_t flush_cursor; /* tags_lines() when there is none */
+    void (*flush_done)(void *arg);
+    void *flush_arg;
+    enum llc_boundary flush_how;
+    struct check_place *copies; /* --check; NULL: none */
+    uint32_t inside;            /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;        /* counted up to here */
+    uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
+    uint64_t *line_partitions;
+    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct llc_stats stats;
+};
+
+static inline struct request *at(const struct slice *s, uint32_t idx)
+{
+    return request_at(s->wire.requests, idx);
+}
+
+static inline void append(struct slice *s, struct request_list *l, uint32_t idx)
+{
+    at(s, idx)->next = REQUEST_NONE;
+    if (l->count++)
+        at(s, l->last)->next = idx;
+    else
+        l->first = idx;
+    l->last = idx;
+}
+
+static inline uint32_t take_first(struct slice *s, struct request_list *l)
+{
+    const uint32_t idx = l->first;
+    l->first = at(s, idx)->next;
+    l->count--;
+    return idx;
+}
+
+static inline uint32_t port_cycles(const struct slice *s, uint32_t bytes)
+{
+    return (bytes + s->spec->port_bytes - 1) / s->spec->port_bytes;
+}
+
+/* Occupies the data port after what it has to do already; returns when it starts. */
+static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
+{
+    const uint64_t start = s->port_free_cyc > now ? s->port_free_cyc : now;
+    s->port_free_cyc = start + cycles;
+    s->stats.port_cycles += cycles;
+    return start;
+}
+
+static inline uint8_t sectors_written(const uint64_t bytes[2])
+{
+    uint8_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++) {
+        const uint32_t part = (uint32_t)(bytes[k / 2] >> (k % 2 * 32));
+        if (part == UINT32_MAX) sectors |= (uint8_t)(1u << k);
+    }
+    return sectors;
+}
+
+/* Sectors of a line that can be read. */
+static inline uint8_t readable(const struct slice *s, uint32_t line)
+{
+    uint8_t sectors = s->valid[line];
+    if (sectors != SECTORS_ALL && (s->dirty[line][0] | s->dirty[line][1]))
+        sectors |= sectors_written(s->dirty[line]);
+    return sectors;
+}
+
+/* ---- who is inside ---- */
+
+/* Called before the number changes. */
+static inline void count_inside(struct slice *s, uint64_t now)
+{
+    s->stats.inside_cyc += (now - s->inside_cyc) * s->inside;
+    s->inside_cyc = now;
+}
+
+static inline void enters(struct slice *s, struct request *r, uint64_t now)
+{
+    count_inside(s, now);
+    s->inside++;
+    r->served = (uint32_t)now;
+}
+
+static inline void leaves(struct slice *s, const struct request *r, uint64_t now)
+{
+    count_inside(s, now);
+    s->inside--;
+    s->stats.stay_cyc += (uint32_t)now - r->served;
+}
+
+/* Data port time of a line. */
+static inline uint32_t line_cycles(const struct slice_spec *p)
+{
+    return LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
+}
+
+/* What waits beyond those that are still on their way through the slice is the reply queue. */
+static inline bool slice_may_reply(const struct slice_spec *p, const struct request_list *hits)
+{
+    return hits->count < p->reply_queue + p->latency_cyc / line_cycles(p) + p->data_queue;
+}
+
+/* The list whose front is ready first, NULL when none is by now. */
+static inline struct request_list *reply_ready(const struct slice *s, struct request_list *hits,
+                                               struct request_list *filled, uint64_t now)
+{
+    struct request_list *way = NULL;
+    uint64_t oldest = now + 1;
+    if (filled->count && at(s, filled->first)->ready_cyc < oldest) {
+        way = filled;
+        oldest = at(s, way->first)->ready_cyc;
+    }
+    if (hits->count && at(s, hits->first)->ready_cyc < oldest) way = hits;
+    return way;
+}
+
+/* ---- lines of other chiplets: far.c ---- */
+
+struct far {
+    struct request_list out;          /* requests for other slices */
+    struct request_list hits, filled; /* replies to other slices, as those to SMs */
+    uint32_t mshrs_used;              /* by lines that come from other slices */
+    uint32_t *epoch_of;               /* per line: llc_epoch when it was asked for */
+    uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
+    bool turn;                        /* other slices' requests go first */
+    bool out_refused, reply_refused;
+    struct check_place *copies; /* --check; NULL: none */
+};
+
+/* Is the line at this place one of another chiplet? */
+static inline bool far_holds(const struct slice *s, uint32_t tag_line)
+{
+    return s->far && tags_key(&s->tags, tag_line) >> s->spec->chiplet_shift != s->wire.chiplet;
+}
+
+void far_new(struct slice *s, struct arena *a, const char *name);
+/* Serves a request whose home is another slice; false: not now, s->blocked says why. */
+bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
+/* A line of another chiplet has all that was asked for. */
+void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken);
+/* Replies of other slices; before the tag stage. */
+void far_receive(struct slice *s, uint64_t now);
+/* Serves a request of another slice, whose home is here. */
+bool far_tag_stage(struct slice *s, uint64_t now);
+/* Requests and replies to other slices; after the tag stage. */
+void far_send(struct slice *s, uint64_t now);
+uint64_t far_next_visit(const struct slice *s, uint64_t now);
+uint64_t far_waiting(const struct slice *s);
+
+/* ---- llc.c, for far.c ---- */
+
+/* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
+uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);
+/* Keeps the line until its MSHR is free again. */
+struct mshr *slice_pin(struct slice *s, uint32_t line);
+void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
+/* The request finds its sectors in the line. */
+void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
+/* Sectors of a line will be there at ready_cyc. */
+void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc);
+/* Serves a request whose home is this slice through the tag stage, when it may run; false: not now,
+ * s->blocked says why. hits: the list that it will be answered through. */
+bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct request_list *hits);
+
+#endif

@@ -1,0 +1,63 @@
+/* page_table: see page_table.h. */
+#include "mmu/page_table.h"
+
+#include "base/diag.h"
+
+uint64_t page_table_take_frame(struct page_table *p, uint32_t class_idx)
+{
+    const uint32_t classes = page_table_classes(p);
+    uint64_t frame;
+    for (uint32_t k = 0; k < classes; k++) {
+        const uint32_t wanted = (class_idx + k) % classes, chiplet = wanted / p->classes_per_chiplet;
+        if (dram_frames_try_take(p->frames[chiplet], wanted % p->classes_per_chiplet, &frame))
+            return (uint64_t)chiplet << p->map->bits | frame;
+    }
+    diag_mistake("device memory is full: %llu pages are placed; raise gpu.memory_size (and dram.rows) or use "
+                 "a smaller "
+                 "workload",
+                 (unsigned long long)p->frame_of.count);
+}
+
+uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key)
+{
+    const uint32_t app = (uint32_t)(key >> 56);
+    struct placement *policy = &p->apps[app].policy;
+    const struct placement_question q = {.app = app, .page = key & (((uint64_t)1 << 56) - 1), .sm = sm};
+    const uint32_t chosen = policy->place(policy, &q);
+    return *map_put(&p->frame_of, key, NULL) = page_table_take_frame(p, p->apps[app].classes[chosen]);
+}
+
+void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *classes, uint32_t count)
+{
+    const uint32_t all = page_table_classes(p);
+    DIAG_ASSERT(app < PAGE_TABLE_APPS && (!classes || (count && count <= all)));
+    for (uint32_t k = 0; k < (classes ? count : all); k++)
+        p->apps[app].classes[k] = classes ? classes[k] : (uint16_t)k;
+    placement_keep_to(&p->apps[app].policy, classes ? count : all);
+}
+
+struct page_table *page_table_new(struct arena *a, const struct config *c, const struct dram_map *map)
+{
+    struct page_table *p = ARENA_NEW(a, struct page_table);
+    *p = (struct page_table){.map = map,
+                             .chiplets = config_chiplets(c),
+                             .page_log2 = map->page_bits,
+                             .channels_per_chiplet = config_channels_per_chiplet(c),
+                             .slices_per_channel = c->partition.slices / c->partition.channels};
+    p->frames = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
+    for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, map);
+    p->classes_per_chiplet = dram_frames_classes(p->frames[0]);
+    map_init(&p->frame_of);
+    for (uint32_t app = 0; app < PAGE_TABLE_APPS; app++) {
+        p->apps[app].classes = ARENA_ARRAY(a, uint16_t, page_table_classes(p));
+        p->apps[app].policy = placement_of(c, p->classes_per_chiplet);
+        page_table_keep_to(p, app, NULL, 0);
+    }
+    return p;
+}
+
+void page_table_free(struct page_table *p)
+{
+    for (uint32_t app = 0; app < PAGE_TABLE_APPS; app++) placement_free(&p->apps[app].policy);
+    map_free(&p->frame_of);
+}

@@ -1,0 +1,56 @@
+/* page_table: the page table of the machine: which frame of which chiplet's memory a page has, and where the
+ * lines of a frame live. One for all GPUs; TLBs and walkers (mmu.h) only tell when somebody may know it.
+ *
+ * A physical address is chiplet << bits | address in the chiplet's memory (dram_map.h). A place for a page is
+ * a class of frames: chiplet * classes per chiplet + class there (dram_frames.h). An application may be kept
+ * to some of the classes; policies then choose among those. */
+#ifndef ATOLL_MMU_PAGE_TABLE_H
+#define ATOLL_MMU_PAGE_TABLE_H
+
+#include "base/map.h"
+#include "dram/dram_frames.h"
+#include "gpu/request.h"
+#include "policy/placement/placement.h"
+
+enum { PAGE_TABLE_APPS = 8 };
+
+struct page_table {
+    const struct dram_map *map; /* of every chiplet */
+    struct dram_frames **frames;
+    uint32_t chiplets, classes_per_chiplet, page_log2;
+    uint32_t channels_per_chiplet, slices_per_channel;
+    struct map frame_of; /* key > physical address */
+    struct {
+        struct placement policy;
+        uint16_t *classes; /* those that it may use */
+    } apps[PAGE_TABLE_APPS];
+};
+
+static inline uint64_t mmu_key(uint32_t app, uint64_t page) { return (uint64_t)app << 56 | page; }
+
+struct page_table *page_table_new(struct arena *a, const struct config *c, const struct dram_map *map);
+void page_table_free(struct page_table *p); /* the table is not the arena's */
+
+/* Keeps the pages that an application gets from now on to these classes; NULL: all. */
+void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *classes, uint32_t count);
+/* Places a page that an SM touches. */
+uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key);
+/* Any frame, of this class or another when that is full. */
+uint64_t page_table_take_frame(struct page_table *p, uint32_t class_idx);
+static inline uint32_t page_table_classes(const struct page_table *p)
+{
+    return p->chiplets * p->classes_per_chiplet;
+}
+
+/* Where a physical address lives. */
+static inline struct home page_table_home(const struct page_table *p, uint64_t address)
+{
+    const uint64_t chiplet = address >> p->map->bits;
+    const struct dram_place at = dram_map_place(p->map, address & (((uint64_t)1 << p->map->bits) - 1));
+    const uint32_t channel = (uint32_t)chiplet * p->channels_per_chiplet + at.channel;
+    return (struct home){.line = address >> LINE_LOG2,
+                         .channel = (uint16_t)channel,
+                         .slice = (uint16_t)(channel * p->slices_per_channel + at.slice)};
+}
+
+#endif
