@@ -92,6 +92,7 @@ struct bed {
     uint64_t blocks, next_block, ended;
     uint64_t start_cyc, end_cyc;
     uint32_t blocks_of_sm[BED_SMS], drained;
+    uint32_t only_sms; /* SMs from here on get no blocks; 0: all do */
     struct bed_event *events;
     uint32_t event_count;
     bool over;
@@ -184,7 +185,7 @@ static inline void bed_close_block(void *self, struct warp_source *source)
 static inline uint64_t bed_next_block(void *self, uint32_t sm)
 {
     struct bed *b = self;
-    if (b->next_block == b->blocks) return UINT64_MAX;
+    if (b->next_block == b->blocks || (b->only_sms && sm >= b->only_sms)) return UINT64_MAX;
     b->blocks_of_sm[sm]++;
     return b->next_block++;
 }
@@ -324,6 +325,15 @@ static inline struct stats bed_stats(struct bed *b)
     struct stats s;
     stats_sum(&b->stats, STATS_EVERYWHERE, &s);
     return s;
+}
+
+/* Pages of [from, from + bytes) are placed as if this SM touched them. */
+static inline void bed_touch(struct bed *b, uint32_t sm, uint64_t from, uint64_t bytes)
+{
+    struct mmu *m = b->gpu->mmus[sm / config_sms_per_gpu(&b->machine.config)];
+    const uint32_t log2 = mmu_page_log2(m);
+    for (uint64_t page = from >> log2; page << log2 < from + bytes; page++)
+        mmu_touch(m, sm, mmu_key(0, page));
 }
 
 /* Waits for whatever is on its way. */

@@ -1,0 +1,210 @@
+/* Several GPUs and chiplets: the way of a request through the levels, copies of lines of others, and machines
+ * of one GPU that must not notice that there could be more. */
+#include "gpu/gpu_testbed.h"
+
+/* Two GPUs of one SM, one slice and one channel; everything at 1 GHz. */
+#define TWO_GPUS \
+    "system.gpus=2;clock.gpu_net=1 GHz;llc.organisation=numa;llc.boundary=drop_remote;" \
+    "runtime.placement=first_touch_gpu;"
+#define TWO_CHIPLETS "gpu.chiplets=2;clock.chiplet_net=1 GHz;gpu.llc_size=256 KiB;gpu.memory_size=128 MiB;"
+#define A            0x100000
+
+static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, uint32_t bytes)
+{
+    return net_zero_load_cyc(side->net, src, dst, bytes);
+}
+
+/* From slice to slice of the other GPU: slice 0 > gate (port 1), GPU to GPU, gate > slice 0. */
+static uint64_t far_cyc(const struct bed *b, enum net_direction d, uint32_t bytes, uint32_t from, uint32_t to)
+{
+    return cyc(gpu_net_at(b->gpu, NET_LEVEL_slice_net, d, from), 0, 1, bytes) +
+           cyc(gpu_net_at(b->gpu, NET_LEVEL_gpu_net, d, 0), from, to, bytes) +
+           cyc(gpu_net_at(b->gpu, NET_LEVEL_slice_net, d, to), 1, 0, bytes);
+}
+
+/* SM 1 brings the line into its GPU's slice, which is its home; then SM 0 reads it. */
+BED_TEST(remote_latency_is_the_sum_of_its_parts)
+{
+    struct bed b;
+    static const struct bed_op warm[] = {BED_LOAD(A, 1, .from_block = 1), BED_END};
+    static const struct bed_op read[] = {BED_LOAD(A, 1), BED_USE(1), BED_END};
+    bed_open(&b, TWO_GPUS);
+    bed_touch(&b, 1, A, 1);
+    bed_run(&b, warm, 1, 2);
+    assert_int_equal(bed_stats(&b).llc.fetches, 0);
+    bed_run(&b, read, 1, 1);
+    const struct config *c = &b.machine.config;
+    const struct fabric *f = b.gpu->fabrics;
+    const uint64_t there =
+        1 + cyc(&f->request, 0, 0, 8) + c->llc.miss_latency_cyc + far_cyc(&b, NET_REQUESTS, 8, 0, 1);
+    const uint64_t back =
+        far_cyc(&b, NET_REPLIES, 136, 1, 0) + c->llc.fill_latency_cyc + cyc(&f->reply, 0, 0, 136);
+    assert_int_equal(bed_cyc(&b, 0, 0, 1), there + c->llc.latency_cyc + back + c->l1.fill_latency_cyc);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.llc.fetches, 1);
+    assert_int_equal(s.gates.between_gpus, 2); /* request and reply */
+    assert_int_equal(s.gates.passed, 4);
+    bed_run(&b, read, 1, 1); /* and now its own slice has it */
+    assert_int_equal(bed_cyc(&b, 0, 0, 1), 1 + cyc(&f->request, 0, 0, 8) + c->llc.latency_cyc +
+                                               cyc(&f->reply, 0, 0, 136) + c->l1.fill_latency_cyc);
+    assert_int_equal(bed_stats(&b).llc.remote_hits, 1);
+    bed_close(&b);
+}
+
+/* Memory-side slices of another chiplet: the SM's own network, its gate, and theirs. */
+BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates)
+{
+    struct bed b;
+    static const struct bed_op read[] = {BED_LOAD(A, 1), BED_USE(1), BED_END};
+    bed_open(&b, TWO_CHIPLETS "runtime.placement=first_touch_chiplet");
+    bed_touch(&b, 1, A, 1);
+    bed_run(&b, read, 1, 1);
+    bed_run(&b, read, 1, 1);
+    const struct config *c = &b.machine.config;
+    const struct fabric *f = b.gpu->fabrics;
+    const uint64_t there = cyc(&f[0].request, 0, 1, 8) +
+                           cyc(gpu_net_at(b.gpu, NET_LEVEL_chiplet_net, NET_REQUESTS, 0), 0, 1, 8) +
+                           cyc(&f[1].request, 1, 0, 8);
+    const uint64_t back = cyc(&f[1].reply, 0, 1, 136) +
+                          cyc(gpu_net_at(b.gpu, NET_LEVEL_chiplet_net, NET_REPLIES, 0), 1, 0, 136) +
+                          cyc(&f[0].reply, 1, 0, 136);
+    assert_int_equal(bed_cyc(&b, 0, 0, 1), 1 + there + c->llc.latency_cyc + back + c->l1.fill_latency_cyc);
+    assert_int_equal(bed_stats(&b).llc.remote, 2);
+    bed_close(&b);
+}
+
+/* A stream of lines of the other GPU takes as long as their replies occupy the link. */
+BED_TEST(a_link_carries_its_width_every_cycle)
+{
+    struct bed b;
+    enum { BLOCKS = 64, LINES = 32 * BLOCKS };
+    static const struct bed_op read[] = {BED_LOAD(A, 1, .stride = 128, .by_block = 32 * 128), BED_USE(1),
+                                         BED_END};
+    bed_open(&b, TWO_GPUS "llc.port=128 B;net.width=128 B;gpu_net.sink_packets=512;l1.miss_queue=64");
+    bed_touch(&b, 1, A, (uint64_t)LINES * 128);
+    b.only_sms = 1;
+    bed_run(&b, read, 1, BLOCKS);
+    const uint64_t flits = LINES * (136 / b.machine.config.gpu_net.width), took = b.end_cyc - b.start_cyc;
+    assert_in_range(took, flits, flits + flits / 33 + 2500); /* 3 % and one way there and back */
+    assert_int_equal(bed_stats(&b).llc.fetches, LINES);
+    bed_close(&b);
+}
+
+/* Stores pass on to their home; a copy that is here is kept and changed. */
+BED_TEST(stores_to_lines_of_others_are_written_at_their_home)
+{
+    struct bed b;
+    static const struct bed_op ops[] = {BED_LOAD(A, 1), BED_USE(1), BED_STORE(A, BED_NO_REG),
+                                        BED_LOAD(A, 2), BED_USE(2), BED_END};
+    bed_open(&b, TWO_GPUS);
+    bed_touch(&b, 1, A, 1);
+    b.only_sms = 1;
+    bed_run(&b, ops, 1, 1);
+    bed_settle(&b);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.llc.fetches, 1); /* the second load finds the copy */
+    assert_int_equal(s.llc.passed, 1);
+    assert_int_equal(s.llc.far_requests, 2);
+    assert_int_equal(slice_stats(b.gpu->slices[0])->memory_writes, 0);
+    assert_int_equal(slice_stats(b.gpu->slices[1])->writes, 1);
+    bed_close(&b);
+}
+
+/* An atomic drops the copy: the next load asks the home again. */
+BED_TEST(atomics_to_lines_of_others_drop_the_copy)
+{
+    struct bed b;
+    static const struct bed_op ops[] = {
+        BED_LOAD(A, 1), BED_USE(1),     BED_MEMORY(ATOMIC, A, 2, BED_NO_REG, .mask = 1),
+        BED_USE(2),     BED_LOAD(A, 3), BED_USE(3),
+        BED_END};
+    bed_open(&b, TWO_GPUS);
+    bed_touch(&b, 1, A, 1);
+    b.only_sms = 1;
+    bed_run(&b, ops, 1, 1);
+    assert_int_equal(bed_stats(&b).llc.fetches, 2);
+    assert_int_equal(slice_stats(b.gpu->slices[1])->atomics, 1);
+    bed_close(&b);
+}
+
+/* Two GPUs that ask each other for more than they can hold at one time do not wait for each other for ever.
+ */
+BED_TEST(slices_that_are_full_of_each_others_lines_go_on)
+{
+    static const char *const machines[] = {
+        TWO_GPUS "llc.mshrs=2;llc.ways=2;gpu.llc_size=1 KiB;llc.forward_queue=1",
+        TWO_GPUS "llc.mshrs=1;llc.forward_queue=1;llc.reply_queue=1;llc.data_queue=1",
+        TWO_GPUS "llc.ways=1;gpu.llc_size=1 KiB;llc.mshrs=1",
+        TWO_GPUS
+        "gpu_net.topology=crossbar;gpu_net.sink_packets=1;gpu_net.source_packets=1;slice_net.sink_packets=1;"
+        "slice_net.source_packets=1;net.sink_packets=1;net.source_packets=1;llc.mshrs=2",
+    };
+    static const struct bed_op ops[] = {BED_LOAD(A, 1, .stride = 128, .scatter_lines = 4096),
+                                        BED_STORE(A, 1, .stride = 128, .scatter_lines = 4096),
+                                        BED_LOAD(A, 2, .stride = 128, .scatter_lines = 4096), BED_USE(2),
+                                        BED_END};
+    for (size_t k = 0; k < sizeof machines / sizeof *machines; k++) {
+        struct bed b;
+        bed_open(&b, machines[k]);
+        for (uint32_t page = 0; page < 132; page++) bed_touch(&b, page % 2, A + (uint64_t)page * 4096, 1);
+        bed_run(&b, ops, 4, 64);
+        bed_settle(&b);
+        const struct stats s = bed_stats(&b);
+        assert_int_equal(s.llc.forwards, s.llc.answers);
+        assert_true(s.llc.forwards > 1000);
+        assert_int_equal(s.llc.requests, s.llc.replies);
+        bed_close(&b);
+    }
+}
+
+static void set(void *flag) { *(bool *)flag = true; }
+
+/* Copies of lines of others are gone after a kernel, lines of the own memory stay. */
+BED_TEST(kernel_ends_drop_lines_of_others_only)
+{
+    struct bed b;
+    static const struct bed_op ops[] = {BED_LOAD(A, 1), BED_LOAD(A + 0x100000, 2), BED_USE(1), BED_USE(2),
+                                        BED_END};
+    bed_open(&b, TWO_GPUS);
+    bed_touch(&b, 1, A, 1);
+    b.only_sms = 1;
+    bed_run(&b, ops, 1, 1);
+    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 2);
+    bool done = false;
+    struct slice *const slice = b.gpu->slices[0];
+    slice_flush(slice, llc_boundary_drop_remote, set, &done);
+    bed_settle(&b);
+    assert_true(done);
+    assert_int_equal(slice_lines_used(slice), 1);
+    bed_close(&b);
+}
+
+/* First touch by GPU: the pages of each SM are in its own GPU, and nothing crosses. */
+BED_TEST(pages_that_a_gpu_touches_first_are_its_own)
+{
+    struct bed b;
+    static const struct bed_op ops[] = {BED_LOAD(A, 1, .by_block = 4096), BED_STORE(A, 1, .by_block = 4096),
+                                        BED_USE(1), BED_END};
+    bed_open(&b, TWO_GPUS);
+    bed_run(&b, ops, 1, 16);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.llc.forwards, 0);
+    assert_int_equal(s.gates.passed, 0);
+    assert_int_equal(s.llc.local, 32);
+    bed_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(remote_latency_is_the_sum_of_its_parts),
+        cmocka_unit_test(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates),
+        cmocka_unit_test(a_link_carries_its_width_every_cycle),
+        cmocka_unit_test(stores_to_lines_of_others_are_written_at_their_home),
+        cmocka_unit_test(atomics_to_lines_of_others_drop_the_copy),
+        cmocka_unit_test(slices_that_are_full_of_each_others_lines_go_on),
+        cmocka_unit_test(kernel_ends_drop_lines_of_others_only),
+        cmocka_unit_test(pages_that_a_gpu_touches_first_are_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
