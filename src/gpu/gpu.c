@@ -19,7 +19,9 @@ static void build_clocks(struct gpu *g, const struct config *c)
         g->net_domains[level] = g->sm_domain;
         if (!net_level_used(c, level) || net_level_clock(c, level) == c->clock.sm) continue;
         uint32_t same = 0; /* a level below with the same clock */
-        while (same < level && net_level_clock(c, same) != net_level_clock(c, level)) same++;
+        while (same < level &&
+               (!net_level_used(c, same) || net_level_clock(c, same) != net_level_clock(c, level)))
+            same++;
         g->net_domains[level] =
             same < level ? g->net_domains[same]
                          : engine_add_domain(g->engine, net_level_names[level], net_level_clock(c, level));
