@@ -406,7 +406,7 @@ static void build_wheel(struct net *n, struct arena *a)
     longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
     const uint32_t flits = s->max_packet_bytes / s->width_bytes + 1;
     /* Whole packets: what is known of a packet longer than its buffer is a round trip per buffer ahead. */
-    if (n->whole_packets) longest += s->vc_flits < longest ? flits * longest : 2 * flits + s->vc_flits;
+    if (n->whole_packets) longest += s->vc_flits < flits ? flits * longest : 2 * flits + s->vc_flits;
     if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
     uint32_t size = 16;
     while (size <= longest) size *= 2;
