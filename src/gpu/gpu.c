@@ -217,8 +217,9 @@ struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum n
 {
     const bool requests = direction == NET_REQUESTS;
     if (level > NET_LEVEL_slice_net) return gates_net(g->gates, level, direction, idx);
-    if (idx >= g->chiplet_count || (level == NET_LEVEL_slice_net && !g->fabrics->forwards)) return NULL;
+    if (idx >= g->chiplet_count) return NULL;
     struct fabric *f = &g->fabrics[idx];
+    if (level == NET_LEVEL_slice_net && !f->forwards) return NULL;
     if (level == NET_LEVEL_net) return requests ? &f->request : &f->reply;
     return requests ? &f->far_request : &f->far_reply;
 }
