@@ -272,25 +272,32 @@ static uint64_t look_around(struct engine *e, uint64_t tick)
     return next;
 }
 
+uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain)
+{
+    const uint64_t tpc = e->front.clocks[domain]->ticks_per_cycle;
+    const uint64_t limit = e->limit_tick / tpc + 1, look = (e->next_look_tick - 1) / tpc + 1;
+    return limit < look ? limit : look;
+}
+
 void engine_stop(struct engine *e) { e->stopping = true; }
 
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
 {
     enum engine_end end = ENGINE_IDLE;
     const uint64_t tpc = e->front.clocks[0]->ticks_per_cycle;
-    const uint64_t limit_tick = limit_cyc > ENGINE_NEVER / tpc ? ENGINE_NEVER : limit_cyc * tpc;
+    e->limit_tick = limit_cyc > ENGINE_NEVER / tpc ? ENGINE_NEVER : limit_cyc * tpc;
     engine_progress(e);
     e->visiting = true;
-    uint64_t next_look_tick = e->front.tick;
+    e->next_look_tick = e->front.tick;
     for (;;) {
         const struct next next = earliest(e);
         if (!next.domain) break;
-        if (next.tick > limit_tick) {
+        if (next.tick > e->limit_tick) {
             end = ENGINE_LIMIT;
-            if (e->front.tick < limit_tick) e->front.tick = limit_tick;
+            if (e->front.tick < e->limit_tick) e->front.tick = e->limit_tick;
             break;
         }
-        if (next.tick >= next_look_tick) next_look_tick = look_around(e, next.tick);
+        if (next.tick >= e->next_look_tick) e->next_look_tick = look_around(e, next.tick);
         step(e, next.domain, next.cycle, next.tick);
         if (e->stopping) {
             end = ENGINE_STOPPED;

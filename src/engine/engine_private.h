@@ -38,6 +38,7 @@ struct engine {
     struct wheel_store store;
     bool visiting, stopping;
     uint64_t work_outstanding, watchdog_cyc;
+    uint64_t limit_tick, next_look_tick; /* of engine_run() under way */
     struct stats_registry *stats_registry;
     struct shuffle *shuffle; /* NULL = fixed order */
 };

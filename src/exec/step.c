@@ -200,6 +200,30 @@ static bool is_quiet(const struct insn *i)
            i->fn == h_load_param;
 }
 
+/* Registers, shared memory and barriers of the block. */
+static bool is_inside(const struct ptx_instr *i, const struct warp_op_info *info)
+{
+    switch ((enum warp_class)info->class) {
+    case WARP_CLASS_LOAD:
+    case WARP_CLASS_STORE:
+    case WARP_CLASS_ATOMIC:
+    case WARP_CLASS_REDUCTION:
+        if (info->space == WARP_SPACE_PARAM || info->space == WARP_SPACE_CONST)
+            return info->class == WARP_CLASS_LOAD;
+        return info->space == WARP_SPACE_SHARED && i->space == PTX_SPACE_SHARED;
+    case WARP_CLASS_CONTROL: return i->op == PTX_OP_BRA || i->op == PTX_OP_BRX_IDX;
+    case WARP_CLASS_BARRIER: return true;
+    case WARP_CLASS_COPY_ASYNC:
+    case WARP_CLASS_PREFETCH:
+    case WARP_CLASS_TEXTURE:
+    case WARP_CLASS_FENCE:
+    case WARP_CLASS_WAIT:
+    case WARP_CLASS_EXIT:
+    case WARP_CLASS_COUNT: return false;
+    default: return true;
+    }
+}
+
 /* The infos of a function are made when one of its instructions is first met. */
 static const struct warp_op_info *make_infos(struct exec_warp *w, const struct insn *i)
 {
@@ -218,6 +242,8 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
         if (infos[x->pc].detail == DETAIL_ADDRESS) /* parameters between functions lie in local memory */
             infos[x->pc].space = (uint8_t)warp_space_of(access_of(x)->space);
+        if (x->fn != h_unsupported && is_inside(&f->ptx->instrs[x->pc], &infos[x->pc]))
+            infos[x->pc].flags |= WARP_F_INSIDE;
         x->info = &infos[x->pc];
     }
     uint32_t run = 0;

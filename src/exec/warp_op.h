@@ -41,7 +41,8 @@ enum {
     WARP_F_READ_ONLY = 1 << 3, /* ld.global.nc: the program's own promise; requests go by warp_op.read_only */
     WARP_F_CACHE_L2 = 1 << 4,  /* .cg, .cv */
     WARP_F_STREAM = 1 << 5,    /* .cs, .lu, evict_first */
-    WARP_F_UNIFORM = 1 << 6    /* every active lane computes the same */
+    WARP_F_UNIFORM = 1 << 6,   /* every active lane computes the same */
+    WARP_F_INSIDE = 1 << 7     /* nobody outside of the block can notice when it executes */
 };
 
 enum { WARP_OP_REGS_MAX = 24 };

@@ -87,6 +87,7 @@ static inline void step_soon(const struct fabric_side *s, uint64_t at)
 static inline bool send_at(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
     const bool taken = net_try_inject(s->net, p, at);
+    s->inside[p->dst] += taken;
     step_soon(s, at); /* also when refused: the network tells in a step of its own when there is room */
     return taken;
 }
@@ -104,6 +105,7 @@ static inline uint32_t front(const struct fabric_side *s, uint64_t now, uint32_t
 
 static inline void take_at(struct fabric_side *s, uint64_t at, uint32_t port)
 {
+    s->inside[port]--;
     net_pop(s->net, port, at);
     step_soon(s, at);
 }
@@ -166,6 +168,16 @@ uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm)
 void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm)
 {
     take(&f->reply, now, sm - f->first_sm);
+}
+
+uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm)
+{
+    const struct fabric_side *s = &f->reply;
+    const uint32_t port = sm - f->first_sm;
+    const uint64_t at = net_now(s, now), decided = net_peek_cyc(s->net, port);
+    const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
+    if (s->same_clock) return cyc;
+    return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
 }
 
 /* ---- slices to slices ---- */
@@ -249,6 +261,19 @@ static struct wait nothing(void *self)
     return w;
 }
 
+/* Of the fastest pair of ports. */
+static uint64_t least_cyc(const struct net *n, uint32_t bytes)
+{
+    const struct net_spec *s = net_spec_of(n);
+    uint64_t least = NET_NEVER;
+    for (uint32_t src = 0; src < s->sources; src++)
+        for (uint32_t dst = 0; dst < s->sinks; dst++) {
+            const uint64_t cyc = net_zero_load_cyc(n, src, dst, bytes);
+            if (cyc < least) least = cyc;
+        }
+    return least;
+}
+
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
                        enum net_level level, enum net_direction direction, uint32_t domain, const char *name)
 {
@@ -257,6 +282,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
                               .net = net_new(a, &spec, &wiring),
+                              .inside = ARENA_ARRAY(a, uint32_t, spec.sinks),
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
                               .gates = net_level_gates(c, level)};
@@ -299,6 +325,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                       arena_printf(a, "%snet.requests", at));
     fabric_side_build(&f->reply, a, e, c, NET_LEVEL_net, NET_REPLIES, net_domain,
                       arena_printf(a, "%snet.replies", at));
+    f->sm_ticks_per_cycle = config_tick_frequency(c) / c->clock.sm;
+    f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
     f->clocks_differ = !f->request.same_clock;
     people(&f->request, sms, sm_count, slices, slice_count);
     people(&f->reply, slices, slice_count, sms, sm_count);

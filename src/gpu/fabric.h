@@ -32,7 +32,8 @@ struct fabric_side {
     uint32_t sender_count, receiver_count;
     uint64_t ticks_per_cycle;
     bool same_clock; /* senders, network and receivers share a clock */
-    uint32_t gates;  /* gate ports on each side, after the others */
+    uint32_t *inside; /* by sink: packets that were given to the network and not taken */
+    uint32_t gates;   /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
         uint32_t in; /* which of its inputs */
@@ -52,6 +53,8 @@ struct fabric {
     bool forwards;                             /* far sides are there */
     struct fabric_side request, reply;         /* SMs and slices */
     struct fabric_side far_request, far_reply; /* slices and slices */
+    uint64_t least_reply_cyc;                  /* no reply takes less */
+    uint64_t sm_ticks_per_cycle;
 };
 
 /* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */
@@ -69,6 +72,9 @@ uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
 void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice);
 uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm);
 void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm);
+
+/* The first cycle of the SM's clock in which a reply may arrive, as far as can be told now. */
+uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm);
 
 /* ---- slices to slices: a request to its home, the reply to the slice that sent it (request.via) ---- */
 

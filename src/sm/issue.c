@@ -77,10 +77,12 @@ void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
     reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
 }
 
-static inline void set_next(const struct sm *sm, struct sm_warp *w, const struct warp_op_info *info)
+static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
 {
+    struct sm_warp *w = &sm->warps[warp];
     w->next = info;
     w->class = sm->spec->classes[info->class];
+    sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
     if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(info);
 }
 
@@ -100,7 +102,7 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
     w->run = next->run;
     w->run_mask = next->run_mask;
     w->after = next->after;
-    set_next(sm, w, next->info);
+    set_next(sm, warp, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }
 
@@ -249,7 +251,7 @@ static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp,
         sm_next(sm, warp, now + 1, now);
         return;
     }
-    set_next(sm, w, next);
+    set_next(sm, warp, next);
     reconsider(sm, warp, now + 1, now);
 }
 

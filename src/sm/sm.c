@@ -175,6 +175,7 @@ static inline bool place_is_idle(const struct sm_place *p)
 static void visit_memory(void *self, uint64_t now)
 {
     struct sm *sm = self;
+    DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
     if (sm->outstanding) {
         const uint32_t reply = fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx);
@@ -238,17 +239,50 @@ static void tell_drained(struct sm *sm, uint64_t now)
     }
 }
 
+/* ---- ahead ----
+ * While nothing comes in and nothing goes out, the cycles of an SM are its own business: they are worked off
+ * in one visit, one after the other as always, while the SM is in the host's cache. */
+
+/* The first cycle that must be a visit of its own. */
+static uint64_t alone_until(const struct sm *sm, uint64_t now)
+{
+    if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) return now;
+    if (sm->wants_blocks || sm->move.state != MOVE_NONE || sm->wire.disturbed) return now;
+    if (sm->place_count > 1) return now; /* when one of the kernels ends, others may come */
+    const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);
+    if (!sm->outstanding) return unwatched;
+    return earlier(unwatched, fabric_no_reply_until(sm->wire.fabric, now, sm->wire.sm_idx));
+}
+
+/* Can somebody outside notice what may issue in this cycle? */
+static inline bool is_inside(const struct sm *sm, uint64_t cyc)
+{
+    return !((sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward);
+}
+
+static inline void issue_cycle(struct sm *sm, uint64_t now)
+{
+    sm->issued = 0;
+    sm_issue(sm, now);
+    account(sm, now);
+}
+
 /* Second half: blocks and instructions. */
 static void visit_issue(void *self, uint64_t now)
 {
     struct sm *sm = self;
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
-    sm->issued = 0;
-    sm_issue(sm, now);
-    account(sm, now);
+    issue_cycle(sm, now);
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
-    const uint64_t next = next_visit(sm, now);
+    uint64_t next = next_visit(sm, now);
+    if (next != ENGINE_NEVER && is_inside(sm, next)) {
+        const uint64_t until = alone_until(sm, now);
+        for (; next < until && is_inside(sm, next); next = next_visit(sm, sm->ahead_cyc)) {
+            sm->ahead_cyc = next;
+            issue_cycle(sm, next);
+        }
+    }
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
     if (sm->wire.fabric->clocks_differ)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);

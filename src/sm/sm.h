@@ -68,6 +68,7 @@ struct sm_wiring {
     struct llc_epoch *epoch;          /* changed by acquires of GPU scope; NULL: nobody minds */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
+    bool disturbed; /* somebody may change what is resident between the SM's own visits: blocks move */
 };
 
 struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);

@@ -210,6 +210,7 @@ struct sm {
     uint64_t any_ready;                      /* in one of ready */
     uint64_t sleeping;                       /* in the wheel */
     uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
+    uint64_t outward;                        /* next instruction can be noticed outside of the SM */
     uint64_t stopping;                       /* warps of a block on the move */
     uint64_t ready[UNIT_COUNT];              /* could issue now but for the port */
     uint64_t wait_barrier, wait_fence, resident;
@@ -218,6 +219,7 @@ struct sm {
     uint64_t start_cyc;    /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;
     uint64_t refreshed_cyc;
+    uint64_t ahead_cyc; /* what happened up to here, nobody outside can notice */
     struct move move;
     struct sm_wiring wire;
     struct arena *arena;             /* of the machine */
