@@ -72,6 +72,20 @@ INLINE struct view view_of(const struct exec_warp *w, const struct access *s, bo
     return v;
 }
 
+/* Eight elements that follow each other, or one for all eight lanes. */
+INLINE void load_group(const uint8_t *from, uint8_t *out, bool unit, uint32_t log2_bytes)
+{
+    if (unit) {
+        memcpy(out, from, (size_t)8 << log2_bytes);
+    } else if (log2_bytes == 2) {
+        *(v8u *)out = (v8a){} + *(const uint32_t *)from;
+    } else {
+        const v4a value = (v4a){} + *(const uint64_t *)from;
+        ((v4u *)out)[0] = value;
+        ((v4u *)out)[1] = value;
+    }
+}
+
 /* Eight active lanes whose addresses have a pattern; false: nothing done. */
 INLINE bool load_pattern(const struct view *v, const void *group, int64_t offset, uint8_t *out, bool wide,
                          uint32_t log2_bytes)
@@ -81,19 +95,8 @@ INLINE bool load_pattern(const struct view *v, const void *group, int64_t offset
     const uint64_t at = lane_address(group, wide, offset, 0);
     const uint8_t *from = (const uint8_t *)(v->origin + at);
     if (pattern == PATTERN_ANY || at & (bytes - 1)) return false;
-    if (pattern == PATTERN_UNIT) {
-        if (at - v->lo >= v->unit_limit) return false;
-        memcpy(out, from, 8 * (size_t)bytes);
-        return true;
-    }
-    if (at - v->lo >= v->limit) return false;
-    if (log2_bytes == 2) {
-        *(v8u *)out = (v8a){} + *(const uint32_t *)from;
-    } else {
-        const v4a value = (v4a){} + *(const uint64_t *)from;
-        ((v4u *)out)[0] = value;
-        ((v4u *)out)[1] = value;
-    }
+    if (at - v->lo >= (pattern == PATTERN_UNIT ? v->unit_limit : v->limit)) return false;
+    load_group(from, out, pattern == PATTERN_UNIT, log2_bytes);
     return true;
 }
 
@@ -238,6 +241,41 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
     return unit;
 }
 
+/* A load from shared memory by all lanes in such groups, in one go; see struct memory_handlers. */
+INLINE uint32_t load_groups(struct exec_warp *w, const struct insn *i, uint64_t base[4], bool wide,
+                            uint32_t log2_bytes)
+{
+    const uint32_t bytes = 1u << log2_bytes, stride = wide ? 64 : 32;
+    const uint8_t *address = ref_at(w, i->a);
+    const struct view v = view_of(w, i->x.access, true, bytes);
+    uint32_t unit = 0;
+#pragma GCC unroll 4
+    for (uint32_t g = 0; g < 4; g++) {
+        const void *group = address + stride * g;
+        const int pattern = wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes);
+        base[g] = lane_address(group, wide, i->x.access->offset, 0);
+        if (pattern == PATTERN_ANY || base[g] & (bytes - 1) ||
+            base[g] >= (pattern == PATTERN_UNIT ? v.unit_limit : v.limit))
+            return UINT32_MAX;
+        unit |= (uint32_t)(pattern == PATTERN_UNIT) << g;
+    }
+    uint8_t *d = ref_at(w, i->d);
+#pragma GCC unroll 4
+    for (uint32_t g = 0; g < 4; g++)
+        load_group((const uint8_t *)(v.origin + base[g]), d + 8 * bytes * g, unit >> g & 1, log2_bytes);
+    return unit;
+}
+
+#define LOAD_GROUPS(width, wide, bits, log2_bytes) \
+    static uint32_t load##bits##_groups##width(struct exec_warp *w, const struct insn *i, uint64_t base[4]) \
+    { \
+        return load_groups(w, i, base, wide, log2_bytes); \
+    }
+LOAD_GROUPS(a32, false, 32, 2)
+LOAD_GROUPS(a32, false, 64, 3)
+LOAD_GROUPS(a64, true, 32, 2)
+LOAD_GROUPS(a64, true, 64, 3)
+
 #define TABLE(kind) \
     { \
         {{kind##32_globala32, kind##64_globala32}, {kind##32_globala64, kind##64_globala64}}, \
@@ -246,4 +284,7 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
         } \
     }
 const struct memory_handlers MEMORY_NAME = {
-    .load = TABLE(load), .store = TABLE(store), .groups = {groups_a32, groups_a64}};
+    .load = TABLE(load),
+    .store = TABLE(store),
+    .groups = {groups_a32, groups_a64},
+    .load_groups = {{load32_groupsa32, load64_groupsa32}, {load32_groupsa64, load64_groupsa64}}};

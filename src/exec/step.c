@@ -171,6 +171,7 @@ static void fill_info(const struct exec_func *f, uint32_t pc, struct warp_op_inf
     ptx_walk_start(&walk, f->ptx, i);
     while ((reg = ptx_next_written(&walk)) != PTX_NO_REG && info->dst_count < WARP_OP_REGS_MAX)
         info->dst[info->dst_count++] = scoreboard(f, reg);
+    warp_op_seal(info);
 }
 
 enum { DETAIL_NONE, DETAIL_ADDRESS, DETAIL_BARRIER, DETAIL_SLEEP, DETAIL_TEXTURE, DETAIL_SURFACE };
@@ -197,7 +198,20 @@ static bool is_quiet(const struct insn *i)
                         i->fn == h_widen_sign || i->fn == h_local_address))
         return true;
     return i->fn == h_lanes || i->fn == h_lanes_site || i->fn == h_lanes_uniform || i->fn == h_spacebase ||
-           i->fn == h_load_param;
+           i->fn == h_load_param || i->is_shared;
+}
+
+/* A weak load of one element from shared memory. A store that must be seen has been ordered before it by an
+ * instruction of the warp that is not quiet, so it may be executed right after that one. */
+static bool is_shared_load(const struct insn *i)
+{
+    insn_fn *const fns[] = {memory_plain.load[1][0][0], memory_plain.load[1][0][1],
+                                  memory_plain.load[1][1][0], memory_plain.load[1][1][1],
+                                  memory_avx2.load[1][0][0],  memory_avx2.load[1][0][1],
+                                  memory_avx2.load[1][1][0],  memory_avx2.load[1][1][1]};
+    for (size_t k = 0; k < sizeof fns / sizeof *fns; k++)
+        if (i->fn == fns[k]) return i->guard == CONST_TRUE && !i->guard_xor && !i->x.access->strong;
+    return false;
 }
 
 /* Registers, shared memory and barriers of the block. */
@@ -239,6 +253,7 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
     for (uint32_t k = 0; k < f->code_count; k++) {
         struct insn *x = &f->code[k];
         if (!x->counted) continue;
+        x->is_shared = w->block->launch->bank_cycles && is_shared_load(x);
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
         if (infos[x->pc].detail == DETAIL_ADDRESS) /* parameters between functions lie in local memory */
             infos[x->pc].space = (uint8_t)warp_space_of(access_of(x)->space);
@@ -474,14 +489,32 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
  * registers are in the host's cache then, and the SM issues them without asking. Only while the lanes are
  * together: what divergent lanes do next may depend on other warps. */
 
-enum { AHEAD_LEAST = 2, AHEAD_MOST = 64 };
+enum { AHEAD_LEAST = 2 };
 
 static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *pc)
 {
     return pc && pc->quiet >= AHEAD_LEAST && pc->counted && !w->divergent && w->state == WARP_RUNNING;
 }
 
-static void run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+/* Executes a load from shared memory; returns the cycles of the banks, 0: it must be stepped. */
+static inline uint32_t load_ahead(struct exec_block *b, struct exec_warp *w, const struct insn *pc,
+                                  uint32_t mask)
+{
+    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
+    const struct access *s = pc->x.access;
+    struct warp_op op; /* what the banks look at */
+    if (mask != LANES_ALL) return 0;
+    const uint32_t unit = h->load_groups[s->address64][s->log2_bytes == 3](w, pc, op.base);
+    if (unit == UINT32_MAX) return 0;
+    op.info = pc->info;
+    op.mask = mask;
+    op.space = WARP_SPACE_SHARED;
+    op.grouped = 1;
+    op.unit = (uint8_t)unit;
+    return b->launch->bank_cycles(b->launch->bank_ctx, &op);
+}
+
+static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
 {
     const struct insn *pc = w->pc;
     const struct warp_op_info *const first = info_of(w, pc);
@@ -489,10 +522,19 @@ static void run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_nex
     uint32_t run = 0;
     while (pc->quiet && run < AHEAD_MOST) {
         if (pc->counted && pc->info != first + run) break;
+        if (pc->is_shared) {
+            const uint32_t cycles = load_ahead(b, w, pc, mask);
+            if (!cycles) break;
+            w->ahead_cycles[run++] = (uint8_t)cycles;
+            pc++;
+            continue;
+        }
         run += pc->counted;
         pc = pc->fn(w, pc, mask);
     }
     w->pc = pc;
+    if (!run) return tell(w, pc, next);
+    w->ahead_count = run;
     w->warp_instructions += run;
     b->instructions += run;
     w->thread_instructions += (uint64_t)run * lanes_in(mask);
@@ -500,7 +542,9 @@ static void run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_nex
                                .reg_base = w->frame / 128,
                                .run = run,
                                .run_mask = mask,
-                               .after = pc->counted ? info_of(w, pc) : NULL};
+                               .after = pc->counted ? info_of(w, pc) : NULL,
+                               .cycles = w->ahead_cycles + run};
+    return WARP_STEP_OP;
 }
 
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
@@ -508,6 +552,7 @@ enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_n
     struct exec_warp *w = &b->warps[warp];
     if (w->kept.run) {
         *next = w->kept;
+        next->cycles = w->ahead_cycles + w->ahead_count; /* the block may have moved */
         w->kept.run = 0;
         return WARP_STEP_OP;
     }
@@ -529,9 +574,7 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
     struct exec_block *b = self;
     struct exec_warp *w = &b->warps[warp];
     execute(b, w, w->pc, out);
-    if (!may_run_ahead(w, w->pc)) return tell(w, w->pc, next);
-    run_ahead(b, w, next);
-    return WARP_STEP_OP;
+    return may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : tell(w, w->pc, next);
 }
 
 static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)

@@ -58,9 +58,24 @@ struct warp_op_info {
     uint8_t
         detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
     uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
+    /* The registers of dst and src when they are at most four, one of them repeated to make four; sealed: they
+     * stand here, see warp_op_seal(). */
+    bool sealed;
+    uint16_t any[4];
     uint16_t read_only_group; /* loads that a launch finds read-only together (ld.global.ro); 0: never */
     uint32_t pc, line;        /* place in the kernel: instruction index and PTX line */
 };
+
+/* For sources: once an info has its registers. Who does not call it is only slower. */
+static inline void warp_op_seal(struct warp_op_info *info)
+{
+    const uint32_t count = (uint32_t)info->dst_count + info->src_count;
+    info->sealed = count > 0 && count <= 4;
+    for (uint32_t k = 0; k < 4 && info->sealed; k++) {
+        const uint32_t at = k < count ? k : count - 1;
+        info->any[k] = at < info->dst_count ? info->dst[at] : info->src[at - info->dst_count];
+    }
+}
 
 struct warp_op {
     const struct warp_op_info *info;
@@ -101,11 +116,16 @@ struct warp_next {
     const struct warp_op_info *info;
     uint32_t reg_base;
     /* Not 0: that many operations from this one on have been executed already, because nobody could tell when
-     * they were: infos that follow each other in memory, the same lanes, registers only, no step() for them.
+     * they were: infos that follow each other in memory, the same lanes, no step() for them. They change
+     * registers only; weak loads from shared memory may be among them, because a program may not care whether
+     * these are executed when they issue or after whatever of the warp came before.
      * After them comes `after`; NULL: ask peek(). */
     uint32_t run;
     uint32_t run_mask;
     const struct warp_op_info *after;
+    /* Loads from shared memory in it: bank cycles of the operation with which r operations are left are in
+     * cycles[-r]. Holds until the run has been issued. */
+    const uint8_t *cycles;
 };
 
 /* A resident block of warps, whatever it executes. */

@@ -52,6 +52,12 @@ static void close_block(void *self, struct warp_source *source)
     source->self = NULL;
 }
 
+static uint32_t bank_cycles(void *self, const struct warp_op *op)
+{
+    const struct gpu *g = self;
+    return sm_bank_cycles(g->sm_spec, op, g->conflicts);
+}
+
 static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now)
 {
     struct running *r = self;
@@ -360,6 +366,8 @@ static void begin_on_sms(struct running *r, const struct gpu_kernel_record *reco
 void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority)
 {
     exec_launch_begin(launch);
+    launch->bank_cycles = bank_cycles;
+    launch->bank_ctx = g;
     struct running *r = new_running(g);
     r->launch = launch;
     r->blocks_ended = 0;

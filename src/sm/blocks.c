@@ -1,4 +1,6 @@
 /* blocks: which blocks are resident, and what limits them. */
+#include <string.h>
+
 #include "sm/sm_private.h"
 
 uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k, const char **why)
@@ -40,8 +42,7 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     sm->sources[warp] = (struct sm_warp_source){.self = b->source.self,
                                                 .step = b->source.step,
                                                 .clock = b->clock,
-                                                .woken = b->source.woken,
-                                                .age = sm->next_age++};
+                                                .woken = b->source.woken};
     w->block = (uint8_t)slot;
     w->idx = (uint8_t)idx;
     w->generation++;
@@ -75,6 +76,7 @@ uint32_t sm_take_slot(struct sm *sm, uint32_t place, uint64_t block, uint64_t st
         b->slot_of[n] = (uint8_t)warp;
         sm->resident |= bit_of(warp);
     }
+    sm->by_age[sm->block_count - 1] = b->warps;
     return slot;
 }
 
@@ -91,6 +93,9 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
     const struct sm_kernel *k = sm_kernel_of(sm, b);
     sm_settle(sm, now);
     sm_all_changed(sm);
+    uint32_t age = 0;
+    while (sm->by_age[age] != b->warps) age++;
+    memmove(sm->by_age + age, sm->by_age + age + 1, (sm->block_count - age - 1) * sizeof *sm->by_age);
     sm->resident &= ~b->warps;
     sm->resident_count -= k->warps_per_block;
     b->used = false;

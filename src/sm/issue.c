@@ -6,6 +6,13 @@
 
 /* ---- scoreboard ---- */
 
+static inline int32_t later(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_t now)
+{
+    return short_ahead(regs[reg % SM_REGS], now);
+}
+
 /* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
  * more: one waits for memory. */
 static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64_t now)
@@ -14,14 +21,16 @@ static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64
     const struct warp_op_info *info = w->next;
     const uint32_t *const regs = sm_regs(sm, warp);
     int32_t most = 0;
-    for (uint32_t k = 0; k < info->src_count; k++) {
-        const int32_t ahead = short_ahead(regs[(w->reg_base + info->src[k]) % SM_REGS], now);
-        if (ahead > most) most = ahead;
+    if (__builtin_expect(info->sealed, 1)) {
+        most = later(most, register_ahead(regs, w->reg_base + info->any[0], now));
+        most = later(most, register_ahead(regs, w->reg_base + info->any[1], now));
+        most = later(most, register_ahead(regs, w->reg_base + info->any[2], now));
+        return later(most, register_ahead(regs, w->reg_base + info->any[3], now));
     }
-    for (uint32_t k = 0; k < info->dst_count; k++) {
-        const int32_t ahead = short_ahead(regs[(w->reg_base + info->dst[k]) % SM_REGS], now);
-        if (ahead > most) most = ahead;
-    }
+    for (uint32_t k = 0; k < info->src_count; k++)
+        most = later(most, register_ahead(regs, w->reg_base + info->src[k], now));
+    for (uint32_t k = 0; k < info->dst_count; k++)
+        most = later(most, register_ahead(regs, w->reg_base + info->dst[k], now));
     return most;
 }
 
@@ -102,6 +111,7 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
     w->run = next->run;
     w->run_mask = next->run_mask;
     w->after = next->after;
+    sm->sources[warp].cycles = next->cycles;
     set_next(sm, warp, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }
@@ -149,19 +159,14 @@ static inline uint32_t lanes_in(uint32_t mask)
     return __builtin_expect(mask == UINT32_MAX, 1) ? SM_LANES : (uint32_t)__builtin_popcount(mask);
 }
 
-static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
+/* Occupies the banks; returns when the registers are there. */
+static inline uint64_t use_banks(struct sm *sm, uint32_t cycles, uint64_t now)
 {
-    const struct warp_op *op = &sm->op;
-    if (!op->mask) return;
-    const uint32_t cycles = shared_conflict_cycles(op, sm->spec->shared_banks, sm->wire.conflicts);
-    uint32_t *const regs = sm_regs(sm, warp);
     const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
-    const uint64_t done = start + sm->spec->shared_latency_cyc + cycles - 1;
     sm->shared_free_cyc = start + cycles;
     sm->stats.shared_instructions++;
     sm->stats.shared_conflict_cycles += cycles - 1;
-    for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
+    return start + sm->spec->shared_latency_cyc + cycles - 1;
 }
 
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
@@ -170,6 +175,13 @@ static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
     uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < op->info->dst_count; k++)
         regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
+}
+
+static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    if (!sm->op.mask) return;
+    const uint32_t cycles = shared_conflict_cycles(&sm->op, sm->spec->shared_banks, sm->wire.conflicts);
+    write_back(sm, warp, use_banks(sm, cycles, now));
 }
 
 static void memory_access(struct sm *sm, uint32_t warp, uint64_t now)
@@ -239,8 +251,10 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
 static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
 {
     const struct warp_op_info *info = w->next;
-    const uint64_t done =
-        now + (info->class == WARP_CLASS_LOAD ? sm->spec->const_latency_cyc : w->class.latency_cyc);
+    const uint64_t done = info->class != WARP_CLASS_LOAD ? now + w->class.latency_cyc
+                          : info->space == WARP_SPACE_SHARED
+                              ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
+                              : now + sm->spec->const_latency_cyc;
     uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < info->dst_count; k++)
         regs[(w->reg_base + info->dst[k]) % SM_REGS] = short_cyc(done);
@@ -282,12 +296,9 @@ static void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, uint64_
 
 static uint32_t oldest(const struct sm *sm, uint64_t candidates)
 {
-    uint32_t best = (uint32_t)__builtin_ctzll(candidates);
-    for (candidates &= candidates - 1; candidates; candidates &= candidates - 1) {
-        const uint32_t warp = (uint32_t)__builtin_ctzll(candidates);
-        if (sm->sources[warp].age < sm->sources[best].age) best = warp;
-    }
-    return best;
+    const uint64_t *warps = sm->by_age; /* some block has a candidate */
+    while (!(*warps & candidates)) warps++;
+    return (uint32_t)__builtin_ctzll(*warps & candidates);
 }
 
 static inline uint32_t after_last(uint32_t last, uint64_t candidates)

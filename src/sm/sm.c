@@ -115,20 +115,31 @@ static inline uint64_t *reason(struct sm *sm, uint64_t mask)
     return rarer_reason(sm, mask);
 }
 
-/* At the end of a visit: what the schedulers do from now on. One that issued does that for a cycle. */
-static inline void account(struct sm *sm, uint64_t now)
+/* Of schedulers, a bit each. */
+static inline void find_reasons(struct sm *sm, uint32_t schedulers)
 {
-    uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
+    sm->unknown &= ~schedulers;
+    for (; schedulers; schedulers &= schedulers - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
+        sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
+    }
+}
+
+/* At the end of a cycle: what the schedulers did up to now is counted. One that issued does that for a cycle;
+ * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
+static inline void account(struct sm *sm, uint64_t now, uint64_t next)
+{
+    const uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
     sm->changed = 0;
-    for (; changed; changed &= changed - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(changed), issued = sm->issued >> k & 1;
+    for (uint32_t left = changed; left; left &= left - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(left), issued = sm->issued >> k & 1;
         struct scheduler *s = &sm->schedulers[k];
-        uint64_t *const counter = reason(sm, sm->mask_of[k]);
-        *s->counter += now - s->since_cyc;
-        s->counter = counter;
+        if (!(sm->unknown >> k & 1)) *s->counter += now - s->since_cyc;
         s->since_cyc = now + issued;
         sm->stats.issue_cycles += issued;
     }
+    sm->unknown |= changed;
+    find_reasons(sm, sm->unknown & ~(next == now + 1 ? sm->issued : 0));
 }
 
 void sm_settle(struct sm *sm, uint64_t now)
@@ -138,6 +149,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->settled_cyc = now;
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
+    find_reasons(sm, sm->unknown);
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (s->since_cyc >= now) continue;
@@ -260,11 +272,14 @@ static inline bool is_inside(const struct sm *sm, uint64_t cyc)
     return !((sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward);
 }
 
-static inline void issue_cycle(struct sm *sm, uint64_t now)
+/* Returns when there is something to do next. */
+static inline uint64_t issue_cycle(struct sm *sm, uint64_t now)
 {
     sm->issued = 0;
     sm_issue(sm, now);
-    account(sm, now);
+    const uint64_t next = next_visit(sm, now);
+    account(sm, now, next);
+    return next;
 }
 
 /* Second half: blocks and instructions. */
@@ -273,14 +288,13 @@ static void visit_issue(void *self, uint64_t now)
     struct sm *sm = self;
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
-    issue_cycle(sm, now);
+    uint64_t next = issue_cycle(sm, now);
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
-    uint64_t next = next_visit(sm, now);
     if (next != ENGINE_NEVER && is_inside(sm, next)) {
         const uint64_t until = alone_until(sm, now);
-        for (; next < until && is_inside(sm, next); next = next_visit(sm, sm->ahead_cyc)) {
+        while (next < until && is_inside(sm, next)) {
             sm->ahead_cyc = next;
-            issue_cycle(sm, next);
+            next = issue_cycle(sm, next);
         }
     }
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
@@ -421,6 +435,10 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
 }
 
 struct conflict_cache *sm_conflict_cache(struct arena *a) { return ARENA_NEW(a, struct conflict_cache); }
+uint32_t sm_bank_cycles(const struct sm_spec *spec, const struct warp_op *op, struct conflict_cache *cache)
+{
+    return shared_conflict_cycles(op, spec->shared_banks, cache);
+}
 
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name)

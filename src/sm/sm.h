@@ -73,6 +73,8 @@ struct sm_wiring {
 
 struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);
 struct conflict_cache *sm_conflict_cache(struct arena *a);
+/* Cycles that the banks of shared memory need for an access. */
+uint32_t sm_bank_cycles(const struct sm_spec *spec, const struct warp_op *op, struct conflict_cache *cache);
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name);
 uint32_t sm_component(const struct sm *sm);

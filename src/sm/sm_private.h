@@ -105,8 +105,8 @@ struct sm_warp_source {
     void *self; /* of the block's source */
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
     uint64_t *clock, *woken;
-    uint64_t age;
     uint32_t parked; /* accesses of its loads that wait for a page */
+    const uint8_t *cycles; /* of the banks, see struct warp_next */
 };
 
 /* A kernel that has its place on the SM. */
@@ -206,6 +206,7 @@ struct sm {
     uint32_t block_count;
     uint32_t issued;  /* schedulers that issued in this visit, a bit each */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
+    uint32_t unknown; /* schedulers whose reason has not been looked for */
     /* warps as bit masks */
     uint64_t any_ready;                      /* in one of ready */
     uint64_t sleeping;                       /* in the wheel */
@@ -236,8 +237,9 @@ struct sm {
     struct sm_block blocks[SM_WARPS];
     struct sm_place places[SM_KERNELS];
     uint8_t order[SM_KERNELS]; /* places in use, in the order in which they are asked */
+    uint64_t by_age[SM_WARPS]; /* warps of the blocks, the oldest first; in a block the lowest slot is the oldest */
     uint32_t resident_count, threads_used, registers_used;
-    uint64_t shared_used, next_age;
+    uint64_t shared_used;
     uint64_t settled_cyc; /* cycles are counted up to here */
     /* memory */
     struct load *loads;
