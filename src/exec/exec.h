@@ -101,8 +101,8 @@ struct exec_launch {
     /* What the compiler's analyses say about this launch (analysis/analysis.h), for policies; may be NULL. */
     struct analysis_launch *analysis;
 
-    /* Cycles that the banks of shared memory need for an access of groups, for who takes its time; NULL: loads
-     * from shared memory are executed when they are asked for. */
+    /* Cycles that the banks of shared memory need for an access of groups, for who takes its time; NULL:
+     * loads from shared memory are executed when they are asked for. */
     uint32_t (*bank_cycles)(void *ctx, const struct warp_op *op);
     void *bank_ctx;
 

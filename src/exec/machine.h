@@ -44,11 +44,12 @@ struct insn {
         const struct insn *target;
         void *extra;
     } x;
-    uint32_t pc;      /* in the PTX function; of a pseudo instruction: the one it serves */
+    uint32_t pc;       /* in the PTX function; of a pseudo instruction: the one it serves */
     uint8_t counted;   /* 1: an instruction of the file; 0: a helper of ours */
     uint8_t is_shared; /* of quiet: a load from shared memory */
-    uint8_t quiet;    /* changes registers only and asks for no time: nobody sees when it executes; how many
-                         such instructions of the file without a guard follow each other from here on */
+    uint8_t is_base;   /* may change an address register of such a load */
+    uint8_t quiet;     /* changes registers only and asks for no time: nobody sees when it executes; how many
+                          such instructions of the file without a guard follow each other from here on */
     const struct warp_op_info *info; /* for the timing side; NULL until the first step */
 };
 _Static_assert(sizeof(struct insn) <= 64, "an instruction fits a cache line");
@@ -197,8 +198,8 @@ struct exec_warp {
     uint64_t joins_used;
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
     uint64_t warp_instructions, thread_instructions;
-    struct warp_next kept; /* what warp_source.keep() gave back; run 0: nothing */
-    uint32_t ahead_count;  /* operations of the latest run */
+    struct warp_next kept;            /* what warp_source.keep() gave back; run 0: nothing */
+    uint32_t ahead_count;             /* operations of the latest run */
     uint8_t ahead_cycles[AHEAD_MOST]; /* of its loads from shared memory, see warp_next.cycles */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
@@ -334,9 +335,8 @@ struct memory_handlers {
      * those of lanes 0, 8, 16, 24 into base. Returns UINT32_MAX when they are not like that, else a bit for
      * each group that follows. */
     uint32_t (*groups[2])(const void *address, uint32_t log2_bytes, uint64_t base[4]); /* [64 bits] */
-    /* Executes a load from shared memory of all lanes whose addresses are like that, and returns the same;
-     * UINT32_MAX: nothing done. */
-    uint32_t (*load_groups[2][2])(struct exec_warp *w, const struct insn *i, uint64_t base[4]); /* as load */
+    /* Loads elements of 4 or 8 bytes of all lanes in such groups. */
+    void (*load_groups[2])(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to);
 };
 extern const struct memory_handlers memory_plain, memory_avx2;
 insn_fn h_load, h_store, h_load_param, h_local_load, h_local_store, h_atom, h_copy_async, h_prefetch;

@@ -241,40 +241,14 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
     return unit;
 }
 
-/* A load from shared memory by all lanes in such groups, in one go; see struct memory_handlers. */
-INLINE uint32_t load_groups(struct exec_warp *w, const struct insn *i, uint64_t base[4], bool wide,
-                            uint32_t log2_bytes)
-{
-    const uint32_t bytes = 1u << log2_bytes, stride = wide ? 64 : 32;
-    const uint8_t *address = ref_at(w, i->a);
-    const struct view v = view_of(w, i->x.access, true, bytes);
-    uint32_t unit = 0;
-#pragma GCC unroll 4
-    for (uint32_t g = 0; g < 4; g++) {
-        const void *group = address + stride * g;
-        const int pattern = wide ? pattern64(group, log2_bytes) : pattern32(group, log2_bytes);
-        base[g] = lane_address(group, wide, i->x.access->offset, 0);
-        if (pattern == PATTERN_ANY || base[g] & (bytes - 1) ||
-            base[g] >= (pattern == PATTERN_UNIT ? v.unit_limit : v.limit))
-            return UINT32_MAX;
-        unit |= (uint32_t)(pattern == PATTERN_UNIT) << g;
-    }
-    uint8_t *d = ref_at(w, i->d);
-#pragma GCC unroll 4
-    for (uint32_t g = 0; g < 4; g++)
-        load_group((const uint8_t *)(v.origin + base[g]), d + 8 * bytes * g, unit >> g & 1, log2_bytes);
-    return unit;
-}
-
-#define LOAD_GROUPS(width, wide, bits, log2_bytes) \
-    static uint32_t load##bits##_groups##width(struct exec_warp *w, const struct insn *i, uint64_t base[4]) \
+#define LOAD_GROUPS(bits, log2_bytes) \
+    static void load##bits##_groups(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to) \
     { \
-        return load_groups(w, i, base, wide, log2_bytes); \
+        for (uint32_t g = 0; g < 4; g++) \
+            load_group(from + base[g], to + ((size_t)g * 8 << log2_bytes), unit >> g & 1, log2_bytes); \
     }
-LOAD_GROUPS(a32, false, 32, 2)
-LOAD_GROUPS(a32, false, 64, 3)
-LOAD_GROUPS(a64, true, 32, 2)
-LOAD_GROUPS(a64, true, 64, 3)
+LOAD_GROUPS(32, 2)
+LOAD_GROUPS(64, 3)
 
 #define TABLE(kind) \
     { \
@@ -283,8 +257,7 @@ LOAD_GROUPS(a64, true, 64, 3)
             {kind##32_shareda32, kind##64_shareda32}, { kind##32_shareda64, kind##64_shareda64 } \
         } \
     }
-const struct memory_handlers MEMORY_NAME = {
-    .load = TABLE(load),
-    .store = TABLE(store),
-    .groups = {groups_a32, groups_a64},
-    .load_groups = {{load32_groupsa32, load64_groupsa32}, {load32_groupsa64, load64_groupsa64}}};
+const struct memory_handlers MEMORY_NAME = {.load = TABLE(load),
+                                            .store = TABLE(store),
+                                            .groups = {groups_a32, groups_a64},
+                                            .load_groups = {load32_groups, load64_groups}};

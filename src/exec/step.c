@@ -206,9 +206,9 @@ static bool is_quiet(const struct insn *i)
 static bool is_shared_load(const struct insn *i)
 {
     insn_fn *const fns[] = {memory_plain.load[1][0][0], memory_plain.load[1][0][1],
-                                  memory_plain.load[1][1][0], memory_plain.load[1][1][1],
-                                  memory_avx2.load[1][0][0],  memory_avx2.load[1][0][1],
-                                  memory_avx2.load[1][1][0],  memory_avx2.load[1][1][1]};
+                            memory_plain.load[1][1][0], memory_plain.load[1][1][1],
+                            memory_avx2.load[1][0][0],  memory_avx2.load[1][0][1],
+                            memory_avx2.load[1][1][0],  memory_avx2.load[1][1][1]};
     for (size_t k = 0; k < sizeof fns / sizeof *fns; k++)
         if (i->fn == fns[k]) return i->guard == CONST_TRUE && !i->guard_xor && !i->x.access->strong;
     return false;
@@ -238,6 +238,26 @@ static bool is_inside(const struct ptx_instr *i, const struct warp_op_info *info
     }
 }
 
+/* Which instructions write an address register of a load from shared memory? Helpers of ours may. */
+static void mark_bases(struct exec_func *f, const struct warp_op_info *infos)
+{
+    uint64_t bases[(UINT16_MAX + 1) / 64] = {0};
+    bool any = false;
+    for (uint32_t k = 0; k < f->code_count; k++) {
+        const struct warp_op_info *load = &infos[f->code[k].pc];
+        if (!f->code[k].is_shared) continue;
+        any = true;
+        for (uint32_t n = 0; n < load->src_count; n++)
+            bases[load->src[n] / 64] |= (uint64_t)1 << load->src[n] % 64;
+    }
+    for (uint32_t k = 0; any && k < f->code_count; k++) {
+        const struct warp_op_info *info = &infos[f->code[k].pc];
+        f->code[k].is_base = !f->code[k].counted;
+        for (uint32_t n = 0; n < info->dst_count; n++)
+            f->code[k].is_base |= bases[info->dst[n] / 64] >> info->dst[n] % 64 & 1;
+    }
+}
+
 /* The infos of a function are made when one of its instructions is first met. */
 static const struct warp_op_info *make_infos(struct exec_warp *w, const struct insn *i)
 {
@@ -261,6 +281,7 @@ static const struct warp_op_info *make_infos(struct exec_warp *w, const struct i
             infos[x->pc].flags |= WARP_F_INSIDE;
         x->info = &infos[x->pc];
     }
+    mark_bases(f, infos);
     uint32_t run = 0;
     for (uint32_t k = f->code_count; k-- > 0;) {
         struct insn *x = &f->code[k];
@@ -496,22 +517,54 @@ static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *p
     return pc && pc->quiet >= AHEAD_LEAST && pc->counted && !w->divergent && w->state == WARP_RUNNING;
 }
 
-/* Executes a load from shared memory; returns the cycles of the banks, 0: it must be stepped. */
-static inline uint32_t load_ahead(struct exec_block *b, struct exec_warp *w, const struct insn *pc,
-                                  uint32_t mask)
+/* Where the lanes' addresses of a register lie, as long as no instruction of the run changes it. */
+struct ahead_base {
+    uint32_t ref, log2_bytes; /* log2_bytes: of the elements; 0: nothing is known */
+    uint32_t unit, cycles;    /* cycles: of the banks; depend on distances only */
+    uint64_t at[4];           /* of lanes 0, 8, 16, 24 */
+};
+enum { AHEAD_BASES = 4 };
+
+static bool base_of(const struct exec_block *b, struct exec_warp *w, const struct insn *pc,
+                    const struct memory_handlers *h, struct ahead_base *base)
 {
-    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
     const struct access *s = pc->x.access;
     struct warp_op op; /* what the banks look at */
-    if (mask != LANES_ALL) return 0;
-    const uint32_t unit = h->load_groups[s->address64][s->log2_bytes == 3](w, pc, op.base);
-    if (unit == UINT32_MAX) return 0;
+    base->log2_bytes = 0;
+    const uint32_t unit = h->groups[s->address64](ref_at(w, pc->a), s->log2_bytes, base->at);
+    if (unit == UINT32_MAX) return false;
     op.info = pc->info;
-    op.mask = mask;
+    op.mask = LANES_ALL;
     op.space = WARP_SPACE_SHARED;
     op.grouped = 1;
     op.unit = (uint8_t)unit;
-    return b->launch->bank_cycles(b->launch->bank_ctx, &op);
+    for (uint32_t g = 0; g < 4; g++) op.base[g] = base->at[g] + (uint64_t)s->offset;
+    base->ref = pc->a;
+    base->log2_bytes = s->log2_bytes;
+    base->unit = unit;
+    base->cycles = b->launch->bank_cycles(b->launch->bank_ctx, &op);
+    return true;
+}
+
+/* Executes a load from shared memory; returns the cycles of the banks, 0: it must be stepped. */
+static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *w, const struct insn *pc,
+                                  struct ahead_base bases[AHEAD_BASES])
+{
+    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
+    const struct access *s = pc->x.access;
+    struct ahead_base *base = &bases[pc->a / 128 % AHEAD_BASES];
+    if ((base->ref != pc->a || base->log2_bytes != s->log2_bytes) && !base_of(b, w, pc, h, base)) return 0;
+    const uint64_t bytes = (uint64_t)1 << s->log2_bytes, shift = (uint64_t)s->offset;
+    const uint64_t most = w->shared_bytes >= 8 * bytes ? w->shared_bytes - 8 * bytes : 0;
+    uint64_t at[4], odd = 0, outside = 0;
+    for (uint32_t g = 0; g < 4; g++) {
+        at[g] = s->address64 ? base->at[g] + shift : (uint32_t)(base->at[g] + shift);
+        odd |= at[g];
+        outside |= (uint64_t)(at[g] > most); /* the last few elements are stepped */
+    }
+    if (outside || odd & (bytes - 1)) return 0;
+    h->load_groups[s->log2_bytes == 3](w->shared, at, base->unit, ref_at(w, pc->d));
+    return base->cycles;
 }
 
 static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
@@ -519,18 +572,22 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
     const struct insn *pc = w->pc;
     const struct warp_op_info *const first = info_of(w, pc);
     const uint32_t mask = w->mask;
+    struct ahead_base bases[AHEAD_BASES];
     uint32_t run = 0;
+    for (uint32_t k = 0; k < AHEAD_BASES; k++) bases[k].log2_bytes = 0;
     while (pc->quiet && run < AHEAD_MOST) {
         if (pc->counted && pc->info != first + run) break;
-        if (pc->is_shared) {
-            const uint32_t cycles = load_ahead(b, w, pc, mask);
-            if (!cycles) break;
-            w->ahead_cycles[run++] = (uint8_t)cycles;
-            pc++;
-            continue;
-        }
+        uint32_t cycles = 0;
+        const struct insn *after = pc + 1;
+        if (!pc->is_shared)
+            after = pc->fn(w, pc, mask);
+        else if (mask != LANES_ALL || !(cycles = load_ahead(b, w, pc, bases)))
+            break;
+        if (pc->is_base)
+            for (uint32_t k = 0; k < AHEAD_BASES; k++) bases[k].log2_bytes = 0;
+        w->ahead_cycles[run] = (uint8_t)cycles;
         run += pc->counted;
-        pc = pc->fn(w, pc, mask);
+        pc = after;
     }
     w->pc = pc;
     if (!run) return tell(w, pc, next);

@@ -58,8 +58,8 @@ struct warp_op_info {
     uint8_t
         detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
     uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
-    /* The registers of dst and src when they are at most four, one of them repeated to make four; sealed: they
-     * stand here, see warp_op_seal(). */
+    /* The registers of dst and src when they are at most four, one of them repeated to make four; sealed:
+     * they stand here, see warp_op_seal(). */
     bool sealed;
     uint16_t any[4];
     uint16_t read_only_group; /* loads that a launch finds read-only together (ld.global.ro); 0: never */

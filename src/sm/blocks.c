@@ -39,10 +39,8 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     struct sm_block *b = &sm->blocks[slot];
     uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < sm->reg_stride; k++) regs[k] = short_cyc(now);
-    sm->sources[warp] = (struct sm_warp_source){.self = b->source.self,
-                                                .step = b->source.step,
-                                                .clock = b->clock,
-                                                .woken = b->source.woken};
+    sm->sources[warp] = (struct sm_warp_source){
+        .self = b->source.self, .step = b->source.step, .clock = b->clock, .woken = b->source.woken};
     w->block = (uint8_t)slot;
     w->idx = (uint8_t)idx;
     w->generation++;

@@ -91,8 +91,13 @@ static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_i
     struct sm_warp *w = &sm->warps[warp];
     w->next = info;
     w->class = sm->spec->classes[info->class];
-    sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
     if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(info);
+}
+
+/* Those of a run are all inside. */
+static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
+{
+    sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
 }
 
 /* The source has told what comes next: where does the warp wait for it? */
@@ -113,6 +118,7 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
     w->after = next->after;
     sm->sources[warp].cycles = next->cycles;
     set_next(sm, warp, next->info);
+    set_outward(sm, warp, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }
 
@@ -266,30 +272,37 @@ static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp,
         return;
     }
     set_next(sm, warp, next);
+    if (!w->run) set_outward(sm, warp, next);
     reconsider(sm, warp, now + 1, now);
 }
 
-static void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, uint64_t now)
+/* One that is executed now. */
+static __attribute__((noinline)) void issue_step(struct sm *sm, struct sm_warp *w, uint32_t warp,
+                                                 uint32_t latency_cyc, uint64_t now)
 {
-    struct sm_warp *w = &sm->warps[warp];
-    const struct class_spec class = w->class;
     struct warp_next next;
-    sm->ready[class.unit] &= ~bit_of(warp);
-    sm->any_ready &= ~bit_of(warp);
-    sm->last[scheduler] = (uint8_t)warp;
-    sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
-    if (w->run) {
-        issue_of_run(sm, w, warp, now);
-        return;
-    }
     const struct sm_warp_source *source = &sm->sources[warp];
     *source->clock = now;
     const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
     sm->stats.warp_instructions++;
     sm->stats.thread_instructions += lanes_in(sm->op.mask);
-    const uint64_t earliest = execute(sm, warp, class.latency_cyc, now);
+    const uint64_t earliest = execute(sm, warp, latency_cyc, now);
     if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
     go_on(sm, warp, step, &next, earliest, now);
+}
+
+static inline void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    const struct class_spec class = w->class;
+    sm->ready[class.unit] &= ~bit_of(warp);
+    sm->any_ready &= ~bit_of(warp);
+    sm->last[scheduler] = (uint8_t)warp;
+    sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
+    if (w->run)
+        issue_of_run(sm, w, warp, now);
+    else
+        issue_step(sm, w, warp, class.latency_cyc, now);
 }
 
 /* ---- schedulers ---- */
@@ -357,9 +370,12 @@ static inline uint64_t candidates_of(const struct sm *sm, uint32_t scheduler, ui
 static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, enum warp_scheduler policy)
 {
     if (policy != warp_scheduler_two_level) {
-        const uint32_t first = pick(sm, scheduler, sm->any_ready & sm->mask_of[scheduler], policy) % SM_WARPS;
+        uint64_t ready = sm->any_ready & sm->mask_of[scheduler];
+        if (sm->shared_free_cyc > now) ready &= ~sm->ready[UNIT_SHARED];
+        if (!ready) return UINT32_MAX;
+        const uint32_t first = pick(sm, scheduler, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
-        if (unit < UNIT_SHARED && short_ahead(sm->port_free[scheduler][unit], now) <= 0) return first;
+        if (unit < UNIT_MEMORY && short_ahead(sm->port_free[scheduler][unit], now) <= 0) return first;
     }
     const uint64_t candidates = candidates_of(sm, scheduler, now);
     return candidates ? pick(sm, scheduler, candidates, policy) : UINT32_MAX;

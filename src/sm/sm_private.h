@@ -105,7 +105,7 @@ struct sm_warp_source {
     void *self; /* of the block's source */
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
     uint64_t *clock, *woken;
-    uint32_t parked; /* accesses of its loads that wait for a page */
+    uint32_t parked;       /* accesses of its loads that wait for a page */
     const uint8_t *cycles; /* of the banks, see struct warp_next */
 };
 
@@ -237,7 +237,8 @@ struct sm {
     struct sm_block blocks[SM_WARPS];
     struct sm_place places[SM_KERNELS];
     uint8_t order[SM_KERNELS]; /* places in use, in the order in which they are asked */
-    uint64_t by_age[SM_WARPS]; /* warps of the blocks, the oldest first; in a block the lowest slot is the oldest */
+    uint64_t by_age[SM_WARPS]; /* warps of the blocks, the oldest first; in a block the lowest slot is the
+                                  oldest */
     uint32_t resident_count, threads_used, registers_used;
     uint64_t shared_used;
     uint64_t settled_cyc; /* cycles are counted up to here */
