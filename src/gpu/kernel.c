@@ -366,7 +366,7 @@ static void begin_on_sms(struct running *r, const struct gpu_kernel_record *reco
 void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority)
 {
     exec_launch_begin(launch);
-    launch->bank_cycles = bank_cycles;
+    launch->bank_cycles = g->config->sim.work_ahead ? bank_cycles : NULL;
     launch->bank_ctx = g;
     struct running *r = new_running(g);
     r->launch = launch;

@@ -77,7 +77,7 @@ static void expect_same(json_t *one, json_t *other, const char *workload, const 
     json_decref(other);
 }
 
-/* Runs all on all; on every shuffled-th preset again with visits in random order. */
+/* Runs all on all; on every shuffled-th preset again with visits in random order, and cycle by cycle. */
 static void all_on_all(const char *const *settings, int shuffled)
 {
     for (int p = 0; p < PRESETS; p++)
@@ -85,9 +85,12 @@ static void all_on_all(const char *const *settings, int shuffled)
             char spec[128];
             (void)snprintf(spec, sizeof spec, "%s:tiny", (*w)->name);
             json_t *first = run(presets[p], spec, settings, NULL);
-            if (p % shuffled == 0)
+            if (p % shuffled == 0) {
                 expect_same(first, run(presets[p], spec, settings, "sim.visit_order=shuffled"), spec,
                             presets[p], "in shuffled order");
+                expect_same(first, run(presets[p], spec, settings, "sim.work_ahead=false"), spec, presets[p],
+                            "cycle by cycle");
+            }
             json_decref(first);
         }
 }
