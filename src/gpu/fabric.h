@@ -31,7 +31,7 @@ struct fabric_side {
     const uint32_t *senders, *receivers; /* components by port, of all that are not gates */
     uint32_t sender_count, receiver_count;
     uint64_t ticks_per_cycle;
-    bool same_clock; /* senders, network and receivers share a clock */
+    bool same_clock;  /* senders, network and receivers share a clock */
     uint32_t *inside; /* by sink: packets that were given to the network and not taken */
     uint32_t gates;   /* gate ports on each side, after the others */
     struct gate_port {
