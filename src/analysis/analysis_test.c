@@ -170,7 +170,7 @@ static void an_expression_has_the_value_of_what_it_was_made_from(void **state)
         struct expr_pool p;
         int64_t values[4], expected, got;
         arena_init(&a);
-        expr_pool_init(&p, &a);
+        expr_pool_init(&p, &a, 0);
         for (uint32_t k = 0; k < 4; k++) values[k] = (int64_t)rng_below(&r, 1000) - 300;
         const struct expr *e = random_tree(&p, &r, values, 5, &expected);
         assert_true(expr_eval(e, number, values, &got));
@@ -186,7 +186,7 @@ static void equal_values_are_the_same_pointer(void **state)
     struct arena a;
     struct expr_pool p;
     arena_init(&a);
-    expr_pool_init(&p, &a);
+    expr_pool_init(&p, &a, 0);
     const struct atom x = {.kind = ATOM_SREG, .id = PTX_SREG_TID_X, .deps = DEP_TX},
                       y = {.kind = ATOM_SREG, .id = PTX_SREG_CTAID_X, .deps = DEP_BX};
     const struct expr *tx = expr_of(&p, expr_intern_atom(&p, &x)),

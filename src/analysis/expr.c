@@ -8,9 +8,8 @@
 
 /* ---- tables ---- */
 
-static void table_grow(struct expr_table *t)
+static void table_grow(struct expr_table *t, uint32_t capacity)
 {
-    const uint32_t capacity = t->capacity ? 2 * t->capacity : 64;
     void **slots = calloc(capacity, sizeof *slots);
     uint64_t *hashes = calloc(capacity, sizeof *hashes);
     if (!slots || !hashes) {
@@ -18,7 +17,7 @@ static void table_grow(struct expr_table *t)
         free(hashes);
         diag_mistake("out of host memory");
     }
-    for (uint32_t k = 0; k < t->capacity; k++) {
+    for (uint32_t k = 0; t->slots && k < t->capacity; k++) {
         if (!t->slots[k]) continue;
         uint32_t at = (uint32_t)t->hashes[k] & (capacity - 1);
         while (slots[at]) at = (at + 1) & (capacity - 1);
@@ -37,7 +36,7 @@ typedef bool same_fn(const void *held, const void *like);
 /* The slot of an equal item, or the empty one where it goes. */
 static void **table_find(struct expr_table *t, uint64_t hash, const void *like, same_fn *same)
 {
-    if (2 * t->count >= t->capacity) table_grow(t);
+    if (!t->slots || 2 * t->count >= t->capacity) table_grow(t, 2 * t->capacity);
     uint32_t at = (uint32_t)hash & (t->capacity - 1);
     while (t->slots[at] && !(t->hashes[at] == hash && same(t->slots[at], like)))
         at = (at + 1) & (t->capacity - 1);
@@ -45,9 +44,13 @@ static void **table_find(struct expr_table *t, uint64_t hash, const void *like, 
     return &t->slots[at];
 }
 
-void expr_pool_init(struct expr_pool *p, struct arena *arena)
+void expr_pool_init(struct expr_pool *p, struct arena *arena, uint32_t values)
 {
+    enum { VALUES_LEAST = 32, VALUES_MOST = 1 << 20 };
+    uint32_t capacity = 2 * VALUES_LEAST;
+    while (capacity < 2 * values && capacity < VALUES_MOST) capacity *= 2;
     *p = (struct expr_pool){.arena = arena, .work_left = UINT64_MAX / 2};
+    p->atoms.capacity = p->monos.capacity = p->exprs.capacity = capacity / 2; /* made when first needed */
 }
 
 static void table_free(struct expr_table *t)
@@ -210,23 +213,29 @@ const struct expr *expr_const(struct expr_pool *p, int64_t value)
 {
     struct expr_like like;
     like.n = 0;
+    if (!value && p->zero) return p->zero;
     if (value) {
         struct mono_like one;
         one.n = 0;
         like.terms[like.n++] = (struct term){value, intern_mono(p, &one)};
     }
-    return intern(p, &like);
+    const struct expr *e = intern(p, &like);
+    if (!value) p->zero = e;
+    return e;
 }
 
 const struct expr *expr_of(struct expr_pool *p, const struct atom *a)
 {
+    if (a->alone) return a->alone;
     struct mono_like m;
     m.atoms[0] = a;
     m.n = 1;
     struct expr_like like;
     like.n = 0;
     like.terms[like.n++] = (struct term){1, intern_mono(p, &m)};
-    return intern(p, &like);
+    struct atom *held = (struct atom *)(uintptr_t)a; /* the pool's */
+    held->alone = intern(p, &like);
+    return held->alone;
 }
 
 const struct expr *expr_term(struct expr_pool *p, const struct term *t)

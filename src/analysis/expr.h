@@ -104,6 +104,7 @@ struct atom {
     const struct ptx_symbol *symbol;
     const struct expr *const *args;
     const struct expr *closed; /* ATOM_PHI: its meaning once it is understood */
+    const struct expr *alone;  /* the sum of this atom only, once somebody asked for it */
 };
 
 struct mono {
@@ -133,11 +134,13 @@ struct expr_table {
 struct expr_pool {
     struct arena *arena;
     struct expr_table atoms, monos, exprs;
+    const struct expr *zero;
     uint32_t serial;
     uint64_t work_left; /* terms that may still be looked at; at 0 every result is `other` */
 };
 
-void expr_pool_init(struct expr_pool *p, struct arena *arena);
+/* values: about how many there will be. */
+void expr_pool_init(struct expr_pool *p, struct arena *arena, uint32_t values);
 void expr_pool_free(struct expr_pool *p);
 
 /* Finds or makes the atom with these fields; serial, deps, loops of operations are filled in. For the other
@@ -164,6 +167,11 @@ const struct atom *expr_is_atom(const struct expr *e);
 uint64_t expr_most(const struct expr *e);
 /* Constant term. */
 int64_t expr_offset(const struct expr *e);
+/* Depends on something that nothing is known of: an operation of it says no more. */
+static inline bool expr_is_lost(const struct expr *e)
+{
+    return (e->deps & (DEP_OTHER | DEP_DATA)) == (DEP_OTHER | DEP_DATA);
+}
 static inline uint64_t expr_loop_bit(uint32_t loop) { return (uint64_t)1 << (loop < 63 ? loop : 63); }
 
 /* e with every ATOM_PHI for which replace() gives something replaced, operations inside included. replace may

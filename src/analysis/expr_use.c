@@ -34,6 +34,7 @@ static const struct expr *replace_atom(struct replacing *r, const struct atom *a
     if (same) return expr_of(r->pool, a);
     if (a->kind == ATOM_OP) return expr_op(r->pool, a->op, a->type, a->detail, args, a->n_args);
     struct atom like = *a;
+    like.alone = NULL;
     like.args = args;
     like.deps = a->kind == ATOM_MERGE ? a->own_deps : DEP_DATA | (args[0] ? args[0]->deps & DEP_PHI : 0);
     like.loops = a->kind == ATOM_MERGE ? a->loops : args[0] ? args[0]->loops : 0;
@@ -53,19 +54,20 @@ static const struct expr *replace_expr(struct replacing *r, const struct expr *e
     if (r->depth >= REPLACE_DEPTH_MAX || !r->pool->work_left) return e;
     r->pool->work_left -= r->pool->work_left > e->n ? e->n : r->pool->work_left;
     r->depth++;
-    const struct expr *sum = expr_const(r->pool, 0);
-    bool changed = false;
+    const struct expr *sum = e;
     for (uint32_t k = 0; k < e->n; k++) {
-        const struct expr *product = expr_const(r->pool, e->terms[k].coef);
         const struct mono *m = e->terms[k].mono;
-        for (uint32_t j = 0; j < m->n; j++) {
-            const struct expr *factor = replace_atom(r, m->atoms[j]);
-            changed |= expr_is_atom(factor) != m->atoms[j];
-            product = expr_mul(r->pool, product, factor);
+        const struct expr *factors[EXPR_DEGREE_MAX] = {0};
+        bool changed = false;
+        for (uint32_t j = 0; j < m->n && m->deps & DEP_PHI; j++) {
+            factors[j] = replace_atom(r, m->atoms[j]);
+            changed |= factors[j] != expr_of(r->pool, m->atoms[j]);
         }
-        sum = expr_add(r->pool, sum, product);
+        if (!changed) continue;
+        const struct expr *product = expr_const(r->pool, e->terms[k].coef);
+        for (uint32_t j = 0; j < m->n; j++) product = expr_mul(r->pool, product, factors[j]);
+        sum = expr_add(r->pool, expr_sub(r->pool, sum, expr_term(r->pool, &e->terms[k])), product);
     }
-    if (!changed) sum = e;
     r->depth--;
     *map_put(r->memo, e->serial, NULL) = (uint64_t)(uintptr_t)sum;
     return sum;

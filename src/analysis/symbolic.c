@@ -80,7 +80,6 @@ static void walk(struct activation *a)
         a->block = cfg->rpo[k];
         for (a->pc = cfg->blocks[a->block].first; a->pc < cfg->blocks[a->block].end; a->pc++) instr_walk(a);
     }
-    values_complete_phis(a);
 }
 
 /* What the function has put into its return variables, over all its ends. */
@@ -110,8 +109,10 @@ static void run_activation(struct activation *a, uint32_t caller, uint32_t call_
     diag_defer(&cleanup, free_defs, &a->defs);
     a->regs = ARENA_ARRAY(a->w->arena, const struct expr *, a->f->func->n_regs + 1);
     add_activation(a, caller, call_pc);
+    const uint32_t first_access = a->w->s->n_accesses;
     walk(a);
     if (results) collect_results(a, results);
+    values_complete_phis(a, first_access, results);
     diag_done(&cleanup, true);
 }
 
@@ -147,14 +148,14 @@ struct symbolic *symbolic_run(struct arena *arena, struct frame_cache *frames, c
 {
     struct symbolic *s = ARENA_NEW(arena, struct symbolic);
     struct diag_cleanup cleanup;
-    expr_pool_init(&s->pool, arena);
+    expr_pool_init(&s->pool, arena, 4 * kernel->n_instrs);
     diag_defer(&cleanup, symbolic_free, s);
     struct walker w = {.arena = arena,
                        .frames = frames,
                        .s = s,
                        .pool = &s->pool,
                        .budget = 500 + (uint64_t)kernel->n_instrs,
-                       .search_budget = 1000 + 8 * (uint64_t)kernel->n_instrs};
+                       .search_budget = 1000 + 6 * (uint64_t)kernel->n_instrs};
     s->pool.work_left = WORK_LEAST + WORK_PER_INSTRUCTION * (uint64_t)kernel->n_instrs;
     struct activation a = {.w = &w, .f = frame_of(frames, kernel), .caller_loop = SYMBOLIC_NO_LOOP};
     run_activation(&a, UINT32_MAX, UINT32_MAX, NULL);

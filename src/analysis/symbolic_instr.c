@@ -115,10 +115,17 @@ static const struct expr *mark_pointer(struct activation *a, const struct expr *
     return v;
 }
 
+static bool any_lost(const struct expr *const *v, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (expr_is_lost(v[k])) return true;
+    return false;
+}
+
 static const struct expr *compare(struct activation *a, const struct ptx_instr *i,
                                   const struct expr *const *v, uint32_t n)
 {
-    if (n != 2 || !is_integer((enum ptx_type)i->type)) return values_other_of(a, v, n);
+    if (n != 2 || !is_integer((enum ptx_type)i->type) || any_lost(v, n)) return values_other_of(a, v, n);
     enum ptx_type type = (enum ptx_type)i->type;
     if (i->cmp == PTX_CMP_LO || i->cmp == PTX_CMP_LS || i->cmp == PTX_CMP_HI || i->cmp == PTX_CMP_HS)
         type = ptx_type_bits(type) == 64 ? PTX_T_U64 : PTX_T_U32;
@@ -169,11 +176,14 @@ static const struct expr *compute(struct activation *a, const struct ptx_instr *
     case PTX_OP_MAD:
     case PTX_OP_MAD24: return n == 3 ? expr_add(p, multiply(a, i, v), v[2]) : values_other_of(a, v, n);
     case PTX_OP_SELP:
-        if (n != 3) return values_other_of(a, v, n);
+        if (n != 3 || any_lost(v, 2)) return values_other_of(a, v, n);
         return expr_op(p, EXPR_SELECT, PTX_T_S64, 0, (const struct expr *[]){v[2], v[0], v[1]}, 3);
     default: break;
     }
-    if (op < 0 || n > 3 || n < (op == EXPR_FIELD ? 3u : op == EXPR_NOT || op == EXPR_ABS ? 1u : 2u))
+    if (op < 0 || n > 3 || any_lost(v, n) ||
+        n < (op == EXPR_FIELD                   ? 3u
+             : op == EXPR_NOT || op == EXPR_ABS ? 1u
+                                                : 2u))
         return values_other_of(a, v, n);
     return expr_op(p, (enum expr_op)op, type, 0, v,
                    op == EXPR_FIELD                   ? 3
@@ -449,7 +459,9 @@ static void take_results(struct activation *a, const struct ptx_operand *list, c
                 if (results->rows[r].symbol == callee->first_param + n &&
                     results->rows[r].offset == a->f->slots[k].offset)
                     value = results->rows[r].value;
-            values_write_slot(a, k, value ? value : values_unknown(a, a->pc, 400 + n, DEP_OTHER | DEP_DATA));
+            values_write_slot(
+                a, k,
+                value ? value : values_unknown(a, a->pc, 400 + 64 * n + (k - near), DEP_OTHER | DEP_DATA));
         }
     }
 }

@@ -73,7 +73,7 @@ static void understand_changing(struct walker *w, struct map *memo)
 {
     uint32_t *deps = ARENA_ARRAY(w->arena, uint32_t, w->n_phis + 1);
     bool *open = ARENA_ARRAY(w->arena, bool, w->n_phis + 1), grows = true;
-    for (uint32_t k = 0; k < w->n_phis; k++) open[k] = !w->phis[k].atom->closed;
+    for (uint32_t k = 0; k < w->n_phis; k++) open[k] = w->phis[k].needed && !w->phis[k].atom->closed;
     for (uint32_t round = 0; round <= DEPENDENCE_ROUNDS_MAX && grows; round++) {
         grows = false;
         map_clear(memo);
@@ -101,7 +101,7 @@ static void understand_phis(struct walker *w)
         map_clear(&memo);
         for (uint32_t k = 0; k < w->n_phis; k++) {
             struct phi *phi = &w->phis[k];
-            if (phi->atom->closed) continue;
+            if (!phi->needed || phi->atom->closed) continue;
             phi->atom->closed = closed_form(w, phi, within, &memo);
             if (phi->atom->closed) found = true;
         }

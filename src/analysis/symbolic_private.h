@@ -25,7 +25,8 @@ struct phi {
     const struct expr *start;
     const struct expr *back[MERGE_MAX];
     uint32_t n_back;
-    bool lost; /* too many edges, or a value that is not known */
+    bool needed; /* by an address, the end of a loop or a result */
+    bool lost;   /* too many edges, or a value that is not known */
 };
 
 struct walker;
@@ -70,8 +71,9 @@ const struct expr *values_unknown(struct activation *a, uint32_t pc, uint32_t el
 const struct expr *values_other_of(struct activation *a, const struct expr *const *from, uint32_t n);
 /* Loops around a block, as bits. */
 uint64_t values_loops_around(const struct activation *a, uint32_t block);
-/* After the walk of an activation: what comes to the heads of its loops. */
-void values_complete_phis(struct activation *a);
+/* After the walk of an activation: what comes to the heads of its loops, of those values that its accesses
+ * (from first_access on), the ends of its loops or its results (may be NULL) need. */
+void values_complete_phis(struct activation *a, uint32_t first_access, const struct bindings *results);
 
 /* symbolic_loops.c */
 void loops_understand(struct walker *w);

@@ -7,6 +7,22 @@
 
 #include "analysis/symbolic_private.h"
 
+/* Values at heads of loops: what compilers emit has at most one for seven instructions in all tests. */
+enum { PHIS_LEAST = 200, SITES_PER_PHI = 2 };
+
+/* Why nothing is known of a variable at a block, in the numbers that tell unknown values apart. */
+enum {
+    UNKNOWN_HOLE,
+    UNKNOWN_DEEP,
+    UNKNOWN_SEARCH,
+    UNKNOWN_STARTS,
+    UNKNOWN_PHI,
+    UNKNOWN_READ,
+    UNKNOWN_LOST,
+    UNKNOWN_REASONS = 8,
+    UNKNOWN_OF_VARS = 1000
+};
+
 static uint64_t key_of(uint32_t block, uint32_t var) { return (uint64_t)block << 32 | var; }
 
 static const struct expr *held(const struct activation *a, uint32_t block, uint32_t var)
@@ -45,6 +61,8 @@ const struct expr *values_other_of(struct activation *a, const struct expr *cons
     for (uint32_t k = 0; k < n; k++) {
         deps |= from[k]->deps & ~(uint32_t)DEP_PHI;
         loops |= from[k]->loops;
+        /* a value at a head is not understood yet: where it starts may change with any loop around */
+        if (from[k]->deps & DEP_PHI) loops |= values_loops_around(a, a->block);
     }
     const struct atom like = {
         .kind = ATOM_OTHER, .id = a->first_site + a->pc, .element = 100, .deps = deps, .loops = loops};
@@ -76,9 +94,21 @@ static uint32_t loop_headed_by(const struct activation *a, uint32_t block)
     return l != PTX_NO_INDEX && a->f->cfg->loops[l].header == block ? l : PTX_NO_INDEX;
 }
 
+/* Nothing is known of the variable at the start of the block; another variable there is another value. */
+static const struct expr *unknown_at(struct activation *a, uint32_t block, uint32_t var, uint32_t why)
+{
+    return values_unknown(a, a->f->cfg->blocks[block].first, UNKNOWN_OF_VARS + UNKNOWN_REASONS * var + why,
+                          DEP_OTHER | DEP_DATA);
+}
+
 static const struct expr *new_phi(struct activation *a, uint32_t block, uint32_t var)
 {
     struct walker *w = a->w;
+    if (w->n_phis >= PHIS_LEAST + w->sites / SITES_PER_PHI) {
+        const struct expr *unknown = unknown_at(a, block, var, UNKNOWN_PHI);
+        hold(a, block, var, unknown);
+        return unknown;
+    }
     if (w->n_phis == w->phi_capacity) {
         w->phi_capacity = w->phi_capacity ? 2 * w->phi_capacity : 32;
         struct phi *more = ARENA_ARRAY(w->arena, struct phi, w->phi_capacity);
@@ -159,8 +189,23 @@ static bool conditions(struct activation *a, uint32_t block, const struct expr *
     return true;
 }
 
-static const struct expr *merge(struct activation *a, uint32_t block, const struct expr *const *values,
-                                uint32_t n)
+/* A merge of lost values: nothing more can be said of it than what it depends on. */
+static const struct expr *lost_at(struct activation *a, uint32_t block, uint32_t var,
+                                  const struct expr *const *values, uint32_t n)
+{
+    struct atom like = {.kind = ATOM_OTHER,
+                        .id = a->first_site + a->f->cfg->blocks[block].first,
+                        .element = UNKNOWN_OF_VARS + UNKNOWN_REASONS * var + UNKNOWN_LOST,
+                        .loops = values_loops_around(a, block)};
+    for (uint32_t k = 0; k < n; k++) {
+        like.deps |= values[k]->deps & ~(uint32_t)DEP_PHI;
+        like.loops |= values[k]->loops;
+    }
+    return expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like));
+}
+
+static const struct expr *merge(struct activation *a, uint32_t block, uint32_t var,
+                                const struct expr *const *values, uint32_t n)
 {
     const struct expr *first = NULL;
     bool same = true, hole = false;
@@ -171,7 +216,10 @@ static const struct expr *merge(struct activation *a, uint32_t block, const stru
         same &= values[k] == first;
     }
     if (same || !first) return first; /* undefined on a path: then the program does not use it there */
-    if (hole) return values_unknown(a, a->f->cfg->blocks[block].first, 200, DEP_OTHER | DEP_DATA);
+    if (hole) return unknown_at(a, block, var, UNKNOWN_HOLE);
+    bool all_lost = true;
+    for (uint32_t k = 0; k < n; k++) all_lost &= expr_is_lost(values[k]);
+    if (all_lost) return lost_at(a, block, var, values, n);
     const struct expr *args[MERGE_MAX + CONDITIONS_MAX];
     memcpy(args, values, n * sizeof *args);
     struct atom like = {.kind = ATOM_MERGE,
@@ -184,8 +232,7 @@ static const struct expr *merge(struct activation *a, uint32_t block, const stru
     like.deps = like.own_deps;
     like.loops = branch_loops(a, a->f->cfg->blocks[block].idom);
     for (uint32_t k = 0; k < n; k++)
-        if (values[k]->depth >= EXPR_DEPTH_MAX)
-            return values_unknown(a, a->f->cfg->blocks[block].first, 201, DEP_OTHER | DEP_DATA);
+        if (values[k]->depth >= EXPR_DEPTH_MAX) return unknown_at(a, block, var, UNKNOWN_DEEP);
     return expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like));
 }
 
@@ -223,7 +270,7 @@ static const struct expr *at_entry(struct activation *a, uint32_t start, uint32_
         const uint32_t n = predecessors(a, b, forward, preds);
         if (!n) return NULL;
         if (!w->search_budget || depth > SEARCH_DEPTH_MAX || n > MERGE_MAX)
-            return values_unknown(a, a->f->cfg->blocks[b].first, 202, DEP_OTHER | DEP_DATA);
+            return unknown_at(a, b, var, UNKNOWN_SEARCH);
         w->search_budget--;
         w->s->searched++;
         if (n == 1) {
@@ -237,7 +284,7 @@ static const struct expr *at_entry(struct activation *a, uint32_t start, uint32_
         }
         const struct expr *values[MERGE_MAX] = {0};
         for (uint32_t k = 0; k < n; k++) values[k] = values_at_end(a, preds[k], var, depth + 1);
-        const struct expr *value = merge(a, b, values, n);
+        const struct expr *value = merge(a, b, var, values, n);
         if (value) {
             hold(a, b, var, value);
             hold(a, start, var, value);
@@ -259,6 +306,12 @@ static bool has_one_def(const struct activation *a, uint32_t reg)
     return a->f->du->def_start[reg + 1] - a->f->du->def_start[reg] == 1;
 }
 
+static const struct expr *unknown_here(struct activation *a, uint32_t var)
+{
+    return values_unknown(a, a->pc, UNKNOWN_OF_VARS + UNKNOWN_REASONS * var + UNKNOWN_READ,
+                          DEP_OTHER | DEP_DATA);
+}
+
 const struct expr *values_read_reg(struct activation *a, uint32_t reg)
 {
     const struct expr *value = NULL;
@@ -270,7 +323,7 @@ const struct expr *values_read_reg(struct activation *a, uint32_t reg)
         return value;
     }
     value = values_at_end(a, a->block, reg, 0);
-    return value ? value : values_unknown(a, a->pc, 212, DEP_OTHER | DEP_DATA);
+    return value ? value : unknown_here(a, reg);
 }
 
 void values_write_reg(struct activation *a, uint32_t reg, const struct expr *value)
@@ -285,7 +338,7 @@ const struct expr *values_read_slot(struct activation *a, uint32_t slot)
 {
     const struct expr *value =
         a->f->slots[slot].mixed ? NULL : values_at_end(a, a->block, a->f->func->n_regs + slot, 0);
-    return value ? value : values_unknown(a, a->pc, 213, DEP_OTHER | DEP_DATA);
+    return value ? value : unknown_here(a, a->f->func->n_regs + slot);
 }
 
 void values_write_slot(struct activation *a, uint32_t slot, const struct expr *value)
@@ -321,16 +374,81 @@ static void complete(struct activation *a, uint32_t which)
     if (n_starts > 1) {
         bool same = true;
         for (uint32_t k = 1; k < n_starts; k++) same &= starts[k] == starts[0];
-        phi->start =
-            same ? starts[0] : values_unknown(a, cfg->blocks[block].first, 214, DEP_OTHER | DEP_DATA);
+        phi->start = same ? starts[0] : unknown_at(a, block, var, UNKNOWN_STARTS);
     }
     phi->n_back = n_back;
     memcpy(phi->back, back, n_back * sizeof *back);
     if (!phi->start) phi->lost = true;
 }
 
-void values_complete_phis(struct activation *a)
+/* Values at heads that something needs, as they are found; most values of a program make no address. */
+struct needing {
+    struct activation *a;
+    struct map seen;  /* serial of expressions and atoms */
+    uint32_t *needed; /* phis, in the order found */
+    uint32_t count, capacity;
+};
+
+static void need(struct needing *n, const struct expr *e);
+
+static void need_atom(struct needing *n, const struct atom *atom)
 {
-    for (uint32_t k = a->first_phi; k < a->w->n_phis; k++)
-        if (a->w->phis[k].activation == a->idx && !a->w->phis[k].n_back) complete(a, k);
+    bool fresh;
+    if (!(atom->deps & DEP_PHI)) return;
+    (void)map_put(&n->seen, atom->serial, &fresh);
+    if (!fresh) return;
+    for (uint32_t k = 0; k < atom->n_args; k++)
+        if (atom->args[k]) need(n, atom->args[k]);
+    if (atom->kind != ATOM_PHI) return;
+    struct walker *w = n->a->w;
+    struct phi *phi = &w->phis[atom->id];
+    if (phi->needed || phi->activation != n->a->idx) return; /* another's: found again through its accesses */
+    phi->needed = true;
+    if (n->count == n->capacity) {
+        n->capacity = n->capacity ? 2 * n->capacity : 64;
+        uint32_t *more = ARENA_ARRAY(w->arena, uint32_t, n->capacity);
+        if (n->count) memcpy(more, n->needed, n->count * sizeof *more);
+        n->needed = more;
+    }
+    n->needed[n->count++] = atom->id;
+}
+
+static void need(struct needing *n, const struct expr *e)
+{
+    bool fresh;
+    if (!(e->deps & DEP_PHI)) return;
+    (void)map_put(&n->seen, e->serial, &fresh);
+    for (uint32_t k = 0; fresh && k < e->n; k++)
+        for (uint32_t j = 0; j < e->terms[k].mono->n; j++) need_atom(n, e->terms[k].mono->atoms[j]);
+}
+
+static void free_seen(void *seen) { map_free(seen); }
+
+void values_complete_phis(struct activation *a, uint32_t first_access, const struct bindings *results)
+{
+    struct needing n = {.a = a};
+    struct diag_cleanup cleanup;
+    const struct symbolic *s = a->w->s;
+    map_init(&n.seen);
+    diag_defer(&cleanup, free_seen, &n.seen);
+    for (uint32_t k = first_access; k < s->n_accesses; k++) need(&n, s->accesses[k].address);
+    /* loops of callees too: their bounds may be values of this activation */
+    for (uint32_t l = a->first_loop; l < s->n_loops; l++)
+        for (const struct symbolic_exit *e = s->loops[l].exits; e; e = e->next) need(&n, e->condition);
+    for (uint32_t k = 0; results && k < results->count; k++) need(&n, results->rows[k].value);
+    for (uint32_t k = 0; k < a->w->n_phis; k++) { /* of callees: they may come from values of this one */
+        const struct phi *phi = &a->w->phis[k];
+        if (!phi->needed || phi->activation <= a->idx) continue;
+        if (phi->start) need(&n, phi->start);
+        for (uint32_t b = 0; b < phi->n_back; b++)
+            if (phi->back[b]) need(&n, phi->back[b]);
+    }
+    for (uint32_t k = 0; k < n.count; k++) {
+        complete(a, n.needed[k]);
+        const struct phi phi = a->w->phis[n.needed[k]];
+        if (phi.start) need(&n, phi.start);
+        for (uint32_t b = 0; b < phi.n_back; b++)
+            if (phi.back[b]) need(&n, phi.back[b]);
+    }
+    diag_done(&cleanup, true);
 }

@@ -1,6 +1,6 @@
 /* analysis_ladm: own kernels for the 27 workloads of LADM's Table IV, through clang at every level of
  * optimisation and nvcc where it is: the index analysis gives the expected class, stride and scheduler, and
- * the same verdict about every argument at every level. */
+ * the same class, stride, datablock and element of every argument at every level. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,14 @@
 
 enum { ARGUMENTS_MOST = 16 };
 
-/* What a level says about each parameter of each workload. */
-static enum locality_class verdicts[COMPILE_LEVELS][LADM_WORKLOADS][ARGUMENTS_MOST];
+/* What a level says about each parameter of each workload: the row that speaks for it. */
+struct verdict {
+    enum locality_class class;
+    int64_t stride_bytes;
+    uint64_t datablock_bytes;
+    uint32_t element_bytes;
+};
+static struct verdict verdicts[COMPILE_LEVELS][LADM_WORKLOADS][ARGUMENTS_MOST];
 
 struct job {
     const struct ladm_workload *w;
@@ -88,7 +94,9 @@ static void analyse(void *arg)
     const uint32_t which = (uint32_t)(w - ladm_workloads);
     for (uint32_t n = 0; n < t->n_arguments; n++) {
         assert_true(t->arguments[n].param < ARGUMENTS_MOST);
-        verdicts[j->level][which][t->arguments[n].param] = t->arguments[n].class;
+        const struct locality_row *row = &t->rows[t->arguments[n].row];
+        verdicts[j->level][which][t->arguments[n].param] = (struct verdict){
+            t->arguments[n].class, row->stride_bytes, row->datablock_bytes, row->element_bytes};
     }
     const char *scheduler = locality_action(t->arguments[t->winner].class)->scheduler_name;
     if (w->scheduler && strcmp(scheduler, w->scheduler)) {
@@ -130,8 +138,21 @@ static void every_workload_has_its_class_with_nvcc(void **state)
     assert_int_equal(check_level(COMPILE_NVCC), 0);
 }
 
-/* All arguments, also those without an expectation of their own. */
-static void the_verdict_is_the_same_at_every_level(void **state)
+static bool same_verdict(const struct verdict *a, const struct verdict *b)
+{
+    return a->class == b->class && a->stride_bytes == b->stride_bytes &&
+           a->datablock_bytes == b->datablock_bytes && a->element_bytes == b->element_bytes;
+}
+
+static void print_verdict(const char *workload, uint32_t n, const char *level, const struct verdict *v)
+{
+    print_error("%s: p%u is %s at %s: stride %lld, datablock %llu, element %u\n", workload, n,
+                locality_action(v->class)->class_name, level, (long long)v->stride_bytes,
+                (unsigned long long)v->datablock_bytes, v->element_bytes);
+}
+
+/* All arguments, also those without an expectation of their own: class, stride, datablock and element. */
+static void verdict_and_sizes_are_the_same_at_every_level(void **state)
 {
     (void)state;
     uint32_t failed = 0;
@@ -139,12 +160,11 @@ static void the_verdict_is_the_same_at_every_level(void **state)
     for (uint32_t level = COMPILE_O0 + 1; level <= last; level++)
         for (uint32_t k = 0; k < LADM_WORKLOADS; k++)
             for (uint32_t n = 0; n < ARGUMENTS_MOST; n++) {
-                if (verdicts[level][k][n] == verdicts[COMPILE_O0][k][n]) continue;
+                const struct verdict *plain = &verdicts[COMPILE_O0][k][n], *v = &verdicts[level][k][n];
+                if (same_verdict(v, plain)) continue;
                 failed++;
-                print_error("%s: p%u is %s at %s, %s at %s\n", ladm_workloads[k].name, n,
-                            locality_action(verdicts[level][k][n])->class_name, compile_level(level),
-                            locality_action(verdicts[COMPILE_O0][k][n])->class_name,
-                            compile_level(COMPILE_O0));
+                print_verdict(ladm_workloads[k].name, n, compile_level(COMPILE_O0), plain);
+                print_verdict(ladm_workloads[k].name, n, compile_level(level), v);
             }
     assert_int_equal(failed, 0);
 }
@@ -176,7 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_workload_has_its_class_at_every_level_of_clang),
         cmocka_unit_test(every_workload_has_its_class_with_nvcc),
-        cmocka_unit_test(the_verdict_is_the_same_at_every_level),
+        cmocka_unit_test(verdict_and_sizes_are_the_same_at_every_level),
         cmocka_unit_test(differences_from_the_paper_are_explained),
     };
     return cmocka_run_group_tests(tests, compile_begin, compile_end);
