@@ -285,18 +285,27 @@ static bool is_launch_constant(const struct mono *m)
     return !(m->deps & ~(uint32_t)FIXED) && !m->loops;
 }
 
+/* What a loop that compilers unroll completely adds in each iteration, when that is a constant of the launch;
+ * NULL: the index does not move with it so. */
+static const struct expr *small_step(struct building *b, const struct expr *index, uint32_t l,
+                                     const struct expr **rest)
+{
+    const struct expr *factor;
+    if (!(index->loops & expr_loop_bit(l)) || index_loop_is_motion(&b->s->loops[l])) return NULL;
+    if (!expr_split(&b->s->pool, index, b->s->loops[l].iv, rest, &factor) || !factor->n) return NULL;
+    for (uint32_t k = 0; k < factor->n; k++)
+        if (!is_launch_constant(factor->terms[k].mono)) return NULL;
+    return factor;
+}
+
 /* Without constants of the launch and without what loops add that compilers unroll completely. */
 static const struct expr *shape_of(struct building *b, const struct expr *invariant)
 {
     struct expr_pool *p = &b->s->pool;
     const struct expr *shape = invariant;
     for (uint32_t l = 0; l < b->s->n_loops && l < 63; l++) {
-        const struct expr *rest, *factor;
-        if (!(shape->loops & expr_loop_bit(l)) || index_loop_is_motion(&b->s->loops[l])) continue;
-        if (!expr_split(p, shape, b->s->loops[l].iv, &rest, &factor)) continue;
-        bool fixed = true;
-        for (uint32_t k = 0; k < factor->n; k++) fixed &= is_launch_constant(factor->terms[k].mono);
-        if (fixed) shape = rest;
+        const struct expr *rest;
+        if (small_step(b, shape, l, &rest)) shape = rest;
     }
     for (uint32_t k = 0; k < invariant->n; k++)
         if (is_launch_constant(invariant->terms[k].mono))
@@ -317,9 +326,13 @@ static uint64_t row_key(struct building *b, const struct item *i)
     return hash_u64(h ^ i->loop);
 }
 
+/* Loops around; those that compilers unroll completely do not count, as they are not there at every level. */
 static uint32_t depth_of(const struct symbolic *s, uint32_t loop)
 {
-    return loop == SYMBOLIC_NO_LOOP ? 0 : s->loops[loop].depth;
+    uint32_t depth = 0;
+    for (; loop != SYMBOLIC_NO_LOOP; loop = s->loops[loop].parent)
+        depth += index_loop_is_motion(&s->loops[loop]);
+    return depth;
 }
 
 static uint8_t kind_bit(uint8_t kind)
@@ -350,30 +363,61 @@ static uint32_t ended_loops_deps(const struct symbolic *s, const struct item *i)
     return deps;
 }
 
+/* The part of an index that is the same for every thread, block and iteration of a launch. */
+static const struct expr *fixed_part(struct building *b, const struct expr *invariant)
+{
+    const struct expr *fixed = expr_const(&b->s->pool, 0);
+    for (uint32_t k = 0; k < invariant->n; k++)
+        if (is_launch_constant(invariant->terms[k].mono))
+            fixed = expr_add(&b->s->pool, fixed, expr_term(&b->s->pool, &invariant->terms[k]));
+    return fixed;
+}
+
+static void add_place(struct building *b, struct locality_row *row, const struct item *i)
+{
+    struct locality_place p = {.offset = fixed_part(b, i->invariant), .elements = i->access->count};
+    const struct expr *index = i->invariant;
+    uint32_t steps = 0;
+    for (uint32_t l = i->access->loop; l != SYMBOLIC_NO_LOOP && steps < 2; l = b->s->loops[l].parent) {
+        const struct expr *rest, *step = small_step(b, index, l, &rest);
+        if (!step) continue;
+        p.step[steps] = step;
+        p.count[steps++] = (uint32_t)symbolic_trips_at(&b->s->loops[l], i->access, NULL, NULL);
+        index = rest;
+    }
+    for (uint32_t k = 0; k < row->n_places; k++)
+        if (!memcmp(&row->places[k], &p, sizeof p)) return;
+    if (row->n_places == LOCALITY_PLACES_MOST) return;
+    if (!(row->n_places & (row->n_places - 1))) { /* grows at powers of two */
+        struct locality_place *more =
+            ARENA_ARRAY(b->arena, struct locality_place, row->n_places ? 2 * row->n_places : 1);
+        if (row->n_places) memcpy(more, row->places, row->n_places * sizeof *more);
+        row->places = more;
+    }
+    row->places[row->n_places++] = p;
+}
+
 static void add_to_row(struct building *b, struct locality_row *row, const struct item *i, bool fresh)
 {
     const struct symbolic_access *a = i->access;
-    const int64_t first = expr_offset(i->invariant), last = first + (int64_t)(a->count - 1) * a->bytes;
     if (fresh)
         *row = (struct locality_row){
             .argument = argument_of(b, i->base),
             .element_bytes = a->bytes,
             .depth = depth_of(b->s, a->loop),
-            .first_offset = first,
-            .last_offset = last,
             .func = a->func,
             .pc = a->pc,
             .line = a->func->instrs[a->pc].line,
             .index = i->index,
             .stride = i->stride,
             .motion_loop = i->loop,
+            .loop = a->loop,
             .linear = i->linear,
         };
     row->kinds |= kind_bit(a->kind);
     row->also_deps |= ended_loops_deps(b->s, i);
     row->accesses++;
-    if (first < row->first_offset) row->first_offset = first;
-    if (last > row->last_offset) row->last_offset = last;
+    add_place(b, row, i);
     if (depth_of(b->s, a->loop) > row->depth) row->depth = depth_of(b->s, a->loop);
 }
 
@@ -414,7 +458,7 @@ static void sort_arguments(struct building *b)
         if (t->rows[k].argument != LOCALITY_NO_ARGUMENT) t->rows[k].argument = place[t->rows[k].argument];
 }
 
-static void choose_speakers(struct locality_table *t)
+void index_choose_speakers(struct locality_table *t)
 {
     for (uint32_t k = 0; k < t->n_rows; k++) {
         const struct locality_row *row = &t->rows[k];
@@ -463,180 +507,14 @@ struct locality_table *index_build(struct arena *arena, struct symbolic *s, cons
     merge_unrolled(&b);
     fold_small_loops(&b);
     make_rows(&b);
+    for (uint32_t k = 0; k < t->n_rows; k++) index_find_unrolled(arena, s, &t->rows[k]);
     sort_arguments(&b);
     t->uses_by = t->two_dimensional = reads_block_y(s);
     for (uint32_t k = 0; k < t->n_rows; k++)
         t->rows[k].class = index_classify(s, &t->rows[k], t->two_dimensional, NULL);
-    choose_speakers(t);
+    index_choose_speakers(t);
     diag_done(&cleanup, true);
     return t;
-}
-
-/* ---- at launch ---- */
-
-struct numbers {
-    const struct locality_launch *launch;
-    int64_t tid[3], bid[3];
-    const struct atom *iv; /* counts one; all others zero */
-};
-
-static bool param_number(const struct locality_launch *l, const struct atom *a, int64_t *v)
-{
-    uint64_t bits = 0;
-    if (!l->params || !a->size_bytes || a->size_bytes > 8 || (uint64_t)a->id + a->size_bytes > l->param_bytes)
-        return false;
-    for (uint32_t k = 0; l->param_known && k < a->size_bytes; k++)
-        if (!l->param_known[a->id + k]) return false;
-    memcpy(&bits, l->params + a->id, a->size_bytes);
-    *v = a->size_bytes == 4 ? (int64_t)(int32_t)bits : (int64_t)bits;
-    return true;
-}
-
-_Static_assert(PTX_SREG_TID_X == 0, "the first special registers are the indices");
-static bool sreg_number(const struct numbers *n, uint32_t sreg, int64_t *v)
-{
-    const struct locality_launch *l = n->launch;
-    if (sreg <= PTX_SREG_TID_Z) {
-        *v = n->tid[sreg - PTX_SREG_TID_X];
-    } else if (sreg >= PTX_SREG_CTAID_X && sreg <= PTX_SREG_CTAID_Z) {
-        *v = n->bid[sreg - PTX_SREG_CTAID_X];
-    } else if (sreg >= PTX_SREG_NTID_X && sreg <= PTX_SREG_NTID_Z) {
-        *v = l->block[sreg - PTX_SREG_NTID_X];
-    } else if (sreg >= PTX_SREG_NCTAID_X && sreg <= PTX_SREG_NCTAID_Z) {
-        *v = l->grid[sreg - PTX_SREG_NCTAID_X];
-    } else if (sreg == PTX_SREG_LANEID) {
-        *v = (n->tid[0] + n->tid[1] * l->block[0] + n->tid[2] * l->block[0] * l->block[1]) % 32;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-static bool number_of(void *arg, const struct atom *a, int64_t *v)
-{
-    const struct numbers *n = arg;
-    switch ((enum atom_kind)a->kind) {
-    case ATOM_SREG: return sreg_number(n, a->id, v);
-    case ATOM_PARAM: return param_number(n->launch, a, v);
-    case ATOM_IV: *v = a == n->iv; return true;
-    case ATOM_MERGE: return a->n_args && a->args[0] && expr_eval(a->args[0], number_of, arg, v);
-    case ATOM_DATA: /* wherever it starts, the distances are the same */
-    case ATOM_BASE: *v = 0; return true;
-    case ATOM_PHI:
-    case ATOM_OTHER:
-    case ATOM_OP: break;
-    }
-    return false;
-}
-
-struct extent {
-    uint64_t distance, count;
-};
-
-static int by_distance(const void *a, const void *b)
-{
-    const struct extent *x = a, *y = b;
-    return x->distance < y->distance ? -1 : x->distance > y->distance;
-}
-
-/* Bytes that threads and inner iterations touch together: neighbours fill gaps, others add up. */
-static uint64_t bytes_of(struct extent *e, uint32_t n, uint64_t element_bytes)
-{
-    uint64_t bytes = element_bytes, span = element_bytes;
-    qsort(e, n, sizeof *e, by_distance);
-    for (uint32_t k = 0; k < n; k++) {
-        uint64_t more, total;
-        if (!e[k].distance || e[k].count < 2) continue;
-        if (__builtin_mul_overflow(e[k].distance, e[k].count - 1, &more) ||
-            __builtin_mul_overflow(bytes, e[k].count, &total))
-            return 0;
-        const bool touching = e[k].distance <= span && bytes == span;
-        if (__builtin_add_overflow(span, more, &span)) return 0;
-        bytes = touching ? span : total < span ? total : span;
-    }
-    return bytes;
-}
-
-/* How far the index goes when one thing goes up by one; 0: not, or not known. */
-static uint64_t distance(const struct locality_row *row, struct numbers *n, int64_t *thing)
-{
-    int64_t at[2];
-    for (int64_t k = 0; k < 2; k++) {
-        *thing += k;
-        const bool known = expr_eval(row->index, number_of, n, &at[k]);
-        *thing -= k;
-        if (!known) return 0;
-    }
-    const int64_t d = at[1] - at[0];
-    return d < 0 ? 0 - (uint64_t)d : (uint64_t)d;
-}
-
-static uint64_t loop_distance(const struct locality_row *row, struct numbers *n, const struct atom *iv)
-{
-    int64_t at[2];
-    for (int k = 0; k < 2; k++) {
-        n->iv = k ? iv : NULL;
-        if (!expr_eval(row->index, number_of, n, &at[k])) {
-            n->iv = NULL;
-            return 0;
-        }
-    }
-    n->iv = NULL;
-    const int64_t d = at[1] - at[0];
-    return d < 0 ? 0 - (uint64_t)d : (uint64_t)d;
-}
-
-static void put_numbers(const struct symbolic *s, struct locality_row *row, const struct locality_launch *l)
-{
-    enum { EXTENTS_MOST = 12 };
-    struct numbers n = {.launch = l};
-    struct extent e[EXTENTS_MOST];
-    uint32_t count = 0;
-    for (int k = 0; k < 3; k++) n.bid[k] = l->grid[k] / 2;
-    if (row->stride && !expr_eval(row->stride, number_of, &n, &row->stride_bytes)) row->stride_bytes = 0;
-    for (int k = 0; k < 3; k++)
-        if (l->block[k] > 1) e[count++] = (struct extent){distance(row, &n, &n.tid[k]), l->block[k]};
-    struct numbers first = {.launch = l};
-    for (uint32_t k = 0; k < s->n_loops && count < EXTENTS_MOST - 1; k++) {
-        if (k == row->motion_loop || !(row->index->loops & expr_loop_bit(k))) continue;
-        if (row->motion_loop != SYMBOLIC_NO_LOOP && symbolic_loop_contains(s, k, row->motion_loop)) continue;
-        const uint64_t trips = symbolic_trips(&s->loops[k], number_of, &first);
-        if (trips > 1) e[count++] = (struct extent){loop_distance(row, &n, s->loops[k].iv), trips};
-    }
-    const uint64_t apart = (uint64_t)(row->last_offset - row->first_offset);
-    if (apart && row->accesses > 1)
-        e[count++] =
-            (struct extent){apart / (row->accesses - 1) ? apart / (row->accesses - 1) : 1, row->accesses};
-    row->datablock_bytes = bytes_of(e, count, row->element_bytes);
-}
-
-const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
-                                                const struct locality_launch *launch)
-{
-    struct locality_table *now = ARENA_NEW(arena, struct locality_table);
-    struct symbolic *s = (struct symbolic *)(uintptr_t)t->symbolic; /* its pool grows */
-    *now = *t;
-    s->pool.work_left += 5000 + 100 * (uint64_t)t->n_rows;
-    now->rows = ARENA_ARRAY(arena, struct locality_row, t->n_rows + 1);
-    now->arguments = ARENA_ARRAY(arena, struct locality_argument, t->n_arguments + 1);
-    if (t->n_rows) memcpy(now->rows, t->rows, t->n_rows * sizeof *t->rows);
-    if (t->n_arguments) memcpy(now->arguments, t->arguments, t->n_arguments * sizeof *t->arguments);
-    now->two_dimensional = t->uses_by || launch->grid[1] > 1;
-    struct numbers n = {.launch = launch};
-    const struct index_numbers numbers = {.grid_x = launch->grid[0],
-                                          .row_elements = (uint64_t)launch->grid[0] * launch->block[0],
-                                          .value = number_of,
-                                          .arg = &n};
-    for (uint32_t k = 0; k < now->n_rows; k++) {
-        now->rows[k].class = index_classify(s, &now->rows[k], now->two_dimensional, &numbers);
-        put_numbers(s, &now->rows[k], launch);
-    }
-    for (uint32_t k = 0; k < now->n_arguments; k++) {
-        struct locality_argument *a = &now->arguments[k];
-        if (launch->find && !launch->find(launch->user, a, &a->base, &a->bytes)) a->base = a->bytes = 0;
-    }
-    choose_speakers(now);
-    return now;
 }
 
 /* ---- printing ---- */

@@ -22,5 +22,22 @@ struct index_numbers {
 enum locality_class index_classify(struct symbolic *s, const struct locality_row *row, bool two_dimensional,
                                    const struct index_numbers *numbers);
 bool index_loop_is_motion(const struct symbolic_loop *l);
+void index_choose_speakers(struct locality_table *t);
+
+/* footprint.c: a loop that was unrolled completely and runs more often than INDEX_UNROLLED_MOST leaves so
+ * many accesses at equal distances: the row gets its step back. */
+void index_find_unrolled(struct arena *arena, const struct symbolic *s, struct locality_row *row);
+
+/* A thread at a place of the program, in a launch. index_value gives the numbers that it sees. */
+struct index_point {
+    const struct locality_launch *launch;
+    const struct symbolic *s;
+    uint32_t loop; /* of the access: loops that are not around it have ended */
+    int64_t tid[3], bid[3];
+    const struct atom *iv; /* counts one; all others around zero */
+    bool loose; /* what is not known counts as zero: for distances, which are the same wherever it starts */
+    uint32_t ended; /* loops being asked for */
+};
+bool index_value(void *point, const struct atom *a, int64_t *v);
 
 #endif

@@ -61,24 +61,38 @@ const struct locality_action *locality_action(enum locality_class c);
 enum { LOCALITY_READS = 1, LOCALITY_WRITES = 2, LOCALITY_ATOMICS = 4 };
 #define LOCALITY_NO_ARGUMENT UINT32_MAX
 
+enum { LOCALITY_PLACES_MOST = 512 };
+
+/* An access of a row: constants of the launch in its index, its elements, and what loops add that compilers
+ * unroll completely. */
+struct locality_place {
+    const struct expr *offset;
+    uint32_t elements;
+    const struct expr *step[2];
+    uint32_t count[2]; /* 0: no such loop */
+};
+
 struct locality_row {
     uint32_t argument; /* in locality_table.arguments, LOCALITY_NO_ARGUMENT: pointer not known */
     enum locality_class class;
     uint8_t kinds; /* LOCALITY_READS ... */
     uint16_t element_bytes;
-    uint32_t depth;                    /* loops around it */
-    uint32_t accesses;                 /* instructions in it */
-    int64_t first_offset, last_offset; /* bytes: constants by which they differ */
+    uint32_t depth;                /* loops around it */
+    uint32_t accesses;             /* instructions in it */
+    struct locality_place *places; /* by which they differ */
+    uint32_t n_places;
     const struct ptx_func *func;
     uint32_t pc, line; /* of the first */
     /* Byte offset from the start of the structure; the part that the outermost loop moves by (NULL: none). */
     const struct expr *index, *stride;
     uint32_t motion_loop; /* whose iterations are m; UINT32_MAX: none */
+    uint32_t loop;        /* innermost around the first access; UINT32_MAX: none */
     bool linear;          /* index = invariant + stride*m exactly */
     uint32_t also_deps;   /* DEP_*: of how often loops ran that have ended before the access */
     /* after locality_at_launch() */
     int64_t stride_bytes;     /* 0: no loop, or not a number */
-    uint64_t datablock_bytes; /* touched by one block in one iteration of m */
+    uint64_t datablock_bytes; /* touched by one block in one iteration of m, here or in rows that move alike;
+                                 what the next iterations touch again counts once */
 };
 
 struct locality_argument {

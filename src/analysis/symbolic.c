@@ -38,6 +38,7 @@ static void add_loops(struct activation *a)
         *loop = (struct symbolic_loop){
             .func = a->f->func,
             .activation = a->idx,
+            .cfg = cfg,
             .cfg_loop = l,
             .parent = parent == PTX_NO_INDEX ? a->caller_loop : a->first_loop + parent,
             .line = a->f->func->instrs[cfg->blocks[cfg->loops[l].header].first].line,

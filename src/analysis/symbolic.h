@@ -26,7 +26,7 @@ enum symbolic_kind { SYMBOLIC_READ, SYMBOLIC_WRITE, SYMBOLIC_ATOMIC };
 struct symbolic_access {
     const struct ptx_func *func;
     uint32_t pc;
-    uint32_t activation;
+    uint32_t activation, block;
     uint32_t loop;  /* innermost, SYMBOLIC_NO_LOOP: none */
     uint8_t kind;   /* enum symbolic_kind */
     uint8_t count;  /* elements */
@@ -39,12 +39,14 @@ struct symbolic_exit {
     const struct expr *condition; /* a predicate */
     bool stay_if;                 /* the loop goes on when the condition is this */
     bool at_head;                 /* tested before the body */
+    uint32_t block;               /* that it is at the end of */
     struct symbolic_exit *next;
 };
 
 struct symbolic_loop {
     const struct ptx_func *func;
     uint32_t activation;
+    const struct ptx_cfg *cfg;
     uint32_t cfg_loop; /* in the function's control-flow graph */
     uint32_t parent;   /* the loop around it, in the caller for the outermost of a callee */
     uint32_t depth;    /* 1: outermost */
@@ -77,6 +79,11 @@ void symbolic_free(void *symbolic); /* for diag_defer */
 
 /* Iterations of a loop with numbers for what its bounds name: 0 when they are not known. */
 uint64_t symbolic_trips(const struct symbolic_loop *l, expr_value_fn *value, void *arg);
+/* How often the access in it is reached: not in the iteration that ends before it. */
+uint64_t symbolic_trips_at(const struct symbolic_loop *l, const struct symbolic_access *at,
+                           expr_value_fn *value, void *arg);
+/* Its iterations that have ended when it is left, as its values at the head count them. False: not known. */
+bool symbolic_last(const struct symbolic_loop *l, expr_value_fn *value, void *arg, uint64_t *last);
 bool symbolic_loop_contains(const struct symbolic *s, uint32_t outer, uint32_t inner);
 
 #endif

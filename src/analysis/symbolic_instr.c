@@ -340,6 +340,7 @@ static void record(struct activation *a, const struct ptx_instr *i, uint32_t spa
         .func = a->f->func,
         .pc = a->pc,
         .activation = a->idx,
+        .block = a->block,
         .loop = l == PTX_NO_INDEX ? a->caller_loop : a->first_loop + l,
         .kind = kind,
         .count = (uint8_t)count,
@@ -519,6 +520,7 @@ static void note_exit(struct activation *a, const struct ptx_instr *i)
         *e = (struct symbolic_exit){.condition = condition,
                                     .stay_if = stays != (bool)i->guard_not,
                                     .at_head = a->block == head && !latch && only_tests(a, head),
+                                    .block = a->block,
                                     .next = loop->exits};
         loop->exits = e;
     }

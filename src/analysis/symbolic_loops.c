@@ -173,8 +173,9 @@ static bool iteration_value(void *arg, const struct atom *a, int64_t *v)
     return w->value && w->value(w->arg, a, v);
 }
 
-static uint64_t exit_trips(const struct symbolic_loop *l, const struct symbolic_exit *e, expr_value_fn *value,
-                           void *arg)
+/* Iterations that have ended when the exit is taken; UINT64_MAX: not known. */
+static uint64_t exit_iteration(const struct symbolic_loop *l, const struct symbolic_exit *e,
+                               expr_value_fn *value, void *arg)
 {
     const struct atom *test = expr_is_atom(e->condition);
     bool stay_if = e->stay_if;
@@ -182,19 +183,47 @@ static uint64_t exit_trips(const struct symbolic_loop *l, const struct symbolic_
         test = expr_is_atom(test->args[0]);
         stay_if = !stay_if;
     }
-    if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return 0;
+    if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return UINT64_MAX;
     int64_t at[2], v[2];
     for (int64_t m = 0; m < 2; m++) {
         struct with_iterations w = {.value = value, .arg = arg, .iv = l->iv, .iterations = m};
         for (uint32_t k = 0; k < 2; k++)
-            if (!expr_eval(test->args[k], iteration_value, &w, &v[k])) return 0;
-        if (__builtin_sub_overflow(v[0], v[1], &at[m])) return 0;
+            if (!expr_eval(test->args[k], iteration_value, &w, &v[k])) return UINT64_MAX;
+        if (__builtin_sub_overflow(v[0], v[1], &at[m])) return UINT64_MAX;
     }
     int64_t step;
-    if (__builtin_sub_overflow(at[1], at[0], &step)) return 0;
+    if (__builtin_sub_overflow(at[1], at[0], &step)) return UINT64_MAX;
     const uint64_t n = first_failing(at[0], step, (enum ptx_cmp)test->detail, stay_if);
-    if (n >= UINT64_MAX / 2) return 0;
-    return e->at_head ? n : n + 1;
+    return n >= UINT64_MAX / 2 ? UINT64_MAX : n;
+}
+
+static uint64_t exit_trips(const struct symbolic_loop *l, const struct symbolic_exit *e, expr_value_fn *value,
+                           void *arg)
+{
+    const uint64_t n = exit_iteration(l, e, value, arg);
+    return n == UINT64_MAX ? 0 : e->at_head ? n : n + 1;
+}
+
+static bool dominates(const struct ptx_cfg *cfg, uint32_t above, uint32_t block)
+{
+    while (block != above && block != PTX_NO_BLOCK) block = cfg->blocks[block].idom;
+    return block == above;
+}
+
+uint64_t symbolic_trips_at(const struct symbolic_loop *l, const struct symbolic_access *at,
+                           expr_value_fn *value, void *arg)
+{
+    uint64_t least = 0;
+    for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
+        const bool after = at->activation == l->activation
+                               ? at->block != e->block && dominates(l->cfg, e->block, at->block)
+                               : e->at_head;
+        uint64_t n = exit_iteration(l, e, value, arg);
+        if (n == UINT64_MAX) continue;
+        n += !after;
+        if (n && (!least || n < least)) least = n;
+    }
+    return least;
 }
 
 uint64_t symbolic_trips(const struct symbolic_loop *l, expr_value_fn *value, void *arg)
@@ -205,6 +234,17 @@ uint64_t symbolic_trips(const struct symbolic_loop *l, expr_value_fn *value, voi
         if (n && (!least || n < least)) least = n;
     }
     return least;
+}
+
+bool symbolic_last(const struct symbolic_loop *l, expr_value_fn *value, void *arg, uint64_t *last)
+{
+    uint64_t least = UINT64_MAX;
+    for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
+        const uint64_t n = exit_iteration(l, e, value, arg);
+        if (n < least) least = n;
+    }
+    *last = least;
+    return least != UINT64_MAX;
 }
 
 void loops_understand(struct walker *w)

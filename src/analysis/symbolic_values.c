@@ -155,6 +155,26 @@ static uint64_t branch_loops(const struct activation *a, uint32_t block)
     return condition ? condition->loops : values_loops_around(a, block);
 }
 
+static bool leaves(const struct ptx_cfg *cfg, uint32_t block, uint32_t loop)
+{
+    const struct ptx_block *b = &cfg->blocks[block];
+    bool out = false;
+    for (uint32_t k = 0; k < b->n_succs; k++) out |= !frame_in_loop(cfg, cfg->succs[b->first_succ + k], loop);
+    return out && frame_in_loop(cfg, block, loop);
+}
+
+/* The only end of a loop that does not hold the place where ways meet: in the end it is taken, whatever it
+ * goes by. */
+static bool only_repeats(const struct ptx_cfg *cfg, uint32_t block, const uint32_t *region, uint32_t n)
+{
+    const uint32_t loop = cfg->blocks[block].loop;
+    uint32_t ends = 0;
+    if (loop == PTX_NO_INDEX || frame_in_loop(cfg, region[0], loop) || !leaves(cfg, block, loop))
+        return false;
+    for (uint32_t k = 1; k < n; k++) ends += leaves(cfg, region[k], loop);
+    return ends == 1;
+}
+
 /* Appends what decides by which edge a block is entered: the branches since its dominator whose ways do not
  * meet before it. False: not known. */
 static bool conditions(struct activation *a, uint32_t block, const struct expr **args, uint32_t *n_args)
@@ -181,7 +201,7 @@ static bool conditions(struct activation *a, uint32_t block, const struct expr *
         if (b->n_succs < 2) continue;
         bool before = false; /* the ways meet at a block of the region */
         for (uint32_t i = 1; i < n && !before; i++) before = region[i] == b->ipdom && region[i] != top;
-        if (before) continue;
+        if (before || only_repeats(cfg, region[k], region, n)) continue;
         const struct expr *c = condition_of(a, region[k]);
         if (!c || c->depth >= EXPR_DEPTH_MAX || *n_args == most) return false;
         args[(*n_args)++] = c;
@@ -204,7 +224,37 @@ static const struct expr *lost_at(struct activation *a, uint32_t block, uint32_t
     return expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like));
 }
 
-static const struct expr *merge(struct activation *a, uint32_t block, uint32_t var,
+/* By which way of the branch at the end of `top` does the edge from `pred` to `block` come? -1: not known. */
+static int way_of(const struct ptx_cfg *cfg, uint32_t top, uint32_t pred, uint32_t block)
+{
+    const struct ptx_block *t = &cfg->blocks[top];
+    uint32_t first = pred == top ? block : pred;
+    while (pred != top && cfg->blocks[first].idom != top) {
+        first = cfg->blocks[first].idom;
+        if (first == PTX_NO_BLOCK) return -1;
+    }
+    if (t->n_succs != 2 || cfg->succs[t->first_succ] == cfg->succs[t->first_succ + 1]) return -1;
+    for (uint32_t k = 0; k < 2; k++)
+        if (cfg->succs[t->first_succ + k] == first) return (int)k;
+    return -1;
+}
+
+/* Two ways from one branch: condition ? value : value, as if a compiler had made a selp of it. NULL: not so.
+ */
+static const struct expr *selection(const struct activation *a, uint32_t block, const uint32_t *preds,
+                                    const struct expr *const *values, const struct expr *condition)
+{
+    const struct ptx_cfg *cfg = a->f->cfg;
+    const uint32_t top = cfg->blocks[block].idom;
+    const int way[2] = {way_of(cfg, top, preds[0], block), way_of(cfg, top, preds[1], block)};
+    if (way[0] < 0 || way[1] < 0 || way[0] == way[1] || condition != condition_of(a, top)) return NULL;
+    const struct ptx_instr *branch = &a->f->func->instrs[cfg->blocks[top].end - 1];
+    const bool taken_first = (way[0] == 0) != (bool)branch->guard_not;
+    const struct expr *v[3] = {condition, values[taken_first ? 0 : 1], values[taken_first ? 1 : 0]};
+    return expr_op(a->w->pool, EXPR_SELECT, PTX_T_S64, 0, v, 3);
+}
+
+static const struct expr *merge(struct activation *a, uint32_t block, uint32_t var, const uint32_t *preds,
                                 const struct expr *const *values, uint32_t n)
 {
     const struct expr *first = NULL;
@@ -228,7 +278,12 @@ static const struct expr *merge(struct activation *a, uint32_t block, uint32_t v
                         .own_deps = DEP_MERGE,
                         .n_args = n,
                         .args = args};
-    if (!conditions(a, block, args, &like.n_args)) like.own_deps |= DEP_OTHER | DEP_DATA;
+    const bool known = conditions(a, block, args, &like.n_args);
+    if (known && n == 2 && like.n_args == 3) {
+        const struct expr *either = selection(a, block, preds, values, args[2]);
+        if (either) return either;
+    }
+    if (!known) like.own_deps |= DEP_OTHER | DEP_DATA;
     like.deps = like.own_deps;
     like.loops = branch_loops(a, a->f->cfg->blocks[block].idom);
     for (uint32_t k = 0; k < n; k++)
@@ -284,7 +339,7 @@ static const struct expr *at_entry(struct activation *a, uint32_t start, uint32_
         }
         const struct expr *values[MERGE_MAX] = {0};
         for (uint32_t k = 0; k < n; k++) values[k] = values_at_end(a, preds[k], var, depth + 1);
-        const struct expr *value = merge(a, b, var, values, n);
+        const struct expr *value = merge(a, b, var, preds, values, n);
         if (value) {
             hold(a, b, var, value);
             hold(a, start, var, value);

@@ -1,0 +1,488 @@
+/* footprint: the datablock of a row: the bytes that a block touches in one iteration of its motion.
+ *
+ *   places   of the row's accesses, modulo the step of the motion: what an unrolled loop touches at d, 2d,
+ * ... is what the next iterations of the loop as it was written touch threads  every thread's own place, or
+ * steps when the index is linear in them loops    inside the motion, with as many iterations as the launch
+ * gives them
+ *
+ * The union of all is counted exactly as spans of bytes, so it does not matter which of threads, loops or
+ * unrolled accesses a program (or its compiler) made the data with. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/index.h"
+
+enum { SPANS_MOST = 8192 };
+
+struct span {
+    int64_t first, end;
+};
+
+struct spans {
+    struct span at[SPANS_MOST];
+    uint32_t n;
+    uint64_t times; /* so many copies that do not fit in here */
+};
+
+static int by_first(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void tidy(struct spans *s)
+{
+    uint32_t kept = 0;
+    qsort(s->at, s->n, sizeof *s->at, by_first);
+    for (uint32_t k = 0; k < s->n; k++) {
+        if (kept && s->at[k].first <= s->at[kept - 1].end) {
+            if (s->at[k].end > s->at[kept - 1].end) s->at[kept - 1].end = s->at[k].end;
+        } else {
+            s->at[kept++] = s->at[k];
+        }
+    }
+    s->n = kept;
+}
+
+static uint64_t total(const struct spans *s)
+{
+    uint64_t bytes = 0;
+    for (uint32_t k = 0; k < s->n; k++) bytes += (uint64_t)(s->at[k].end - s->at[k].first);
+    return __builtin_mul_overflow(bytes, s->times, &bytes) ? 0 : bytes;
+}
+
+/* The same again at d, 2d, ... (count - 1)*d. */
+static void repeat(struct spans *s, int64_t d, uint64_t count)
+{
+    int64_t far;
+    if (!d || count < 2) return;
+    if (count > INT32_MAX || __builtin_mul_overflow(d, (int64_t)count - 1, &far) ||
+        llabs(far) > INT64_MAX / 4) {
+        s->times = UINT64_MAX;
+        return;
+    }
+    tidy(s);
+    if (d < 0)
+        for (uint32_t k = 0; k < s->n; k++) {
+            s->at[k].first += far;
+            s->at[k].end += far;
+        }
+    d = llabs(d);
+    if (s->n == 1 && d <= s->at[0].end - s->at[0].first) {
+        s->at[0].end += llabs(far);
+    } else if (s->n * count <= SPANS_MOST) {
+        const uint32_t n = s->n;
+        for (uint32_t c = 1; c < count; c++)
+            for (uint32_t k = 0; k < n; k++)
+                s->at[s->n++] = (struct span){s->at[k].first + c * d, s->at[k].end + c * d};
+        tidy(s);
+    } else if (__builtin_mul_overflow(s->times, count, &s->times)) {
+        s->times = UINT64_MAX;
+    }
+}
+
+/* Modulo the step, from behind the widest gap on: a stencil stays together. */
+static void fold(struct spans *s, int64_t step)
+{
+    const uint32_t n = s->n;
+    for (uint32_t k = 0; k < n; k++) {
+        struct span *at = &s->at[k];
+        const int64_t bytes = at->end - at->first;
+        at->first = bytes >= step ? 0 : ((at->first % step) + step) % step;
+        at->end = at->first + (bytes < step ? bytes : step);
+        if (at->end <= step || s->n == SPANS_MOST) continue;
+        s->at[s->n++] = (struct span){0, at->end - step};
+        at->end = step;
+    }
+    tidy(s);
+    if (!s->n) return;
+    int64_t widest = s->at[0].first + step - s->at[s->n - 1].end;
+    uint32_t after = 0;
+    for (uint32_t k = 1; k < s->n; k++)
+        if (s->at[k].first - s->at[k - 1].end > widest) {
+            widest = s->at[k].first - s->at[k - 1].end;
+            after = k;
+        }
+    for (uint32_t k = after; after && k < s->n; k++) {
+        s->at[k].first -= step;
+        s->at[k].end -= step;
+    }
+    tidy(s);
+}
+
+static void join(struct spans *all, const struct spans *more)
+{
+    if (more->times > all->times) all->times = more->times;
+    for (uint32_t k = 0; k < more->n; k++) {
+        if (all->n == SPANS_MOST) tidy(all);
+        if (all->n < SPANS_MOST) all->at[all->n++] = more->at[k];
+    }
+}
+
+/* ---- numbers of a launch ---- */
+
+static bool param_number(const struct locality_launch *l, const struct atom *a, int64_t *v)
+{
+    uint64_t bits = 0;
+    if (!l->params || !a->size_bytes || a->size_bytes > 8 || (uint64_t)a->id + a->size_bytes > l->param_bytes)
+        return false;
+    for (uint32_t k = 0; l->param_known && k < a->size_bytes; k++)
+        if (!l->param_known[a->id + k]) return false;
+    memcpy(&bits, l->params + a->id, a->size_bytes);
+    *v = a->size_bytes == 4 ? (int64_t)(int32_t)bits : (int64_t)bits;
+    return true;
+}
+
+_Static_assert(PTX_SREG_TID_X == 0, "the first special registers are the indices");
+static bool sreg_number(const struct index_point *n, uint32_t sreg, int64_t *v)
+{
+    const struct locality_launch *l = n->launch;
+    if (sreg <= PTX_SREG_TID_Z) {
+        *v = n->tid[sreg - PTX_SREG_TID_X];
+    } else if (sreg >= PTX_SREG_CTAID_X && sreg <= PTX_SREG_CTAID_Z) {
+        *v = n->bid[sreg - PTX_SREG_CTAID_X];
+    } else if (sreg >= PTX_SREG_NTID_X && sreg <= PTX_SREG_NTID_Z) {
+        *v = l->block[sreg - PTX_SREG_NTID_X];
+    } else if (sreg >= PTX_SREG_NCTAID_X && sreg <= PTX_SREG_NCTAID_Z) {
+        *v = l->grid[sreg - PTX_SREG_NCTAID_X];
+    } else if (sreg == PTX_SREG_LANEID) {
+        *v = (n->tid[0] + n->tid[1] * l->block[0] + n->tid[2] * l->block[0] * l->block[1]) % 32;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Iterations of a loop: the current one is the first, unless it counts; of one that has ended, the last. */
+static int64_t iteration(struct index_point *n, const struct atom *iv)
+{
+    enum { ENDED_MOST = 3 };
+    uint64_t last;
+    if (iv == n->iv) return 1;
+    if (!n->s || n->ended == ENDED_MOST || symbolic_loop_contains(n->s, iv->id, n->loop)) return 0;
+    struct index_point strict = *n;
+    strict.loose = false;
+    strict.ended++;
+    const bool known = symbolic_last(&n->s->loops[iv->id], index_value, &strict, &last);
+    return known && last < INT32_MAX ? (int64_t)last : 0;
+}
+
+bool index_value(void *point, const struct atom *a, int64_t *v)
+{
+    struct index_point *n = point;
+    switch ((enum atom_kind)a->kind) {
+    case ATOM_SREG: return sreg_number(n, a->id, v);
+    case ATOM_PARAM: return param_number(n->launch, a, v);
+    case ATOM_IV: *v = iteration(n, a); return true;
+    case ATOM_MERGE: return a->n_args && a->args[0] && expr_eval(a->args[0], index_value, point, v);
+    case ATOM_BASE: *v = 0; return true;
+    case ATOM_DATA:
+    case ATOM_OTHER: *v = 0; return n->loose;
+    case ATOM_PHI:
+    case ATOM_OP: break;
+    }
+    return false;
+}
+
+/* ---- places ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Distances of the row's elements from its first access. */
+static uint32_t places_of(struct arena *arena, const struct locality_row *row, struct index_point *n,
+                          int64_t **out)
+{
+    uint32_t count = 0, most = 0;
+    int64_t origin = 0;
+    for (uint32_t k = 0; k < row->n_places; k++) {
+        const struct locality_place *p = &row->places[k];
+        most += p->elements * (p->count[0] ? p->count[0] : 1) * (p->count[1] ? p->count[1] : 1);
+    }
+    int64_t *at = ARENA_ARRAY(arena, int64_t, most + 1);
+    for (uint32_t k = 0; k < row->n_places; k++) {
+        const struct locality_place *p = &row->places[k];
+        int64_t v, step[2] = {0, 0};
+        if (!expr_eval(p->offset, index_value, n, &v)) v = expr_offset(p->offset);
+        if (!k) origin = v;
+        for (int d = 0; d < 2; d++)
+            if (p->step[d] && !expr_eval(p->step[d], index_value, n, &step[d])) step[d] = 0;
+        uint32_t i = 0;
+        do {
+            uint32_t j = 0;
+            do
+                for (uint32_t e = 0; e < p->elements; e++)
+                    at[count++] = v - origin + i * step[0] + j * step[1] + (int64_t)e * row->element_bytes;
+            while (++j < p->count[1]);
+        } while (++i < p->count[0]);
+    }
+    *out = at;
+    return count;
+}
+
+/* Is what the loop adds in the places already? */
+static bool is_in_places(const struct symbolic *s, const struct locality_row *row,
+                         const struct symbolic_loop *l)
+{
+    const struct expr *rest, *factor;
+    struct expr_pool *p = (struct expr_pool *)(uintptr_t)&s->pool;
+    if (index_loop_is_motion(l) || !expr_split(p, row->index, l->iv, &rest, &factor)) return false;
+    for (uint32_t k = 0; k < row->n_places; k++)
+        if (row->places[k].step[0] == factor || row->places[k].step[1] == factor) return true;
+    return false;
+}
+
+/* ---- completely unrolled ---- */
+
+void index_find_unrolled(struct arena *arena, const struct symbolic *s, struct locality_row *row)
+{
+    struct expr_pool *p = (struct expr_pool *)(uintptr_t)&s->pool;
+    if (row->stride || row->motion_loop != SYMBOLIC_NO_LOOP || row->n_places <= INDEX_UNROLLED_MOST) return;
+    int64_t *at = ARENA_ARRAY(arena, int64_t, row->n_places);
+    for (uint32_t k = 0; k < row->n_places; k++) {
+        const struct expr *from_first = expr_sub(p, row->places[k].offset, row->places[0].offset);
+        if (!expr_is_const(from_first, &at[k]) || row->places[k].elements != row->places[0].elements ||
+            row->places[k].count[0])
+            return;
+    }
+    qsort(at, row->n_places, sizeof *at, by_number);
+    const int64_t d = at[1] - at[0];
+    for (uint32_t k = 2; k < row->n_places; k++)
+        if (at[k] - at[k - 1] != d) return;
+    const int64_t step = row->places[0].elements * row->element_bytes == d ? row->element_bytes : d;
+    row->stride = expr_const(p, step);
+}
+
+/* ---- a row ---- */
+
+static bool linear_in_threads(const struct expr *e)
+{
+    enum { THREADS = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE };
+    for (uint32_t k = 0; k < e->n; k++) {
+        const struct mono *m = e->terms[k].mono;
+        uint32_t found = 0;
+        for (uint32_t j = 0; j < m->n; j++) {
+            if (!(m->atoms[j]->deps & THREADS)) continue;
+            if (m->atoms[j]->kind != ATOM_SREG || m->atoms[j]->deps & DEP_LANE || found++) return false;
+        }
+    }
+    return true;
+}
+
+static bool index_at(const struct locality_row *row, struct index_point *n, int64_t *v)
+{
+    return expr_eval(row->index, index_value, n, v);
+}
+
+/* How far the index goes when *thing goes up by one; 0: not, or not known. */
+static int64_t distance(const struct locality_row *row, struct index_point *n, int64_t *thing)
+{
+    int64_t before, after;
+    bool known = index_at(row, n, &before);
+    (*thing)++;
+    known = index_at(row, n, &after) && known;
+    (*thing)--;
+    return known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
+}
+
+static int64_t loop_distance(const struct locality_row *row, struct index_point *n, const struct atom *iv)
+{
+    int64_t before, after;
+    bool known = index_at(row, n, &before);
+    n->iv = iv;
+    known = index_at(row, n, &after) && known;
+    n->iv = NULL;
+    return known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
+}
+
+struct step {
+    int64_t distance;
+    uint64_t count;
+};
+
+static int by_distance(const void *a, const void *b)
+{
+    const int64_t x = llabs(((const struct step *)a)->distance),
+                  y = llabs(((const struct step *)b)->distance);
+    return x < y ? -1 : x > y;
+}
+
+/* What the first thread touches: places of the accesses, and loops inside the motion. */
+static void thread_spans(struct arena *arena, const struct symbolic *sym, const struct locality_row *row,
+                         struct index_point *n, struct spans *s)
+{
+    enum { STEPS_MOST = 12 };
+    struct step steps[STEPS_MOST];
+    struct index_point first = {.launch = n->launch, .s = sym, .loop = row->loop};
+    int64_t *at, origin;
+    const uint32_t places = places_of(arena, row, n, &at);
+    uint32_t count = 0;
+    *s = (struct spans){.times = 1};
+    if (!index_at(row, n, &origin)) origin = 0;
+    for (uint32_t k = 0; k < places; k++) {
+        if (s->n == SPANS_MOST) tidy(s);
+        if (s->n == SPANS_MOST) break;
+        s->at[s->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
+    }
+    for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP && count < STEPS_MOST; k = sym->loops[k].parent) {
+        if (k == row->motion_loop) break; /* those outside are not one iteration */
+        if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(sym, row, &sym->loops[k])) continue;
+        const uint64_t trips = symbolic_trips(&sym->loops[k], index_value, &first);
+        const int64_t d = loop_distance(row, n, sym->loops[k].iv);
+        if (row->stride_bytes && d % row->stride_bytes == 0) continue; /* the next iterations of the motion */
+        if (trips > 1) steps[count++] = (struct step){d, trips};
+    }
+    qsort(steps, count, sizeof *steps, by_distance);
+    for (uint32_t k = 0; k < count; k++) repeat(s, steps[k].distance, steps[k].count);
+    tidy(s);
+}
+
+/* How the block's threads lie to each other. */
+struct threads {
+    bool linear;
+    int64_t step[3];
+};
+
+static struct threads threads_of(const struct locality_row *row, struct index_point *n)
+{
+    struct threads t = {.linear = linear_in_threads(row->index)};
+    for (int k = 0; k < 3 && t.linear; k++)
+        if (n->launch->block[k] > 1) t.step[k] = distance(row, n, &n->tid[k]);
+    return t;
+}
+
+/* From what the first thread touches to what the block does. */
+static void block_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
+                        struct spans *s, struct spans *work)
+{
+    const uint32_t *block = n->launch->block;
+    struct step steps[3];
+    int64_t origin, at;
+    if (row->stride_bytes && row->stride_bytes != INT64_MIN) fold(s, llabs(row->stride_bytes));
+    if (t->linear) {
+        for (int k = 0; k < 3; k++) steps[k] = (struct step){t->step[k], block[k]};
+        qsort(steps, 3, sizeof *steps, by_distance);
+        for (int k = 0; k < 3; k++) repeat(s, steps[k].distance, steps[k].count);
+        return;
+    }
+    *work = *s;
+    s->n = 0;
+    if (!index_at(row, n, &origin)) origin = 0;
+    for (n->tid[2] = 0; n->tid[2] < block[2]; n->tid[2]++)
+        for (n->tid[1] = 0; n->tid[1] < block[1]; n->tid[1]++)
+            for (n->tid[0] = 0; n->tid[0] < block[0]; n->tid[0]++) {
+                if (!index_at(row, n, &at)) at = origin;
+                for (uint32_t k = 0; k < work->n; k++) {
+                    if (s->n == SPANS_MOST) tidy(s);
+                    if (s->n == SPANS_MOST) break;
+                    s->at[s->n++] =
+                        (struct span){work->at[k].first + at - origin, work->at[k].end + at - origin};
+                }
+            }
+    for (int k = 0; k < 3; k++) n->tid[k] = 0;
+    tidy(s);
+}
+
+/* ---- all rows ---- */
+
+static bool moves_alike(const struct locality_row *a, const struct locality_row *b)
+{
+    return a->argument == b->argument && a->argument != LOCALITY_NO_ARGUMENT &&
+           a->motion_loop == b->motion_loop && a->stride_bytes == b->stride_bytes &&
+           a->element_bytes == b->element_bytes && a->linear == b->linear;
+}
+
+struct sizing {
+    struct arena *arena;
+    const struct symbolic *s;
+    const struct locality_launch *l;
+    struct spans *all, *own, *work;
+};
+
+static struct index_point point_of(const struct sizing *z, const struct locality_row *row)
+{
+    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop, .loose = true};
+    for (int k = 0; k < 3; k++) n.bid[k] = z->l->grid[k] / 2;
+    return n;
+}
+
+/* The datablock of a row and of those that move alike. Rows whose threads lie alike too are one before they
+ * are folded: an unrolled loop and its rest. */
+static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint32_t which)
+{
+    const struct locality_row *row = &t->rows[which];
+    struct index_point n = point_of(z, row);
+    const struct threads threads = threads_of(row, &n);
+    thread_spans(z->arena, z->s, row, &n, z->all);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        if (pass) block_spans(row, &n, &threads, z->all, z->work);
+        for (uint32_t j = which + 1; j < t->n_rows; j++) {
+            if (!moves_alike(row, &t->rows[j])) continue;
+            struct index_point at = point_of(z, &t->rows[j]);
+            const struct threads theirs = threads_of(&t->rows[j], &at);
+            const bool alike =
+                threads.linear && !memcmp(&threads.step, &theirs.step, sizeof theirs.step) && theirs.linear;
+            if (alike != !pass) continue;
+            thread_spans(z->arena, z->s, &t->rows[j], &at, z->own);
+            if (pass) block_spans(&t->rows[j], &at, &theirs, z->own, z->work);
+            join(z->all, z->own);
+        }
+    }
+    tidy(z->all);
+    return total(z->all);
+}
+
+static void put_sizes(struct arena *arena, const struct symbolic *s, struct locality_table *t,
+                      const struct locality_launch *l)
+{
+    struct sizing z = {.arena = arena,
+                       .s = s,
+                       .l = l,
+                       .all = ARENA_NEW(arena, struct spans),
+                       .own = ARENA_NEW(arena, struct spans),
+                       .work = ARENA_NEW(arena, struct spans)};
+    for (uint32_t k = 0; k < t->n_rows; k++) {
+        struct locality_row *row = &t->rows[k];
+        struct index_point n = point_of(&z, row);
+        if (row->stride && !expr_eval(row->stride, index_value, &n, &row->stride_bytes))
+            row->stride_bytes = 0;
+    }
+    for (uint32_t k = 0; k < t->n_rows; k++) {
+        struct locality_row *row = &t->rows[k];
+        const struct locality_row *before = NULL;
+        for (uint32_t j = 0; j < k && !before; j++)
+            if (moves_alike(row, &t->rows[j])) before = &t->rows[j];
+        row->datablock_bytes = before ? before->datablock_bytes : datablock(&z, t, k);
+    }
+}
+
+const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
+                                                const struct locality_launch *launch)
+{
+    struct locality_table *now = ARENA_NEW(arena, struct locality_table);
+    struct symbolic *s = (struct symbolic *)(uintptr_t)t->symbolic; /* its pool grows */
+    *now = *t;
+    s->pool.work_left += 5000 + 100 * (uint64_t)t->n_rows;
+    now->rows = ARENA_ARRAY(arena, struct locality_row, t->n_rows + 1);
+    now->arguments = ARENA_ARRAY(arena, struct locality_argument, t->n_arguments + 1);
+    if (t->n_rows) memcpy(now->rows, t->rows, t->n_rows * sizeof *t->rows);
+    if (t->n_arguments) memcpy(now->arguments, t->arguments, t->n_arguments * sizeof *t->arguments);
+    now->two_dimensional = t->uses_by || launch->grid[1] > 1;
+    struct index_point n = {.launch = launch};
+    const struct index_numbers numbers = {.grid_x = launch->grid[0],
+                                          .row_elements = (uint64_t)launch->grid[0] * launch->block[0],
+                                          .value = index_value,
+                                          .arg = &n};
+    for (uint32_t k = 0; k < now->n_rows; k++)
+        now->rows[k].class = index_classify(s, &now->rows[k], now->two_dimensional, &numbers);
+    put_sizes(arena, s, now, launch);
+    for (uint32_t k = 0; k < now->n_arguments; k++) {
+        struct locality_argument *a = &now->arguments[k];
+        if (launch->find && !launch->find(launch->user, a, &a->base, &a->bytes)) a->base = a->bytes = 0;
+    }
+    index_choose_speakers(now);
+    return now;
+}
