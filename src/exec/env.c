@@ -299,15 +299,21 @@ static void check_cooperative(const struct exec_launch *l, const char *kernel)
                      (unsigned long long)sms, (unsigned long long)most);
 }
 
+void exec_check_dimensions(const char *kernel, const uint32_t grid[3], const uint32_t block[3])
+{
+    check_dimensions(kernel, "grid", grid, grid_most);
+    check_dimensions(kernel, "block", block, block_most);
+    const uint32_t threads = block[0] * block[1] * block[2];
+    if (threads > THREADS_MOST)
+        diag_mistake("kernel '%s': block of %u x %u x %u has %u threads; at most %d are possible", kernel,
+                     block[0], block[1], block[2], threads, THREADS_MOST);
+}
+
 void exec_launch_begin(struct exec_launch *l)
 {
     const struct ptx_func *f = l->kernel->func->ptx;
-    check_dimensions(f->name, "grid", l->grid, grid_most);
-    check_dimensions(f->name, "block", l->block, block_most);
+    exec_check_dimensions(f->name, l->grid, l->block);
     l->threads_per_block = l->block[0] * l->block[1] * l->block[2];
-    if (l->threads_per_block > THREADS_MOST)
-        diag_mistake("kernel '%s': block of %u x %u x %u has %u threads; at most %d are possible", f->name,
-                     l->block[0], l->block[1], l->block[2], l->threads_per_block, THREADS_MOST);
     l->block_count = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     check_bounds(l, f);
     check_cooperative(l, f->name);

@@ -115,6 +115,8 @@ struct exec_launch {
 
 /* Checks the shape of the launch against the kernel and the limits of CUDA; fills in the second part. */
 void exec_launch_begin(struct exec_launch *l);
+/* The limits of CUDA alone; a mistake of the user beyond them. */
+void exec_check_dimensions(const char *kernel, const uint32_t grid[3], const uint32_t block[3]);
 
 /* Counts the launch; for those who run its blocks themselves. */
 void exec_launch_end(struct exec_launch *l);
