@@ -93,8 +93,8 @@ struct atom {
     uint8_t op;   /* enum expr_op */
     uint8_t detail;
     uint8_t size_bytes;
-    uint8_t depth; /* of operations in operations */
-    bool is_pointer;
+    uint8_t depth;              /* of operations in operations */
+    bool is_pointer, is_number; /* ATOM_PARAM: went through cvta; is multiplied somewhere */
     uint32_t id, element;
     uint32_t serial; /* order of making; sorts */
     uint32_t deps;

@@ -240,11 +240,15 @@ static bool eval(struct evaluating *s, const struct expr *e, int64_t *result)
     if (++s->steps > EVAL_STEPS_MAX) return false;
     for (uint32_t k = 0; k < e->n; k++) {
         uint64_t product = (uint64_t)e->terms[k].coef;
+        bool known = true;
         for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
             int64_t v;
-            if (!eval_atom(s, e->terms[k].mono->atoms[j], &v)) return false;
-            product *= (uint64_t)v;
+            if (eval_atom(s, e->terms[k].mono->atoms[j], &v))
+                product *= (uint64_t)v;
+            else
+                known = false;
         }
+        if (!known && product) return false; /* zero times anything is known */
         sum += product;
     }
     *result = (int64_t)sum;

@@ -192,12 +192,11 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Distances of the row's elements from its first access. */
+/* Places of the row's elements, as far as they are constants of the launch. */
 static uint32_t places_of(struct arena *arena, const struct locality_row *row, struct index_point *n,
                           int64_t **out)
 {
     uint32_t count = 0, most = 0;
-    int64_t origin = 0;
     for (uint32_t k = 0; k < row->n_places; k++) {
         const struct locality_place *p = &row->places[k];
         most += p->elements * (p->count[0] ? p->count[0] : 1) * (p->count[1] ? p->count[1] : 1);
@@ -207,7 +206,6 @@ static uint32_t places_of(struct arena *arena, const struct locality_row *row, s
         const struct locality_place *p = &row->places[k];
         int64_t v, step[2] = {0, 0};
         if (!expr_eval(p->offset, index_value, n, &v)) v = expr_offset(p->offset);
-        if (!k) origin = v;
         for (int d = 0; d < 2; d++)
             if (p->step[d] && !expr_eval(p->step[d], index_value, n, &step[d])) step[d] = 0;
         uint32_t i = 0;
@@ -215,7 +213,7 @@ static uint32_t places_of(struct arena *arena, const struct locality_row *row, s
             uint32_t j = 0;
             do
                 for (uint32_t e = 0; e < p->elements; e++)
-                    at[count++] = v - origin + i * step[0] + j * step[1] + (int64_t)e * row->element_bytes;
+                    at[count++] = v + i * step[0] + j * step[1] + (int64_t)e * row->element_bytes;
             while (++j < p->count[1]);
         } while (++i < p->count[0]);
     }
@@ -272,20 +270,22 @@ static bool linear_in_threads(const struct expr *e)
     return true;
 }
 
+/* The index without constants of the launch: those are in the places. */
 static bool index_at(const struct locality_row *row, struct index_point *n, int64_t *v)
 {
-    return expr_eval(row->index, index_value, n, v);
+    return expr_eval(row->moving, index_value, n, v);
 }
 
-/* How far the index goes when *thing goes up by one; 0: not, or not known. */
-static int64_t distance(const struct locality_row *row, struct index_point *n, int64_t *thing)
+/* How far the index goes when *thing goes up by one. False: not known. */
+static bool distance(const struct locality_row *row, struct index_point *n, int64_t *thing, int64_t *d)
 {
     int64_t before, after;
     bool known = index_at(row, n, &before);
     (*thing)++;
     known = index_at(row, n, &after) && known;
     (*thing)--;
-    return known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
+    *d = known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
+    return known;
 }
 
 static int64_t loop_distance(const struct locality_row *row, struct index_point *n, const struct atom *iv)
@@ -342,15 +342,15 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
 
 /* How the block's threads lie to each other. */
 struct threads {
-    bool linear;
+    bool linear, known;
     int64_t step[3];
 };
 
 static struct threads threads_of(const struct locality_row *row, struct index_point *n)
 {
-    struct threads t = {.linear = linear_in_threads(row->index)};
+    struct threads t = {.linear = linear_in_threads(row->index), .known = true};
     for (int k = 0; k < 3 && t.linear; k++)
-        if (n->launch->block[k] > 1) t.step[k] = distance(row, n, &n->tid[k]);
+        if (n->launch->block[k] > 1) t.known &= distance(row, n, &n->tid[k], &t.step[k]);
     return t;
 }
 
@@ -416,6 +416,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     const struct locality_row *row = &t->rows[which];
     struct index_point n = point_of(z, row);
     const struct threads threads = threads_of(row, &n);
+    if (!threads.known) return 0; /* a parameter is not given */
     thread_spans(z->arena, z->s, row, &n, z->all);
     for (uint32_t pass = 0; pass < 2; pass++) {
         if (pass) block_spans(row, &n, &threads, z->all, z->work);

@@ -35,7 +35,14 @@ bool frame_owns(const struct frame *f, uint32_t symbol)
     return !(f->func->is_entry && symbol >= first && symbol < first + formals);
 }
 
-bool frame_address_of(const struct frame *f, const struct ptx_operand *o, struct frame_address *at)
+static bool is_kernel_param(const struct ptx_func *f, uint32_t symbol)
+{
+    const uint32_t first = f->first_param + f->n_rets;
+    return f->is_entry && symbol >= first && symbol < first + f->n_params;
+}
+
+/* A symbol and a constant, direct or in a register. */
+static bool constant_address(const struct frame *f, const struct ptx_operand *o, struct frame_address *at)
 {
     if (o->kind == PTX_OPND_ADDR_SYM || o->kind == PTX_OPND_SYM)
         *at = (struct frame_address){o->id, o->value};
@@ -43,7 +50,17 @@ bool frame_address_of(const struct frame *f, const struct ptx_operand *o, struct
         *at = (struct frame_address){f->at[o->id].symbol, f->at[o->id].offset + o->value};
     else
         return false;
-    return frame_owns(f, at->symbol);
+    return true;
+}
+
+bool frame_address_of(const struct frame *f, const struct ptx_operand *o, struct frame_address *at)
+{
+    return constant_address(f, o, at) && frame_owns(f, at->symbol);
+}
+
+bool frame_param_of(const struct frame *f, const struct ptx_operand *o, struct frame_address *at)
+{
+    return constant_address(f, o, at) && is_kernel_param(f->func, at->symbol);
 }
 
 static uint64_t slot_key(uint32_t symbol, int64_t offset)
@@ -73,7 +90,8 @@ static struct frame_address defined_address(const struct frame *f, const struct 
     const struct frame_address none = {.symbol = PTX_NO_INDEX};
     if (i->guard != PTX_NO_REG || i->n_operands < 2) return none;
     struct frame_address a = source_address(f, ptx_operand_at(f->func, i, 1));
-    if (a.symbol == PTX_NO_INDEX || !frame_owns(f, a.symbol)) return none;
+    if (a.symbol == PTX_NO_INDEX || (!frame_owns(f, a.symbol) && !is_kernel_param(f->func, a.symbol)))
+        return none;
     switch ((enum ptx_op)i->op) {
     case PTX_OP_MOV:
     case PTX_OP_CVTA: return a;

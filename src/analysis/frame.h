@@ -52,6 +52,8 @@ const struct frame *frame_of(struct frame_cache *c, const struct ptx_func *func)
 
 /* The constant address in memory of the function's own that an operand names: [sym + 8], [%SP + 8]. */
 bool frame_address_of(const struct frame *f, const struct ptx_operand *o, struct frame_address *at);
+/* The same of a parameter of the kernel: [param + 8], or through a register (a structure passed by value). */
+bool frame_param_of(const struct frame *f, const struct ptx_operand *o, struct frame_address *at);
 /* PTX_NO_INDEX: none. */
 uint32_t frame_slot_at(const struct frame *f, uint32_t symbol, int64_t offset);
 /* Is the block in the natural loop (of the cfg)? */

@@ -35,7 +35,18 @@ struct building {
 static bool may_be_base(const struct atom *a)
 {
     if (a->kind == ATOM_BASE) return a->deps & DEP_GLOBAL;
-    return a->kind == ATOM_PARAM && a->size_bytes == 8;
+    return a->kind == ATOM_PARAM && a->size_bytes == 8 && (a->is_pointer || !a->is_number);
+}
+
+/* 64-bit parameters that are multiplied, such as a pitch, are no pointers where they are added. */
+static void find_numbers(const struct symbolic *s)
+{
+    for (uint32_t k = 0; k < s->n_accesses; k++)
+        for (uint32_t t = 0; t < s->accesses[k].address->n; t++) {
+            const struct term *term = &s->accesses[k].address->terms[t];
+            for (uint32_t j = 0; j < term->mono->n && (term->mono->n > 1 || term->coef != 1); j++)
+                ((struct atom *)(uintptr_t)term->mono->atoms[j])->is_number = true;
+        }
 }
 
 /* The pointer in the sum: a term of its own with coefficient 1; one that went through cvta before others. */
@@ -409,6 +420,7 @@ static void add_to_row(struct building *b, struct locality_row *row, const struc
             .pc = a->pc,
             .line = a->func->instrs[a->pc].line,
             .index = i->index,
+            .moving = expr_sub(&b->s->pool, i->index, fixed_part(b, i->index)),
             .stride = i->stride,
             .motion_loop = i->loop,
             .loop = a->loop,
@@ -502,11 +514,13 @@ struct locality_table *index_build(struct arena *arena, struct symbolic *s, cons
     s->pool.work_left += 5000 + 100 * (uint64_t)b.n;
     t->n_static_rows = b.n;
     b.items = ARENA_ARRAY(arena, struct item, b.n + 1);
+    find_numbers(s);
     for (uint32_t k = 0; k < b.n; k++) make_item(&b, &b.items[k], &s->accesses[k]);
     fold_small_loops(&b);
     merge_unrolled(&b);
     fold_small_loops(&b);
     make_rows(&b);
+    for (uint32_t k = 0; k < t->n_rows; k++) t->shown_loops |= t->rows[k].index->loops;
     for (uint32_t k = 0; k < t->n_rows; k++) index_find_unrolled(arena, s, &t->rows[k]);
     sort_arguments(&b);
     t->uses_by = t->two_dimensional = reads_block_y(s);
@@ -518,6 +532,45 @@ struct locality_table *index_build(struct arena *arena, struct symbolic *s, cons
 }
 
 /* ---- printing ---- */
+
+static uint32_t root_of(const struct symbolic *s, uint32_t loop)
+{
+    while (s->loops[loop].parent != SYMBOLIC_NO_LOOP) loop = s->loops[loop].parent;
+    return loop;
+}
+
+/* Does the loop, or one in it, count in some index? */
+static bool is_shown(const struct locality_table *t, uint32_t loop)
+{
+    const struct symbolic *s = t->symbolic;
+    for (uint32_t l = loop; l < s->n_loops; l++)
+        if (t->shown_loops & expr_loop_bit(l) && symbolic_loop_contains(s, loop, l)) return true;
+    return false;
+}
+
+/* m, n, ... for the outermost loops that count in some index, m2 for a loop inside the first, m2b for another
+ * one beside that. */
+static void name_loop(const struct locality_table *t, uint32_t loop, char *buf, size_t bytes)
+{
+    static const char letters[] = "mnqrsuvw";
+    const struct symbolic *s = t->symbolic;
+    const uint32_t root = root_of(s, loop), depth = s->loops[loop].depth;
+    uint32_t roots = 0, beside = 0;
+    for (uint32_t l = 0; l < root; l++) roots += s->loops[l].parent == SYMBOLIC_NO_LOOP && is_shown(t, l);
+    for (uint32_t l = 0; l < loop; l++)
+        beside += s->loops[l].depth == depth && t->shown_loops & expr_loop_bit(l) && root_of(s, l) == root;
+    char letter[16], more[16] = "";
+    if (roots < sizeof letters - 1)
+        (void)snprintf(letter, sizeof letter, "%c", letters[roots]);
+    else
+        (void)snprintf(letter, sizeof letter, "m_%u_", roots);
+    if (beside && beside < 25) (void)snprintf(more, sizeof more, "%c", (char)('a' + beside));
+    if (beside >= 25) (void)snprintf(more, sizeof more, "_%u", beside);
+    if (depth == 1)
+        (void)snprintf(buf, bytes, "%s", letter);
+    else
+        (void)snprintf(buf, bytes, "%s%u%s", letter, depth, more);
+}
 
 static void name_atom(void *arg, const struct atom *a, char *buf, size_t bytes)
 {
@@ -548,12 +601,7 @@ static void name_atom(void *arg, const struct atom *a, char *buf, size_t bytes)
         return;
     }
     case ATOM_BASE: (void)snprintf(buf, bytes, "&%.60s", a->symbol->name); return;
-    case ATOM_IV:
-        if (t->symbolic->loops[a->id].depth == 1)
-            (void)snprintf(buf, bytes, "m");
-        else
-            (void)snprintf(buf, bytes, "m%u", t->symbolic->loops[a->id].depth);
-        return;
+    case ATOM_IV: name_loop(t, a->id, buf, bytes); return;
     case ATOM_DATA: {
         uint32_t k = 0;
         const struct symbolic *s = t->symbolic;

@@ -85,10 +85,11 @@ struct locality_row {
     uint32_t pc, line; /* of the first */
     /* Byte offset from the start of the structure; the part that the outermost loop moves by (NULL: none). */
     const struct expr *index, *stride;
-    uint32_t motion_loop; /* whose iterations are m; UINT32_MAX: none */
-    uint32_t loop;        /* innermost around the first access; UINT32_MAX: none */
-    bool linear;          /* index = invariant + stride*m exactly */
-    uint32_t also_deps;   /* DEP_*: of how often loops ran that have ended before the access */
+    const struct expr *moving; /* the index without constants of the launch */
+    uint32_t motion_loop;      /* whose iterations are m; UINT32_MAX: none */
+    uint32_t loop;             /* innermost around the first access; UINT32_MAX: none */
+    bool linear;               /* index = invariant + stride*m exactly */
+    uint32_t also_deps;        /* DEP_*: of how often loops ran that have ended before the access */
     /* after locality_at_launch() */
     int64_t stride_bytes;     /* 0: no loop, or not a number */
     uint64_t datablock_bytes; /* touched by one block in one iteration of m, here or in rows that move alike;
@@ -114,6 +115,7 @@ struct locality_table {
     struct locality_row *rows;
     struct locality_argument *arguments;
     uint32_t n_rows, n_arguments;
+    uint64_t shown_loops;   /* bits of the loops that count in some index */
     uint32_t n_static_rows; /* before equal ones became one */
     bool uses_by;           /* blockIdx.y is read: the grid counts as two-dimensional */
     bool two_dimensional;

@@ -195,7 +195,7 @@ static void load(struct pass *p, const struct ptx_instr *i, uint32_t pc)
         load_own(p, i, (struct frame_address){o->id, o->value});
         return;
     }
-    if (frame_address_of(p->f->frame, o, &at)) {
+    if (frame_param_of(p->f->frame, o, &at) || frame_address_of(p->f->frame, o, &at)) {
         load_own(p, i, at);
         return;
     }

@@ -8,6 +8,7 @@
 
 #include "analysis/index.h"
 #include "analysis/readonly.h"
+#include "exec/exec.h"
 
 struct reporting {
     struct arena *arena; /* of this kernel */
@@ -18,7 +19,7 @@ struct reporting {
     const struct locality_table *table;
     bool launch; /* grid and block are given */
     uint8_t *params, *known;
-    uint64_t *sizes; /* by parameter: bytes of its structure, 0: not given */
+    uint64_t *sizes; /* by byte of the parameter block: bytes of the structure behind it, 0: not given */
     bool *used;      /* by request param */
 };
 
@@ -64,8 +65,9 @@ static bool parse_value(const char *text, uint64_t *value)
         if (strncasecmp(end, units[k], len)) continue;
         const char *rest = end + len;
         if (!strcmp(rest, "") || !strcmp(rest, "B") || (k && !strcmp(rest, "iB"))) {
+            const uint64_t plain = *value;
             *value <<= 10 * k;
-            return true;
+            return negative ? (int64_t)*value >> (10 * k) == (int64_t)plain : *value >> (10 * k) == plain;
         }
     }
     return false;
@@ -100,15 +102,36 @@ static uint32_t field_size(const struct locality_table *t, uint32_t offset)
     return 0;
 }
 
-static void set_param(struct reporting *r, uint32_t n, uint64_t offset, uint32_t bytes, uint64_t value)
+/* Does the number fit, with a sign or without? */
+static bool fits(uint64_t value, uint32_t bytes)
 {
+    if (bytes >= 8) return true;
+    const uint64_t most = ((uint64_t)1 << (8 * bytes)) - 1;
+    return value <= most || value >= ~(most >> 1);
+}
+
+static void set_param(struct reporting *r, const char *text, uint64_t offset, uint32_t bytes, uint64_t value)
+{
+    if (bytes > 8 || offset + bytes > r->kernel->param_bytes)
+        diag_mistake("--param %s: the parameter is a structure of %u bytes; name a field, such as p2.16",
+                     text, bytes);
     if (is_pointer_param(r->table, (uint32_t)offset)) {
-        r->sizes[n] = value;
+        r->sizes[offset] = value;
         return;
     }
-    if (bytes > 8 || offset + bytes > r->kernel->param_bytes) return;
+    if (!fits(value, bytes))
+        diag_mistake("--param %s: the parameter has %u bits, which do not hold the value", text, 8 * bytes);
     memcpy(r->params + offset, &value, bytes);
     memset(r->known + offset, 1, bytes);
+}
+
+/* "p2.16": the number behind the dot, when it is a byte of the structure. */
+static bool parse_field(const char *text, const struct ptx_symbol *s, uint64_t *offset)
+{
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    *offset = strtoull(text, &end, 10);
+    return *end == '=' && *offset < s->size_bytes;
 }
 
 static void read_params(struct reporting *r)
@@ -126,13 +149,14 @@ static void read_params(struct reporting *r)
         for (uint32_t n = 0; n < f->n_params; n++) {
             const struct ptx_symbol *s = param_symbol(f, n);
             if (name_is(f, n, text, len)) {
-                set_param(r, n, s->offset, (uint32_t)(s->size_bytes > 8 ? 9 : s->size_bytes), value);
+                set_param(r, text, s->offset, (uint32_t)s->size_bytes, value);
                 r->used[k] = true;
             } else if (dot && name_is(f, n, text, (size_t)(dot - text))) {
-                const uint64_t offset = s->offset + strtoull(dot + 1, NULL, 10);
-                const uint32_t bytes = field_size(r->table, (uint32_t)offset);
+                uint64_t field;
+                if (!parse_field(dot + 1, s, &field)) continue;
+                const uint32_t bytes = field_size(r->table, (uint32_t)(s->offset + field));
                 if (!bytes) continue;
-                set_param(r, n, offset, bytes, value);
+                set_param(r, text, s->offset + field, bytes, value);
                 r->used[k] = true;
             }
         }
@@ -143,12 +167,13 @@ static bool find_size(void *user, const struct locality_argument *a, uint64_t *b
 {
     const struct reporting *r = user;
     *base = 0;
-    *bytes = a->variable ? a->variable->size_bytes : a->param != UINT32_MAX ? r->sizes[a->param] : 0;
+    *bytes = a->variable ? a->variable->size_bytes : a->param != UINT32_MAX ? r->sizes[a->param_offset] : 0;
     return *bytes != 0;
 }
 
 static void put_launch(struct reporting *r)
 {
+    exec_check_dimensions(r->kernel->name, r->request->grid, r->request->block);
     struct locality_launch l = {.params = r->params,
                                 .param_bytes = r->kernel->param_bytes,
                                 .param_known = r->known,
@@ -219,6 +244,26 @@ static const uint32_t *parameter_order(struct arena *a, const struct readonly_fu
     return order;
 }
 
+/* Bytes of the structure: of a variable always known, of an argument when the user gives them; 0: not known.
+ */
+static uint64_t origin_bytes(const struct reporting *r, const struct readonly_origin *o)
+{
+    if (o->variable) return o->variable->size_bytes;
+    return r->sizes[r->kernel->module->symbols[o->symbol].offset + 8 * (uint64_t)o->granule];
+}
+
+/* A 64-bit number that is added to pointers, such as a pitch: every access has another parameter as its base.
+ */
+static bool is_number(const struct reporting *r, const struct readonly_origin *o)
+{
+    const uint64_t offset =
+        o->variable ? 0 : r->kernel->module->symbols[o->symbol].offset + 8 * (uint64_t)o->granule;
+    if (o->variable || is_pointer_param(r->table, (uint32_t)offset)) return false;
+    for (uint32_t k = 0; k < r->table->n_rows; k++)
+        if (r->table->rows[k].argument == LOCALITY_NO_ARGUMENT) return false;
+    return true;
+}
+
 static void report_readonly(struct reporting *r, const struct readonly_func *f)
 {
     const uint64_t read_only = readonly_decide_alone(f);
@@ -228,17 +273,20 @@ static void report_readonly(struct reporting *r, const struct readonly_func *f)
     for (uint32_t n = 0; n < f->n_origins; n++) {
         const uint32_t k = order[n];
         const struct readonly_origin *o = &f->origins[k];
-        if (!o->read.func && !o->written.func) continue;
+        if ((!o->read.func && !o->written.func) || is_number(r, o)) continue;
+        const uint64_t bytes = origin_bytes(r, o);
         const struct verdict v = verdict_of(r, f, o, read_only >> k & 1);
         if (r->out && !shown++)
             (void)fprintf(r->out,
-                          "  read-only data (while arguments do not overlap)\n    %-10s %-12s %-6s why\n",
+                          "  read-only data (while arguments do not overlap)\n    %-10s %-12s %-12s why\n",
                           "argument", "verdict", "bytes");
         if (r->out)
-            (void)fprintf(r->out, "    %-10s %-12s %-6u %s\n", v.name, v.text, o->element_bytes, v.reason);
+            (void)fprintf(r->out, "    %-10s %-12s %-12s %s\n", v.name, v.text,
+                          bytes ? arena_printf(r->arena, "%llu", (unsigned long long)bytes) : "-", v.reason);
         if (!rows) continue;
         json_t *row = json_pack("{s:s, s:s, s:s, s:I}", "argument", v.name, "verdict", v.text, "reason",
                                 v.reason, "element_bytes", (json_int_t)o->element_bytes);
+        (void)json_object_set_new(row, "bytes", bytes ? json_integer((json_int_t)bytes) : json_null());
         if (v.place && v.place->func)
             (void)json_object_set_new(row, "line", json_integer(v.place->func->instrs[v.place->pc].line));
         (void)json_array_append_new(rows, row);
@@ -272,7 +320,7 @@ static const char *row_stride(struct reporting *r, const struct locality_row *ro
 {
     char text[200];
     bool in_bytes;
-    if (row->motion_loop == SYMBOLIC_NO_LOOP) return "-";
+    if (row->motion_loop == SYMBOLIC_NO_LOOP && !row->stride) return "-";
     if (!row->stride) return "irregular";
     if (r->launch && row->stride_bytes) return arena_printf(r->arena, "%lld B", (long long)row->stride_bytes);
     locality_print(r->table, row, row->stride, text, sizeof text, &in_bytes);
@@ -397,7 +445,7 @@ static void report_kernel(struct reporting *r, struct frame_cache *frames, struc
     r->table = index_build(r->arena, s, f);
     r->params = ARENA_ARRAY(r->arena, uint8_t, f->param_bytes + 8);
     r->known = ARENA_ARRAY(r->arena, uint8_t, f->param_bytes + 8);
-    r->sizes = ARENA_ARRAY(r->arena, uint64_t, f->n_params + 1);
+    r->sizes = ARENA_ARRAY(r->arena, uint64_t, f->param_bytes + 8);
     read_params(r);
     if (r->launch) put_launch(r);
     head(r);

@@ -296,16 +296,15 @@ static bool load_own(struct activation *a, const struct ptx_instr *i)
     const struct ptx_operand *d = ptx_operand_at(f, i, 0), *o = ptx_operand_at(f, i, 1);
     const uint32_t bytes = ptx_type_bits(i->type) / 8, count = i->vec ? i->vec : 1;
     struct frame_address at;
-    const bool entry_param = f->is_entry && o->kind == PTX_OPND_ADDR_SYM && is_formal(f, o->id);
+    const bool entry_param = frame_param_of(a->f, o, &at);
     if (!entry_param && !frame_address_of(a->f, o, &at)) return false;
-    if (entry_param) at = (struct frame_address){o->id, o->value};
     for (uint32_t e = 0; e < count; e++) {
         const struct ptx_operand *to = element(f, d, e);
         const int64_t offset = at.offset + (int64_t)(e * bytes);
         const struct expr *value = NULL;
         if (to->kind != PTX_OPND_REG || is_float_reg(f, to->id)) continue;
         if (entry_param)
-            value = param_value(a, &f->module->symbols[o->id], offset, i);
+            value = param_value(a, &f->module->symbols[at.symbol], offset, i);
         else if (is_formal(f, at.symbol))
             value = formal_value(a, at.symbol, offset);
         else
@@ -503,26 +502,48 @@ static bool only_tests(const struct activation *a, uint32_t block)
     return true;
 }
 
+static void add_exit(struct activation *a, uint32_t l, const struct symbolic_exit *like)
+{
+    struct symbolic_exit *e = ARENA_NEW(a->w->arena, struct symbolic_exit);
+    struct symbolic_loop *loop = &a->w->s->loops[a->first_loop + l];
+    *e = *like;
+    e->block = a->block;
+    e->next = loop->exits;
+    loop->exits = e;
+}
+
+/* brx.idx: some of its ways may leave a loop; by what number, and it has no trip count. */
+static void note_table_exit(struct activation *a, const struct ptx_instr *i)
+{
+    const struct ptx_cfg *cfg = a->f->cfg;
+    const struct ptx_block *b = &cfg->blocks[a->block];
+    const struct expr *by = i->n_operands ? value_of(a, ptx_operand_at(a->f->func, i, 0), PTX_T_U32)
+                                          : values_unknown(a, a->pc, 223, DEP_OTHER | DEP_DATA);
+    for (uint32_t l = b->loop; l != PTX_NO_INDEX; l = cfg->loops[l].parent) {
+        bool leaves = false;
+        for (uint32_t k = 0; k < b->n_succs; k++)
+            leaves |= !frame_in_loop(cfg, cfg->succs[b->first_succ + k], l);
+        if (leaves) add_exit(a, l, &(struct symbolic_exit){.condition = by});
+    }
+}
+
 static void note_exit(struct activation *a, const struct ptx_instr *i)
 {
     const struct ptx_cfg *cfg = a->f->cfg;
     const struct ptx_block *b = &cfg->blocks[a->block];
+    if (i->op == PTX_OP_BRX_IDX && b->loop != PTX_NO_INDEX) note_table_exit(a, i);
     if (i->op != PTX_OP_BRA || i->guard == PTX_NO_REG || b->n_succs != 2 || b->loop == PTX_NO_INDEX) return;
     const uint32_t taken = cfg->succs[b->first_succ], next = cfg->succs[b->first_succ + 1];
     const struct expr *condition = values_read_reg(a, i->guard);
     for (uint32_t l = b->loop; l != PTX_NO_INDEX; l = cfg->loops[l].parent) {
         const bool stays = frame_in_loop(cfg, taken, l);
         if (stays == frame_in_loop(cfg, next, l)) continue;
-        struct symbolic_exit *e = ARENA_NEW(a->w->arena, struct symbolic_exit);
-        struct symbolic_loop *loop = &a->w->s->loops[a->first_loop + l];
         const uint32_t head = cfg->loops[l].header;
-        bool latch = taken == head || next == head; /* tested after the body */
-        *e = (struct symbolic_exit){.condition = condition,
-                                    .stay_if = stays != (bool)i->guard_not,
-                                    .at_head = a->block == head && !latch && only_tests(a, head),
-                                    .block = a->block,
-                                    .next = loop->exits};
-        loop->exits = e;
+        const bool latch = taken == head || next == head; /* tested after the body */
+        add_exit(a, l,
+                 &(struct symbolic_exit){.condition = condition,
+                                         .stay_if = stays != (bool)i->guard_not,
+                                         .at_head = a->block == head && !latch && only_tests(a, head)});
     }
 }
 
@@ -543,7 +564,7 @@ void instr_walk(struct activation *a)
         break;
     case PTX_CLASS_CTRL:
         if (i->op == PTX_OP_CALL) walk_call_instr(a, i);
-        if (i->op == PTX_OP_BRA) note_exit(a, i);
+        if (ptx_is_branch(i)) note_exit(a, i);
         break;
     case PTX_CLASS_TENSOR: {
         const bool load = i->op == PTX_OP_WMMA_LOAD, store = i->op == PTX_OP_WMMA_STORE;

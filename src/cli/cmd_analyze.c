@@ -27,6 +27,8 @@ static bool make_request(const struct analyze_args *args, struct atoll_analysis 
                                     .param_count = args->param.count};
     if (args->coverage && (args->grid || args->block || args->entry || args->param.count))
         return (void)cli_mistake("--coverage takes PTX files and --json only"), false;
+    if (!args->grid && !args->block && args->param.count)
+        return (void)cli_mistake("--param is a number of a launch: give --grid and --block too"), false;
     if (!args->grid && !args->block) return true;
     return cli_parse_dim("grid", args->grid, what->grid) && cli_parse_dim("block", args->block, what->block);
 }
@@ -61,7 +63,7 @@ static const struct cli_option options[] = {
     {"block", 0, CLI_TEXT, offsetof(struct analyze_args, block), "X,Y,Z", "a launch: threads in a block"},
     {"param", 0, CLI_LIST, offsetof(struct analyze_args, param), "NAME=VALUE",
      "a launch: value of a parameter (PTX name, or p0, p1, ...); of a pointer: bytes of its structure, such "
-     "as p0=64MiB"},
+     "as p0=64MiB, or p2.8=64MiB in a structure"},
     {"coverage", 0, CLI_FLAG, offsetof(struct analyze_args, coverage), "",
      "instead: list the instructions that Atoll cannot execute and the calls of undefined functions"},
     CLI_OPTION_JSON(struct analyze_args),
@@ -71,7 +73,7 @@ static const struct cli_option options[] = {
 const struct cli_command cli_analyze = {
     .name = "analyze",
     .summary = "static analyses of PTX files",
-    .usage = "kernel.ptx [more.ptx]... [--entry NAME] [--grid X,Y,Z --block X,Y,Z] [--param NAME=VALUE]... "
+    .usage = "kernel.ptx [more.ptx]... [--entry NAME] [--grid X,Y,Z --block X,Y,Z [--param NAME=VALUE]...] "
              "[--json F]\n"
              "       atoll analyze kernel.ptx [more.ptx]... --coverage [--json F]",
     .examples = "  atoll analyze kernel.ptx\n"
