@@ -672,15 +672,89 @@ static void what_decides_an_index_counts(void **state)
     "add.s32 %r10, %r10, 1;\nsetp.lt.u32 %p1, %r10, %r1;\n@%p1 bra LOOP;\n"
     of_class(ROW(STATE("%r1")), LOCALITY_ROW_H);
     of_class(ROW(STATE("%r3")), LOCALITY_NL);
-    /* what somebody with an address may have done to it */
-#define STACK(at) \
-    DEPOT "st.u32 [%SP], 1;\nst.u32 [%SP+8], 1;\nst.u32 [%SP+12], 2;\nst.u32 [%SP+24], 3;\n" \
-          "add.s64 %rd6, %SP, 8;\nadd.s64 %rd7, %rd6, %rd3;\nst.u32 [%rd7], %r3;\n" \
-          "ld.u32 %r8, [%SP+" at "];\n" ROW_LOAD
-    of_class(ROW(STACK("8")), LOCALITY_NONE);
-    of_class(ROW(STACK("12")), LOCALITY_NONE);
-    of_class(ROW(STACK("0")), LOCALITY_ROW_H);
-    of_class(ROW(STACK("24")), LOCALITY_ROW_H);
+    /* two values that are not known are not the same value: their difference may be anything */
+    of_class(ROW("setp.gt.u32 %p1, %r3, 3;\n@%p1 bra OTHER;\nmov.u32 %r10, 0;\nmov.u32 %r11, 0;\nbra HEAD;\n"
+                 "OTHER: mov.u32 %r10, %r3;\nmov.u32 %r11, 5;\nbra HEAD;\n"
+                 "HEAD: sub.s32 %r8, %r10, %r11;\n" ROW_LOAD
+                 "add.s32 %r10, %r10, 1;\nadd.s32 %r11, %r11, 1;\n"
+                 "setp.lt.u32 %p2, %r10, %r1;\n@%p2 bra HEAD;\n"),
+             LOCALITY_NONE);
+}
+
+/* Slots at 0, 8, 12, 24 and a store somewhere around 8: the class says whether the slot is still known. */
+static void a_slot_is_followed_unless_a_write_reaches_it(void **state)
+{
+    (void)state;
+    static const char *const any = "mov.u64 %rd8, %rd3;\n", *const four = "and.b64 %rd8, %rd3, 12;\n",
+                             *const eight = "and.b64 %rd8, %rd3, 28;\n",
+                             *const before = "and.b64 %rd8, %rd3, 12;\nsub.s64 %rd8, 4, %rd8;\n";
+    static const struct {
+        const char *const *index, *at;
+        enum locality_class class;
+    } cases[] = {
+        {&any, "0", LOCALITY_NONE}, /* a negative index, of an array that ends there */
+        {&any, "8", LOCALITY_NONE},    {&any, "24", LOCALITY_NONE}, /* behind a gap */
+        {&four, "0", LOCALITY_ROW_H},  {&four, "8", LOCALITY_NONE},   {&four, "12", LOCALITY_NONE},
+        {&four, "24", LOCALITY_ROW_H}, {&eight, "24", LOCALITY_NONE}, /* behind a gap, in reach */
+        {&eight, "0", LOCALITY_ROW_H}, {&before, "0", LOCALITY_NONE}, {&before, "24", LOCALITY_ROW_H},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char ptx[4096];
+        (void)snprintf(
+            ptx, sizeof ptx, "%s%s%s%s%s%s", HEAD KERNEL ROW_INDEX DEPOT,
+            "st.u32 [%SP], 1;\nst.u32 [%SP+8], 1;\nst.u32 [%SP+12], 2;\nst.u32 [%SP+24], 3;\n",
+            *cases[k].index,
+            "add.s64 %rd6, %SP, 8;\nadd.s64 %rd7, %rd6, %rd8;\nst.u32 [%rd7], %r3;\nld.u32 %r8, [%SP+",
+            cases[k].at, "];\n" ROW_LOAD END);
+        of_class(ptx, cases[k].class);
+    }
+}
+
+#define POKE(name) \
+    ".func " name "(.param .b64 x)\n{\n.reg .b64 %q;\n.reg .b32 %v;\nld.param.u64 %q, [x];\nmov.u32 %v, " \
+    "%ctaid.x;\nst.u32 [%q+16], %v;\nret;\n}\n"
+#define HAND_ON(function, from) \
+    "add.s64 %rd6, %SP, " from ";\n{ .param .b64 x;\nst.param.b64 [x], %rd6;\ncall " function ", (x);\n}\n"
+
+static void an_address_of_the_stack_is_followed_into_calls(void **state)
+{
+    (void)state;
+#define SLOTS DEPOT "st.u32 [%SP], 1;\nst.u32 [%SP+8], 1;\nst.u32 [%SP+24], 3;\n"
+    /* a function that writes 16 bytes behind what it is given */
+    of_class(HEAD POKE("poke")
+                 KERNEL ROW_INDEX SLOTS HAND_ON("poke", "8") "ld.u32 %r8, [%SP+24];\n" ROW_LOAD END,
+             LOCALITY_NONE);
+    of_class(HEAD POKE("poke")
+                 KERNEL ROW_INDEX SLOTS HAND_ON("poke", "8") "ld.u32 %r8, [%SP+8];\n" ROW_LOAD END,
+             LOCALITY_ROW_H);
+    /* in a loop: the slot is written before it is read the next time */
+    of_class(HEAD POKE("poke") KERNEL ROW_INDEX SLOTS
+             "mov.u32 %r20, 0;\nLOOP: ld.u32 %r8, [%SP+24];\n" ROW_LOAD HAND_ON(
+                 "poke", "8") "add.s32 %r20, %r20, 1;\nsetp.lt.u32 %p2, %r20, %r1;\n@%p2 bra LOOP;\n" END,
+             LOCALITY_NONE);
+    /* a function that nobody knows may write anything; printf does not */
+    of_class(HEAD ".extern .func other(.param .b64 x);\n" KERNEL ROW_INDEX SLOTS HAND_ON(
+                 "other", "8") "ld.u32 %r8, [%SP];\n" ROW_LOAD END,
+             LOCALITY_NONE);
+    of_class(HEAD ".extern .func other(.param .b64 x);\n" KERNEL ROW_INDEX SLOTS HAND_ON(
+                 "other", "%rd3") "ld.u32 %r8, [%SP];\n" ROW_LOAD END,
+             LOCALITY_NONE);
+    of_class(HEAD
+             ".extern .func (.param .b32 r) vprintf(.param .b64 x, .param .b64 y);\n" KERNEL ROW_INDEX SLOTS
+             "{ .param .b64 x; .param .b64 y; .param .b32 r;\nst.param.b64 [x], %rd1;\nst.param.b64 [y], "
+             "%SP;\ncall (r), vprintf, (x, y);\n}\nld.u32 %r8, [%SP];\n" ROW_LOAD END,
+             LOCALITY_ROW_H);
+    /* an address in memory: whoever finds it may write */
+    of_class(ROW(SLOTS "st.global.u64 [%rd2], %SP;\nld.u32 %r8, [%SP+24];\n" ROW_LOAD), LOCALITY_NONE);
+    /* and one in a slot is not lost */
+    of_class(ROW(SLOTS
+                 "add.s64 %rd6, %SP, 24;\nst.u64 [%SP+16], %rd6;\nld.u64 %rd7, [%SP+16];\nst.u32 [%rd7], "
+                 "%r3;\nld.u32 %r8, [%SP+24];\n" ROW_LOAD),
+             LOCALITY_NONE);
+    of_class(ROW(SLOTS
+                 "add.s64 %rd6, %SP, 24;\nst.u64 [%SP+16], %rd6;\nld.u64 %rd7, [%SP+16];\nst.u32 [%rd7], "
+                 "%r3;\nld.u32 %r8, [%SP+8];\n" ROW_LOAD),
+             LOCALITY_ROW_H);
 }
 
 int main(void)
@@ -698,6 +772,8 @@ int main(void)
         cmocka_unit_test(a_load_in_a_callee_is_decided_for_the_kernel),
         cmocka_unit_test(what_compilers_write_is_understood),
         cmocka_unit_test(what_decides_an_index_counts),
+        cmocka_unit_test(a_slot_is_followed_unless_a_write_reaches_it),
+        cmocka_unit_test(an_address_of_the_stack_is_followed_into_calls),
         cmocka_unit_test(an_unrolled_loop_is_one_access),
         cmocka_unit_test(data_in_an_index_is_not_classified_but_for_neighbours),
         cmocka_unit_test(a_call_is_followed_as_if_inlined),

@@ -25,6 +25,12 @@ bool frame_in_loop(const struct ptx_cfg *cfg, uint32_t block, uint32_t loop)
     return false;
 }
 
+bool frame_is_harmless(const char *function)
+{
+    return !strcmp(function, "vprintf") || !strcmp(function, "malloc") || !strcmp(function, "free") ||
+           !strcmp(function, "__assertfail");
+}
+
 bool frame_owns(const struct frame *f, uint32_t symbol)
 {
     const struct ptx_symbol *s = &f->func->module->symbols[symbol];
@@ -127,8 +133,6 @@ struct collecting {
     struct frame *f;
     struct arena *arena;
     uint32_t capacity;
-    struct map escapes; /* symbol << 32 | offset: an index is added to the address */
-    struct map lowest;  /* symbol > lowest offset whose address is known elsewhere */
 };
 
 static uint32_t slot_for(struct collecting *c, uint32_t symbol, int64_t offset, uint32_t bytes)
@@ -172,38 +176,6 @@ static void collect_access(struct collecting *c, uint32_t pc, const struct ptx_o
     }
 }
 
-static void escape(struct collecting *c, struct frame_address at, bool indexed)
-{
-    bool fresh;
-    if (indexed) {
-        *map_put(&c->escapes, slot_key(at.symbol, at.offset), NULL) = 1;
-        return;
-    }
-    uint64_t *lowest = map_put(&c->lowest, at.symbol, &fresh);
-    if (fresh || at.offset < (int64_t)*lowest) *lowest = (uint64_t)at.offset;
-}
-
-/* Addresses of own memory that go elsewhere than into a constant address: who knows what is done with them.
- * All that lies there and behind may be reached. ASSUMPTION: nothing before it (C's rule); with an index
- * added, what starts there and goes on without a gap (an array, whose length PTX does not tell). */
-static void collect_escapes(struct collecting *c, uint32_t pc)
-{
-    struct frame *f = c->f;
-    const struct ptx_instr *i = &f->func->instrs[pc];
-    const bool memory = i->op == PTX_OP_LD || i->op == PTX_OP_ST;
-    const bool indexed = i->op == PTX_OP_ADD;
-    const struct ptx_operand *d = i->n_dsts ? ptx_operand_at(f->func, i, 0) : NULL;
-    if (d && d->kind == PTX_OPND_REG && f->at[d->id].symbol != PTX_NO_INDEX) return;
-    for (uint32_t n = i->n_dsts; n < i->n_operands; n++) {
-        const struct ptx_operand *o = ptx_operand_at(f->func, i, n);
-        if (o->kind == PTX_OPND_REG && f->at[o->id].symbol != PTX_NO_INDEX) escape(c, f->at[o->id], indexed);
-        if (o->kind == PTX_OPND_ADDR_REG && !memory && f->at[o->id].symbol != PTX_NO_INDEX)
-            escape(c, (struct frame_address){f->at[o->id].symbol, f->at[o->id].offset + o->value}, false);
-        if (o->kind == PTX_OPND_SYM && i->op != PTX_OP_CALL && frame_owns(f, o->id))
-            escape(c, (struct frame_address){o->id, o->value}, indexed);
-    }
-}
-
 static int by_place(const void *a, const void *b)
 {
     const struct frame_slot *x = *(struct frame_slot *const *)a, *y = *(struct frame_slot *const *)b;
@@ -224,26 +196,6 @@ static void mix_overlapping(const struct collecting *c)
         if (s->symbol == last->symbol && s->offset < last->offset + last->bytes)
             s->mixed = last->mixed = true;
         if (s->symbol != last->symbol || s->offset + s->bytes > last->offset + last->bytes) last = s;
-    }
-}
-
-/* A slot whose address is known elsewhere, and those that follow it closely. */
-static void mix_escaped(const struct collecting *c)
-{
-    struct frame *f = c->f;
-    struct frame_slot **sorted = ARENA_ARRAY(c->arena, struct frame_slot *, f->n_slots);
-    for (uint32_t k = 0; k < f->n_slots; k++) sorted[k] = &f->slots[k];
-    qsort(sorted, f->n_slots, sizeof *sorted, by_place);
-    const struct frame_slot *last = NULL; /* reached */
-    for (uint32_t k = 0; k < f->n_slots; k++) {
-        struct frame_slot *s = sorted[k];
-        const int64_t end = last ? last->offset + last->bytes : 0;
-        const bool follows = last && last->symbol == s->symbol && s->offset < end + (int64_t)s->bytes;
-        const uint64_t *lowest = map_find(&c->lowest, s->symbol);
-        if (lowest && s->offset + s->bytes > (int64_t)*lowest) s->mixed = true;
-        if (!follows && !map_find(&c->escapes, slot_key(s->symbol, s->offset))) continue;
-        s->mixed = true;
-        if (!follows || s->offset + s->bytes > end) last = s;
     }
 }
 
@@ -273,17 +225,10 @@ static void find_slots(struct frame *f, struct arena *arena)
     }
     if (!f->n_slots) return;
     mix_overlapping(&c);
-    map_init(&c.escapes);
-    map_init(&c.lowest);
     uint32_t calls = 0;
-    for (uint32_t pc = 0; pc < func->n_instrs; pc++) {
-        collect_escapes(&c, pc);
-        /* a call sequence has a handful of slots; a function with very many calls is not worth the square */
+    /* a call sequence has a handful of slots; a function with very many calls is not worth the square */
+    for (uint32_t pc = 0; pc < func->n_instrs; pc++)
         if (func->instrs[pc].op == PTX_OP_CALL && calls++ < 64) collect_returns(&c, pc);
-    }
-    mix_escaped(&c);
-    map_free(&c.escapes);
-    map_free(&c.lowest);
 }
 
 const struct frame *frame_of(struct frame_cache *cache, const struct ptx_func *func)

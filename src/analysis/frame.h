@@ -20,7 +20,7 @@ struct frame_slot {
     uint32_t symbol; /* of the module */
     int64_t offset;
     uint32_t bytes;
-    bool mixed;             /* accessed in another way too: not followed */
+    bool mixed;             /* accessed with other sizes too: not followed */
     struct frame_def *defs; /* blocks that store to it */
 };
 
@@ -58,6 +58,8 @@ bool frame_param_of(const struct frame *f, const struct ptx_operand *o, struct f
 uint32_t frame_slot_at(const struct frame *f, uint32_t symbol, int64_t offset);
 /* Is the block in the natural loop (of the cfg)? */
 bool frame_in_loop(const struct ptx_cfg *cfg, uint32_t block, uint32_t loop);
+/* A function of the simulator that writes no memory of the program. */
+bool frame_is_harmless(const char *function);
 /* .local of a function, .param of a call sequence, or a formal of a .func: memory of the activation. */
 bool frame_owns(const struct frame *f, uint32_t symbol);
 

@@ -392,20 +392,13 @@ static void take_returns(struct pass *p, const struct ptx_instr *i, const struct
     }
 }
 
-/* Functions of the simulator that write no memory of the program. */
-static bool is_harmless(const char *name)
-{
-    return !strcmp(name, "vprintf") || !strcmp(name, "malloc") || !strcmp(name, "free") ||
-           !strcmp(name, "__assertfail");
-}
-
 static void call(struct pass *p, const struct ptx_instr *i, uint32_t pc)
 {
     const struct ptx_func *f = p->f->func;
     const struct ptx_operand *target = ptx_operand_at(f, i, 0), *given = ptx_operand_at(f, i, 2);
     const struct ptx_func *callee = target->kind == PTX_OPND_SYM ? ptx_callee(f, target->id) : NULL;
     const bool harmless = target->kind == PTX_OPND_SYM && (!callee || !callee->has_body) &&
-                          is_harmless(f->module->symbols[target->id].name);
+                          frame_is_harmless(f->module->symbols[target->id].name);
     const struct readonly_func *c = callee && callee->has_body ? analyse(p->r, callee, p->depth + 1) : NULL;
     if (c && c->anything) c = NULL;
     if (!harmless) /* an address of own memory that a callee gets may be written through */

@@ -89,7 +89,8 @@ static void collect_results(struct activation *a, struct bindings *results)
     const struct ptx_func *f = a->f->func;
     for (uint32_t slot = 0; slot < a->f->n_slots && results->count < 64; slot++) {
         const struct frame_slot *s = &a->f->slots[slot];
-        if (s->symbol < f->first_param || s->symbol >= f->first_param + f->n_rets || s->mixed) continue;
+        if (s->symbol < f->first_param || s->symbol >= f->first_param + f->n_rets || local_is_mixed(a, slot))
+            continue;
         const struct expr *value = NULL;
         bool known = true;
         for (uint32_t k = 0; k < a->f->cfg->n_rpo; k++) {
@@ -145,23 +146,43 @@ enum { WORK_LEAST = 5000, WORK_PER_INSTRUCTION = 60 };
 
 void symbolic_free(void *symbolic) { expr_pool_free(&((struct symbolic *)symbolic)->pool); }
 
-struct symbolic *symbolic_run(struct arena *arena, struct frame_cache *frames, const struct ptx_func *kernel)
+static void free_mixed(void *mixed) { map_free(mixed); }
+
+/* One walk; true: it has to be repeated, with more slots of the stack that are not followed. */
+static bool walk_kernel(struct symbolic *s, struct arena *arena, struct frame_cache *frames,
+                        const struct ptx_func *kernel, struct map *mixed, bool all_mixed)
 {
-    struct symbolic *s = ARENA_NEW(arena, struct symbolic);
-    struct diag_cleanup cleanup;
     expr_pool_init(&s->pool, arena, 4 * kernel->n_instrs);
-    diag_defer(&cleanup, symbolic_free, s);
     struct walker w = {.arena = arena,
                        .frames = frames,
                        .s = s,
                        .pool = &s->pool,
                        .budget = 500 + (uint64_t)kernel->n_instrs,
-                       .search_budget = 1000 + 6 * (uint64_t)kernel->n_instrs};
+                       .search_budget = 1000 + 6 * (uint64_t)kernel->n_instrs,
+                       .mixed = mixed,
+                       .all_mixed = all_mixed};
     s->pool.work_left = WORK_LEAST + WORK_PER_INSTRUCTION * (uint64_t)kernel->n_instrs;
     struct activation a = {.w = &w, .f = frame_of(frames, kernel), .caller_loop = SYMBOLIC_NO_LOOP};
     run_activation(&a, UINT32_MAX, UINT32_MAX, NULL);
     loops_understand(&w);
+    return local_reaches_more(&w);
+}
+
+struct symbolic *symbolic_run(struct arena *arena, struct frame_cache *frames, const struct ptx_func *kernel)
+{
+    enum { WALKS_MOST = 4 };
+    struct symbolic *s = ARENA_NEW(arena, struct symbolic);
+    struct diag_cleanup cleanup, mixed_goes;
+    struct map mixed;
+    map_init(&mixed);
+    diag_defer(&mixed_goes, free_mixed, &mixed);
+    diag_defer(&cleanup, symbolic_free, s);
+    for (uint32_t round = 1; walk_kernel(s, arena, frames, kernel, &mixed, round == WALKS_MOST); round++) {
+        symbolic_free(s);
+        *s = (struct symbolic){0};
+    }
     diag_done(&cleanup, false);
+    diag_done(&mixed_goes, true);
     return s;
 }
 

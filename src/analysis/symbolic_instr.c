@@ -237,11 +237,12 @@ static void walk_arithmetic(struct activation *a, const struct ptx_instr *i)
     uint32_t n = 0;
     const struct ptx_operand *d = i->n_dsts ? ptx_operand_at(f, i, 0) : NULL;
     if (!d) return;
-    if (d->kind != PTX_OPND_REG) {
-        write_unknown(a, DEP_OTHER | DEP_DATA);
-        return;
-    }
-    if (is_float_reg(f, d->id)) return; /* no address is made of it without a conversion */
+    const bool parts = d->kind != PTX_OPND_REG, floats = !parts && is_float_reg(f, d->id);
+    for (uint32_t k = i->n_dsts; i->op == PTX_OP_MOV && (parts || floats) && k < i->n_operands; k++)
+        if (ptx_operand_at(f, i, k)->kind == PTX_OPND_REG) /* the address comes back in another way */
+            local_publish(a, value_of(a, ptx_operand_at(f, i, k), (enum ptx_type)i->type));
+    if (parts) write_unknown(a, DEP_OTHER | DEP_DATA);
+    if (parts || floats) return; /* no address is made of a float without a conversion */
     for (uint32_t k = i->n_dsts; k < i->n_operands && n < 4; k++) {
         const struct ptx_operand *o = ptx_operand_at(f, i, k);
         const bool predicate = i->op == PTX_OP_SELP && n == 2;
@@ -386,15 +387,21 @@ static void walk_store(struct activation *a, const struct ptx_instr *i)
     struct frame_address at;
     const uint32_t bytes = ptx_type_bits(i->type) / 8, count = i->vec ? i->vec : 1;
     if (i->n_operands < 2) return;
+    const struct ptx_operand *from = ptx_operand_at(f, i, 1);
     if (!frame_address_of(a->f, ptx_operand_at(f, i, 0), &at)) {
-        record(a, i, i->space, address_of(a, ptx_operand_at(f, i, 0)), SYMBOLIC_WRITE, bytes, count);
+        const struct expr *address = address_of(a, ptx_operand_at(f, i, 0));
+        record(a, i, i->space, address, SYMBOLIC_WRITE, bytes, count);
+        local_store(a, address, i->space, bytes * count);
+        for (uint32_t e = 0; e < count; e++)
+            if (element(f, from, e)->kind != PTX_OPND_IMM)
+                local_publish(a, value_of(a, element(f, from, e), (enum ptx_type)i->type));
         return;
     }
-    const struct ptx_operand *from = ptx_operand_at(f, i, 1);
     for (uint32_t e = 0; e < count && bytes; e++) {
         const uint32_t slot = frame_slot_at(a->f, at.symbol, at.offset + (int64_t)(e * bytes));
-        if (slot == PTX_NO_INDEX) continue;
+        if (slot == PTX_NO_INDEX) continue; /* every such access has one */
         const struct expr *value = value_of(a, element(f, from, e), (enum ptx_type)i->type);
+        if (i->guard != PTX_NO_REG || local_is_mixed(a, slot)) local_publish(a, value);
         if (i->guard != PTX_NO_REG) value = values_unknown(a, a->pc, e, DEP_OTHER | DEP_DATA);
         values_write_slot(a, slot, value);
     }
@@ -475,11 +482,13 @@ static void walk_call_instr(struct activation *a, const struct ptx_instr *i)
     const struct ptx_func *callee = target->kind == PTX_OPND_SYM ? ptx_callee(f, target->id) : NULL;
     struct bindings args = {0}, results = {0};
     write_unknown(a, DEP_OTHER | DEP_DATA);
-    if (callee && callee->has_body && given->kind == PTX_OPND_LIST)
-        for (uint32_t n = 0; n < given->count && n < callee->n_params; n++)
-            bind_argument(a, &args, &f->operands[given->id + n], callee->first_param + callee->n_rets + n);
+    const uint32_t formals = callee ? callee->first_param + callee->n_rets : 0;
+    for (uint32_t n = 0; given->kind == PTX_OPND_LIST && n < given->count; n++)
+        bind_argument(a, &args, &f->operands[given->id + n], formals + n);
     if (!callee || !callee->has_body || !walk_call(a, callee, &args, &results)) {
         a->w->s->cut = true;
+        if (target->kind != PTX_OPND_SYM || !frame_is_harmless(f->module->symbols[target->id].name))
+            for (uint32_t n = 0; n < args.count; n++) local_publish(a, args.rows[n].value);
         callee = NULL;
     }
     if (rets->kind == PTX_OPND_LIST) take_results(a, rets, callee, &results);

@@ -88,6 +88,20 @@ static void understand_changing(struct walker *w, struct map *memo)
 
 static void free_memo(void *memo) { map_free(memo); }
 
+/* An address with all values at heads put in; beyond the limits one may be left: then nothing is known. */
+static const struct expr *understood(struct walker *w, const struct expr *address, uint32_t which,
+                                     struct map *memo)
+{
+    const struct expr *e = expr_replace(w->pool, address, known_phi, NULL, memo);
+    if (!(e->deps & DEP_PHI)) return e;
+    const struct atom like = {.kind = ATOM_OTHER,
+                              .id = which,
+                              .element = 700,
+                              .deps = (e->deps & ~(uint32_t)DEP_PHI) | DEP_OTHER | DEP_DATA,
+                              .loops = UINT64_MAX};
+    return expr_of(w->pool, expr_intern_atom(w->pool, &like));
+}
+
 static void understand_phis(struct walker *w)
 {
     struct map memo;
@@ -111,7 +125,11 @@ static void understand_phis(struct walker *w)
     map_clear(&memo);
     struct symbolic *s = w->s;
     for (uint32_t k = 0; k < s->n_accesses; k++)
-        s->accesses[k].address = expr_replace(w->pool, s->accesses[k].address, known_phi, NULL, &memo);
+        s->accesses[k].address = understood(w, s->accesses[k].address, k, &memo);
+    for (uint32_t k = 0; k < w->n_stores; k++)
+        w->stores[k].at.address = expr_replace(w->pool, w->stores[k].at.address, known_phi, NULL, &memo);
+    for (uint32_t k = 0; k < w->n_published; k++)
+        w->published[k] = expr_replace(w->pool, w->published[k], known_phi, NULL, &memo);
     for (uint32_t l = 0; l < s->n_loops; l++)
         for (struct symbolic_exit *e = s->loops[l].exits; e; e = e->next)
             e->condition = expr_replace(w->pool, e->condition, known_phi, NULL, &memo);

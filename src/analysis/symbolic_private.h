@@ -46,6 +46,13 @@ struct activation {
     uint32_t pc, block; /* being walked */
 };
 
+/* A store whose address is not a constant of the stack but may lie on it. */
+struct local_store {
+    struct symbolic_access at; /* func, activation, block, loop and address */
+    uint32_t bytes;
+    bool by_chance; /* only if its address was given up on the way */
+};
+
 struct walker {
     struct arena *arena;
     struct frame_cache *frames;
@@ -57,6 +64,13 @@ struct walker {
     uint32_t sites;
     uint64_t budget; /* instructions that may still be walked in callees */
     uint64_t search_budget;
+    /* what may write slots of the stack otherwise than by constant addresses: see symbolic_local.c */
+    struct local_store *stores;
+    const struct expr **published; /* addresses of the stack that are known elsewhere */
+    uint32_t n_stores, store_capacity, n_published, published_capacity;
+    struct map *mixed; /* frame and slot that such a write reaches > 1 */
+    bool all_mixed;
+    bool forgot; /* beyond a limit some value was given up: it may have been an address of the stack */
 };
 
 /* symbolic_values.c: what registers and slots hold. NULL: undefined. */
@@ -74,6 +88,14 @@ uint64_t values_loops_around(const struct activation *a, uint32_t block);
 /* After the walk of an activation: what comes to the heads of its loops, of those values that its accesses
  * (from first_access on), the ends of its loops or its results (may be NULL) need. */
 void values_complete_phis(struct activation *a, uint32_t first_access, const struct bindings *results);
+
+/* symbolic_local.c: notes a store that may reach the stack, and an address of the stack that goes elsewhere.
+ */
+void local_store(struct activation *a, const struct expr *address, uint32_t space, uint32_t bytes);
+void local_publish(struct activation *a, const struct expr *value);
+bool local_is_mixed(const struct activation *a, uint32_t slot);
+/* After the walk: do writes reach slots that were followed? They are mixed from now on; walk again. */
+bool local_reaches_more(struct walker *w);
 
 /* symbolic_loops.c */
 void loops_understand(struct walker *w);

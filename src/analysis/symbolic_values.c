@@ -97,6 +97,7 @@ static uint32_t loop_headed_by(const struct activation *a, uint32_t block)
 /* Nothing is known of the variable at the start of the block; another variable there is another value. */
 static const struct expr *unknown_at(struct activation *a, uint32_t block, uint32_t var, uint32_t why)
 {
+    a->w->forgot = true;
     return values_unknown(a, a->f->cfg->blocks[block].first, UNKNOWN_OF_VARS + UNKNOWN_REASONS * var + why,
                           DEP_OTHER | DEP_DATA);
 }
@@ -373,6 +374,7 @@ const struct expr *values_read_reg(struct activation *a, uint32_t reg)
     if (is_float_reg(a->f->func, reg)) return values_unknown(a, a->pc, 210, DEP_OTHER | DEP_DATA);
     if (has_one_def(a, reg)) {
         value = a->regs[reg];
+        if (!value) a->w->forgot = true;
         if (!value)
             value = values_unknown(a, a->f->du->defs[a->f->du->def_start[reg]], 211, DEP_OTHER | DEP_DATA);
         return value;
@@ -392,13 +394,13 @@ void values_write_reg(struct activation *a, uint32_t reg, const struct expr *val
 const struct expr *values_read_slot(struct activation *a, uint32_t slot)
 {
     const struct expr *value =
-        a->f->slots[slot].mixed ? NULL : values_at_end(a, a->block, a->f->func->n_regs + slot, 0);
+        local_is_mixed(a, slot) ? NULL : values_at_end(a, a->block, a->f->func->n_regs + slot, 0);
     return value ? value : unknown_here(a, a->f->func->n_regs + slot);
 }
 
 void values_write_slot(struct activation *a, uint32_t slot, const struct expr *value)
 {
-    if (!a->f->slots[slot].mixed) hold(a, a->block, a->f->func->n_regs + slot, value);
+    if (!local_is_mixed(a, slot)) hold(a, a->block, a->f->func->n_regs + slot, value);
 }
 
 /* ---- what comes to the heads ---- */
