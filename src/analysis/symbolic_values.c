@@ -8,7 +8,7 @@
 #include "analysis/symbolic_private.h"
 
 /* Values at heads of loops: what compilers emit has at most one for seven instructions in all tests. */
-enum { PHIS_LEAST = 200, SITES_PER_PHI = 2 };
+enum { PHIS_LEAST = 100, SITES_PER_PHI = 3 };
 
 /* Why nothing is known of a variable at a block, in the numbers that tell unknown values apart. */
 enum {
