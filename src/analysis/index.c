@@ -384,6 +384,12 @@ static const struct expr *fixed_part(struct building *b, const struct expr *inva
     return fixed;
 }
 
+static bool same_place(const struct locality_place *a, const struct locality_place *b)
+{
+    return a->offset == b->offset && a->elements == b->elements && a->step[0] == b->step[0] &&
+           a->step[1] == b->step[1] && a->count[0] == b->count[0] && a->count[1] == b->count[1];
+}
+
 static void add_place(struct building *b, struct locality_row *row, const struct item *i)
 {
     struct locality_place p = {.offset = fixed_part(b, i->invariant), .elements = i->access->count};
@@ -397,7 +403,7 @@ static void add_place(struct building *b, struct locality_row *row, const struct
         index = rest;
     }
     for (uint32_t k = 0; k < row->n_places; k++)
-        if (!memcmp(&row->places[k], &p, sizeof p)) return;
+        if (same_place(&row->places[k], &p)) return;
     if (row->n_places == LOCALITY_PLACES_MOST) return;
     if (!(row->n_places & (row->n_places - 1))) { /* grows at powers of two */
         struct locality_place *more =
