@@ -71,13 +71,7 @@ static void run(struct wl *w)
     }
     struct cone c = cone_new(w, rows, cols, steps * launches);
     c.initial = initial, c.next = next, c.arg = &p;
-    wl_check_f32(w, &(struct wl_check){.name = "temperature",
-                                       .output = in,
-                                       .count = count,
-                                       .reference = cone_value,
-                                       .arg = &c,
-                                       .cost = cone_cost(&c),
-                                       .relative = 1e-5});
+    cone_check(w, &c, "temperature", in);
 }
 
 WORKLOAD(hotspot, .suite = "Rodinia", .sharing = "-",

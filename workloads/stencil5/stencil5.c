@@ -42,13 +42,7 @@ static void run(struct wl *w)
     }
     struct cone c = cone_new(w, rows, cols, steps);
     c.initial = initial, c.next = next;
-    wl_check_f32(w, &(struct wl_check){.name = "grid",
-                                       .output = in,
-                                       .count = count,
-                                       .reference = cone_value,
-                                       .arg = &c,
-                                       .cost = cone_cost(&c),
-                                       .relative = 1e-5});
+    cone_check(w, &c, "grid", in);
 }
 
 WORKLOAD(stencil5, .suite = "micro", .sharing = "-", .description = "2D 5-point Jacobi stencil",
