@@ -22,6 +22,25 @@ static uint64_t *loops_within(const struct walker *w)
     return bits;
 }
 
+/* A value that is computed anew from another that counts: it comes back as a + step * m, and started as that
+ * would have been one iteration earlier. */
+static const struct expr *follows_counter(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                          struct map *memo)
+{
+    const struct expr *rest, *step, *back = NULL;
+    for (uint32_t k = 0; k < phi->n_back; k++) {
+        const struct expr *here = expr_replace(w->pool, phi->back[k], known_phi, NULL, memo);
+        if (back && here != back) return NULL;
+        back = here;
+    }
+    if (back->deps & DEP_PHI || !expr_split(w->pool, back, w->s->loops[phi->loop].iv, &rest, &step))
+        return NULL;
+    if ((rest->loops | step->loops) & within[phi->loop]) return NULL;
+    const struct expr *start = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
+    if (expr_sub(w->pool, rest, step) != start || !w->pool->work_left) return NULL;
+    return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
+}
+
 /* start + step * iterations when every way back adds the same step that does not change in the loop. */
 static const struct expr *closed_form(struct walker *w, const struct phi *phi, const uint64_t *within,
                                       struct map *memo)
@@ -36,7 +55,8 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
     }
     int64_t fixed;
     if (!expr_is_const(step, &fixed)) {
-        if (step->deps & DEP_PHI || step->loops & within[phi->loop]) return NULL;
+        if (step->deps & DEP_PHI || step->loops & within[phi->loop])
+            return follows_counter(w, phi, within, memo);
     }
     const struct expr *start = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
     return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));

@@ -17,6 +17,7 @@
 
 #include "analysis/compile.h"
 #include "analysis/index.h"
+#include "analysis/tricky.h"
 #include "analysis/workloads.h"
 #include "base/rng.h"
 #include "exec/exec.h"
@@ -394,8 +395,10 @@ static uint64_t checked_all, skipped_all;
 static uint64_t check_level(uint32_t level)
 {
     uint64_t wrong = 0;
-    for (uint32_t k = 0; k < LADM_WORKLOADS; k++) {
-        struct truth t = {.w = &ladm_workloads[k], .level = level};
+    for (uint32_t k = 0; k < LADM_WORKLOADS + TRICKY_KERNELS; k++) {
+        struct truth t = {.w = k < LADM_WORKLOADS ? &ladm_workloads[k] : &tricky_kernels[k - LADM_WORKLOADS],
+                          .level = level};
+        if (k >= LADM_WORKLOADS && t.w->why) continue;
         struct diag d;
         diag_init(&d);
         arena_init(&t.arena);
