@@ -84,6 +84,7 @@ struct check_place {
     const char *name;
     struct copy *copies, *arriving; /* arriving: read from memory, at the memory side only */
     uint32_t lines;
+    bool coherent;
     struct check_place *next;
 };
 

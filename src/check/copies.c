@@ -7,7 +7,8 @@
 struct check_place *check_place_new(struct check *c, const char *name, uint32_t lines, bool memory_side)
 {
     struct check_place *p = ARENA_NEW(&c->arena, struct check_place);
-    *p = (struct check_place){.check = c, .name = name, .lines = lines, .next = c->places};
+    *p = (struct check_place){
+        .check = c, .name = name, .lines = lines, .coherent = memory_side, .next = c->places};
     p->copies = ARENA_ARRAY(&c->arena, struct copy, lines);
     if (memory_side) p->arriving = ARENA_ARRAY(&c->arena, struct copy, lines);
     c->places = p;
@@ -135,6 +136,29 @@ void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[
     }
 }
 
+void check_place_coherent(struct check_place *p, bool coherent) { p->coherent = coherent; }
+
+static void raise_to(uint32_t versions[CHECK_WORDS], const struct request_copy *r)
+{
+    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (r->version > versions[w]) versions[w] = r->version;
+    }
+}
+
+void check_write_on(struct check_place *p, uint32_t request)
+{
+    const struct request_copy *r = &p->check->requests[request];
+    p->check->counts.write_backs++;
+    raise_to(check_memory_line(p->check, r->frame - 1)->coming, r);
+}
+
+void check_memory_store(struct check_place *p, uint32_t request)
+{
+    const struct request_copy *r = &p->check->requests[request];
+    raise_to(check_memory_line(p->check, r->frame - 1)->now, r);
+}
+
 /* ---- reads ---- */
 
 /* At the memory side nothing acknowledged is missing. */
@@ -170,7 +194,7 @@ void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint
         check_wrong(c, now, r->line->key, 0, p->name,
                     arena_printf(&c->arena, "a read of frame line 0x%llx is served from a copy of 0x%llx",
                                  (unsigned long long)(r->frame - 1), (unsigned long long)(copy->frame - 1)));
-    if (p->arriving) {
+    if (p->coherent || (p->arriving && r->version)) {
         acknowledged_is_here(p, copy, r, sectors, now);
         c->counts.memory_side_reads++;
     }

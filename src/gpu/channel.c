@@ -9,16 +9,15 @@
 #include "check/fault.h"
 
 struct channel {
-    struct engine *engine;
+    struct channel_wiring wire;
     uint32_t component;
     uint64_t ticks_per_cycle;
     struct dram_channel *dram;
     const struct dram_map *map;
     uint64_t address_mask; /* within its chiplet */
-    struct slice *const *slices;
-    uint32_t slice_count, turn;
-    bool full;           /* wait for dram_wiring.space */
-    struct check *check; /* NULL: none */
+    uint32_t turn;
+    bool full;                            /* wait for dram_wiring.space */
+    uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
 };
 
 /* What comes back with a read: slice, line of its tags, columns. */
@@ -28,12 +27,26 @@ static uint64_t pack(uint32_t slice, const struct memory_op *op)
            op->tag_line;
 }
 
+/* Time of a port of the stack's crossbar. */
+static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
+{
+    const struct slice_spec *p = ch->wire.slice_spec;
+    return (bytes + p->stack_width - 1) / p->stack_width * p->ticks_per_cycle;
+}
+
 static void done(void *owner, const struct dram_done *d)
 {
-    const struct channel *ch = owner;
+    struct channel *ch = owner;
     if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    slice_memory_done(ch->slices[d->tag >> 48], (uint32_t)d->tag, d->tag >> 40 & 0xff, d->tag >> 32 & 0xff,
-                      d->accept_cyc * ch->ticks_per_cycle, d->done_cyc * ch->ticks_per_cycle);
+    const uint32_t columns = d->tag >> 32 & 0xff;
+    uint64_t tick = d->done_cyc * ch->ticks_per_cycle;
+    if (ch->wire.slice_spec->stack_width) {
+        if (tick < ch->out_free_tick) tick = ch->out_free_tick;
+        tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
+        ch->out_free_tick = tick;
+    }
+    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, d->tag >> 40 & 0xff,
+                      columns, d->accept_cyc * ch->ticks_per_cycle, tick);
 }
 
 static void space(void *owner) { ((struct channel *)owner)->full = false; }
@@ -41,19 +54,39 @@ static void space(void *owner) { ((struct channel *)owner)->full = false; }
 /* --check: memory keeps the order in which it accepts operations on a line. */
 static void check_operation(struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
+    const struct slice *s = ch->wire.slices[slice];
     if (op->tag_line != TAGS_NONE)
-        check_memory_read(slice_copies(ch->slices[slice]), op->tag_line, op->line,
-                          slice_sectors(ch->slices[slice], op->first_column, op->column_count));
-    else
-        check_memory_write(ch->check, op->line);
+        check_memory_read(slice_copies(s), op->tag_line, op->line,
+                          slice_sectors(s, op->first_column, op->column_count));
+    else if (!op->writers.count) /* those that are written through: slice_memory_accepted() */
+        check_memory_write(ch->wire.check, op->line);
+}
+
+/* Private organisation: the slice where a line lives hears of what others write, and the slice of a cluster
+ * of what its SMs' atomics wrote at home, through the crossbar of the stack. */
+static void tell_others(const struct channel *ch, uint32_t slice, const struct memory_op *op)
+{
+    const struct clusters *k = &ch->wire.organisation->clusters;
+    const uint32_t home = slice_home(ch->wire.slice_spec, op->line);
+    if (ch->wire.all[home] != ch->wire.slices[slice]) {
+        slice_snoop(ch->wire.all[home], op->line);
+        return;
+    }
+    for (uint32_t n = 0, idx = op->writers.first; n < op->writers.count; n++) {
+        const struct request *r = request_at(ch->wire.requests, idx);
+        const uint32_t own = clusters_slice(k, home, clusters_of_sm(k, r->sm), k->stack_slices);
+        if (own != home) slice_snoop(ch->wire.all[own], op->line);
+        idx = r->next;
+    }
 }
 
 static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
 {
-    const struct memory_op *op = slice_memory_op(ch->slices[slice], now * ch->ticks_per_cycle);
+    struct slice *s = ch->wire.slices[slice];
+    const struct memory_op *op = slice_memory_op(s, ch->wire.lane, now * ch->ticks_per_cycle);
     if (!op) return false;
     if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(ch->slices[slice]);
+        slice_memory_accepted(s, ch->wire.lane);
         return true;
     }
     if (dram_try_refuse(ch->dram, op->column_count)) {
@@ -71,18 +104,38 @@ static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
         ch->full = true;
         return false;
     }
-    if (ch->check) check_operation(ch, slice, op);
-    slice_memory_accepted(ch->slices[slice]);
-    engine_progress(ch->engine);
+    if (ch->wire.check) check_operation(ch, slice, op);
+    if (op->writers.count) tell_others(ch, slice, op);
+    if (ch->wire.slice_spec->stack_width) {
+        const uint64_t tick = now * ch->ticks_per_cycle;
+        if (ch->in_free_tick < tick) ch->in_free_tick = tick;
+        ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
+    }
+    slice_memory_accepted(s, ch->wire.lane);
+    engine_progress(ch->wire.engine);
     return true;
 }
 
 /* One operation per slice and cycle, in turn. */
 static void pull(struct channel *ch, uint64_t now)
 {
-    for (uint32_t k = 0; k < ch->slice_count && !ch->full; k++) {
-        const uint32_t slice = (ch->turn + k) % ch->slice_count;
-        if (accept(ch, now, slice) && k == 0) ch->turn = (ch->turn + 1) % ch->slice_count;
+    const uint32_t count = ch->wire.slice_count;
+    for (uint32_t k = 0; k < count && !ch->full && *ch->wire.pending; k++) {
+        const uint32_t slice = (ch->turn + k) % count;
+        if (!(*ch->wire.pending >> slice & 1)) continue;
+        if (accept(ch, now, slice) && k == 0) ch->turn = (ch->turn + 1) % count;
+    }
+}
+
+/* The same through the stack's crossbar: as much as its port brings in a cycle of memory, the slice after the
+ * last one served first. */
+static void pull_stack(struct channel *ch, uint64_t now)
+{
+    const uint32_t count = ch->wire.slice_count, from = ch->turn;
+    for (uint32_t k = 0; k < count && !ch->full && *ch->wire.pending; k++) {
+        const uint32_t slice = (from + k) % count;
+        if (ch->in_free_tick >= (now + 1) * ch->ticks_per_cycle) return;
+        if (*ch->wire.pending >> slice & 1 && accept(ch, now, slice)) ch->turn = (slice + 1) % count;
     }
 }
 
@@ -90,14 +143,14 @@ static void wake(void *self, uint64_t now)
 {
     struct channel *ch = self;
     uint64_t next = dram_channel_step(ch->dram, now);
-    if (!ch->full) pull(ch, now);
+    if (!ch->full) (ch->wire.slice_spec->stack_width ? pull_stack : pull)(ch, now);
     const uint64_t accepted_next = dram_channel_next(ch->dram);
     if (accepted_next < next) next = accepted_next;
-    if (next != DRAM_NEVER) engine_wake(ch->engine, ch->component, next > now ? next : now + 1);
+    if (next != DRAM_NEVER) engine_wake(ch->wire.engine, ch->component, next > now ? next : now + 1);
     if (ch->full) return;
-    for (uint32_t k = 0; k < ch->slice_count; k++) {
-        const uint64_t due = slice_memory_due(ch->slices[k]);
-        if (due != ENGINE_NEVER) engine_wake_at_tick(ch->engine, ch->component, due);
+    for (uint64_t left = *ch->wire.pending; left; left &= left - 1) {
+        const uint64_t due = slice_memory_due(ch->wire.slices[__builtin_ctzll(left)], ch->wire.lane);
+        engine_wake_at_tick(ch->wire.engine, ch->component, due);
     }
 }
 
@@ -112,23 +165,20 @@ static struct wait waits(void *self)
     return w;
 }
 
-struct channel *channel_new(struct arena *a, struct engine *e, uint32_t domain, const struct config *c,
-                            const struct dram_spec *spec, const struct dram_map *map,
-                            struct slice *const *slices, uint32_t count, struct check *check,
-                            const char *name)
+struct channel *channel_new(struct arena *a, const struct config *c, const struct dram_spec *spec,
+                            const struct dram_map *map, const struct channel_wiring *links, const char *name)
 {
     struct channel *ch = ARENA_NEW(a, struct channel);
-    *ch = (struct channel){.engine = e,
+    DIAG_ASSERT(links->slice_count <= 64);
+    *ch = (struct channel){.wire = *links,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
-                           .address_mask = ((uint64_t)1 << map->bits) - 1,
-                           .slices = slices,
-                           .slice_count = count,
-                           .check = check};
+                           .address_mask = ((uint64_t)1 << map->bits) - 1};
     const struct dram_wiring wiring = {.owner = ch, .done = done, .space = space};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->component = engine_add(
-        e, (struct component_spec){.name = name, .self = ch, .domain = domain, .wake = wake, .waits = waits});
+        links->engine, (struct component_spec){
+                           .name = name, .self = ch, .domain = links->domain, .wake = wake, .waits = waits});
     return ch;
 }
 

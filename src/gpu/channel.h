@@ -7,14 +7,26 @@
 #include "dram/dram_map.h"
 #include "engine/engine.h"
 #include "llc/llc.h"
+#include "llc/organisation.h"
 
 struct channel;
 
-/* slices: count pointers, filled before the first operation. */
-struct channel *channel_new(struct arena *a, struct engine *e, uint32_t domain, const struct config *c,
-                            const struct dram_spec *spec, const struct dram_map *map,
-                            struct slice *const *slices, uint32_t count, struct check *check,
-                            const char *name);
+/* Between a channel and its slices. */
+struct channel_wiring {
+    struct engine *engine;
+    uint32_t domain;
+    struct slice *const *slices; /* filled before the first operation; those that reach the channel */
+    uint32_t slice_count, lane;  /* lane: what the slices know the channel by */
+    const uint64_t *pending;     /* bit = slice that has operations */
+    struct slice *const *all;    /* every slice of the machine */
+    const struct slice_spec *slice_spec;
+    const struct organisation *organisation;
+    const struct pool *requests;
+    struct check *check;
+};
+
+struct channel *channel_new(struct arena *a, const struct config *c, const struct dram_spec *spec,
+                            const struct dram_map *map, const struct channel_wiring *links, const char *name);
 uint32_t channel_component(const struct channel *ch);
 struct dram_stats *channel_stats(struct channel *ch);
 

@@ -54,12 +54,16 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
 
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
 {
-    const uint32_t per_channel = g->slice_spec.slices_per_channel;
+    const uint32_t lanes = g->slice_spec.lanes, per_channel = g->slice_spec.slices_per_channel;
+    const uint32_t first_channel = idx / per_channel / lanes * lanes;
     const uint32_t chiplet = idx / config_slices_per_chiplet(c);
     const struct slice_wiring w = {.engine = g->engine,
                                    .fabric = &g->fabrics[chiplet],
                                    .requests = &g->requests,
-                                   .channel_component = channel_component(g->channels[idx / per_channel]),
+                                   .channel_components = g->channel_components + first_channel,
+                                   .pending = g->pending + first_channel,
+                                   .pending_bit = idx % (per_channel * lanes),
+                                   .tap = g->tap,
                                    .slice_idx = idx,
                                    .partition = idx / c->partition.slices,
                                    .sms_per_partition = c->partition.sms,
@@ -74,19 +78,42 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
+    slice_set_write_through(g->slices[idx], w.organisation->is_private);
+}
+
+/* Private organisation: the slices of the SM's cluster, one in each stack, forget what they hold. */
+static void acquired(void *self, uint32_t sm)
+{
+    struct gpu *g = self;
+    const struct organisation *o = g->organisations;
+    if (!o->is_private) return;
+    const uint32_t slot = clusters_slot(&o->clusters, clusters_of_sm(&o->clusters, sm));
+    for (uint32_t first = 0; first < g->slice_count; first += o->clusters.stack_slices)
+        slice_invalidate(g->slices[first + slot]);
 }
 
 static void build_memory(struct gpu *g, const struct config *c)
 {
-    const uint32_t per_channel = c->partition.slices / c->partition.channels;
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
     g->pages = page_table_new(&g->arena, c, g->map);
     g->slice_spec = slice_spec_of(c, g->map);
+    const uint32_t lanes = g->slice_spec.lanes, reaching = g->slice_spec.slices_per_channel * lanes;
     for (uint32_t k = 0; k < g->channel_count; k++) {
-        g->channels[k] = channel_new(&g->arena, g->engine, g->dram_domain, c, &g->dram_spec, g->map,
-                                     g->slices + (size_t)k * per_channel, per_channel, g->check,
+        const struct channel_wiring w = {.engine = g->engine,
+                                         .domain = g->dram_domain,
+                                         .slices = g->slices + (size_t)(k / lanes) * reaching,
+                                         .slice_count = reaching,
+                                         .lane = k % lanes,
+                                         .pending = &g->pending[k],
+                                         .all = g->slices,
+                                         .slice_spec = &g->slice_spec,
+                                         .organisation = g->organisations,
+                                         .requests = &g->requests,
+                                         .check = g->check};
+        g->channels[k] = channel_new(&g->arena, c, &g->dram_spec, g->map, &w,
                                      name_in(g, "channel", k, c->partition.channels));
+        g->channel_components[k] = channel_component(g->channels[k]);
         STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope_of(c, k / c->partition.channels));
     }
 }
@@ -126,6 +153,8 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .epoch = epochs ? &g->epochs[chiplet] : NULL,
                                 .conflicts = g->conflicts,
                                 .check = g->check,
+                                .acquired = g->slice_spec.may_write_through ? acquired : NULL,
+                                .acquired_self = g,
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices,
@@ -178,6 +207,8 @@ static void allocate(struct gpu *g, const struct config *c)
     g->channels = ARENA_ARRAY(&g->arena, struct channel *, g->channel_count);
     g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
+    g->channel_components = ARENA_ARRAY(&g->arena, uint32_t, g->channel_count);
+    g->pending = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
     g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
     g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);

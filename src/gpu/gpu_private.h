@@ -31,6 +31,7 @@ struct running {
     uint64_t blocks_ended;
     uint32_t sms_drained;
     uint32_t slices_flushing;
+    enum llc_boundary boundary; /* what the end of the kernel did */
     double nanoseconds_per_cycle;
     bool over;
 };
@@ -51,6 +52,7 @@ struct gpu {
     struct fabric *fabrics;             /* [chiplet] */
     struct gates *gates;                /* between them; NULL: there is one */
     struct organisation *organisations; /* [chiplet] */
+    struct llc_tap tap;                 /* of every slice */
     struct llc_epoch *epochs;           /* [chiplet] */
     struct mmu **mmus;                  /* [GPU] */
     struct page_table *pages;
@@ -62,7 +64,8 @@ struct gpu {
     struct sm **sms;
     struct slice **slices;
     struct channel **channels;
-    uint32_t *sm_components, *slice_components;
+    uint32_t *sm_components, *slice_components, *channel_components;
+    uint64_t *pending; /* by channel: which of its slices have operations for it */
     uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;

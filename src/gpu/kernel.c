@@ -85,13 +85,13 @@ static void slice_flushed(void *arg)
 static void boundary(struct running *r)
 {
     struct gpu *g = r->gpu;
-    if (g->config->llc.boundary == llc_boundary_keep) {
+    r->boundary = organisation_boundary(g->organisations);
+    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
         kernel_over(r);
         return;
     }
     r->slices_flushing = g->slice_count;
-    for (uint32_t k = 0; k < g->slice_count; k++)
-        slice_flush(g->slices[k], g->config->llc.boundary, slice_flushed, r);
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
 }
 
 static void sm_drained(void *self, uint32_t sm, uint64_t now)
@@ -292,11 +292,9 @@ static void check_end(const struct running *r)
         diag_bug("gpu", gpu_now(g), "kernel '%s' has %llu blocks, but %llu ended",
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
-    if (g->check)
-        check_kernel_end(g->check, r->sm.number,
-                         g->config->llc.boundary == llc_boundary_clean ||
-                             g->config->llc.boundary == llc_boundary_flush,
-                         gpu_now(g));
+    const bool flushed = r->boundary != llc_boundary_keep && r->boundary != llc_boundary_drop_remote;
+    if (g->check) check_kernel_end(g->check, r->sm.number, flushed, gpu_now(g));
+    g->organisations->replicated = g->organisations->degree > 1;
 }
 
 /* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */
@@ -334,7 +332,8 @@ static void take_off(struct running *r, bool ended)
 bool gpu_can_start(const struct gpu *g)
 {
     /* what these boundaries do to the slices needs all SMs to be quiet */
-    if (g->config->llc.boundary != llc_boundary_keep) return !g->running_count;
+    if (g->config->llc.boundary != llc_boundary_keep || g->slice_spec.may_write_through)
+        return !g->running_count;
     return g->running_count < SM_KERNELS;
 }
 

@@ -54,6 +54,11 @@ struct request {
     uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
 };
 
+/* Linked by their 'next'. */
+struct request_list {
+    uint32_t first, last, count;
+};
+
 static inline struct request *request_at(const struct pool *p, uint32_t idx) { return pool_at(p, idx); }
 
 static inline bool request_writes(const struct request *r)

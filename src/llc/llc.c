@@ -27,8 +27,8 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
     return (struct slice_spec){
         .sets = (uint32_t)(lines / c->llc.ways),
         .ways = c->llc.ways,
-        .latency_cyc = c->llc.latency_cyc,
-        .miss_latency_cyc = c->llc.miss_latency_cyc,
+        .latency_cyc = c->llc.latency_cyc + c->selrep.router_delay_cyc,
+        .miss_latency_cyc = c->llc.miss_latency_cyc + c->selrep.router_delay_cyc,
         .fill_latency_cyc = c->llc.fill_latency_cyc,
         .memory_latency_cyc = c->llc.memory_latency_cyc,
         .port_bytes = (uint32_t)c->llc.port,
@@ -42,6 +42,11 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .columns_per_line =
             c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
         .slices_per_channel = c->partition.slices / c->partition.channels,
+        .lanes = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
+        .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
+        .header_bytes = (uint32_t)c->packet.header,
+        .may_write_through = c->llc.organisation == llc_organisation_private ||
+                             c->llc.organisation == llc_organisation_adaptive,
         .sectored = c->llc.sectored,
         .hashed = c->llc.index == cache_index_hashed,
         .count_lines = c->llc.count_lines,
@@ -74,10 +79,20 @@ static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
     return out;
 }
 
-static inline uint32_t set_of(const struct slice *s, uint64_t line)
+static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
-    const uint64_t idx = gather_bits(line << LINE_LOG2, s->spec->index_mask);
-    return s->spec->hashed ? tags_set_hashed(idx, s->spec->sets) : (uint32_t)(idx % s->spec->sets);
+    const uint64_t idx = gather_bits(line << LINE_LOG2, p->index_mask);
+    return p->hashed ? tags_set_hashed(idx, p->sets) : (uint32_t)(idx % p->sets);
+}
+
+static inline uint32_t set_of(const struct slice *s, uint64_t line) { return set_in(s->spec, line); }
+
+uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
+
+uint32_t slice_home(const struct slice_spec *p, uint64_t line)
+{
+    const struct dram_place place = dram_map_place(p->map, line << LINE_LOG2);
+    return place.channel * p->slices_per_channel + place.slice;
 }
 
 static inline uint32_t byte_count(const uint64_t bytes[2])
@@ -87,8 +102,7 @@ static inline uint32_t byte_count(const uint64_t bytes[2])
 
 /* ---- towards memory ---- */
 
-/* The columns that hold these sectors, as a run from the first to the last. */
-static void columns_of(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
 {
     const uint32_t lowest = (uint32_t)__builtin_ctz(sectors), highest = 31 - (uint32_t)__builtin_clz(sectors);
     *first = lowest * SECTOR_BYTES / p->column_bytes;
@@ -105,14 +119,34 @@ static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t c
     return (uint8_t)((1u << (first + count) * per) - (1u << first * per)) & SECTORS_ALL;
 }
 
-static void push_op(struct slice *s, struct memory_op op)
+uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
 {
-    uint32_t tail = s->ops_head + s->ops_count;
+    return p->header_bytes + (op->tag_line == TAGS_NONE ? op->column_count * p->column_bytes : 0);
+}
+
+static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
+{
+    return (bytes + p->stack_width - 1) / p->stack_width;
+}
+
+void slice_push_op(struct slice *s, struct memory_op op)
+{
+    const struct slice_spec *p = s->spec;
+    const uint32_t lane = p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
+    struct lane *l = &s->lanes[lane];
+    if (p->stack_width) { /* one after the other into the crossbar */
+        if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
+        s->out_free_tick =
+            op.ready_tick + stack_cycles(p, slice_memory_op_bytes(p, &op)) * p->ticks_per_cycle;
+    }
+    uint32_t tail = l->ops_head + l->ops_count;
     if (tail >= s->ops_capacity) tail -= s->ops_capacity;
-    DIAG_ASSERT(s->ops_count < s->ops_capacity);
-    s->ops[tail] = op;
+    DIAG_ASSERT(l->ops_count < s->ops_capacity);
+    l->ops[tail] = op;
+    l->ops_count++;
     s->ops_count++;
-    engine_wake_at_tick(s->wire.engine, s->wire.channel_component, op.ready_tick);
+    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
+    engine_wake_at_tick(s->wire.engine, s->wire.channel_components[lane], op.ready_tick);
 }
 
 static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line, uint8_t sectors)
@@ -120,11 +154,11 @@ static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t t
     struct memory_op op = {.line = FAULT_FIRES(memory_wrong_line) ? line ^ 1 : line,
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
-    columns_of(s->spec, sectors, &op.first_column, &op.column_count);
+    slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
     s->mshrs[s->mshr_of[tag_line]].asked |= sectors_of(s->spec, op.first_column, op.column_count);
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
-    push_op(s, op);
+    slice_push_op(s, op);
 }
 
 static void write_memory(struct slice *s, uint64_t now, uint32_t tag_line)
@@ -136,29 +170,54 @@ static void write_memory(struct slice *s, uint64_t now, uint32_t tag_line)
     struct memory_op op = {.line = tags_key(&s->tags, tag_line),
                            .tag_line = TAGS_NONE,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
-    columns_of(s->spec, sectors, &op.first_column, &op.column_count);
+    slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
     (void)use_port(s, now, port_cycles(s, byte_count(dirty)));
     if (s->copies) check_write_back(s->copies, tag_line, dirty);
     dirty[0] = dirty[1] = 0;
     s->stats.memory_writes++;
     s->stats.memory_write_columns += op.column_count;
-    push_op(s, op);
+    slice_push_op(s, op);
 }
 
-const struct memory_op *slice_memory_op(const struct slice *s, uint64_t tick)
+const struct memory_op *slice_memory_op(const struct slice *s, uint32_t lane, uint64_t tick)
 {
-    const struct memory_op *op = &s->ops[s->ops_head];
-    return s->ops_count && op->ready_tick <= tick ? op : NULL;
+    const struct lane *l = &s->lanes[lane];
+    const struct memory_op *op = &l->ops[l->ops_head];
+    return l->ops_count && op->ready_tick <= tick ? op : NULL;
 }
 
-uint64_t slice_memory_due(const struct slice *s)
+uint64_t slice_memory_due(const struct slice *s, uint32_t lane)
 {
-    return s->ops_count ? s->ops[s->ops_head].ready_tick : ENGINE_NEVER;
+    const struct lane *l = &s->lanes[lane];
+    return l->ops_count ? l->ops[l->ops_head].ready_tick : ENGINE_NEVER;
 }
 
-void slice_memory_accepted(struct slice *s)
+static void push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
-    if (++s->ops_head == s->ops_capacity) s->ops_head = 0;
+    struct lane *l = &s->lanes[lane];
+    uint32_t tail = l->fills_head + l->fills_count;
+    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
+    DIAG_ASSERT(l->fills_count < s->fills_capacity);
+    l->fills[tail] = f;
+    l->fills_count++;
+    s->fills_count++;
+}
+
+void slice_memory_accepted(struct slice *s, uint32_t lane)
+{
+    struct lane *l = &s->lanes[lane];
+    const struct memory_op *op = &l->ops[l->ops_head];
+    if (op->writers.count) {
+        for (uint32_t k = 0, idx = op->writers.first; s->copies && k < op->writers.count; k++) {
+            check_memory_store(s->copies, idx);
+            idx = at(s, idx)->next;
+        }
+        const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
+        push_fill(s, lane, (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
+        engine_wake(s->wire.engine, s->component, next);
+    }
+    if (++l->ops_head == s->ops_capacity) l->ops_head = 0;
+    if (!--l->ops_count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
     s->ops_count--;
     if (s->waits_for_memory || s->flush_done)
         engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
@@ -166,22 +225,21 @@ void slice_memory_accepted(struct slice *s)
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
-    uint32_t tail = s->fills_head + s->fills_count;
-    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
-    DIAG_ASSERT(s->fills_count < s->fills_capacity);
-    s->fills[tail] = (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors};
-    s->fills_count++;
+    push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
-void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column, uint32_t column_count,
-                       uint64_t accept_tick, uint64_t tick)
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
+                       uint32_t column_count, uint64_t accept_tick, uint64_t tick)
 {
     const uint64_t tpc = s->spec->ticks_per_cycle;
     /* The fill's own time is waited for here: then line and reply are one visit. */
     uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
     const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
     if (ready < next) ready = next;
-    slice_push_fill(s, tag_line, sectors_of(s->spec, first_column, column_count), ready);
+    push_fill(s, lane,
+              (struct fill){.ready_cyc = ready,
+                            .tag_line = tag_line,
+                            .sectors = sectors_of(s->spec, first_column, column_count)});
     STATS_COUNT(s->stats.memory_latency, (tick - accept_tick) / tpc);
     engine_wake(s->wire.engine, s->component, ready);
 }
@@ -229,8 +287,7 @@ static uint32_t reply_port_bytes(const struct request *r)
     return r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes);
 }
 
-/* Data port time of a request that finds what it needs. */
-static uint32_t service_cycles(const struct slice *s, const struct request *r)
+uint32_t slice_service_cycles(const struct slice *s, const struct request *r)
 {
     const uint32_t once = port_cycles(s, reply_port_bytes(r));
     if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return once ? once : 1;
@@ -296,12 +353,14 @@ static inline struct check_place *copies_of(const struct slice *s, uint32_t line
 }
 
 /* An atomic or write changes the line. */
-static void write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
+void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
     const struct request *r = at(s, idx);
     if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
-    s->dirty[line][0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
-    s->dirty[line][1] |= r->bytes[1];
+    if (!s->write_through) {
+        s->dirty[line][0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
+        s->dirty[line][1] |= r->bytes[1];
+    }
     if (s->copies) check_copy_store(s->copies, line, idx, now);
 }
 
@@ -310,13 +369,14 @@ static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
     const struct request *r = at(s, idx);
     if (s->copies && r->kind != REQUEST_WALK) check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
-    if (request_writes(r)) write_line(s, now, line, idx);
+    if (request_writes(r)) slice_write_line(s, now, line, idx);
 }
 
 /* Requests that waited for the line and have all they need go on; others stay. */
 static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct mshr *m)
 {
-    struct request_list rest = {0};
+    struct request_list rest = {0}, writers = {0};
+    uint64_t written[2] = {0};
     const uint8_t have = readable(s, line);
     while (m->waiting.count) {
         const uint32_t idx = take_first(s, &m->waiting);
@@ -326,29 +386,93 @@ static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct m
             continue;
         }
         use_line(s, now, line, idx);
-        answer(s, idx, &s->filled, use_port(s, now, service_cycles(s, r)));
+        const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
+        if (s->write_through && request_writes(r)) {
+            written[0] |= r->bytes[0];
+            written[1] |= r->bytes[1];
+            append(s, &writers, idx);
+        } else {
+            answer(s, idx, &s->filled, start);
+        }
     }
     m->waiting = rest;
+    if (writers.count) slice_write_on(s, now, tags_key(&s->tags, line), written, writers);
+}
+
+/* Memory has accepted them. */
+static void answer_writers(struct slice *s, uint64_t now, struct request_list writers)
+{
+    while (writers.count) {
+        const uint32_t idx = take_first(s, &writers);
+        answer(s, idx, &s->filled, use_port(s, now, 0));
+    }
+}
+
+/* The line's data is here; or it must be read once more. */
+static void take_line(struct slice *s, uint64_t now, const struct fill *f)
+{
+    struct mshr *m = &s->mshrs[s->mshr_of[f->tag_line]];
+    s->stats.fills += !m->far;
+    m->asked &= (uint8_t)~f->sectors;
+    if (m->again) {
+        m->redo |= f->sectors;
+        if (m->asked) return;
+        const uint8_t redo = m->redo;
+        m->again = false;
+        m->redo = 0;
+        s->stats.read_again++;
+        read_memory(s, now, tags_key(&s->tags, f->tag_line), f->tag_line, redo);
+        return;
+    }
+    s->valid[f->tag_line] |= f->sectors;
+    if (s->copies && !m->far)
+        check_memory_fill(s->copies, f->tag_line, f->sectors, s->dirty[f->tag_line], now);
+    serve_waiting(s, now, f->tag_line, m);
+    if (m->waiting.count || m->asked) return;
+    s->tags.pinned[f->tag_line] = 0;
+    s->mshr_free[s->mshr_free_count++] = s->mshr_of[f->tag_line];
+    if (m->far) far_filled(s, now, f->tag_line, m->overtaken);
+}
+
+/* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
+static struct lane *first_lane(const struct slice *s)
+{
+    struct lane *first = NULL;
+    if (!s->fills_count) return NULL;
+    if (s->spec->lanes == 1) return s->lanes;
+    for (struct lane *l = s->lanes; l < s->lanes + s->spec->lanes; l++) {
+        if (!l->fills_count) continue;
+        if (!first || l->fills[l->fills_head].ready_cyc < first->fills[first->fills_head].ready_cyc)
+            first = l;
+    }
+    return first;
+}
+
+/* When the next fill comes; ENGINE_NEVER: none is under way. */
+static uint64_t fill_due(const struct slice *s)
+{
+    const struct lane *l = first_lane(s);
+    if (!l) return ENGINE_NEVER;
+    const uint64_t ready = l->fills[l->fills_head].ready_cyc;
+    return ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
 static void take_fills(struct slice *s, uint64_t now)
 {
-    while (s->fills_count && s->fills[s->fills_head].ready_cyc <= now) {
-        const struct fill f = s->fills[s->fills_head];
+    for (struct lane *l; (l = first_lane(s));) {
+        const struct fill f = l->fills[l->fills_head];
+        if (f.ready_cyc > now || s->in_free_cyc > now) return;
         s->fill_came = true;
-        if (++s->fills_head == s->fills_capacity) s->fills_head = 0;
+        if (++l->fills_head == s->fills_capacity) l->fills_head = 0;
+        l->fills_count--;
         s->fills_count--;
-        struct mshr *m = &s->mshrs[s->mshr_of[f.tag_line]];
-        s->valid[f.tag_line] |= f.sectors;
-        if (s->copies && !m->far)
-            check_memory_fill(s->copies, f.tag_line, f.sectors, s->dirty[f.tag_line], now);
-        m->asked &= (uint8_t)~f.sectors;
-        s->stats.fills += !m->far;
-        serve_waiting(s, now, f.tag_line, m);
-        if (m->waiting.count || m->asked) continue;
-        s->tags.pinned[f.tag_line] = 0;
-        s->mshr_free[s->mshr_free_count++] = s->mshr_of[f.tag_line];
-        if (m->far) far_filled(s, now, f.tag_line, m->overtaken);
+        if (s->spec->stack_width)
+            s->in_free_cyc =
+                now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
+        if (f.tag_line == TAGS_NONE)
+            answer_writers(s, now, f.writers);
+        else
+            take_line(s, now, &f);
     }
 }
 
@@ -421,7 +545,11 @@ void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
     tags_touch(&s->tags, line);
     r->hit = 1;
     s->stats.read_hits += r->kind == REQUEST_READ;
-    answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+    const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
+    if (s->write_through && request_writes(r))
+        slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
+    else
+        answer(s, idx, &s->hits, start + s->spec->latency_cyc);
 }
 
 static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
@@ -452,6 +580,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
 static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
 {
     const struct request *r = at(s, idx);
+    if (s->write_through) return slice_write_through(s, now, idx, set, line);
     s->stats.write_hits += line != TAGS_NONE;
     if (line == TAGS_NONE) {
         line = make_room(s, now, set);
@@ -459,9 +588,9 @@ static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t se
         tags_fill(&s->tags, line, r->home.line);
     }
     tags_touch(&s->tags, line);
-    if (!FAULT_FIRES(store_lost)) write_line(s, now, line, idx);
+    if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, &s->hits, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc);
+    answer(s, idx, &s->hits, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc);
     return true;
 }
 
@@ -544,6 +673,7 @@ static bool tag_stage(struct slice *s, uint64_t now)
     }
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
+    const uint64_t misses = s->stats.read_misses;
     if (from_walker) (void)take_first(s, &s->walks);
     if (!serve(s, now, idx)) {
         if (from_walker) { /* back to the front */
@@ -555,6 +685,8 @@ static bool tag_stage(struct slice *s, uint64_t now)
     }
     s->walk_turn = !from_walker;
     if (from_walker) return true;
+    if (s->wire.tap.see)
+        s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
     fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
     s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
     return true;
@@ -578,14 +710,27 @@ static void tag_stages(struct slice *s, uint64_t now)
 
 /* ---- flushes ---- */
 
+static bool flush_drops(const struct slice *s, uint32_t line)
+{
+    switch (s->flush_how) {
+    case llc_boundary_flush: return true;
+    case llc_boundary_drop_remote: return far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
+    case llc_boundary_replicas:
+        return tags_used(&s->tags, line) &&
+               slice_home(s->spec, tags_key(&s->tags, line)) != s->wire.slice_idx;
+    case llc_boundary_clean:
+    case llc_boundary_keep:
+    case llc_boundary_count: break;
+    }
+    return false;
+}
+
 static void flush_step(struct slice *s, uint64_t now)
 {
     const uint32_t lines = tags_lines(&s->tags);
     if (s->flush_cursor < lines) {
         const uint32_t line = s->flush_cursor;
-        const bool drop =
-            s->flush_how == llc_boundary_flush || (s->flush_how == llc_boundary_drop_remote &&
-                                                   far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote));
+        const bool drop = flush_drops(s, line);
         const bool dirty =
             (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
         if (dirty && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
@@ -632,7 +777,7 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
         if (s->hits.count) next = earlier(next, at(s, s->hits.first)->ready_cyc);
         if (s->filled.count) next = earlier(next, at(s, s->filled.first)->ready_cyc);
     }
-    if (s->fills_count) next = earlier(next, s->fills[s->fills_head].ready_cyc);
+    if (s->fills_count) next = earlier(next, fill_due(s));
     if (s->walked.count) next = earlier(next, walker_due(s));
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
@@ -707,7 +852,7 @@ static struct wait waits(void *self)
                        s->hits.count + s->filled.count - 1);
     } else if (waiting || s->ops_count) {
         w.reason = WAIT_REPLY;
-        w.on = s->wire.channel_component;
+        w.on = s->wire.channel_components[0];
         (void)snprintf(w.detail, sizeof w.detail, "%llu requests inside, %u for the memory channel",
                        (unsigned long long)waiting, s->ops_count);
     }
@@ -730,9 +875,14 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->mshr_free_count = spec->mshrs;
     for (uint32_t i = 0; i < spec->mshrs; i++) s->mshr_free[i] = (uint16_t)(spec->mshrs - 1 - i);
     s->ops_capacity = spec->memory_queue + spec->mshrs + 4;
-    s->ops = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
-    s->fills_capacity = spec->mshrs * LINE_SECTORS + 1;
-    s->fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
+    if (spec->may_write_through) /* what fills write on or read again comes on top */
+        s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
+    s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
+    s->lanes = ARENA_ARRAY(a, struct lane, spec->lanes);
+    for (uint32_t k = 0; k < spec->lanes; k++) {
+        s->lanes[k].ops = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
+        s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
+    }
     s->flush_cursor = lines;
     if (spec->count_lines) {
         s->line_requests = ARENA_ARRAY(a, uint32_t, lines);
@@ -740,9 +890,12 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
-    s->component = engine_add(
-        wiring->engine, (struct component_spec){
-                            .name = name, .self = s, .domain = wiring->domain, .wake = wake, .waits = waits});
+    s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
+                                                                      .self = s,
+                                                                      .domain = wiring->domain,
+                                                                      .wake = wake,
+                                                                      .receive = slice_receive,
+                                                                      .waits = waits});
     return s;
 }
 

@@ -12,7 +12,11 @@
  *
  * Data of the model: tags (cache/tags.h), per line the valid sectors and dirty bytes, per missing line an
  * MSHR with the list of requests that wait. Requests are owned by the slice from fabric_take_request() to
- * fabric_try_reply(). What concerns lines that live in other chiplets is in far.c. */
+ * fabric_try_reply(). What concerns lines that live in other chiplets is in far.c.
+ *
+ * A slice has a lane to every memory channel that it reaches: one by wires of its own, or all of its stack
+ * through a crossbar llc.stack_width wide (llc.stacks). Operations of a lane stay in order. Slices of a
+ * private organisation write through: see write_through.c. */
 #ifndef ATOLL_LLC_LLC_H
 #define ATOLL_LLC_LLC_H
 
@@ -33,7 +37,10 @@ struct slice_spec {
     uint32_t latency_cyc, miss_latency_cyc, fill_latency_cyc, memory_latency_cyc;
     uint32_t port_bytes, mshrs, mshr_merges, data_queue, reply_queue, memory_queue, atomic_cyc;
     uint32_t column_bytes, columns_per_line, slices_per_channel;
-    bool sectored, hashed, count_lines;
+    uint32_t lanes;       /* memory channels that a slice reaches */
+    uint32_t stack_width; /* bytes per cycle of a port of the stack's crossbar; 0: wires of its own */
+    uint32_t header_bytes;
+    bool sectored, hashed, count_lines, may_write_through;
     enum replacement replacement;
     uint64_t seed;
     uint64_t ticks_per_cycle;
@@ -59,13 +66,24 @@ struct memory_op {
     uint64_t ready_tick;
     uint32_t first_column, column_count; /* in the line */
     uint32_t tag_line;                   /* reads: where it is filled; TAGS_NONE: a write */
+    struct request_list writers;         /* written through: answered when memory has accepted it */
+};
+
+/* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
+ * slice and cycle, slices in any order. missed: a read that goes to memory. */
+struct llc_tap {
+    void (*see)(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now);
+    void *self;
 };
 
 struct slice_wiring {
     struct engine *engine;
     struct fabric *fabric;
     struct pool *requests;
-    uint32_t channel_component;
+    const uint32_t *channel_components; /* by lane */
+    uint64_t *pending;                  /* by lane: bit = slice of the lane's channel that has operations */
+    uint32_t pending_bit;
+    struct llc_tap tap; /* see == NULL: none */
     uint32_t slice_idx, partition, sms_per_partition;
     void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
@@ -89,24 +107,35 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc);
 
 /* ---- the channel's side ---- */
 
-/* The oldest operation that is due at tick, NULL when there is none. */
-const struct memory_op *slice_memory_op(const struct slice *s, uint64_t tick);
+/* The oldest operation of the lane that is due at tick, NULL when there is none. */
+const struct memory_op *slice_memory_op(const struct slice *s, uint32_t lane, uint64_t tick);
 /* When the oldest one is due; ENGINE_NEVER: none waits. */
-uint64_t slice_memory_due(const struct slice *s);
+uint64_t slice_memory_due(const struct slice *s, uint32_t lane);
 /* The channel has accepted it. */
-void slice_memory_accepted(struct slice *s);
+void slice_memory_accepted(struct slice *s, uint32_t lane);
+/* Bytes that an operation brings to the channel. */
+uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op);
 /* --check: the copies of its lines. */
 struct check_place *slice_copies(const struct slice *s);
 uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count);
 /* Data of a read is at the channel's pins at this tick. */
-void slice_memory_done(struct slice *s, uint32_t tag_line, uint32_t first_column, uint32_t column_count,
-                       uint64_t accept_tick, uint64_t tick);
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
+                       uint32_t column_count, uint64_t accept_tick, uint64_t tick);
+/* Memory has accepted a write of a line that lives here from another slice. */
+void slice_snoop(struct slice *s, uint64_t line);
 
 /* ---- kernel boundaries ---- */
 
 /* Goes over its lines, one per cycle, and does to them what a kernel boundary asks for (not `keep`). done is
  * called when memory has taken all of it. */
 void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg), void *arg);
+/* From the next cycle on nothing that was read before now is found; write-through only. */
+void slice_invalidate(struct slice *s);
+/* Only while the slice holds no dirty line and no request of an SM. */
+void slice_set_write_through(struct slice *s, bool on);
+/* The slice that a line lives in (of a GPU of one chiplet); the set that a slice keeps it in. */
+uint32_t slice_home(const struct slice_spec *p, uint64_t line);
+uint32_t slice_set_of(const struct slice_spec *p, uint64_t line);
 
 /* Requests inside, for laws and reports. */
 uint64_t slice_waiting(const struct slice *s);

@@ -7,22 +7,28 @@
 #include "check/fault.h"
 #include "llc/llc.h"
 
-/* Requests in the order in which they will be ready. */
-struct request_list {
-    uint32_t first, last, count;
-};
-
 struct mshr {
     struct request_list waiting;
     uint8_t asked;  /* sectors on their way */
     bool far;       /* from another slice, see far.c */
     bool overtaken; /* what comes is older than what later readers must see */
+    bool again;     /* what is on its way was read too early: read it once more */
+    uint8_t redo;   /* sectors of it */
 };
 
+/* A line, or the news that memory has accepted writes. */
 struct fill {
     uint64_t ready_cyc;
-    uint32_t tag_line;
+    uint32_t tag_line; /* TAGS_NONE: writers are answered */
     uint8_t sectors;
+    struct request_list writers;
+};
+
+/* To and from one memory channel. */
+struct lane {
+    struct memory_op *ops;
+    struct fill *fills;
+    uint32_t ops_head, ops_count, fills_head, fills_count;
 };
 
 struct slice {
@@ -38,10 +44,10 @@ struct slice {
     uint32_t mshr_free_count;
     struct request_list hits, filled;  /* on their way to the reply port */
     struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
-    struct memory_op *ops;
-    uint32_t ops_head, ops_count, ops_capacity;
-    struct fill *fills;
-    uint32_t fills_head, fills_count, fills_capacity;
+    struct lane *lanes;                /* one, or one to each channel of the stack */
+    uint32_t ops_count, ops_capacity;  /* of all lanes; of one */
+    uint32_t fills_count, fills_capacity;
+    uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
     uint64_t port_free_cyc;
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
@@ -52,6 +58,7 @@ struct slice {
     void (*flush_done)(void *arg);
     void *flush_arg;
     enum llc_boundary flush_how;
+    bool write_through;         /* see write_through.c */
     struct check_place *copies; /* --check; NULL: none */
     uint32_t inside;            /* requests served by the tag stage and not answered */
     uint64_t inside_cyc;        /* counted up to here */
@@ -199,7 +206,24 @@ void far_send(struct slice *s, uint64_t now);
 uint64_t far_next_visit(const struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
 
-/* ---- llc.c, for far.c ---- */
+/* ---- write_through.c ---- */
+
+/* A message: the cluster of a private slice has acquired. */
+void slice_receive(void *self, uint64_t now, uint64_t message);
+/* A store; false: not now, s->blocked says why. */
+bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
+/* Stores and atomics that change a line together leave for memory as one operation. */
+void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
+                    struct request_list writers);
+
+/* ---- llc.c, for far.c and write_through.c ---- */
+
+void slice_push_op(struct slice *s, struct memory_op op);
+/* The columns that hold these sectors, as a run from the first to the last. */
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count);
+/* Data port time of a request that finds what it needs. */
+uint32_t slice_service_cycles(const struct slice *s, const struct request *r);
+void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
 
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
 uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);

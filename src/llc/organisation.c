@@ -4,13 +4,46 @@
 struct organisation organisation_of(const struct config *c, uint32_t chiplet)
 {
     const uint32_t slices = config_slices_per_chiplet(c);
-    struct organisation o = {.config = c, .first_slice = chiplet * slices, .slice_count = slices};
+    struct organisation o = {.config = c,
+                             .first_slice = chiplet * slices,
+                             .slice_count = slices,
+                             .degree = c->selrep.degree ? c->selrep.degree : 1};
+    if (c->llc.stacks) {
+        o.clusters =
+            (struct clusters){.sms_per_cluster = (uint32_t)config_sms_per_gpu(c) / c->selrep.clusters,
+                              .count = c->selrep.clusters,
+                              .stack_slices = (uint32_t)config_slices_per_gpu(c) / c->llc.stacks};
+    }
     switch (c->llc.organisation) {
     case llc_organisation_memory_side:
     case llc_organisation_count: o.next = memory_side_next; break;
     case llc_organisation_numa: o.next = numa_next; break;
+    case llc_organisation_private:
+        o.is_private = true;
+        o.next = private_next;
+        break;
+    case llc_organisation_adaptive: o.next = private_next; break;
+    case llc_organisation_selective:
+        o.replicated = o.degree > 1;
+        o.next = selective_next;
+        break;
     }
     return o;
+}
+
+enum llc_boundary organisation_boundary(const struct organisation *o)
+{
+    switch (o->config->llc.organisation) {
+    case llc_organisation_private:
+    case llc_organisation_adaptive: return o->is_private ? llc_boundary_flush : o->config->llc.boundary;
+    case llc_organisation_selective: /* copies are read from memory: it must have what the last kernel wrote */
+        if (o->config->selrep.degree == 1) return llc_boundary_keep;
+        return o->replicated ? o->config->llc.boundary : llc_boundary_clean;
+    case llc_organisation_memory_side:
+    case llc_organisation_numa:
+    case llc_organisation_count: break;
+    }
+    return o->config->llc.boundary;
 }
 
 bool organisation_forwards(const struct config *c) { return c->llc.organisation == llc_organisation_numa; }

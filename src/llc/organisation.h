@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "gpu/request.h"
+#include "llc/clusters.h"
 
 enum here { HERE_SM, HERE_SLICE };
 
@@ -23,16 +24,30 @@ struct organisation {
     struct stop (*next)(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
     const struct config *config;
     uint32_t first_slice, slice_count; /* of the chiplet */
+    struct clusters clusters;          /* private, adaptive, selective */
+    /* What policies change, after all visits of a cycle. */
+    uint32_t degree; /* selective: copies of a read-only line in a stack */
+    bool replicated; /* selective: there may be copies outside home slices */
+    bool is_private; /* every cluster has slices of its own; stores are written through */
+    bool paused;     /* SMs send nothing: the organisation is about to change */
 };
 
 struct organisation organisation_of(const struct config *c, uint32_t chiplet);
 /* Do slices send requests to other slices? Otherwise those of SMs find the slice by themselves. */
 bool organisation_forwards(const struct config *c);
 
+/* What the end of a kernel does to the slices, as things are. */
+enum llc_boundary organisation_boundary(const struct organisation *o);
+
 /* memory_side.c */
 struct stop memory_side_next(const struct organisation *o, const struct request *r, enum here here,
                              uint32_t idx);
 /* numa.c */
 struct stop numa_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
+/* private.c: also adaptive, which is one or the other */
+struct stop private_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
+/* selective.c */
+struct stop selective_next(const struct organisation *o, const struct request *r, enum here here,
+                           uint32_t idx);
 
 #endif

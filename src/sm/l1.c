@@ -282,6 +282,7 @@ void sm_acquire(struct sm *sm, bool keep)
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
     if (sm->wire.epoch) llc_epoch_change(sm->wire.epoch, engine_tick(sm->wire.engine));
     if (!keep) l1_invalidate(sm);
+    if (sm->wire.acquired) sm->wire.acquired(sm->wire.acquired_self, sm->wire.sm_idx);
 }
 
 void l1_invalidate(struct sm *sm)

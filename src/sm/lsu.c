@@ -232,6 +232,22 @@ static void swap_misses(struct sm *sm)
     }
 }
 
+/* Under a private organisation atomics and other requests to a line go different ways: those that must see
+ * each other wait for each other. Lines share counters; a wait too many does no harm. */
+static uint16_t *on_way(struct sm *sm, const struct request *r)
+{
+    const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
+    const uint32_t k = (uint32_t)(r->line ^ r->line >> 6) % SM_ORDER;
+    return atomic ? &sm->atomics_on_way[k] : r->kind == REQUEST_WRITE ? &sm->stores_on_way[k] : NULL;
+}
+
+static bool may_overtake(const struct sm *sm, const struct request *r)
+{
+    const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
+    const uint32_t k = (uint32_t)(r->line ^ r->line >> 6) % SM_ORDER;
+    return !(atomic ? sm->stores_on_way[k] : sm->atomics_on_way[k]) || FAULT_FIRES(private_orders_not);
+}
+
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
@@ -241,7 +257,10 @@ static void send_miss(struct sm *sm, uint64_t now)
     if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
-    const struct stop stop = sm->wire.organisation->next(sm->wire.organisation, r, HERE_SM, sm->wire.sm_idx);
+    const struct organisation *o = sm->wire.organisation;
+    if (o->paused || (o->is_private && !may_overtake(sm, r))) return;
+    const struct stop stop = o->next(o, r, HERE_SM, sm->wire.sm_idx);
+    uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
     if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, stop.idx)) {
         sm->miss_refused = true;
         return;
@@ -249,6 +268,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     if (++sm->misses_head == sm->spec->miss_queue) sm->misses_head = 0;
     sm->misses_count--;
     sm->stats.requests_sent++;
+    if (counter) ++*counter;
 }
 
 /* ---- one line at a time ---- */
@@ -422,6 +442,10 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request r = *request_at(sm->wire.requests, idx);
     if (sm->wire.check) check_answer(sm, idx, now);
+    if (sm->wire.organisation->is_private) {
+        uint16_t *const counter = on_way(sm, &r);
+        if (counter) --*counter;
+    }
     pool_give(sm->wire.requests, idx);
     count_flight(sm, now);
     sm->outstanding--;

@@ -394,6 +394,7 @@ bool sm_idle(const struct sm *sm)
 }
 
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->mshrs + spec->stores; }
+uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
 
 /* ---- building ---- */

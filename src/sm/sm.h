@@ -63,9 +63,11 @@ struct sm_wiring {
     struct pool *requests;
     struct mmu *mmu;
     const struct organisation *organisation;
-    struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
-    struct check *check;              /* --check; NULL: none */
-    struct llc_epoch *epoch;          /* changed by acquires of GPU scope; NULL: nobody minds */
+    struct conflict_cache *conflicts;          /* sm_conflict_cache(); all SMs may share one */
+    struct check *check;                       /* --check; NULL: none */
+    struct llc_epoch *epoch;                   /* changed by acquires of GPU scope; NULL: nobody minds */
+    void (*acquired)(void *self, uint32_t sm); /* after an acquire point; NULL: nobody wants to know */
+    void *acquired_self;
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     bool disturbed; /* somebody may change what is resident between the SM's own visits: blocks move */
@@ -107,6 +109,8 @@ void sm_settle(struct sm *sm, uint64_t now);
 bool sm_idle(const struct sm *sm);
 /* Has it no block of the kernel, and are its stores all acknowledged? */
 bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel);
+/* Requests that it has made and not sent. */
+uint32_t sm_requests_held(const struct sm *sm);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
 /* Requests on their way now, for the law. */

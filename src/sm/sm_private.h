@@ -7,7 +7,7 @@
 #include "check/fault.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -201,6 +201,7 @@ struct sm {
     uint64_t wheel_used; /* bit per slot */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
+    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t block_count;

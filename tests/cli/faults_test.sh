@@ -10,6 +10,7 @@ fi
 order="-w ./tests/kit/ordering:tiny"
 evict="-w triad:n=40000 -s gpu.llc_size=128KiB"
 small="-w hotspot:tiny"
+machine=uba-mem
 tested=
 
 # caught FAULT CODE FRAGMENT OPTIONS...
@@ -17,7 +18,7 @@ caught() {
     fault=$1 code=$2 fragment=$3
     shift 3
     tested="$tested $fault"
-    expect "$code" "$fragment" timeout 100 "$faults" run -m uba-mem --check -s sim.fault="$fault" "$@"
+    expect "$code" "$fragment" timeout 100 "$faults" run -m "$machine" --check -s sim.fault="$fault" "$@"
 }
 # shellcheck disable=SC2086 # the runs are lists of words
 {
@@ -58,6 +59,19 @@ caught() {
     caught block_lost 3 "nothing is due" $small
     caught kernel_ends_early 2 "not acknowledged" $small
     caught cycle_counted_twice 3 "law sm.cycles_add_up" $small
+
+    # organisations that replicate lines
+    for run in "-m selrep-private" "-m selrep -s selrep.degree=16" "-m selrep -s selrep.degree=4 -s llc.boundary=replicas"; do
+        expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none $order $run
+    done
+    machine=selrep-private
+    caught private_keeps_at_acquire 2 "stale read" $order
+    caught private_snoops_not 2 "stale read" $order
+    caught private_atomics_anywhere 2 "stale read" $order
+    caught private_orders_not 2 "stale read" $order
+    machine=selrep
+    caught selective_writes_replicas 2 "stale read" $order -s selrep.degree=16
+    caught boundary_keeps_replicas 2 "stale read" $order -s selrep.degree=16
 }
 
 # what a user gets to read names all that is needed to find the place

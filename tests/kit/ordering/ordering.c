@@ -44,6 +44,13 @@ static double counter(const void *arg, uint64_t i)
     return i < 8 ? per_word : 2.0 * per_word;
 }
 
+static double mixed(const void *arg, uint64_t i)
+{
+    const uint32_t rounds = ((const struct shape *)arg)->rounds;
+    (void)i;
+    return rounds * (rounds - 1.0) + 11.0 * rounds;
+}
+
 static double shifted(const void *arg, uint64_t i)
 {
     const struct shape *s = arg;
@@ -54,7 +61,7 @@ static double shifted(const void *arg, uint64_t i)
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const uint64_t b = (uint64_t)wl_param(w, "blocks"), r = (uint64_t)wl_param(w, "rounds");
-    return b * 128 * 4 + b * 16 + r * b * 128 + b * 256 + b * 320 + 68 + b * 2048;
+    return b * 128 * 4 + b * 16 + r * b * 128 + b * 256 + b * 320 + 68 + b * 512 + b * 2048;
 }
 
 static void run(struct wl *w)
@@ -80,6 +87,8 @@ static void run(struct wl *w)
     WL_LAUNCH(w, "parts", wl_dim(b), wl_dim(64), words, bytes, rounds);
     uint32_t *count = wl_alloc(w, "count", 64), *last = wl_alloc(w, "last", 4);
     WL_LAUNCH(w, "counters", wl_dim(b), wl_dim(64), count, last, rounds);
+    uint32_t *own = wl_alloc(w, "own", 256 * b), *sums = wl_alloc(w, "sums", 256 * b);
+    WL_LAUNCH(w, "mixed", wl_dim(b), wl_dim(64), own, sums, rounds);
     uint32_t *ping = wl_alloc(w, "ping", 4 * n), *pong = wl_alloc(w, "pong", 4 * n),
              *host = wl_scratch(w, 4 * n);
     for (uint32_t i = 0; i < n; i++) host[i] = 3 * i;
@@ -97,6 +106,8 @@ static void run(struct wl *w)
                         .name = "words", .output = words, .count = 64 * b, .reference = word, .arg = s});
     wl_check_u32(
         w, &(struct wl_check){.name = "count", .output = count, .count = 16, .reference = counter, .arg = s});
+    wl_check_u32(
+        w, &(struct wl_check){.name = "sums", .output = sums, .count = 64 * b, .reference = mixed, .arg = s});
     wl_check_u32(w, &(struct wl_check){.name = "shifted",
                                        .output = s->launches % 2 ? pong : ping,
                                        .count = n,

@@ -115,6 +115,22 @@ extern "C" __global__ void counters(unsigned *count, unsigned *last, int rounds)
     atomicMax(last, most);
 }
 
+/* A thread stores to, adds to and loads a word of a line that other blocks use too, by turns. */
+extern "C" __global__ void mixed(unsigned *words, unsigned *out, int rounds)
+{
+    unsigned *const own = &words[threadIdx.x * gridDim.x + blockIdx.x];
+    unsigned sum = 0;
+    for (int r = 0; r < rounds; r++) {
+        *(volatile unsigned *)own = (unsigned)r;
+        atomicAdd(own, 5u);
+        sum += load_plain(own);
+        atomicAdd(own, 1u);
+        __threadfence();
+        sum += load_plain(own);
+    }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 /* out[i] = in[i + shift] + 1, so that over many launches each SM reads lines that others wrote. */
 extern "C" __global__ void shifted(const unsigned *in, unsigned *out, unsigned shift, unsigned n)
 {
