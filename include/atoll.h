@@ -82,6 +82,7 @@ struct atoll_job {
     bool details;              /* timed: the report goes on after its first screen */
     bool ascii;                /* timed: bars of the report without UTF-8 */
     bool timeline;             /* timed: also make outcome.timeline */
+    const char *alone; /* "A+B", timed: JSON results of A alone and of B alone, with a comma; or NULL */
 };
 
 /* What came out, as texts of the caller's, and the figures that clients compare. */

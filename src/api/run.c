@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/run.h"
+#include "api/together.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
 #include "runtime/oneshot.h"
@@ -60,11 +61,17 @@ static void add_totals(struct rt_totals *sum, struct rt_totals more)
     sum->thread_instructions += more.thread_instructions;
 }
 
+static struct rt_totals app_totals(const struct run_call *call, uint32_t app)
+{
+    struct rt_totals t = rt_totals(script_context(script_app(call->set, app)));
+    if (call->together) add_totals(&t, together_totals(call->together, app));
+    return t;
+}
+
 static void sum_totals(struct run_call *call)
 {
     call->totals = (struct rt_totals){0};
-    for (uint32_t i = 0; i < script_count(call->set); i++)
-        add_totals(&call->totals, rt_totals(script_context(script_app(call->set, i))));
+    for (uint32_t i = 0; i < script_count(call->set); i++) add_totals(&call->totals, app_totals(call, i));
 }
 
 /* At most a few times per second, and only when somebody listens. */
@@ -83,6 +90,10 @@ static void show_progress(struct run_call *call)
 static void run_scripts(void *arg)
 {
     struct run_call *call = arg;
+    if (call->together) {
+        together_run(call->together);
+        return;
+    }
     for (bool busy = true; busy;) {
         busy = false;
         for (uint32_t i = 0; i < script_count(call->set); i++) {
@@ -185,7 +196,7 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
     json_t *apps = json_array();
     for (uint32_t i = 0; call->set && i < script_count(call->set); i++) {
         struct script_app *app = script_app(call->set, i);
-        json_t *row = totals_json(rt_totals(script_context(app)));
+        json_t *row = totals_json(app_totals(call, i));
         (void)json_object_set_new(row, "workload", json_string(script_label(app)));
         (void)json_object_set_new(row, "device_bytes", json_integer((json_int_t)script_bytes_allocated(app)));
         (void)json_object_set_new(row, "words_checked", json_integer((json_int_t)script_words_checked(app)));
@@ -193,6 +204,7 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
             (void)json_object_set_new(row, "cycles", json_integer((json_int_t)report->total.cycles));
             (void)json_object_set_new(row, "ipc", json_real(report->total.ipc));
         }
+        if (call->together) together_row(call->together, i, row);
         (void)json_array_append_new(apps, row);
     }
     json_t *root = json_object();
@@ -204,6 +216,7 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
     (void)json_object_set_new(root, "totals", totals_json(call->totals));
     (void)json_object_set_new(root, "apps", apps);
     if (report) report_json(report, root);
+    if (call->together) together_json(call->together, json_object_get(root, "totals"));
     if (call->launches) run_add_launches(call, root);
     if (call->stopped) (void)json_object_set_new(root, "stopped_by", json_string(stopped_by(call)));
     if (call->error) (void)json_object_set_new(root, "error", json_string(call->error));
@@ -243,6 +256,7 @@ void run_write_texts(struct run_call *call)
         report = timed_report(call->timed, &about);
         timed_outcome(call->timed, call->out);
         report_text(report, text.file);
+        if (call->together) together_text(call->together, text.file);
     } else {
         write_report(call, text.file, cpu);
     }
@@ -362,9 +376,16 @@ static void run_workload(void *arg)
     diag_defer(&closing, close_set, call->set);
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
+    if (call->timed) timed_split(call->timed, script_count(call->set));
     if (call->timed && script_count(call->set) > 1)
-        diag_mistake("applications together cannot be run with timing yet; --functional can");
+        call->together = together_begin(call->timed, &call->sim->machine.config, call->set, call->job->alone);
+    else if (call->job->alone)
+        diag_mistake("--alone is for applications that run together with timing (-w A+B)");
     run_limited(call, run_scripts);
+    if (call->together && together_was_cut(call->together)) {
+        call->stopped = true;
+        call->stopped_by = "the end of apps.window_cyc";
+    }
     if (call->timed) timed_finish(call->timed);
     sum_totals(call);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
@@ -420,6 +441,7 @@ atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll
     *outcome = (struct atoll_outcome){0};
     struct run_call call = {.sim = sim, .job = job, .out = outcome};
     const atoll_status status = api_run(sim, job->workload ? run_workload : run_kernel, &call);
+    together_end(call.together);
     timed_end(call.timed);
     free(call.stopped_where);
     return status;

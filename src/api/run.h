@@ -18,11 +18,12 @@ struct run_call {
     const struct launch_list *launches; /* a program's, with rt */
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
-    bool stopped;           /* in the middle of a kernel */
-    const char *stopped_by; /* NULL: max_instructions, */
-    char *stopped_where;    /* with the warps here */
-    const char *error;      /* of a kernel that failed, or NULL */
-    struct timed *timed;    /* NULL: functional */
+    bool stopped;              /* in the middle of a kernel */
+    const char *stopped_by;    /* NULL: max_instructions, */
+    char *stopped_where;       /* with the warps here */
+    const char *error;         /* of a kernel that failed, or NULL */
+    struct timed *timed;       /* NULL: functional */
+    struct together *together; /* several applications, timed; or NULL */
 };
 
 double run_wall_seconds(void);

@@ -74,12 +74,21 @@ void timed_execute(void *timed, struct exec_launch *launch)
     if (!gpu_run_kernel(t->gpu, 0, launch)) exec_stop(launch->env);
 }
 
-bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu); }
+bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu, 0); }
 
 void timed_start(struct timed *t, struct exec_launch *launch, int priority)
 {
     gpu_start_kernel(t->gpu, 0, launch, priority);
 }
+
+void timed_split(struct timed *t, uint32_t apps) { gpu_split(t->gpu, apps); }
+
+void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch)
+{
+    gpu_start_kernel(t->gpu, app, launch, 0);
+}
+
+struct gpu_app timed_app(struct timed *t, uint32_t app) { return gpu_app(t->gpu, app); }
 
 void timed_abandon(struct timed *t) { gpu_abandon(t->gpu); }
 

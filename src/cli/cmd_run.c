@@ -8,7 +8,8 @@
 #include "cli/progress.h"
 
 struct run_args {
-    const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block, *shared;
+    const char *machine, *workload, *json, *csv, *timeline, *max_instructions, *entry, *grid, *block, *shared,
+        *alone;
     bool functional, check, racecheck, cooperative, details;
     struct cli_list set, arg, rest;
 };
@@ -39,7 +40,8 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .check = args->check,
                               .details = args->details,
                               .ascii = !cli_is_utf8(),
-                              .timeline = args->timeline != NULL};
+                              .timeline = args->timeline != NULL,
+                              .alone = args->alone};
     if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
         !parse_count("shared", args->shared, &shared))
         return false;
@@ -106,6 +108,8 @@ static const struct cli_option options[] = {
     CLI_OPTION_CHECK(struct run_args),
     {"max-instructions", 0, CLI_TEXT, offsetof(struct run_args, max_instructions), "N",
      "stop after N warp instructions"},
+    {"alone", 0, CLI_TEXT, offsetof(struct run_args, alone), "A.json,B.json",
+     "applications together: results of each alone, for STP and ANTT"},
     {"entry", 0, CLI_TEXT, offsetof(struct run_args, entry), "NAME", "one kernel of a PTX file: its name"},
     {"grid", 0, CLI_TEXT, offsetof(struct run_args, grid), "X,Y,Z", "one kernel: blocks"},
     {"block", 0, CLI_TEXT, offsetof(struct run_args, block), "X,Y,Z", "one kernel: threads in a block"},

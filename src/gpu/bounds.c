@@ -66,7 +66,7 @@ static void memory_bounds(const struct gpu *g)
         const struct dram_stats *d = channel_stats(g->channels[k]);
         hold(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
     }
-    for (uint32_t k = 0; k < c->system.gpus; k++) {
+    for (uint32_t k = 0; k < g->mmu_count; k++) {
         hold(&lookups, k, mmu_stats(g->mmus[k])->l2_lookups);
         hold(&walkers, k, mmu_stats(g->mmus[k])->walk_cycles);
     }

@@ -118,7 +118,7 @@ static void build_memory(struct gpu *g, const struct config *c)
     }
 }
 
-static void build_mmu(struct gpu *g, const struct config *c, uint32_t gpu)
+struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number)
 {
     const uint32_t sms = (uint32_t)config_sms_per_gpu(c),
                    classes = g->pages->classes_per_chiplet * c->gpu.chiplets;
@@ -130,14 +130,15 @@ static void build_mmu(struct gpu *g, const struct config *c, uint32_t gpu)
                                  .classes = classes,
                                  .sm_components = g->sm_components,
                                  .slices = g->slices,
-                                 .gpu = gpu,
+                                 .number = number,
                                  .first_sm = gpu * sms,
                                  .sm_count = sms,
                                  .ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
                                  .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle};
     const struct stats_scope scope = {(int32_t)gpu, STATS_ANY, STATS_ANY, STATS_ANY};
-    g->mmus[gpu] = mmu_new(&g->arena, c, &w);
-    STATS_REGISTER(g->stats, mmu, mmu_stats(g->mmus[gpu]), scope);
+    struct mmu *m = mmu_new(&g->arena, c, &w);
+    STATS_REGISTER(g->stats, mmu, mmu_stats(m), scope);
+    return m;
 }
 
 static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
@@ -212,7 +213,7 @@ static void allocate(struct gpu *g, const struct config *c)
     g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
     g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
     g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);
-    g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus);
+    g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus * APPS_MAX);
 }
 
 struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
@@ -235,10 +236,12 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
     if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
     build_memory(g, c);
-    for (uint32_t k = 0; k < c->system.gpus; k++) build_mmu(g, c, k);
+    g->mmu_count = c->system.gpus;
+    for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = gpu_new_mmu(g, c, k, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
+    apps_init(&g->apps, g);
     mover_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
     return g;
@@ -280,3 +283,13 @@ double gpu_kernel_progress(const struct gpu *g)
 const struct check *gpu_check(const struct gpu *g) { return g->check; }
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }
+
+void gpu_split(struct gpu *g, uint32_t apps) { apps_split(&g->apps, apps); }
+
+struct gpu_app gpu_app(struct gpu *g, uint32_t app)
+{
+    apps_count(&g->apps);
+    struct gpu_app a = {.sms = g->apps.app[app].sm_count, .channels = g->apps.app[app].channel_count};
+    a.stats.app = g->apps.app[app].stats;
+    return a;
+}

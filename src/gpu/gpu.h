@@ -70,9 +70,19 @@ void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
  * GPU issues in one cycle are issued beyond it. 0 = no limit. */
 void gpu_limit(struct gpu *g, uint64_t warp_instructions);
 
-/* May one more kernel run beside those that do? Not on machines whose caches do something at the end of a
- * kernel (llc.boundary): there kernels run one after the other. */
-bool gpu_can_start(const struct gpu *g);
+/* Before the first kernel: so many applications share the machine (parameters apps.*); raises a mistake when
+ * they cannot. */
+void gpu_split(struct gpu *g, uint32_t apps);
+/* What an application has and did up to now. */
+struct gpu_app {
+    uint32_t sms, channels;
+    struct stats stats; /* of its group `app`, the rest is zero */
+};
+struct gpu_app gpu_app(struct gpu *g, uint32_t app);
+
+/* May one more kernel of the application run beside those that do? Not on machines whose caches do something
+ * at the end of a kernel (llc.boundary): there its kernels run one after the other. */
+bool gpu_can_start(const struct gpu *g, uint32_t app);
 /* Puts a launch on the SMs; it stays the caller's and must live until it has ended. Its blocks get the room
  * that kernels of its priority and above leave. Raises what is wrong with it. */
 void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority);

@@ -5,6 +5,7 @@
 #include "check/check.h"
 #include "check/fault.h"
 #include "exec/exec.h"
+#include "gpu/apps.h"
 #include "gpu/channel.h"
 #include "gpu/fabric.h"
 #include "gpu/gates.h"
@@ -32,6 +33,7 @@ struct running {
     uint32_t sms_drained;
     uint32_t slices_flushing;
     enum llc_boundary boundary; /* what the end of the kernel did */
+    bool wants_flush; /* waits until that of another kernel is over */
     double nanoseconds_per_cycle;
     bool over;
 };
@@ -54,7 +56,8 @@ struct gpu {
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */
     struct llc_epoch *epochs;           /* [chiplet] */
-    struct mmu **mmus;                  /* [GPU] */
+    struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
+    uint32_t mmu_count;
     struct page_table *pages;
     struct dram_spec dram_spec;
     struct dram_map *map; /* of a chiplet's memory */
@@ -69,7 +72,9 @@ struct gpu {
     uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;
-    struct mover *mover; /* NULL: blocks stay where they are */
+    struct apps apps;
+    struct running *flushing; /* whose boundary the slices are busy with; NULL: nobody's */
+    struct mover *mover;      /* NULL: blocks stay where they are */
     struct gpu_listener listener;
     struct gpu_kernel_record *records;
     uint32_t record_count, record_capacity;
@@ -88,6 +93,8 @@ void mover_new(struct gpu *g, const struct config *c);
 void mover_begin(struct running *r, uint64_t start_cyc);
 void mover_free(struct mover *m);
 
+/* gpu.c: an MMU for the SMs of a GPU. */
+struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number);
 /* gpu.c: every network of a level and direction, NULL after the last. */
 struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum net_direction direction,
                                uint32_t idx);

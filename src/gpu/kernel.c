@@ -16,9 +16,12 @@ enum { PROGRESS_CYC = 20000 };
 static uint64_t next_block(void *self, uint32_t sm)
 {
     struct running *r = self;
+    const struct apps *a = &r->gpu->apps;
+    if (!apps_may_run(a, sm, r->sm.app)) return UINT64_MAX;
     if (FAULT_FIRES(block_twice)) return 0;
-    const uint64_t block = cta_sched_next(&r->blocks, sm);
-    return block != UINT64_MAX && FAULT_FIRES(block_lost) ? cta_sched_next(&r->blocks, sm) : block;
+    const uint32_t place = a->place[sm] % r->blocks.sms; /* the application may have more SMs by now */
+    const uint64_t block = cta_sched_next(&r->blocks, place);
+    return block != UINT64_MAX && FAULT_FIRES(block_lost) ? cta_sched_next(&r->blocks, place) : block;
 }
 
 void kernel_remember(struct running *r, struct exec_block *b)
@@ -76,22 +79,37 @@ static void kernel_over(struct running *r)
     engine_stop(r->gpu->engine);
 }
 
+static void slice_flushed(void *arg);
+
+/* One kernel's boundary at a time; kernels of other applications go on meanwhile. */
+static void flush(struct running *r)
+{
+    struct gpu *g = r->gpu;
+    r->wants_flush = g->flushing != NULL;
+    if (r->wants_flush) return;
+    g->flushing = r;
+    r->slices_flushing = g->slice_count;
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
+}
+
 static void slice_flushed(void *arg)
 {
     struct running *r = arg;
-    if (--r->slices_flushing == 0) kernel_over(r);
+    struct gpu *g = r->gpu;
+    if (--r->slices_flushing) return;
+    kernel_over(r);
+    g->flushing = NULL;
+    for (uint32_t n = 0; n < g->running_count && !g->flushing; n++)
+        if (g->running[n]->wants_flush) flush(g->running[n]);
 }
 
 static void boundary(struct running *r)
 {
-    struct gpu *g = r->gpu;
-    r->boundary = organisation_boundary(g->organisations);
-    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
+    r->boundary = organisation_boundary(r->gpu->organisations);
+    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas))
         kernel_over(r);
-        return;
-    }
-    r->slices_flushing = g->slice_count;
-    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
+    else
+        flush(r);
 }
 
 static void sm_drained(void *self, uint32_t sm, uint64_t now)
@@ -101,10 +119,11 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
     (void)sm;
     (void)now;
     r->sms_drained++;
+    apps_look_again(&g->apps);
     if (r->blocks_ended < r->launch->block_count) return;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (!sm_idle_of(g->sms[k], &r->sm)) return;
-    if (!r->slices_flushing && !r->over) boundary(r);
+    if (!r->slices_flushing && !r->wants_flush && !r->over) boundary(r);
 }
 
 /* ---- residency ---- */
@@ -154,12 +173,13 @@ static void describe(struct running *r, struct gpu_kernel_record *record)
                      "memory; raise %s",
                      name, l->warps_per_block, r->sm.registers_per_block, (unsigned long long)l->shared_bytes,
                      record->limited_by);
-    if (l->cooperative && (uint64_t)fitting * g->sm_count < l->block_count)
+    const uint32_t sms = g->apps.app[r->sm.app].sm_count;
+    if (l->cooperative && (uint64_t)fitting * sms < l->block_count)
         diag_mistake(
             "kernel '%s' is launched cooperatively with %llu blocks, but only %llu fit the GPU at one time "
             "(%u SMs x %u blocks, limited by %s)",
-            name, (unsigned long long)l->block_count, (unsigned long long)fitting * g->sm_count, g->sm_count,
-            fitting, record->limited_by);
+            name, (unsigned long long)l->block_count, (unsigned long long)fitting * sms, sms, fitting,
+            record->limited_by);
     record->name = arena_strdup(&g->arena, l->label ? l->label : name);
     memcpy(record->grid, l->grid, sizeof record->grid);
     memcpy(record->block, l->block, sizeof record->block);
@@ -277,11 +297,12 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
 static void settle(struct running *r)
 {
     struct gpu *g = r->gpu;
+    apps_count(&g->apps);
     for (uint32_t k = 0; k < g->sm_count; k++) {
-        sm_end(g->sms[k], &r->sm, gpu_now(g));
+        if (sm_serves(g->sms[k], &r->sm)) sm_end(g->sms[k], &r->sm, gpu_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
     }
-    for (uint32_t k = 0; k < g->config->system.gpus; k++) mmu_count_waiting(g->mmus[k]);
+    for (uint32_t k = 0; k < g->mmu_count; k++) mmu_count_waiting(g->mmus[k]);
     finish_networks(g);
 }
 
@@ -292,7 +313,8 @@ static void check_end(const struct running *r)
         diag_bug("gpu", gpu_now(g), "kernel '%s' has %llu blocks, but %llu ended",
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
-    const bool flushed = r->boundary != llc_boundary_keep && r->boundary != llc_boundary_drop_remote;
+    const bool flushed =
+        r->alone && r->boundary != llc_boundary_keep && r->boundary != llc_boundary_drop_remote;
     if (g->check) check_kernel_end(g->check, r->sm.number, flushed, gpu_now(g));
     g->organisations->replicated = g->organisations->degree > 1;
 }
@@ -325,22 +347,25 @@ static void take_off(struct running *r, bool ended)
     g->running_count--;
     for (; at < g->running_count; at++) g->running[at] = g->running[at + 1];
     g->running[g->running_count] = r;
+    g->apps.app[r->sm.app].stats.kernels += ended;
+    apps_look_again(&g->apps);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
 
-bool gpu_can_start(const struct gpu *g)
+bool gpu_can_start(const struct gpu *g, uint32_t app)
 {
-    /* what these boundaries do to the slices needs all SMs to be quiet */
-    if (g->config->llc.boundary != llc_boundary_keep || g->slice_spec.may_write_through)
-        return !g->running_count;
+    /* what these boundaries do to the slices needs all SMs of the application to be quiet */
+    const bool quiet = g->config->llc.boundary != llc_boundary_keep || g->slice_spec.may_write_through;
+    for (uint32_t n = 0; quiet && n < g->running_count; n++)
+        if (g->running[n]->sm.app == app) return false;
     return g->running_count < SM_KERNELS;
 }
 
 /* One that is free, or a new one. */
-static struct running *new_running(struct gpu *g)
+static struct running *new_running(struct gpu *g, uint32_t app)
 {
-    DIAG_ASSERT(gpu_can_start(g));
+    DIAG_ASSERT(gpu_can_start(g, app));
     if (g->running_count < g->running_made) return g->running[g->running_count];
     struct running *r = ARENA_NEW(&g->arena, struct running);
     r->gpu = g;
@@ -357,7 +382,7 @@ static void begin_on_sms(struct running *r, const struct gpu_kernel_record *reco
         const uint64_t skew = g->config->runtime.start_skew_cyc
                                   ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)
                                   : 0;
-        sm_begin(g->sms[k], &r->sm, record->start_cyc + skew);
+        if (apps_may_run(&g->apps, k, r->sm.app)) sm_begin(g->sms[k], &r->sm, record->start_cyc + skew);
     }
     engine_work_begins(g->engine);
 }
@@ -367,10 +392,11 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     exec_launch_begin(launch);
     launch->bank_cycles = g->config->sim.work_ahead ? bank_cycles : NULL;
     launch->bank_ctx = g;
-    struct running *r = new_running(g);
+    struct running *r = new_running(g, app);
     r->launch = launch;
     r->blocks_ended = 0;
     r->sms_drained = r->slices_flushing = 0;
+    r->wants_flush = false;
     r->over = false;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
@@ -388,8 +414,9 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
-    mmu_place_at_launch(g->mmus[0], app, launch);
-    cta_sched_begin(&r->blocks, launch->block_count);
+    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], app, launch);
+    cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
+    apps_count(&g->apps);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
     gpu_use_mark(g, r->marks);
     record->app = app;
@@ -402,10 +429,13 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     r->record = g->record_count++;
     r->alone = !g->running_count;
     g->running_count++;
+    bool shares_memory = false;
+    for (uint32_t n = 0; n + 1 < g->running_count; n++) shares_memory |= g->running[n]->sm.app == app;
     for (uint32_t n = 0; !r->alone && n < g->running_count; n++) {
         g->running[n]->alone = false;
-        g->running[n]->launch->read_only =
-            NULL; /* found for a kernel alone: another may write what it reads */
+        if (shares_memory && g->running[n]->sm.app == app)
+            g->running[n]->launch->read_only =
+                NULL; /* found for a kernel alone: another may write what it reads */
     }
     begin_on_sms(r, record);
 }
@@ -443,6 +473,7 @@ void gpu_finish(struct gpu *g)
     if (g->stopped) return;
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
+    apps_count(&g->apps);
     for (uint32_t k = 0; k < g->slice_count; k++) {
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
         slice_count_lines(g->slices[k]);
@@ -456,7 +487,7 @@ void gpu_free(struct gpu *g)
 {
     if (!g) return;
     mover_free(g->mover);
-    for (uint32_t k = 0; g->mmus && k < g->config->system.gpus && g->mmus[k]; k++) mmu_free(g->mmus[k]);
+    for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     if (g->pages) page_table_free(g->pages);
     if (g->engine) engine_free(g->engine);
     check_free(g->check);

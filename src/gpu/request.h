@@ -45,7 +45,7 @@ struct request {
     uint32_t owner;     /* what the SM or the walker knows it by */
     uint32_t next;      /* in the list of whoever holds it */
     uint32_t served;    /* cycle, modulo 2^32, in which the tag stage of a slice served it */
-    uint16_t sm;        /* requester; a walker: its GPU */
+    uint16_t sm;        /* requester; a walker: the number of its MMU */
     uint8_t kind, flags;
     uint8_t sectors;  /* read: wanted sectors */
     uint8_t conflict; /* atomics: most lanes on one word */

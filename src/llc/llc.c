@@ -573,6 +573,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     if (!wait_for(s, now, idx, line)) return false;
     tags_touch(&s->tags, line);
     if (r->kind == REQUEST_READ) *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
+    if (r->kind == REQUEST_READ && s->apps && !merged) app_of(s, r)->llc_read_misses++;
     s->stats.atomic_misses += atomic;
     return true;
 }
@@ -629,10 +630,26 @@ static inline bool still_blocked(const struct slice *s)
     return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
 }
 
+static void count_app(struct slice *s, const struct request *r)
+{
+    struct app_stats *a = app_of(s, r);
+    if (r->kind == REQUEST_WALK) return;
+    a->llc_requests++;
+    a->llc_reads += r->kind == REQUEST_READ;
+    a->llc_read_hits += r->kind == REQUEST_READ && r->hit;
+}
+
+void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride)
+{
+    s->apps = (char *)first;
+    s->app_stride = stride;
+}
+
 /* A request has passed the tag stage. */
 static inline void served(struct slice *s, struct request *r, uint64_t now)
 {
     count_request(s, r);
+    if (s->apps) count_app(s, r);
     enters(s, r, now);
     if (s->line_requests) count_use(s, r);
 }

@@ -101,6 +101,9 @@ uint32_t slice_component(const struct slice *s);
 /* llc.count_lines: counts the lines that are still there. */
 void slice_count_lines(struct slice *s);
 struct llc_stats *slice_stats(struct slice *s);
+struct app_stats;
+/* Counts requests of each application too: those of application k at first + k * stride bytes. */
+void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride);
 
 /* A walker's read; visible to the slice at ready_cyc of its clock, later than now. */
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc);

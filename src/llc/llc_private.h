@@ -64,6 +64,8 @@ struct slice {
     uint64_t inside_cyc;        /* counted up to here */
     uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
     uint64_t *line_partitions;
+    char *apps; /* of application k at k * app_stride; NULL: not counted */
+    size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
     struct llc_stats stats;
 };
@@ -157,6 +159,12 @@ static inline uint32_t line_cycles(const struct slice_spec *p)
 static inline bool slice_may_reply(const struct slice_spec *p, const struct request_list *hits)
 {
     return hits->count < p->reply_queue + p->latency_cyc / line_cycles(p) + p->data_queue;
+}
+
+/* Statistics of the application of a request, NULL when there is one only. */
+static inline struct app_stats *app_of(const struct slice *s, const struct request *r)
+{
+    return s->apps ? (struct app_stats *)(void *)(s->apps + r->app * s->app_stride) : NULL;
 }
 
 /* The list whose front is ready first, NULL when none is by now. */

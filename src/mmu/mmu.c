@@ -79,6 +79,7 @@ static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
     uint64_t *frame = map_put(&m->pages->frame_of, mmu_key(app, page), &fresh);
     if (!fresh) return false;
     *frame = page_table_take_frame(m->pages, class);
+    m->pages->apps[app].pages++;
     m->stats.pages_placed++;
     m->stats.pages_placed_at_launch++;
     return true;
@@ -143,14 +144,29 @@ struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
 
+/* Page tables go to one class of the GPU's own memory after the other, of those that the application may use;
+ * to any of these when it has none there. */
+static uint32_t table_class(const struct mmu *m, uint32_t app)
+{
+    const uint16_t *classes = m->pages->apps[app].classes;
+    const uint32_t count = m->pages->apps[app].policy.classes;
+    uint32_t here = 0, first = count;
+    for (uint32_t k = 0; k < count; k++) {
+        if (classes[k] - m->wire.first_class >= m->wire.classes) continue;
+        if (first == count) first = k;
+        here++;
+    }
+    return here ? classes[first + m->table_class % here] : classes[m->table_class % count];
+}
+
 /* Where the leaf entry of a page lies. */
 static struct home entry_home(struct mmu *m, uint64_t key)
 {
     bool fresh;
     uint64_t *table = map_put(&m->tables, key >> PTES_PER_TABLE_LOG2, &fresh);
     if (fresh) {
-        *table = page_table_take_frame(m->pages, m->wire.first_class + m->table_class);
-        m->table_class = (m->table_class + 1) % m->wire.classes;
+        *table = page_table_take_frame(m->pages, table_class(m, (uint32_t)(key >> 56)));
+        m->table_class++;
     }
     return page_table_home(m->pages, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
 }
@@ -261,7 +277,7 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
                           .owner = walker,
                           .home = entry_home(m, w->key),
                           .sent_cyc = now,
-                          .sm = (uint16_t)m->wire.gpu,
+                          .sm = (uint16_t)m->wire.number,
                           .app = (uint8_t)(w->key >> 56)};
     r->sectors = 1; /* an entry lies in one sector; which one only matters to its line */
     w->state = WALKER_READ;

@@ -30,7 +30,8 @@ struct mmu_wiring {
     uint32_t first_class, classes; /* where page tables are kept: in the GPU's own memory */
     const uint32_t *sm_components; /* by number over the machine */
     struct slice *const *slices;
-    uint32_t gpu, first_sm, sm_count;              /* of the GPU */
+    uint32_t number;                               /* what slices know it by */
+    uint32_t first_sm, sm_count;                   /* of the GPU */
     uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
 };
 

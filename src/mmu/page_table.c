@@ -24,6 +24,7 @@ uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key)
     struct placement *policy = &p->apps[app].policy;
     const struct placement_question q = {.app = app, .page = key & (((uint64_t)1 << 56) - 1), .sm = sm};
     const uint32_t chosen = policy->place(policy, &q);
+    p->apps[app].pages++;
     return *map_put(&p->frame_of, key, NULL) = page_table_take_frame(p, p->apps[app].classes[chosen]);
 }
 

@@ -23,6 +23,7 @@ struct page_table {
     struct {
         struct placement policy;
         uint16_t *classes; /* those that it may use */
+        uint64_t pages;    /* that it has */
     } apps[PAGE_TABLE_APPS];
 };
 

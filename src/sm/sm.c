@@ -381,6 +381,17 @@ void sm_ask(struct sm *sm)
     engine_wake(sm->wire.engine, sm->component, engine_now(sm->wire.engine, sm->wire.domain) + 1);
 }
 
+void sm_use_mmu(struct sm *sm, struct mmu *mmu)
+{
+    DIAG_ASSERT(sm_idle(sm));
+    sm->wire.mmu = mmu;
+}
+
+bool sm_serves(const struct sm *sm, const struct sm_kernel *kernel)
+{
+    return sm_place_of(sm, kernel) != SM_KERNELS;
+}
+
 bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel)
 {
     const uint32_t place = sm_place_of(sm, kernel);

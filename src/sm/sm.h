@@ -107,6 +107,10 @@ void sm_ask(struct sm *sm);
 /* Accounts stalls up to now, so that statistics are complete. */
 void sm_settle(struct sm *sm, uint64_t now);
 bool sm_idle(const struct sm *sm);
+/* From now on it translates there; it must be idle. */
+void sm_use_mmu(struct sm *sm, struct mmu *mmu);
+/* Has the kernel begun on it and not ended? */
+bool sm_serves(const struct sm *sm, const struct sm_kernel *kernel);
 /* Has it no block of the kernel, and are its stores all acknowledged? */
 bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel);
 /* Requests that it has made and not sent. */

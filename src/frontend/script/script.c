@@ -116,6 +116,16 @@ static void load_modules(struct script_app *app)
     if (!app->module_count) diag_mistake("%s has no device code", app->label);
 }
 
+static void start_app(struct script_app *app)
+{
+    arena_init(&app->scratch);
+    diag_init(&app->diag);
+    app->started = true;
+    app->rt = rt_create(&app->options.rt);
+    load_modules(app);
+    fiber_init(&app->fiber, body_of_fiber, app);
+}
+
 void script_start(struct script_set *set, const struct script_options *options)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -123,12 +133,7 @@ void script_start(struct script_set *set, const struct script_options *options)
         DIAG_ASSERT(!app->started);
         if (options) app->options = *options;
         app->options.rt.slot = i;
-        arena_init(&app->scratch);
-        diag_init(&app->diag);
-        app->started = true;
-        app->rt = rt_create(&app->options.rt);
-        load_modules(app);
-        fiber_init(&app->fiber, body_of_fiber, app);
+        start_app(app);
     }
 }
 
@@ -157,17 +162,33 @@ void script_run(struct script_set *set)
 }
 
 /* A script that has not ended is resumed once more to unwind its stack. */
+static void stop_app(struct script_app *app)
+{
+    app->cancelled = true;
+    if (app->fiber.stack && app->fiber.frames && !app->ended) (void)fiber_resume(&app->fiber);
+    fiber_free(&app->fiber);
+    diag_clear(&app->diag);
+    if (app->rt) rt_destroy(app->rt);
+    arena_free(&app->scratch);
+}
+
 static void close_app(struct script_app *app)
 {
-    if (app->started) {
-        app->cancelled = true;
-        if (app->fiber.stack && app->fiber.frames && !app->ended) (void)fiber_resume(&app->fiber);
-        fiber_free(&app->fiber);
-        diag_clear(&app->diag);
-        if (app->rt) rt_destroy(app->rt);
-        arena_free(&app->scratch);
-    }
+    if (app->started) stop_app(app);
     outside_close(&app->outside);
+}
+
+void script_restart(struct script_app *app)
+{
+    DIAG_ASSERT(app->ended);
+    stop_app(app);
+    app->rt = NULL;
+    app->ended = app->cancelled = false;
+    app->module_count = 0;
+    app->read_buffer = NULL;
+    app->read_bytes = app->bytes_allocated = 0;
+    memset(&app->fiber, 0, sizeof app->fiber);
+    start_app(app);
 }
 
 void script_close(struct script_set *set)

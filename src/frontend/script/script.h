@@ -69,6 +69,10 @@ enum script_state { SCRIPT_WAITS, SCRIPT_ENDED };
 /* Runs the script until it waits for its queued launches, or ends. Raises what the script raised. */
 enum script_state script_resume(struct script_app *app);
 
+/* An application that has ended begins again, with a new context at the same simulated addresses; what it has
+ * checked so far is kept. */
+void script_restart(struct script_app *app);
+
 /* Runs all applications to their ends functionally, launch by launch in turn. */
 void script_run(struct script_set *set);
 

@@ -32,9 +32,10 @@ void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c
     }
 }
 
-void cta_sched_begin(struct cta_sched *s, uint64_t blocks)
+void cta_sched_begin(struct cta_sched *s, uint64_t blocks, uint32_t sms)
 {
     s->blocks = blocks;
+    s->sms = sms;
     s->given = s->cursor = 0;
     const uint32_t parts = (s->sms + s->part_sms - 1) / s->part_sms;
     for (uint32_t part = 0; part < parts; part++) {

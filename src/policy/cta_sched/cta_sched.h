@@ -27,7 +27,8 @@ struct cta_sched {
 
 /* Memory of the state is the arena's; begin again for every grid. */
 void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c, uint32_t sms);
-void cta_sched_begin(struct cta_sched *s, uint64_t blocks);
+/* sms: at most as many as at init; next() is asked with numbers below it. */
+void cta_sched_begin(struct cta_sched *s, uint64_t blocks, uint32_t sms);
 static inline uint64_t cta_sched_next(struct cta_sched *s, uint32_t sm)
 {
     return s->given < s->blocks ? s->next(s, sm) : CTA_NONE;

@@ -55,7 +55,7 @@ static void every_policy_gives_every_block_exactly_once(void **state)
             for (int round = 0; round < 2; round++) {
                 const uint64_t blocks = 1 + rng_below(&rng, 100);
                 uint8_t given[100] = {0};
-                cta_sched_begin(&s, blocks);
+                cta_sched_begin(&s, blocks, s.sms);
                 for (int ask = 0; ask < 2000; ask++) {
                     const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, sms));
                     if (block == CTA_NONE) continue;
@@ -78,7 +78,7 @@ static void round_robin_follows_the_grid_whoever_asks(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_round_robin, 4, 2, 2, 2);
-    cta_sched_begin(&s, 5);
+    cta_sched_begin(&s, 5, s.sms);
     GIVES(s, 3, 0, 1);
     GIVES(s, 0, 2, 3);
     GIVES(s, 1, 4, CTA_NONE);
@@ -89,7 +89,7 @@ static void distributed_keeps_parts_and_steals_inside_the_partition_only(void **
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 4, 2, 2, 2);
-    cta_sched_begin(&s, 16);
+    cta_sched_begin(&s, 16, s.sms);
     GIVES(s, 2, 8, 9, 10, 11); /* its own */
     GIVES(s, 2, 15, 14);       /* from the end of its neighbour's */
     GIVES(s, 3, 12, 13, CTA_NONE);
@@ -103,7 +103,7 @@ static void distributed_steals_from_the_nearest(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 4, 4, 2, 2);
-    cta_sched_begin(&s, 8);
+    cta_sched_begin(&s, 8, s.sms);
     GIVES(s, 1, 2, 3, 5, 4, 1, 0, 7, 6, CTA_NONE);
 }
 
@@ -112,7 +112,7 @@ static void parts_differ_by_one_block_at_most(void **state)
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 64, 2, 2, 2);
     for (uint64_t blocks = 1; blocks < 300; blocks++) {
-        cta_sched_begin(&s, blocks);
+        cta_sched_begin(&s, blocks, s.sms);
         uint64_t at = 0;
         for (uint32_t sm = 0; sm < 64; sm++) {
             assert_int_equal(s.from[sm], at);
@@ -128,7 +128,7 @@ static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_two_level, 4, 1, 2, 2);
-    cta_sched_begin(&s, 8);
+    cta_sched_begin(&s, 8, s.sms);
     GIVES(s, 0, 0);
     GIVES(s, 1, 2);
     GIVES(s, 2, 1);
@@ -142,7 +142,7 @@ static void block_cta_gives_runs(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_block_cta, 3, 1, 2, 3);
-    cta_sched_begin(&s, 8);
+    cta_sched_begin(&s, 8, s.sms);
     GIVES(s, 1, 0);
     GIVES(s, 0, 3, 4);
     GIVES(s, 1, 1, 2, 6, 7, CTA_NONE);

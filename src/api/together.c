@@ -1,0 +1,286 @@
+/* together: see together.h. */
+#include "api/together.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec.h"
+
+/* A run alone: instructions over time. */
+struct alone {
+    uint64_t cycles, instructions, interval, count;
+    uint64_t *series;
+};
+
+struct member {
+    struct script_app *script;
+    struct exec_launch *running;
+    uint32_t runs; /* that have ended */
+    uint64_t first_end_cyc;
+    struct rt_totals before; /* of runs begun again */
+    struct gpu_app measured;
+    uint64_t cycles; /* over which it was measured */
+    struct alone alone;
+};
+
+struct together {
+    struct timed *timed;
+    const struct config *config;
+    uint32_t count;
+    struct member *members;
+    bool has_alone, cut, over;
+};
+
+/* ---- runs alone ---- */
+
+static void read_alone(struct alone *a, const char *path)
+{
+    json_error_t why;
+    json_t *root = json_load_file(path, 0, &why);
+    if (!root) diag_mistake("--alone: cannot read '%s': %s", path, why.text);
+    const json_t *totals = json_object_get(root, "totals");
+    const json_t *series = json_object_get(json_object_get(root, "stats"), "sm.instructions_over_time");
+    const json_t *values = json_object_get(series, "values");
+    a->cycles = (uint64_t)json_integer_value(json_object_get(totals, "cycles"));
+    a->instructions = (uint64_t)json_integer_value(json_object_get(totals, "warp_instructions"));
+    a->interval = (uint64_t)json_integer_value(json_object_get(series, "interval"));
+    a->count = json_array_size(values);
+    a->series = calloc(a->count ? a->count : 1, sizeof *a->series);
+    for (size_t k = 0; a->series && k < a->count; k++)
+        a->series[k] = (uint64_t)json_integer_value(json_array_get(values, k));
+    json_decref(root);
+    if (!a->series || !a->cycles || !a->instructions || !a->interval)
+        diag_mistake("--alone: '%s' is no result of a timed run (--json)", path);
+}
+
+/* Cycles in which the run alone has issued so many instructions; it begins again when it has ended. */
+static double alone_cycles(const struct alone *a, uint64_t instructions)
+{
+    const uint64_t whole = instructions / a->instructions;
+    uint64_t left = instructions % a->instructions, cyc = 0;
+    double cycles = (double)whole * (double)a->cycles;
+    for (size_t k = 0; k < a->count && left; k++, cyc += a->interval) {
+        if (a->series[k] > left)
+            return cycles + (double)cyc + (double)left / (double)a->series[k] * (double)a->interval;
+        left -= a->series[k];
+    }
+    return cycles + (left ? (double)a->cycles : (double)(cyc < a->cycles ? cyc : a->cycles));
+}
+
+static void read_all_alone(struct together *t, const char *text)
+{
+    const char *from = text;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const char *const end = strchrnul(from, ',');
+        char path[4096];
+        if (end == from || (!*end && k + 1 < t->count) || (*end && k + 1 == t->count))
+            diag_mistake(
+                "--alone wants one result for each of the %u applications, in their order, with commas; it "
+                "is '%s'",
+                t->count, text);
+        (void)snprintf(path, sizeof path, "%.*s", (int)(end - from), from);
+        read_alone(&t->members[k].alone, path);
+        from = end + 1;
+    }
+    t->has_alone = true;
+}
+
+/* ---- running ---- */
+
+static bool all_have_ended(const struct together *t)
+{
+    for (uint32_t k = 0; k < t->count; k++)
+        if (!t->members[k].runs) return false;
+    return true;
+}
+
+static void add_totals(struct rt_totals *sum, struct rt_totals more)
+{
+    sum->launches += more.launches;
+    sum->blocks += more.blocks;
+    sum->warp_instructions += more.warp_instructions;
+    sum->thread_instructions += more.thread_instructions;
+}
+
+static void measure(struct together *t)
+{
+    const uint64_t now = timed_now(t->timed);
+    for (uint32_t k = 0; k < t->count; k++) {
+        struct member *m = &t->members[k];
+        m->measured = timed_app(t->timed, k);
+        m->cycles = t->config->apps.relaunch || !m->runs ? now : m->first_end_cyc;
+    }
+    t->over = true;
+}
+
+static void script_has_ended(struct together *t, struct member *m)
+{
+    if (!m->runs++) m->first_end_cyc = timed_now(t->timed);
+    if (!t->over && !t->config->apps.window_cyc && all_have_ended(t)) measure(t);
+}
+
+/* Puts the next launch of the application on the GPU, when there is one. */
+static void start_next(struct together *t, uint32_t app)
+{
+    struct member *m = &t->members[app];
+    while (!t->over) {
+        if (script_ended(m->script)) {
+            if (!t->config->apps.relaunch) return;
+            add_totals(&m->before, rt_totals(script_context(m->script)));
+            script_restart(m->script);
+        }
+        m->running = rt_take_next(script_context(m->script));
+        if (m->running) {
+            rt_ready(script_context(m->script), m->running);
+            timed_start_app(t->timed, app, m->running);
+            return;
+        }
+        if (script_resume(m->script) == SCRIPT_ENDED) script_has_ended(t, m);
+    }
+}
+
+static void end_launch(struct together *t, const struct exec_launch *ended)
+{
+    for (uint32_t k = 0; k < t->count; k++) {
+        struct member *m = &t->members[k];
+        if (m->running != ended) continue;
+        rt_drop(script_context(m->script), m->running);
+        m->running = NULL;
+    }
+}
+
+void together_run(struct together *t)
+{
+    const uint64_t limit = t->config->apps.window_cyc ? t->config->apps.window_cyc : ENGINE_NEVER;
+    for (;;) {
+        struct exec_env *env = NULL;
+        for (uint32_t k = 0; k < t->count; k++) {
+            if (!t->members[k].running) start_next(t, k);
+            if (t->members[k].running) env = t->members[k].running->env;
+        }
+        if (!env) break;
+        const struct exec_launch *ended = timed_advance(t->timed, env, limit);
+        if (!ended) {
+            t->cut = true;
+            break;
+        }
+        end_launch(t, ended);
+    }
+    if (!t->over) measure(t);
+    if (!t->cut) return;
+    timed_abandon(t->timed);
+    for (uint32_t k = 0; k < t->count; k++) {
+        struct member *m = &t->members[k];
+        if (m->running) rt_drop(script_context(m->script), m->running);
+        m->running = NULL;
+    }
+}
+
+struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
+                                const char *alone)
+{
+    struct together *t = calloc(1, sizeof *t);
+    if (t) t->members = calloc(script_count(set), sizeof *t->members);
+    if (!t || !t->members) diag_mistake("out of host memory");
+    t->timed = timed;
+    t->config = c;
+    t->count = script_count(set);
+    for (uint32_t k = 0; k < t->count; k++) t->members[k].script = script_app(set, k);
+    if (alone) read_all_alone(t, alone);
+    return t;
+}
+
+void together_end(struct together *t)
+{
+    if (!t) return;
+    for (uint32_t k = 0; k < t->count; k++) free(t->members[k].alone.series);
+    free(t->members);
+    free(t);
+}
+
+/* ---- results ---- */
+
+bool together_was_cut(const struct together *t) { return t->cut; }
+
+struct rt_totals together_totals(const struct together *t, uint32_t app) { return t->members[app].before; }
+
+static double ipc_of(const struct member *m)
+{
+    return m->cycles ? (double)m->measured.stats.app.warp_instructions / (double)m->cycles : 0;
+}
+
+/* Speed beside the others over speed alone, for the same instructions. */
+static double progress_of(const struct member *m)
+{
+    const double alone = alone_cycles(&m->alone, m->measured.stats.app.warp_instructions);
+    return m->cycles ? alone / (double)m->cycles : 0;
+}
+
+void together_row(const struct together *t, uint32_t app, json_t *row)
+{
+    const struct member *m = &t->members[app];
+    const struct app_stats *s = &m->measured.stats.app;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"sms", m->measured.sms},
+                {"channels", m->measured.channels},
+                {"cycles", m->cycles},
+                {"runs", m->runs},
+                {"first_run_cycles", m->first_end_cyc},
+                {"issued_warp_instructions", s->warp_instructions},
+                {"issued_thread_instructions", s->thread_instructions},
+                {"kernels", s->kernels},
+                {"pages", s->pages},
+                {"llc_requests", s->llc_requests},
+                {"llc_reads", s->llc_reads},
+                {"llc_read_hits", s->llc_read_hits},
+                {"llc_read_misses", s->llc_read_misses},
+                {"sms_gained", s->sms_gained}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        (void)json_object_set_new(row, rows[k].name, json_integer((json_int_t)rows[k].value));
+    (void)json_object_set_new(row, "ipc", json_real(ipc_of(m)));
+    if (!t->has_alone) return;
+    (void)json_object_set_new(row, "alone_cycles", json_real(alone_cycles(&m->alone, s->warp_instructions)));
+    (void)json_object_set_new(row, "normalized_progress", json_real(progress_of(m)));
+}
+
+static void system_of(const struct together *t, double *stp, double *antt)
+{
+    *stp = *antt = 0;
+    for (uint32_t k = 0; k < t->count; k++) {
+        const double progress = progress_of(&t->members[k]);
+        *stp += progress;
+        *antt += progress > 0 ? 1 / progress / t->count : 0;
+    }
+}
+
+void together_json(const struct together *t, json_t *totals)
+{
+    double stp, antt;
+    if (!t->has_alone) return;
+    system_of(t, &stp, &antt);
+    (void)json_object_set_new(totals, "stp", json_real(stp));
+    (void)json_object_set_new(totals, "antt", json_real(antt));
+}
+
+void together_text(const struct together *t, FILE *out)
+{
+    (void)fprintf(out, "\n  %-24s %4s %8s %13s %5s %8s %9s%s\n", "applications", "SMs", "channels", "cycles",
+                  "runs", "IPC", "LLC hits", t->has_alone ? "  to alone" : "");
+    for (uint32_t k = 0; k < t->count; k++) {
+        const struct member *m = &t->members[k];
+        const struct app_stats *s = &m->measured.stats.app;
+        (void)fprintf(out, "    %-22s %4u %8u %13llu %5u %8.2f %7.1f %%", script_label(m->script),
+                      m->measured.sms, m->measured.channels, (unsigned long long)m->cycles, m->runs,
+                      ipc_of(m),
+                      s->llc_reads ? 100.0 * (double)s->llc_read_hits / (double)s->llc_reads : 0.0);
+        if (t->has_alone) (void)fprintf(out, "  %8.3f", progress_of(m));
+        (void)fputc('\n', out);
+    }
+    if (!t->has_alone) return;
+    double stp, antt;
+    system_of(t, &stp, &antt);
+    (void)fprintf(out, "    system throughput (STP) %.3f, average normalized turnaround time (ANTT) %.3f\n",
+                  stp, antt);
+}

@@ -1,0 +1,33 @@
+/* together: several applications on one machine at the same time (-w A+B).
+ *
+ *   each script ─► its queued launches, one at a time ─► kernels of all applications side by side on the GPU
+ *        ▲                                                              │
+ *        └─ ended: begins again (apps.relaunch) ◄───────────────────────┘
+ *
+ * The measurement ends at apps.window_cyc, in the middle of kernels; without a window when every application
+ * has ended once: then no more launches are made, those that run end, and the laws are checked. */
+#ifndef ATOLL_API_TOGETHER_H
+#define ATOLL_API_TOGETHER_H
+
+#include "api/timed.h"
+#include "frontend/script/script.h"
+
+struct together;
+
+/* The machine has been shared out (timed_split()); alone: results of runs alone ("A.json,B.json"), NULL:
+ * none. */
+struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
+                                const char *alone);
+void together_run(struct together *t);
+/* Did the window end it? */
+bool together_was_cut(const struct together *t);
+/* Launches, blocks, instructions of runs that have ended and been begun again. */
+struct rt_totals together_totals(const struct together *t, uint32_t app);
+/* Adds what is known of an application to its row. */
+void together_row(const struct together *t, uint32_t app, json_t *row);
+/* System throughput and mean turn-around time, when runs alone were given. */
+void together_json(const struct together *t, json_t *totals);
+void together_text(const struct together *t, FILE *out);
+void together_end(struct together *t); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,236 @@
+/* apps: see apps.h. */
+#include "gpu/apps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/gpu_private.h"
+
+/* ---- counting ---- */
+
+void apps_count(struct apps *a)
+{
+    struct gpu *g = a->gpu;
+    for (uint32_t sm = 0; sm < g->sm_count; sm++) {
+        const struct sm_stats *s = sm_stats(g->sms[sm]);
+        struct app_stats *to = &a->app[a->serving[sm]].stats;
+        to->warp_instructions += s->warp_instructions - a->marked[sm][0];
+        to->thread_instructions += s->thread_instructions - a->marked[sm][1];
+        a->marked[sm][0] = s->warp_instructions;
+        a->marked[sm][1] = s->thread_instructions;
+    }
+    for (uint32_t app = 0; app < a->count; app++) a->app[app].stats.pages = g->pages->apps[app].pages;
+}
+
+/* ---- MMUs ---- */
+
+uint32_t apps_mmu(const struct apps *a, uint32_t app, uint32_t gpu)
+{
+    return a->own_mmus ? app * a->gpu->config->system.gpus + gpu : gpu;
+}
+
+static void use_mmu(struct apps *a, uint32_t sm)
+{
+    const uint32_t gpu = sm / (uint32_t)config_sms_per_gpu(a->gpu->config);
+    if (a->owner[sm] != APPS_NOBODY)
+        sm_use_mmu(a->gpu->sms[sm], a->gpu->mmus[apps_mmu(a, a->owner[sm], gpu)]);
+}
+
+static uint32_t share(uint32_t of_all, uint32_t part, uint32_t whole)
+{
+    const uint32_t mine = (uint32_t)((uint64_t)of_all * part / whole);
+    return mine ? mine : 1;
+}
+
+/* Every application its part of the translation, in the place of what all would share. */
+static void split_mmus(struct apps *a)
+{
+    struct gpu *g = a->gpu;
+    const uint32_t gpus = g->config->system.gpus;
+    for (uint32_t k = 0; k < g->mmu_count; k++) mmu_free(g->mmus[k]); /* nobody has used them */
+    for (uint32_t app = 0; app < a->count; app++) {
+        struct config c = *g->config;
+        const uint32_t mine = a->app[app].sm_count, all = g->sm_count;
+        const uint32_t ways = c.mmu.l2_ways < c.mmu.l2_entries ? c.mmu.l2_ways : c.mmu.l2_entries;
+        c.mmu.l2_entries = share(c.mmu.l2_entries / ways, mine, all) * ways;
+        c.mmu.l2_ports = share(c.mmu.l2_ports, mine, all);
+        c.mmu.walkers = share(c.mmu.walkers, mine, all);
+        for (uint32_t gpu = 0; gpu < gpus; gpu++)
+            g->mmus[app * gpus + gpu] = gpu_new_mmu(g, &c, gpu, app * gpus + gpu);
+    }
+    g->mmu_count = gpus * a->count;
+    a->own_mmus = true;
+    for (uint32_t sm = 0; sm < g->sm_count; sm++) use_mmu(a, sm);
+}
+
+/* ---- SMs that change hands ---- */
+
+static void number_sms(struct apps *a, uint32_t app)
+{
+    a->app[app].sm_count = 0;
+    for (uint32_t sm = 0; sm < a->gpu->sm_count; sm++)
+        if (a->owner[sm] == app) a->place[sm] = (uint16_t)a->app[app].sm_count++;
+}
+
+static void hand_over(struct apps *a, uint32_t sm, uint64_t now)
+{
+    struct gpu *g = a->gpu;
+    apps_count(a);
+    for (uint32_t n = 0; n < g->running_count; n++)
+        if (sm_serves(g->sms[sm], &g->running[n]->sm)) sm_end(g->sms[sm], &g->running[n]->sm, now);
+    a->serving[sm] = a->owner[sm];
+    use_mmu(a, sm);
+    a->changing--;
+    a->app[a->owner[sm]].stats.sms_gained++;
+    for (uint32_t n = 0; n < g->running_count; n++)
+        if (g->running[n]->sm.app == a->owner[sm] && !g->running[n]->over)
+            sm_begin(g->sms[sm], &g->running[n]->sm, now + 1);
+}
+
+static void nothing(void *self, uint64_t now)
+{
+    (void)self;
+    (void)now;
+}
+
+/* In the order of SMs, whatever the order of visits. */
+static void act(void *self, uint64_t now)
+{
+    struct apps *a = self;
+    for (uint32_t sm = 0; a->changing && sm < a->gpu->sm_count; sm++)
+        if (a->owner[sm] != a->serving[sm] && sm_idle(a->gpu->sms[sm])) hand_over(a, sm, now);
+}
+
+void apps_look_again(struct apps *a)
+{
+    if (a->changing)
+        engine_wake(a->gpu->engine, a->component, engine_now(a->gpu->engine, a->gpu->sm_domain) + 1);
+}
+
+void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
+{
+    DIAG_ASSERT(app < a->count && sm < a->gpu->sm_count);
+    const uint32_t from = a->owner[sm];
+    if (from == app) return;
+    a->changing += a->serving[sm] != app; /* given back before it changed: it goes on as it was */
+    a->changing -= a->serving[sm] != from;
+    a->owner[sm] = (uint8_t)app;
+    number_sms(a, from);
+    number_sms(a, app);
+    if (a->serving[sm] == app) sm_ask(a->gpu->sms[sm]);
+    apps_look_again(a);
+}
+
+/* ---- channels ---- */
+
+/* Channels of one class of frames: the map spreads a page over them. */
+static uint32_t channels_per_class(const struct gpu *g)
+{
+    return g->pages->channels_per_chiplet / g->pages->classes_per_chiplet;
+}
+
+void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count)
+{
+    const uint32_t per_class = channels_per_class(a->gpu);
+    uint16_t *classes = malloc(count * sizeof *classes);
+    if (!classes) diag_mistake("out of host memory");
+    for (uint32_t k = 0; k < count; k++) classes[k] = channels[k];
+    page_table_keep_to(a->gpu->pages, app, classes, count);
+    a->app[app].channel_count = count * per_class;
+    free(classes);
+}
+
+/* ---- the parameters ---- */
+
+/* "60,20" or "equal": how many of `total` each application gets, in units of `unit`. */
+static void read_shares(const char *what, const char *text, uint32_t total, uint32_t unit, uint32_t count,
+                        uint32_t shares[APPS_MAX])
+{
+    const char *const whole = text;
+    uint32_t sum = 0;
+    for (uint32_t app = 0; app < count; app++) {
+        char *end = NULL;
+        shares[app] = total / unit / count * unit;
+        if (strcmp(text, "equal") != 0) {
+            errno = 0;
+            const unsigned long value = strtoul(text, &end, 10);
+            if (end == text || errno || value > total || (*end != ',' && (*end || app + 1 < count)))
+                diag_mistake("%s must be 'equal' or a number for each of %u applications, at most %u "
+                             "together; it is '%s'",
+                             what, count, total, whole);
+            shares[app] = (uint32_t)value;
+            text = end + 1;
+        }
+        sum += shares[app];
+        if (!shares[app] || shares[app] % unit)
+            diag_mistake("%s gives application %u %u of %u: each gets at least one, in units of %u", what,
+                         app, shares[app], total, unit);
+    }
+    if (sum > total)
+        diag_mistake("%s gives %u to the applications, but the machine has %u", what, sum, total);
+}
+
+static void split_channels(struct apps *a, const char *text)
+{
+    struct gpu *g = a->gpu;
+    uint32_t shares[APPS_MAX];
+    const uint32_t per_class = channels_per_class(g), classes = page_table_classes(g->pages);
+    uint16_t *all = malloc(classes * sizeof *all);
+    if (!all) diag_mistake("out of host memory");
+    for (uint32_t k = 0; k < classes; k++) all[k] = (uint16_t)k;
+    struct diag_cleanup freeing;
+    diag_defer(&freeing, free, all);
+    if (a->count > 1 && classes == 1 && strcmp(text, "shared") != 0)
+        diag_mistake(
+            "apps.channels is '%s', but under this address map every page lies in all channels; choose "
+            "map.kind=fixed_channel or page_move",
+            text);
+    if (strcmp(text, "shared") != 0)
+        read_shares("apps.channels", text, g->channel_count, per_class, a->count, shares);
+    for (uint32_t app = 0, first = 0; app < a->count; app++) {
+        const bool shared = strcmp(text, "shared") == 0;
+        const uint32_t count = shared ? classes : shares[app] / per_class;
+        apps_keep_channels(a, app, all + (shared ? 0 : first), count);
+        first += count;
+    }
+    diag_done(&freeing, true);
+}
+
+void apps_split(struct apps *a, uint32_t count)
+{
+    struct gpu *g = a->gpu;
+    uint32_t shares[APPS_MAX];
+    if (count > APPS_MAX) diag_mistake("at most %d applications run together, not %u", APPS_MAX, count);
+    a->count = count;
+    read_shares("apps.sms", g->config->apps.sms, g->sm_count, 1, count, shares);
+    memset(a->owner, APPS_NOBODY, g->sm_count);
+    memset(a->serving, APPS_NOBODY, g->sm_count);
+    for (uint32_t app = 0, sm = 0; app < count; app++)
+        for (uint32_t k = 0; k < shares[app]; k++, sm++) a->owner[sm] = a->serving[sm] = (uint8_t)app;
+    for (uint32_t app = 0; app < count; app++) number_sms(a, app);
+    split_channels(a, g->config->apps.channels);
+    if (g->config->apps.mmu == app_mmu_own && a->app[0].sm_count < g->sm_count) split_mmus(a);
+    for (uint32_t k = 0; count > 1 && k < g->slice_count; k++)
+        slice_count_apps(g->slices[k], &a->app[0].stats, sizeof a->app[0]);
+    for (uint32_t app = 1; app < count; app++) {
+        const struct stats_scope scope = {STATS_ANY, STATS_ANY, STATS_ANY, (int32_t)app};
+        STATS_REGISTER(g->stats, app, &a->app[app].stats, scope);
+    }
+}
+
+void apps_init(struct apps *a, struct gpu *g)
+{
+    *a = (struct apps){.gpu = g, .count = 1};
+    a->owner = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
+    a->serving = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
+    a->place = ARENA_ARRAY(&g->arena, uint16_t, g->sm_count);
+    a->marked = arena_array(&g->arena, g->sm_count, sizeof *a->marked);
+    a->app[0].channel_count = g->channel_count;
+    number_sms(a, 0);
+    a->component = engine_add(
+        g->engine, (struct component_spec){
+                       .name = "apps", .self = a, .domain = g->sm_domain, .wake = nothing, .commit = act});
+    const struct stats_scope scope = {STATS_ANY, STATS_ANY, STATS_ANY, 0};
+    STATS_REGISTER(g->stats, app, &a->app[0].stats, scope);
+}

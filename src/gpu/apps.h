@@ -1,0 +1,55 @@
+/* apps: several applications on one machine: whose an SM is, and where the pages of each may lie.
+ *
+ *   apps_split(count)         at the start, from the parameters apps.sms and apps.channels
+ *   apps_give_sm(sm, app)     at any time: the SM takes no more blocks of its old owner; when those that it
+ * has have ended, it begins with the kernels of the new one apps_keep_channels(app)   at any time: for pages
+ * that are placed from then on
+ *
+ * A machine that runs one application is the case of one owner. */
+#ifndef ATOLL_GPU_APPS_H
+#define ATOLL_GPU_APPS_H
+
+#include "mmu/page_table.h"
+#include "stats/stats.h"
+
+struct gpu;
+struct running;
+
+enum { APPS_MAX = PAGE_TABLE_APPS, APPS_NOBODY = APPS_MAX };
+
+struct apps {
+    struct gpu *gpu;
+    uint32_t count, component;
+    struct {
+        uint32_t sm_count, channel_count; /* owned; of channels, that its pages may lie in */
+        struct app_stats stats;
+    } app[APPS_MAX + 1]; /* the last: of SMs that are nobody's */
+    uint8_t *owner;      /* [SM] whose it is, */
+    uint8_t *serving;    /* [SM] and whose kernels it has: another's while it changes hands */
+    uint16_t *place;     /* [SM] which of its owner's SMs it is */
+    uint32_t changing;
+    bool own_mmus;         /* each application has MMUs of its own */
+    uint64_t (*marked)[2]; /* [SM] warp and thread instructions that are counted */
+};
+
+void apps_init(struct apps *a, struct gpu *g);
+/* Shares the machine out among so many applications; raises a mistake when the parameters do not fit. */
+void apps_split(struct apps *a, uint32_t count);
+
+void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app);
+void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count);
+
+/* The place of its MMU for a GPU among the machine's. */
+uint32_t apps_mmu(const struct apps *a, uint32_t app, uint32_t gpu);
+
+/* May the SM take blocks of the application? */
+static inline bool apps_may_run(const struct apps *a, uint32_t sm, uint32_t app)
+{
+    return a->owner[sm] == app && a->serving[sm] == app;
+}
+/* An SM has nothing left of a kernel, or a kernel has ended: those that change hands may be free now. */
+void apps_look_again(struct apps *a);
+/* Counts instructions up to now. */
+void apps_count(struct apps *a);
+
+#endif
