@@ -1,0 +1,287 @@
+/* Applications side by side: whose SMs run whose blocks, where pages lie, and SMs that change hands. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "config/machine.h"
+#include "gpu/gpu_private.h"
+#include "runtime/runtime.h"
+
+/* Adds 1 to a word of its own `count` times, through memory. */
+static const char code[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry k(.param .u64 a, .param .u32 count)\n{\n"
+    ".reg .u64 %x<4>;\n.reg .u32 %r<8>;\n.reg .pred %p;\n"
+    "ld.param.u64 %x0, [a];\nld.param.u32 %r0, [count];\n"
+    "mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ntid.x;\nmov.u32 %r3, %tid.x;\n"
+    "mad.lo.u32 %r4, %r1, %r2, %r3;\nmul.wide.u32 %x1, %r4, 4;\nadd.u64 %x2, %x0, %x1;\n"
+    "L:\nld.global.u32 %r5, [%x2];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%x2], %r5;\n"
+    "sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n@%p bra L;\nret;\n}\n";
+
+enum { SMS = 8, THREADS = 64 };
+
+struct one {
+    struct rt_context *rt;
+    struct rt_module *module;
+    uint32_t *words;
+    uint32_t blocks;
+    struct exec_launch *launch;
+};
+
+struct two {
+    struct machine machine;
+    struct stats_registry stats;
+    struct gpu *gpu;
+    struct one app[2];
+    uint32_t ran[2][SMS]; /* blocks by application and SM */
+};
+
+static void block_ended(void *arg, uint32_t sm, uint32_t record, uint64_t block, uint64_t start_cyc,
+                        uint64_t end_cyc)
+{
+    struct two *t = arg;
+    (void)block;
+    (void)start_cyc;
+    (void)end_cyc;
+    t->ran[gpu_kernel_record(t->gpu, record)->app][sm]++;
+}
+
+static void set_up(struct two *t, const char *const *settings)
+{
+    memset(t, 0, sizeof *t);
+    machine_init(&t->machine);
+    machine_load(&t->machine, "uba-mem");
+    machine_set(&t->machine, "chiplet.partitions=4"); /* 8 SMs, 8 slices, 4 channels */
+    machine_set(&t->machine, "gpu.llc_size=768 KiB");
+    machine_set(&t->machine, "gpu.memory_size=1 GiB");
+    machine_set(&t->machine, "net.topology=crossbar");
+    machine_set(&t->machine, "runtime.cta_sched=round_robin");
+    for (; *settings; settings++) machine_set(&t->machine, *settings);
+    machine_finish(&t->machine);
+    stats_init(&t->stats, 1000);
+    t->gpu = gpu_new(&t->machine.config, &t->stats, true);
+    gpu_listen(t->gpu, &(struct gpu_listener){.arg = t, .block = block_ended});
+}
+
+static void start(struct two *t, uint32_t app, uint32_t blocks, uint32_t count)
+{
+    struct one *o = &t->app[app];
+    if (!o->rt) {
+        o->rt = rt_create(&(struct rt_options){.slot = app});
+        o->blocks = blocks;
+        o->module = rt_module_load(o->rt, "k.ptx", code, sizeof code - 1);
+        o->words = rt_alloc(o->rt, (uint64_t)blocks * THREADS * 4, "words");
+    }
+    const struct rt_arg args[] = {RT_ARG((uint64_t)(uintptr_t)o->words), RT_ARG(count)};
+    rt_launch_args(o->rt, rt_kernel_find(o->module, "k"), (struct rt_dim){blocks, 1, 1},
+                   (struct rt_dim){THREADS, 1, 1}, 0, args, 2);
+    o->launch = rt_take_next(o->rt);
+    rt_ready(o->rt, o->launch);
+    gpu_start_kernel(t->gpu, app, o->launch, 0);
+}
+
+/* Runs all that was started to its end. */
+static void finish(struct two *t)
+{
+    struct exec_launch *ended;
+    while (t->app[0].launch || t->app[1].launch) {
+        assert_int_equal(gpu_advance(t->gpu, ENGINE_NEVER, &ended), GPU_KERNEL_ENDED);
+        const uint32_t app = ended == t->app[1].launch;
+        rt_drop(t->app[app].rt, ended);
+        t->app[app].launch = NULL;
+    }
+    gpu_finish(t->gpu);
+}
+
+static void check_words(const struct two *t, uint32_t app, uint32_t value)
+{
+    for (uint32_t k = 0; k < t->app[app].blocks * THREADS; k++) assert_int_equal(t->app[app].words[k], value);
+}
+
+static void tear_down(struct two *t)
+{
+    gpu_free(t->gpu);
+    for (uint32_t app = 0; app < 2; app++)
+        if (t->app[app].rt) rt_destroy(t->app[app].rt);
+    stats_free(&t->stats);
+    machine_free(&t->machine);
+}
+
+static uint32_t blocks_on(const struct two *t, uint32_t app, uint32_t first, uint32_t end)
+{
+    uint32_t sum = 0;
+    for (uint32_t sm = first; sm < end; sm++) sum += t->ran[app][sm];
+    return sum;
+}
+
+static void in_diag(diag_body_fn *body)
+{
+    struct diag d;
+    diag_init(&d);
+    if (diag_run(&d, body, NULL) != DIAG_NONE) fail_msg("%s", d.text);
+    diag_clear(&d);
+}
+
+#define APPS_TEST(name) \
+    static void name##_body(void *arg); \
+    static void name(void **state) \
+    { \
+        (void)state; \
+        in_diag(name##_body); \
+    } \
+    static void name##_body(void *arg __attribute__((unused)))
+
+APPS_TEST(each_application_runs_on_its_own_sms_and_in_its_own_channels)
+{
+    struct two t;
+    set_up(&t, (const char *const[]){"apps.sms=6,2", "apps.channels=3,1", NULL});
+    gpu_split(t.gpu, 2);
+    start(&t, 0, 96, 5);
+    start(&t, 1, 32, 9);
+    finish(&t);
+    check_words(&t, 0, 5);
+    check_words(&t, 1, 9);
+    assert_int_equal(blocks_on(&t, 0, 0, 6), 96);
+    assert_int_equal(blocks_on(&t, 1, 6, 8), 32);
+    assert_true(channel_stats(t.gpu->channels[3])->reads > 0);
+    const struct gpu_app a = gpu_app(t.gpu, 0), b = gpu_app(t.gpu, 1);
+    assert_int_equal(a.sms, 6);
+    assert_int_equal(b.channels, 1);
+    assert_int_equal(a.stats.app.kernels, 1);
+    /* slices 6 and 7 are those of channel 3, and have seen nobody else */
+    uint64_t last = 0;
+    for (uint32_t k = 6; k < 8; k++)
+        last += slice_stats(t.gpu->slices[k])->requests - slice_stats(t.gpu->slices[k])->walks;
+    assert_int_equal(last, b.stats.app.llc_requests);
+    tear_down(&t);
+}
+
+/* Two SMs go over to the other application while both kernels run; they first finish what they have. */
+APPS_TEST(sms_change_hands_while_kernels_run)
+{
+    struct two t;
+    struct exec_launch *ended;
+    set_up(&t, (const char *const[]){"apps.sms=4,4", "sm.block_slots=2", NULL});
+    gpu_split(t.gpu, 2);
+    start(&t, 0, 64, 20);
+    start(&t, 1, 256, 20);
+    assert_int_equal(gpu_advance(t.gpu, 3000, &ended), GPU_TIME_OVER);
+    const uint32_t before = blocks_on(&t, 0, 2, 4);
+    assert_int_equal(blocks_on(&t, 1, 2, 4), 0);
+    apps_give_sm(&t.gpu->apps, 2, 1);
+    apps_give_sm(&t.gpu->apps, 3, 1);
+    finish(&t);
+    check_words(&t, 0, 20);
+    check_words(&t, 1, 20);
+    assert_true(blocks_on(&t, 1, 2, 4) > 10);
+    assert_in_range(blocks_on(&t, 0, 2, 4), before, before + 2 * 2); /* what was resident */
+    assert_int_equal(gpu_app(t.gpu, 1).stats.app.sms_gained, 2);
+    assert_int_equal(gpu_app(t.gpu, 1).sms, 6);
+    struct stats s;
+    stats_sum(&t.stats, (struct stats_scope){STATS_ANY, STATS_ANY, STATS_ANY, 1}, &s);
+    assert_int_equal(s.app.warp_instructions, gpu_app(t.gpu, 1).stats.app.warp_instructions);
+    tear_down(&t);
+}
+
+/* Given away and taken back before its blocks have ended: nothing changes. */
+APPS_TEST(an_sm_that_is_taken_back_goes_on)
+{
+    struct two t;
+    struct exec_launch *ended;
+    set_up(&t, (const char *const[]){"apps.sms=4,4", NULL});
+    gpu_split(t.gpu, 2);
+    start(&t, 0, 64, 20);
+    start(&t, 1, 64, 20);
+    assert_int_equal(gpu_advance(t.gpu, 500, &ended), GPU_TIME_OVER);
+    apps_give_sm(&t.gpu->apps, 3, 1);
+    apps_give_sm(&t.gpu->apps, 3, 0);
+    finish(&t);
+    assert_int_equal(blocks_on(&t, 1, 0, 4), 0);
+    assert_int_equal(gpu_app(t.gpu, 1).stats.app.sms_gained, 0);
+    check_words(&t, 0, 20);
+    tear_down(&t);
+}
+
+/* Pages that are placed after the channels have changed lie in the new ones. */
+APPS_TEST(channels_change_for_pages_to_come)
+{
+    struct two t;
+    static const uint16_t only[] = {0};
+    set_up(&t, (const char *const[]){"apps.channels=equal", NULL});
+    gpu_split(t.gpu, 2);
+    apps_keep_channels(&t.gpu->apps, 1, only, 1);
+    start(&t, 1, 64, 2);
+    finish(&t);
+    assert_int_equal(gpu_app(t.gpu, 1).channels, 1);
+    for (uint32_t k = 1; k < 4; k++) assert_int_equal(channel_stats(t.gpu->channels[k])->reads, 0);
+    tear_down(&t);
+}
+
+/* The end of one kernel empties the slices while the other application goes on; both are right. */
+APPS_TEST(boundaries_do_not_stop_the_others)
+{
+    struct two t;
+    struct exec_launch *ended;
+    set_up(&t, (const char *const[]){"llc.boundary=flush", NULL});
+    gpu_split(t.gpu, 2);
+    start(&t, 0, 8, 2);
+    start(&t, 1, 256, 40);
+    for (uint32_t k = 0; k < 3; k++) {
+        assert_int_equal(gpu_advance(t.gpu, ENGINE_NEVER, &ended), GPU_KERNEL_ENDED);
+        assert_ptr_equal(ended, t.app[0].launch); /* the short one, again and again */
+        rt_drop(t.app[0].rt, ended);
+        assert_false(gpu_can_start(t.gpu, 1));
+        start(&t, 0, 8, 2);
+    }
+    finish(&t);
+    check_words(&t, 0, 8);
+    check_words(&t, 1, 40);
+    tear_down(&t);
+}
+
+static struct two wrong_one;
+
+static void split_wrongly(void *settings)
+{
+    set_up(&wrong_one, settings);
+    gpu_split(wrong_one.gpu, 2);
+}
+
+static void shares_that_do_not_fit_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *message;
+    } wrong[] = {{"apps.sms=6,3", "apps.sms gives 9 to the applications, but the machine has 8"},
+                 {"apps.sms=6", "a number for each of 2 applications"},
+                 {"apps.sms=8,0", "each gets at least one"},
+                 {"apps.sms=many", "a number for each of 2 applications"},
+                 {"apps.channels=3,3", "gives 6 to the applications, but the machine has 4"}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        const char *settings[] = {wrong[k].setting, NULL};
+        struct diag d;
+        diag_init(&d);
+        assert_int_equal(diag_run(&d, split_wrongly, settings), DIAG_MISTAKE);
+        if (!strstr(d.text, wrong[k].message)) fail_msg("'%s' is not in: %s", wrong[k].message, d.text);
+        tear_down(&wrong_one);
+        diag_clear(&d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_application_runs_on_its_own_sms_and_in_its_own_channels),
+        cmocka_unit_test(sms_change_hands_while_kernels_run),
+        cmocka_unit_test(an_sm_that_is_taken_back_goes_on),
+        cmocka_unit_test(channels_change_for_pages_to_come),
+        cmocka_unit_test(boundaries_do_not_stop_the_others),
+        cmocka_unit_test(shares_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
