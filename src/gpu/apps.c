@@ -174,7 +174,7 @@ static void read_shares(const char *what, const char *text, uint32_t total, uint
 static void split_channels(struct apps *a, const char *text)
 {
     struct gpu *g = a->gpu;
-    uint32_t shares[APPS_MAX];
+    uint32_t shares[APPS_MAX] = {0};
     const uint32_t per_class = channels_per_class(g), classes = page_table_classes(g->pages);
     uint16_t *all = malloc(classes * sizeof *all);
     if (!all) diag_mistake("out of host memory");

@@ -252,6 +252,7 @@ struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum n
 {
     const bool requests = direction == NET_REQUESTS;
     if (level > NET_LEVEL_slice_net) return gates_net(g->gates, level, direction, idx);
+    DIAG_ASSERT(g->fabrics);
     if (idx >= g->chiplet_count) return NULL;
     struct fabric *f = &g->fabrics[idx];
     if (level == NET_LEVEL_slice_net && !f->forwards) return NULL;

@@ -151,6 +151,7 @@ static uint32_t table_class(const struct mmu *m, uint32_t app)
     const uint16_t *classes = m->pages->apps[app].classes;
     const uint32_t count = m->pages->apps[app].policy.classes;
     uint32_t here = 0, first = count;
+    DIAG_ASSERT(count);
     for (uint32_t k = 0; k < count; k++) {
         if (classes[k] - m->wire.first_class >= m->wire.classes) continue;
         if (first == count) first = k;

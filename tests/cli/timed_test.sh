@@ -223,7 +223,7 @@ expect 0 "buf:u32:64:sum: sum 2016" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 
 expect 0 "24 warp instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64
 expect 0 "stopped by --max-instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
 expect 0 "stopped by --max-instructions" "$ATOLL" run "$dir/k.ptx" --functional --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
-expect 1 "applications together cannot be run with timing yet" "$ATOLL" run -m uba-mem -w vecadd:tiny+sgemm:tiny
+expect 1 "for each of 2 applications" "$ATOLL" run -m ugpu-bp -s apps.sms=7 -w vecadd:tiny+sgemm:tiny
 expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny
 
 # compare
