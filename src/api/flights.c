@@ -195,12 +195,12 @@ static bool run_timed(struct flight_call *call, uint64_t cycles)
     const uint64_t before = timed_now(d->timed);
     struct exec_launch *over = timed_advance(d->timed, rt_env(d->rt), before + cycles);
     call->passed += (double)(timed_now(d->timed) - before) / (double)d->sim->machine.config.clock.sm;
-    if (!over) return false;
-    atoll_flight *f = d->flights;
-    while (f && f->launch != over) f = f->next;
-    DIAG_ASSERT(f);
-    ended(call, f);
-    return true;
+    for (atoll_flight *f = d->flights; over && f; f = f->next)
+        if (f->launch == over) {
+            ended(call, f);
+            return true;
+        }
+    return false;
 }
 
 /* Those without time: a turn each, together about so many instructions; passed: whether their time is that of

@@ -41,13 +41,22 @@ build() {
 }
 
 # every API family, values only and with time; two compilers at a time
-for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms; do echo $program; done |
+for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent; do echo $program; done |
     (cd tests/cuda && xargs -P2 -I{} sh -c "'$nvcc' -cudart shared -o '$dir/{}' {}.cu -lcuda > '$dir/{}.log' 2>&1")
-for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms; do
+for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent; do
     [ -x "$dir/$program" ] || build $program $program.cu -lcuda || continue
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program"
     expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program"
 done
+expect 0 "all held" "$ATOLL" exec -m uba-mem --check -- "$dir/concurrent" timed
+expect 0 "all held" "$ATOLL" exec --functional -- "$dir/concurrent" host
+for run in 1 2; do
+    expect 0 "ran beside others" "$ATOLL" exec -m uba-mem --json "$dir/side$run.json" --launches 1-2 -- "$dir/concurrent"
+done
+holds "kernels side by side: the same statistics twice, rows that say so" python3 -c "
+import json
+a, b = (json.load(open('$dir/side%d.json' % k)) for k in (1, 2))
+assert a['kernels'][0]['shared'] and a['kernels'] == b['kernels'] and a['stats'] == b['stats']"
 holds "an unsupported call is said once" sh -c "'$ATOLL' exec --functional -- '$dir/unsupported' 2>&1 | grep -c 'cudaImportExternalMemory is not supported' | grep -qx 1"
 expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/device" 2
 expect 1 "illegal store of 4 bytes" "$ATOLL" exec --functional -- "$dir/errors" near

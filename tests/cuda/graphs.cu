@@ -1,4 +1,7 @@
 // Graphs: recorded from streams, built by hand, cloned, updated, with memory of their own.
+#include <functional>
+#include <thread>
+
 #include "check.h"
 #include <vector>
 
@@ -35,10 +38,6 @@ static void captured()
     scale<<<1, n, 0, s>>>(x, 2);
     OK(cudaStreamWaitEvent(s, join, 0));
     OK(cudaMemcpyAsync(back, x, sizeof back, cudaMemcpyDeviceToHost, s));
-    GIVES(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(side));
-    (void)cudaGetLastError();
-    OK(cudaStreamIsCapturing(side, &status));
-    HOLDS(status == cudaStreamCaptureStatusInvalidated);
     GIVES(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(side, &graph));
     OK(cudaStreamEndCapture(s, &graph));
     (void)cudaGetLastError();
@@ -68,6 +67,100 @@ static void captured()
     (void)cudaGetLastError();
     OK(cudaStreamDestroy(s));
     OK(cudaStreamDestroy(side));
+    OK(cudaFree(x));
+}
+
+// A call that is not allowed while a stream captures gives its error and spoils the capture.
+static void spoiled(cudaStream_t s, cudaStreamCaptureMode mode, cudaError_t expected, std::function<cudaError_t()> call)
+{
+    cudaGraph_t graph = nullptr;
+    cudaStreamCaptureStatus status;
+    OK(cudaStreamBeginCapture(s, mode));
+    const cudaError_t got = call();
+    HOLDS(got == expected);
+    OK(cudaStreamIsCapturing(s, &status));
+    HOLDS(status == (expected ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive));
+    GIVES(expected ? cudaErrorStreamCaptureInvalidated : cudaSuccess, cudaStreamEndCapture(s, &graph));
+    HOLDS((graph != nullptr) == (expected == cudaSuccess));
+    if (graph) OK(cudaGraphDestroy(graph));
+    (void)cudaGetLastError();
+}
+
+static void rules()
+{
+    cudaStream_t s, other, beside;
+    cudaEvent_t outside;
+    int *x, *y = nullptr;
+    OK(cudaMalloc(&x, 64));
+    OK(cudaStreamCreate(&s));
+    OK(cudaStreamCreate(&other));
+    OK(cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&outside));
+    OK(cudaEventRecord(outside, other));
+    const auto legacy_launch = [&] {
+        add<<<1, 1>>>(x, 1);
+        return cudaGetLastError();
+    };
+    const auto allocate = [&] { return cudaMalloc(&y, 64); };
+    const auto global = cudaStreamCaptureModeGlobal, local = cudaStreamCaptureModeThreadLocal,
+               relaxed = cudaStreamCaptureModeRelaxed;
+    // the legacy default stream would wait for the stream that captures, in every mode; not for one beside it
+    for (auto mode : {global, local, relaxed}) spoiled(s, mode, cudaErrorStreamCaptureImplicit, legacy_launch);
+    spoiled(s, global, cudaErrorStreamCaptureImplicit, [&] { return cudaMemset(x, 0, 64); });
+    spoiled(s, global, cudaErrorStreamCaptureImplicit, [&] { return cudaStreamSynchronize(0); });
+    spoiled(s, global, cudaErrorStreamCaptureImplicit,
+            [&] { return cudaMemcpy(x, &global, 4, cudaMemcpyHostToDevice); });
+    spoiled(beside, global, cudaSuccess, legacy_launch);
+    // unsafe calls, by mode
+    spoiled(s, global, cudaErrorStreamCaptureUnsupported, allocate);
+    spoiled(s, local, cudaErrorStreamCaptureUnsupported, allocate);
+    spoiled(s, relaxed, cudaSuccess, allocate);
+    OK(cudaFree(y));
+    spoiled(s, global, cudaErrorStreamCaptureUnsupported, [&] { return cudaFree(x); });
+    spoiled(s, global, cudaErrorStreamCaptureUnsupported, [] { return cudaDeviceSynchronize(); });
+    spoiled(s, global, cudaErrorStreamCaptureUnsupported, [&] { return cudaEventQuery(outside); });
+    // the thread's own mode
+    spoiled(s, global, cudaSuccess, [&] {
+        cudaStreamCaptureMode mode = relaxed;
+        OK(cudaThreadExchangeStreamCaptureMode(&mode));
+        HOLDS(mode == global);
+        const cudaError_t error = allocate();
+        OK(cudaThreadExchangeStreamCaptureMode(&mode));
+        HOLDS(mode == relaxed);
+        return error;
+    });
+    OK(cudaFree(y));
+    // another thread: only a global capture is in its way
+    const auto elsewhere = [&](std::function<cudaError_t()> call) {
+        cudaError_t error = cudaErrorUnknown;
+        std::thread([&] { error = call(); }).join();
+        return error;
+    };
+    spoiled(s, global, cudaErrorStreamCaptureUnsupported, [&] { return elsewhere(allocate); });
+    spoiled(s, local, cudaSuccess, [&] { return elsewhere(allocate); });
+    OK(cudaFree(y));
+    cudaGraph_t graph;
+    OK(cudaStreamBeginCapture(s, global));
+    HOLDS(elsewhere([&] { return cudaStreamEndCapture(s, &graph); }) == cudaErrorStreamCaptureWrongThread);
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphDestroy(graph));
+    // the stream itself
+    spoiled(s, relaxed, cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamSynchronize(s); });
+    spoiled(s, relaxed, cudaErrorStreamCaptureUnsupported, [&] { return cudaStreamQuery(s); });
+    spoiled(s, relaxed, cudaErrorStreamCaptureIsolation, [&] { return cudaStreamWaitEvent(s, outside, 0); });
+    // a stream that joined
+    spoiled(s, relaxed, cudaErrorStreamCaptureUnsupported, [&] {
+        OK(cudaEventRecord(outside, s));
+        OK(cudaStreamWaitEvent(other, outside, 0));
+        HOLDS(cudaEventQuery(outside) == cudaErrorCapturedEvent);
+        cudaStreamCaptureStatus status;
+        OK(cudaStreamIsCapturing(other, &status));
+        HOLDS(status == cudaStreamCaptureStatusInvalidated);
+        return cudaErrorStreamCaptureUnsupported;
+    });
+    OK(cudaStreamDestroy(s));
+    OK(cudaStreamDestroy(other));
+    OK(cudaStreamDestroy(beside));
     OK(cudaFree(x));
 }
 
@@ -237,6 +330,7 @@ static void into_a_graph()
 int main()
 {
     captured();
+    rules();
     by_hand();
     own_memory();
     into_a_graph();

@@ -112,6 +112,7 @@ static cudaError_t array_level(struct array *mipmap, unsigned level, struct arra
 cudaError_t array_drop(struct array *a)
 {
     if (!a || a->mipmap) return cudaErrorInvalidValue; /* a level goes with its mipmap */
+    host_waits_for_device();
     const atoll_status status = atoll_array_free(process.atoll, a->code);
     if (status) return atoll_error(status, cudaErrorInvalidValue);
     process.devices[a->device].used_bytes -= a->info.bytes;
@@ -229,10 +230,7 @@ cudaError_t array_submit(const struct copy *c, cudaStream_t stream, bool per_thr
     struct stream *s = stream_of(stream, per_thread);
     if (!s) return cudaErrorInvalidResourceHandle;
     if (c->kind < 0 || c->kind > COPY_DEFAULT) return cudaErrorInvalidMemcpyDirection;
-    if (waits && any_capture()) return cudaErrorStreamCaptureImplicit;
-    const cudaError_t error = op_submit(s, &op);
-    if (waits && !error) host_waits(s);
-    return error;
+    return copy_submit(s, &op, waits);
 }
 
 /* One end of a copy of rows: an array, or memory with a pitch. */

@@ -32,6 +32,61 @@ static cudaError_t add_tips(struct stream *s, struct graph_node *const *from, si
     return cudaSuccess;
 }
 
+/* ---- what is not allowed meanwhile ---- */
+
+static __thread int thread_mode; /* cudaThreadExchangeStreamCaptureMode */
+
+static struct stream *origin_of(const struct graph *g)
+{
+    for (struct stream *s = process.streams; s; s = s->next)
+        if (s->capture == g && s->capture_owner) return s;
+    return NULL;
+}
+
+cudaError_t capture_spoil(const struct graph *g, cudaError_t error)
+{
+    for (struct stream *s = process.streams; s; s = s->next)
+        if (s->capture == g && s->capture_status == CAPTURE_ACTIVE) s->capture_status = CAPTURE_INVALIDATED;
+    return error;
+}
+
+/* By the mode of this thread, and those with which captures began. */
+cudaError_t capture_forbids_unsafe(void)
+{
+    cudaError_t error = cudaSuccess;
+    if (thread_mode == CAPTURE_RELAXED) return error;
+    for (const struct stream *s = process.streams; s; s = s->next) {
+        if (s->capture_status == CAPTURE_NONE || !s->capture_owner) continue;
+        const bool here = pthread_equal(s->capture_thread, pthread_self());
+        if (here ? s->capture_mode == CAPTURE_RELAXED
+                 : s->capture_mode != CAPTURE_GLOBAL || thread_mode != CAPTURE_GLOBAL)
+            continue;
+        error = capture_spoil(s->capture, cudaErrorStreamCaptureUnsupported);
+    }
+    return error;
+}
+
+/* It waits for all blocking streams of its device. */
+cudaError_t capture_forbids_legacy(const struct stream *s)
+{
+    cudaError_t error = cudaSuccess;
+    if (s != &process.devices[s->device].legacy) return error;
+    for (const struct stream *other = process.streams; other; other = other->next)
+        if (other->device == s->device && other->capture_status != CAPTURE_NONE &&
+            !(other->flags & STREAM_NON_BLOCKING))
+            error = capture_spoil(other->capture, cudaErrorStreamCaptureImplicit);
+    return error;
+}
+
+cudaError_t capture_forbids_waiting(struct stream *s)
+{
+    if (s->capture_status != CAPTURE_NONE)
+        return capture_spoil(s->capture, cudaErrorStreamCaptureUnsupported);
+    return capture_forbids_legacy(s);
+}
+
+/* ---- what is recorded ---- */
+
 cudaError_t graph_capture(struct stream *s, struct op *op)
 {
     struct graph_node *node;
@@ -39,8 +94,10 @@ cudaError_t graph_capture(struct stream *s, struct op *op)
         op_free(op);
         return cudaErrorStreamCaptureInvalidated;
     }
-    const cudaError_t error = graph_add(s->capture, op, s->tips, s->tip_count, &node);
-    return error ? error : set_tips(&s->tips, &s->tip_count, &node, 1);
+    cudaError_t error = op_check(op);
+    if (error) op_free(op);
+    if (!error) error = graph_add(s->capture, op, s->tips, s->tip_count, &node);
+    return error ? capture_spoil(s->capture, error) : set_tips(&s->tips, &s->tip_count, &node, 1);
 }
 
 void graph_capture_record(struct stream *s, struct event *e)
@@ -49,18 +106,27 @@ void graph_capture_record(struct stream *s, struct event *e)
     (void)set_tips(&e->tips, &e->tip_count, s->tips, s->tip_count);
 }
 
-void graph_capture_wait(struct stream *s, struct event *e)
+cudaError_t graph_capture_wait(struct stream *s, struct event *e)
 {
-    if (!e->capture) return; /* recorded outside: it has been reached */
+    if (s->capture_status == CAPTURE_INVALIDATED) return cudaErrorStreamCaptureInvalidated;
+    if (!e->capture) return capture_spoil(s->capture, cudaErrorStreamCaptureIsolation);
+    if (s == &process.devices[s->device].legacy)
+        return capture_spoil(e->capture, cudaErrorStreamCaptureImplicit);
     if (s->capture_status == CAPTURE_NONE) {
+        const struct stream *origin = origin_of(e->capture);
         s->capture = e->capture;
         s->capture_status = CAPTURE_ACTIVE;
+        s->capture_mode = origin ? origin->capture_mode : CAPTURE_GLOBAL;
+        s->capture_thread = origin ? origin->capture_thread : pthread_self();
         s->tip_count = 0;
+    } else if (s->capture != e->capture) {
+        (void)capture_spoil(e->capture, cudaErrorStreamCaptureMerge);
+        return capture_spoil(s->capture, cudaErrorStreamCaptureMerge);
     }
-    (void)add_tips(s, e->tips, e->tip_count);
+    return add_tips(s, e->tips, e->tip_count);
 }
 
-static cudaError_t begin(cudaStream_t stream, struct graph *graph, const cudaGraphNode_t *before,
+static cudaError_t begin(cudaStream_t stream, int mode, struct graph *graph, const cudaGraphNode_t *before,
                          size_t count, bool per_thread)
 {
     struct stream *s = stream_of(stream, per_thread);
@@ -71,6 +137,8 @@ static cudaError_t begin(cudaStream_t stream, struct graph *graph, const cudaGra
     if (!s->capture) return cudaErrorMemoryAllocation;
     s->capture_status = CAPTURE_ACTIVE;
     s->capture_owner = true;
+    s->capture_mode = mode;
+    s->capture_thread = pthread_self();
     return set_tips(&s->tips, &s->tip_count, (struct graph_node *const *)before, count);
 }
 
@@ -78,14 +146,14 @@ CUDA_API cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode)
 {
     ENTER();
     if (mode < 0 || mode > 2) return leave(cudaErrorInvalidValue);
-    return leave(begin(stream, NULL, NULL, 0, false));
+    return leave(begin(stream, mode, NULL, NULL, 0, false));
 }
 
 CUDA_API cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, int mode)
 {
     ENTER();
     if (mode < 0 || mode > 2) return leave(cudaErrorInvalidValue);
-    return leave(begin(stream, NULL, NULL, 0, true));
+    return leave(begin(stream, mode, NULL, NULL, 0, true));
 }
 
 CUDA_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
@@ -95,7 +163,7 @@ CUDA_API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGrap
     (void)edges;
     ENTER();
     if (mode < 0 || mode > 2 || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
-    return leave(begin(stream, graph, before, count, false));
+    return leave(begin(stream, mode, graph, before, count, false));
 }
 
 /* Every other stream of the capture must have been joined: all its tips must lead to the origin's. */
@@ -122,6 +190,8 @@ static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph, bool per_thread)
     *graph = NULL;
     if (s->capture_status == CAPTURE_NONE) return cudaErrorIllegalState;
     if (!s->capture_owner) return cudaErrorStreamCaptureUnmatched;
+    if (s->capture_mode != CAPTURE_RELAXED && !pthread_equal(s->capture_thread, pthread_self()))
+        return cudaErrorStreamCaptureWrongThread;
     struct graph *g = s->capture;
     cudaError_t error =
         s->capture_status == CAPTURE_INVALIDATED ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
@@ -198,11 +268,10 @@ CUDA_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cu
 
 CUDA_API cudaError_t cudaThreadExchangeStreamCaptureMode(int *mode)
 {
-    static __thread int current;
     ENTER();
     if (!mode || *mode < 0 || *mode > 2) return leave(cudaErrorInvalidValue);
-    const int before = current;
-    current = *mode;
+    const int before = thread_mode;
+    thread_mode = *mode;
     *mode = before;
     return leave(cudaSuccess);
 }

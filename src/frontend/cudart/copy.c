@@ -9,14 +9,31 @@ static void copy_1d(struct copy *c, void *to, const void *from, size_t bytes, in
     *c = (struct copy){.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind};
 }
 
+/* CUDA's rules for memory that is not pinned: what is copied from it is read before the call returns, what is
+ * copied to it is there when the call returns. A copy on the device is waited for by nobody. */
+cudaError_t copy_submit(struct stream *s, struct op *op, bool waits)
+{
+    const bool captures = s->capture_status != CAPTURE_NONE;
+    cudaError_t error = op_check(op);
+    if (!error && waits) error = captures ? capture_forbids_unsafe() : capture_forbids_legacy(s);
+    if (error || captures) return error ? error : op_submit(s, op);
+    if (op->kind == OP_COPY) {
+        const struct copy *c = &op->copy;
+        const int kind = copy_kind(c);
+        if (kind == COPY_DEVICE_DEVICE) waits = false;
+        if (kind == COPY_HOST_HOST || (kind == COPY_DEVICE_HOST && !block_of(c->to))) waits = true;
+        if (kind == COPY_HOST_DEVICE && !waits && !block_of(c->from) && !copy_stage(&op->copy))
+            return cudaErrorMemoryAllocation;
+    }
+    error = op_submit(s, op);
+    if (waits && !error) host_waits(s);
+    return error;
+}
+
 static cudaError_t submit(struct op *op, cudaStream_t stream, bool per_thread, bool waits)
 {
     struct stream *s = stream_of(stream, per_thread);
-    if (!s) return cudaErrorInvalidResourceHandle;
-    if (waits && any_capture()) return cudaErrorStreamCaptureImplicit;
-    const cudaError_t error = op_submit(s, op);
-    if (waits && !error) host_waits(s);
-    return error;
+    return s ? copy_submit(s, op, waits) : cudaErrorInvalidResourceHandle;
 }
 
 static cudaError_t copy_call(struct copy *c, cudaStream_t stream, bool per_thread, bool waits)

@@ -163,7 +163,8 @@ CUDA_API cudaError_t cudaDeviceReset(void)
         return leave(cudaErrorCudartUnloading);
     }
     (void)leave_quietly(cudaSuccess);
-    show_prints();
+    host_waits_for_device();
+    (void)waited();
     if (process.options.functional) process.sticky = cudaSuccess;
     return leave(process.sticky);
 }

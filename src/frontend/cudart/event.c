@@ -21,6 +21,7 @@ CUDA_API cudaError_t cudaEventDestroy(cudaEvent_t event)
     if (!handle_is(event, HANDLE_EVENT)) return leave(cudaErrorInvalidResourceHandle);
     struct event *e = event;
     handle_drop(e);
+    event_forget(e);
     free(e->tips);
     free(e);
     return leave(cudaSuccess);
@@ -60,23 +61,22 @@ CUDA_API cudaError_t cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream
     return record(event, stream, true);
 }
 
-static cudaError_t reached(cudaEvent_t event)
+static cudaError_t reached(cudaEvent_t event, bool waits)
 {
     ENTER();
     if (!handle_is(event, HANDLE_EVENT)) return leave(cudaErrorInvalidResourceHandle);
     struct event *e = event;
-    if (e->capture) return leave(cudaErrorCapturedEvent);
-    if (e->recorded) ledger_host_waits(e->time);
-    show_prints();
-    if (process.pending) {
-        process.sticky = process.pending;
-        process.pending = cudaSuccess;
-    }
-    return leave(process.sticky);
+    if (e->capture) return leave(capture_spoil(e->capture, cudaErrorCapturedEvent));
+    const cudaError_t forbidden = capture_forbids_unsafe();
+    if (forbidden) return leave(forbidden);
+    if (waits) task_wait(e->task);
+    const bool done = waits || task_poll(e->task);
+    const cudaError_t error = waited();
+    return leave(!error && !done ? cudaErrorNotReady : error);
 }
 
-CUDA_API cudaError_t cudaEventSynchronize(cudaEvent_t event) { return reached(event); }
-CUDA_API cudaError_t cudaEventQuery(cudaEvent_t event) { return reached(event); }
+CUDA_API cudaError_t cudaEventSynchronize(cudaEvent_t event) { return reached(event, true); }
+CUDA_API cudaError_t cudaEventQuery(cudaEvent_t event) { return reached(event, false); }
 
 CUDA_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
@@ -85,8 +85,10 @@ CUDA_API cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
     if (!handle_is(from, HANDLE_EVENT) || !handle_is(to, HANDLE_EVENT))
         return leave(cudaErrorInvalidResourceHandle);
     const struct event *a = from, *b = to;
-    if (!a->recorded || !b->recorded || ((a->flags | b->flags) & EVENT_DISABLE_TIMING))
+    if ((!a->recorded && !a->task) || (!b->recorded && !b->task) ||
+        ((a->flags | b->flags) & EVENT_DISABLE_TIMING))
         return leave(cudaErrorInvalidResourceHandle);
+    if (a->task || b->task) return leave(cudaErrorNotReady);
     *milliseconds = (float)((b->time - a->time) * 1e3);
     return leave(cudaSuccess);
 }

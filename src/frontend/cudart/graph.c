@@ -113,42 +113,71 @@ cudaError_t graph_clone(const struct graph *g, enum handle_kind kind, struct gra
     return error;
 }
 
-/* ---- running: a node starts when those before it have ended ---- */
+/* ---- running: a task per node, which follows those of the nodes before it ---- */
 
-static cudaError_t run_node(struct stream *s, struct graph_node *n, double start)
-{
-    struct stream own = {.device = s->device, .flags = STREAM_NON_BLOCKING, .time = start};
-    for (size_t i = 0; i < n->before_count; i++)
-        if (n->before[i]->end > own.time) own.time = n->before[i]->end;
-    const cudaError_t error = n->disabled ? cudaSuccess : op_run(&own, &n->op);
-    n->end = own.time;
-    if (own.time > s->time) s->time = own.time;
-    return error;
-}
+static cudaError_t submit_nodes(struct graph *g, int device, struct task *begin, struct task **end);
 
 static bool is_ready(const struct graph_node *n)
 {
     for (size_t i = 0; i < n->before_count; i++)
-        if (n->before[i]->end < 0) return false;
-    return n->end < 0;
+        if (!n->before[i]->task) return false;
+    return !n->task;
 }
 
-cudaError_t graph_run(struct stream *s, struct graph *g)
+static cudaError_t submit_node(struct graph_node *n, int device, struct task *begin)
 {
-    const double start = ledger_now(s);
+    struct op op = {.kind = OP_EMPTY};
+    struct task **before = calloc(n->before_count + 1, sizeof(struct task *)), *join = NULL;
+    cudaError_t error = before ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (size_t i = 0; !error && i < n->before_count; i++) before[i] = n->before[i]->task;
+    if (!error) before[n->before_count] = begin;
+    const bool child = n->op.kind == OP_GRAPH && !n->disabled;
+    if (!error && !child && !n->disabled) error = op_copy_of(&op, &n->op);
+    if (!error) error = task_submit(NULL, device, &op, before, n->before_count + 1, child ? &join : &n->task);
+    if (!error && child) error = submit_nodes(n->op.graph, device, join, &n->task);
+    task_release(join);
+    free(before);
+    return error;
+}
+
+/* *end: when all have ended; the caller's to release. */
+static cudaError_t submit_nodes(struct graph *g, int device, struct task *begin, struct task **end)
+{
+    struct op op = {.kind = OP_EMPTY};
+    struct task **all = calloc(g->count + 1, sizeof(struct task *));
+    cudaError_t error = all ? cudaSuccess : cudaErrorMemoryAllocation;
     size_t left = g->count;
-    for (size_t i = 0; i < g->count; i++) g->nodes[i]->end = -1;
-    for (bool moved = true; left && moved;) {
+    for (size_t i = 0; i < g->count; i++) g->nodes[i]->task = NULL;
+    for (bool moved = true; !error && left && moved;) {
         moved = false;
-        for (size_t i = 0; i < g->count; i++) {
+        for (size_t i = 0; !error && i < g->count; i++) {
             if (!is_ready(g->nodes[i])) continue;
-            const cudaError_t error = run_node(s, g->nodes[i], start);
-            if (error) return error;
+            error = submit_node(g->nodes[i], device, begin);
             moved = true;
             left--;
         }
     }
-    return left ? cudaErrorInvalidValue : cudaSuccess; /* a cycle */
+    if (!error && left) error = cudaErrorInvalidValue; /* a cycle */
+    for (size_t i = 0; !error && i < g->count; i++) all[i] = g->nodes[i]->task;
+    if (all) all[g->count] = begin;
+    if (!error) error = task_submit(NULL, device, &op, all, g->count + 1, end);
+    for (size_t i = 0; i < g->count; i++) task_release(g->nodes[i]->task);
+    free(all);
+    return error;
+}
+
+cudaError_t graph_submit(struct stream *s, struct graph *g)
+{
+    struct op op = {.kind = OP_EMPTY};
+    struct task *begin = NULL, *end = NULL;
+    cudaError_t error = capture_forbids_legacy(s);
+    if (!error) error = task_submit(s, s->device, &op, NULL, 0, &begin);
+    if (!error) error = submit_nodes(g, s->device, begin, &end);
+    op = (struct op){.kind = OP_EMPTY};
+    if (!error) error = task_submit(s, s->device, &op, &end, 1, NULL);
+    task_release(begin);
+    task_release(end);
+    return error;
 }
 
 /* ---- graphs built by hand ---- */

@@ -14,7 +14,7 @@ struct graph_node {
     size_t before_count;
     const struct graph_node *origin; /* of a copy */
     bool disabled;
-    double end; /* while it runs */
+    struct task *task; /* while it is submitted */
 };
 
 struct graph {

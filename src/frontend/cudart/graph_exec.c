@@ -67,7 +67,7 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream, bool per_th
     ENTER();
     struct stream *s = stream_of(stream, per_thread);
     if (!s || !handle_is(exec, HANDLE_EXEC)) return leave(cudaErrorInvalidValue);
-    if (s->capture_status == CAPTURE_NONE) return leave(graph_run(s, exec));
+    if (s->capture_status == CAPTURE_NONE) return leave(graph_submit(s, exec));
     struct op op = {.kind = OP_GRAPH};
     const cudaError_t error = graph_clone(exec, HANDLE_GRAPH, &op.graph);
     return leave(error ? error : op_submit(s, &op));

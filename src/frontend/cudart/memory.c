@@ -72,8 +72,9 @@ cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, 
 {
     struct device_state *d = &process.devices[current_device()];
     void *at;
+    if (type == MEMORY_DEVICE && bytes > process.props.memory_bytes - d->used_bytes) tasks_wait_for_all();
     if (type == MEMORY_DEVICE && bytes > process.props.memory_bytes - d->used_bytes)
-        return cudaErrorMemoryAllocation;
+        return cudaErrorMemoryAllocation; /* also when cudaFreeAsync has been reached */
     if (atoll_alloc(process.atoll, bytes, name, &at)) return cudaErrorMemoryAllocation;
     struct block *b = *out = insert(at, bytes, type);
     if (!b) return cudaErrorMemoryAllocation;
@@ -95,6 +96,8 @@ static cudaError_t allocate(void **out, size_t bytes, int type, unsigned flags, 
     struct block *b;
     if (!out) return cudaErrorInvalidValue;
     *out = NULL;
+    const cudaError_t forbidden = capture_forbids_unsafe();
+    if (forbidden) return forbidden;
     if (!bytes) return type == MEMORY_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
     const cudaError_t error = block_new(bytes, type, flags, name, &b);
     if (!error) *out = b->at;
@@ -107,8 +110,9 @@ static cudaError_t release(void *at, bool host)
     if (!at) return cudaSuccess;
     const struct block *b = block_of(at);
     if (!b || b->at != at || b->registered || (b->type == MEMORY_HOST) != host) return cudaErrorInvalidValue;
-    ledger_host_waits_for_all(current_device());
-    show_prints();
+    const cudaError_t forbidden = capture_forbids_unsafe();
+    if (forbidden) return forbidden;
+    host_waits_for_device();
     return block_drop(at);
 }
 
@@ -198,6 +202,7 @@ CUDA_API cudaError_t cudaHostUnregister(void *at)
     ENTER();
     struct block *b = block_of(at);
     if (!b || b->at != at || !b->registered) return leave(cudaErrorHostMemoryNotRegistered);
+    host_waits_for_device();
     take_out(b);
     return leave(atoll_error(atoll_unregister(process.atoll, at), cudaErrorInvalidValue));
 }
@@ -277,9 +282,10 @@ cudaError_t managed_prefetch(const void *at, size_t bytes, int device, cudaStrea
     if (!b || device < -1 || device >= process.device_count)
         return b ? cudaErrorInvalidDevice : cudaErrorInvalidValue;
     const double seconds = (double)bytes / process.props.host_bytes_per_second;
-    if (b->prefetched != device) ledger_spend(s, device < 0 ? ENGINE_TO_HOST : ENGINE_TO_DEVICE, seconds);
+    if (b->prefetched == device) return cudaSuccess;
     b->prefetched = device;
-    return cudaSuccess;
+    struct op op = {.kind = OP_SPEND, .spend = {device < 0 ? ENGINE_TO_HOST : ENGINE_TO_DEVICE, seconds}};
+    return op_submit(s, &op);
 }
 
 CUDA_API cudaError_t cudaMemRangeGetAttribute(void *data, size_t data_bytes, int attribute, const void *at,

@@ -1,4 +1,4 @@
-/* ops: what a stream does: each operation executed, and its time entered in the ledger. */
+/* ops: what a stream does: each operation checked when it is submitted, its time, and what it does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,16 +56,14 @@ static cudaError_t error_of(enum atoll_fault fault)
 }
 
 /* A launch that cannot be is refused at once; what goes wrong inside shows when the host next looks. */
-static cudaError_t run_kernel(struct stream *s, const struct op *op)
+cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_flight **flight)
 {
     struct kernel *k = op->launch.kernel;
     struct atoll_launched done;
     const cudaError_t error = kernel_load(k);
     if (error) return error;
-    if (process.pending) return cudaSuccess; /* the device has stopped, the host does not know yet */
     process.launch_count++;
     const bool timed = !process.options.functional && is_timed(k);
-    process.timed_count += timed;
     const struct atoll_launch launch = {.kernel = k->code,
                                         .grid = {op->launch.grid.x, op->launch.grid.y, op->launch.grid.z},
                                         .block = {op->launch.block.x, op->launch.block.y, op->launch.block.z},
@@ -74,19 +72,22 @@ static cudaError_t run_kernel(struct stream *s, const struct op *op)
                                         .functional = !timed,
                                         .packed = op->launch.params ? op->launch.params : "",
                                         .packed_bytes = op->launch.param_bytes,
-                                        .label = k->label};
-    const atoll_status status = atoll_launch(process.atoll, &launch, &done);
-    if (done.stopped) process_stop();
-    ledger_spend(s, ENGINE_COMPUTE, done.seconds);
-    if (!status) return cudaSuccess;
-    const cudaError_t code = atoll_error(status, error_of(done.fault));
-    if (done.fault == ATOLL_FAULT_SHAPE || done.fault == ATOLL_FAULT_COOPERATIVE) return code;
+                                        .label = k->label,
+                                        .priority = s ? -s->priority : 0}; /* CUDA: the smaller goes first */
+    const atoll_status status = atoll_flight_new(process.atoll, &launch, &done, flight);
+    if (status) return atoll_error(status, error_of(done.fault));
+    process.timed_count += timed;
+    return cudaSuccess;
+}
+
+cudaError_t kernel_fault(atoll_status status, enum atoll_fault fault)
+{
+    const cudaError_t code = atoll_error(status, error_of(fault));
     if (code == cudaErrorIllegalAddress)
         complain(
             "a real GPU notices only what is outside of 2 MiB pages in use; -s runtime.exact_addresses=false "
             "does as it does");
-    process.pending = code;
-    return cudaSuccess;
+    return code;
 }
 
 /* ---- copies and fills ---- */
@@ -114,23 +115,24 @@ static bool is_device_range(const void *at, size_t bytes)
     return atoll_memory_find(process.atoll, at, bytes, NULL, NULL);
 }
 
-static void spend_copy(struct stream *s, int kind, size_t bytes)
+enum engine copy_engine(const struct copy *c, double *seconds)
 {
     const struct atoll_properties *p = &process.props;
-    const double over_link = p->host_latency_seconds + (double)bytes / p->host_bytes_per_second;
-    switch (kind) {
-    case COPY_HOST_HOST: ledger_spend(s, ENGINE_NONE, 0); break;
-    case COPY_HOST_DEVICE: ledger_spend(s, ENGINE_TO_DEVICE, over_link); break;
-    case COPY_DEVICE_HOST: ledger_spend(s, ENGINE_TO_HOST, over_link); break;
-    default: /* read and written */
-        ledger_spend(s, ENGINE_COMPUTE, 2.0 * (double)bytes / p->memory_bytes_per_second);
-        break;
+    const double bytes = (double)(c->width * c->height * c->depth);
+    *seconds = p->host_latency_seconds + bytes / p->host_bytes_per_second;
+    if (bytes <= 0) *seconds = 0;
+    switch (copy_kind(c)) {
+    case COPY_HOST_DEVICE: return ENGINE_TO_DEVICE;
+    case COPY_DEVICE_HOST: return ENGINE_TO_HOST;
+    case COPY_HOST_HOST: *seconds = 0; return ENGINE_NONE;
+    default:
+        *seconds = 2 * bytes / p->memory_bytes_per_second;
+        return ENGINE_ON_DEVICE; /* read and written */
     }
 }
 
-static cudaError_t run_copy(struct stream *s, const struct op *op)
+static cudaError_t check_copy(const struct copy *c)
 {
-    const struct copy *c = &op->copy;
     const int kind = copy_kind(c);
     if (!c->width || !c->height || !c->depth) return cudaSuccess;
     if (kind < 0 || kind > COPY_DEFAULT) return cudaErrorInvalidMemcpyDirection;
@@ -138,18 +140,38 @@ static cudaError_t run_copy(struct stream *s, const struct op *op)
         return cudaErrorInvalidPitchValue;
     const bool to_device = kind == COPY_HOST_DEVICE || kind == COPY_DEVICE_DEVICE;
     const bool from_device = kind == COPY_DEVICE_HOST || kind == COPY_DEVICE_DEVICE;
-    if (!c->to || !c->from || (to_device && !is_device_range(c->to, span(c->to_pitch, c->to_slice, c))) ||
-        (from_device && !is_device_range(c->from, span(c->from_pitch, c->from_slice, c)))) {
-        complain("copy of %zu x %zu x %zu bytes from %p to %p: the device side is not inside one allocation",
-                 c->width, c->height, c->depth, (const void *)c->from, (void *)c->to);
-        return cudaErrorInvalidValue;
-    }
+    if (c->to && c->from && (!to_device || is_device_range(c->to, span(c->to_pitch, c->to_slice, c))) &&
+        (!from_device || is_device_range(c->from, span(c->from_pitch, c->from_slice, c))))
+        return cudaSuccess;
+    complain("copy of %zu x %zu x %zu bytes from %p to %p: the device side is not inside one allocation",
+             c->width, c->height, c->depth, (const void *)c->from, (void *)c->to);
+    return cudaErrorInvalidValue;
+}
+
+static void move(const struct copy *c, char *to, size_t to_pitch, size_t to_slice, const char *from,
+                 size_t from_pitch, size_t from_slice)
+{
     for (size_t z = 0; z < c->depth; z++)
         for (size_t y = 0; y < c->height; y++)
-            memmove(c->to + z * c->to_slice + y * c->to_pitch,
-                    c->from + z * c->from_slice + y * c->from_pitch, c->width);
-    spend_copy(s, kind, c->width * c->height * c->depth);
-    return cudaSuccess;
+            memmove(to + z * to_slice + y * to_pitch, from + z * from_slice + y * from_pitch, c->width);
+}
+
+bool copy_stage(struct copy *c)
+{
+    const size_t slice = c->width * c->height;
+    if (!c->width || !c->height || !c->depth) return true;
+    c->staged = malloc(slice * c->depth);
+    if (!c->staged) return false;
+    move(c, c->staged, c->width, slice, c->from, c->from_pitch, c->from_slice);
+    return true;
+}
+
+static void do_copy(const struct copy *c)
+{
+    if (c->staged)
+        move(c, c->to, c->to_pitch, c->to_slice, c->staged, c->width, c->width * c->height);
+    else
+        move(c, c->to, c->to_pitch, c->to_slice, c->from, c->from_pitch, c->from_slice);
 }
 
 static void fill_row(char *to, const struct cudaMemsetParams *p)
@@ -161,22 +183,31 @@ static void fill_row(char *to, const struct cudaMemsetParams *p)
     for (size_t x = 0; x < p->width; x++) memcpy(to + x * p->elementSize, &p->value, p->elementSize);
 }
 
-static cudaError_t run_set(struct stream *s, const struct op *op)
+static cudaError_t check_set(const struct op *op)
 {
     const struct cudaMemsetParams *p = &op->set.p;
     const size_t row = p->width * p->elementSize;
     if (!row || !p->height || !op->set.depth) return cudaSuccess;
     const size_t bytes = (op->set.depth - 1) * op->set.slice + (p->height - 1) * p->pitch + row;
     if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) return cudaErrorInvalidValue;
-    if (!p->dst || !is_device_range(p->dst, bytes)) {
-        complain("fill of %zu bytes at %p: not inside one allocation", bytes, p->dst);
-        return cudaErrorInvalidValue;
-    }
+    if (p->dst && is_device_range(p->dst, bytes)) return cudaSuccess;
+    complain("fill of %zu bytes at %p: not inside one allocation", bytes, p->dst);
+    return cudaErrorInvalidValue;
+}
+
+static void do_set(const struct op *op)
+{
+    const struct cudaMemsetParams *p = &op->set.p;
     for (size_t z = 0; z < op->set.depth; z++)
         for (size_t y = 0; y < p->height; y++) fill_row((char *)p->dst + z * op->set.slice + y * p->pitch, p);
-    ledger_spend(s, ENGINE_COMPUTE,
-                 (double)(row * p->height * op->set.depth) / process.props.memory_bytes_per_second);
-    return cudaSuccess;
+}
+
+enum engine set_engine(const struct op *op, double *seconds)
+{
+    const struct cudaMemsetParams *p = &op->set.p;
+    *seconds = (double)(p->width * p->elementSize * p->height * op->set.depth) /
+               process.props.memory_bytes_per_second;
+    return ENGINE_ON_DEVICE;
 }
 
 /* ---- the others ---- */
@@ -185,52 +216,40 @@ static cudaError_t run_set(struct stream *s, const struct op *op)
 static void run_host(struct stream *s, const struct op *op)
 {
     const cudaError_t status = process.sticky ? process.sticky : process.pending;
-    ledger_host_waits(0);
     show_prints();
     go_outside(true);
     if (op->callback)
-        op->callback(s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status,
+        op->callback(!s || s == &process.devices[s->device].legacy ? NULL : (cudaStream_t)s, status,
                      op->host.userData);
     else
         op->host.fn(op->host.userData);
     go_outside(false);
 }
 
-static cudaError_t run_conditional(struct stream *s, const struct op *op)
+cudaError_t op_check(const struct op *op)
 {
-    const struct cudaConditionalNodeParams *c = &op->conditional;
-    (void)s, (void)c;
+    if (op->kind == OP_COPY) return check_copy(&op->copy);
+    if (op->kind == OP_SET) return check_set(op);
+    if (op->kind != OP_CONDITIONAL) return cudaSuccess;
     complain("conditional nodes of graphs are not supported");
     return cudaErrorNotSupported;
 }
 
-cudaError_t op_run(struct stream *s, const struct op *op)
+void op_effect(struct stream *s, struct op *op, int device)
 {
-    switch (op->kind) {
-    case OP_KERNEL: return run_kernel(s, op);
-    case OP_COPY: return run_copy(s, op);
-    case OP_SET: return run_set(s, op);
-    case OP_HOST: run_host(s, op); return cudaSuccess;
-    case OP_GRAPH: return graph_run(s, op->graph);
-    case OP_EMPTY: return cudaSuccess;
-    case OP_WAIT:
-        if (op->event->recorded && op->event->time > s->time) s->time = op->event->time;
-        return cudaSuccess;
-    case OP_RECORD:
-        op->event->time = ledger_now(s);
-        op->event->recorded = true;
-        return cudaSuccess;
-    case OP_ALLOC: return cudaSuccess; /* its memory is there since the node is */
-    case OP_FREE: return cudaSuccess;
-    case OP_CONDITIONAL: return run_conditional(s, op);
-    }
-    return cudaErrorNotSupported;
+    (void)device;
+    if (op->kind == OP_COPY) do_copy(&op->copy);
+    if (op->kind == OP_SET) do_set(op);
+    if (op->kind == OP_HOST) run_host(s, op);
+    if (op->kind == OP_RELEASE) (void)block_drop(op->freed);
 }
 
 void op_free(struct op *op)
 {
     if (op->kind == OP_KERNEL) free(op->launch.params);
     op->launch.params = NULL;
+    free(op->copy.staged);
+    op->copy.staged = NULL;
 }
 
 cudaError_t op_copy_of(struct op *copy, const struct op *op)
@@ -250,7 +269,10 @@ cudaError_t op_submit(struct stream *s, struct op *op)
         return cudaErrorInvalidResourceHandle;
     }
     if (s->capture_status != CAPTURE_NONE) return graph_capture(s, op);
-    const cudaError_t error = op_run(s, op);
-    op_free(op);
-    return error;
+    const cudaError_t forbidden = capture_forbids_legacy(s);
+    if (forbidden) {
+        op_free(op);
+        return forbidden;
+    }
+    return task_submit(s, s->device, op, NULL, 0, NULL);
 }

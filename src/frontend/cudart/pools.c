@@ -1,5 +1,5 @@
-/* pools: memory that is allocated and freed in the order of a stream. Memory is given back when it is freed:
- * nothing waits for the device here, since everything before in the stream has been executed. */
+/* pools: memory that is allocated and freed in the order of a stream. It is there when the call returns, and
+ * given back when the stream gets to its end. */
 #include <stdlib.h>
 
 #include "frontend/cudart/process.h"
@@ -95,12 +95,13 @@ static cudaError_t free_async(void *at, cudaStream_t stream, bool per_thread)
 {
     ENTER();
     struct stream *s = stream_of(stream, per_thread);
-    const struct block *b = block_of(at);
+    struct block *b = block_of(at);
     if (!s) return leave(cudaErrorInvalidResourceHandle);
     if (!at) return leave(cudaSuccess);
-    if (!b || b->at != at || b->type == MEMORY_HOST) return leave(cudaErrorInvalidValue);
-    struct op op = {.kind = OP_EMPTY};
-    return leave(s->capture_status == CAPTURE_NONE ? block_drop(at) : op_submit(s, &op));
+    if (!b || b->at != at || b->type == MEMORY_HOST || b->freed) return leave(cudaErrorInvalidValue);
+    if (s->capture_status == CAPTURE_NONE) b->freed = true;
+    struct op op = {.kind = s->capture_status == CAPTURE_NONE ? OP_RELEASE : OP_EMPTY, .freed = at};
+    return leave(op_submit(s, &op));
 }
 
 CUDA_API cudaError_t cudaFreeAsync(void *at, cudaStream_t stream) { return free_async(at, stream, false); }

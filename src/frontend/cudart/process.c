@@ -24,7 +24,11 @@ bool is_inside(void) { return self.inside > 0; }
 
 static void lock(void)
 {
-    (void)pthread_mutex_lock(&process.lock);
+    if (pthread_mutex_trylock(&process.lock)) {
+        atomic_fetch_add(&process.waiting, 1);
+        (void)pthread_mutex_lock(&process.lock);
+        atomic_fetch_sub(&process.waiting, 1);
+    }
     self.inside++;
 }
 
@@ -238,6 +242,7 @@ static cudaError_t refuse_fork(void)
 cudaError_t enter(void)
 {
     lock();
+    atomic_fetch_add(&process.calls, 1);
     process.used = true;
     if (process.started && process.pid != getpid()) return refuse_fork();
     if (process.finished) return cudaErrorCudartUnloading;
@@ -253,6 +258,7 @@ cudaError_t enter(void)
 cudaError_t leave(cudaError_t error)
 {
     if (error) self.last = error;
+    if (self.inside == 1) tasks_watch();
     unlock();
     return error;
 }
@@ -345,6 +351,7 @@ void process_stop(void)
 __attribute__((destructor)) static void library_ends(void)
 {
     enter_quietly();
+    if (process.atoll && !process.finished && process.pid == getpid()) tasks_wait_for_all();
     process_finish();
     (void)leave_quietly(cudaSuccess);
 }

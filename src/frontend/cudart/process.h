@@ -2,12 +2,11 @@
  *
  *   program ── cudaX / cuX ──► enter (lock, start) ─► op (kernel, copy, fill, ...) ─► submit
  *                                                        │ stream captures: node of a graph (graph.c)
- *                                                        └ else: run at once (ops.c), time to the ledger
+ *                                                        └ else: a task (tasks.c)
  *
- * An operation is executed when it is submitted, so results are there when the call returns; what is queued
- * is only time. The ledger (ledger.c) knows when each stream, copy engine and SM array is free: operations of
- * a stream follow each other, those of different streams overlap where they use different engines, events
- * read these times. Host code takes no simulated time (DESIGN, decision 10).
+ * Tasks of a stream follow each other; those of different streams run at the same simulated time: kernels
+ * share the SMs, copies have an engine per direction; events read the times. Simulated time passes while the
+ * host waits; host code takes none (DESIGN, decision 10).
  *
  * CUDA's interface is one per process, so this library has one mutable global, `process`; libatoll below has
  * none. Every entry point holds process.lock. */
@@ -16,6 +15,7 @@
 
 #include <atoll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -65,20 +65,24 @@ struct module {
 
 /* ---- streams and events ---- */
 
+struct task;
 struct stream {
-    double time; /* when what was submitted last ends, simulated seconds */
+    struct task *last; /* that was submitted and has not ended, or NULL */
     unsigned flags;
+    bool destroyed; /* goes when its last task has ended */
     int priority, device;
     unsigned long long id;
     struct graph *capture; /* being recorded into, or NULL */
-    int capture_status;
+    int capture_status, capture_mode;
     bool capture_owner;
+    pthread_t capture_thread; /* that began it */
     struct graph_node **tips; /* of the capture: what the next node follows */
     size_t tip_count;
     struct stream *next;
 };
 
 struct event {
+    struct task *task; /* that records it and has not ended, or NULL */
     double time;
     unsigned flags;
     bool recorded;
@@ -98,6 +102,7 @@ struct block {
     int device;
     struct pool *pool;
     bool registered; /* cudaHostRegister */
+    bool freed;      /* cudaFreeAsync: goes when its stream is there */
     bool read_mostly;
     int preferred, prefetched, accessed_by; /* devices; -1: the host, -2: none */
 };
@@ -116,7 +121,11 @@ enum op_kind {
     OP_ALLOC = 10,
     OP_FREE = 11,
     OP_CONDITIONAL = 13,
+    OP_RELEASE = 100, /* of no graph: cudaFreeAsync, */
+    OP_SPEND,         /* time of an engine */
 };
+
+enum engine { ENGINE_SMS, ENGINE_TO_DEVICE, ENGINE_TO_HOST, ENGINE_ON_DEVICE, ENGINES, ENGINE_NONE };
 
 struct copy {
     char *to;
@@ -124,6 +133,7 @@ struct copy {
     size_t to_pitch, to_slice, from_pitch, from_slice; /* bytes between rows, between slices */
     size_t width, height, depth;                       /* bytes, rows, slices */
     int kind;                                          /* COPY_* */
+    char *staged;                                      /* what `from` was when it was pageable: owned */
     struct cudaMemcpy3DParms asked;                    /* by a graph node, to be read back */
 };
 
@@ -149,13 +159,29 @@ struct op {
     struct cudaMemAllocNodeParams alloc;
     void *freed;
     struct cudaConditionalNodeParams conditional;
+    struct {
+        enum engine engine;
+        double seconds;
+    } spend;
 };
 
-/* Captures, or executes. Takes over what the operation owns. */
+/* Captures, or makes a task of it. Takes over what the operation owns. */
 cudaError_t op_submit(struct stream *s, struct op *op);
-cudaError_t op_run(struct stream *s, const struct op *op);
+/* Can it be done at all? What the call that submits it returns. */
+cudaError_t op_check(const struct op *op);
+/* What it does to memory and to the program, when its time has come. */
+void op_effect(struct stream *s, struct op *op, int device);
+/* A launch, counted, that can start. */
+cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_flight **flight);
+/* Prints what a kernel did wrong. */
+cudaError_t kernel_fault(atoll_status status, enum atoll_fault fault);
+/* What it keeps busy, and how long. */
+enum engine copy_engine(const struct copy *c, double *seconds);
+enum engine set_engine(const struct op *op, double *seconds);
 void op_free(struct op *op);
 cudaError_t op_copy_of(struct op *copy, const struct op *op);
+/* Keeps what it copies from, which the program may change when the call has returned. */
+bool copy_stage(struct copy *c);
 /* Of a copy whose kind the program leaves open, from where the pointers point. */
 int copy_kind(const struct copy *c);
 
@@ -172,7 +198,7 @@ struct options {
 };
 
 struct device_state {
-    double compute_free, to_device_free, to_host_free; /* engines */
+    struct task *busy[ENGINES];
     struct stream legacy;
     struct pool *default_pool, *pool;
     unsigned flags;
@@ -193,7 +219,10 @@ struct process {
     cudaError_t start_error;
     cudaError_t pending, sticky; /* a kernel's fault: not yet seen by the host, seen */
     atoll_status worst;
-    double host_time; /* what the host has waited for */
+    double now;          /* simulated seconds */
+    unsigned flying;     /* kernels that run */
+    atomic_uint waiting; /* threads that want in */
+    atomic_ulong calls;  /* since the start */
     struct device_state devices[DEVICES_MAX];
     int device_count;
     struct module *modules;
@@ -267,15 +296,24 @@ bool handle_add(const void *pointer, enum handle_kind kind);
 void handle_drop(const void *pointer);
 bool handle_is(const void *pointer, enum handle_kind kind);
 
-/* ---- ledger.c ---- */
+/* ---- tasks.c ---- */
 
-enum engine { ENGINE_NONE, ENGINE_COMPUTE, ENGINE_TO_DEVICE, ENGINE_TO_HOST };
-/* An operation of so many seconds at the end of the stream. */
-void ledger_spend(struct stream *s, enum engine engine, double seconds);
-/* When what is submitted now would start. */
-double ledger_now(struct stream *s);
-void ledger_host_waits(double time);
-void ledger_host_waits_for_all(int device);
+/* Makes a task of the operation, which is taken over: of a stream, or (s = NULL) of a graph. It follows what
+ * the stream's order says and the tasks `before`. *out (out may be NULL) is the caller's to release. */
+cudaError_t task_submit(struct stream *s, int device, struct op *op, struct task *const *before, size_t count,
+                        struct task **out);
+void task_release(struct task *t);
+/* The event is recorded again, or goes: what would have recorded it does not any more. */
+void event_forget(struct event *e);
+/* Lets time pass until it has ended; NULL: nothing to wait for. */
+void task_wait(struct task *t);
+/* Lets a little time pass: has it ended? */
+bool task_poll(struct task *t);
+void tasks_wait_for_all(void);
+/* Drops everything that was submitted: the device has stopped. */
+void tasks_cancel(void);
+/* A call ends: something may be pending. */
+void tasks_watch(void);
 
 /* ---- stream.c ---- */
 
@@ -285,7 +323,21 @@ struct stream *stream_new(unsigned flags, int priority);
 void stream_free(struct stream *s);
 /* What a blocking call does after its operation. */
 void host_waits(struct stream *s);
-bool any_capture(void);
+/* The same for everything that was submitted to the device; shows what kernels printed. */
+void host_waits_for_device(void);
+/* After waiting: a fault of what was waited for. */
+cudaError_t waited(void);
+
+/* ---- capture.c ---- */
+
+/* What is not allowed while streams capture, and spoils these captures: calls that may wait for the device
+ * or change what it sees, the legacy default stream. */
+cudaError_t capture_forbids_unsafe(void);
+cudaError_t capture_forbids_legacy(const struct stream *s);
+/* The host would wait for the stream. */
+cudaError_t capture_forbids_waiting(struct stream *s);
+/* The capture that records into the graph is spoiled; returns the error. */
+cudaError_t capture_spoil(const struct graph *g, cudaError_t error);
 
 /* ---- modules.c ---- */
 
@@ -313,14 +365,16 @@ void pool_forget(struct pool *pool, size_t bytes);
 /* ---- graph.c ---- */
 
 cudaError_t graph_capture(struct stream *s, struct op *op);
-cudaError_t graph_run(struct stream *s, struct graph *g);
-void graph_capture_wait(struct stream *s, struct event *e);
+cudaError_t graph_submit(struct stream *s, struct graph *g);
+cudaError_t graph_capture_wait(struct stream *s, struct event *e);
 void graph_capture_record(struct stream *s, struct event *e);
 
 /* ---- launch.c ---- */
 
 cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, void **args,
                       size_t shared, bool cooperative);
+/* copy.c: a copy or fill; waits: the call does, where CUDA's do. */
+cudaError_t copy_submit(struct stream *s, struct op *op, bool waits);
 void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p);
 /* The same, also from and to arrays. */
 cudaError_t copy_3d_any(struct copy *c, const struct cudaMemcpy3DParms *p);

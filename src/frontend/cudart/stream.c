@@ -3,7 +3,7 @@
 
 #include "frontend/cudart/process.h"
 
-static __thread struct stream *own; /* cudaStreamPerThread */
+static __thread struct stream *own[DEVICES_MAX]; /* cudaStreamPerThread */
 
 struct stream *stream_new(unsigned flags, int priority)
 {
@@ -32,28 +32,42 @@ void stream_free(struct stream *s)
 struct stream *stream_of(cudaStream_t handle, bool per_thread)
 {
     if (handle == STREAM_PER_THREAD || (!handle && per_thread)) {
-        if (!own) own = stream_new(0, 0);
-        return own;
+        struct stream **mine = &own[current_device()];
+        if (!*mine) *mine = stream_new(0, 0);
+        return *mine;
     }
     if (!handle || handle == STREAM_LEGACY) return &process.devices[current_device()].legacy;
     return handle_is(handle, HANDLE_STREAM) ? handle : NULL;
 }
 
-bool any_capture(void)
+/* What the host waits for when it waits for the stream: of the legacy one also what it would wait for. */
+static struct task *end_of(struct stream *s)
 {
-    for (const struct stream *s = process.streams; s; s = s->next)
-        if (s->capture_status != CAPTURE_NONE) return true;
-    return false;
+    struct op op = {.kind = OP_EMPTY};
+    if (s == &process.devices[s->device].legacy && task_submit(s, s->device, &op, NULL, 0, NULL)) return NULL;
+    return s->last;
 }
 
 void host_waits(struct stream *s)
 {
-    ledger_host_waits(ledger_now(s));
+    task_wait(end_of(s));
+    show_prints();
+}
+
+void host_waits_for_device(void)
+{
+    const int device = current_device();
+    for (struct stream *s = process.streams; s;) {
+        const bool busy = s->device == device && s->last;
+        if (busy) task_wait(s->last);
+        s = busy ? process.streams : s->next; /* meanwhile the list may have changed */
+    }
+    task_wait(process.devices[device].legacy.last);
     show_prints();
 }
 
 /* A fault of what the host waits for is the answer. */
-static cudaError_t waited(void)
+cudaError_t waited(void)
 {
     show_prints();
     if (process.pending) {
@@ -88,11 +102,11 @@ CUDA_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
     ENTER();
     if (!handle_is(stream, HANDLE_STREAM)) return leave(cudaErrorInvalidResourceHandle);
     struct stream *s = stream;
-    struct device_state *d = &process.devices[s->device];
-    /* what it still had to do is waited for by the device's own stream */
-    if (s->time > d->legacy.time && !(s->flags & STREAM_NON_BLOCKING)) d->legacy.time = s->time;
-    if (s == own) own = NULL;
-    stream_free(s);
+    for (int i = 0; i < DEVICES_MAX; i++)
+        if (s == own[i]) own[i] = NULL;
+    handle_drop(s);
+    s->destroyed = true;
+    if (!s->last) stream_free(s); /* else when what it still has to do is done */
     return leave(cudaSuccess);
 }
 
@@ -101,10 +115,8 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
     ENTER();
     struct stream *s = stream_of(stream, per_thread);
     if (!s) return leave(cudaErrorInvalidResourceHandle);
-    if (s->capture_status != CAPTURE_NONE) {
-        s->capture_status = CAPTURE_INVALIDATED;
-        return leave(cudaErrorStreamCaptureUnsupported);
-    }
+    const cudaError_t forbidden = capture_forbids_waiting(s);
+    if (forbidden) return leave(forbidden);
     host_waits(s);
     return leave(waited());
 }
@@ -112,15 +124,16 @@ static cudaError_t synchronize(cudaStream_t stream, bool per_thread)
 CUDA_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return synchronize(stream, false); }
 CUDA_API cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream) { return synchronize(stream, true); }
 
-/* Everything submitted has been executed: the host sees its end when it asks. */
 static cudaError_t query(cudaStream_t stream, bool per_thread)
 {
     ENTER();
     struct stream *s = stream_of(stream, per_thread);
     if (!s) return leave(cudaErrorInvalidResourceHandle);
-    if (s->capture_status != CAPTURE_NONE) return leave(cudaErrorStreamCaptureUnsupported);
-    ledger_host_waits(ledger_now(s));
-    return leave(waited());
+    const cudaError_t forbidden = capture_forbids_waiting(s);
+    if (forbidden) return leave(forbidden);
+    const bool done = task_poll(end_of(s));
+    const cudaError_t error = waited();
+    return leave(!error && !done ? cudaErrorNotReady : error);
 }
 
 CUDA_API cudaError_t cudaStreamQuery(cudaStream_t stream) { return query(stream, false); }
@@ -129,8 +142,9 @@ CUDA_API cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream) { return query(st
 CUDA_API cudaError_t cudaDeviceSynchronize(void)
 {
     ENTER();
-    if (any_capture()) return leave(cudaErrorStreamCaptureUnsupported);
-    ledger_host_waits_for_all(current_device());
+    const cudaError_t forbidden = capture_forbids_unsafe();
+    if (forbidden) return leave(forbidden);
+    host_waits_for_device();
     return leave(waited());
 }
 
@@ -142,10 +156,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event, bool per_t
     struct stream *s = stream_of(stream, per_thread);
     if (!s || !handle_is(event, HANDLE_EVENT)) return leave(cudaErrorInvalidResourceHandle);
     struct event *e = event;
-    if (e->capture || s->capture_status != CAPTURE_NONE) {
-        graph_capture_wait(s, e);
-        return leave(cudaSuccess);
-    }
+    if (e->capture || s->capture_status != CAPTURE_NONE) return leave(graph_capture_wait(s, e));
     struct op op = {.kind = OP_WAIT, .event = e};
     return leave(op_submit(s, &op));
 }

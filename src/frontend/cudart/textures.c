@@ -126,6 +126,8 @@ cudaError_t image_drop(unsigned long long handle, bool surface)
 {
     struct object **at = find(handle, surface), *o = *at;
     if (!o) return cudaErrorInvalidResourceHandle;
+    host_waits_for_device(); /* a kernel may use it */
+    at = find(handle, surface);
     *at = o->next;
     free(o);
     const atoll_status status =
