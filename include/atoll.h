@@ -167,6 +167,8 @@ ATOLL_API size_t atoll_fatbin_bytes(const void *image);
 /* Is there PTX in it, rather than machine code only? */
 ATOLL_API bool atoll_fatbin_has_ptx(const void *image, size_t bytes);
 /* Exact (mangled) names; *out is NULL when there is none, which is no mistake. */
+/* Names of the program's kernels, from 0 on; NULL: there are no more. */
+ATOLL_API const char *atoll_kernel_name(const atoll_program *program, uint32_t idx);
 ATOLL_API atoll_status atoll_kernel_find(atoll_program *program, const char *name, atoll_kernel **out);
 ATOLL_API atoll_status atoll_variable_find(atoll_program *program, const char *name, void **at,
                                            uint64_t *bytes);

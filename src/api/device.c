@@ -270,6 +270,11 @@ atoll_status atoll_kernel_find(atoll_program *p, const char *name, atoll_kernel 
     return status;
 }
 
+const char *atoll_kernel_name(const atoll_program *p, uint32_t idx)
+{
+    return rt_group_kernel_name(p->group, idx);
+}
+
 static void find_variable(void *arg)
 {
     struct code_call *call = arg;

@@ -381,6 +381,16 @@ struct rt_kernel *rt_group_kernel(struct rt_group *g, const char *name)
     return NULL;
 }
 
+const char *rt_group_kernel_name(const struct rt_group *g, uint32_t idx)
+{
+    for (uint32_t n = 0; n < g->module_count; n++)
+        for (uint32_t k = 0; k < g->modules[n]->ptx->n_funcs; k++) {
+            const struct ptx_func *f = g->modules[n]->ptx->funcs[k];
+            if (f->is_entry && f->has_body && !idx--) return f->name;
+        }
+    return NULL;
+}
+
 static const struct ptx_symbol *find_variable(const struct rt_module *module, const char *name)
 {
     for (uint32_t k = 0; k < module->ptx->n_symbols; k++) {

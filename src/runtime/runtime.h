@@ -125,6 +125,8 @@ struct rt_group *rt_group_new(struct rt_context *rt);
 struct rt_module *rt_group_load(struct rt_group *group, const char *name, const char *text, size_t len);
 /* By the exact name; NULL when absent. */
 struct rt_kernel *rt_group_kernel(struct rt_group *group, const char *name);
+/* Names of its kernels, from 0 on; NULL: there are no more. */
+const char *rt_group_kernel_name(const struct rt_group *group, uint32_t idx);
 void *rt_group_variable(struct rt_group *group, const char *name, uint64_t *bytes);
 /* Raises a mistake with the nearest name when there is none. A mangled or the plain function name works
  * (the plain one when it is unambiguous). */

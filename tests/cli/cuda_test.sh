@@ -41,12 +41,14 @@ build() {
 }
 
 # every API family, values only and with time; two compilers at a time
-for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent; do echo $program; done |
+for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent library; do echo $program; done |
     (cd tests/cuda && xargs -P2 -I{} sh -c "'$nvcc' -cudart shared -o '$dir/{}' {}.cu -lcuda > '$dir/{}.log' 2>&1")
-for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent; do
+for program in memory streams launch errors embed driver graphs pools device threads unsupported algorithms concurrent library; do
     [ -x "$dir/$program" ] || build $program $program.cu -lcuda || continue
-    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program"
-    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program"
+    argument=
+    [ $program = library ] && argument=$dir/library.ptx
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program" $argument
+    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program" $argument
 done
 expect 0 "all held" "$ATOLL" exec -m uba-mem --check -- "$dir/concurrent" timed
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/concurrent" host

@@ -13,10 +13,33 @@ typedef uint64_t CUdeviceptr;
 
 /* ---- start, devices ---- */
 
+static __thread int quiet;
+
+void driver_quietly(int change) { quiet += change; }
+
+/* The call needs no context, and does not make one. */
+#define QUIETLY(call) \
+    __extension__({ \
+        NEEDS_INIT(); \
+        driver_quietly(1); \
+        const CUresult result_ = (call); \
+        driver_quietly(-1); \
+        result_; \
+    })
+#define ENTER_QUIETLY() \
+    do { \
+        NEEDS_INIT(); \
+        const cudaError_t entered_ = QUIETLY(enter()); \
+        if (entered_) return leave(entered_); \
+    } while (0)
+
 CUDA_API CUresult cuInit(unsigned flags)
 {
-    ENTER();
-    return leave(flags ? cudaErrorInvalidValue : cudaSuccess);
+    driver_quietly(1);
+    const CUresult error = enter();
+    driver_quietly(-1);
+    process.initialised |= !error && !flags;
+    return leave(!error && flags ? cudaErrorInvalidValue : error);
 }
 
 CUDA_API CUresult cuDriverGetVersion(int *version)
@@ -26,11 +49,11 @@ CUDA_API CUresult cuDriverGetVersion(int *version)
     return cudaSuccess;
 }
 
-CUDA_API CUresult cuDeviceGetCount(int *count) { return cudaGetDeviceCount(count); }
+CUDA_API CUresult cuDeviceGetCount(int *count) { return QUIETLY(cudaGetDeviceCount(count)); }
 
 CUDA_API CUresult cuDeviceGet(int *device, int ordinal)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!device) return leave(cudaErrorInvalidValue);
     *device = ordinal;
     return leave(ordinal < 0 || ordinal >= process.device_count ? cudaErrorInvalidDevice : cudaSuccess);
@@ -38,7 +61,7 @@ CUDA_API CUresult cuDeviceGet(int *device, int ordinal)
 
 CUDA_API CUresult cuDeviceGetName(char *name, int len, int device)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!name || len < 1) return leave(cudaErrorInvalidValue);
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
     (void)snprintf(name, (size_t)len, "Atoll %s", process.props.machine);
@@ -47,12 +70,12 @@ CUDA_API CUresult cuDeviceGetName(char *name, int len, int device)
 
 CUDA_API CUresult cuDeviceGetAttribute(int *value, int id, int device)
 {
-    return cudaDeviceGetAttribute(value, id, device);
+    return QUIETLY(cudaDeviceGetAttribute(value, id, device));
 }
 
 CUDA_API CUresult cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!bytes) return leave(cudaErrorInvalidValue);
     *bytes = (size_t)process.props.memory_bytes;
     return leave(device < 0 || device >= process.device_count ? cudaErrorInvalidDevice : cudaSuccess);
@@ -61,8 +84,8 @@ CUDA_API CUresult cuDeviceTotalMem(size_t *bytes, int device) { return cuDeviceT
 
 CUDA_API CUresult cuDeviceComputeCapability(int *major, int *minor, int device)
 {
-    const CUresult error = cudaDeviceGetAttribute(major, 75, device);
-    return error ? error : cudaDeviceGetAttribute(minor, 76, device);
+    const CUresult error = QUIETLY(cudaDeviceGetAttribute(major, 75, device));
+    return error ? error : QUIETLY(cudaDeviceGetAttribute(minor, 76, device));
 }
 
 CUDA_API CUresult cuDeviceGetUuid_v2(char *uuid, int device)
@@ -75,7 +98,7 @@ CUDA_API CUresult cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUu
 
 CUDA_API CUresult cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
-    return cudaDeviceCanAccessPeer(can, device, peer);
+    return QUIETLY(cudaDeviceCanAccessPeer(can, device, peer));
 }
 
 /* ---- contexts ---- */
@@ -95,6 +118,23 @@ static int device_of(const void *context)
     return -1;
 }
 
+cudaError_t driver_lacks(bool context)
+{
+    enter_quietly();
+    const bool ready = process.initialised;
+    (void)leave_quietly(cudaSuccess);
+    if (!ready) return cudaErrorInitializationError; /* CUDA_ERROR_NOT_INITIALIZED */
+    return context && !contexts.count ? cudaErrorDeviceUninitialized : cudaSuccess; /* .._INVALID_CONTEXT */
+}
+
+static CUresult push(int device);
+void driver_make_current(void)
+{
+    if (quiet) return;
+    process.initialised = true;
+    if (!contexts.count) (void)push(current_device());
+}
+
 static CUresult push(int device)
 {
     if (contexts.count == STACK_MAX) return cudaErrorInvalidValue;
@@ -105,7 +145,7 @@ static CUresult push(int device)
 
 static CUresult create(void **context, int device)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!context) return leave(cudaErrorInvalidValue);
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
     *context = context_of(device);
@@ -129,7 +169,7 @@ CUDA_API CUresult cuCtxCreate_v4(void **context, const void *params, unsigned fl
 
 CUDA_API CUresult cuCtxDestroy_v2(void *context)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (device_of(context) < 0) return leave(cudaErrorInvalidResourceHandle);
     if (contexts.count && contexts.devices[contexts.count - 1] == device_of(context)) contexts.count--;
     return leave(cudaSuccess);
@@ -138,7 +178,7 @@ CUDA_API CUresult cuCtxDestroy(void *context) { return cuCtxDestroy_v2(context);
 
 CUDA_API CUresult cuDevicePrimaryCtxRetain(void **context, int device)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!context) return leave(cudaErrorInvalidValue);
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
     *context = context_of(device);
@@ -147,7 +187,7 @@ CUDA_API CUresult cuDevicePrimaryCtxRetain(void **context, int device)
 
 CUDA_API CUresult cuDevicePrimaryCtxRelease_v2(int device)
 {
-    ENTER();
+    ENTER_QUIETLY();
     return leave(device < 0 || device >= process.device_count ? cudaErrorInvalidDevice : cudaSuccess);
 }
 CUDA_API CUresult cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimaryCtxRelease_v2(device); }
@@ -155,12 +195,12 @@ CUDA_API CUresult cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimary
 CUDA_API CUresult cuDevicePrimaryCtxReset_v2(int device)
 {
     (void)device;
-    return cudaDeviceReset();
+    return QUIETLY(cudaDeviceReset());
 }
 
 CUDA_API CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
     if (flags) *flags = process.devices[device].flags;
     if (active) *active = 1;
@@ -169,7 +209,7 @@ CUDA_API CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *a
 
 CUDA_API CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
     process.devices[device].flags = flags;
     return leave(cudaSuccess);
@@ -177,7 +217,7 @@ CUDA_API CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
 
 CUDA_API CUresult cuCtxSetCurrent(void *context)
 {
-    ENTER();
+    ENTER_QUIETLY();
     const int device = device_of(context);
     if (context && device < 0) return leave(cudaErrorInvalidResourceHandle);
     if (contexts.count) contexts.count--;
@@ -186,7 +226,7 @@ CUDA_API CUresult cuCtxSetCurrent(void *context)
 
 CUDA_API CUresult cuCtxGetCurrent(void **context)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!context) return leave(cudaErrorInvalidValue);
     *context = contexts.count ? context_of(contexts.devices[contexts.count - 1]) : NULL;
     return leave(cudaSuccess);
@@ -194,14 +234,14 @@ CUDA_API CUresult cuCtxGetCurrent(void **context)
 
 CUDA_API CUresult cuCtxPushCurrent_v2(void *context)
 {
-    ENTER();
+    ENTER_QUIETLY();
     return leave(device_of(context) < 0 ? cudaErrorInvalidResourceHandle : push(device_of(context)));
 }
 CUDA_API CUresult cuCtxPushCurrent(void *context) { return cuCtxPushCurrent_v2(context); }
 
 CUDA_API CUresult cuCtxPopCurrent_v2(void **context)
 {
-    ENTER();
+    ENTER_QUIETLY();
     if (!contexts.count) return leave(cudaErrorDeviceUninitialized);
     contexts.count--;
     if (context) *context = context_of(contexts.devices[contexts.count]);
@@ -210,12 +250,29 @@ CUDA_API CUresult cuCtxPopCurrent_v2(void **context)
 }
 CUDA_API CUresult cuCtxPopCurrent(void **context) { return cuCtxPopCurrent_v2(context); }
 
-CUDA_API CUresult cuCtxGetDevice(int *device) { return cudaGetDevice(device); }
-CUDA_API CUresult cuCtxSynchronize(void) { return cudaDeviceSynchronize(); }
-CUDA_API CUresult cuCtxSetLimit(int limit, size_t value) { return cudaDeviceSetLimit(limit, value); }
-CUDA_API CUresult cuCtxGetLimit(size_t *value, int limit) { return cudaDeviceGetLimit(value, limit); }
+CUDA_API CUresult cuCtxGetDevice(int *device)
+{
+    NEEDS_CONTEXT();
+    return cudaGetDevice(device);
+}
+CUDA_API CUresult cuCtxSynchronize(void)
+{
+    NEEDS_CONTEXT();
+    return cudaDeviceSynchronize();
+}
+CUDA_API CUresult cuCtxSetLimit(int limit, size_t value)
+{
+    NEEDS_CONTEXT();
+    return cudaDeviceSetLimit(limit, value);
+}
+CUDA_API CUresult cuCtxGetLimit(size_t *value, int limit)
+{
+    NEEDS_CONTEXT();
+    return cudaDeviceGetLimit(value, limit);
+}
 CUDA_API CUresult cuCtxSetCacheConfig(int config)
 {
+    NEEDS_CONTEXT();
     ENTER();
     return leave(config < 0 || config > 3 ? cudaErrorInvalidValue : cudaSuccess);
 }
@@ -228,10 +285,12 @@ CUDA_API CUresult cuCtxGetApiVersion(void *context, unsigned *version)
 }
 CUDA_API CUresult cuCtxEnablePeerAccess(void *context, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaDeviceEnablePeerAccess(device_of(context), flags);
 }
 CUDA_API CUresult cuCtxDisablePeerAccess(void *context)
 {
+    NEEDS_CONTEXT();
     return cudaDeviceDisablePeerAccess(device_of(context));
 }
 
@@ -252,17 +311,22 @@ static CUresult load_image(struct module **out, const char *name, const void *im
     return module_load(m);
 }
 
-CUDA_API CUresult cuModuleLoadData(void **module, const void *image)
+cudaError_t module_from_image(void **module, const void *image)
 {
-    ENTER();
-    if (!module || !image) return leave(cudaErrorInvalidValue);
     size_t bytes = atoll_fatbin_bytes(image);
     if (!bytes && !memcmp(image, "\177ELF", 4)) {
-        complain("cuModuleLoadData: the image is machine code (a cubin); Atoll executes PTX");
-        return leave(cudaErrorNoKernelImageForDevice);
+        complain("the image is machine code (a cubin); Atoll executes PTX");
+        return cudaErrorNoKernelImageForDevice;
     }
     if (!bytes) bytes = strlen(image);
-    return leave(load_image((struct module **)module, "a module of the driver API", image, bytes));
+    return load_image((struct module **)module, "a module of the program", image, bytes);
+}
+
+CUDA_API CUresult cuModuleLoadData(void **module, const void *image)
+{
+    NEEDS_CONTEXT();
+    ENTER();
+    return leave(module && image ? module_from_image(module, image) : cudaErrorInvalidValue);
 }
 
 /* Of the linker's options only the logs mean something here: the error log gets the message, the other one is
@@ -289,6 +353,7 @@ static void write_logs(unsigned count, const int *options, void **values, const 
 CUDA_API CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
                                      void **values)
 {
+    NEEDS_CONTEXT();
     ENTER();
     const CUresult error = cuModuleLoadData(module, image);
     if (options && values) write_logs(count, options, values, error ? atoll_message(process.sim) : "");
@@ -297,15 +362,14 @@ CUDA_API CUresult cuModuleLoadDataEx(void **module, const void *image, unsigned 
 
 CUDA_API CUresult cuModuleLoadFatBinary(void **module, const void *image)
 {
+    NEEDS_CONTEXT();
     return cuModuleLoadData(module, image);
 }
 
-CUDA_API CUresult cuModuleLoad(void **module, const char *path)
+cudaError_t module_from_file(void **module, const char *path)
 {
-    ENTER();
-    if (!module || !path) return leave(cudaErrorInvalidValue);
     FILE *f = fopen(path, "rb");
-    if (!f) return leave(cudaErrorFileNotFound);
+    if (!f) return cudaErrorFileNotFound;
     char *text = NULL;
     size_t have = 0;
     for (size_t n = 1; n;) {
@@ -319,12 +383,20 @@ CUDA_API CUresult cuModuleLoad(void **module, const char *path)
     const CUresult error =
         text ? load_image((struct module **)module, path, text, have) : cudaErrorMemoryAllocation;
     free(text);
-    return leave(error);
+    return error;
+}
+
+CUDA_API CUresult cuModuleLoad(void **module, const char *path)
+{
+    NEEDS_CONTEXT();
+    ENTER();
+    return leave(module && path ? module_from_file(module, path) : cudaErrorInvalidValue);
 }
 
 /* The code stays in memory; the handle is gone. */
 CUDA_API CUresult cuModuleUnload(void *module)
 {
+    NEEDS_CONTEXT();
     ENTER();
     if (!handle_is(module, HANDLE_MODULE)) return leave(cudaErrorInvalidResourceHandle);
     handle_drop(module);
@@ -333,27 +405,16 @@ CUDA_API CUresult cuModuleUnload(void *module)
 
 CUDA_API CUresult cuModuleGetFunction(void **function, void *module, const char *name)
 {
-    atoll_kernel *code = NULL;
+    NEEDS_CONTEXT();
     ENTER();
     if (!function || !name) return leave(cudaErrorInvalidValue);
     if (!handle_is(module, HANDLE_MODULE)) return leave(cudaErrorInvalidResourceHandle);
-    struct module *m = module;
-    CUresult error = module_load(m);
-    if (error) return leave(error);
-    for (struct kernel *k = m->kernels; k; k = k->next)
-        if (!strcmp(k->name, name)) {
-            *function = k;
-            return leave(kernel_load(k));
-        }
-    if (atoll_kernel_find(m->program, name, &code) || !code) return leave(cudaErrorSymbolNotFound);
-    struct kernel *k = module_kernel(m, NULL, name);
-    if (!k) return leave(cudaErrorMemoryAllocation);
-    *function = k;
-    return leave(kernel_load(k));
+    return leave(module_find_kernel(module, name, function));
 }
 
 CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *module, const char *name)
 {
+    NEEDS_CONTEXT();
     void *pointer = NULL;
     uint64_t size = 0;
     ENTER();
@@ -369,6 +430,7 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *mod
 }
 CUDA_API CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, void *module, const char *name)
 {
+    NEEDS_CONTEXT();
     return cuModuleGetGlobal_v2(at, bytes, module, name);
 }
 
@@ -376,6 +438,7 @@ CUDA_API CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, void *module
 
 CUDA_API CUresult cuFuncGetAttribute(int *value, int attribute, void *function)
 {
+    NEEDS_CONTEXT();
     struct cudaFuncAttributes a;
     if (!value) return cudaErrorInvalidValue;
     const CUresult error = cudaFuncGetAttributes(&a, function);
@@ -397,22 +460,26 @@ CUDA_API CUresult cuFuncGetAttribute(int *value, int attribute, void *function)
 
 CUDA_API CUresult cuFuncSetAttribute(void *function, int attribute, int value)
 {
+    NEEDS_CONTEXT();
     return cudaFuncSetAttribute(function, attribute, value);
 }
 CUDA_API CUresult cuFuncSetCacheConfig(void *function, int config)
 {
+    NEEDS_CONTEXT();
     return cudaFuncSetCacheConfig(function, config);
 }
 
 CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
                                                               size_t shared)
 {
+    NEEDS_CONTEXT();
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
 }
 CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *function,
                                                                        int threads, size_t shared,
                                                                        unsigned flags)
 {
+    NEEDS_CONTEXT();
     if (flags > 1) return cudaErrorInvalidValue;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
 }
@@ -463,6 +530,7 @@ CUDA_API CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsig
                                  unsigned by, unsigned bz, unsigned shared, cudaStream_t stream,
                                  void **params, void **extra)
 {
+    NEEDS_CONTEXT();
     return launch(function, (struct dim3){gx, gy, gz}, (struct dim3){bx, by, bz}, shared, stream, params,
                   extra, false);
 }
@@ -471,6 +539,7 @@ CUDA_API CUresult cuLaunchCooperativeKernel(void *function, unsigned gx, unsigne
                                             unsigned bx, unsigned by, unsigned bz, unsigned shared,
                                             cudaStream_t stream, void **params)
 {
+    NEEDS_CONTEXT();
     return launch(function, (struct dim3){gx, gy, gz}, (struct dim3){bx, by, bz}, shared, stream, params,
                   NULL, true);
 }
@@ -486,6 +555,7 @@ struct driver_launch_config {
 CUDA_API CUresult cuLaunchKernelEx(const struct driver_launch_config *c, void *function, void **params,
                                    void **extra)
 {
+    NEEDS_CONTEXT();
     bool cooperative = false;
     if (!c) return cudaErrorInvalidValue;
     for (unsigned i = 0; i < c->attribute_count; i++)

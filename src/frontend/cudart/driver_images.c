@@ -106,12 +106,14 @@ static CUresult create(cudaArray_t *out, const CUDA_ARRAY3D_DESCRIPTOR *d, unsig
 
 CUDA_API CUresult cuArray3DCreate_v2(cudaArray_t *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
+    NEEDS_CONTEXT();
     return create(out, d, 0);
 }
 
 /* The driver does not ask for a flag before surfaces may be made of a two-dimensional array. */
 CUDA_API CUresult cuArrayCreate_v2(cudaArray_t *out, const CUDA_ARRAY_DESCRIPTOR *d)
 {
+    NEEDS_CONTEXT();
     if (!d) return cudaErrorInvalidValue;
     const CUDA_ARRAY3D_DESCRIPTOR full = {.Width = d->Width,
                                           .Height = d->Height,
@@ -123,6 +125,7 @@ CUDA_API CUresult cuArrayCreate_v2(cudaArray_t *out, const CUDA_ARRAY_DESCRIPTOR
 
 CUDA_API CUresult cuArrayDestroy(cudaArray_t array)
 {
+    NEEDS_CONTEXT();
     ENTER();
     struct array *a = array_of(array);
     return leave(a ? array_drop(a) : cudaErrorInvalidResourceHandle);
@@ -130,6 +133,7 @@ CUDA_API CUresult cuArrayDestroy(cudaArray_t array)
 
 CUDA_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *d, cudaArray_t array)
 {
+    NEEDS_CONTEXT();
     ENTER();
     const struct array *a = array_of(array);
     if (!a || !d) return leave(a ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
@@ -144,6 +148,7 @@ CUDA_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *d, cudaArra
 
 CUDA_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *d, cudaArray_t array)
 {
+    NEEDS_CONTEXT();
     CUDA_ARRAY3D_DESCRIPTOR full;
     if (!d) return cudaErrorInvalidValue;
     const CUresult error = cuArray3DGetDescriptor_v2(&full, array);
@@ -157,16 +162,19 @@ CUDA_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *d, cudaArray_t 
 
 CUDA_API CUresult cuMipmappedArrayCreate(cudaArray_t *out, const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned levels)
 {
+    NEEDS_CONTEXT();
     return levels ? create(out, d, levels) : cudaErrorInvalidValue;
 }
 
 CUDA_API CUresult cuMipmappedArrayGetLevel(cudaArray_t *out, cudaArray_t mipmap, unsigned level)
 {
+    NEEDS_CONTEXT();
     return array_get_level(out, mipmap, level);
 }
 
 CUDA_API CUresult cuMipmappedArrayDestroy(cudaArray_t mipmap)
 {
+    NEEDS_CONTEXT();
     ENTER();
     struct array *a = mipmap_of(mipmap);
     return leave(a ? array_drop(a) : cudaErrorInvalidResourceHandle);
@@ -248,9 +256,14 @@ static CUresult copy_3d_call(const CUDA_MEMCPY3D *c, cudaStream_t stream, bool w
     return box_copy(&to, &from, (struct cudaExtent){c->width, c->height, c->depth}, stream, waits);
 }
 
-CUDA_API CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *c) { return copy_3d_call(c, NULL, true); }
+CUDA_API CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *c)
+{
+    NEEDS_CONTEXT();
+    return copy_3d_call(c, NULL, true);
+}
 CUDA_API CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *c, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return copy_3d_call(c, stream, false);
 }
 
@@ -264,22 +277,27 @@ static CUresult copy_line(struct box_end to, struct box_end from, size_t bytes)
 
 CUDA_API CUresult cuMemcpyHtoA_v2(cudaArray_t to, size_t x, const void *from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return copy_line(LINE_OF_ARRAY(to, x), LINE_OF(BOX_HOST, from), bytes);
 }
 CUDA_API CUresult cuMemcpyAtoH_v2(void *to, cudaArray_t from, size_t x, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return copy_line(LINE_OF(BOX_HOST, to), LINE_OF_ARRAY(from, x), bytes);
 }
 CUDA_API CUresult cuMemcpyDtoA_v2(cudaArray_t to, size_t x, CUdeviceptr from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return copy_line(LINE_OF_ARRAY(to, x), LINE_OF(BOX_DEVICE, from), bytes);
 }
 CUDA_API CUresult cuMemcpyAtoD_v2(CUdeviceptr to, cudaArray_t from, size_t x, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return copy_line(LINE_OF(BOX_DEVICE, to), LINE_OF_ARRAY(from, x), bytes);
 }
 CUDA_API CUresult cuMemcpyAtoA_v2(cudaArray_t to, size_t to_x, cudaArray_t from, size_t from_x, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return copy_line(LINE_OF_ARRAY(to, to_x), LINE_OF_ARRAY(from, from_x), bytes);
 }
 
@@ -348,6 +366,7 @@ static bool reads_fractions(const struct cudaResourceDesc *r, unsigned flags)
 CUDA_API CUresult cuTexObjectCreate(cudaTextureObject_t *out, const CUDA_RESOURCE_DESC *resource,
                                     const CUDA_TEXTURE_DESC *texture, const struct cudaResourceViewDesc *view)
 {
+    NEEDS_CONTEXT();
     if (view && view->format) return unsupported("cuTexObjectCreate with a resource view");
     ENTER();
     if (!out || !resource || !texture) return leave(cudaErrorInvalidValue);
@@ -369,12 +388,14 @@ CUDA_API CUresult cuTexObjectCreate(cudaTextureObject_t *out, const CUDA_RESOURC
 
 CUDA_API CUresult cuTexObjectDestroy(cudaTextureObject_t texture)
 {
+    NEEDS_CONTEXT();
     ENTER();
     return leave(image_drop(texture, false));
 }
 
 CUDA_API CUresult cuSurfObjectCreate(cudaSurfaceObject_t *out, const CUDA_RESOURCE_DESC *resource)
 {
+    NEEDS_CONTEXT();
     ENTER();
     if (!out || !resource) return leave(cudaErrorInvalidValue);
     const struct cudaResourceDesc r = resource_of(resource);
@@ -383,6 +404,7 @@ CUDA_API CUresult cuSurfObjectCreate(cudaSurfaceObject_t *out, const CUDA_RESOUR
 
 CUDA_API CUresult cuSurfObjectDestroy(cudaSurfaceObject_t surface)
 {
+    NEEDS_CONTEXT();
     ENTER();
     return leave(image_drop(surface, true));
 }
@@ -398,15 +420,18 @@ static CUresult tell_resource(CUDA_RESOURCE_DESC *out, unsigned long long handle
 
 CUDA_API CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, cudaTextureObject_t texture)
 {
+    NEEDS_CONTEXT();
     return tell_resource(out, texture, false);
 }
 CUDA_API CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, cudaSurfaceObject_t surface)
 {
+    NEEDS_CONTEXT();
     return tell_resource(out, surface, true);
 }
 
 CUDA_API CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, cudaTextureObject_t texture)
 {
+    NEEDS_CONTEXT();
     const struct cudaTextureDesc *d = NULL;
     ENTER();
     const bool there = image_resource(texture, false, &d);

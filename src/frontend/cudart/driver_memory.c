@@ -19,56 +19,85 @@ static void *pointer(CUdeviceptr at) { return (void *)at; }
 
 CUDA_API CUresult cuMemAlloc_v2(CUdeviceptr *at, size_t bytes)
 {
+    NEEDS_CONTEXT();
     if (!bytes) return cudaErrorInvalidValue;
     return cudaMalloc((void **)at, bytes);
 }
 ALIAS(cuMemAlloc_v2, cuMemAlloc, (CUdeviceptr * at, size_t bytes), (at, bytes))
-CUDA_API CUresult cuMemFree_v2(CUdeviceptr at) { return cudaFree(pointer(at)); }
+CUDA_API CUresult cuMemFree_v2(CUdeviceptr at)
+{
+    NEEDS_CONTEXT();
+    return cudaFree(pointer(at));
+}
 ALIAS(cuMemFree_v2, cuMemFree, (CUdeviceptr at), (at))
-CUDA_API CUresult cuMemAllocHost_v2(void **at, size_t bytes) { return cudaHostAlloc(at, bytes, 0); }
+CUDA_API CUresult cuMemAllocHost_v2(void **at, size_t bytes)
+{
+    NEEDS_CONTEXT();
+    return cudaHostAlloc(at, bytes, 0);
+}
 ALIAS(cuMemAllocHost_v2, cuMemAllocHost, (void **at, size_t bytes), (at, bytes))
 CUDA_API CUresult cuMemHostAlloc(void **at, size_t bytes, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaHostAlloc(at, bytes, flags);
 }
-CUDA_API CUresult cuMemFreeHost(void *at) { return cudaFreeHost(at); }
+CUDA_API CUresult cuMemFreeHost(void *at)
+{
+    NEEDS_CONTEXT();
+    return cudaFreeHost(at);
+}
 CUDA_API CUresult cuMemAllocManaged(CUdeviceptr *at, size_t bytes, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaMallocManaged((void **)at, bytes, flags);
 }
 CUDA_API CUresult cuMemAllocPitch_v2(CUdeviceptr *at, size_t *pitch, size_t width, size_t height,
                                      unsigned element)
 {
+    NEEDS_CONTEXT();
     if (element != 4 && element != 8 && element != 16) return cudaErrorInvalidValue;
     return cudaMallocPitch((void **)at, pitch, width, height);
 }
 ALIAS(cuMemAllocPitch_v2, cuMemAllocPitch,
       (CUdeviceptr * at, size_t *pitch, size_t width, size_t height, unsigned element),
       (at, pitch, width, height, element))
-CUDA_API CUresult cuMemGetInfo_v2(size_t *unused, size_t *total) { return cudaMemGetInfo(unused, total); }
+CUDA_API CUresult cuMemGetInfo_v2(size_t *unused, size_t *total)
+{
+    NEEDS_CONTEXT();
+    return cudaMemGetInfo(unused, total);
+}
 ALIAS(cuMemGetInfo_v2, cuMemGetInfo, (size_t * unused, size_t *total), (unused, total))
 CUDA_API CUresult cuMemHostRegister_v2(void *at, size_t bytes, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaHostRegister(at, bytes, flags);
 }
-CUDA_API CUresult cuMemHostUnregister(void *at) { return cudaHostUnregister(at); }
+CUDA_API CUresult cuMemHostUnregister(void *at)
+{
+    NEEDS_CONTEXT();
+    return cudaHostUnregister(at);
+}
 CUDA_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *host, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaHostGetDevicePointer((void **)device, host, flags);
 }
 ALIAS(cuMemHostGetDevicePointer_v2, cuMemHostGetDevicePointer,
       (CUdeviceptr * device, void *host, unsigned flags), (device, host, flags))
 CUDA_API CUresult cuMemAllocAsync(CUdeviceptr *at, size_t bytes, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaMallocAsync((void **)at, bytes, stream);
 }
 CUDA_API CUresult cuMemFreeAsync(CUdeviceptr at, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaFreeAsync(pointer(at), stream);
 }
 
 CUDA_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr at)
 {
+    NEEDS_CONTEXT();
     ENTER();
     const struct block *b = block_of(pointer(at));
     if (!b) return leave(cudaErrorInvalidValue);
@@ -79,6 +108,7 @@ CUDA_API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUde
 
 CUDA_API CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr at)
 {
+    NEEDS_CONTEXT();
     enum {
         ATTRIBUTE_CONTEXT = 1,
         ATTRIBUTE_TYPE,
@@ -107,41 +137,49 @@ CUDA_API CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr a
 
 CUDA_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpy(pointer(to), pointer(from), bytes, COPY_DEFAULT);
 }
 CUDA_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpyAsync(pointer(to), pointer(from), bytes, COPY_DEFAULT, stream);
 }
 CUDA_API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpy(pointer(to), from, bytes, COPY_HOST_DEVICE);
 }
 ALIAS(cuMemcpyHtoD_v2, cuMemcpyHtoD, (CUdeviceptr to, const void *from, size_t bytes), (to, from, bytes))
 CUDA_API CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpy(to, pointer(from), bytes, COPY_DEVICE_HOST);
 }
 ALIAS(cuMemcpyDtoH_v2, cuMemcpyDtoH, (void *to, CUdeviceptr from, size_t bytes), (to, from, bytes))
 CUDA_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpy(pointer(to), pointer(from), bytes, COPY_DEVICE_DEVICE);
 }
 ALIAS(cuMemcpyDtoD_v2, cuMemcpyDtoD, (CUdeviceptr to, CUdeviceptr from, size_t bytes), (to, from, bytes))
 CUDA_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpyAsync(pointer(to), from, bytes, COPY_HOST_DEVICE, stream);
 }
 ALIAS(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync,
       (CUdeviceptr to, const void *from, size_t bytes, cudaStream_t stream), (to, from, bytes, stream))
 CUDA_API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpyAsync(to, pointer(from), bytes, COPY_DEVICE_HOST, stream);
 }
 ALIAS(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync,
       (void *to, CUdeviceptr from, size_t bytes, cudaStream_t stream), (to, from, bytes, stream))
 CUDA_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaMemcpyAsync(pointer(to), pointer(from), bytes, COPY_DEVICE_DEVICE, stream);
 }
 ALIAS(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync,
@@ -195,10 +233,19 @@ static CUresult copy_2d(const struct driver_copy_2d *c, cudaStream_t stream, boo
                  : cudaMemcpy2D(to, to_pitch, from, from_pitch, c->width, c->height, kind);
 }
 
-CUDA_API CUresult cuMemcpy2D_v2(const struct driver_copy_2d *c) { return copy_2d(c, NULL, false); }
-CUDA_API CUresult cuMemcpy2DUnaligned_v2(const struct driver_copy_2d *c) { return copy_2d(c, NULL, false); }
+CUDA_API CUresult cuMemcpy2D_v2(const struct driver_copy_2d *c)
+{
+    NEEDS_CONTEXT();
+    return copy_2d(c, NULL, false);
+}
+CUDA_API CUresult cuMemcpy2DUnaligned_v2(const struct driver_copy_2d *c)
+{
+    NEEDS_CONTEXT();
+    return copy_2d(c, NULL, false);
+}
 CUDA_API CUresult cuMemcpy2DAsync_v2(const struct driver_copy_2d *c, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return copy_2d(c, stream, true);
 }
 
@@ -207,6 +254,7 @@ CUDA_API CUresult cuMemcpy2DAsync_v2(const struct driver_copy_2d *c, cudaStream_
 static CUresult set(CUdeviceptr at, size_t pitch, unsigned value, unsigned element, size_t width,
                     size_t height, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     struct op op = {.kind = OP_SET,
                     .set = {.p = {.dst = pointer(at),
                                   .pitch = pitch,
@@ -248,46 +296,79 @@ SET_2D(D2D32, unsigned, 4)
 
 CUDA_API CUresult cuStreamCreate(cudaStream_t *stream, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 CUDA_API CUresult cuStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
+    NEEDS_CONTEXT();
     return cudaStreamCreateWithPriority(stream, flags, priority);
 }
-CUDA_API CUresult cuStreamDestroy_v2(cudaStream_t stream) { return cudaStreamDestroy(stream); }
+CUDA_API CUresult cuStreamDestroy_v2(cudaStream_t stream)
+{
+    NEEDS_CONTEXT();
+    return cudaStreamDestroy(stream);
+}
 ALIAS(cuStreamDestroy_v2, cuStreamDestroy, (cudaStream_t stream), (stream))
-CUDA_API CUresult cuStreamSynchronize(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
-CUDA_API CUresult cuStreamQuery(cudaStream_t stream) { return cudaStreamQuery(stream); }
+CUDA_API CUresult cuStreamSynchronize(cudaStream_t stream)
+{
+    NEEDS_CONTEXT();
+    return cudaStreamSynchronize(stream);
+}
+CUDA_API CUresult cuStreamQuery(cudaStream_t stream)
+{
+    NEEDS_CONTEXT();
+    return cudaStreamQuery(stream);
+}
 CUDA_API CUresult cuStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaStreamWaitEvent(stream, event, flags);
 }
 CUDA_API CUresult cuStreamAddCallback(cudaStream_t stream, cudaStreamCallback *callback, void *user,
                                       unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaStreamAddCallback(stream, callback, user, flags);
 }
 CUDA_API CUresult cuLaunchHostFunc(cudaStream_t stream, cudaHostFn *fn, void *user)
 {
+    NEEDS_CONTEXT();
     return cudaLaunchHostFunc(stream, fn, user);
 }
 CUDA_API CUresult cuEventCreate(cudaEvent_t *event, unsigned flags)
 {
+    NEEDS_CONTEXT();
     return cudaEventCreateWithFlags(event, flags);
 }
-CUDA_API CUresult cuEventDestroy_v2(cudaEvent_t event) { return cudaEventDestroy(event); }
+CUDA_API CUresult cuEventDestroy_v2(cudaEvent_t event)
+{
+    NEEDS_CONTEXT();
+    return cudaEventDestroy(event);
+}
 ALIAS(cuEventDestroy_v2, cuEventDestroy, (cudaEvent_t event), (event))
 CUDA_API CUresult cuEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    NEEDS_CONTEXT();
     return cudaEventRecord(event, stream);
 }
-CUDA_API CUresult cuEventSynchronize(cudaEvent_t event) { return cudaEventSynchronize(event); }
-CUDA_API CUresult cuEventQuery(cudaEvent_t event) { return cudaEventQuery(event); }
+CUDA_API CUresult cuEventSynchronize(cudaEvent_t event)
+{
+    NEEDS_CONTEXT();
+    return cudaEventSynchronize(event);
+}
+CUDA_API CUresult cuEventQuery(cudaEvent_t event)
+{
+    NEEDS_CONTEXT();
+    return cudaEventQuery(event);
+}
 CUDA_API CUresult cuEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
+    NEEDS_CONTEXT();
     return cudaEventElapsedTime(milliseconds, from, to);
 }
 CUDA_API CUresult cuEventElapsedTime_v2(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
+    NEEDS_CONTEXT();
     return cudaEventElapsedTime(milliseconds, from, to);
 }

@@ -247,6 +247,23 @@ cudaError_t kernel_load(struct kernel *k)
     return k->code ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
+cudaError_t module_find_kernel(struct module *m, const char *name, void **kernel)
+{
+    atoll_kernel *code = NULL;
+    const cudaError_t error = module_load(m);
+    if (error) return error;
+    for (struct kernel *k = m->kernels; k; k = k->next)
+        if (!strcmp(k->name, name)) {
+            *kernel = k;
+            return kernel_load(k);
+        }
+    if (atoll_kernel_find(m->program, name, &code) || !code) return cudaErrorSymbolNotFound;
+    struct kernel *k = module_kernel(m, NULL, name);
+    if (!k) return cudaErrorMemoryAllocation;
+    *kernel = k;
+    return kernel_load(k);
+}
+
 cudaError_t variable_address(const void *host, void **at, size_t *bytes)
 {
     for (struct module *m = process.modules; m; m = m->next)

@@ -248,6 +248,7 @@ cudaError_t enter(void)
     if (process.finished) return cudaErrorCudartUnloading;
     process_start();
     if (process.start_error) return process.start_error;
+    driver_make_current();
     if (process.pending) {
         process.sticky = process.pending;
         process.pending = cudaSuccess;

@@ -60,6 +60,7 @@ struct module {
     bool tried;
     struct variable *variables;
     struct kernel *kernels;
+    struct module *alias; /* of a library: its module, see cuLibraryGetModule() */
     struct module *next;
 };
 
@@ -214,7 +215,7 @@ struct process {
     atoll_sim *sim;
     atoll_device *atoll;
     struct atoll_properties props;
-    bool started, finished, used;
+    bool started, finished, used, initialised; /* initialised: cuInit(), or a call of the runtime API */
     int pid;
     cudaError_t start_error;
     cudaError_t pending, sticky; /* a kernel's fault: not yet seen by the host, seen */
@@ -288,6 +289,7 @@ enum handle_kind {
     HANDLE_NODE,
     HANDLE_POOL,
     HANDLE_MODULE,
+    HANDLE_LIBRARY,
     HANDLE_ARRAY,
     HANDLE_MIPMAP,
     HANDLE_OTHER
@@ -348,6 +350,31 @@ cudaError_t module_load(struct module *m);
 struct module *module_new(const char *name);
 struct kernel *module_kernel(struct module *m, const void *host, const char *name);
 cudaError_t variable_address(const void *host, void **at, size_t *bytes);
+/* By its mangled name, loaded. */
+cudaError_t module_find_kernel(struct module *m, const char *name, void **kernel);
+/* driver.c: PTX, a fat binary; a file of it. */
+cudaError_t module_from_image(void **module, const void *image);
+cudaError_t module_from_file(void **module, const char *path);
+
+/* ---- driver.c: contexts ---- */
+
+/* Calls of the driver API before cuInit(), and without a context of the thread, are errors; calls of the
+ * runtime API do both. */
+cudaError_t driver_lacks(bool context);
+#define NEEDS_INIT() \
+    do { \
+        const cudaError_t lacks_ = driver_lacks(false); \
+        if (lacks_) return lacks_; \
+    } while (0)
+#define NEEDS_CONTEXT() \
+    do { \
+        const cudaError_t lacks_ = driver_lacks(true); \
+        if (lacks_) return lacks_; \
+    } while (0)
+/* The runtime API is used: the device's primary context becomes the thread's when it has none. */
+void driver_make_current(void);
+/* Around calls of the runtime API that the driver API makes for something that needs no context. */
+void driver_quietly(int change);
 
 /* ---- memory.c ---- */
 

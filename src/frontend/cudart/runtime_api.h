@@ -50,6 +50,9 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEven
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *func);
 cudaError_t cudaFuncSetAttribute(const void *func, int attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void *func, int config);
+cudaError_t cudaFuncGetName(const char **name, const void *func);
+cudaError_t cudaFuncGetParamInfo(const void *func, size_t idx, size_t *offset, size_t *bytes);
+cudaError_t cuFuncGetAttribute(int *value, int attribute, void *function);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *func, int threads,
                                                           size_t shared);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *at);
