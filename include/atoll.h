@@ -124,6 +124,8 @@ struct atoll_device_options {
     /* What kernels print, in order. */
     void (*print)(void *arg, const char *text, size_t len);
     void *print_arg;
+    /* The name in reports of a kernel that a kernel launched, from malloc(); NULL: as in the PTX. */
+    char *(*pretty)(const char *name);
 };
 
 /* What the machine description says about one of its GPUs. */

@@ -360,7 +360,7 @@ static void finish(void *arg)
 atoll_status atoll_device_finish(atoll_device *d, struct atoll_outcome *outcome)
 {
     *outcome = (struct atoll_outcome){0};
-    if (d->flights) { /* the program ends before them */
+    if (d->flights || d->waiting) { /* the program ends before them */
         d->stopped = true;
         flights_stop(d);
     }

@@ -29,6 +29,7 @@ struct atoll_device {
     atoll_program *programs;
     struct launch_list launches;
     atoll_flight *flights; /* that were started, in that order */
+    atoll_flight *waiting; /* for launches that their kernels made */
     bool broken, stopped;
     const char *interrupted_by; /* NULL: nobody did */
     char *error;                /* of the first kernel that failed */

@@ -29,6 +29,17 @@ struct atoll_flight {
     bool functional, started;
     uint64_t start_cyc;
     atoll_flight *next; /* among those started */
+    /* launches that its kernel made: it has ended when they have */
+    atoll_flight *parent;
+    struct exec_child *made;                                   /* in the order of the calls, */
+    struct child_state *state;                                 /* by that order; */
+    uint32_t child_count, child_ended, child_open, tail_count; /* open: all before it have ended */
+    uint32_t child;                                            /* of a child: its place in that order */
+    atoll_flight *next_waiting; /* among those whose grid has ended and whose children have not */
+};
+struct child_state {
+    const struct exec_child *made;
+    bool started, ended;
 };
 
 struct flight_call {
@@ -119,6 +130,8 @@ void atoll_flight_free(atoll_flight *f)
     if (!f) return;
     exec_run_free(f->run);
     if (f->launch) rt_drop(f->device->rt, f->launch);
+    exec_children_free(f->made);
+    free(f->state);
     free(f->label);
     free(f);
 }
@@ -169,6 +182,92 @@ static void take_out(atoll_flight *f)
     *at = f->next;
 }
 
+/* ---- launches that kernels make ---- */
+
+static void take_children(atoll_flight *f)
+{
+    uint32_t n = 0;
+    f->made = exec_take_children(f->launch);
+    for (const struct exec_child *c = f->made; c; c = c->next) f->child_count++;
+    if (!f->child_count) return;
+    f->state = calloc(f->child_count, sizeof *f->state);
+    if (!f->state) diag_mistake("out of host memory");
+    for (const struct exec_child *c = f->made; c; c = c->next) {
+        f->tail_count += exec_child_is_tail(c);
+        f->state[n++].made = c;
+    }
+    f->next_waiting = f->device->waiting;
+    f->device->waiting = f;
+}
+
+static void start_child(atoll_flight *parent, uint32_t n)
+{
+    atoll_device *d = parent->device;
+    const char *name = parent->state[n].made->kernel->name;
+    atoll_flight *f = calloc(1, sizeof *f);
+    if (!f) diag_mistake("out of host memory");
+    *f = (struct atoll_flight){.device = d,
+                               .label = d->options.pretty ? d->options.pretty(name) : strdup(name),
+                               .priority = parent->priority,
+                               .functional = parent->functional,
+                               .parent = parent,
+                               .child = n};
+    parent->state[n].started = true;
+    struct diag_cleanup cleanup;
+    diag_defer(&cleanup, (void (*)(void *))atoll_flight_free, f);
+    rt_launch_child(d->rt, parent->launch, parent->state[n].made, f->label);
+    f->launch = rt_take_next(d->rt);
+    f->shared_bytes = f->launch->shared_bytes;
+    start(f);
+    diag_done(&cleanup, false);
+}
+
+static bool waits(const atoll_flight *f, uint32_t n)
+{
+    const struct exec_child *c = f->state[n].made;
+    if (exec_child_is_tail(c) && f->child_ended < f->child_count - f->tail_count) return true;
+    for (uint32_t k = f->child_open; k < n; k++)
+        if (!f->state[k].ended && exec_child_follows(c, f->state[k].made)) return true;
+    return false;
+}
+
+/* Those that wait for no other. ASSUMPTION: a child begins when the grid of its parent has ended; CUDA allows
+ * it to begin before. */
+static void start_children(atoll_flight *f)
+{
+    enum { LOOK_AHEAD = 256 }; /* as many as could run at a time, and some */
+    while (f->child_open < f->child_count && f->state[f->child_open].ended) f->child_open++;
+    uint32_t looked = 0;
+    for (uint32_t n = f->child_open; n < f->child_count && looked < LOOK_AHEAD; n++) {
+        looked += !f->state[n].ended;
+        if (f->state[n].started || waits(f, n)) continue;
+        if (is_timed(f) && !timed_can_start(f->device->timed)) return;
+        start_child(f, n);
+    }
+}
+
+static void take_waiting(atoll_flight *f)
+{
+    atoll_flight **at = &f->device->waiting;
+    while (*at && *at != f) at = &(*at)->next_waiting;
+    if (*at) *at = f->next_waiting;
+}
+
+/* The grid of the flight has ended: has it, and have those above it? */
+static void over(struct flight_call *call, atoll_flight *f)
+{
+    while (f->child_ended == f->child_count && f->parent) {
+        atoll_flight *parent = f->parent;
+        parent->state[f->child].ended = true;
+        parent->child_ended++;
+        take_waiting(f);
+        atoll_flight_free(f);
+        f = parent;
+    }
+    call->flight = f->child_ended == f->child_count ? f : NULL;
+    if (call->flight) take_waiting(f);
+}
+
 static void ended(struct flight_call *call, atoll_flight *f)
 {
     const struct config *c = &f->device->sim->machine.config;
@@ -185,7 +284,8 @@ static void ended(struct flight_call *call, atoll_flight *f)
     }
     row->seconds = out->seconds;
     take_out(f);
-    call->flight = f;
+    take_children(f);
+    over(call, f);
 }
 
 /* The timed ones, for so many cycles at most. */
@@ -193,12 +293,12 @@ static bool run_timed(struct flight_call *call, uint64_t cycles)
 {
     atoll_device *d = call->device;
     const uint64_t before = timed_now(d->timed);
-    struct exec_launch *over = timed_advance(d->timed, rt_env(d->rt), before + cycles);
+    struct exec_launch *first = timed_advance(d->timed, rt_env(d->rt), before + cycles);
     call->passed += (double)(timed_now(d->timed) - before) / (double)d->sim->machine.config.clock.sm;
-    for (atoll_flight *f = d->flights; over && f; f = f->next)
-        if (f->launch == over) {
+    for (atoll_flight *f = d->flights; first && f; f = f->next)
+        if (f->launch == first) {
             ended(call, f);
-            return true;
+            return call->flight != NULL;
         }
     return false;
 }
@@ -215,13 +315,13 @@ static bool run_untimed(struct flight_call *call, uint64_t instructions, uint64_
             if (!f->run) continue;
             const uint64_t before = exec_begun(env, f->run);
             call->flight = f;
-            const bool over = exec_run_some(f->run, turn < instructions ? turn : instructions);
+            const bool ends = exec_run_some(f->run, turn < instructions ? turn : instructions);
             const uint64_t ran = exec_begun(env, f->run) - before;
             done += ran;
             if (pass) call->passed += (double)ran / peak_rate(&d->sim->machine.config);
-            if (!over) continue;
+            if (!ends) continue;
             ended(call, f);
-            return true;
+            return call->flight != NULL;
         }
     call->flight = NULL;
     return false;
@@ -232,12 +332,13 @@ static void advance(void *arg)
     struct flight_call *call = arg;
     atoll_device *d = call->device;
     const struct config *c = &d->sim->machine.config;
-    uint32_t timed = 0, untimed = 0;
-    for (const atoll_flight *f = d->flights; f; f = f->next) *(is_timed(f) ? &timed : &untimed) += 1;
-    DIAG_ASSERT(timed + untimed);
     exec_memory_changed(rt_env(d->rt));
     const double per_cycle = peak_rate(c) / (double)c->clock.sm;
     while (call->passed < call->seconds) {
+        uint32_t timed = 0, untimed = 0;
+        for (atoll_flight *f = d->waiting; f; f = f->next_waiting) start_children(f);
+        for (const atoll_flight *f = d->flights; f; f = f->next) *(is_timed(f) ? &timed : &untimed) += 1;
+        DIAG_ASSERT(timed + untimed);
         const double left_cyc = (call->seconds - call->passed) * (double)c->clock.sm;
         uint64_t cycles = left_cyc < (double)(1 << 30) ? (uint64_t)left_cyc + 1 : 1 << 30;
         if (timed && untimed && cycles > TURN_CYC) cycles = TURN_CYC;
@@ -262,15 +363,23 @@ static enum atoll_fault fault_of(enum exec_fault_kind kind)
     return ATOLL_FAULT_OTHER;
 }
 
-/* What runs stops where it is: its blocks are counted, nothing of it goes on. The client frees the flights.
+/* What runs stops where it is: its blocks are counted, nothing of it goes on. The client frees its flights.
  */
 void flights_stop(atoll_device *d)
 {
     if (d->timed) timed_abandon(d->timed);
-    for (; d->flights; d->flights = d->flights->next) {
-        d->broken |= is_timed(d->flights);
-        exec_run_free(d->flights->run);
-        d->flights->run = NULL;
+    while (d->flights) {
+        atoll_flight *f = d->flights;
+        d->flights = f->next;
+        d->broken |= is_timed(f);
+        exec_run_free(f->run);
+        f->run = NULL;
+        if (f->parent) atoll_flight_free(f);
+    }
+    while (d->waiting) {
+        atoll_flight *f = d->waiting;
+        d->waiting = f->next_waiting;
+        if (f->parent) atoll_flight_free(f);
     }
 }
 
@@ -297,11 +406,17 @@ atoll_status atoll_device_advance(atoll_device *d, double seconds, double *passe
 
 void flights_free(atoll_device *d)
 {
-    while (d->flights) {
-        atoll_flight *f = d->flights;
-        d->flights = f->next;
+    for (atoll_flight *f = d->flights; f;) {
+        atoll_flight *next = f->next;
         atoll_flight_free(f);
+        f = next;
     }
+    for (atoll_flight *f = d->waiting; f;) {
+        atoll_flight *next = f->next_waiting;
+        atoll_flight_free(f);
+        f = next;
+    }
+    d->flights = d->waiting = NULL;
 }
 
 atoll_status atoll_launch(atoll_device *d, const struct atoll_launch *launch, struct atoll_launched *launched)

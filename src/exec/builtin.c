@@ -1,4 +1,5 @@
-/* builtin: functions that a program calls and nobody defines: vprintf, malloc, free, __assertfail.
+/* builtin: functions that a program calls and nobody defines: vprintf, malloc, free, __assertfail, and those
+ * of kernels that launch kernels (child.c).
  *
  * Their arguments stand in .param variables of the call, 8 bytes each; vprintf's second one points to a
  * buffer of promoted values, each aligned to its size. */
@@ -17,7 +18,17 @@ enum exec_builtin builtin_find(const char *name)
     } rows[] = {{"vprintf", BUILTIN_VPRINTF},
                 {"malloc", BUILTIN_MALLOC},
                 {"free", BUILTIN_FREE},
-                {"__assertfail", BUILTIN_ASSERTFAIL}};
+                {"__assertfail", BUILTIN_ASSERTFAIL},
+                {"__cudaCDP2GetParameterBufferV2", BUILTIN_CHILD_BUFFER},
+                {"__cudaCDP2LaunchDeviceV2", BUILTIN_CHILD_LAUNCH},
+                {"__cudaCDP2GetLastError", BUILTIN_CHILD_ERROR},
+                {"__cudaCDP2PeekAtLastError", BUILTIN_CHILD_PEEK_ERROR},
+                {"__cudaCDP2StreamCreateWithFlags", BUILTIN_CHILD_HANDLE},
+                {"__cudaCDP2EventCreateWithFlags", BUILTIN_CHILD_HANDLE},
+                {"__cudaCDP2StreamDestroy", BUILTIN_CHILD_NOTHING},
+                {"__cudaCDP2EventDestroy", BUILTIN_CHILD_NOTHING},
+                {"__cudaCDP2EventRecord", BUILTIN_CHILD_NOTHING},
+                {"__cudaCDP2StreamWaitEvent", BUILTIN_CHILD_NOTHING}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (!strcmp(rows[k].name, name)) return rows[k].builtin;
     return BUILTIN_NONE;
@@ -29,7 +40,8 @@ const char *exec_advice(const char *function)
 {
     if (!strncmp(function, "cuda", 4) || !strncmp(function, "__cudaCDP", 9) ||
         !strncmp(function, "__cuda_syscall_cnp", 18))
-        return "the device runtime (kernels that launch kernels) is not supported; launch from the host";
+        return "of the device runtime only launches (<<<>>>), streams, events and errors are there; call it "
+               "from the host";
     return "give the PTX file that defines it too";
 }
 
@@ -59,7 +71,7 @@ const char *exec_output(const struct exec_env *env, size_t *len)
 
 /* ---- arguments and result ---- */
 
-static uint64_t argument(const struct exec_warp *w, const struct call_site *call, uint32_t k, uint32_t lane)
+uint64_t builtin_argument(const struct exec_warp *w, const struct call_site *call, uint32_t k, uint32_t lane)
 {
     uint64_t v = 0;
     if (k >= call->n_args) return 0;
@@ -72,7 +84,7 @@ static uint64_t argument(const struct exec_warp *w, const struct call_site *call
     return v;
 }
 
-static void result(const struct exec_warp *w, const struct call_site *call, uint32_t lane, uint64_t v)
+void builtin_result(const struct exec_warp *w, const struct call_site *call, uint32_t lane, uint64_t v)
 {
     if (!call->n_rets) return;
     const struct call_value *r = &call->rets[0];
@@ -225,8 +237,9 @@ static void call_vprintf(struct exec_warp *w, const struct insn *i, uint32_t mas
     FOR_LANES(lane, mask)
     {
         char *format = buffer + TEXT_MOST;
-        read_string(w, i, lane, argument(w, call, 0, lane), format, TEXT_MOST);
-        struct printer p = {.w = w, .i = i, .lane = lane, .args = argument(w, call, 1, lane), .out = buffer};
+        read_string(w, i, lane, builtin_argument(w, call, 0, lane), format, TEXT_MOST);
+        struct printer p = {
+            .w = w, .i = i, .lane = lane, .args = builtin_argument(w, call, 1, lane), .out = buffer};
         uint32_t values = 0;
         for (const char *f = format; *f;) {
             if (*f == '%') {
@@ -239,7 +252,7 @@ static void call_vprintf(struct exec_warp *w, const struct insn *i, uint32_t mas
             }
         }
         exec_print(w->env, p.out, p.len);
-        result(w, call, lane, values);
+        builtin_result(w, call, lane, values);
     }
     diag_done(&cleanup, true);
 }
@@ -251,13 +264,13 @@ static void call_malloc(struct exec_warp *w, uint32_t mask, const struct call_si
     struct exec_env *env = w->env;
     FOR_LANES(lane, mask)
     {
-        const uint64_t bytes = argument(w, call, 0, lane);
+        const uint64_t bytes = builtin_argument(w, call, 0, lane);
         void *at = NULL;
         if (bytes && bytes <= env->options.heap_bytes - env->heap_used) {
             at = devmem_alloc(env->memory, bytes, 16, DEVMEM_HEAP, "device malloc");
             env->heap_used += bytes;
         }
-        result(w, call, lane, (uint64_t)at);
+        builtin_result(w, call, lane, (uint64_t)at);
     }
 }
 
@@ -266,7 +279,7 @@ static void call_free(struct exec_warp *w, const struct insn *i, uint32_t mask, 
     struct exec_env *env = w->env;
     FOR_LANES(lane, mask)
     {
-        const uint64_t at = argument(w, call, 0, lane);
+        const uint64_t at = builtin_argument(w, call, 0, lane);
         if (!at) continue;
         const struct devmem_alloc *a = devmem_find(env->memory, at);
         if (!a || a->lo != at || a->kind != DEVMEM_HEAP)
@@ -283,10 +296,10 @@ static void call_assertfail(struct exec_warp *w, const struct insn *i, uint32_t 
 {
     char what[512], file[512], function[512];
     const uint32_t lane = lowest_lane(mask);
-    read_string(w, i, lane, argument(w, call, 0, lane), what, sizeof what);
-    read_string(w, i, lane, argument(w, call, 1, lane), file, sizeof file);
-    const uint32_t line = (uint32_t)argument(w, call, 2, lane);
-    read_string(w, i, lane, argument(w, call, 3, lane), function, sizeof function);
+    read_string(w, i, lane, builtin_argument(w, call, 0, lane), what, sizeof what);
+    read_string(w, i, lane, builtin_argument(w, call, 1, lane), file, sizeof file);
+    const uint32_t line = (uint32_t)builtin_argument(w, call, 2, lane);
+    read_string(w, i, lane, builtin_argument(w, call, 3, lane), function, sizeof function);
     w->env->fault = EXEC_FAULT_ASSERT;
     exec_fault(w, i, lane, "%s:%u: %s: assertion `%s' failed", file, line, function, what);
 }
@@ -298,6 +311,12 @@ void builtin_call(struct exec_warp *w, const struct insn *i, uint32_t mask, cons
     case BUILTIN_MALLOC: call_malloc(w, mask, call); return;
     case BUILTIN_FREE: call_free(w, i, mask, call); return;
     case BUILTIN_ASSERTFAIL: call_assertfail(w, i, mask, call); return;
+    case BUILTIN_CHILD_BUFFER: child_buffer(w, mask, call); return;
+    case BUILTIN_CHILD_LAUNCH: child_launch(w, mask, call); return;
+    case BUILTIN_CHILD_ERROR:
+    case BUILTIN_CHILD_PEEK_ERROR: child_error(w, mask, call, call->builtin == BUILTIN_CHILD_ERROR); return;
+    case BUILTIN_CHILD_HANDLE: child_handle(w, i, mask, call); return;
+    case BUILTIN_CHILD_NOTHING: FOR_LANES(lane, mask) builtin_result(w, call, lane, 0); return;
     case BUILTIN_NONE: break;
     }
     const char *name = call->name ? call->name : "?";

@@ -62,6 +62,7 @@ void exec_env_destroy(struct exec_env *env)
     if (env->constants) munmap(env->constants, CONSTANTS_RESERVED);
     free(env->func_list);
     free(env->code_handles);
+    exec_children_free(env->child_buffers);
     free(env->output);
     race_log_free(env->races);
     arena_free(&env->arena);

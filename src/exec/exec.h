@@ -85,6 +85,18 @@ bool exec_provides(const char *function);
 /* What to do about a call of a function that neither a module nor Atoll defines. */
 const char *exec_advice(const char *function);
 
+/* A launch that a kernel made. */
+struct exec_child {
+    const struct ptx_func *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    uint64_t stream;    /* as the kernel named it */
+    uint64_t block_idx; /* of the parent's block */
+    uint64_t buffer;    /* where its thread writes the arguments, until it is launched */
+    struct exec_child *next;
+    uint8_t params[];
+};
+
 struct exec_launch {
     struct exec_env *env;
     struct exec_kernel *kernel;
@@ -111,12 +123,21 @@ struct exec_launch {
     uint32_t warps_per_block, threads_per_block;
     uint64_t shared_bytes, chunk_bytes;
     uint64_t warp_instructions, thread_instructions; /* of its blocks that were retired */
+    struct exec_child *children, *last_child;        /* launched by it, in that order, not taken yet */
+    uint32_t depth;                                  /* 0: launched by the host */
 };
 
 /* Checks the shape of the launch against the kernel and the limits of CUDA; fills in the second part. */
 void exec_launch_begin(struct exec_launch *l);
 /* The limits of CUDA alone; a mistake of the user beyond them. */
 void exec_check_dimensions(const char *kernel, const uint32_t grid[3], const uint32_t block[3]);
+
+/* The children of a launch that has ended, the caller's to free; who must wait for whom (earlier was launched
+ * before later). */
+struct exec_child *exec_take_children(struct exec_launch *l);
+bool exec_child_follows(const struct exec_child *later, const struct exec_child *earlier);
+bool exec_child_is_tail(const struct exec_child *c); /* follows all others */
+void exec_children_free(struct exec_child *first);
 
 /* Counts the launch; for those who run its blocks themselves. */
 void exec_launch_end(struct exec_launch *l);

@@ -265,6 +265,9 @@ struct exec_env {
     struct race_log *races;
     struct chunk_size *chunks;        /* memory of resident blocks, by size */
     const struct exec_launch *launch; /* running */
+    struct exec_child *child_buffers; /* given out, not launched */
+    uint32_t child_error;
+    uint64_t child_handles;
     exec_group_fn *group;
     void *group_user;
 };
@@ -356,12 +359,26 @@ void access_reset(struct exec_env *env);
 /* Bytes of a lane's memory at a generic address (strings, printf arguments); no alignment. */
 void lane_read(struct exec_warp *w, const struct insn *i, uint32_t lane, uint64_t generic, void *to,
                uint32_t bytes);
+void lane_write(struct exec_warp *w, const struct insn *i, uint32_t lane, uint64_t generic, const void *from,
+                uint32_t bytes);
 void local_read(const struct exec_warp *w, uint32_t lane, uint64_t address, void *to, uint32_t bytes);
 void local_write(const struct exec_warp *w, uint32_t lane, uint64_t address, const void *from,
                  uint32_t bytes);
 
 /* call.c, builtin.c */
-enum exec_builtin { BUILTIN_NONE, BUILTIN_VPRINTF, BUILTIN_MALLOC, BUILTIN_FREE, BUILTIN_ASSERTFAIL };
+enum exec_builtin {
+    BUILTIN_NONE,
+    BUILTIN_VPRINTF,
+    BUILTIN_MALLOC,
+    BUILTIN_FREE,
+    BUILTIN_ASSERTFAIL,
+    BUILTIN_CHILD_BUFFER,
+    BUILTIN_CHILD_LAUNCH,
+    BUILTIN_CHILD_ERROR,      /* cudaGetLastError */
+    BUILTIN_CHILD_PEEK_ERROR, /* cudaPeekAtLastError */
+    BUILTIN_CHILD_HANDLE,     /* makes a stream or an event */
+    BUILTIN_CHILD_NOTHING     /* gives one back, records, waits: see child.c */
+};
 insn_fn h_call, h_return;
 enum exec_builtin builtin_find(const char *name);
 void builtin_call(struct exec_warp *w, const struct insn *i, uint32_t mask, const struct call_site *call);

@@ -115,6 +115,16 @@ void lane_read(struct exec_warp *w, const struct insn *i, uint32_t lane, uint64_
     }
 }
 
+void lane_write(struct exec_warp *w, const struct insn *i, uint32_t lane, uint64_t generic, const void *from,
+                uint32_t bytes)
+{
+    struct access s = {.space = PTX_SPACE_GENERIC, .count = 1};
+    for (uint32_t k = 0; k < bytes; k++) {
+        uint32_t actual;
+        *access_pointer(w, i, &s, lane, generic + k, 1, &actual) = ((const uint8_t *)from)[k];
+    }
+}
+
 /* ---- one lane ---- */
 
 static void element_read(const uint8_t *p, uint32_t space, uint32_t bytes, uint64_t v[2])

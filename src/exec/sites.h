@@ -79,6 +79,15 @@ struct copy_site {
     uint32_t bulk_size; /* ref */
 };
 
+/* builtin.c: an argument, the result of a call that nobody defines. */
+uint64_t builtin_argument(const struct exec_warp *w, const struct call_site *call, uint32_t k, uint32_t lane);
+void builtin_result(const struct exec_warp *w, const struct call_site *call, uint32_t lane, uint64_t v);
+/* child.c */
+void child_buffer(struct exec_warp *w, uint32_t mask, const struct call_site *call);
+void child_launch(struct exec_warp *w, uint32_t mask, const struct call_site *call);
+void child_error(struct exec_warp *w, uint32_t mask, const struct call_site *call, bool forget);
+void child_handle(struct exec_warp *w, const struct insn *i, uint32_t mask, const struct call_site *call);
+
 enum image_outside { IMAGE_OUTSIDE_TRAP, IMAGE_OUTSIDE_CLAMP, IMAGE_OUTSIDE_ZERO };
 
 /* An instruction of textures or surfaces. */

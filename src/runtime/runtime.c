@@ -470,6 +470,7 @@ static struct workspace *take_workspace(struct rt_context *rt)
 static void free_queued(void *queued)
 {
     struct queued *q = queued;
+    exec_children_free(exec_take_children(&q->launch));
     if (q->workspace) {
         q->workspace->next = q->rt->workspaces;
         q->rt->workspaces = q->workspace;
@@ -525,6 +526,41 @@ void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_d
                                       .arg_count = arg_count});
 }
 
+static struct rt_kernel *kernel_of_func(struct rt_group *g, const struct ptx_func *f)
+{
+    for (uint32_t n = 0; n < g->module_count; n++)
+        for (uint32_t k = 0; k < g->modules[n]->ptx->n_funcs; k++)
+            if (g->modules[n]->ptx->funcs[k] == f)
+                return kernel_of(g->modules[n], g->modules[n]->ptx->funcs[k]);
+    return NULL;
+}
+
+void rt_launch_child(struct rt_context *rt, const struct exec_launch *parent, const struct exec_child *c,
+                     const char *label)
+{
+    struct rt_kernel *kernel = kernel_of_func(&rt->common, c->kernel);
+    for (struct rt_group *g = rt->groups; !kernel && g; g = g->next) kernel = kernel_of_func(g, c->kernel);
+    DIAG_ASSERT(kernel);
+    rt_launch(rt, &(struct rt_launch){.kernel = kernel,
+                                      .grid = {c->grid[0], c->grid[1], c->grid[2]},
+                                      .block = {c->block[0], c->block[1], c->block[2]},
+                                      .dynamic_shared_bytes = c->dynamic_shared_bytes,
+                                      .packed = c->params,
+                                      .packed_bytes = kernel->func->param_bytes,
+                                      .label = label});
+    rt->last->launch.depth = parent->depth + 1;
+}
+
+/* In the order of the calls, which is one that CUDA allows; tail launches last. */
+static void queue_children(struct rt_context *rt, struct exec_launch *parent)
+{
+    struct exec_child *first = exec_take_children(parent);
+    for (int tail = 0; tail < 2; tail++)
+        for (const struct exec_child *c = first; c; c = c->next)
+            if (exec_child_is_tail(c) == (tail != 0)) rt_launch_child(rt, parent, c, NULL);
+    exec_children_free(first);
+}
+
 uint32_t rt_pending(const struct rt_context *rt) { return rt->pending; }
 
 struct exec_launch *rt_take_next(struct rt_context *rt)
@@ -561,6 +597,7 @@ bool rt_run_next(struct rt_context *rt)
     } else {
         exec_launch_run(&q->launch);
     }
+    queue_children(rt, &q->launch);
     diag_done(&cleanup, true);
     return true;
 }

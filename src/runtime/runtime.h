@@ -190,6 +190,10 @@ void rt_wait(struct rt_context *rt);
 struct exec_launch *rt_take_next(struct rt_context *rt);
 void rt_ready(struct rt_context *rt, struct exec_launch *launch);
 void rt_drop(struct rt_context *rt, struct exec_launch *launch);
+/* Queues a launch that a kernel made. */
+struct exec_child;
+void rt_launch_child(struct rt_context *rt, const struct exec_launch *parent, const struct exec_child *child,
+                     const char *label);
 
 /* ---- for the timing model and the analyses ---- */
 

@@ -77,6 +77,18 @@ build separate separate_main.cu separate_other.cu && expect 0 "all held" "$ATOLL
 build rdc -rdc=true rdc_main.cu rdc_other.cu && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc"
 build rdc_ptx -rdc=true -gencode arch=compute_80,code=compute_80 rdc_main.cu rdc_other.cu &&
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc_ptx"
+if build children -rdc=true children.cu -lcudadevrt; then # kernels that launch kernels
+    for how in --functional "-m uba-mem" "-m uba-mem --check" "-m uba-mem -s llc.boundary=flush"; do
+        # shellcheck disable=SC2086 # options are words
+        expect 0 "all held" "$ATOLL" exec $how -- "$dir/children"
+    done
+    expect 0 "illegal atomic access of 4 bytes" "$ATOLL" exec --functional -- "$dir/children" illegal
+    expect 0 "many(int*)" "$ATOLL" exec -m uba-mem --json "$dir/children.json" -- "$dir/children"
+    holds "children have rows of their own" python3 -c "
+import json
+names = [k['name'] for k in json.load(open('$dir/children.json'))['kernels']]
+assert names.count('sort_of_tree(int*, int)') == 63 and names.count('add(int*, int)') == 853"
+fi
 for flags in --compress-mode=none --compress-mode=speed --compress-mode=size "-arch=sm_90" "-G" "-default-stream per-thread" \
     "-gencode arch=compute_75,code=compute_75 -gencode arch=compute_90,code=compute_90 -gencode arch=compute_90,code=sm_90"; do
     # shellcheck disable=SC2086 # flags are words

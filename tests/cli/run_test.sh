@@ -123,7 +123,7 @@ expect 0 "buf:u32:1:dump: 21" "$ATOLL" run "$dir/b.ptx" "$dir/a.ptx" $by_hand --
 expect 1 "a.ptx:16:9: call of 'half', which no module defines: give the PTX file" "$ATOLL" run "$dir/a.ptx" $by_hand --entry pick --arg buf:u32:1 --arg hex:000000002a000000
 expect 1 "structure of 8 bytes: give them as hex: and 16 digits" "$ATOLL" run "$dir/a.ptx" $by_hand --entry pick --arg buf:u32:1 --arg 5
 expect 1 "which of 2 kernels? Choose with --entry" "$ATOLL" run "$dir/a.ptx" "$dir/b.ptx" $by_hand --arg buf:u32:1 --arg 5
-expect 1 "the device runtime (kernels that launch kernels) is not supported" "$ATOLL" run "$dir/a.ptx" $by_hand --entry parent
+expect 1 "of the device runtime only launches (<<<>>>), streams, events and errors are there" "$ATOLL" run "$dir/a.ptx" $by_hand --entry parent
 expect 1 "z must be 1 to 64" "$ATOLL" run "$dir/a.ptx" --functional --grid 1 --block 1,1,65 --entry parent
 expect 1 "are for a kernel of a PTX file" "$ATOLL" run -w vecadd:tiny --functional --cooperative
 expect 0 "call of cudaGetParameterBufferV2" "$ATOLL" analyze --coverage "$dir/a.ptx" "$dir/b.ptx"

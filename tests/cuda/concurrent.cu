@@ -179,7 +179,7 @@ static void not_ready()
     OK(cudaEventCreate(&b));
     OK(cudaMalloc(&x, 1 << 20));
     OK(cudaEventRecord(a, s));
-    work<<<200, 256, 0, s>>>(x, 500);
+    work<<<400, 256, 0, s>>>(x, 600);
     OK(cudaEventRecord(b, s));
     GIVES(cudaErrorNotReady, cudaEventElapsedTime(&ms, a, b));
     GIVES(cudaErrorNotReady, cudaStreamQuery(s));
@@ -188,7 +188,7 @@ static void not_ready()
     (void)cudaGetLastError();
     OK(cudaEventQuery(b));
     OK(cudaStreamQuery(s));
-    HOLDS(polls > 2 && polls < 1000000 && between(a, b) > 0);
+    HOLDS(polls > 0 && polls < 1000000 && between(a, b) > 0);
     // what is in use may be destroyed: it goes when it is done
     int *y, back = 0;
     OK(cudaMallocAsync(&y, 4, s));

@@ -77,7 +77,7 @@ CUDA_API char __cudaInitModule(void **handle)
 CUDA_API void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
 
 /* `void sum<float>(float*, int)` of its mangled name when the program has a C++ library, else the name. */
-static char *pretty(const char *name)
+char *pretty_name(const char *name)
 {
     typedef char *demangler(const char *, char *, size_t *, int *);
     int status = 0;
@@ -236,7 +236,7 @@ cudaError_t kernel_load(struct kernel *k)
     if (error) return error;
     if (!k->searched) {
         k->searched = true;
-        k->label = pretty(k->name);
+        k->label = pretty_name(k->name);
         (void)atoll_error(atoll_kernel_find(k->module->program, k->name, &k->code),
                           cudaErrorInvalidDeviceFunction);
         if (!k->code)

@@ -164,7 +164,8 @@ static atoll_status open_simulator(void)
                                                  .ascii = o->ascii,
                                                  .timeline = o->timeline,
                                                  .max_instructions = o->max_instructions,
-                                                 .print = kernel_prints};
+                                                 .print = kernel_prints,
+                                                 .pretty = pretty_name};
     return atoll_device_open(process.sim, &options, &process.atoll);
 }
 

@@ -344,6 +344,8 @@ cudaError_t capture_spoil(const struct graph *g, cudaError_t error);
 /* ---- modules.c ---- */
 
 struct kernel *kernel_of_host(const void *host);
+/* Demangled, from malloc(). */
+char *pretty_name(const char *name);
 /* Loads the module when needed and finds the code; prints what is wrong. */
 cudaError_t kernel_load(struct kernel *k);
 cudaError_t module_load(struct module *m);
