@@ -30,6 +30,7 @@ struct atoll_device {
     struct launch_list launches;
     atoll_flight *flights; /* that were started, in that order */
     atoll_flight *waiting; /* for launches that their kernels made */
+    atoll_flight *spent;   /* such launches that have ended, to be freed */
     bool broken, stopped;
     const char *interrupted_by; /* NULL: nobody did */
     char *error;                /* of the first kernel that failed */

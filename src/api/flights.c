@@ -261,7 +261,8 @@ static void over(struct flight_call *call, atoll_flight *f)
         parent->state[f->child].ended = true;
         parent->child_ended++;
         take_waiting(f);
-        atoll_flight_free(f);
+        f->next = f->device->spent;
+        f->device->spent = f;
         f = parent;
     }
     call->flight = f->child_ended == f->child_count ? f : NULL;
@@ -383,6 +384,15 @@ void flights_stop(atoll_device *d)
     }
 }
 
+static void free_list(atoll_flight *f)
+{
+    while (f) {
+        atoll_flight *next = f->next;
+        atoll_flight_free(f);
+        f = next;
+    }
+}
+
 atoll_status atoll_device_advance(atoll_device *d, double seconds, double *passed, atoll_flight **over,
                                   struct atoll_launched *launched)
 {
@@ -392,6 +402,8 @@ atoll_status atoll_device_advance(atoll_device *d, double seconds, double *passe
     const atoll_status status = api_run(d->sim, advance, &call);
     *passed = call.passed;
     *over = call.flight;
+    free_list(d->spent);
+    d->spent = NULL;
     if (!status) return status;
     if (rt_limit_reached(d->rt)) {
         d->stopped = d->broken = launched->stopped = true;
@@ -406,11 +418,7 @@ atoll_status atoll_device_advance(atoll_device *d, double seconds, double *passe
 
 void flights_free(atoll_device *d)
 {
-    for (atoll_flight *f = d->flights; f;) {
-        atoll_flight *next = f->next;
-        atoll_flight_free(f);
-        f = next;
-    }
+    free_list(d->flights);
     for (atoll_flight *f = d->waiting; f;) {
         atoll_flight *next = f->next_waiting;
         atoll_flight_free(f);

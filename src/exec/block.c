@@ -242,10 +242,10 @@ void exec_block_retire(struct exec_block *b)
 
 struct exec_run {
     struct exec_launch *launch;
-    struct exec_block **blocks; /* resident */
     uint32_t count, most;
-    uint32_t turn;        /* the block that goes on next */
-    uint64_t next, begun; /* next: block; begun: instructions of the resident blocks */
+    uint32_t turn;               /* the block that goes on next */
+    uint64_t next, begun;        /* next: block; begun: instructions of the resident blocks */
+    struct exec_block *blocks[]; /* resident */
 };
 
 static void retire(struct exec_run *r, uint32_t at)
@@ -263,7 +263,6 @@ void exec_run_free(struct exec_run *r)
         if (r->blocks[k]->race) race_end(r->blocks[k]->race);
         chunk_free(r->blocks[k]);
     }
-    free(r->blocks);
     free(r);
 }
 
@@ -306,13 +305,9 @@ static void check_budget(const struct exec_block *b, uint64_t begun)
 struct exec_run *exec_run_new(struct exec_launch *l)
 {
     exec_launch_begin(l);
-    struct exec_run *r = calloc(1, sizeof *r);
     const uint32_t most = residents(l);
-    if (r) r->blocks = calloc(most, sizeof *r->blocks);
-    if (!r || !r->blocks) {
-        free(r);
-        diag_mistake("out of host memory");
-    }
+    struct exec_run *r = calloc(1, sizeof *r + most * sizeof(struct exec_block *));
+    if (!r) diag_mistake("out of host memory");
     r->launch = l;
     r->most = most;
     return r;

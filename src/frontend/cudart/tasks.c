@@ -28,23 +28,49 @@ struct task {
     unsigned before;     /* tasks that it follows and that have not ended */
     struct task **after; /* that follow it */
     size_t after_count;
-    double end;           /* of a copy that runs, of one that is done */
-    atoll_flight *flight; /* of a kernel */
-    unsigned holds;       /* who still looks at it */
-    struct task *next;    /* in the order of submission */
+    double end;               /* of a copy that runs, of one that is done */
+    atoll_flight *flight;     /* of a kernel */
+    unsigned holds;           /* who still looks at it */
+    unsigned long number;     /* in the order of submission */
+    struct task *prev, *next; /* of all */
+    struct task *beside;      /* among those that are ready, or run */
 };
 
 static struct {
-    struct task *first, **last;
-    size_t count;
+    struct task *first, *last; /* all */
+    struct task *ready,
+        *running; /* by number; a program may have submitted thousands, of which few are here */
+    unsigned long count;
     bool thread;
-} tasks = {.last = &tasks.first};
+} tasks;
 
 /* A poll lets this much time pass; the device runs this long before other threads of the program get in.
  * ASSUMPTION: about what a call of cudaStreamQuery takes on the host. */
 static const double poll_seconds = 2e-6, slice_seconds = 2e-5;
 /* So long after its last call the program is taken to wait in its own memory. */
 static const double quiet_seconds = 1;
+
+/* ---- lists ---- */
+
+static void put_in(struct task **list, struct task *t)
+{
+    while (*list && (*list)->number < t->number) list = &(*list)->beside;
+    t->beside = *list;
+    *list = t;
+}
+
+static void take_from(struct task **list, struct task *t)
+{
+    while (*list && *list != t) list = &(*list)->beside;
+    if (*list) *list = t->beside;
+}
+
+static void runs(struct task *t)
+{
+    take_from(&tasks.ready, t);
+    put_in(&tasks.running, t);
+    t->state = TASK_RUNS;
+}
 
 /* ---- making ---- */
 
@@ -65,9 +91,10 @@ static struct task *task_new(struct stream *s, int device, struct op *op)
     t->stream = s;
     t->device = device;
     t->holds = 1;
-    *tasks.last = t;
-    tasks.last = &t->next;
-    tasks.count++;
+    t->number = tasks.count++;
+    t->prev = tasks.last;
+    *(tasks.last ? &tasks.last->next : &tasks.first) = t;
+    tasks.last = t;
     return t;
 }
 
@@ -118,29 +145,28 @@ static void end_event(struct task *t)
     e->recorded = true;
 }
 
-static void take_off_list(struct task *t)
+static void take_off_lists(struct task *t)
 {
-    struct task **at = &tasks.first;
-    while (*at != t) at = &(*at)->next;
-    *at = t->next;
-    if (tasks.last == &t->next) tasks.last = at;
-    tasks.count--;
+    take_from(t->state == TASK_RUNS ? &tasks.running : &tasks.ready, t);
+    *(t->prev ? &t->prev->next : &tasks.first) = t->next;
+    *(t->next ? &t->next->prev : &tasks.last) = t->prev;
 }
 
 static void end_task(struct task *t)
 {
     struct stream *s = t->stream;
+    take_off_lists(t);
     t->state = TASK_DONE;
     t->end = process.now;
     if (t->op.kind == OP_RECORD) end_event(t);
-    for (size_t i = 0; i < t->after_count; i++) t->after[i]->before--;
+    for (size_t i = 0; i < t->after_count; i++)
+        if (--t->after[i]->before == 0 && t->after[i]->state == TASK_WAITS) put_in(&tasks.ready, t->after[i]);
     if (s && s->last == t) {
         s->last = NULL;
         if (s->destroyed) stream_free(s);
     }
     for (int k = 0; k < ENGINES; k++)
         if (process.devices[t->device].busy[k] == t) process.devices[t->device].busy[k] = NULL;
-    take_off_list(t);
     task_release(t);
 }
 
@@ -195,7 +221,7 @@ static bool start_alone(struct task *t)
     }
     d->busy[ENGINE_SMS] = t;
     t->end = process.now + sum;
-    t->state = TASK_RUNS;
+    runs(t);
     atoll_flight_free(t->flight);
     t->flight = NULL;
     return true;
@@ -206,7 +232,7 @@ static bool start_kernel(struct task *t)
     if (process.device_count > 1) return start_alone(t);
     if (!atoll_flight_can_start(t->flight)) return false;
     const atoll_status status = atoll_flight_start(t->flight);
-    t->state = TASK_RUNS;
+    runs(t);
     if (!status) {
         process.flying++;
         return true;
@@ -223,7 +249,7 @@ static bool start(struct task *t)
     const enum engine engine = engine_of(t, &seconds);
     struct task **busy = engine == ENGINE_NONE ? NULL : &process.devices[t->device].busy[engine];
     if (busy && *busy) return false;
-    t->state = TASK_RUNS;
+    runs(t);
     if (busy && seconds > 0) {
         *busy = t;
         t->end = process.now + seconds;
@@ -238,8 +264,8 @@ static void start_all(void)
 {
     for (bool again = true; again;) {
         again = false;
-        for (struct task *t = tasks.first; t && !again; t = t->next)
-            if (t->state == TASK_WAITS && !t->before) again = start(t); /* the list may have changed */
+        for (struct task *t = tasks.ready; t && !again; t = t->beside)
+            again = start(t); /* changes the list */
     }
 }
 
@@ -247,8 +273,9 @@ static void start_all(void)
 
 static void end_flight(const atoll_flight *f)
 {
-    struct task *t = tasks.first;
-    while (t->flight != f) t = t->next;
+    struct task *t = tasks.running;
+    while (t && t->flight != f) t = t->beside;
+    if (!t) return;
     process.flying--;
     end_task(t);
 }
@@ -275,9 +302,8 @@ static void run_kernels(double until)
 static struct task *next_end(void)
 {
     struct task *first = NULL;
-    for (struct task *t = tasks.first; t; t = t->next)
-        if (t->state == TASK_RUNS && !t->flight && t->op.kind != OP_HOST && (!first || t->end < first->end))
-            first = t;
+    for (struct task *t = tasks.running; t; t = t->beside)
+        if (!t->flight && t->op.kind != OP_HOST && (!first || t->end < first->end)) first = t;
     return first;
 }
 
@@ -413,7 +439,9 @@ void tasks_watch(void)
 static void settle(struct task *t)
 {
     const bool brief = t->op.kind == OP_EMPTY || t->op.kind == OP_RECORD || t->op.kind == OP_RELEASE;
-    if (brief && !t->before && t->state == TASK_WAITS) (void)start(t);
+    if (t->before) return;
+    put_in(&tasks.ready, t);
+    if (brief) (void)start(t);
 }
 
 /* The operation as a task of a stream or, without one, after the tasks given. The operation is taken over. */
