@@ -273,7 +273,7 @@ static void pop_arrived(struct model *m)
         /* What arrived in this step becomes visible in the next cycle: keep those sinks. */
         for (uint64_t bits = m->arrived[w]; bits; bits &= bits - 1) {
             const uint32_t sink = w * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (!net_peek(m->net, sink, m->now + 1)) m->arrived[w] &= ~(1ull << (sink % 64));
+            if (net_peek_cyc(m->net, sink) == NET_NEVER) m->arrived[w] &= ~(1ull << (sink % 64));
         }
     }
 }
@@ -327,7 +327,7 @@ static void setup_loop(struct model *m)
 {
     const struct net_model_spec *spec = m->spec;
     const uint32_t count = spec->net.sources * spec->outstanding;
-    const struct net_wiring back = {m, on_reply, NULL};
+    const struct net_wiring back = {.ctx = m, .arrived = on_reply};
     struct net_spec reply = spec->net;
     if (reply.topology == NET_HXBAR) {
         reply.first_routers = spec->net.second_routers;
@@ -345,7 +345,7 @@ static void setup_loop(struct model *m)
 static void setup(struct model *m)
 {
     const struct net_model_spec *spec = m->spec;
-    const struct net_wiring wiring = {m, on_arrival, on_room};
+    const struct net_wiring wiring = {.ctx = m, .arrived = on_arrival, .room = on_room};
     m->net = net_new(&m->arena, &spec->net, &wiring);
     m->source_words = (spec->net.sources + 63) / 64;
     m->sink_words = (spec->net.sinks + 63) / 64;

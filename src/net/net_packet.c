@@ -469,9 +469,9 @@ static void wheel_catch_up(struct net *n, uint64_t until_cyc)
     if (until_cyc - from > n->wheel_mask) from = until_cyc - n->wheel_mask;
     for (uint64_t c = from; c < until_cyc; c++) {
         uint8_t *busy = &n->slot_busy[(uint32_t)c & n->wheel_mask];
-        if (!*busy) continue;
+        if (!(*busy & 1u << NET_EVENT_RUN_END)) continue;
         runs_end(n, c);
-        *busy = 0;
+        *busy &= (uint8_t) ~(1u << NET_EVENT_RUN_END); /* after a long sleep, others there are yet to come */
     }
 }
 
