@@ -277,7 +277,12 @@ static uint64_t least_cyc(const struct net *n, uint32_t bytes)
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
                        enum net_level level, enum net_direction direction, uint32_t domain, const char *name)
 {
-    const struct net_spec spec = net_level_spec(c, level, direction);
+    struct net_spec spec = net_level_spec(c, level, direction);
+    /* A line and a header; in a ring the longest packet decides which routers are used. */
+    const uint64_t longest = c->packet.header + LINE_BYTES;
+    if (spec.topology != NET_RING)
+        spec.max_packet_bytes =
+            (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
     const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room};
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,

@@ -1,7 +1,6 @@
 /* net: the step of a network, its sinks, what it tells about itself.
  *
  *   net_step: events of this cycle ─► routers ─► sources ─► packets complete at sinks */
-#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -183,27 +182,11 @@ static bool routers_step(struct net *n, uint64_t now)
     return any;
 }
 
-/* The next slot of the wheel after `now` that holds anything. */
-static uint64_t next_event(const struct net *n, uint64_t now)
-{
-    const uint32_t words = (n->wheel_mask + 1) / 8, from = (uint32_t)(now + 1) & n->wheel_mask;
-    uint32_t w = from / 8;
-    uint64_t cut = ~0ull << (from % 8 * 8);
-    for (uint32_t i = 0; i <= words; i++) {
-        uint64_t m;
-        memcpy(&m, n->slot_busy + w * 8, 8);
-        m = le64toh(m) & cut; /* the first slot in the lowest byte */
-        if (m) return now + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
-        if (++w == words) w = 0;
-        cut = ~0ull;
-    }
-    return NET_NEVER;
-}
-
 uint64_t net_step(struct net *n, uint64_t now)
 {
     n->stepped_cyc = now;
     if (now < n->view.next_cyc) return n->view.next_cyc;
+    if (n->by_lanes) return n->view.next_cyc = net_lanes_step(n, now);
     if (n->whole_packets) return n->view.next_cyc = net_packet_step(n, now);
     n->clock = now;
     slots_are_back(n, now);
@@ -213,7 +196,7 @@ uint64_t net_step(struct net *n, uint64_t now)
     const bool starts = net_sources_start(n, now), tails = net_source_tails(n, now);
     packets_complete(n, now);
     n->slot_busy[(uint32_t)now & n->wheel_mask] = 0;
-    return n->view.next_cyc = routers || starts || tails ? now + 1 : next_event(n, now);
+    return n->view.next_cyc = routers || starts || tails ? now + 1 : net_next_event(n, now, 0xff);
 }
 
 uint32_t net_flits(const struct net *n, uint32_t bytes)
@@ -356,6 +339,17 @@ static void describe_packets(const struct net *n, char *text, size_t bytes)
     }
 }
 
+static void describe_lanes(const struct net *n, char *text, size_t bytes)
+{
+    for (uint32_t i = 0; i < n->ivc_count; i++) {
+        const struct net_lane_state s = net_lane_state(n, i);
+        if (!s.packets) continue;
+        const char *why = n->outs[s.out].blocked ? "the receiver behind" : "the switch to";
+        add_line(text, bytes, "router 0 input %u VC %u: %u packets wait for %s output %u\n", i / n->spec.vcs,
+                 i % n->spec.vcs, s.packets, why, s.out);
+    }
+}
+
 void net_describe_waiting(const struct net *n, char *text, size_t bytes)
 {
     if (!bytes) return;
@@ -366,7 +360,9 @@ void net_describe_waiting(const struct net *n, char *text, size_t bytes)
         add_line(text, bytes, "source %u: %u packets wait for %s\n", i, s->count,
                  n->outs[n->source_base + i].at_sink ? "the sink" : "room in the first router");
     }
-    if (n->whole_packets)
+    if (n->by_lanes)
+        describe_lanes(n, text, bytes);
+    else if (n->whole_packets)
         describe_packets(n, text, bytes);
     else
         describe_flits(n, text, bytes);

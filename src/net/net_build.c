@@ -148,7 +148,7 @@ static void out_init(struct net *n, uint32_t out, uint32_t stage, uint32_t port)
     const struct net_router *r = &n->routers[o->router];
     const uint32_t local = out - r->out_base;
     o->requests = &r->requests[(size_t)local * r->in_words];
-    o->pairs = &r->pairs[(size_t)local * r->switch_ins];
+    if (!n->by_lanes) o->pairs = &r->pairs[(size_t)local * r->switch_ins];
     o->active = &r->sa_active[local / 64];
     o->bit = 1ull << (local % 64);
 }
@@ -212,6 +212,7 @@ static void link_to_router(struct net *n, struct arena *a, uint32_t out, uint32_
         q->switch_in = (uint16_t)((in * vcs + v) / n->group);
         q->place = (uint8_t)(v % n->group);
     }
+    if (n->by_lanes) return;
     if (n->whole_packets) vcs_init(n, a, out, router, input);
     /* Packets of a flow can only overtake each other where they may take different VCs of one input. */
     if (!n->spec.in_order || vcs == 1) return;
@@ -455,6 +456,7 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     n->whole_packets =
         spec->hold && spec->internal_speedup == 1 && spec->topology != NET_LINKS &&
         (spec->topology != NET_RING || spec->max_packet_bytes / spec->width_bytes < spec->vc_flits);
+    n->by_lanes = n->whole_packets && net_lanes_fit(spec);
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
     switch (spec->topology) {
     case NET_CROSSBAR: build_crossbar(n, a); break;
@@ -464,6 +466,7 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     }
     n->active_words = (n->router_count + 63) / 64;
     n->active_routers = ARENA_ARRAY(a, uint64_t, n->active_words ? n->active_words : 1);
+    if (n->by_lanes) net_lanes_build(n, a);
     build_ends(n, a);
     build_wheel(n, a);
     n->view.next_cyc = NET_NEVER;

@@ -20,9 +20,6 @@
  * a packet from its source through an idle router, and the sink knows its cycle of arrival. A slot x of the
  * wheel holds the routers' events of cycle x and the sources' of cycle x - 1; both belong to step x - 1. The
  * end of a run is no reason for a step while nobody asks for an output. */
-#include <endian.h>
-#include <string.h>
-
 #include "net/net_private.h"
 
 #define AHEAD 2 /* the routers, in cycles */
@@ -315,15 +312,6 @@ static inline struct choice choose_vc(struct net *n, struct net_out *o, const st
 
 /* ---- links ---- */
 
-static inline void run_begins(struct net_out *o, uint32_t flits, uint64_t cyc)
-{
-    o->run_before_cyc = o->run_cyc;
-    o->run_before = o->run_flits;
-    o->run_cyc = cyc;
-    o->run_flits = (uint16_t)flits;
-    o->flits += flits;
-}
-
 static uint64_t not_yet(uint64_t run_cyc, uint32_t flits, uint64_t now)
 {
     if (run_cyc > now) return flits;
@@ -367,7 +355,7 @@ static inline bool start(struct net *n, uint32_t source, uint64_t now)
         return false;
     }
     s->sending = true;
-    run_begins(o, f->flits, now);
+    net_run_begins(o, f->flits, now);
     const uint64_t tail_cyc = s->tail_cyc = enter(n, o, c, flight, now, now + f->flits - 1);
     if (tail_cyc == NET_NEVER || (s->count == 1 && !s->refused)) return true;
     if (tail_cyc == now) {
@@ -542,7 +530,7 @@ static inline bool grant(struct net *n, struct net_router *r, struct net_out *o,
     *o->active &= ~o->bit;
     r->taken_in[q->in_word] |= q->in_bit;
     o->held_ivc = q->local;
-    run_begins(o, flits, now);
+    net_run_begins(o, flits, now);
     q->left = (uint16_t)flits;
     uint64_t last_cyc = now + flits - 1;
     if (flits > size && size < q->round_trip)
@@ -669,19 +657,7 @@ static uint64_t next_slot(const struct net *n, uint64_t done)
 {
     if (!(n->posted[0] + (n->asking ? n->posted[1] : 0))) return NET_NEVER;
     const uint8_t kinds = (uint8_t)(n->asking ? 0xff : ~(1u << NET_EVENT_RUN_END));
-    const uint64_t wanted = kinds * 0x0101010101010101u;
-    const uint32_t words = (n->wheel_mask + 1) / 8, from = (uint32_t)(done + 1) & n->wheel_mask;
-    uint32_t w = from / 8;
-    uint64_t cut = ~0ull << (from % 8 * 8);
-    for (uint32_t i = 0; i <= words; i++) {
-        uint64_t m;
-        memcpy(&m, n->slot_busy + w * 8, 8);
-        m = le64toh(m) & cut & wanted; /* the first slot in the lowest byte */
-        if (m) return done + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
-        if (++w == words) w = 0;
-        cut = ~0ull;
-    }
-    return NET_NEVER;
+    return net_next_event(n, done, kinds);
 }
 
 uint64_t net_packet_step(struct net *n, uint64_t now)

@@ -22,6 +22,9 @@
 #ifndef ATOLL_NET_NET_PRIVATE_H
 #define ATOLL_NET_NET_PRIVATE_H
 
+#include <endian.h>
+#include <string.h>
+
 #include "base/diag.h"
 #include "net/net.h"
 #include "stats/stats.h"
@@ -75,22 +78,28 @@ struct net_ivc { /* one cache line */
 
 struct net_out {                     /* four cache lines: two for whole packets, two for flits */
     _Alignas(64) uint64_t *requests; /* packets: switch inputs with a VC that asks for it, */
-    uint16_t *pairs;                 /* … and those VCs by place, per switch input */
-    uint64_t *active, bit;           /* packets: word and bit in the router's sa_active */
-    uint16_t held_ivc;               /* hold: the local ivc that keeps this output, or NET_NO_PORT */
-    uint16_t ready_count;            /* owners that ask for the switch; packets: VCs that do */
-    uint16_t grant_ptr;              /* packets: iSLIP, first switch input to look at */
-    uint16_t last_vc;                /* packets: for taking turns */
-    uint16_t arrive_delay;           /* flit on the link > arrival */
-    uint16_t latency;                /* packets: granted > arrival */
-    bool at_sink;                    /* leads to a sink, else to router input VCs */
-    bool blocked;                    /* at_sink: something waits for a slot, since blocked_cyc */
-    bool starved;                    /* packets: someone waits for a place of unknown cycle */
-    bool wake_posted;                /* packets: someone waits for a known one */
-    uint32_t to;                     /* first downstream ivc, or the sink */
-    uint32_t router;                 /* NET_NONE for a source */
+    union {
+        uint16_t *pairs;        /* … and those VCs by place, per switch input */
+        uint64_t request_words; /* lanes: words of requests that are not zero */
+    };
+    uint64_t *active, bit; /* packets: word and bit in the router's sa_active */
+    uint16_t held_ivc;     /* hold: the local ivc that keeps this output, or NET_NO_PORT */
+    uint16_t ready_count;  /* owners that ask for the switch; packets: VCs that do */
+    uint16_t grant_ptr;    /* packets: iSLIP, first switch input to look at */
+    uint16_t last_vc;      /* packets: for taking turns */
+    uint16_t arrive_delay; /* flit on the link > arrival */
+    uint16_t latency;      /* packets: granted > arrival */
+    bool at_sink;          /* leads to a sink, else to router input VCs */
+    bool blocked;          /* at_sink: something waits for a slot, since blocked_cyc */
+    bool starved;          /* packets: someone waits for a place of unknown cycle */
+    bool wake_posted;      /* packets: someone waits for a known one; lanes: for the end of a run */
+    uint32_t to;           /* first downstream ivc, or the sink */
+    uint32_t router;       /* NET_NONE for a source */
     /* packets: order downstream, see struct net_input */
-    uint64_t *lasts;
+    union {
+        uint64_t *lasts;
+        uint64_t busy_cyc; /* lanes: the tail of the packet granted last goes */
+    };
     const uint32_t *flow_of_src, *flow_of_dst;
     uint64_t flits;
     uint64_t blocked_cyc;
@@ -317,6 +326,11 @@ struct net {
     bool whole_packets; /* routers of net_packet.c, else of net_router.c */
     struct net_vc *vcs;
     uint32_t leave_mask;
+    bool by_lanes;   /* whole packets, by net_lane.c */
+    uint8_t *lanes;  /* [lane_bytes] each; the packets inside begin lane_stays bytes in */
+    uint64_t *lasts; /* [source][sink], as those of an input; NULL: packets may overtake */
+    uint32_t lane_bytes, lane_stays;
+    uint64_t refreshed_cyc;
 
     struct net_source *sources;
     uint32_t source_count, source_words;
@@ -369,6 +383,24 @@ static inline uint32_t net_events_of(struct net *n, enum net_event kind, uint64_
     e->count[s] = 0;
     n->posted[kind == NET_EVENT_RUN_END] -= count;
     return count;
+}
+
+/* The first slot of the wheel after `done` with events of the wanted kinds (a bit each), or NET_NEVER. */
+static inline uint64_t net_next_event(const struct net *n, uint64_t done, uint8_t kinds)
+{
+    const uint64_t wanted = kinds * 0x0101010101010101u;
+    const uint32_t words = (n->wheel_mask + 1) / 8, from = (uint32_t)(done + 1) & n->wheel_mask;
+    uint32_t w = from / 8;
+    uint64_t cut = ~0ull << (from % 8 * 8);
+    for (uint32_t i = 0; i <= words; i++) {
+        uint64_t m;
+        memcpy(&m, n->slot_busy + w * 8, 8);
+        m = le64toh(m) & cut & wanted; /* the first slot in the lowest byte */
+        if (m) return done + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
+        if (++w == words) w = 0;
+        cut = ~0ull;
+    }
+    return NET_NEVER;
 }
 
 /* Called before the number of packets inside changes. */
@@ -470,6 +502,16 @@ static inline uint32_t net_flits_of(const struct net *n, uint32_t bytes)
     return flits ? flits : 1;
 }
 
+/* Whole packets: a link begins to carry one. */
+static inline void net_run_begins(struct net_out *o, uint32_t flits, uint64_t cyc)
+{
+    o->run_before_cyc = o->run_cyc;
+    o->run_before = o->run_flits;
+    o->run_cyc = cyc;
+    o->run_flits = (uint16_t)flits;
+    o->flits += flits;
+}
+
 /* Whole packets: the tail is on the link since tail_cyc, the packet leaves the queue. */
 static inline void net_source_settle(const struct net *n, struct net_source *s)
 {
@@ -554,6 +596,16 @@ uint64_t net_packet_step(struct net *n, uint64_t now);
 void net_packet_tail_wanted(struct net *n, uint32_t source);
 bool net_packet_sink_full(const struct net *n, const struct net_out *o);
 uint64_t net_packet_link_flits(const struct net *n, const struct net_out *o);
+/* net_lane.c: the same for crossbars whose VCs have ways of their own. */
+bool net_lanes_fit(const struct net_spec *spec);
+void net_lanes_build(struct net *n, struct arena *a);
+uint64_t net_lanes_step(struct net *n, uint64_t now);
+/* A packet was accepted: fetches what its start will need into the host's caches. */
+void net_lanes_fetch(const struct net *n, uint32_t source, uint32_t sink);
+struct net_lane_state {
+    uint32_t packets, out; /* out: of the first */
+};
+struct net_lane_state net_lane_state(const struct net *n, uint32_t lane);
 /* net_source.c: a credit of one of its VCs will be back; blocked sources look again; tails are on the link.
  */
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc);

@@ -248,6 +248,7 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     uint32_t at = s->head + s->count++;
     if (at >= spec->source_packets) at -= spec->source_packets;
     s->queue[at] = (struct net_queued){flight, p->dst, (uint16_t)flits, (uint16_t)p->cls};
+    if (n->by_lanes) net_lanes_fetch(n, source, p->dst);
     if (s->count == 1) {
         s->fresh_cyc = now;
         net_bit_set(n->ready_sources, source);
