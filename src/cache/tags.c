@@ -2,9 +2,18 @@
 #include "cache/tags.h"
 
 #include "base/diag.h"
-#include "base/map.h"
 
 enum { SRRIP_FAR = 2, SRRIP_MOST = 3 };
+
+static void order_init(struct tags *t, struct arena *a)
+{
+    const uint32_t ways = t->ways;
+    t->order = ARENA_ARRAY(a, struct tags_order, (size_t)t->sets * (ways + 1));
+    for (uint32_t set = 0; set < t->sets; set++)
+        for (uint32_t k = 0; k <= ways; k++)
+            t->order[(size_t)set * (ways + 1) + k] = (struct tags_order){
+                .newer = (uint16_t)(k == ways ? 0 : k + 1), .older = (uint16_t)(k ? k - 1 : ways)};
+}
 
 void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, enum replacement policy,
                uint64_t seed)
@@ -14,20 +23,19 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     t->keys = ARENA_ARRAY(a, uint64_t, (size_t)sets * ways);
     t->hint_ways = (ways + 15) / 16 * 16;
     t->hints = ARENA_ARRAY(a, uint8_t, (size_t)sets * t->hint_ways);
-    t->stamps = ARENA_ARRAY(a, uint32_t, (size_t)sets * ways);
+    DIAG_ASSERT(ways < UINT16_MAX);
+    if (policy == replacement_srrip) t->predictions = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
+    if (policy == replacement_lru || policy == replacement_fifo) order_init(t, a);
     t->pinned = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
 }
 
-static uint32_t oldest(const struct tags *t, uint32_t first)
+static uint32_t oldest(const struct tags *t, uint32_t set)
 {
-    uint32_t best = TAGS_NONE, best_age = 0;
-    for (uint32_t line = first; line < first + t->ways; line++) {
-        const uint32_t age = t->clock - t->stamps[line]; /* stamps may wrap round */
-        if (t->pinned[line] || (best != TAGS_NONE && age <= best_age)) continue;
-        best = line;
-        best_age = age;
-    }
-    return best;
+    const struct tags_order *const o = t->order + (size_t)set * (t->ways + 1);
+    const uint8_t *const pinned = t->pinned + (size_t)set * t->ways;
+    uint32_t way = o[t->ways].newer;
+    while (way != t->ways && pinned[way]) way = o[way].newer;
+    return way == t->ways ? TAGS_NONE : set * t->ways + way;
 }
 
 static uint32_t any(struct tags *t, uint32_t first)
@@ -44,11 +52,12 @@ static uint32_t least_awaited(struct tags *t, uint32_t first)
 {
     uint32_t best = TAGS_NONE;
     for (uint32_t line = first; line < first + t->ways; line++)
-        if (!t->pinned[line] && (best == TAGS_NONE || t->stamps[line] > t->stamps[best])) best = line;
+        if (!t->pinned[line] && (best == TAGS_NONE || t->predictions[line] > t->predictions[best]))
+            best = line;
     if (best == TAGS_NONE) return best;
-    const uint32_t age_by = SRRIP_MOST - t->stamps[best];
+    const uint32_t age_by = SRRIP_MOST - t->predictions[best];
     for (uint32_t line = first; age_by && line < first + t->ways; line++)
-        if (!t->pinned[line]) t->stamps[line] += age_by;
+        if (!t->pinned[line]) t->predictions[line] = (uint8_t)(t->predictions[line] + age_by);
     return best;
 }
 
@@ -64,7 +73,7 @@ uint32_t tags_victim(struct tags *t, uint32_t set)
     }
     switch (t->policy) {
     case replacement_lru:
-    case replacement_fifo: return oldest(t, first);
+    case replacement_fifo: return oldest(t, set);
     case replacement_random: return any(t, first);
     case replacement_srrip: return least_awaited(t, first);
     case replacement_count: break;
@@ -72,26 +81,19 @@ uint32_t tags_victim(struct tags *t, uint32_t set)
     return TAGS_NONE;
 }
 
-static uint8_t *hint_of(struct tags *t, uint32_t line)
-{
-    return &t->hints[(size_t)(line / t->ways) * t->hint_ways + line % t->ways];
-}
-
 void tags_drop(struct tags *t, uint32_t line)
 {
     t->keys[line] = 0;
-    *hint_of(t, line) = 0;
+    t->hints[(size_t)(line / t->ways) * t->hint_ways + line % t->ways] = 0;
 }
 
 void tags_fill(struct tags *t, uint32_t line, uint64_t key)
 {
+    const uint32_t set = line / t->ways, way = line % t->ways;
     t->keys[line] = key + 1;
-    *hint_of(t, line) = tags_hint(key);
-    t->stamps[line] = t->policy == replacement_srrip ? SRRIP_FAR : ++t->clock;
-}
-
-uint32_t tags_set_hashed(uint64_t idx, uint32_t sets)
-{
-    const uint64_t run = idx / sets, within = idx - run * sets;
-    return (uint32_t)((within + (hash_u64(run) & 0xffff)) % sets);
+    t->hints[(size_t)set * t->hint_ways + way] = tags_hint(key);
+    if (t->order)
+        tags_make_newest(t, set, way);
+    else if (t->predictions)
+        t->predictions[line] = SRRIP_FAR;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/rng.h"
 #include "config/choices.h"
 
@@ -21,9 +22,14 @@ struct tags {
     uint64_t *keys; /* key + 1; 0 = empty */
     uint8_t
         *hints; /* [set][hint_ways]: a byte of each key, so that a set is looked through 16 ways at a time */
-    uint32_t *stamps; /* of the last use or of the fill; srrip: prediction 0-3 */
+    /* lru, fifo: the ways of a set from the one used (filled) last to the one used longest ago, as a ring
+     * that begins and ends at place `ways`: [set][ways + 1] */
+    struct tags_order {
+        uint16_t newer, older;
+    } * order;
+    uint8_t *predictions; /* srrip: 0-3, per line */
     uint8_t *pinned;
-    uint32_t sets, ways, hint_ways, clock;
+    uint32_t sets, ways, hint_ways;
     enum replacement policy;
     struct rng rng;
 };
@@ -72,13 +78,25 @@ static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t ke
     return TAGS_NONE;
 }
 
+static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
+{
+    struct tags_order *const o = t->order + (size_t)set * (t->ways + 1), *const end = &o[t->ways];
+    const struct tags_order at = o[way];
+    if (end->older == way) return;
+    o[at.newer].older = at.older;
+    o[at.older].newer = at.newer;
+    o[way] = (struct tags_order){.newer = (uint16_t)t->ways, .older = end->older};
+    o[end->older].newer = (uint16_t)way;
+    end->older = (uint16_t)way;
+}
+
 /* The line was used. */
 static inline void tags_touch(struct tags *t, uint32_t line)
 {
     if (t->policy == replacement_lru)
-        t->stamps[line] = ++t->clock;
+        tags_make_newest(t, line / t->ways, line % t->ways);
     else if (t->policy == replacement_srrip)
-        t->stamps[line] = 0;
+        t->predictions[line] = 0;
 }
 
 /* The line of a set that makes room: an empty one first, never a pinned one; TAGS_NONE when all are pinned.
@@ -90,6 +108,12 @@ void tags_drop(struct tags *t, uint32_t line);
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each
  * run turned by an amount of its own, so that strides do not fall into few sets. */
-uint32_t tags_set_hashed(uint64_t idx, uint32_t sets);
+static inline uint32_t tags_set_hashed(uint64_t idx, uint32_t sets)
+{
+    if (!(sets & (sets - 1))) /* no division */
+        return ((uint32_t)idx + (uint32_t)(hash_u64(idx >> __builtin_ctz(sets)) & 0xffff)) & (sets - 1);
+    const uint64_t run = idx / sets, within = idx - run * sets;
+    return (uint32_t)((within + (hash_u64(run) & 0xffff)) % sets);
+}
 
 #endif
