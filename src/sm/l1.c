@@ -11,8 +11,11 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 {
     tags_init(&l1->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + sm_idx);
     l1->valid = ARENA_ARRAY(a, uint8_t, tags_lines(&l1->tags));
-    l1->mshrs = ARENA_ARRAY(a, struct l1_mshr, spec->mshrs);
-    l1->waiters = ARENA_ARRAY(a, struct mshr_waiter, (size_t)spec->mshrs * spec->mshr_merges);
+    /* an MSHR and those who wait for it begin with a cache line, or share one with another */
+    uint32_t size = (uint32_t)(sizeof(struct l1_mshr) + spec->mshr_merges * sizeof(struct mshr_waiter));
+    size = size <= 32 ? 32 : (size + 63) / 64 * 64;
+    l1->mshr_bytes = size;
+    l1->mshrs = ARENA_ARRAY(a, uint8_t, (size_t)spec->mshrs * size);
     l1->free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
     for (uint32_t i = 0; i < spec->mshrs; i++) l1->free[i] = (uint16_t)(spec->mshrs - 1 - i);
     l1->free_count = spec->mshrs;
@@ -51,16 +54,16 @@ static inline uint32_t bucket_of(const struct l1 *l1, uint64_t line)
 static inline uint32_t search(const struct l1 *l1, uint64_t line)
 {
     uint32_t b = bucket_of(l1, line);
-    while (l1->buckets[b] && l1->mshrs[l1->buckets[b] - 1].line != line) b = (b + 1) & l1->bucket_mask;
+    while (l1->buckets[b] && l1_mshr_at(l1, l1->buckets[b] - 1u)->line != line) b = (b + 1) & l1->bucket_mask;
     return b;
 }
 
 /* Nobody finds the MSHR any more. */
 static void forget(struct l1 *l1, uint32_t mshr)
 {
-    uint32_t hole = search(l1, l1->mshrs[mshr].line);
+    uint32_t hole = search(l1, l1_mshr_at(l1, mshr)->line);
     for (uint32_t b = (hole + 1) & l1->bucket_mask; l1->buckets[b]; b = (b + 1) & l1->bucket_mask) {
-        const uint32_t wanted = bucket_of(l1, l1->mshrs[l1->buckets[b] - 1].line);
+        const uint32_t wanted = bucket_of(l1, l1_mshr_at(l1, l1->buckets[b] - 1u)->line);
         if (((b - wanted) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
         l1->buckets[hole] = l1->buckets[b];
         hole = b;
@@ -72,8 +75,8 @@ static void forget(struct l1 *l1, uint32_t mshr)
 static void overtake(struct l1 *l1, uint32_t mshr, enum l1_left why)
 {
     forget(l1, mshr);
-    note_left(l1, l1->mshrs[mshr].line, why);
-    l1->mshrs[mshr].stale = true;
+    note_left(l1, l1_mshr_at(l1, mshr)->line, why);
+    l1_mshr_at(l1, mshr)->stale = true;
 }
 
 /* ---- access ---- */
@@ -116,16 +119,15 @@ static uint32_t make_room(struct sm *sm, uint64_t line)
 
 static void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
 {
-    struct l1_mshr *m = &sm->l1.mshrs[mshr];
+    struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
     if (FAULT_FIRES(l1_forgets_waiter)) return;
-    sm->l1.waiters[(size_t)mshr * sm->spec->mshr_merges + m->waiting++] =
-        (struct mshr_waiter){a->load, a->sectors};
+    m->waiters[m->waiting++] = (struct mshr_waiter){a->load, a->sectors};
 }
 
 /* The line is on its way: wait with the others, and ask for what they have not asked for. */
 static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now)
 {
-    struct l1_mshr *m = &sm->l1.mshrs[mshr];
+    struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
     const uint8_t missing = a->sectors & (uint8_t) ~(m->asked | m->here);
     if (m->waiting == sm->spec->mshr_merges) {
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
@@ -168,12 +170,17 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
     const uint32_t mshr = l1->free[--l1->free_count];
     const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
     const uint8_t asked = present ? wanted & (uint8_t)~l1->valid[place] : wanted;
-    l1->mshrs[mshr] = (struct l1_mshr){
-        .line = a->line, .tag_line = place, .asked = asked, .here = present ? l1->valid[place] : 0};
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    m->line = a->line;
+    m->tag_line = place;
+    m->waiting = 0;
+    m->asked = asked;
+    m->here = present ? l1->valid[place] : 0;
+    m->stale = false;
     l1->buckets[bucket] = (uint16_t)(mshr + 1);
     if (l1->copies) {
         check_copy_drop(l1->copies, copy_of(l1, mshr), now);
-        check_copy_from(l1->copies, copy_of(l1, mshr), place, l1->mshrs[mshr].here);
+        check_copy_from(l1->copies, copy_of(l1, mshr), place, m->here);
     }
     if (place != TAGS_NONE) l1->tags.pinned[place]++;
     add_waiter(sm, mshr, a);
@@ -235,7 +242,7 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 static void release(struct sm *sm, uint32_t mshr)
 {
     struct l1 *l1 = &sm->l1;
-    const struct l1_mshr *m = &l1->mshrs[mshr];
+    const struct l1_mshr *m = l1_mshr_at(l1, mshr);
     if (m->tag_line != TAGS_NONE) {
         l1->tags.pinned[m->tag_line]--;
     } else if (!m->stale) {
@@ -252,11 +259,11 @@ static void release(struct sm *sm, uint32_t mshr)
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    struct l1_mshr *m = &l1->mshrs[mshr];
+    struct l1_mshr *m = l1_mshr_at(l1, mshr);
     m->here |= sectors;
     m->asked &= (uint8_t)~sectors;
     l1->stats.fills++;
-    struct mshr_waiter *const waiters = &l1->waiters[(size_t)mshr * sm->spec->mshr_merges];
+    struct mshr_waiter *const waiters = m->waiters;
     uint16_t rest = 0;
     for (uint16_t k = 0; k < m->waiting; k++) {
         const struct mshr_waiter w = waiters[k];

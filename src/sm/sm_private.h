@@ -158,13 +158,14 @@ struct l1_mshr {
     uint8_t asked; /* sectors on their way */
     uint8_t here;  /* sectors that came */
     bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
+    struct mshr_waiter waiters[]; /* [merges] */
 };
 
 struct l1 {
     struct tags tags;
     uint8_t *valid; /* per line: sectors */
-    struct l1_mshr *mshrs;
-    struct mshr_waiter *waiters; /* [mshr][merges] */
+    uint8_t *mshrs; /* see l1_mshr_at() */
+    uint32_t mshr_bytes;
     uint16_t *free;
     uint32_t free_count;
     uint16_t *buckets; /* mshr + 1 by line; linear probing */
@@ -173,6 +174,11 @@ struct l1 {
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
+
+static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
+{
+    return (struct l1_mshr *)(void *)(l1->mshrs + (size_t)idx * l1->mshr_bytes);
+}
 
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 enum { L1_HISTORY = 4096 };
