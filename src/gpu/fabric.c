@@ -140,7 +140,7 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
 
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
 {
-    return net_has_room(f->request.net, sm - f->first_sm, 0, net_now(&f->request, now));
+    return f->request_links || net_has_room(f->request.net, sm - f->first_sm, 0, net_now(&f->request, now));
 }
 
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm)
@@ -333,6 +333,7 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
     f->sm_ticks_per_cycle = config_tick_frequency(c) / c->clock.sm;
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
     f->clocks_differ = !f->request.same_clock;
+    f->request_links = net_spec_of(f->request.net)->topology == NET_LINKS;
     people(&f->request, sms, sm_count, slices, slice_count);
     people(&f->reply, slices, slice_count, sms, sm_count);
     if (!f->forwards) return;

@@ -51,6 +51,7 @@ struct fabric {
     bool write_is_literal;
     bool clocks_differ;                        /* of SMs, networks and slices */
     bool forwards;                             /* far sides are there */
+    bool request_links;                        /* SMs have a link to every slice that they reach */
     struct fabric_side request, reply;         /* SMs and slices */
     struct fabric_side far_request, far_reply; /* slices and slices */
     uint64_t least_reply_cyc;                  /* no reply takes less */
@@ -65,7 +66,7 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
 /* False: no room; the sender is woken when there is. */
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice);
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm);
-/* Is there room for a request? */
+/* Is there room for a request? Where an SM has several links it may have to try. */
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm);
 /* The oldest request that has arrived, REQUEST_NONE when there is none. */
 uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice);

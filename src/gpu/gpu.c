@@ -73,6 +73,7 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .check = g->check,
                                    .chiplet = chiplet,
                                    .forwards = net_level_used(c, NET_LEVEL_slice_net),
+                                   .near_only = organisation_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
                                    .epoch = &g->epochs[chiplet]};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
@@ -144,7 +145,8 @@ struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uin
 static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
 {
     const uint32_t chiplet = idx / config_sms_per_chiplet(c);
-    const bool epochs = net_level_used(c, NET_LEVEL_slice_net) && c->llc.acquire == llc_acquire_drop_remote;
+    const bool epochs = net_level_used(c, NET_LEVEL_slice_net) && c->llc.acquire == llc_acquire_drop_remote &&
+                        c->llc.organisation == llc_organisation_numa;
     const struct sm_wiring w = {.engine = g->engine,
                                 .domain = g->sm_domain,
                                 .fabric = &g->fabrics[chiplet],

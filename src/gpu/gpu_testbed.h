@@ -144,6 +144,7 @@ static inline enum warp_step bed_step(void *self, uint32_t warp, struct warp_op 
     out->active = out->mask = op->mask ? op->mask : UINT32_MAX;
     out->reg_base = 0;
     out->space = op->space;
+    out->read_only = (op->flags & WARP_F_READ_ONLY) != 0;
     out->sleep_ns = op->sleep_ns;
     const uint64_t scattered =
         op->scatter_lines ? hash_u64((k->idx << 16 | warp) << 16 | pc) % op->scatter_lines * LINE_BYTES : 0;
@@ -275,9 +276,9 @@ static inline void bed_describe(struct bed *b, uint32_t warp)
     }
 }
 
-/* Runs a grid to its end on a GPU on which others may have run before. The first instruction can issue at
+/* Puts a grid on a GPU on which others may have run before. The first instruction can issue at
  * b->start_cyc + sm.start_latency_cyc. */
-static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
+static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
 {
     struct gpu *g = b->gpu;
     b->ops = ops;
@@ -300,12 +301,24 @@ static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t war
     b->start_cyc = gpu_now(g) + 1;
     for (uint32_t k = 0; k < g->sm_count; k++) sm_begin(g->sms[k], &b->kernel, b->start_cyc);
     engine_work_begins(g->engine);
+}
+
+/* Runs it to its end. */
+static inline void bed_finish(struct bed *b)
+{
+    struct gpu *g = b->gpu;
     while (!b->over)
         if (engine_run(g->engine, gpu_now(g) + 100000) == ENGINE_IDLE && !b->over)
             diag_bug("bed", gpu_now(g), "nothing is due:\n%s", engine_wait_report(g->engine));
     engine_work_ends(g->engine);
     b->end_cyc = gpu_now(g);
     for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], &b->kernel, gpu_now(g));
+}
+
+static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
+{
+    bed_begin(b, ops, warps, blocks);
+    bed_finish(b);
 }
 
 /* Cycle of the issue, counted from the first issue that is possible. */

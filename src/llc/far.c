@@ -98,6 +98,7 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
         line = slice_make_room(s, now, set);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
+        s->far->holds[line] = 1;
         s->dirty[line][0] = s->dirty[line][1] = 0;
     }
     struct mshr *m = slice_pin(s, line);
@@ -107,6 +108,7 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
     append(s, &m->waiting, idx);
     tags_touch(&s->tags, line);
     s->stats.read_misses++;
+    s->stats.crossing_reads++;
     fetch(s, now, idx, line, s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
     return true;
 }
@@ -125,6 +127,7 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     if (missing) fetch(s, now, idx, line, missing);
     tags_touch(&s->tags, line);
     s->stats.read_merged++;
+    s->stats.copy_reads++;
     return true;
 }
 
@@ -151,17 +154,20 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     if (pinned && s->mshrs[s->mshr_of[line]].overtaken) {
         if (!pass_on(s, now, idx)) return false;
         s->stats.read_misses++;
+        s->stats.crossing_reads++;
         return true;
     }
     if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
         slice_hit(s, now, line, idx);
         s->stats.remote_hits++;
+        s->stats.copy_reads++;
         return true;
     }
     if (pinned) return merge(s, now, idx, line);
     if (allocate && may_cache(s->spec)) return miss(s, now, idx, set, line);
     if (!pass_on(s, now, idx)) return false;
     s->stats.read_misses++;
+    s->stats.crossing_reads++;
     return true;
 }
 
@@ -253,12 +259,13 @@ void far_send(struct slice *s, uint64_t now)
 {
     struct far *f = s->far;
     f->out_refused = f->reply_refused = false;
-    if (f->out.count && at(s, f->out.first)->ready_cyc <= now) {
-        const uint32_t idx = f->out.first, next = at(s, idx)->next;
+    struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
+    if (out) {
+        const uint32_t idx = out->first, next = at(s, idx)->next;
         f->out_refused = !fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx);
         if (!f->out_refused) {
-            f->out.first = next;
-            f->out.count--;
+            out->first = next;
+            out->count--;
             s->stats.forwards++;
             if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, at(s, idx), now);
         }
@@ -283,7 +290,11 @@ uint64_t far_next_visit(const struct slice *s, uint64_t now)
 {
     const struct far *f = s->far;
     uint64_t next = ENGINE_NEVER;
-    if (f->out.count && !f->out_refused) next = earlier(next, at(s, f->out.first)->ready_cyc);
+    if (!f->out_refused) {
+        if (f->out.count) next = earlier(next, at(s, f->out.first)->ready_cyc);
+        if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
+    }
+    if (s->wire.near_only) next = earlier(next, near_next_visit(s, now));
     if (!f->reply_refused) {
         if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
         if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);
@@ -309,7 +320,8 @@ void far_new(struct slice *s, struct arena *a, const char *name)
     const uint32_t lines = tags_lines(&s->tags);
     s->far = ARENA_NEW(a, struct far);
     s->far->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
+    s->far->holds = ARENA_ARRAY(a, uint8_t, lines);
     if (s->wire.check)
-        s->far->copies = check_place_new(s->wire.check, arena_printf(a, "%s, lines of other chiplets", name),
-                                         lines, false);
+        s->far->copies = check_place_new(
+            s->wire.check, arena_printf(a, "%s, copies of lines that live elsewhere", name), lines, false);
 }

@@ -8,12 +8,13 @@
 
 /* ---- parameters ---- */
 
-static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets)
+/* by_partition: lines of other channels are kept too. */
+static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
 {
     uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
     for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
         const bool chooses_slice =
-            map->layout[bit].field == DRAM_FIELD_CHANNEL ||
+            (map->layout[bit].field == DRAM_FIELD_CHANNEL && !by_partition) ||
             (map->kind != address_map_page_move && map->layout[bit].field == DRAM_FIELD_BANK &&
              map->layout[bit].idx < map->slice_bits);
         if (!chooses_slice) mask |= (uint64_t)1 << bit;
@@ -54,9 +55,11 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .seed = c->sim.seed,
         .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
         .map = map,
-        .index_mask = index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1),
-        .chiplet_shift = map->bits - LINE_LOG2,
+        .index_mask =
+            index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1, organisation_by_partition(c)),
         .forward_queue = c->llc.forward_queue,
+        .local_queue = c->llc.local_queue,
+        .pass_cyc = c->llc.pass_cyc,
     };
 }
 
@@ -483,6 +486,7 @@ static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
     s->valid[line] = 0;
     if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(copies_of(s, line), line, now);
+    if (s->far) s->far->holds[line] = 0;
 }
 
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
@@ -618,6 +622,8 @@ static void count_request(struct slice *s, const struct request *r)
     case REQUEST_WALK: s->stats.walks++; return;
     case REQUEST_KINDS: break;
     }
+    if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
+        *(s->far ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
     if (r->sm / s->wire.sms_per_partition == s->wire.partition)
         s->stats.local++;
     else
@@ -675,12 +681,19 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
     return tag_may_run(s, now, hits) && serve(s, now, idx);
 }
 
+/* The request of an SM that is next. */
+static inline uint32_t port_front(const struct slice *s, uint64_t now)
+{
+    if (!s->wire.near_only) return fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    return s->far->local.count ? s->far->local.first : REQUEST_NONE;
+}
+
 /* Serves one request: from the network or from a walker, in turn. */
 static bool tag_stage(struct slice *s, uint64_t now)
 {
     const uint32_t walk =
         s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
-    const uint32_t packet = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    const uint32_t packet = port_front(s, now);
     s->more = packet != REQUEST_NONE;
     const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
     const uint32_t idx = from_walker ? walk : packet;
@@ -691,21 +704,18 @@ static bool tag_stage(struct slice *s, uint64_t now)
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     const uint64_t misses = s->stats.read_misses;
-    if (from_walker) (void)take_first(s, &s->walks);
+    struct request_list *const list = from_walker ? &s->walks : s->wire.near_only ? &s->far->local : NULL;
+    if (list) (void)take_first(s, list);
     if (!serve(s, now, idx)) {
-        if (from_walker) { /* back to the front */
-            at(s, idx)->next = s->walks.first;
-            s->walks.first = idx;
-            if (!s->walks.count++) s->walks.last = idx;
-        }
+        if (list) put_back(s, list, idx);
         return false;
     }
     s->walk_turn = !from_walker;
+    if (!list) fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
     if (from_walker) return true;
     if (s->wire.tap.see)
         s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
-    fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
-    s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
+    s->more = port_front(s, now) != REQUEST_NONE;
     return true;
 }
 
@@ -717,7 +727,7 @@ static void tag_stages(struct slice *s, uint64_t now)
         (void)tag_stage(s, now);
     } else if (f->turn && far_tag_stage(s, now)) {
         f->turn = false;
-        s->more = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE;
+        s->more = port_front(s, now) != REQUEST_NONE;
     } else if (tag_stage(s, now)) {
         f->turn = true;
     } else if (!f->turn) {
@@ -817,6 +827,7 @@ static void wake(void *self, uint64_t now)
     struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->far) far_receive(s, now);
+    if (s->wire.near_only) near_accept(s, now);
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) flush_step(s, now);
     tag_stages(s, now);

@@ -45,9 +45,8 @@ struct slice_spec {
     uint64_t seed;
     uint64_t ticks_per_cycle;
     const struct dram_map *map;
-    uint64_t index_mask;    /* address bits that number the lines of a slice (not offset, channel or slice) */
-    uint32_t chiplet_shift; /* of a line number: its chiplet is above */
-    uint32_t forward_queue;
+    uint64_t index_mask; /* address bits that number the lines of a slice (not offset, channel or slice) */
+    uint32_t forward_queue, local_queue, pass_cyc;
 };
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
@@ -90,7 +89,8 @@ struct slice_wiring {
     uint32_t domain;
     struct check *check; /* --check; NULL: none */
     uint32_t chiplet;
-    bool forwards;                           /* it caches lines of other chiplets, */
+    bool forwards;  /* it sends to other slices, */
+    bool near_only; /* SMs of its partition send to it, others' slices for the rest */
     const struct organisation *organisation; /* asked for these, */
     const struct llc_epoch *epoch;           /* of its chiplet */
 };

@@ -93,6 +93,13 @@ static inline uint32_t take_first(struct slice *s, struct request_list *l)
     return idx;
 }
 
+static inline void put_back(struct slice *s, struct request_list *l, uint32_t idx)
+{
+    at(s, idx)->next = l->first;
+    l->first = idx;
+    if (!l->count++) l->last = idx;
+}
+
 static inline uint32_t port_cycles(const struct slice *s, uint32_t bytes)
 {
     return (bytes + s->spec->port_bytes - 1) / s->spec->port_bytes;
@@ -187,17 +194,20 @@ struct far {
     struct request_list out;          /* requests for other slices */
     struct request_list hits, filled; /* replies to other slices, as those to SMs */
     uint32_t mshrs_used;              /* by lines that come from other slices */
+    uint8_t *holds;                   /* per line: it is a copy */
     uint32_t *epoch_of;               /* per line: llc_epoch when it was asked for */
+    struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR), */
+    struct request_list past;         /* and for other slices without a look into this one */
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
     bool out_refused, reply_refused;
     struct check_place *copies; /* --check; NULL: none */
 };
 
-/* Is the line at this place one of another chiplet? */
+/* Is the line at this place a copy of one that lives elsewhere? */
 static inline bool far_holds(const struct slice *s, uint32_t tag_line)
 {
-    return s->far && tags_key(&s->tags, tag_line) >> s->spec->chiplet_shift != s->wire.chiplet;
+    return s->far && s->far->holds[tag_line];
 }
 
 void far_new(struct slice *s, struct arena *a, const char *name);
@@ -213,6 +223,10 @@ bool far_tag_stage(struct slice *s, uint64_t now);
 void far_send(struct slice *s, uint64_t now);
 uint64_t far_next_visit(const struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
+
+/* near.c: takes a request of the partition's SMs from the network */
+void near_accept(struct slice *s, uint64_t now);
+uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */
 

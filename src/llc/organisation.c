@@ -7,6 +7,8 @@ struct organisation organisation_of(const struct config *c, uint32_t chiplet)
     struct organisation o = {.config = c,
                              .first_slice = chiplet * slices,
                              .slice_count = slices,
+                             .sms_per_partition = c->partition.sms,
+                             .slices_per_partition = c->partition.slices,
                              .degree = c->selrep.degree ? c->selrep.degree : 1};
     if (c->llc.stacks) {
         o.clusters =
@@ -18,6 +20,7 @@ struct organisation organisation_of(const struct config *c, uint32_t chiplet)
     case llc_organisation_memory_side:
     case llc_organisation_count: o.next = memory_side_next; break;
     case llc_organisation_numa: o.next = numa_next; break;
+    case llc_organisation_nuba: o.next = nuba_next; break;
     case llc_organisation_private:
         o.is_private = true;
         o.next = private_next;
@@ -36,14 +39,24 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
     switch (o->config->llc.organisation) {
     case llc_organisation_private:
     case llc_organisation_adaptive: return o->is_private ? llc_boundary_flush : o->config->llc.boundary;
-    case llc_organisation_selective: /* copies are read from memory: it must have what the last kernel wrote */
+    case llc_organisation_selective: /* copies are read from memory: it must have what the last kernel wrote
+                                      */
         if (o->config->selrep.degree == 1) return llc_boundary_keep;
         return o->replicated ? o->config->llc.boundary : llc_boundary_clean;
     case llc_organisation_memory_side:
     case llc_organisation_numa:
+    case llc_organisation_nuba:
     case llc_organisation_count: break;
     }
     return o->config->llc.boundary;
 }
 
-bool organisation_forwards(const struct config *c) { return c->llc.organisation == llc_organisation_numa; }
+bool organisation_forwards(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_numa || organisation_by_partition(c);
+}
+
+bool organisation_by_partition(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_nuba;
+}

@@ -24,17 +24,21 @@ struct organisation {
     struct stop (*next)(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
     const struct config *config;
     uint32_t first_slice, slice_count; /* of the chiplet */
-    struct clusters clusters;          /* private, adaptive, selective */
+    uint32_t sms_per_partition, slices_per_partition;
+    struct clusters clusters; /* private, adaptive, selective */
     /* What policies change, after all visits of a cycle. */
     uint32_t degree; /* selective: copies of a read-only line in a stack */
     bool replicated; /* selective: there may be copies outside home slices */
     bool is_private; /* every cluster has slices of its own; stores are written through */
     bool paused;     /* SMs send nothing: the organisation is about to change */
+    bool replicate;  /* nuba: copies of read-only lines of other partitions are made and read */
 };
 
 struct organisation organisation_of(const struct config *c, uint32_t chiplet);
 /* Do slices send requests to other slices? Otherwise those of SMs find the slice by themselves. */
 bool organisation_forwards(const struct config *c);
+/* Do SMs reach the slices of their own partition only? */
+bool organisation_by_partition(const struct config *c);
 
 /* What the end of a kernel does to the slices, as things are. */
 enum llc_boundary organisation_boundary(const struct organisation *o);
@@ -49,5 +53,7 @@ struct stop private_next(const struct organisation *o, const struct request *r, 
 /* selective.c */
 struct stop selective_next(const struct organisation *o, const struct request *r, enum here here,
                            uint32_t idx);
+/* nuba.c */
+struct stop nuba_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
 
 #endif

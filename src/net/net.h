@@ -37,7 +37,7 @@ enum net_topology {
     NET_CROSSBAR, /* one router, sources x sinks */
     NET_HXBAR,    /* two stages of routers, one link between each pair */
     NET_RING,     /* sources == sinks, both directions, shortest way */
-    NET_LINKS,    /* a link of its own for every pair of source and sink; no router */
+    NET_LINKS,    /* a link of its own for every pair of source and sink of a group; no router */
 };
 
 /* Immutable parameters of one network. Zero is never a default: fill with net_spec_default() first. */
@@ -46,6 +46,7 @@ struct net_spec {
     uint32_t sources, sinks;
     uint32_t first_routers;      /* hxbar: routers of the first stage; each serves sources/first_routers */
     uint32_t second_routers;     /* hxbar: routers of the second stage; each serves sinks/second_routers */
+    uint32_t groups;             /* links: sources and sinks are dealt out evenly, in order; 1: all are one */
     uint32_t width_bytes;        /* a link carries one flit of this size per cycle */
     uint32_t vcs;                /* virtual channels per input, shared out evenly among classes */
     uint32_t vc_flits;           /* buffer of one VC */

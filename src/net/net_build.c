@@ -16,6 +16,7 @@ struct net_spec net_spec_default(void)
         .sinks = 64,
         .first_routers = 8,
         .second_routers = 8,
+        .groups = 1,
         .width_bytes = 16,
         .vcs = 4,
         .vc_flits = 8,
@@ -98,7 +99,7 @@ static void number_ports(struct net *n, struct arena *a)
         ins += n->routers[i].ins;
     }
     n->source_base = outs;
-    n->source_count = n->spec.sources * (n->spec.topology == NET_LINKS ? n->spec.sinks : 1);
+    n->source_count = n->spec.sources * (n->spec.topology == NET_LINKS ? n->spec.sinks / n->spec.groups : 1);
     n->out_count = outs + n->source_count;
     n->input_count = ins;
     n->ivc_count = ins * vcs;
@@ -340,10 +341,11 @@ static void build_ring(struct net *n, struct arena *a)
 
 static void build_links(struct net *n, struct arena *a)
 {
+    const uint32_t per = n->spec.sinks / n->spec.groups; /* links of a source */
     number_ports(n, a);
     for (uint32_t i = 0; i < n->source_count; i++) {
         out_init(n, i, 0, i);
-        link_to_sink(n, i, i % n->spec.sinks);
+        link_to_sink(n, i, i / (per * (n->spec.sources / n->spec.groups)) * per + i % per);
     }
 }
 

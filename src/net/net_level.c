@@ -10,7 +10,7 @@ const char *const net_level_names[NET_LEVELS] = {"net", "slice_net", "chiplet_ne
     { \
         .topology = (enum net_topology)c->section.topology, .first_routers = c->section.first_routers, \
         .second_routers = c->section.second_routers, .width_bytes = (uint32_t)c->section.width, \
-        .vcs = c->section.vcs, .vc_flits = c->section.vc_flits, .classes = 1, \
+        .vcs = c->section.vcs, .vc_flits = c->section.vc_flits, .groups = 1, .classes = 1, \
         .iterations = c->section.iterations, .input_speedup = c->section.input_speedup, \
         .internal_speedup = c->section.internal_speedup, .hold = c->section.hold, \
         .in_order = c->section.in_order, .router_latency_cyc = c->section.router_latency_cyc, \
@@ -31,7 +31,8 @@ bool net_level_used(const struct config *c, enum net_level level)
 {
     switch (level) {
     case NET_LEVEL_net: return true;
-    case NET_LEVEL_slice_net: return config_chiplets(c) > 1 && organisation_forwards(c);
+    case NET_LEVEL_slice_net:
+        return organisation_forwards(c) && (config_chiplets(c) > 1 || organisation_by_partition(c));
     case NET_LEVEL_chiplet_net: return c->gpu.chiplets > 1;
     case NET_LEVEL_gpu_net: return c->system.gpus > 1;
     case NET_LEVELS: break;
@@ -67,6 +68,7 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
     case NET_LEVELS:
         s.sources = config_sms_per_chiplet(c) + gates;
         s.sinks = config_slices_per_chiplet(c) + gates;
+        if (organisation_by_partition(c)) s.groups = c->chiplet.partitions;
         break;
     case NET_LEVEL_slice_net:
         s = FROM_SECTION(slice_net);

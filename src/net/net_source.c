@@ -162,7 +162,8 @@ bool net_sources_start(struct net *n, uint64_t now)
 
 void net_source_has_room(struct net *n, uint32_t source, uint64_t from_cyc)
 {
-    const uint32_t terminal = n->spec.topology == NET_LINKS ? source / n->spec.sinks : source;
+    const uint32_t terminal =
+        n->spec.topology == NET_LINKS ? source / (n->spec.sinks / n->spec.groups) : source;
     net_ports_set(&n->room, terminal, from_cyc);
     if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, from_cyc);
 }
@@ -190,7 +191,10 @@ bool net_source_tails(struct net *n, uint64_t now)
 
 static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
 {
-    return n->spec.topology == NET_LINKS ? src * n->spec.sinks + dst : src;
+    if (n->spec.topology != NET_LINKS) return src;
+    const uint32_t per = n->spec.sinks / n->spec.groups;
+    DIAG_ASSERT(src / (n->spec.sources / n->spec.groups) == dst / per);
+    return src * per + dst % per;
 }
 
 /* Packets in the queue of a source in `now`; one that leaves in this very cycle is still there. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/diag.h"
+
 /* Who is near which classes: the partitions of a chiplet where its classes suffice, else the chiplet, or all
  * that the level of the policy covers. */
 static void homes(struct placement *p, const struct config *c, uint32_t classes_per_chiplet)
@@ -10,7 +12,8 @@ static void homes(struct placement *p, const struct config *c, uint32_t classes_
     const uint32_t partitions = c->chiplet.partitions;
     p->sms_per_home = config_sms_per_chiplet(c);
     p->classes_per_home = classes_per_chiplet;
-    if (c->runtime.placement == page_placement_first_touch && classes_per_chiplet >= partitions) {
+    if ((c->runtime.placement == page_placement_first_touch || c->runtime.placement == page_placement_lab) &&
+        classes_per_chiplet >= partitions) {
         p->sms_per_home = c->partition.sms;
         p->classes_per_home = classes_per_chiplet / partitions;
     } else if (c->runtime.placement == page_placement_first_touch_gpu) {
@@ -30,6 +33,13 @@ struct placement placement_of(const struct config *c, uint32_t classes_per_chipl
     case page_placement_first_touch:
     case page_placement_first_touch_chiplet:
     case page_placement_first_touch_gpu: p.place = placement_first_touch; break;
+    case page_placement_lab:
+        p.place = placement_lab;
+        p.threshold = c->runtime.lab_threshold;
+        p.rotates = c->runtime.lab_tie == lab_tie_rotate;
+        p.pages = calloc(p.classes, sizeof *p.pages);
+        if (!p.pages) diag_mistake("out of host memory");
+        break;
     case page_placement_interleaved: p.place = placement_interleaved; break;
     case page_placement_kernel_wide:
         p.place = placement_kernel_wide;
@@ -39,7 +49,11 @@ struct placement placement_of(const struct config *c, uint32_t classes_per_chipl
     return p;
 }
 
-void placement_free(struct placement *p) { free(p->ranges); }
+void placement_free(struct placement *p)
+{
+    free(p->ranges);
+    free(p->pages);
+}
 
 void placement_keep_to(struct placement *p, uint32_t classes)
 {

@@ -44,7 +44,10 @@ struct placement {
     uint32_t classes;                        /* to choose from */
     uint32_t chiplets;                       /* that share them evenly */
     uint32_t sms_per_home, classes_per_home; /* first touch: who is near which */
-    uint32_t next;                           /* round robin */
+    uint32_t next;                           /* round robin; lab: where ties begin */
+    uint64_t *pages;                         /* lab: placed so far, by class */
+    double threshold;                        /* lab */
+    bool rotates;                            /* lab: ties go round, whoever asks */
     struct placement_range *ranges;          /* kernel_wide: sorted */
     uint32_t range_count, range_capacity;
 };
@@ -59,6 +62,10 @@ void placement_kernel_wide_launch(struct placement *p, const struct placement_la
 uint32_t placement_kernel_wide(struct placement *p, const struct placement_question *q);
 uint32_t placement_round_robin(struct placement *p, const struct placement_question *q);
 uint32_t placement_first_touch(struct placement *p, const struct placement_question *q);
+uint32_t placement_lab(struct placement *p, const struct placement_question *q);
 uint32_t placement_interleaved(struct placement *p, const struct placement_question *q);
+
+/* Normalised page balance: mean of pages / most pages over the classes, 1 when there are no pages. */
+double placement_balance(const uint64_t *pages, uint32_t classes);
 
 #endif

@@ -61,7 +61,109 @@ static void a_map_without_a_choice_is_served(void **state)
     for (int policy = 0; policy < page_placement_count; policy++) {
         struct placement p = make((enum page_placement)policy, 4, 1);
         for (uint64_t page = 0; page < 9; page++) assert_int_equal(ask(&p, page, (uint32_t)page % 4), 0);
+        placement_free(&p);
     }
+}
+
+/* ---- LAB ---- */
+
+/* Page k is first touched by partition touched[k]; it must go to expected[k]. */
+static void sequence(enum page_placement policy, uint32_t partitions, const char *touched,
+                     const char *expected)
+{
+    struct placement p = make(policy, partitions, partitions);
+    for (uint32_t k = 0; touched[k]; k++) {
+        const uint32_t got = ask(&p, k, (uint32_t)(touched[k] - '0'));
+        if (got != (uint32_t)(expected[k] - '0'))
+            fail_msg("page %u of %s went to M%u, not M%c", k, touched, got, expected[k]);
+    }
+    placement_free(&p);
+}
+
+/* Figure 6 of the NUBA paper: two partitions with an SM, a slice and a channel each; a: no sharing, P0 and P3
+ * are SM1's, P1 and P2 SM0's; d: both use all pages, SM1 is first at P0, P2 and P3. */
+static void figure_6_of_the_paper(void **state)
+{
+    (void)state;
+    sequence(page_placement_first_touch, 2, "1001", "1001"); /* b */
+    sequence(page_placement_round_robin, 2, "1001", "0101"); /* c */
+    sequence(page_placement_first_touch, 2, "1011", "1011"); /* e */
+    sequence(page_placement_round_robin, 2, "1011", "0101"); /* f */
+    /* LAB, by hand: balance before each page 1 (none yet), 0.5, 1, 0.75 */
+    sequence(page_placement_lab, 2, "1001", "1001"); /* as first touch where nothing is shared */
+    sequence(page_placement_lab, 2, "1011", "1010"); /* as balanced as round robin where all is */
+}
+
+/* By hand, four partitions. Counts before a page > balance: 0000 > 1; 1000 > 0.25, fewest 1 2 3: requester 0
+ * is not among them, so the first in turn; 1100; 1110; 1111 > 1: first touch; 2111 > 0.625: fewest 1 2 3,
+ * requester 3. */
+static void lab_breaks_ties_for_the_requester_and_else_in_turn(void **state)
+{
+    (void)state;
+    sequence(page_placement_lab, 4,
+             "0000"
+             "03"
+             "00",
+             "0123"
+             "03"
+             "12");
+    sequence(page_placement_lab, 4,
+             "0"
+             "2"
+             "2"
+             "3",
+             "0"
+             "2"
+             "1"
+             "3");
+}
+
+static void lab_keeps_ties_in_turn_when_told_so(void **state)
+{
+    (void)state;
+    struct config c;
+    config_defaults(&c);
+    c.chiplet.partitions = 4;
+    c.runtime.placement = page_placement_lab;
+    c.runtime.lab_tie = lab_tie_rotate;
+    struct placement p = placement_of(&c, 4);
+    static const uint32_t expected[] = {3, 0, 1, 2, 3, 0};
+    for (uint32_t k = 0; k < 6; k++) assert_int_equal(ask(&p, k, 3), expected[k]);
+    placement_free(&p);
+}
+
+/* 32 partitions with m pages each: one page more leaves the balance at 1 - 31 / (32 (m + 1)), which is above
+ * 0.9 from m = 9 on: then, and not before, a partition may get two pages in a row while others wait for
+ * theirs. */
+static void lab_needs_nine_pages_per_partition_before_it_is_as_first_touch(void **state)
+{
+    (void)state;
+    struct placement p = make(page_placement_lab, 32, 32);
+    for (uint32_t m = 0; m < 12; m++) {
+        assert_int_equal(ask(&p, 0, 5), 5); /* all have m */
+        const double balance = placement_balance(p.pages, 32);
+        assert_true(balance > 1 - 31.0 / (32 * (m + 1)) - 1e-9 && balance < 1 - 31.0 / (32 * (m + 1)) + 1e-9);
+        const uint32_t second = ask(&p, 0, 5);
+        assert_int_equal(second == 5, m >= 9);
+        memset(p.pages, 0, 32 * sizeof *p.pages);
+        for (uint32_t k = 0; k < 32; k++) p.pages[k] = m + 1;
+    }
+    placement_free(&p);
+}
+
+/* The threshold is strict: "above 0.9". Nine of ten pages' worth of balance is not above 0.9. */
+static void lab_is_least_first_at_the_threshold_itself(void **state)
+{
+    (void)state;
+    struct placement p = make(page_placement_lab, 2, 2);
+    p.threshold = 0.75;
+    p.pages[0] = 2;
+    p.pages[1] = 1;
+    assert_int_equal(ask(&p, 0, 0), 1);
+    p.pages[0] = 10;
+    p.pages[1] = 6; /* 0.8 */
+    assert_int_equal(ask(&p, 0, 0), 0);
+    placement_free(&p);
 }
 
 int main(void)
@@ -71,6 +173,11 @@ int main(void)
         cmocka_unit_test(interleaved_goes_by_the_page_whoever_touches_it),
         cmocka_unit_test(first_touch_goes_to_a_channel_of_the_toucher),
         cmocka_unit_test(a_map_without_a_choice_is_served),
+        cmocka_unit_test(figure_6_of_the_paper),
+        cmocka_unit_test(lab_breaks_ties_for_the_requester_and_else_in_turn),
+        cmocka_unit_test(lab_keeps_ties_in_turn_when_told_so),
+        cmocka_unit_test(lab_needs_nine_pages_per_partition_before_it_is_as_first_touch),
+        cmocka_unit_test(lab_is_least_first_at_the_threshold_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

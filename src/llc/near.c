@@ -1,0 +1,47 @@
+/* near: the input of a slice that has links to the SMs of its partition (NUBA).
+ *
+ *   links of SMs ─► home here, or may be copied ─► local queue (LMR) ─┐
+ *                └► home elsewhere ─► past queue ─► network           ├─► tag stage, in turn when both have
+ * something network of slices ─► sink queue (RMR) ────────────────────────────┘
+ *
+ * One request per cycle is looked at (ASSUMPTION). One that goes past the slice takes no tag cycle here. */
+#include "llc/llc_private.h"
+#include "llc/organisation.h"
+
+static bool stays(const struct slice *s, const struct request *r)
+{
+    if (r->home.slice == s->wire.slice_idx) return true;
+    return s->wire.organisation->next(s->wire.organisation, r, HERE_SLICE, s->wire.slice_idx).allocate;
+}
+
+static inline bool has_room(const struct slice *s, bool staying)
+{
+    return staying ? s->far->local.count < s->spec->local_queue : s->far->past.count < s->spec->forward_queue;
+}
+
+void near_accept(struct slice *s, uint64_t now)
+{
+    const uint32_t idx = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    if (idx == REQUEST_NONE) return;
+    struct request *r = at(s, idx);
+    const bool staying = stays(s, r);
+    if (!has_room(s, staying)) return;
+    fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    s->stats.accepted++;
+    if (staying) {
+        append(s, &s->far->local, idx);
+        return;
+    }
+    s->stats.past++;
+    s->stats.crossing_reads += r->kind == REQUEST_READ;
+    enters(s, r, now);
+    r->via = (uint16_t)(s->wire.slice_idx + 1);
+    r->ready_cyc = now + s->spec->pass_cyc;
+    append(s, &s->far->past, idx);
+}
+
+uint64_t near_next_visit(const struct slice *s, uint64_t now)
+{
+    const uint32_t idx = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    return idx != REQUEST_NONE && has_room(s, stays(s, at(s, idx))) ? now + 1 : ENGINE_NEVER;
+}
