@@ -47,8 +47,8 @@ for program in memory streams launch errors embed driver graphs pools device thr
     [ -x "$dir/$program" ] || build $program $program.cu -lcuda || continue
     argument=
     [ $program = library ] && argument=$dir/library.ptx
-    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program" $argument
-    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program" $argument
+    expect 0 "all held" "$ATOLL" exec --functional -- "$dir/$program" ${argument:+"$argument"}
+    expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program" ${argument:+"$argument"}
 done
 expect 0 "all held" "$ATOLL" exec -m uba-mem --check -- "$dir/concurrent" timed
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/concurrent" host
@@ -77,6 +77,13 @@ build separate separate_main.cu separate_other.cu && expect 0 "all held" "$ATOLL
 build rdc -rdc=true rdc_main.cu rdc_other.cu && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc"
 build rdc_ptx -rdc=true -gencode arch=compute_80,code=compute_80 rdc_main.cu rdc_other.cu &&
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/rdc_ptx"
+toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/lib64
+if [ -e "$toolkit/libnvrtc.so" ] && build nvrtc nvrtc.cu -lnvrtc -lcuda; then # compiled while it runs
+    expect 0 "all held" env LD_LIBRARY_PATH="$toolkit" "$ATOLL" exec --functional -- "$dir/nvrtc"
+    holds "nothing is said about NVIDIA's tables" sh -c "! grep -q cuGetExportTable '$dir/out'"
+else
+    skip "nvrtc (not installed)"
+fi
 if build children -rdc=true children.cu -lcudadevrt; then # kernels that launch kernels
     for how in --functional "-m uba-mem" "-m uba-mem --check" "-m uba-mem -s llc.boundary=flush"; do
         # shellcheck disable=SC2086 # options are words

@@ -565,6 +565,14 @@ CUDA_API CUresult cuLaunchKernelEx(const struct driver_launch_config *c, void *f
 
 /* ---- entry points by name ---- */
 
+/* Tables that NVIDIA's own libraries ask for; without them they go on. */
+CUDA_API CUresult cuGetExportTable(const void **table, const void *id)
+{
+    (void)id;
+    if (table) *table = NULL;
+    return cudaErrorNotSupported;
+}
+
 static void *entry(const char *name)
 {
     static const char *const newest[] = {"_v4", "_v3", "_v2", ""};
