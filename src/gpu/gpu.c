@@ -161,7 +161,8 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices,
-                                .disturbed = c->runtime.rotate_blocks_cyc || !c->sim.work_ahead};
+                                .disturbed = c->runtime.rotate_blocks_cyc || !c->sim.work_ahead,
+                                .kernels = &g->running_count};
     g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, name_in(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
     const struct stats_scope scope = scope_of(c, idx / c->partition.sms);

@@ -71,6 +71,7 @@ struct sm_wiring {
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     bool disturbed; /* somebody may change what is resident between the SM's own visits: blocks move */
+    const uint32_t *kernels; /* running on the machine; NULL: those of this SM only */
 };
 
 struct sm_spec *sm_spec_of(struct arena *a, const struct config *c);
