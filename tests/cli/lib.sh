@@ -21,11 +21,11 @@ expect() {
         passed=$((passed + 1))
     fi
 }
-# holds DESCRIPTION COMMAND...: the command must succeed
+# holds DESCRIPTION COMMAND...: the command must succeed; it may read a here-document (a script for `python3 -`)
 holds() {
     what=$1
     shift
-    if "$@" > "$dir/out" 2>&1 < /dev/null; then
+    if "$@" > "$dir/out" 2>&1; then
         passed=$((passed + 1))
     else
         echo "does not hold: $what"
