@@ -70,6 +70,19 @@ enum param_idx machine_find(struct machine *m, struct diag_place place, const ch
     return idx;
 }
 
+void machine_set_at(struct machine *m, const char *key, struct diag_place key_at, const char *value,
+                    struct diag_place value_at)
+{
+    const char *dot = strchr(key, '.');
+    if (!dot) diag_mistake_at(key_at, "a parameter is named section.key, such as gpu.llc_size");
+    const char *section = arena_strndup(&m->arena, key, (size_t)(dot - key));
+    if (machine_section_known(m, key_at, section)) {
+        const enum param_idx idx = machine_find(m, key_at, section, dot + 1);
+        if (idx != PARAM_COUNT) machine_assign(m, value_at, idx, arena_strdup(&m->arena, value));
+    }
+    diag_raise_if_any();
+}
+
 void machine_set(struct machine *m, const char *assignment)
 {
     struct diag_source *source = ARENA_NEW(&m->arena, struct diag_source);
@@ -79,16 +92,9 @@ void machine_set(struct machine *m, const char *assignment)
     if (!equals || !dot || dot > equals)
         diag_mistake_at((struct diag_place){source, 1, 1, (uint32_t)strlen(text)},
                         "an override is written section.key=value, such as -s gpu.llc_size='3 MiB'");
-    const char *section = arena_strndup(&m->arena, text, (size_t)(dot - text));
-    const char *name = arena_strndup(&m->arena, dot + 1, (size_t)(equals - dot - 1));
-    const struct diag_place key_place = {source, 1, 1, (uint32_t)(equals - text)};
-    if (machine_section_known(m, key_place, section)) {
-        const enum param_idx idx = machine_find(m, key_place, section, name);
-        const struct diag_place value_place = {source, 1, (uint32_t)(equals - text) + 2,
-                                               (uint32_t)strlen(equals + 1)};
-        if (idx != PARAM_COUNT) machine_assign(m, value_place, idx, equals + 1);
-    }
-    diag_raise_if_any();
+    const uint32_t key_len = (uint32_t)(equals - text);
+    machine_set_at(m, arena_strndup(&m->arena, text, key_len), (struct diag_place){source, 1, 1, key_len},
+                   equals + 1, (struct diag_place){source, 1, key_len + 2, (uint32_t)strlen(equals + 1)});
 }
 
 void machine_finish(struct machine *m)

@@ -25,10 +25,15 @@ struct machine {
 void machine_init(struct machine *m); /* every parameter at its default */
 void machine_free(struct machine *m);
 void machine_load(struct machine *m, const char *name_or_path);
+/* The same; a mistake in the name is shown at the place where it stands. */
+void machine_load_at(struct machine *m, const char *name_or_path, struct diag_place named_at);
 /* The same from memory; name stands in messages. The text is copied. */
 void machine_load_text(struct machine *m, const char *name, const char *text, size_t len_bytes);
 /* "section.key=value" */
 void machine_set(struct machine *m, const char *assignment);
+/* The same for a setting of another file; mistakes are shown at the two places. */
+void machine_set_at(struct machine *m, const char *key, struct diag_place key_at, const char *value,
+                    struct diag_place value_at);
 /* Checks the rules; call once after the last set. */
 void machine_finish(struct machine *m);
 

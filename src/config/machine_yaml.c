@@ -7,18 +7,14 @@
  *
  * Only this shape is accepted. Anchors, aliases, several documents, deeper nesting, duplicate
  * keys are refused at their place. All mistakes of a file are shown together. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <yaml.h>
 
 #include "base/embedded.h"
 #include "config/machine_private.h"
+#include "config/yaml_events.h"
 
-enum { FILE_BYTES_MAX = 1 << 20, EXTENDS_DEPTH_MAX = 16 };
+enum { EXTENDS_DEPTH_MAX = 16 };
 
 /* One file being read; the chain upwards finds cycles in `extends`. */
 struct reading {
@@ -27,9 +23,7 @@ struct reading {
     const char *identity; /* preset name or resolved path */
     const struct reading *extended_by;
     unsigned depth;
-    yaml_parser_t parser;
-    yaml_event_t event;
-    bool event_held;
+    struct yaml_events yaml;
     bool key_seen[PARAM_COUNT];
     bool section_seen[PARAM_SECTION_COUNT];
     bool description_seen, extends_seen;
@@ -60,109 +54,21 @@ static _Noreturn void unknown_machine(struct machine *m, struct diag_place named
                     near ? "'?" : ": neither a preset ('atoll list machines') nor a YAML file");
 }
 
-static void close_file(void *arg) { (void)close(*(int *)arg); }
-
-/* The whole file in arena memory, or a mistake that says why not. */
-static void slurp(struct machine *m, const char *path, struct diag_place named_at, struct diag_source *source)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    struct diag_cleanup closing;
-    if (fd < 0) diag_mistake_at(named_at, "cannot open machine file '%s': %s", path, strerror(errno));
-    diag_defer(&closing, close_file, &fd);
-    if (fstat(fd, &st) != 0)
-        diag_mistake_at(named_at, "cannot read machine file '%s': %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) diag_mistake_at(named_at, "machine file '%s' is a directory", path);
-    if (!S_ISREG(st.st_mode)) diag_mistake_at(named_at, "machine file '%s' is not a regular file", path);
-    if (st.st_size > FILE_BYTES_MAX)
-        diag_mistake_at(named_at, "machine file '%s' has %lld bytes; a machine file has at most %d", path,
-                        (long long)st.st_size, FILE_BYTES_MAX);
-    char *text = arena_alloc(&m->arena, (size_t)st.st_size + 1);
-    size_t len = 0;
-    while (len < (size_t)st.st_size) {
-        const ssize_t got = read(fd, text + len, (size_t)st.st_size - len);
-        if (got < 0) diag_mistake_at(named_at, "cannot read machine file '%s': %s", path, strerror(errno));
-        if (got == 0) break;
-        len += (size_t)got;
-    }
-    diag_done(&closing, true);
-    *source = (struct diag_source){path, text, len};
-}
-
 /* ---- events ---- */
 
-static void delete_parser(void *arg)
-{
-    struct reading *r = arg;
-    if (r->event_held) yaml_event_delete(&r->event);
-    yaml_parser_delete(&r->parser);
-}
-
-/* libyaml counts characters, a place counts bytes. */
-static uint32_t byte_column(const struct diag_source *source, yaml_mark_t mark)
-{
-    const char *p = source->text, *end = source->text + source->len_bytes;
-    for (size_t line = 0; line < mark.line && p < end; line++) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        p = newline ? newline + 1 : end;
-    }
-    const char *start = p;
-    if (mark.line == 0 && end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-        p += 3; /* the mark is not counted */
-    for (size_t column = 0; column < mark.column && p < end; column++) {
-        p++;
-        while (p < end && ((unsigned char)*p & 0xc0) == 0x80) p++;
-    }
-    return (uint32_t)(p - start) + 1;
-}
-
-static struct diag_place place_of(const struct reading *r, yaml_mark_t start, yaml_mark_t end)
-{
-    const uint32_t width =
-        end.line == start.line && end.column > start.column ? (uint32_t)(end.column - start.column) : 1;
-    return (struct diag_place){r->source, (uint32_t)start.line + 1, byte_column(r->source, start), width};
-}
-
-static struct diag_place here(const struct reading *r)
-{
-    return place_of(r, r->event.start_mark, r->event.end_mark);
-}
-
-static void next_event(struct reading *r)
-{
-    if (r->event_held) yaml_event_delete(&r->event);
-    r->event_held = false;
-    if (!yaml_parser_parse(&r->parser, &r->event)) {
-        struct diag_place p = {r->source, (uint32_t)r->parser.problem_mark.line + 1,
-                               (uint32_t)r->parser.problem_mark.column + 1, 1};
-        if (r->parser.error == YAML_READER_ERROR) p = diag_place_at(r->source, r->parser.problem_offset, 1);
-        diag_mistake_at(p, "not valid YAML: %s%s%s", r->parser.problem ? r->parser.problem : "syntax error",
-                        r->parser.context ? ", " : "", r->parser.context ? r->parser.context : "");
-    }
-    r->event_held = true;
-    const bool anchored = (r->event.type == YAML_SCALAR_EVENT && r->event.data.scalar.anchor) ||
-                          (r->event.type == YAML_MAPPING_START_EVENT && r->event.data.mapping_start.anchor) ||
-                          (r->event.type == YAML_SEQUENCE_START_EVENT && r->event.data.sequence_start.anchor);
-    if (anchored || r->event.type == YAML_ALIAS_EVENT)
-        diag_mistake_at(here(r),
-                        "anchors and aliases are not used in machine files; say 'extends:' to share values");
-}
-
-static const char *scalar(const struct reading *r)
-{
-    if (memchr(r->event.data.scalar.value, 0, r->event.data.scalar.length))
-        diag_mistake_at(here(r), "a value contains a NUL character");
-    return arena_strdup(&r->machine->arena, (const char *)r->event.data.scalar.value);
-}
+static struct diag_place here(const struct reading *r) { return yaml_here(&r->yaml); }
+static void next_event(struct reading *r) { yaml_next(&r->yaml); }
+static yaml_event_type_t event_type(const struct reading *r) { return r->yaml.event.type; }
+static const char *scalar(const struct reading *r) { return yaml_scalar(&r->yaml, &r->machine->arena); }
 
 /* Reads the value of a key that takes one scalar; NULL after noting a mistake. */
 static const char *scalar_value(struct reading *r, const char *key)
 {
     next_event(r);
-    if (r->event.type != YAML_SCALAR_EVENT)
+    if (event_type(r) != YAML_SCALAR_EVENT)
         diag_mistake_at(here(r), "'%s' takes one value, not a %s", key,
-                        r->event.type == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
-    if (r->event.data.scalar.length == 0 && r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
+                        event_type(r) == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
+    if (r->yaml.event.data.scalar.length == 0 && r->yaml.event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         diag_note_mistake_at(here(r), "'%s' has no value", key);
         return NULL;
     }
@@ -195,17 +101,17 @@ static void read_section(struct reading *r, const char *section, struct diag_pla
         r->section_seen[i] = true;
     }
     next_event(r);
-    if (r->event.type != YAML_MAPPING_START_EVENT)
+    if (event_type(r) != YAML_MAPPING_START_EVENT)
         diag_mistake_at(here(r), "section '%s' takes 'key: value' lines below it", section);
-    for (next_event(r); r->event.type != YAML_MAPPING_END_EVENT; next_event(r)) {
-        if (r->event.type != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
+    for (next_event(r); event_type(r) != YAML_MAPPING_END_EVENT; next_event(r)) {
+        if (event_type(r) != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
         read_parameter(r, section);
     }
 }
 
 static void read_entry(struct reading *r)
 {
-    if (r->event.type != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
+    if (event_type(r) != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
     const struct diag_place key_place = here(r);
     const char *key = scalar(r);
     if (strcmp(key, "description") == 0) {
@@ -235,28 +141,25 @@ static void read_document(struct reading *r)
 {
     next_event(r); /* stream start */
     next_event(r);
-    if (r->event.type == YAML_STREAM_END_EVENT)
+    if (event_type(r) == YAML_STREAM_END_EVENT)
         diag_mistake_at((struct diag_place){r->source, 0, 0, 1},
                         "the machine file is empty; 'extends: uba-mem' is the "
                         "shortest one");
     next_event(r);
-    if (r->event.type != YAML_MAPPING_START_EVENT)
+    if (event_type(r) != YAML_MAPPING_START_EVENT)
         diag_mistake_at(here(r), "a machine file consists of sections with 'key: value' lines");
-    for (next_event(r); r->event.type != YAML_MAPPING_END_EVENT; next_event(r)) read_entry(r);
+    for (next_event(r); event_type(r) != YAML_MAPPING_END_EVENT; next_event(r)) read_entry(r);
     next_event(r); /* document end */
     next_event(r);
-    if (r->event.type != YAML_STREAM_END_EVENT)
+    if (event_type(r) != YAML_STREAM_END_EVENT)
         diag_mistake_at(here(r), "a machine file holds one document; a second one starts here");
 }
 
 static void read_source(struct reading *r)
 {
-    struct diag_cleanup deleting;
-    if (!yaml_parser_initialize(&r->parser)) diag_mistake("out of host memory for the YAML parser");
-    diag_defer(&deleting, delete_parser, r);
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)r->source->text, r->source->len_bytes);
+    yaml_begin(&r->yaml, r->source, "in machine files; say 'extends:' to share values");
     read_document(r);
-    diag_done(&deleting, true);
+    yaml_end(&r->yaml);
 }
 
 /* ---- loading ---- */
@@ -287,7 +190,7 @@ static void load(struct machine *m, const char *name, struct diag_place named_at
     } else {
         if (!strchr(name, '/') && !strstr(name, ".y")) unknown_machine(m, named_at, name);
         const char *path = beside(m, extended_by, name);
-        slurp(m, path, named_at, r->source);
+        yaml_slurp(&m->arena, "machine", path, named_at, r->source);
         char *real = realpath(path, NULL);
         r->identity = arena_strdup(&m->arena, real ? real : path);
         free(real);
@@ -307,14 +210,20 @@ void machine_load_text(struct machine *m, const char *name, const char *text, si
     r->source = ARENA_NEW(&m->arena, struct diag_source);
     *r->source = (struct diag_source){m->name, arena_strndup(&m->arena, text, len_bytes), len_bytes};
     r->identity = m->name;
-    if (len_bytes > FILE_BYTES_MAX) diag_mistake("machine '%s' has more than %d bytes", name, FILE_BYTES_MAX);
+    if (len_bytes > YAML_FILE_BYTES_MAX)
+        diag_mistake("machine '%s' has more than %d bytes", name, YAML_FILE_BYTES_MAX);
     read_source(r);
+    diag_raise_if_any();
+}
+
+void machine_load_at(struct machine *m, const char *name_or_path, struct diag_place named_at)
+{
+    m->name = arena_strdup(&m->arena, name_or_path);
+    load(m, m->name, named_at, NULL);
     diag_raise_if_any();
 }
 
 void machine_load(struct machine *m, const char *name_or_path)
 {
-    m->name = arena_strdup(&m->arena, name_or_path);
-    load(m, m->name, (struct diag_place){0}, NULL);
-    diag_raise_if_any();
+    machine_load_at(m, name_or_path, (struct diag_place){0});
 }
