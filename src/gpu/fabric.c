@@ -135,7 +135,10 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
                                  .src = sm - f->first_sm,
                                  .dst = slice_port(f, &f->request, slice),
                                  .bytes = fabric_request_bytes(f, request_at(f->requests, request))};
-    return FAULT_FIRES(request_dropped) || send(&f->request, now, &p);
+    if (FAULT_FIRES(request_dropped)) return true;
+    if (!send(&f->request, now, &p)) return false;
+    traffic_count(f->traffic, sm, slice, p.bytes);
+    return true;
 }
 
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
@@ -150,7 +153,9 @@ bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t
                                  .src = slice - f->first_slice,
                                  .dst = __builtin_expect(port < sms, 1) ? port : sms + slice % f->reply.gates,
                                  .bytes = fabric_reply_bytes(f, request_at(f->requests, request))};
-    return send(&f->reply, now, &p);
+    if (!send(&f->reply, now, &p)) return false;
+    traffic_count(f->traffic, sm, slice, p.bytes);
+    return true;
 }
 
 uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
@@ -189,7 +194,10 @@ bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32
                                  .src = slice - f->first_slice,
                                  .dst = slice_port(f, &f->far_request, r->home.slice),
                                  .bytes = fabric_request_bytes(f, r)};
-    return FAULT_FIRES(forward_dropped) || send(&f->far_request, now, &p);
+    if (FAULT_FIRES(forward_dropped)) return true;
+    if (!send(&f->far_request, now, &p)) return false;
+    traffic_count_far(f->traffic, slice, r->home.slice, p.bytes);
+    return true;
 }
 
 bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice)
@@ -199,7 +207,9 @@ bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint
                                  .src = slice - f->first_slice,
                                  .dst = slice_port(f, &f->far_reply, r->via - 1u),
                                  .bytes = fabric_reply_bytes(f, r)};
-    return send(&f->far_reply, now, &p);
+    if (!send(&f->far_reply, now, &p)) return false;
+    traffic_count_far(f->traffic, r->via - 1u, slice, p.bytes);
+    return true;
 }
 
 uint32_t fabric_far_request_at(const struct fabric *f, uint64_t now, uint32_t slice)

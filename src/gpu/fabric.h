@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "engine/engine.h"
 #include "gpu/request.h"
+#include "gpu/traffic.h"
 #include "net/net.h"
 #include "net/net_level.h"
 
@@ -56,6 +57,7 @@ struct fabric {
     struct fabric_side far_request, far_reply; /* slices and slices */
     uint64_t least_reply_cyc;                  /* no reply takes less */
     uint64_t sm_ticks_per_cycle;
+    struct traffic *traffic; /* between partitions, of the whole machine */
 };
 
 /* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */

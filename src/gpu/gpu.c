@@ -182,9 +182,12 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
 
 static void build_networks(struct gpu *g, const struct config *c, struct stats_registry *stats)
 {
-    for (uint32_t k = 0; k < g->chiplet_count; k++)
+    traffic_init(&g->traffic, &g->arena, c);
+    for (uint32_t k = 0; k < g->chiplet_count; k++) {
         fabric_init(&g->fabrics[k], &g->arena, g->engine, c, k, &g->requests, g->net_domains[NET_LEVEL_net],
                     g->sm_components, g->slice_components);
+        g->fabrics[k].traffic = &g->traffic;
+    }
     if (g->chiplet_count > 1)
         g->gates = gates_new(&g->arena, g->engine, c, g->fabrics, g->net_domains, stats);
     struct fabric_side *side;

@@ -52,6 +52,7 @@ struct gpu {
     struct pool requests;
     uint32_t chiplet_count;
     struct fabric *fabrics;             /* [chiplet] */
+    struct traffic traffic;             /* between partitions */
     struct gates *gates;                /* between them; NULL: there is one */
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */

@@ -126,3 +126,9 @@ struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *from)
 }
 
 struct gpu_use gpu_total_use(const struct gpu *g) { return gpu_use_since(g, NULL); }
+
+const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions)
+{
+    *partitions = g->traffic.partitions;
+    return g->traffic.bytes;
+}

@@ -62,6 +62,8 @@ void report_text(const struct report *r, FILE *out);
 void report_details(const struct report *r, FILE *out);
 /* Adds to totals, sets kernels and stats. */
 void report_json(const struct report *r, json_t *root);
+/* partitions.c: sets partitions (how busy each was) and traffic (bytes between them). */
+void report_partitions_json(const struct report *r, json_t *root);
 /* name,value,unit: totals and every statistic. */
 void report_csv(const struct report *r, FILE *out);
 
