@@ -29,7 +29,8 @@ demo: deps
 	@$(MAKE) --no-print-directory all
 	@sh tools/demo.sh $(BUILD)/atoll
 
-test: deps
+test:
+	@sh tools/install-deps.sh test
 	@$(MAKE) --no-print-directory all
 	@sh tools/test.sh
 

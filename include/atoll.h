@@ -36,9 +36,11 @@ typedef enum {
     ATOLL_BUG = 3           /* ours: a broken law or contract, with component and cycle */
 } atoll_status;
 
-typedef enum { ATOLL_TEXT, ATOLL_MARKDOWN, ATOLL_JSON, ATOLL_YAML, ATOLL_CSV } atoll_format;
+typedef enum { ATOLL_TEXT, ATOLL_MARKDOWN, ATOLL_JSON, ATOLL_YAML, ATOLL_CSV, ATOLL_HTML } atoll_format;
 
 ATOLL_API const char *atoll_version(void);
+/* A hash of the sources that decide what a run gives: the same build, the same results. */
+ATOLL_API const char *atoll_build(void);
 
 ATOLL_API atoll_status atoll_create(atoll_sim **out);
 ATOLL_API void atoll_destroy(atoll_sim *sim);
@@ -312,6 +314,73 @@ struct atoll_analysis {
 };
 ATOLL_API atoll_status atoll_analyze(atoll_sim *sim, const struct atoll_analysis *what, atoll_format format,
                                      char **text);
+
+/* ---- studies: many runs, kept in a database (docs/experiments.md) ---- */
+
+struct atoll_sweep_progress {
+    uint32_t total, finished, failed, running;
+    double elapsed_seconds, left_seconds; /* NAN: unknown */
+};
+
+struct atoll_sweep {
+    const char *experiment; /* a YAML file, or the name of an experiment that travels inside the program */
+    const char *scale;      /* NULL: the experiment's first */
+    const char *db;         /* SQLite file; made when it is not there */
+    const char *command;    /* what the user typed, for the report */
+    bool dry_run;           /* read and plan only: the summary says how many points there are */
+    bool missing_machines;  /* points of machines that do not exist are not available; else a mistake */
+    /* how */
+    const char *program;                 /* path of the atoll command: its 'worker' runs a point */
+    uint32_t jobs;                       /* worker processes */
+    double stuck_seconds, limit_seconds; /* report a worker without progress; end a run; 0 = never */
+    bool retry_failed, verbose;
+    const volatile int *stop; /* becomes non-zero: end soon, what is finished is kept; may be NULL */
+    void (*progress)(void *arg, const struct atoll_sweep_progress *p);
+    void (*note)(void *arg, const char *line); /* something that a user should read now */
+    void *arg;
+    /* as Slurm job arrays */
+    bool slurm;
+    const char *spool;         /* directory that all nodes see; NULL: beside the database */
+    const char *const *sbatch; /* options that pass through */
+    size_t sbatch_count;
+    uint32_t per_task; /* points per task; 0 = 16 at most */
+};
+
+struct atoll_sweep_summary {
+    uint32_t total, before, ran; /* runs that the study asks for; finished before; run now */
+    uint32_t failed, missing;    /* points without a result: a failure is recorded; not available */
+    atoll_status worst;          /* of the failures */
+    bool stopped;
+    char missing_names[512]; /* machines that do not exist */
+};
+ATOLL_API atoll_status atoll_sweep(atoll_sim *sim, const struct atoll_sweep *sweep,
+                                   struct atoll_sweep_summary *summary);
+/* The points of one task of a Slurm array: called on a node, by the command that atoll_sweep() submits. */
+ATOLL_API atoll_status atoll_sweep_task(atoll_sim *sim, const char *spool, const char *task,
+                                        const char *program);
+/* Everything in a database: ATOLL_HTML, one page that needs nothing else; ATOLL_CSV, one line per point and
+ * metric; ATOLL_TEXT, the verdicts. */
+ATOLL_API atoll_status atoll_report(atoll_sim *sim, const char *db, atoll_format format, const char *command,
+                                    char **text);
+/* Names of the experiments that travel inside the program and begin with prefix, one a line. */
+ATOLL_API atoll_status atoll_experiments(atoll_sim *sim, const char *prefix, char **names);
+
+/* Machines side by side: a study without a file. Of `how` what says how is used. */
+struct atoll_compare {
+    const char *const *machines, *const *workloads, *const *sets;
+    size_t machine_count, workload_count, set_count;
+    struct atoll_sweep how;
+    bool html;
+};
+struct atoll_comparison {
+    char *text, *json, *html; /* the caller's; html when asked for */
+    char *failures;           /* messages; NULL: none */
+    atoll_status worst;       /* of the points */
+    bool stopped;
+};
+ATOLL_API atoll_status atoll_compare(atoll_sim *sim, const struct atoll_compare *what,
+                                     struct atoll_comparison *out);
+ATOLL_API void atoll_comparison_free(struct atoll_comparison *c);
 
 /* ---- one part alone ---- */
 

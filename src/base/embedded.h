@@ -14,5 +14,7 @@ struct embedded_file {
 extern const struct embedded_file embedded_machines[];
 extern const struct embedded_file embedded_workloads[]; /* PTX of the bundled workloads: "folder.file.ptx" */
 extern const struct embedded_file embedded_kit[];       /* headers that workloads are compiled with */
+extern const struct embedded_file embedded_experiments[];
+extern const struct embedded_file embedded_page[]; /* style and script of the report */
 
 #endif

@@ -70,6 +70,12 @@ int cli_write_file(const char *path, const char *text);
 int cli_can_write(const char *path);
 /* Does the environment ask for UTF-8 text? */
 bool cli_is_utf8(void);
+/* Path of this program, for the processes that it starts. */
+const char *cli_program(void);
+/* The end of a sweep in words; an exit code. */
+int cli_sweep_summary(const struct atoll_sweep_summary *s, const char *db);
+/* A report of a database into a file ("-" = stdout); an exit code. */
+int cli_write_report(const char *db, const char *path, atoll_format format, const char *command);
 /* A service whose engine is not there yet says so plainly. */
 int cli_not_yet(const char *command);
 

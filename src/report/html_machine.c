@@ -1,0 +1,327 @@
+/* html_machine: the machine as a tree of boxes with how busy its parts were, and the bytes between
+ * partitions. */
+#include <math.h>
+#include <string.h>
+
+#include "report/html.h"
+
+enum { PARTITIONS_MAX = 256, CELL_W = 58, CELL_H = 66, GAP = 6, ROW_MAX = 16 };
+
+/* Of the picture: partitions in a row, width inside a chiplet, height of one. */
+struct layout {
+    uint32_t per_row;
+    double inner, chiplet_height;
+};
+
+/* One machine of a study at its base, means over the workloads that ran. */
+struct view {
+    const struct study *study;
+    uint32_t machine;
+    uint32_t gpus, chiplets, partitions, sms, slices, channels; /* each of one instance of the level above */
+    uint32_t count;                                             /* partitions of all */
+    double issue[PARTITIONS_MAX], llc[PARTITIONS_MAX], dram[PARTITIONS_MAX];
+    double requests, replies; /* use of the networks */
+    double *traffic;          /* [count][count], share of all bytes */
+    double *uneven;           /* the same of one workload */
+    uint32_t uneven_workload;
+    uint32_t runs;
+    char clock[48], llc_size[48];
+};
+
+/* ---- gathering ---- */
+
+static uint32_t number_at(const json_t *config, const char *section, const char *name)
+{
+    return (uint32_t)json_integer_value(json_object_get(json_object_get(config, section), name));
+}
+
+static void text_at(char to[48], const json_t *config, const char *section, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(config, section), name));
+    (void)snprintf(to, 48, "%s", text ? text : "");
+}
+
+static bool read_shape(struct view *v, const char *config_text)
+{
+    json_t *config = config_text ? json_loads(config_text, 0, NULL) : NULL;
+    if (!config) return false;
+    v->gpus = number_at(config, "system", "gpus");
+    v->chiplets = number_at(config, "gpu", "chiplets");
+    v->partitions = number_at(config, "chiplet", "partitions");
+    v->sms = number_at(config, "partition", "sms");
+    v->slices = number_at(config, "partition", "slices");
+    v->channels = number_at(config, "partition", "channels");
+    v->count = v->gpus * v->chiplets * v->partitions;
+    text_at(v->clock, config, "clock", "sm");
+    text_at(v->llc_size, config, "gpu", "llc_size");
+    json_decref(config);
+    return v->count > 0 && v->count <= PARTITIONS_MAX;
+}
+
+static double real_at(const json_t *list, size_t i) { return json_number_value(json_array_get(list, i)); }
+
+static double use_of(const json_t *r, const char *level)
+{
+    const json_t *levels = json_object_get(json_object_get(r, "totals"), "bandwidth");
+    return json_number_value(json_object_get(json_object_get(levels, level), "utilisation"));
+}
+
+/* Adds the traffic of a run; the one with the largest cell is kept apart too. */
+static void add_traffic(struct view *v, const json_t *bytes, uint32_t workload, double *most)
+{
+    double sum = 0, largest = 0;
+    for (uint32_t i = 0; i < v->count; i++)
+        for (uint32_t k = 0; k < v->count; k++) {
+            const double b = real_at(json_array_get(bytes, i), k);
+            sum += b;
+            if (b > largest) largest = b;
+        }
+    if (!(sum > 0)) return;
+    const bool keep = largest / sum > *most;
+    if (keep) {
+        *most = largest / sum;
+        v->uneven_workload = workload;
+    }
+    for (uint32_t i = 0; i < v->count; i++)
+        for (uint32_t k = 0; k < v->count; k++) {
+            const double share = real_at(json_array_get(bytes, i), k) / sum;
+            v->traffic[i * v->count + k] += share;
+            if (keep) v->uneven[i * v->count + k] = share;
+        }
+}
+
+static void add_run(struct view *v, const json_t *r, uint32_t workload, double *most)
+{
+    const json_t *p = json_object_get(r, "partitions");
+    const json_t *bytes = json_object_get(json_object_get(r, "traffic"), "bytes");
+    if (json_array_size(bytes) != v->count) return;
+    for (uint32_t k = 0; k < v->count; k++) {
+        v->issue[k] += real_at(json_object_get(p, "issue"), k);
+        v->llc[k] += real_at(json_object_get(p, "llc_port"), k);
+        v->dram[k] += real_at(json_object_get(p, "dram"), k);
+    }
+    v->requests += use_of(r, "request_network");
+    v->replies += use_of(r, "reply_network");
+    add_traffic(v, bytes, workload, most);
+    v->runs++;
+}
+
+static bool gather(struct view *v, const struct study_data *d, uint32_t machine)
+{
+    const struct study *s = d->study;
+    double most = 0;
+    *v = (struct view){.study = s, .machine = machine, .uneven_workload = STUDY_NONE};
+    for (uint32_t w = 0; w < s->workload_count; w++) {
+        const uint32_t p = study_point_at(s, machine, s->base_combo, w, 0);
+        if (p == STUDY_NONE || d->results[p].status != STUDY_DONE) continue;
+        if (!v->count && !read_shape(v, s->points[p].config)) return false;
+        if (!v->traffic) {
+            v->traffic = ARENA_ARRAY(&d->study->arena, double, (size_t)v->count * v->count);
+            v->uneven = ARENA_ARRAY(&d->study->arena, double, (size_t)v->count * v->count);
+        }
+        add_run(v, d->results[p].root, w, &most);
+    }
+    for (uint32_t k = 0; v->runs && k < v->count; k++) {
+        v->issue[k] /= v->runs;
+        v->llc[k] /= v->runs;
+        v->dram[k] /= v->runs;
+    }
+    for (uint32_t k = 0; v->runs && k < v->count * v->count; k++) v->traffic[k] /= v->runs;
+    v->requests /= v->runs ? v->runs : 1;
+    v->replies /= v->runs ? v->runs : 1;
+    return v->runs > 0;
+}
+
+/* ---- the tree ---- */
+
+static void draw_gauge(FILE *out, double x, double y, const char *name, double share)
+{
+    const double width = CELL_W - 12;
+    (void)fprintf(out,
+                  "<rect class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"7\" rx=\"2\"/>"
+                  "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"7\" rx=\"2\"/>\n",
+                  x, y, width, x, y, width * (share > 1 ? 1 : share));
+    svg_text(out, x, y - 2, "class=\"soft\" style=\"font-size:8.5px\"", name);
+}
+
+static void draw_partition(const struct view *v, uint32_t k, double x, double y, FILE *out)
+{
+    (void)fprintf(out,
+                  "<g><rect class=\"box m\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" "
+                  "rx=\"4\"><title>partition %u: "
+                  "SMs issue in %.1f %% of their scheduler cycles, LLC data ports %.1f %% busy, DRAM %.1f %% "
+                  "busy</title></rect>\n",
+                  x, y, CELL_W, CELL_H, k, 100 * v->issue[k], 100 * v->llc[k], 100 * v->dram[k]);
+    char name[16];
+    (void)snprintf(name, sizeof name, "%u", k);
+    svg_text(out, x + CELL_W - 6, y + 11, "class=\"soft\" text-anchor=\"end\" style=\"font-size:9px\"", name);
+    draw_gauge(out, x + 6, y + 18, "SM", v->issue[k]);
+    draw_gauge(out, x + 6, y + 36, "LLC", v->llc[k]);
+    draw_gauge(out, x + 6, y + 54, "DRAM", v->dram[k]);
+    (void)fputs("</g>\n", out);
+}
+
+static void draw_network(const struct view *v, double x, double y, double width, FILE *out)
+{
+    char text[160];
+    (void)fprintf(out,
+                  "<rect class=\"panel m\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"22\" "
+                  "rx=\"4\"><title>networks between SMs "
+                  "and slices: requests %.1f %%, replies %.1f %% of their width used</title></rect>\n",
+                  x, y, width, 100 * v->requests, 100 * v->replies);
+    (void)fprintf(out, "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"4\" rx=\"2\"/>\n",
+                  x, y + 18, width * (v->replies > 1 ? 1 : v->replies));
+    (void)snprintf(text, sizeof text, "network: requests %.0f %%, replies %.0f %% of the width used",
+                   100 * v->requests, 100 * v->replies);
+    svg_text(out, x + width / 2, y + 14, "text-anchor=\"middle\"", text);
+}
+
+/* Boxes of one chiplet: its network, its partitions. */
+static void draw_chiplet(const struct view *v, uint32_t chiplet, const struct layout *l, double x, double y,
+                         FILE *out)
+{
+    if (v->chiplets > 1)
+        (void)fprintf(out,
+                      "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\"/>\n",
+                      x - 6, y - 6, l->inner + 12, l->chiplet_height + 4);
+    draw_network(v, x, y, l->inner, out);
+    for (uint32_t p = 0; p < v->partitions; p++)
+        draw_partition(v, chiplet * v->partitions + p, x + GAP + (p % l->per_row) * (CELL_W + GAP),
+                       y + 30 + (p / l->per_row) * (CELL_H + GAP), out);
+}
+
+static void draw_tree(const struct view *v, FILE *out)
+{
+    struct layout l = {.per_row = v->partitions < ROW_MAX ? v->partitions : ROW_MAX};
+    const uint32_t rows = (v->partitions + l.per_row - 1) / l.per_row;
+    l.inner = l.per_row * (CELL_W + GAP) + GAP < 420 ? 420 : l.per_row * (CELL_W + GAP) + GAP;
+    l.chiplet_height = rows * (CELL_H + GAP) + 32;
+    const double width = l.inner + 44, gpu_height = 46 + v->chiplets * (l.chiplet_height + 8);
+    char text[200];
+    svg_begin(out, width, v->gpus * gpu_height, "The machine as a tree of boxes");
+    for (uint32_t g = 0; g < v->gpus; g++) {
+        const double top = g * gpu_height;
+        (void)fprintf(out,
+                      "<rect class=\"box\" x=\"4\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\"/>\n",
+                      top + 4, width - 8, gpu_height - 8);
+        const uint32_t partitions = v->chiplets * v->partitions;
+        char which[16] = "";
+        if (v->gpus > 1) (void)snprintf(which, sizeof which, " %u", g);
+        (void)snprintf(text, sizeof text, "GPU%s: %u SMs at %s, %s of LLC in %u slices, %u memory channels",
+                       which, partitions * v->sms, v->clock, v->llc_size, partitions * v->slices,
+                       partitions * v->channels);
+        svg_text(out, 22, top + 26, "font-weight=\"600\"", text);
+        for (uint32_t c = 0; c < v->chiplets; c++)
+            draw_chiplet(v, g * v->chiplets + c, &l, 22, top + 40 + c * (l.chiplet_height + 8), out);
+    }
+    (void)fputs("</svg>\n", out);
+}
+
+static void tree_table(const struct view *v, FILE *out)
+{
+    (void)fprintf(out,
+                  "<p class=\"soft\">Per partition: %u SMs, %u LLC slices, %u memory channels; means over %u "
+                  "workloads.</p>\n"
+                  "<table><thead><tr><th>partition</th><th class=\"n\">SMs issue %%</th><th class=\"n\">LLC "
+                  "ports %%</th><th "
+                  "class=\"n\">DRAM %%</th></tr></thead><tbody>\n",
+                  v->sms, v->slices, v->channels, v->runs);
+    for (uint32_t k = 0; k < v->count; k++)
+        (void)fprintf(out,
+                      "<tr><th scope=\"row\">%u</th><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td "
+                      "class=\"n\">%.1f</td></tr>\n",
+                      k, 100 * v->issue[k], 100 * v->llc[k], 100 * v->dram[k]);
+    (void)fputs("</tbody></table>\n", out);
+}
+
+/* ---- the heat map ---- */
+
+static void draw_heat(const struct view *v, const double *share, const char *title, FILE *out)
+{
+    const double cell = v->count > 32 ? 380.0 / v->count : v->count > 12 ? 12 : 30, side = cell * v->count;
+    double most = 0;
+    char text[96];
+    for (uint32_t i = 0; i < v->count * v->count; i++)
+        if (share[i] > most) most = share[i];
+    svg_begin(out, side + 120, side + 48, title);
+    for (uint32_t i = 0; i < v->count; i++)
+        for (uint32_t k = 0; k < v->count; k++)
+            (void)fprintf(out,
+                          "<rect class=\"hot m\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.2f\" "
+                          "fill-opacity=\"%.3f\"><title>SMs "
+                          "of partition %u, slices of partition %u: %.3f %% of the bytes</title></rect>\n",
+                          44 + k * cell, 8 + i * cell, cell - 0.6, cell - 0.6,
+                          most > 0 ? 0.04 + 0.96 * share[i * v->count + k] / most : 0, i, k,
+                          100 * share[i * v->count + k]);
+    svg_text(out, 44 + side / 2, side + 26, "text-anchor=\"middle\" class=\"soft\"",
+             "partition of the LLC slice");
+    (void)snprintf(text, sizeof text,
+                   "text-anchor=\"middle\" class=\"soft\" transform=\"rotate(-90 18 %.1f)\"", 8 + side / 2);
+    svg_text(out, 18, 8 + side / 2, text, "partition of the SM");
+    for (uint32_t k = 0; k <= 20; k++)
+        (void)fprintf(out,
+                      "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"%.2f\" "
+                      "fill-opacity=\"%.3f\"/>\n",
+                      side + 58, 8 + side * (20 - k) / 21, side / 21 + 0.3, 0.04 + 0.96 * k / 20);
+    (void)snprintf(text, sizeof text, "%.2g %%", 100 * most);
+    svg_text(out, side + 74, 18, "class=\"soft\"", text);
+    svg_text(out, side + 74, 8 + side, "class=\"soft\"", "0");
+    (void)fputs("</svg>\n", out);
+}
+
+static void heat_table(const struct view *v, const double *share, FILE *out)
+{
+    double local = 0;
+    for (uint32_t k = 0; k < v->count; k++) local += share[k * v->count + k];
+    (void)fprintf(out,
+                  "<p class=\"soft\">%.1f %% of the bytes stay in their partition. Rows: partition of the "
+                  "SM; columns: of the "
+                  "slice; in %% of all bytes.</p>\n<table><tbody>\n",
+                  100 * local);
+    for (uint32_t i = 0; i < v->count; i++) {
+        (void)fprintf(out, "<tr><th scope=\"row\">%u</th>", i);
+        for (uint32_t k = 0; k < v->count; k++)
+            (void)fprintf(out, "<td class=\"n\">%.2f</td>", 100 * share[i * v->count + k]);
+        (void)fputs("</tr>\n", out);
+    }
+    (void)fputs("</tbody></table>\n", out);
+}
+
+static void write_heat(const struct view *v, const double *share, const char *title, FILE *out)
+{
+    html_figure_begin(out, title, NULL, NULL, true);
+    draw_heat(v, share, title, out);
+    html_figure_table(out, "Bytes of requests and replies between partitions.");
+    heat_table(v, share, out);
+    html_figure_end(out);
+}
+
+static void write_machine(const struct view *v, FILE *out)
+{
+    char title[200];
+    (void)snprintf(title, sizeof title, "%s: how busy its parts are", v->study->machines[v->machine].name);
+    html_figure_begin(out, title, NULL, NULL, true);
+    draw_tree(v, out);
+    html_figure_table(out, "Filled part: share of the time that a part works. Mean over the workloads.");
+    tree_table(v, out);
+    html_figure_end(out);
+    (void)fputs("<div class=\"pair\">\n", out);
+    (void)snprintf(title, sizeof title, "%s: traffic between partitions, mean over the workloads",
+                   v->study->machines[v->machine].name);
+    write_heat(v, v->traffic, title, out);
+    if (v->uneven_workload != STUDY_NONE && v->runs > 1) {
+        (void)snprintf(title, sizeof title, "the most uneven: %s",
+                       v->study->workloads[v->uneven_workload].name);
+        write_heat(v, v->uneven, title, out);
+    }
+    (void)fputs("</div>\n", out);
+}
+
+void html_machines(const struct study_data *d, FILE *out)
+{
+    (void)fputs("<h3>Machines</h3>\n", out);
+    for (uint32_t m = 0; m < d->study->machine_count; m++) {
+        struct view v;
+        if (gather(&v, d, m)) write_machine(&v, out);
+    }
+}

@@ -1,0 +1,312 @@
+/* asked: what a study asks of its results: metrics, figures and the claims of a paper. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/study_private.h"
+
+/* ---- metrics ---- */
+
+static void add_metric(struct study *s, const struct yaml_node *n)
+{
+    static const char *const keys[] = {"name", "title", "value", "relative", "mean", "unit", "better", NULL};
+    static const char *const relative[] = {"none", "speedup", "ratio", NULL};
+    static const char *const means[] = {"harmonic", "geometric", "arithmetic", NULL};
+    static const char *const better[] = {"higher", "lower", NULL};
+    nodes_check_keys(n, "a metric", keys);
+    struct study_metric m = {.name = nodes_need(n, "a metric", "name"),
+                             .title = nodes_text(n, "title"),
+                             .unit = nodes_text(n, "unit"),
+                             .text = nodes_need(n, "a metric", "value")};
+    const struct yaml_node *r = yaml_get(n, "relative"), *mean = yaml_get(n, "mean"),
+                           *b = yaml_get(n, "better");
+    if (r) m.relative = (enum study_relative)nodes_choice(r, "relative", relative);
+    m.mean = mean         ? (enum study_mean)nodes_choice(mean, "mean", means)
+             : m.relative ? STUDY_HARMONIC
+                          : STUDY_ARITHMETIC;
+    m.lower_is_better = b && nodes_choice(b, "better", better) == 1;
+    if (!m.title) m.title = m.name;
+    if (!m.unit) m.unit = m.relative ? "x" : "";
+    m.value = expr_parse(&s->arena, m.text, yaml_get(n, "value")->place);
+    for (uint32_t i = 0; i < s->metric_count; i++)
+        if (strcmp(s->metrics[i].name, m.name) == 0)
+            diag_mistake_at(n->place, "metric '%s' is given twice", m.name);
+    s->metrics = nodes_grow(&s->arena, s->metrics, s->metric_count, sizeof m);
+    s->metrics[s->metric_count++] = m;
+}
+
+/* Without any: the speed-up over the baseline. */
+static void add_speedup(struct study *s)
+{
+    s->metrics = ARENA_NEW(&s->arena, struct study_metric);
+    s->metrics[s->metric_count++] =
+        (struct study_metric){.name = "speedup",
+                              .title = "speed-up",
+                              .unit = "x",
+                              .text = "totals.seconds",
+                              .value = expr_parse(&s->arena, "totals.seconds", (struct diag_place){0}),
+                              .relative = STUDY_SPEEDUP};
+}
+
+static void each(struct study *s, const struct yaml_node *list, const char *what,
+                 void (*add)(struct study *s, const struct yaml_node *n))
+{
+    if (!list) return;
+    if (list->kind != YAML_LIST) diag_mistake_at(list->place, "'%s' takes a list", what);
+    for (const struct yaml_node *n = list->first; n; n = n->next) add(s, n);
+}
+
+void study_read_metrics(struct study *s, const struct yaml_node *list)
+{
+    each(s, list, "metrics", add_metric);
+    if (!s->metric_count) add_speedup(s);
+}
+
+/* ---- figures ---- */
+
+static uint32_t find_axis(const struct study *s, const struct yaml_node *n, const char *other)
+{
+    const char *names[STUDY_AXES_MAX + 1];
+    const char *text = nodes_scalar(n, n->key);
+    if (strcmp(text, other) == 0) return STUDY_NONE;
+    for (uint32_t a = 0; a < s->axis_count; a++) {
+        if (strcmp(s->axes[a].name, text) == 0) return a;
+        names[a] = s->axes[a].name;
+    }
+    names[s->axis_count] = other;
+    nodes_unknown(n->place, "axis", text, names, s->axis_count + 1);
+}
+
+static void find_metrics(const struct study *s, const struct yaml_node *n, struct study_figure *f)
+{
+    const struct yaml_node *one = yaml_get(n, "metric"), *several = yaml_get(n, "metrics");
+    f->metric_count = 1;
+    if (one) f->metrics[0] = study_find_metric(s, one->place, nodes_scalar(one, "metric"));
+    if (!several) return;
+    if (several->kind != YAML_LIST || !several->first || several->count > 8)
+        diag_mistake_at(several->place, "'metrics' takes a list of 1 to 8 metrics, to be stacked");
+    f->metric_count = 0;
+    for (const struct yaml_node *m = several->first; m; m = m->next)
+        f->metrics[f->metric_count++] = study_find_metric(s, m->place, nodes_scalar(m, "a metric"));
+}
+
+static void add_figure(struct study *s, const struct yaml_node *n)
+{
+    static const char *const keys[] = {"title",   "where", "about",  "plot",    "metric",
+                                       "metrics", "x",     "series", "machine", NULL};
+    static const char *const plots[] = {"bars", "lines", "stacked", "distribution", NULL};
+    nodes_check_keys(n, "a figure", keys);
+    struct study_figure f = {.title = nodes_need(n, "a figure", "title"),
+                             .where = nodes_text(n, "where"),
+                             .about = nodes_text(n, "about"),
+                             .x_axis = STUDY_NONE,
+                             .series_axis = STUDY_NONE,
+                             .machine = s->base_machine,
+                             .place = n->place};
+    const struct yaml_node *plot = yaml_get(n, "plot"), *x = yaml_get(n, "x"),
+                           *series = yaml_get(n, "series"), *machine = yaml_get(n, "machine");
+    if (plot) f.plot = (enum study_plot)nodes_choice(plot, "plot", plots);
+    find_metrics(s, n, &f);
+    if (x) f.x_axis = find_axis(s, x, "workload");
+    if (series) f.series_axis = find_axis(s, series, "machine");
+    if (machine) f.machine = study_find_machine(s, machine->place, nodes_scalar(machine, "machine"));
+    if (f.metric_count > 1 && f.plot != STUDY_STACKED)
+        diag_mistake_at(n->place, "several metrics are shown by 'plot: stacked' only");
+    if (f.plot == STUDY_LINES && f.x_axis == STUDY_NONE)
+        diag_mistake_at(n->place, "'plot: lines' needs 'x': the axis along which the lines go");
+    s->figures = nodes_grow(&s->arena, s->figures, s->figure_count, sizeof f);
+    s->figures[s->figure_count++] = f;
+}
+
+void study_read_figures(struct study *s, const struct yaml_node *list)
+{
+    each(s, list, "figures", add_figure);
+    if (s->figure_count) return;
+    s->figures = ARENA_NEW(&s->arena, struct study_figure);
+    s->figures[s->figure_count++] = (struct study_figure){.title = s->metrics[0].title,
+                                                          .metric_count = 1,
+                                                          .x_axis = STUDY_NONE,
+                                                          .series_axis = STUDY_NONE,
+                                                          .machine = s->base_machine};
+}
+
+/* ---- claims ---- */
+
+/* "uba-mem @ 5.6 TB/s, 3 MiB": a machine and values of axes that differ from the base. */
+static struct study_side read_side(const struct study *s, struct diag_place place, const char *text)
+{
+    char buf[256];
+    (void)snprintf(buf, sizeof buf, "%s", text);
+    char *at = strstr(buf, " @ ");
+    if (at) *at = '\0';
+    struct study_side side = {study_find_machine(s, place, buf), s->base_combo};
+    for (char *value = at ? at + 3 : NULL, *next; value; value = next) {
+        next = strstr(value, ", ");
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
+        uint32_t found = STUDY_NONE;
+        for (uint32_t a = 0; a < s->axis_count; a++)
+            for (uint32_t v = 0; v < s->axes[a].count; v++)
+                if (strcmp(s->axes[a].values[v].name, value) == 0)
+                    found = study_combo_with(s, side.combo, a, v);
+        if (found == STUDY_NONE)
+            diag_mistake_at(place, "'%s' is no value of an axis, or the study has no point with it", value);
+        side.combo = found;
+    }
+    return side;
+}
+
+static const char *const order_signs[] = {" < ", " << ", " <= ", " ~= "};
+
+/* The next sign of an order in the text, or NULL; which one in *sign. */
+static const char *next_sign(const char *text, uint32_t *sign)
+{
+    const char *first = NULL;
+    for (uint32_t k = 0; k < sizeof order_signs / sizeof *order_signs; k++) {
+        const char *found = strstr(text, order_signs[k]);
+        if (!found || (first && found >= first)) continue;
+        first = found;
+        *sign = k;
+    }
+    return first;
+}
+
+enum { BY_MACHINE, BY_AXIS, BY_GROUP };
+struct claim_reading {
+    struct study *s;
+    struct study_claim *c;
+    struct diag_place place; /* of the order or of `of` */
+    const char *of, *over;
+    int by;
+    struct study_set on;
+};
+
+static struct study_term read_term(const struct claim_reading *r, const char *name)
+{
+    struct study *s = r->s;
+    struct study_term t = {.name = name, .over = {STUDY_NONE, 0}, .on = r->on};
+    if (r->by == BY_MACHINE) {
+        t.of = read_side(s, r->place, name);
+        if (r->over) t.over = read_side(s, r->place, r->over);
+        return t;
+    }
+    if (r->by == BY_GROUP) {
+        t.on = study_find_workloads(s, r->place, name);
+        t.of = read_side(s, r->place, r->of);
+        if (r->over) t.over = read_side(s, r->place, r->over);
+        return t;
+    }
+    t.of = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->of, name));
+    if (r->over) t.over = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->over, name));
+    return t;
+}
+
+static void read_order(struct claim_reading *r, const char *text)
+{
+    struct study_claim *c = r->c;
+    struct arena *a = &r->s->arena;
+    uint32_t most = 1, sign = 0;
+    for (const char *p = text; (p = next_sign(p, &sign)); p += strlen(order_signs[sign])) most++;
+    if (most < 2)
+        diag_mistake_at(r->place, "an order is written 'a < b << c', with <, <<, <= or ~= between spaces");
+    c->terms = ARENA_ARRAY(a, struct study_term, most);
+    c->relations = ARENA_ARRAY(a, enum study_relation, most);
+    for (const char *p = text;;) {
+        const char *end = next_sign(p, &sign);
+        c->terms[c->term_count] = read_term(r, arena_strndup(a, p, end ? (size_t)(end - p) : strlen(p)));
+        if (!end) break;
+        c->relations[c->term_count] = (enum study_relation)sign;
+        c->term_count++;
+        p = end + strlen(order_signs[sign]);
+    }
+    c->term_count++;
+}
+
+/* "23.1 %" of change, "1.8 x", or a plain value of the metric. */
+static void read_published(struct study *s, struct study_claim *c, const struct yaml_node *n)
+{
+    char *end;
+    c->published_text = nodes_scalar(n, "published");
+    c->published = strtod(c->published_text, &end);
+    while (*end == ' ') end++;
+    const bool relative = s->metrics[c->metric].relative != STUDY_ABSOLUTE;
+    c->as_percent = relative && *end == '%';
+    if (end == c->published_text || !isfinite(c->published))
+        diag_mistake_at(n->place, "'published' takes a number, such as 23.1 %% or 1.8 x");
+    if (relative && !c->as_percent && *end != 'x')
+        diag_mistake_at(n->place, "'%s' is relative: published as '23.1 %%' of change or as '1.231 x'",
+                        s->metrics[c->metric].name);
+    if (c->as_percent) c->published = 1 + c->published / 100;
+}
+
+static void read_why(struct study_claim *c, const struct yaml_node *n)
+{
+    static const char *const keys[] = {"text", "command", NULL};
+    if (!n) return;
+    nodes_check_keys(n, "'why'", keys);
+    c->why = nodes_need(n, "'why'", "text");
+    c->why_command = nodes_text(n, "command");
+}
+
+/* all, a group, a workload, or a list of these. */
+static struct study_set read_on(struct study *s, const struct yaml_node *n)
+{
+    if (!n) return study_all(s);
+    if (n->kind != YAML_LIST) return study_find_workloads(s, n->place, nodes_scalar(n, "on"));
+    uint32_t *items = ARENA_ARRAY(&s->arena, uint32_t, s->workload_count + 1), count = 0;
+    for (const struct yaml_node *one = n->first; one; one = one->next) {
+        const struct study_set set = study_find_workloads(s, one->place, nodes_scalar(one, "on"));
+        if (!set.count || count + set.count > s->workload_count) return (struct study_set){items, 0};
+        for (uint32_t i = 0; i < set.count; i++) items[count++] = set.items[i];
+    }
+    return (struct study_set){items, count};
+}
+
+static int read_by(const struct study *s, const struct yaml_node *n)
+{
+    if (!n) return BY_MACHINE;
+    const char *text = nodes_scalar(n, "by");
+    if (strcmp(text, "group") == 0) return BY_GROUP;
+    return find_axis(s, n, "machine") == STUDY_NONE ? BY_MACHINE : BY_AXIS;
+}
+
+static void add_claim(struct study *s, const struct yaml_node *n)
+{
+    static const char *const keys[] = {"id",   "where", "says",      "metric", "of",  "over", "on",
+                                       "pick", "by",    "published", "order",  "why", NULL};
+    static const char *const picks[] = {"mean", "max", "min", NULL};
+    nodes_check_keys(n, "a claim", keys);
+    struct study_claim c = {.id = nodes_need(n, "a claim", "id"),
+                            .where = nodes_text(n, "where"),
+                            .says = nodes_text(n, "says"),
+                            .place = n->place};
+    struct claim_reading r = {.s = s, .c = &c, .of = nodes_text(n, "of"), .over = nodes_text(n, "over")};
+    const struct yaml_node *metric = yaml_get(n, "metric"), *on = yaml_get(n, "on"),
+                           *pick = yaml_get(n, "pick"), *published = yaml_get(n, "published"),
+                           *order = yaml_get(n, "order"), *of = yaml_get(n, "of");
+    if (metric) c.metric = study_find_metric(s, metric->place, nodes_scalar(metric, "metric"));
+    if (pick) c.pick = (enum study_pick)nodes_choice(pick, "pick", picks);
+    r.on = read_on(s, on);
+    r.by = read_by(s, yaml_get(n, "by"));
+    r.place = order ? order->place : of ? of->place : n->place;
+    if (!order == !published)
+        diag_mistake_at(n->place, "a claim is a size ('of', 'published') or an 'order'");
+    if (!r.of && (published || r.by != BY_MACHINE))
+        diag_mistake_at(n->place, "this claim needs 'of': the machine that it is about");
+    if (order) {
+        read_order(&r, nodes_scalar(order, "order"));
+    } else {
+        r.by = BY_MACHINE;
+        c.terms = ARENA_NEW(&s->arena, struct study_term);
+        c.terms[0] = read_term(&r, r.of);
+        c.term_count = 1;
+        read_published(s, &c, published);
+    }
+    read_why(&c, yaml_get(n, "why"));
+    s->claims = nodes_grow(&s->arena, s->claims, s->claim_count, sizeof c);
+    s->claims[s->claim_count++] = c;
+}
+
+void study_read_claims(struct study *s, const struct yaml_node *list) { each(s, list, "claims", add_claim); }

@@ -1,0 +1,119 @@
+#!/bin/sh
+# The HTML report: complete in one file, right in a browser (headless Chromium), light and dark, with the keyboard.
+. tests/cli/lib.sh
+cat > "$dir/r.yaml" << 'YAML'
+title: A report & its <parts>
+paper: NUBA
+machines: [uba-mem, {name: wide, machine: uba-mem, set: {net.width: 64 B}}, v100]
+workloads: {easy: [vecadd:n=2048, vecadd:n=4096], hard: [sgemm:tiny]}
+axes: [{param: gpu.llc_size, base: 6 MiB, values: [3 MiB, 6 MiB]}]
+set: {runtime.start_skew_cyc: 50}
+seeds: [1, 2]
+metrics:
+  - {name: speedup, value: totals.seconds, relative: speedup}
+  - {name: hits, value: 100 * stats.llc.read_hit_rate, unit: "%"}
+  - {name: misses, value: 100 - 100 * stats.llc.read_hit_rate, unit: "%"}
+figures:
+  - {title: Bars, where: Fig. 1, metric: speedup, plot: bars}
+  - {title: Lines, metric: speedup, plot: lines, x: gpu.llc_size}
+  - {title: Stacks, metrics: [hits, misses], plot: stacked}
+  - {title: Spread, metric: speedup, plot: distribution}
+claims:
+  - {id: T1, says: far away, of: wide, published: 900 %}
+  - {id: T2, order: v100 < uba-mem}
+  - {id: T3, says: known, of: v100, published: 900 %, why: {text: v100 has launch gaps, command: atoll run -m v100 -w vecadd}}
+YAML
+"$ATOLL" sweep "$dir/r.yaml" --db "$dir/r.db" --html "$dir/r.html" > "$dir/log" 2>&1
+holds "the report is written" grep -q "report: $dir/r.html" "$dir/log"
+holds "the page needs nothing else" python3 - "$dir/r.html" << 'PY'
+import re, sys
+from html.parser import HTMLParser
+text = open(sys.argv[1], encoding="utf-8").read()
+assert not re.search(r"(src|href)=[\"'](https?:|//|file:)", text), "something is loaded"
+assert "url(" not in text and "@import" not in text
+assert "A report &amp; its &lt;parts&gt;" in text and "<parts>" not in text
+assert "prefers-color-scheme: dark" in text and "@media print" in text
+class Check(HTMLParser):
+    """Every element that is opened is closed, in order."""
+    void = {"meta", "br", "link", "hr", "img", "input"}
+    def __init__(self):
+        super().__init__()
+        self.stack, self.seen = [], {}
+    def handle_starttag(self, tag, attrs):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+        if tag not in self.void:
+            self.stack.append(tag)
+    def handle_startendtag(self, tag, attrs):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+    def handle_endtag(self, tag):
+        assert self.stack and self.stack.pop() == tag, (tag, self.getpos())
+c = Check()
+c.feed(text)
+assert not c.stack, c.stack
+assert c.seen["figure"] >= 8 and c.seen["svg"] == c.seen["figure"], c.seen
+for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
+             "atoll run -m uba-mem -w", "--details", "v100 has launch gaps", "traffic between partitions", "how busy its parts are",
+             "atoll sweep", "confidence intervals over seeds", "the numbers"):
+    assert part in text, part
+PY
+expect 0 "report: $dir/c.html" "$ATOLL" compare -m uba-mem,v100 -w vecadd:n=2048,sgemm:tiny --html "$dir/c.html"
+holds "compare writes the same kind of page" grep -q "harmonic mean" "$dir/c.html"
+
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$chromium" ]; then
+    skip "the report in a browser: there is no Chromium here (apt-get install chromium)"
+    finish
+fi
+# in the browser: what is drawn, what the keyboard does, what the themes change; the page tells in its title
+cat > "$dir/probe.js" << 'JS'
+<script>
+window.addEventListener("load", function () {
+  var bad = [];
+  function need(what, good) { if (!good) bad.push(what); }
+  function colour() { return getComputedStyle(document.body).backgroundColor; }
+  document.querySelectorAll("figure svg").forEach(function (svg) {
+    var box = svg.getBoundingClientRect();
+    need("a picture has no size", box.width > 100 && box.height > 20);
+    need("a picture has no marks", svg.querySelectorAll(".m").length > 0);
+    svg.querySelectorAll("rect,circle,path,line").forEach(function (e) {
+      need("a mark has NaN in it", !/NaN|inf/.test(e.outerHTML));
+    });
+    need("a picture cannot be focused", svg.tabIndex === 0);
+    need("a picture has no name", svg.getAttribute("aria-label"));
+    need("a table stands behind it", svg.closest("figure").querySelector("table") || /Published and ours/.test(svg.closest("figure").textContent));
+  });
+  var figure = document.querySelector("figure"), svg = figure.querySelector("svg"), out = figure.querySelector(".readout");
+  var before = out.textContent;
+  svg.focus();
+  svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+  need("arrow keys read a value", out.textContent !== before && svg.querySelector(".m.on"));
+  need("the page is wider than the window", document.documentElement.scrollWidth <= window.innerWidth);
+  var button = document.getElementById("theme"), colours = {};
+  button.click(); colours.light = colour();
+  button.click(); colours.dark = colour();
+  need("light and dark differ", colours.light !== colours.dark);
+  need("light is light", colours.light === "rgb(255, 255, 255)");
+  var text = getComputedStyle(document.querySelector("svg text")).fill;
+  need("text of pictures follows the theme", text !== "rgb(0, 0, 0)");
+  document.querySelectorAll("details").forEach(function (d) { d.open = true; need("a table is empty", d.querySelectorAll("td").length > 0); });
+  var ids = {};
+  document.querySelectorAll("[id]").forEach(function (e) { need("an id is given twice", !ids[e.id]); ids[e.id] = 1; });
+  document.querySelectorAll("nav a").forEach(function (a) { need("a link leads nowhere", document.querySelector(a.getAttribute("href"))); });
+  document.title = bad.length ? "BAD " + bad.join("; ") : "GOOD " + document.querySelectorAll("figure").length;
+});
+</script>
+JS
+cat "$dir/r.html" "$dir/probe.js" > "$dir/probe.html"
+browse() {
+    timeout 200 "$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+        --disable-component-update --disable-sync --disable-dev-shm-usage --user-data-dir="$dir/profile" "$@" 2> /dev/null
+}
+browse --window-size=1200,900 --virtual-time-budget=5000 --dump-dom "file://$dir/probe.html" > "$dir/dom.html"
+expect 0 "<title>GOOD" grep -a -m1 -o "<title>[^<]*" "$dir/dom.html"
+browse --window-size=420,900 --virtual-time-budget=5000 --dump-dom "file://$dir/probe.html" > "$dir/narrow.html"
+expect 0 "<title>GOOD" grep -a -m1 -o "<title>[^<]*" "$dir/narrow.html"
+browse --window-size=1200,2000 --screenshot="$dir/shot.png" "file://$dir/r.html" > /dev/null
+holds "a picture of the page can be taken" test -s "$dir/shot.png"
+browse --print-to-pdf="$dir/r.pdf" --no-pdf-header-footer "file://$dir/r.html" > /dev/null
+holds "the page can be printed" test -s "$dir/r.pdf"
+finish
