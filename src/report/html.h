@@ -50,6 +50,9 @@ struct svg_axis {
 };
 /* A range with round steps that holds both values. */
 struct svg_axis svg_axis_of(double low, double high, uint32_t steps);
+/* Its steps: how many, and the value of one. */
+uint32_t svg_ticks(const struct svg_axis *a);
+double svg_tick(const struct svg_axis *a, uint32_t i);
 void svg_begin(FILE *out, double width, double height, const char *title);
 void svg_text(FILE *out, double x, double y, const char *attributes, const char *text);
 void svg_line(FILE *out, const char *class_, double x1, double y1, double x2, double y2);

@@ -220,11 +220,11 @@ static void draw_claims(const struct study_data *d, FILE *out)
         out, "Published and ours", NULL,
         "Change over what each claim compares with, in per cent. The table above has the numbers.", true);
     svg_begin(out, WIDTH, height + 28, "Published and our sizes of effects");
-    for (double v = axis.low; v <= axis.high + axis.step / 2; v += axis.step) {
+    for (uint32_t i = 0; i < svg_ticks(&axis); i++) {
         char number[48];
-        const double x = x_at(&axis, v);
-        svg_line(out, fabs(v) < axis.step / 2 ? "axis" : "grid", x, 4, x, height);
-        (void)snprintf(number, sizeof number, "%+.4g %%", fabs(v) < axis.step / 2 ? 0 : v);
+        const double v = svg_tick(&axis, i), x = x_at(&axis, v);
+        svg_line(out, v == 0 ? "axis" : "grid", x, 4, x, height);
+        (void)snprintf(number, sizeof number, "%+.4g %%", v);
         svg_text(out, x, height + 18, "class=\"soft\" text-anchor=\"middle\"", number);
     }
     uint32_t row = 0;

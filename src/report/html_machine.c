@@ -185,9 +185,11 @@ static void draw_chiplet(const struct view *v, uint32_t chiplet, const struct la
                       "<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"8\"/>\n",
                       x - 6, y - 6, l->inner + 12, l->chiplet_height + 4);
     draw_network(v, x, y, l->inner, out);
-    for (uint32_t p = 0; p < v->partitions; p++)
-        draw_partition(v, chiplet * v->partitions + p, x + GAP + (p % l->per_row) * (CELL_W + GAP),
-                       y + 30 + (p / l->per_row) * (CELL_H + GAP), out);
+    for (uint32_t p = 0; p < v->partitions; p++) {
+        const uint32_t row = p / l->per_row, column = p % l->per_row;
+        draw_partition(v, chiplet * v->partitions + p, x + GAP + column * (CELL_W + GAP),
+                       y + 30 + row * (CELL_H + GAP), out);
+    }
 }
 
 static void draw_tree(const struct view *v, FILE *out)

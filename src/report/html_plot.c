@@ -77,10 +77,10 @@ static struct svg_axis y_axis(const struct chart *c)
 static void draw_y_axis(const struct frame *f)
 {
     char number[48];
-    for (double v = f->y.low; v <= f->y.high + f->y.step / 2; v += f->y.step) {
-        const double y = y_at(f, v);
+    for (uint32_t i = 0; i < svg_ticks(&f->y); i++) {
+        const double v = svg_tick(&f->y, i), y = y_at(f, v);
         svg_line(f->out, "grid", LEFT, y, f->width - RIGHT, y);
-        (void)snprintf(number, sizeof number, "%.6g", fabs(v) < f->y.step / 1e6 ? 0 : v);
+        (void)snprintf(number, sizeof number, "%.6g", v);
         svg_text(f->out, LEFT - 8, y + 4, "class=\"soft\" text-anchor=\"end\"", number);
     }
     if (f->c->relative && f->y.low < 1 && f->y.high > 1)

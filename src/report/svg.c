@@ -48,6 +48,14 @@ struct svg_axis svg_axis_of(double low, double high, uint32_t steps)
     return (struct svg_axis){floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step, step};
 }
 
+uint32_t svg_ticks(const struct svg_axis *a) { return (uint32_t)((a->high - a->low) / a->step + 1.5); }
+
+double svg_tick(const struct svg_axis *a, uint32_t i)
+{
+    const double v = a->low + i * a->step;
+    return fabs(v) < a->step / 1e6 ? 0 : v;
+}
+
 void svg_begin(FILE *out, double width, double height, const char *title)
 {
     (void)fprintf(out,

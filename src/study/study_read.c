@@ -427,16 +427,21 @@ static const char *file_stem(struct arena *a, const char *path)
     return arena_strndup(a, name, dot ? (size_t)(dot - name) : strlen(name));
 }
 
+static const struct yaml_node *read_root(struct study *s)
+{
+    const struct yaml_node *root = yaml_read_tree(&s->arena, &s->source);
+    if (root) return root;
+    diag_mistake_at((struct diag_place){&s->source, 0, 0, 1},
+                    "the experiment file is empty; docs/experiments.md shows the shortest one");
+}
+
 void study_build(struct study *s, const char *scale)
 {
     static const char *const keys[] = {"title",     "paper",   "about",   "set",    "machines",
                                        "workloads", "axes",    "vary",    "seeds",  "baseline",
                                        "scales",    "metrics", "figures", "claims", NULL};
     static const uint64_t one_seed[] = {1};
-    const struct yaml_node *root = yaml_read_tree(&s->arena, &s->source);
-    if (!root)
-        diag_mistake_at((struct diag_place){&s->source, 0, 0, 1},
-                        "the experiment file is empty; docs/experiments.md shows the shortest one");
+    const struct yaml_node *root = read_root(s);
     nodes_check_keys(root, "an experiment", keys);
     s->name = file_stem(&s->arena, s->source.name);
     s->title = nodes_text(root, "title");

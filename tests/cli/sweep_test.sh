@@ -88,7 +88,6 @@ if [ -x "$faulty" ]; then
 else
     skip "a point that fails inside the simulator: no atoll_faults in this build"
 fi
-printf '#!/bin/sh\necho about to crash\nkill -SEGV $$\n' > "$dir/crash" && chmod +x "$dir/crash"
 holds "a crash is recorded with its log, the rest goes on" python3 - "$ATOLL" "$dir" << 'PY'
 # the first worker that appears is ended by a signal
 import os, signal, sqlite3, subprocess, sys, time
