@@ -72,6 +72,15 @@ caught() {
     machine=selrep
     caught selective_writes_replicas 2 "stale read" $order -s selrep.degree=16
     caught boundary_keeps_replicas 2 "stale read" $order -s selrep.degree=16
+
+    # several GPUs, each of which caches lines of the others
+    expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
+    machine=numa-gpu
+    caught llc_keeps_remote 2 "stale read" $order
+    caught llc_keeps_at_acquire 2 "stale read" $order
+    caught llc_store_passes_copy 2 "stale read" $order
+    caught llc_atomic_passes_copy 2 "stale read" $order
+    caught forward_dropped 3 "nothing is due" $small
 }
 
 # what a user gets to read names all that is needed to find the place
