@@ -93,6 +93,8 @@ struct bed {
     uint64_t start_cyc, end_cyc;
     uint32_t blocks_of_sm[BED_SMS], drained;
     uint32_t only_sms; /* SMs from here on get no blocks; 0: all do */
+    uint32_t parts;    /* the grid in so many contiguous parts, one per part of the SMs; 0: in order */
+    uint64_t next_of[8];
     struct bed_event *events;
     uint32_t event_count;
     bool over;
@@ -188,7 +190,10 @@ static inline uint64_t bed_next_block(void *self, uint32_t sm)
     struct bed *b = self;
     if (b->next_block == b->blocks || (b->only_sms && sm >= b->only_sms)) return UINT64_MAX;
     b->blocks_of_sm[sm]++;
-    return b->next_block++;
+    if (!b->parts) return b->next_block++;
+    const uint32_t part = sm / (b->gpu->sm_count / b->parts);
+    if (b->next_of[part] == b->blocks / b->parts) return UINT64_MAX;
+    return part * (b->blocks / b->parts) + b->next_of[part]++;
 }
 
 static inline void bed_block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now)
@@ -285,6 +290,7 @@ static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t w
     b->warps = warps;
     b->blocks = blocks;
     b->next_block = b->ended = 0;
+    memset(b->next_of, 0, sizeof b->next_of);
     b->event_count = 0;
     b->over = false;
     memset(b->blocks_of_sm, 0, sizeof b->blocks_of_sm);

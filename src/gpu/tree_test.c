@@ -194,6 +194,37 @@ BED_TEST(pages_that_a_gpu_touches_first_are_its_own)
     bed_close(&b);
 }
 
+static struct stats run_mix(const char *settings, uint64_t *cycles)
+{
+    static const struct bed_op ops[] = {BED_LOAD(A, 1, .stride = 128, .scatter_lines = 4096),
+                                        BED_STORE(A, 1, .stride = 128, .scatter_lines = 4096),
+                                        BED_MEMORY(ATOMIC, A, 2, BED_NO_REG, .scatter_lines = 64),
+                                        BED_LOAD(A, 3, .stride = 128, .scatter_lines = 4096),
+                                        BED_USE(3),
+                                        BED_END};
+    struct bed b;
+    bed_open_machine(&b, "gpu1", settings);
+    bed_run(&b, ops, 4, 512);
+    bed_settle(&b);
+    const struct stats s = bed_stats(&b);
+    *cycles = b.end_cyc;
+    bed_close(&b);
+    return s;
+}
+
+/* The machinery of several GPUs costs a machine of one nothing: the same statistics to the bit. */
+BED_TEST(one_gpu_as_a_tree_is_the_plain_gpu)
+{
+    uint64_t plain_cycles, tree_cycles;
+    const struct stats plain = run_mix("mmu.mode=tlb", &plain_cycles);
+    const struct stats tree =
+        run_mix("mmu.mode=tlb;llc.organisation=numa;runtime.placement=first_touch_gpu;clock.gpu_net=7 GHz",
+                &tree_cycles);
+    assert_int_equal(plain_cycles, tree_cycles);
+    assert_memory_equal(&plain, &tree, sizeof plain);
+    assert_true(plain.llc.requests > 10000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +236,7 @@ int main(void)
         cmocka_unit_test(slices_that_are_full_of_each_others_lines_go_on),
         cmocka_unit_test(kernel_ends_drop_lines_of_others_only),
         cmocka_unit_test(pages_that_a_gpu_touches_first_are_its_own),
+        cmocka_unit_test(one_gpu_as_a_tree_is_the_plain_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,159 @@
+/* Machines of several GPUs and chiplets against arithmetic: what links, rings and switches carry, how four
+ * GPUs scale, and what partitions of a shared GPU keep apart. */
+#include "gpu/gpu_testbed.h"
+
+#include <jansson.h>
+
+#include "atoll.h"
+
+enum { WARPS = 8, LINES_PER_BLOCK = 32 * WARPS, PAGE = 4096 };
+#define AT 0x10000000
+
+/* Every lane of every warp reads a line of its own. */
+static const struct bed_op stream[] = {
+    BED_LOAD(AT, 1, .stride = 128, .by_warp = 32 * 128, .by_block = LINES_PER_BLOCK * 128), BED_USE(1),
+    BED_END};
+
+/* Pages in turn to the memory next to these SMs; then the first only_sms SMs read them all. Bytes of replies
+ * per second, with their headers. */
+static double read_from(const char *machine, const char *settings, const uint32_t *owners,
+                        uint32_t owner_count, uint32_t only_sms, uint32_t blocks)
+{
+    static struct bed b;
+    bed_open_machine(&b, machine, settings);
+    const struct config *c = &b.machine.config;
+    const uint64_t lines = (uint64_t)blocks * LINES_PER_BLOCK, pages = lines * 128 / PAGE;
+    for (uint64_t k = 0; k < pages; k++) bed_touch(&b, owners[k % owner_count], AT + k * PAGE, 1);
+    b.only_sms = only_sms;
+    bed_run(&b, stream, WARPS, blocks);
+    const double seconds = (double)(b.end_cyc - b.start_cyc) / (double)c->clock.sm;
+    const double bytes = (double)lines * (double)(128 + c->packet.header);
+    assert_int_equal(bed_stats(&b).llc.fetches, lines);
+    bed_close(&b);
+    return bytes / seconds;
+}
+
+static void expect_rate(double rate, double wanted)
+{
+    print_message("%.1f GB/s, %.1f wanted\n", rate * 1e-9, wanted * 1e-9);
+    if (rate > wanted * 1.001 || rate < wanted * 0.97)
+        fail_msg("%.1f GB/s, but the links carry %.1f", rate * 1e-9, wanted * 1e-9);
+}
+
+/* 3 links of 64 GB/s per direction and GPU. */
+BED_TEST(a_gpu_reads_from_three_others_at_the_rate_of_its_three_links)
+{
+    static const uint32_t others[] = {64, 128, 192};
+    const char *settings = "map.page_size=4 KiB";
+    expect_rate(read_from("numa-gpu", settings, others, 3, 64, 256), 192e9);
+    expect_rate(read_from("numa-gpu", settings, others, 1, 64, 128), 64e9);
+}
+
+/* The ring carries 180 GB/s per link and direction; what comes from both sides shares the chiplet's stop. */
+BED_TEST(a_chiplet_reads_from_its_neighbours_at_the_rate_of_the_ring)
+{
+    static const uint32_t one[] = {16}, both[] = {16, 48};
+    const char *settings = "runtime.placement=first_touch;l1.sectored=false;llc.sectored=false";
+    expect_rate(read_from("ladm-rr", settings, one, 1, 16, 128), 180e9);
+    expect_rate(read_from("ladm-rr", settings, both, 2, 16, 256), 180e9);
+}
+
+/* The chiplets of a GPU share its port of the switch. */
+BED_TEST(a_gpu_reads_from_others_at_the_rate_of_its_switch_port)
+{
+    static const uint32_t others[] = {64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240};
+    expect_rate(read_from("ladm-rr", "runtime.placement=first_touch;l1.sectored=false;llc.sectored=false",
+                          others, 12, 64, 192),
+                180e9);
+}
+
+static uint64_t stream_cycles(const char *machine, uint32_t blocks, uint64_t *remote)
+{
+    static struct bed b;
+    bed_open_machine(&b, machine, "map.page_size=4 KiB;llc.boundary=keep");
+    const uint32_t sms = b.gpu->sm_count, gpus = b.machine.config.system.gpus;
+    for (uint32_t k = 0; k < blocks; k++) /* each GPU a contiguous part */
+        bed_touch(&b, (uint32_t)((uint64_t)k * gpus / blocks) * (sms / gpus),
+                  AT + (uint64_t)k * LINES_PER_BLOCK * 128, LINES_PER_BLOCK * 128);
+    b.parts = gpus;
+    bed_run(&b, stream, WARPS, blocks);
+    const uint64_t cycles = b.end_cyc - b.start_cyc;
+    *remote = bed_stats(&b).gates.passed;
+    bed_close(&b);
+    return cycles;
+}
+
+/* Blocks go to the GPU that has their pages: four times the work in the time of one. */
+BED_TEST(four_gpus_without_sharing_do_four_times_the_work)
+{
+    uint64_t remote;
+    const uint64_t one = stream_cycles("gpu1", 1024, &remote);
+    const uint64_t four = stream_cycles("numa-gpu", 4096, &remote);
+    print_message("one GPU %llu cycles, four GPUs with four times the work %llu\n", (unsigned long long)one,
+                  (unsigned long long)four);
+    assert_int_equal(remote, 0);
+    assert_in_range(four, one * 98 / 100, one * 102 / 100);
+}
+
+/* ---- partitions ---- */
+
+static uint64_t first_run_cycles(const char *machine, const char *setting, const char *workload, uint32_t app)
+{
+    atoll_sim *sim;
+    struct atoll_outcome outcome;
+    assert_int_equal(atoll_create(&sim), ATOLL_OK);
+    assert_int_equal(atoll_machine(sim, machine), ATOLL_OK);
+    for (const char *from = setting; *from;) {
+        const char *const end = strchrnul(from, ';');
+        char one[128];
+        (void)snprintf(one, sizeof one, "%.*s", (int)(end - from), from);
+        assert_int_equal(atoll_set(sim, one), ATOLL_OK);
+        from = *end ? end + 1 : end;
+    }
+    const struct atoll_job job = {.workload = workload, .check = true};
+    if (atoll_run(sim, &job, &outcome) != ATOLL_OK) fail_msg("%s", atoll_message(sim));
+    json_t *root = json_loads(outcome.json, 0, NULL);
+    const json_t *row = json_array_get(json_object_get(root, "apps"), app);
+    const json_t *cycles = json_object_get(row, "first_run_cycles");
+    const uint64_t value = (uint64_t)json_integer_value(cycles ? cycles : json_object_get(row, "cycles"));
+    json_decref(root);
+    atoll_outcome_free(&outcome);
+    atoll_destroy(sim);
+    return value;
+}
+
+/* With its neighbour, and on the same partition without. */
+static void neighbour(const char *machine, const char *alone, bool isolated)
+{
+    const char *const names[] = {"vecadd:n=262144", "sgemm:n=128"};
+    for (uint32_t app = 0; app < 2; app++) {
+        char pair[128];
+        (void)snprintf(pair, sizeof pair, "%s+%s", names[app], names[!app]);
+        const uint64_t with = first_run_cycles(machine, "", pair, 0);
+        const uint64_t without = first_run_cycles(machine, alone, names[app], 0);
+        print_message("%s on %s: %llu cycles beside the other, %llu without\n", names[app], machine,
+                      (unsigned long long)with, (unsigned long long)without);
+        const double change = (double)with / (double)without - 1;
+        if (isolated && (change > 0.01 || change < -0.01)) fail_msg("%s: %.1f %%", names[app], 100 * change);
+        if (!isolated && app && change < 0.01) fail_msg("%s: shared memory costs it nothing", names[app]);
+    }
+}
+
+static void a_partition_is_isolated_and_mps_is_not(void **state)
+{
+    (void)state;
+    neighbour("ugpu-bp", "apps.sms=40;apps.channels=16", true);
+    neighbour("ugpu-mps", "apps.sms=40", false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_reads_from_three_others_at_the_rate_of_its_three_links),
+        cmocka_unit_test(a_chiplet_reads_from_its_neighbours_at_the_rate_of_the_ring),
+        cmocka_unit_test(a_gpu_reads_from_others_at_the_rate_of_its_switch_port),
+        cmocka_unit_test(four_gpus_without_sharing_do_four_times_the_work),
+        cmocka_unit_test(a_partition_is_isolated_and_mps_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
