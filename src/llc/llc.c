@@ -741,7 +741,8 @@ static bool flush_drops(const struct slice *s, uint32_t line)
 {
     switch (s->flush_how) {
     case llc_boundary_flush: return true;
-    case llc_boundary_drop_remote: return far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
+    case llc_boundary_drop_remote:
+        return tags_used(&s->tags, line) && far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
     case llc_boundary_replicas:
         return tags_used(&s->tags, line) &&
                slice_home(s->spec, tags_key(&s->tags, line)) != s->wire.slice_idx;
@@ -752,30 +753,43 @@ static bool flush_drops(const struct slice *s, uint32_t line)
     return false;
 }
 
+static inline bool flush_cleans(const struct slice *s, uint32_t line)
+{
+    return (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
+}
+
+/* A line has been looked at; those after it that nothing happens to take their cycles without a visit. */
+static void flush_next(struct slice *s, uint64_t now)
+{
+    const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
+    uint32_t line = from + 1;
+    while (line < lines && !flush_cleans(s, line) && !flush_drops(s, line) && !s->tags.pinned[line]) line++;
+    s->flush_cursor = line;
+    s->flush_cyc = now + (line < lines ? line : lines - 1) - from;
+    s->stats.flushed_lines += line - from;
+}
+
 static void flush_step(struct slice *s, uint64_t now)
 {
-    const uint32_t lines = tags_lines(&s->tags);
-    if (s->flush_cursor < lines) {
-        const uint32_t line = s->flush_cursor;
-        const bool drop = flush_drops(s, line);
-        const bool dirty =
-            (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
-        if (dirty && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
+    const uint32_t line = s->flush_cursor;
+    if (now < s->flush_cyc) return;
+    if (line < tags_lines(&s->tags)) {
+        const bool cleans = flush_cleans(s, line);
+        if (cleans && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
             return;                       /* woken by the channel */
         if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
-        if (dirty && !FAULT_FIRES(llc_flush_skips)) {
+        if (cleans && !FAULT_FIRES(llc_flush_skips)) {
             s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
             write_memory(s, now, line);
             s->stats.flush_writebacks++;
         }
-        if (drop) {
+        if (flush_drops(s, line)) {
             drop_line(s, now, line);
             tags_drop(&s->tags, line);
         }
-        s->stats.flushed_lines++;
-        s->flush_cursor++;
+        flush_next(s, now);
     }
-    if (s->flush_cursor == lines && !s->ops_count) {
+    if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
         void (*done)(void *) = s->flush_done;
         s->flush_done = NULL;
         done(s->flush_arg);
@@ -787,6 +801,7 @@ void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg)
     DIAG_ASSERT(!s->flush_done);
     s->flush_how = how;
     s->flush_cursor = 0;
+    s->flush_cyc = 0;
     s->flush_done = done;
     s->flush_arg = arg;
     engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
@@ -816,8 +831,10 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     } else if (s->walks.count) {
         next = earlier(next, at(s, s->walks.first)->ready_cyc);
     }
-    if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
-        s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs)
+    if (s->flush_done && s->flush_cyc > now)
+        next = earlier(next, s->flush_cyc);
+    else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
+             s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs)
         next = now + 1;
     return next > now ? next : now + 1;
 }

@@ -55,6 +55,7 @@ struct slice {
     bool fill_came;        /* since the tag stage last looked */
     bool more;             /* another request is at the port */
     uint32_t flush_cursor; /* tags_lines() when there is none */
+    uint64_t flush_cyc;    /* when it gets there */
     void (*flush_done)(void *arg);
     void *flush_arg;
     enum llc_boundary flush_how;
