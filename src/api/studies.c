@@ -42,10 +42,14 @@ static void read_experiment(struct study *s, const char *name, const char *scale
 /* Is there anything to set side by side? A baseline alone proves nothing of a paper. */
 static bool worth_running(const struct study *s)
 {
-    uint32_t there = 0;
-    for (uint32_t m = 0; m < s->machine_count; m++) there += !s->machines[m].missing;
+    uint32_t there = 0, all = 0;
+    for (uint32_t m = 0; m < s->machine_count; m++) {
+        if (s->machines[m].best_of) continue;
+        there += !s->machines[m].missing;
+        all++;
+    }
     if (s->machines[s->base_machine].missing) return false;
-    return there > 1 || there == s->machine_count || (there == 1 && s->combo_count > 1);
+    return there > 1 || there == all || s->combo_count > 1;
 }
 
 /* Points that will not run become "not available" too. */
@@ -53,7 +57,7 @@ static void give_up(struct study *s)
 {
     for (uint32_t i = 0; i < s->point_count; i++) s->points[i].key[0] = '\0';
     for (uint32_t m = 0; m < s->machine_count; m++)
-        if (!s->machines[m].missing)
+        if (!s->machines[m].missing && !s->machines[m].best_of)
             s->machines[m].missing = "not run: there is nothing in this version to compare it with";
 }
 

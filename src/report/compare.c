@@ -21,6 +21,14 @@ static const json_t *total(const struct study_result *r, const char *name)
     return json_object_get(json_object_get(r->root, "totals"), name);
 }
 
+/* In the words of the other reports. */
+static const char *bound_name(const struct study_result *r)
+{
+    for (uint32_t k = 0; r->bound_by && k < REPORT_BOUNDS; k++)
+        if (strcmp(report_bound_keys[k], r->bound_by) == 0) return report_bound_names[k];
+    return "-";
+}
+
 /* NAN: unknown. */
 static double speedup(const struct study_data *d, uint32_t workload, uint32_t machine)
 {
@@ -70,7 +78,7 @@ static void write_cell(const struct study_data *d, enum table table, uint32_t w,
     else if (table == TABLE_IPC)
         (void)snprintf(text, sizeof text, "%.2f", json_number_value(total(r, "ipc")));
     else if (table == TABLE_BOUND)
-        (void)snprintf(text, sizeof text, "%s", r->bound_by ? r->bound_by : "-");
+        (void)snprintf(text, sizeof text, "%s", bound_name(r));
     else if (isfinite(s))
         (void)snprintf(text, sizeof text, "%.3f", s);
     (void)fprintf(out, "%*s", column_width(d->study, m), text);
@@ -154,9 +162,10 @@ static json_t *point_json(const struct study_data *d, uint32_t w, uint32_t m)
         (void)json_object_set_new(row, "message", json_string(r->message ? r->message : ""));
         return row;
     }
-    static const char *const names[] = {"cycles", "seconds", "warp_instructions", "ipc", "bound_by"};
+    static const char *const names[] = {"cycles", "seconds", "warp_instructions", "ipc"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         (void)json_object_set_new(row, names[i], json_deep_copy(total(r, names[i])));
+    (void)json_object_set_new(row, "bound_by", json_string(bound_name(r)));
     const double s = speedup(d, w, m);
     (void)json_object_set_new(row, "speedup", isfinite(s) ? json_real(s) : json_null());
     return row;

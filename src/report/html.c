@@ -55,9 +55,9 @@ static void write_cards(const struct tally *t, FILE *out)
     if (t->missing) card(out, t->missing, "not available");
     if (t->pending) card(out, t->pending, "not run yet");
     if (claims) {
-        card(out, t->verdicts[VERDICT_SIZE], "sizes within a third");
-        card(out, t->verdicts[VERDICT_ORDER], "orders hold");
-        card(out, t->direction, "right direction, other size");
+        if (t->verdicts[VERDICT_SIZE]) card(out, t->verdicts[VERDICT_SIZE], "sizes within a third");
+        if (t->verdicts[VERDICT_ORDER]) card(out, t->verdicts[VERDICT_ORDER], "orders hold");
+        if (t->direction) card(out, t->direction, "right direction, other size");
         card(out, t->verdicts[VERDICT_DIFFERS], "claims differ");
         if (t->verdicts[VERDICT_UNKNOWN]) card(out, t->verdicts[VERDICT_UNKNOWN], "claims without data");
     }

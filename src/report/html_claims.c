@@ -224,7 +224,7 @@ static void draw_claims(const struct study_data *d, FILE *out)
         char number[48];
         const double v = svg_tick(&axis, i), x = x_at(&axis, v);
         svg_line(out, v == 0 ? "axis" : "grid", x, 4, x, height);
-        (void)snprintf(number, sizeof number, "%+.4g %%", v);
+        (void)snprintf(number, sizeof number, v == 0 ? "%.4g %%" : "%+.4g %%", v);
         svg_text(out, x, height + 18, "class=\"soft\" text-anchor=\"middle\"", number);
     }
     uint32_t row = 0;

@@ -308,8 +308,8 @@ static struct layout lay_out(const struct chart *c, uint32_t across, bool bars)
     struct layout l = {.slot = 110};
     const double room = 640 - LEFT - RIGHT;
     if (bars && c->bar_count) {
-        const double least = across > 30 ? 6 : 9;
-        l.bar = 62.0 / c->bar_count;
+        const double least = across > 30 ? 5 : 9;
+        l.bar = (across > 30 ? 28.0 : 62.0) / c->bar_count;
         l.bar = l.bar > 26 ? 26 : l.bar < least ? least : l.bar;
         l.slot = l.bar * c->bar_count + (across > 24 ? 8 : 16);
     }
@@ -317,7 +317,7 @@ static struct layout lay_out(const struct chart *c, uint32_t across, bool bars)
     for (uint32_t k = 0; bars && k < across; k++)
         if (strlen(c->clusters[k]) > l.longest) l.longest = strlen(c->clusters[k]);
     if (l.longest > LABEL_CHARS) l.longest = LABEL_CHARS;
-    l.slanted = bars && (double)l.longest * 6.6 > l.slot - 4;
+    l.slanted = bars && (double)l.longest * 7.2 > l.slot - 6;
     return l;
 }
 

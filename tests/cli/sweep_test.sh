@@ -161,7 +161,26 @@ chmod 755 "$dir/ro"
 expect 1 "unknown paper 'nubs'; did you mean 'nuba'?" "$ATOLL" reproduce nubs
 expect 1 "takes one paper" "$ATOLL" reproduce
 expect 1 "--scale is 'quick' or 'paper'" "$ATOLL" reproduce nuba --scale small
-expect 1 "this version has no experiments of 'ugpu'" "$ATOLL" reproduce ugpu
+holds "an interrupted reproduction has recorded its study and writes its report" timeout 200 python3 - "$ATOLL" "$dir" << 'PY'
+import os, signal, sqlite3, subprocess, sys, time
+atoll, dir = sys.argv[1:]
+db, html = dir + "/nuba.db", dir + "/nuba.html"
+p = subprocess.Popen([atoll, "reproduce", "nuba", "--scale", "quick", "--db", db, "--html", html, "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+points = 0
+while not points and p.poll() is None:
+    time.sleep(0.1)
+    try:
+        points = sqlite3.connect(db).execute("select count(*) from point").fetchone()[0]
+    except sqlite3.OperationalError:
+        pass
+p.send_signal(signal.SIGINT)
+out = p.communicate(timeout=100)[0].decode()
+assert p.returncode == 1 and "interrupted" in out and "nuba-fig10: Network bandwidth" in out, out
+con = sqlite3.connect(db)
+for name, note in con.execute("select machine, note from point where key is null"):
+    assert "this version has no machine" in note or "nothing in this version to compare it with" in note, note
+assert "N027" in out and "not available" in out and "Network bandwidth" in open(html).read()
+PY
 
 # experiments of the tree: whole in shape, their published values are those of the papers
 for file in experiments/*.yaml; do
