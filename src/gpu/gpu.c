@@ -64,6 +64,8 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .pending = g->pending + first_channel,
                                    .pending_bit = idx % (per_channel * lanes),
                                    .tap = g->tap,
+                                   .input_tap = mdr_input_tap(g->mdr),
+                                   .remote_tap = mdr_remote_tap(g->mdr),
                                    .slice_idx = idx,
                                    .partition = idx / c->partition.slices,
                                    .sms_per_partition = c->partition.sms,
@@ -235,7 +237,10 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     fault_choose(c->sim.fault);
 #endif
     build_clocks(g, c);
-    for (uint32_t k = 0; k < g->chiplet_count; k++) g->organisations[k] = organisation_of(c, k);
+    for (uint32_t k = 0; k < g->chiplet_count; k++) {
+        g->organisations[k] = organisation_of(c, k);
+        g->organisations[k].engine = g->engine;
+    }
     g->sm_spec = sm_spec_of(&g->arena, c);
     g->conflicts = sm_conflict_cache(&g->arena);
     const uint32_t requests = request_limit(g, c);
@@ -245,6 +250,8 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     g->mmu_count = c->system.gpus;
     for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = gpu_new_mmu(g, c, k, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
+    g->mdr = mdr_new(&g->arena, c, &g->slice_spec, g->organisations);
+    if (g->mdr) STATS_REGISTER(g->stats, nuba, &g->mdr->stats, STATS_EVERYWHERE);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     apps_init(&g->apps, g);

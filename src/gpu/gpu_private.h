@@ -13,6 +13,7 @@
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
 #include "policy/cta_sched/cta_sched.h"
+#include "policy/replication/mdr.h"
 #include "sm/sm.h"
 
 struct use_marks; /* use.c */
@@ -33,7 +34,7 @@ struct running {
     uint32_t sms_drained;
     uint32_t slices_flushing;
     enum llc_boundary boundary; /* what the end of the kernel did */
-    bool wants_flush; /* waits until that of another kernel is over */
+    bool wants_flush;           /* waits until that of another kernel is over */
     double nanoseconds_per_cycle;
     bool over;
 };
@@ -56,6 +57,7 @@ struct gpu {
     struct gates *gates;                /* between them; NULL: there is one */
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */
+    struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
     struct llc_epoch *epochs;           /* [chiplet] */
     struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;

@@ -89,6 +89,7 @@ static void flush(struct running *r)
     if (r->wants_flush) return;
     g->flushing = r;
     r->slices_flushing = g->slice_count;
+    if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
 }
 

@@ -249,6 +249,8 @@ bool far_tag_stage(struct slice *s, uint64_t now)
     s->blocked = blocked;
     if (!served) return false;
     s->stats.far_requests++;
+    if (s->wire.remote_tap.see)
+        s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
     fabric_take_far_request(s->wire.fabric, now, s->wire.slice_idx);
     return true;
 }

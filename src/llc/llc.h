@@ -83,6 +83,8 @@ struct slice_wiring {
     uint64_t *pending;                  /* by lane: bit = slice of the lane's channel that has operations */
     uint32_t pending_bit;
     struct llc_tap tap; /* see == NULL: none */
+    struct llc_tap input_tap,
+        remote_tap; /* nuba: L1 misses at the input; requests of other slices that are served */
     uint32_t slice_idx, partition, sms_per_partition;
     void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);

@@ -27,6 +27,8 @@ void near_accept(struct slice *s, uint64_t now)
     const bool staying = stays(s, r);
     if (!has_room(s, staying)) return;
     fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    if (s->wire.input_tap.see)
+        s->wire.input_tap.see(s->wire.input_tap.self, r, s->wire.slice_idx, false, now);
     s->stats.accepted++;
     if (staying) {
         append(s, &s->far->local, idx);

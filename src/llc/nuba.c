@@ -9,6 +9,7 @@
  * Of the slices of a partition a request takes the one in the place of its home slice. Copies of lines of
  * other partitions (replicas) are made only of lines that nobody writes while the kernel runs, so they are
  * coherent until its end (llc.boundary). near.c is the slice's input, far.c what concerns lines of others. */
+#include "check/fault.h"
 #include "llc/organisation.h"
 
 struct stop nuba_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx)
@@ -19,5 +20,6 @@ struct stop nuba_next(const struct organisation *o, const struct request *r, enu
     }
     if (r->home.slice == idx) return (struct stop){STOP_MEMORY, r->home.channel, true};
     return (struct stop){STOP_SLICE, r->home.slice,
-                         o->replicate && r->kind == REQUEST_READ && r->flags & REQUEST_READ_ONLY};
+                         r->kind == REQUEST_READ && r->flags & REQUEST_READ_ONLY &&
+                             organisation_replicates(o)};
 }

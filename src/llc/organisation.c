@@ -7,6 +7,7 @@ struct organisation organisation_of(const struct config *c, uint32_t chiplet)
     struct organisation o = {.config = c,
                              .first_slice = chiplet * slices,
                              .slice_count = slices,
+                             .change_tick = ENGINE_NEVER,
                              .sms_per_partition = c->partition.sms,
                              .slices_per_partition = c->partition.slices,
                              .degree = c->selrep.degree ? c->selrep.degree : 1};

@@ -6,6 +6,7 @@
 #define ATOLL_LLC_ORGANISATION_H
 
 #include "config/config.h"
+#include "engine/engine.h"
 #include "gpu/request.h"
 #include "llc/clusters.h"
 
@@ -31,7 +32,10 @@ struct organisation {
     bool replicated; /* selective: there may be copies outside home slices */
     bool is_private; /* every cluster has slices of its own; stores are written through */
     bool paused;     /* SMs send nothing: the organisation is about to change */
-    bool replicate;  /* nuba: copies of read-only lines of other partitions are made and read */
+    /* nuba: are copies of read-only lines of other partitions made and read? Now, and from a tick on */
+    bool replicate, replicate_next;
+    uint64_t change_tick;
+    const struct engine *engine; /* NULL: time does not matter */
 };
 
 struct organisation organisation_of(const struct config *c, uint32_t chiplet);
@@ -39,6 +43,11 @@ struct organisation organisation_of(const struct config *c, uint32_t chiplet);
 bool organisation_forwards(const struct config *c);
 /* Do SMs reach the slices of their own partition only? */
 bool organisation_by_partition(const struct config *c);
+
+static inline bool organisation_replicates(const struct organisation *o)
+{
+    return o->engine && engine_tick(o->engine) >= o->change_tick ? o->replicate_next : o->replicate;
+}
 
 /* What the end of a kernel does to the slices, as things are. */
 enum llc_boundary organisation_boundary(const struct organisation *o);
