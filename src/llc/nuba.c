@@ -20,6 +20,6 @@ struct stop nuba_next(const struct organisation *o, const struct request *r, enu
     }
     if (r->home.slice == idx) return (struct stop){STOP_MEMORY, r->home.channel, true};
     return (struct stop){STOP_SLICE, r->home.slice,
-                         r->kind == REQUEST_READ && r->flags & REQUEST_READ_ONLY &&
-                             organisation_replicates(o)};
+                         r->kind == REQUEST_READ && organisation_replicates(o) &&
+                             (r->flags & REQUEST_READ_ONLY || FAULT_FIRES(nuba_copies_written))};
 }

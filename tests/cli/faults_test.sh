@@ -74,6 +74,12 @@ caught() {
     caught boundary_keeps_replicas 2 "stale read" $order -s selrep.degree=16
 
     # several GPUs, each of which caches lines of the others
+    for run in nuba-norep nuba-fullrep nuba "nuba-fullrep -s llc.boundary=drop_remote" mcm-nuba; do
+        expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none $order -m $run
+    done
+    machine=nuba-fullrep
+    caught nuba_copies_written 2 "stale read" $order
+    caught boundary_keeps_replicas 2 "stale read" $order
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
     machine=numa-gpu
     caught llc_keeps_remote 2 "stale read" $order
