@@ -20,6 +20,9 @@ static void add_use(struct gpu_use *into, const struct gpu_use *more)
 {
     add_net(&into->requests, &more->requests);
     add_net(&into->replies, &more->replies);
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            add_net(&into->above[level][direction], &more->above[level][direction]);
     into->port_cycles_most += more->port_cycles_most;
     into->columns_most += more->columns_most;
     into->port_slice = more->port_slice;

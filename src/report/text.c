@@ -15,11 +15,16 @@ static void write_head(const struct report *r, FILE *out)
 {
     char clock[UNITS_TEXT_MAX], llc[UNITS_TEXT_MAX], name[60];
     const struct config *c = r->config;
-    (void)fprintf(out, "%s on %s: %llu SMs at %s, LLC %s in %llu slices, %llu memory channels\n\n",
-                  draw_clipped(name, sizeof name - 30, r->workload), r->machine,
+    char parts[64] = "";
+    if (c->system.gpus > 1) (void)snprintf(parts, sizeof parts, "%u GPUs, ", c->system.gpus);
+    if (config_chiplets(c) > c->system.gpus)
+        (void)snprintf(parts + strlen(parts), sizeof parts - strlen(parts), "%u chiplets, ",
+                       config_chiplets(c));
+    (void)fprintf(out, "%s on %s: %s%llu SMs at %s, LLC %s in %llu slices, %llu memory channels\n\n",
+                  draw_clipped(name, sizeof name - 30, r->workload), r->machine, parts,
                   (unsigned long long)config_sms(c), units_print(c->clock.sm, QUANTITY_FREQ, clock),
-                  units_print(c->gpu.llc_size, QUANTITY_BYTES, llc), (unsigned long long)config_slices(c),
-                  (unsigned long long)config_channels(c));
+                  units_print(c->gpu.llc_size * c->system.gpus, QUANTITY_BYTES, llc),
+                  (unsigned long long)config_slices(c), (unsigned long long)config_channels(c));
 }
 
 static const char *stopped_by(const struct report *r)
@@ -73,16 +78,42 @@ static void write_stalls(const struct report *r, FILE *out)
     (void)fputc('\n', out);
 }
 
+static void write_level(const struct report *r, FILE *out, const char *name, double bytes_per_second,
+                        double peak, double use)
+{
+    (void)fprintf(out, "    %-16s %9.1f %8.0f %6.1f %%  ", name, bytes_per_second * 1e-9, peak * 1e-9,
+                  100 * use);
+    draw_bar(out, use, BAR, r->ascii);
+    (void)fputc('\n', out);
+}
+
+/* Networks between chiplets and between GPUs, when there are any: the busier direction. */
+static void write_levels_above(const struct report *r, FILE *out)
+{
+    static const char *const names[NET_LEVELS] = {
+        [NET_LEVEL_chiplet_net] = "between chiplets", [NET_LEVEL_gpu_net] = "between GPUs"};
+    for (uint32_t level = NET_LEVEL_chiplet_net; level < NET_LEVELS; level++) {
+        const struct gpu_net_use *u = r->use.above[level];
+        u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
+        if (!u->links) continue;
+        const struct net_spec spec = net_level_spec(r->config, level, NET_REQUESTS);
+        /* plain links: nobody sends to itself */
+        const double links = (double)(u->links - (spec.topology == NET_LINKS ? spec.sources : 0));
+        const double clock = (double)net_level_clock(r->config, level),
+                     peak = links * spec.width_bytes * clock;
+        const double used = r->total.seconds > 0 ? (double)u->flits / (links * clock * r->total.seconds) : 0;
+        write_level(r, out, names[level], used * peak, peak, used);
+    }
+}
+
 static void write_levels(const struct report *r, FILE *out)
 {
     (void)fputs("  bandwidth                GB/s     peak     used\n", out);
     for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
         const struct level_use *l = &r->total.levels[k];
-        (void)fprintf(out, "    %-16s %9.1f %8.0f %6.1f %%  ", report_level_names[k],
-                      l->bytes_per_second * 1e-9, l->peak_bytes_per_second * 1e-9, 100 * l->use);
-        draw_bar(out, l->use, BAR, r->ascii);
-        (void)fputc('\n', out);
+        write_level(r, out, report_level_names[k], l->bytes_per_second, l->peak_bytes_per_second, l->use);
     }
+    write_levels_above(r, out);
     (void)fputc('\n', out);
 }
 
