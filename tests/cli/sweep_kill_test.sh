@@ -102,6 +102,30 @@ out = b.communicate(timeout=60)[0].decode()
 assert b.returncode == 0 and sqlite3.connect(db).execute("select count(*) from run").fetchone()[0] == 4, out
 PY
 
+holds "workers die with their sweep, even one that is stopped" timeout 100 python3 - "$ATOLL" "$dir" << 'PY'
+import os, signal, subprocess, sys, time
+atoll, dir = sys.argv[1:]
+p = subprocess.Popen([atoll, "sweep", dir + "/k.yaml", "--db", dir + "/d.db", "-j", "1"], stdout=subprocess.DEVNULL)
+kid = ""
+while not kid:
+    kid = open(f"/proc/{p.pid}/task/{p.pid}/children").read().strip()
+while b"worker" not in open(f"/proc/{kid}/cmdline", "rb").read():
+    time.sleep(0.002)
+os.kill(int(kid), signal.SIGSTOP)
+os.kill(p.pid, signal.SIGKILL)
+p.wait()
+for _ in range(1000):
+    try:
+        if open(f"/proc/{kid}/stat").read().rsplit(")", 1)[1].split()[0] in "ZX":
+            break
+    except FileNotFoundError:
+        break
+    time.sleep(0.01)
+else:
+    os.kill(int(kid), signal.SIGKILL)
+    raise AssertionError("a worker outlives its sweep")
+PY
+
 holds "Ctrl-C ends a sweep in order" timeout 100 python3 - "$ATOLL" "$dir" << 'PY'
 import os, signal, sqlite3, subprocess, sys, time
 atoll, dir = sys.argv[1:]
