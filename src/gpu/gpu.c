@@ -252,6 +252,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
     g->mdr = mdr_new(&g->arena, c, &g->slice_spec, g->organisations);
     if (g->mdr) STATS_REGISTER(g->stats, nuba, &g->mdr->stats, STATS_EVERYWHERE);
+    epoch_new(g, c);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     apps_init(&g->apps, g);

@@ -14,6 +14,7 @@
 #include "mmu/mmu.h"
 #include "policy/cta_sched/cta_sched.h"
 #include "policy/replication/mdr.h"
+#include "policy/replication/replication.h"
 #include "sm/sm.h"
 
 struct use_marks; /* use.c */
@@ -35,6 +36,7 @@ struct running {
     uint32_t slices_flushing;
     enum llc_boundary boundary; /* what the end of the kernel did */
     bool wants_flush;           /* waits until that of another kernel is over */
+    bool boundary_waits;        /* for the organisation to change first */
     double nanoseconds_per_cycle;
     bool over;
 };
@@ -57,6 +59,8 @@ struct gpu {
     struct gates *gates;                /* between them; NULL: there is one */
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */
+    struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
+    struct epoch *epoch;
     struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
     struct llc_epoch *epochs;           /* [chiplet] */
     struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
@@ -91,6 +95,17 @@ struct gpu {
 void kernel_remember(struct running *r, struct exec_block *b);
 void kernel_forget(struct running *r, const struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
+
+/* The organisation has changed: kernels that waited for it may end. */
+void kernel_go_on(struct gpu *g);
+
+/* epoch.c: the policy of replication is asked while kernels run. */
+void epoch_new(struct gpu *g, const struct config *c);
+/* When it is to be asked; asks. */
+uint64_t epoch_due(const struct gpu *g);
+void epoch_ask(struct gpu *g, uint64_t now);
+void epoch_begin(struct gpu *g, uint64_t start_cyc);
+void epoch_end(struct gpu *g);
 
 void mover_new(struct gpu *g, const struct config *c);
 void mover_begin(struct running *r, uint64_t start_cyc);

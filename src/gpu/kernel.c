@@ -124,7 +124,18 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
     if (r->blocks_ended < r->launch->block_count) return;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (!sm_idle_of(g->sms[k], &r->sm)) return;
-    if (!r->slices_flushing && !r->wants_flush && !r->over) boundary(r);
+    if (r->slices_flushing || r->wants_flush || r->over) return;
+    r->boundary_waits = g->organisations->paused;
+    if (!r->boundary_waits) boundary(r);
+}
+
+void kernel_go_on(struct gpu *g)
+{
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        if (!g->running[n]->boundary_waits) continue;
+        g->running[n]->boundary_waits = false;
+        boundary(g->running[n]);
+    }
 }
 
 /* ---- residency ---- */
@@ -281,9 +292,14 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
     while (!first_over(g)) {
         const uint64_t now = gpu_now(g), step = cycles_to_run(g);
         if (now >= limit_cyc) return GPU_TIME_OVER;
-        const enum engine_end end = engine_run(g->engine, limit_cyc - now < step ? limit_cyc : now + step);
+        const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
+        const bool asks = asked_cyc <= end_cyc;
+        const enum engine_end end =
+            asks && asked_cyc <= now ? ENGINE_LIMIT : engine_run(g->engine, asks ? asked_cyc : end_cyc);
         if (first_over(g)) break;
-        if (end == ENGINE_IDLE) {
+        const bool waits = g->organisations->paused; /* for the policy */
+        if (asks) epoch_ask(g, asked_cyc);
+        if (end == ENGINE_IDLE && !(asks && waits)) {
             check_stuck(g);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
@@ -350,6 +366,7 @@ static void take_off(struct running *r, bool ended)
     g->running[g->running_count] = r;
     g->apps.app[r->sm.app].stats.kernels += ended;
     apps_look_again(&g->apps);
+    epoch_end(g);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
@@ -397,8 +414,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     r->launch = launch;
     r->blocks_ended = 0;
     r->sms_drained = r->slices_flushing = 0;
-    r->wants_flush = false;
-    r->over = false;
+    r->wants_flush = r->over = r->boundary_waits = false;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,
@@ -439,6 +455,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
                 NULL; /* found for a kernel alone: another may write what it reads */
     }
     begin_on_sms(r, record);
+    epoch_begin(g, record->start_cyc);
 }
 
 enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended)
@@ -488,6 +505,7 @@ void gpu_free(struct gpu *g)
 {
     if (!g) return;
     mover_free(g->mover);
+    replication_free(g->replication);
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     if (g->pages) page_table_free(g->pages);
     if (g->engine) engine_free(g->engine);

@@ -1,0 +1,76 @@
+/* epoch: asks the policy of replication at the times that it asks for, while kernels run, and does for it
+ * what concerns the whole machine. It is asked between two runs of the engine (kernel.c), when the cycle is
+ * over for everybody. */
+#include "gpu/gpu_private.h"
+
+struct epoch {
+    struct gpu *gpu;
+    uint64_t due_cyc;  /* when the policy wants to be asked */
+    uint32_t flushing; /* slices; UINT32_MAX: no flush has begun */
+};
+
+static bool quiet(void *self)
+{
+    const struct gpu *g = ((struct epoch *)self)->gpu;
+    for (uint32_t k = 0; k < g->sm_count; k++)
+        if (sm_requests_waiting(g->sms[k])) return false;
+    return true;
+}
+
+static void slice_flushed(void *self) { ((struct epoch *)self)->flushing--; }
+
+static bool flush(void *self)
+{
+    struct epoch *e = self;
+    struct gpu *g = e->gpu;
+    if (e->flushing == UINT32_MAX) {
+        e->flushing = g->slice_count;
+        for (uint32_t k = 0; k < g->slice_count; k++)
+            slice_flush(g->slices[k], llc_boundary_flush, slice_flushed, e);
+    }
+    if (e->flushing) return false;
+    e->flushing = UINT32_MAX;
+    return true;
+}
+
+static void write_through(void *self, bool on)
+{
+    const struct gpu *g = ((struct epoch *)self)->gpu;
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_set_write_through(g->slices[k], on);
+}
+
+uint64_t epoch_due(const struct gpu *g)
+{
+    return g->replication && g->running_count ? g->epoch->due_cyc : ENGINE_NEVER;
+}
+
+void epoch_ask(struct gpu *g, uint64_t now)
+{
+    g->epoch->due_cyc = g->replication->due(g->replication, now);
+    if (!g->organisations->paused) kernel_go_on(g);
+}
+
+void epoch_begin(struct gpu *g, uint64_t start_cyc)
+{
+    if (!g->replication || g->running_count > 1) return;
+    g->epoch->due_cyc = replication_begin(g->replication, start_cyc);
+}
+
+void epoch_end(struct gpu *g)
+{
+    if (g->replication && !g->running_count) replication_settle(g->replication, gpu_now(g));
+}
+
+/* Before the slices, which are tapped. */
+void epoch_new(struct gpu *g, const struct config *c)
+{
+    struct epoch *e = g->epoch = ARENA_NEW(&g->arena, struct epoch);
+    e->gpu = g;
+    e->flushing = UINT32_MAX;
+    const struct replication_machine m = {
+        .self = e, .quiet = quiet, .flush = flush, .write_through = write_through};
+    g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations, &m);
+    if (!g->replication) return;
+    g->tap = replication_tap(g->replication);
+    STATS_REGISTER(g->stats, selrep, &g->replication->stats, STATS_EVERYWHERE);
+}

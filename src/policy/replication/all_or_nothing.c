@@ -1,0 +1,74 @@
+/* all_or_nothing (Adaptive LLC): shared or private for all data.
+ *
+ *   profile (shared) ─► decision ─private─► wait until nothing is on its way ─► flush ─► private ... next
+ * profile: ▲                 │shared                                                        wait, flush
+ *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
+ *
+ * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
+ * it profiles there. Its decision is SelRep's model between degree 1 and full replication. Kernel boundaries
+ * do not start another profile: many kernels are shorter than one; ASSUMPTION. */
+#include "check/fault.h"
+#include "policy/replication/replication.h"
+
+enum phase { START, PROFILE, RUN, DRAIN, FLUSH };
+enum { POLL_CYC = 16 };
+
+/* SMs send nothing from the next cycle on. */
+static uint64_t stop(struct replication *p, uint64_t now)
+{
+    replication_count_degree(p, now);
+    p->organisation->paused = true;
+    p->phase = DRAIN;
+    return now + POLL_CYC;
+}
+
+static void go_on(struct replication *p, uint64_t now, bool is_private)
+{
+    struct organisation *o = p->organisation;
+    replication_count_degree(p, now);
+    p->stats.changes += o->is_private != is_private;
+    o->is_private = is_private;
+    o->paused = false;
+    p->machine.write_through(p->machine.self, is_private);
+    p->phase = is_private ? RUN : PROFILE;
+}
+
+static uint64_t decide(struct replication *p, uint64_t now)
+{
+    struct replication_decision *d = replication_judge(p, now);
+    const uint32_t all = p->degrees - 1;
+    p->epoch_cyc = now + p->config->selrep.period_cyc;
+    p->phase = RUN;
+    if (!(d->bandwidth[all] > d->bandwidth[0])) return p->epoch_cyc;
+    d->next = 1u << all;
+    return stop(p, now);
+}
+
+static uint64_t start_profile(struct replication *p, uint64_t now)
+{
+    rdd_reset(&p->rdd);
+    p->phase = PROFILE;
+    p->epoch_cyc = now + p->config->selrep.profile_cyc;
+    return p->epoch_cyc;
+}
+
+uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
+{
+    const bool private_now = p->organisation->is_private;
+    switch ((enum phase)p->phase) {
+    case START: return start_profile(p, now);
+    case PROFILE: return now < p->epoch_cyc ? p->epoch_cyc : decide(p, now);
+    case RUN:
+        if (now < p->epoch_cyc) return p->epoch_cyc;
+        return private_now ? stop(p, now) : start_profile(p, now);
+    case DRAIN:
+        if (!p->machine.quiet(p->machine.self)) return now + POLL_CYC;
+        p->phase = FLUSH;
+        return now + POLL_CYC;
+    case FLUSH:
+        if (!FAULT_FIRES(adaptive_flushes_not) && !p->machine.flush(p->machine.self)) return now + POLL_CYC;
+        go_on(p, now, !private_now);
+        return private_now ? start_profile(p, now) : p->epoch_cyc;
+    }
+    return UINT64_MAX;
+}

@@ -1,0 +1,222 @@
+/* replication: profilers, counters and the times at which policies are asked; see replication.h. */
+#include "policy/replication/replication.h"
+
+#include <stdlib.h>
+
+#include "base/diag.h"
+#include "policy/replication/bandwidth.h"
+
+enum { STAT_DEGREES = 5, COUNT_CYC = 256 };
+
+/* Rows of a degree follow each other. */
+static uint64_t *of_degree(uint64_t *first, uint32_t k)
+{
+    return first + (k < STAT_DEGREES ? k : STAT_DEGREES - 1);
+}
+
+static uint32_t log2_of(uint32_t degree) { return 31 - (uint32_t)__builtin_clz(degree); }
+
+/* Full replication counts as such. */
+static uint32_t present_degree(const struct replication *p)
+{
+    const struct organisation *o = p->organisation;
+    return o->is_private ? o->clusters.stack_slices : o->degree;
+}
+
+/* ---- what slices serve ---- */
+
+static void end_window(struct replication *p, uint32_t w)
+{
+    struct replication_window *window = &p->windows[w];
+    uint64_t *const rows = w ? &p->stats.busiest_1k_1 : &p->stats.busiest_256_1;
+    for (uint32_t k = 0; k < p->degrees; k++) {
+        uint32_t most = 0;
+        for (uint32_t i = 0; i < p->organisation->clusters.stack_slices; i++) {
+            if (window->requests[k][i] > most) most = window->requests[k][i];
+            window->requests[k][i] = 0;
+        }
+        if (k < STAT_DEGREES) *of_degree(rows, k) += most;
+    }
+}
+
+/* One MC-router has the directory and the counters: that of stack 0. */
+static void profile(struct replication *p, const struct access *a, uint64_t cyc)
+{
+    const struct clusters *c = &p->organisation->clusters;
+    const uint32_t cluster = clusters_of_sm(c, a->sm);
+    rdd_see(&p->rdd, a->line, slice_set_of(p->slice_spec, a->line), a->home, clusters_slot(c, cluster));
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
+        if (cyc >= p->windows[w].end_cyc) {
+            end_window(p, w);
+            p->windows[w].end_cyc = (cyc / p->windows[w].length_cyc + 1) * p->windows[w].length_cyc;
+        }
+    p->stats.requests++;
+    for (uint32_t k = 0; k < p->degrees; k++) {
+        const uint32_t slice = clusters_slice(c, a->home, cluster, 1u << k);
+        p->requests[k][slice]++;
+        for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) p->windows[w].requests[k][slice]++;
+    }
+}
+
+static void see(void *self, const struct access *a, uint64_t cyc)
+{
+    struct replication *p = self;
+    if (p->sharing) sharing_see(p->sharing, a, cyc, &p->stats);
+    if (!a->read || !a->read_only) return;
+    const uint32_t k = log2_of(present_degree(p));
+    ++*of_degree(&p->stats.read_only_reads_1, k);
+    *of_degree(&p->stats.read_only_found_1, k) += !a->missed;
+    if (a->home < p->organisation->clusters.stack_slices) profile(p, a, cyc);
+}
+
+static void tap(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now)
+{
+    struct replication *p = self;
+    const struct access a = {.line = r->home.line,
+                             .slice = (uint16_t)slice,
+                             .home = r->home.slice,
+                             .sm = r->sm,
+                             .read = r->kind == REQUEST_READ,
+                             .read_only = (r->flags & REQUEST_READ_ONLY) != 0,
+                             .missed = missed};
+    if (now >= p->since_cyc + COUNT_CYC) replication_count_degree(p, now);
+    accesses_put(&p->accesses, &a, now);
+}
+
+struct llc_tap replication_tap(struct replication *p)
+{
+    return p ? (struct llc_tap){.see = tap, .self = p} : (struct llc_tap){0};
+}
+
+/* ---- time ---- */
+
+void replication_count_degree(struct replication *p, uint64_t now)
+{
+    const uint64_t cycles = now - p->since_cyc;
+    const uint32_t degree = present_degree(p);
+    p->stats.cycles += cycles;
+    p->stats.degree_cycles += cycles * degree;
+    *of_degree(&p->stats.cycles_at_1, log2_of(degree)) += cycles;
+    if (p->organisation->is_private && p->config->llc.organisation == llc_organisation_adaptive)
+        p->stats.private_cycles += cycles;
+    if (p->organisation->paused) p->stats.pause_cycles += cycles;
+    p->since_cyc = now;
+}
+
+uint64_t replication_begin(struct replication *p, uint64_t now)
+{
+    p->since_cyc = now;
+    return p->due ? p->due(p, now) : UINT64_MAX;
+}
+
+void replication_settle(struct replication *p, uint64_t now)
+{
+    replication_count_degree(p, now);
+    accesses_flush(&p->accesses);
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) end_window(p, w);
+    if (p->sharing) sharing_settle(p->sharing, &p->stats);
+}
+
+/* ---- decisions ---- */
+
+static struct replication_decision *new_decision(struct replication *p)
+{
+    if (p->decision_count == p->decision_capacity) {
+        const uint32_t capacity = p->decision_capacity ? 2 * p->decision_capacity : 64;
+        struct replication_decision *grown = realloc(p->decisions, capacity * sizeof *grown);
+        if (!grown) diag_mistake("out of host memory");
+        p->decisions = grown;
+        p->decision_capacity = capacity;
+    }
+    return &p->decisions[p->decision_count++];
+}
+
+static void judge_degree(struct replication *p, struct replication_decision *d, uint32_t k)
+{
+    const uint32_t slices = p->organisation->clusters.stack_slices;
+    uint32_t most = 0, sum = 0;
+    d->hit_rate[k] = p->rdd.acc[k] ? (double)p->rdd.hit[k] / p->rdd.acc[k] : -1;
+    d->lsp[k] = bandwidth_lsp(p->requests[k], slices);
+    d->bandwidth[k] =
+        d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], p->llc_bytes, p->memory_bytes);
+    for (uint32_t i = 0; i < slices; i++) {
+        if (p->requests[k][i] > most) most = p->requests[k][i];
+        sum += p->requests[k][i];
+        p->requests[k][i] = 0;
+    }
+    if (k == 0) p->stats.epoch_requests += sum;
+    if (k >= STAT_DEGREES) return;
+    *of_degree(&p->stats.sampled_1, k) += p->rdd.acc[k];
+    *of_degree(&p->stats.sampled_hits_1, k) += p->rdd.hit[k];
+    *of_degree(&p->stats.busiest_epoch_1, k) += most;
+    *of_degree(&p->stats.predicted_mb_per_s_1, k) +=
+        (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
+}
+
+struct replication_decision *replication_judge(struct replication *p, uint64_t now)
+{
+    accesses_flush(&p->accesses);
+    struct replication_decision *d = new_decision(p);
+    *d = (struct replication_decision){.cyc = now, .degree = present_degree(p)};
+    d->next = d->degree;
+    d->accesses = p->rdd.acc[log2_of(d->degree)];
+    for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
+    rdd_reset(&p->rdd);
+    p->stats.epochs++;
+    ++*of_degree(&p->stats.epochs_at_1, log2_of(d->degree));
+    return d;
+}
+
+/* ---- building ---- */
+
+static void choose_policy(struct replication *p, const struct config *c)
+{
+    const bool selective = c->llc.organisation == llc_organisation_selective && !c->selrep.degree;
+    if (c->llc.organisation != llc_organisation_adaptive && !selective) return; /* nothing to decide */
+    switch (c->selrep.policy) {
+    case replication_policy_bandwidth:
+    case replication_policy_count: p->due = replication_bandwidth_due; break;
+    case replication_policy_all_or_nothing: p->due = replication_all_or_nothing_due; break;
+    }
+    p->stats.directory_bytes = rdd_directory_bytes(&p->rdd.spec);
+    p->stats.counter_bytes = rdd_counter_bytes(&p->rdd.spec);
+}
+
+struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
+                                    struct organisation *o, const struct replication_machine *m)
+{
+    if (!c->llc.stacks || (c->llc.organisation == llc_organisation_memory_side && !c->selrep.count_sharing))
+        return NULL;
+    struct replication *p = ARENA_NEW(a, struct replication);
+    *p = (struct replication){.config = c,
+                              .organisation = o,
+                              .slice_spec = slices,
+                              .machine = *m,
+                              .accesses = {.see = see, .self = p},
+                              .degrees = log2_of(o->clusters.stack_slices) + 1,
+                              .llc_bytes = (double)c->llc.port * (double)c->clock.llc,
+                              .change_cyc = UINT64_MAX};
+    const double column_bytes = (double)c->dram.column_size / c->dram.burst_cyc;
+    p->memory_bytes = (double)config_channels_per_gpu(c) * column_bytes * (double)c->clock.dram /
+                      (double)config_slices_per_gpu(c);
+    p->windows[0].length_cyc = 256;
+    p->windows[1].length_cyc = 1024;
+    const struct rdd_spec spec = {.form = c->selrep.rdd,
+                                  .sets = slices->sets,
+                                  .sampled =
+                                      c->selrep.rdd_sets < slices->sets ? c->selrep.rdd_sets : slices->sets,
+                                  .ways = slices->ways,
+                                  .degrees = p->degrees,
+                                  .clusters = o->clusters};
+    rdd_init(&p->rdd, a, &spec);
+    if (c->selrep.count_sharing) p->sharing = sharing_new(a);
+    choose_policy(p, c);
+    return p;
+}
+
+void replication_free(struct replication *p)
+{
+    if (!p) return;
+    sharing_free(p->sharing);
+    free(p->decisions);
+}

@@ -1,0 +1,88 @@
+/* replication: how many copies of read-only lines the LLC keeps, decided at the end of epochs from what
+ * slices served.
+ *
+ *   slices ─tap─► accesses ─► RDD (hit rates), request counters (LSP) ─► end of epoch: policy ─► organisation
+ *
+ * A policy is one file with a `due` function and one row in replication_choices.def: it is asked at the times
+ * it asks for, after all visits of the cycle, and changes the organisation (degree, private or not).
+ * Profilers see the requests of stack 0 only, as the one MC-router of the paper that has the RDD. */
+#ifndef ATOLL_POLICY_REPLICATION_H
+#define ATOLL_POLICY_REPLICATION_H
+
+#include "base/arena.h"
+#include "config/config.h"
+#include "llc/llc.h"
+#include "llc/organisation.h"
+#include "policy/replication/accesses.h"
+#include "policy/replication/rdd.h"
+#include "policy/replication/sharing.h"
+#include "stats/stats.h"
+
+enum { REPLICATION_SLICES = 64, REPLICATION_WINDOWS = 2 };
+
+/* One end of an epoch, for reports. */
+struct replication_decision {
+    uint64_t cyc;
+    uint32_t degree, next; /* during the epoch, chosen */
+    uint32_t accesses;     /* sampled, at the degree of the epoch */
+    double hit_rate[RDD_DEGREES_MAX], lsp[RDD_DEGREES_MAX], bandwidth[RDD_DEGREES_MAX]; /* bytes per second */
+};
+
+/* What the machine does for a policy. */
+struct replication_machine {
+    void *self;
+    /* Has every request of an SM that was sent been answered? */
+    bool (*quiet)(void *self);
+    /* Writes back and drops all lines; true when it is done, to be asked again until then. */
+    bool (*flush)(void *self);
+    void (*write_through)(void *self, bool on);
+};
+
+struct replication {
+    const struct config *config;
+    struct organisation *organisation;
+    const struct slice_spec *slice_spec;
+    struct replication_machine machine;
+    uint64_t (*due)(struct replication *p, uint64_t now); /* returns when to be asked next */
+    struct accesses accesses;
+    struct rdd rdd;
+    uint32_t degrees;                                       /* 1, 2, ... : number of them */
+    uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES]; /* since the last decision */
+    struct replication_window {
+        uint64_t length_cyc, end_cyc;
+        uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES];
+    } windows[REPLICATION_WINDOWS]; /* the same over short times, for study */
+    double llc_bytes, memory_bytes; /* B_LLC, B_mem: per slice and second */
+    /* times */
+    uint64_t epoch_cyc, since_cyc; /* next end of an epoch; degree counted up to here */
+    uint64_t change_cyc;           /* the next degree comes into force; UINT64_MAX: none waits */
+    uint32_t next_degree;
+    uint32_t phase;          /* of the policy */
+    struct sharing *sharing; /* NULL: not counted */
+    struct selrep_stats stats;
+    struct replication_decision *decisions; /* malloc */
+    uint32_t decision_count, decision_capacity;
+};
+
+/* NULL: the machine replicates nothing and counts nothing. */
+struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
+                                    struct organisation *o, const struct replication_machine *m);
+void replication_free(struct replication *p);
+struct llc_tap replication_tap(struct replication *p);
+/* A kernel begins; returns when to be asked first. */
+uint64_t replication_begin(struct replication *p, uint64_t now);
+/* A kernel has ended, or the run was stopped: counts are complete. */
+void replication_settle(struct replication *p, uint64_t now);
+
+/* ---- for policies ---- */
+
+/* Fills in hit rates, slice parallelism and bandwidths of all degrees, resets the counters; the chosen degree
+ * is still to be set. */
+struct replication_decision *replication_judge(struct replication *p, uint64_t now);
+/* The present degree counts up to now. */
+void replication_count_degree(struct replication *p, uint64_t now);
+
+uint64_t replication_bandwidth_due(struct replication *p, uint64_t now);
+uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now);
+
+#endif

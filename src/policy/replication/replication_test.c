@@ -1,0 +1,456 @@
+/* Replication in the LLC: slice mapping, the directory against brute force, the bandwidth model, the figures
+ * of the paper. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "config/machine.h"
+#include "dram/dram_map.h"
+#include "llc/organisation.h"
+#include "policy/replication/bandwidth.h"
+#include "policy/replication/replication.h"
+
+enum { SLICES = 16, SETS_MAX = 64, WAYS = 16, DEGREES = 5 };
+
+static struct arena arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+static const struct clusters table_1 = {.sms_per_cluster = 4, .count = 16, .stack_slices = SLICES};
+
+/* ---- slice mapping ---- */
+
+/* At every degree the places (group, home in the group) fill the stack, each slice once, and stay in the
+ * home's stack. */
+static void the_mapping_is_a_permutation_at_each_degree(void **state)
+{
+    (void)state;
+    for (uint32_t degree = 1; degree <= SLICES; degree *= 2)
+        for (uint32_t stack = 0; stack < 4; stack++) {
+            const uint32_t group = SLICES / degree;
+            uint32_t used[SLICES] = {0};
+            for (uint32_t cluster = 0; cluster < 16; cluster += group) /* one of each group of clusters */
+                for (uint32_t home = 0; home < group; home++) {
+                    const uint32_t slice = clusters_slice(&table_1, stack * SLICES + home, cluster, degree);
+                    assert_int_equal(slice / SLICES, stack);
+                    used[slice % SLICES]++;
+                }
+            for (uint32_t k = 0; k < SLICES; k++) assert_int_equal(used[k], 1);
+        }
+}
+
+static void degree_1_is_shared_and_full_degree_private(void **state)
+{
+    (void)state;
+    for (uint32_t home = 0; home < 64; home++)
+        for (uint32_t cluster = 0; cluster < 16; cluster++) {
+            assert_int_equal(clusters_slice(&table_1, home, cluster, 1), home);
+            assert_int_equal(clusters_slice(&table_1, home, cluster, SLICES),
+                             home / SLICES * SLICES + cluster);
+        }
+}
+
+/* A line has as many copies as the degree says, each shared by equally many clusters. */
+static void a_line_has_degree_copies(void **state)
+{
+    (void)state;
+    for (uint32_t degree = 1; degree <= SLICES; degree *= 2)
+        for (uint32_t home = 0; home < SLICES; home++) {
+            uint32_t users[SLICES] = {0}, copies = 0;
+            for (uint32_t cluster = 0; cluster < 16; cluster++)
+                users[clusters_slice(&table_1, home, cluster, degree)]++;
+            for (uint32_t k = 0; k < SLICES; k++) {
+                copies += users[k] != 0;
+                assert_true(users[k] == 0 || users[k] == 16 / degree);
+            }
+            assert_int_equal(copies, degree);
+            assert_true(users[home] >
+                        0); /* the home serves its own group: nothing is lost when the degree changes */
+        }
+}
+
+/* Twice as many clusters, or half as many, as slices. */
+static void clusters_and_slices_need_not_be_as_many(void **state)
+{
+    (void)state;
+    for (uint32_t count = 8; count <= 32; count *= 2) {
+        const struct clusters k = {.sms_per_cluster = 2, .count = count, .stack_slices = SLICES};
+        for (uint32_t degree = 1; degree <= SLICES; degree *= 2)
+            for (uint32_t cluster = 0; cluster < count; cluster++) {
+                const uint32_t slice = clusters_slice(&k, 5, cluster, degree);
+                assert_int_equal(slice % (SLICES / degree), 5 % (SLICES / degree));
+                assert_int_equal(slice / (SLICES / degree), cluster * SLICES / count / (SLICES / degree));
+            }
+    }
+}
+
+/* ---- Figure 9: four clusters, four slices; line X lives in slice 0 ---- */
+
+static bool access_x(const struct organisation *o, bool has_x[4], uint32_t cluster, uint32_t slice)
+{
+    const struct request r = {
+        .home = {.line = 77, .slice = 0}, .kind = REQUEST_READ, .flags = REQUEST_READ_ONLY};
+    const struct stop stop = o->next(o, &r, HERE_SM, cluster);
+    const bool hit = has_x[stop.idx];
+    assert_int_equal(stop.kind, STOP_SLICE);
+    assert_int_equal(stop.idx, slice);
+    has_x[stop.idx] = true;
+    return hit;
+}
+
+static void figure_9_step_by_step(void **state)
+{
+    (void)state;
+    struct organisation o = {.next = selective_next,
+                             .degree = 1,
+                             .clusters = {.sms_per_cluster = 1, .count = 4, .stack_slices = 4}};
+    bool has_x[4] = {false};
+    assert_false(access_x(&o, has_x, 0, 0)); /* 1: shared; X comes to slice 0 */
+    o.degree = 2;
+    assert_true(access_x(&o, has_x, 1, 0));  /* 2: cluster 1 hits in slice 0, */
+    assert_false(access_x(&o, has_x, 3, 2)); /*    cluster 3 misses in slice 2: a copy is made */
+    assert_true(access_x(&o, has_x, 0, 0));  /* 3: clusters 0 and 2 hit in their slices */
+    assert_true(access_x(&o, has_x, 2, 2));
+    o.degree = 1;
+    assert_true(access_x(&o, has_x, 3, 0)); /* 4: shared again: the copy in slice 2 is not reached */
+}
+
+static void what_may_be_written_stays_at_home(void **state)
+{
+    (void)state;
+    const struct organisation o = {.next = selective_next, .degree = 16, .clusters = table_1};
+    for (uint32_t kind = 0; kind < REQUEST_KINDS; kind++)
+        for (uint32_t flags = 0; flags < 2; flags++) {
+            const struct request r = {.home = {.slice = 21}, .kind = (uint8_t)kind, .flags = (uint8_t)flags};
+            const bool copies = kind == REQUEST_READ && flags & REQUEST_READ_ONLY;
+            assert_int_equal(o.next(&o, &r, HERE_SM, 63).idx, copies ? 31 : 21);
+        }
+}
+
+static void private_sends_atomics_home_and_all_else_to_the_cluster(void **state)
+{
+    (void)state;
+    const struct organisation o = {.next = private_next, .is_private = true, .clusters = table_1};
+    for (uint32_t kind = 0; kind < REQUEST_WALK; kind++) {
+        const struct request r = {.home = {.slice = 21}, .kind = (uint8_t)kind};
+        const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
+        assert_int_equal(o.next(&o, &r, HERE_SM, 63).idx, atomic ? 21 : 31);
+    }
+}
+
+/* ---- equations ---- */
+
+static void equations_by_hand(void **state)
+{
+    (void)state;
+    static const uint32_t even[4] = {7, 7, 7, 7}, one[4] = {0, 9, 0, 0}, mixed[4] = {10, 5, 4, 1},
+                          none[4] = {0};
+    assert_true(bandwidth_lsp(even, 4) == 4.0);
+    assert_true(bandwidth_lsp(one, 4) == 1.0);
+    assert_true(bandwidth_lsp(mixed, 4) == 2.0);
+    assert_true(bandwidth_lsp(none, 4) == 0.0);
+    /* 44.8 GB/s per slice, 600 / 64 = 9.375 GB/s of memory per slice */
+    assert_true(bandwidth_of(16, 1.0, 44.8, 9.375) == 16 * 44.8);
+    assert_true(bandwidth_of(16, 0.0, 44.8, 9.375) == 16 * 9.375);
+    const double half = bandwidth_of(8, 0.5, 44.8, 9.375); /* 8 x (22.4 + 9.375) */
+    assert_true(half > 254.199999 && half < 254.200001);
+    const double hidden = bandwidth_of(8, 0.9, 44.8, 9.375); /* 4.48 of misses fit memory: as if all hit */
+    assert_true(hidden > 358.399999 && hidden < 358.400001);
+}
+
+/* ---- Figure 10 ---- */
+
+static struct rdd make_rdd(enum rdd_form form, uint32_t slices, uint32_t sets, uint32_t sampled,
+                           uint32_t degrees)
+{
+    struct rdd r;
+    const struct rdd_spec spec = {
+        .form = form,
+        .sets = sets,
+        .sampled = sampled,
+        .ways = WAYS,
+        .degrees = degrees,
+        .clusters = {.sms_per_cluster = 1, .count = slices, .stack_slices = slices}};
+    rdd_init(&r, &arena, &spec);
+    return r;
+}
+
+/* Eight clusters. The line was used by cluster 3; then by 3 again: a hit everywhere; then by 2: a miss when
+ * private, a hit with replication degree 4 (clusters 2 and 3) and 2 (clusters 0 to 3), and shared. */
+static void figure_10_in_the_literal_directory(void **state)
+{
+    (void)state;
+    struct rdd r = make_rdd(rdd_form_literal, 8, 32, 2, 4);
+    rdd_see(&r, 99, 0, 0, 3);
+    for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], 0);
+    rdd_see(&r, 99, 0, 0, 3);
+    for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], 1);
+    rdd_see(&r, 99, 0, 0, 2);
+    const uint32_t then[4] = {2, 2, 2, 1}; /* degrees 1, 2, 4, 8 */
+    for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], then[k]);
+    rdd_see(&r, 99, 0, 0, 7);
+    const uint32_t far[4] = {3, 2, 2, 1};
+    for (uint32_t k = 0; k < 4; k++) {
+        assert_int_equal(r.hit[k], far[k]);
+        assert_int_equal(r.acc[k], 4);
+    }
+    rdd_see(&r, 99, 1, 0, 3); /* a set that is not sampled */
+    assert_int_equal(r.acc[0], 4);
+}
+
+/* Eight lines in turn, of one home: at degree 4 a set has room for four of them only. */
+static void only_stack_distance_and_exact_know_that_capacity_shrinks(void **state)
+{
+    (void)state;
+    struct rdd literal = make_rdd(rdd_form_literal, SLICES, 32, 2, DEGREES),
+               distance = make_rdd(rdd_form_stack_distance, SLICES, 32, 2, DEGREES);
+    for (uint32_t round = 0; round < 10; round++)
+        for (uint64_t line = 0; line < 8; line++) {
+            rdd_see(&literal, line, 0, 0, 0);
+            rdd_see(&distance, line, 0, 0, 0);
+        }
+    const uint32_t all = 9 * 8, with_distance[DEGREES] = {all, all, 0, 0, 0}; /* 16, 8, 4, 2, 1 lines */
+    for (uint32_t k = 0; k < DEGREES; k++) {
+        assert_int_equal(literal.hit[k], all);
+        assert_int_equal(distance.hit[k], with_distance[k]);
+    }
+}
+
+static void storage_is_the_papers(void **state)
+{
+    (void)state;
+    struct rdd exact = make_rdd(rdd_form_exact, SLICES, 32, 2, DEGREES),
+               literal = make_rdd(rdd_form_literal, SLICES, 32, 2, DEGREES);
+    assert_int_equal(rdd_directory_bytes(&exact.spec), 520);
+    assert_int_equal(rdd_counter_bytes(&literal.spec), 172);
+    assert_int_equal(rdd_counter_bytes(&exact.spec), 180); /* accesses of each degree */
+    assert_int_equal(rdd_directory_bytes(&literal.spec), 2 * 16 * (22 + 4 + 30) / 8);
+}
+
+static void a_full_counter_halves_all(void **state)
+{
+    (void)state;
+    struct rdd r = make_rdd(rdd_form_exact, SLICES, 1, 1, DEGREES);
+    for (uint32_t k = 0; k < 65535; k++) rdd_see(&r, 5, 0, 0, 0);
+    assert_int_equal(r.acc[0], 65535);
+    assert_int_equal(r.hit[4], 65534);
+    rdd_see(&r, 5, 0, 0, 0);
+    assert_int_equal(r.acc[0], 32768);
+    assert_in_range(r.hit[0], 32767, 32768);
+    assert_int_equal(r.acc[4], 32767 + 1);
+}
+
+/* ---- brute force: every slice of the stack, every set, each degree ---- */
+
+struct brute {
+    uint64_t line[SLICES][SETS_MAX][WAYS], used[SLICES][SETS_MAX][WAYS], clock;
+    uint64_t acc, hit;                 /* of all sets */
+    uint64_t sampled_acc, sampled_hit; /* of slice 0, sampled sets */
+};
+
+static void brute_see(struct brute *b, uint64_t line, uint32_t slice, uint32_t set, bool sampled)
+{
+    uint64_t *const lines = b->line[slice][set], *const used = b->used[slice][set];
+    uint32_t way = 0;
+    for (uint32_t w = 1; w < WAYS; w++)
+        if (used[w] < used[way]) way = w;
+    bool hit = false;
+    for (uint32_t w = 0; w < WAYS; w++)
+        if (lines[w] == line + 1) {
+            way = w;
+            hit = true;
+        }
+    lines[way] = line + 1;
+    used[way] = ++b->clock;
+    b->acc++;
+    b->hit += hit;
+    b->sampled_acc += sampled && slice == 0;
+    b->sampled_hit += sampled && slice == 0 && hit;
+}
+
+/* What SMs read: all sweep over an array in step, or at random, or most of it near the beginning. */
+enum stream { SWEEP, RANDOM, SKEWED, STREAMS };
+
+static uint64_t next_line(enum stream kind, struct rng *rng, uint64_t step, uint64_t lines)
+{
+    switch (kind) {
+    case SWEEP: return (step / 16 + rng_below(rng, 24)) % lines;
+    case RANDOM: return rng_below(rng, lines);
+    case SKEWED: return rng_below(rng, 1 + rng_below(rng, 1 + rng_below(rng, lines)));
+    case STREAMS: break;
+    }
+    return 0;
+}
+
+static void rdd_against_brute_force(enum stream kind, uint64_t lines, const struct slice_spec *spec)
+{
+    static struct brute brutes[DEGREES];
+    memset(brutes, 0, sizeof brutes);
+    struct rdd rdd = make_rdd(rdd_form_exact, SLICES, spec->sets, 2, DEGREES);
+    struct rng rng = rng_seed(7, (uint64_t)kind * 1000003 + lines);
+    uint64_t acc[DEGREES] = {0}, hit[DEGREES] = {0};
+    const uint64_t steps = 1200000;
+    for (uint64_t step = 0; step < steps; step++) {
+        const uint64_t line = next_line(kind, &rng, step, lines);
+        const uint32_t cluster = (uint32_t)rng_below(&rng, 16), home = slice_home(spec, line);
+        if (home >= SLICES) continue; /* another stack */
+        const uint32_t set = slice_set_of(spec, line);
+        rdd_see(&rdd, line, set, home, cluster);
+        for (uint32_t k = 0; k < DEGREES; k++)
+            brute_see(&brutes[k], line, clusters_slice(&table_1, home, cluster, 1u << k), set,
+                      rdd_sample(&rdd.spec, set) != UINT32_MAX);
+        if (step % 20000) continue; /* an epoch */
+        for (uint32_t k = 0; k < DEGREES; k++) {
+            acc[k] += rdd.acc[k];
+            hit[k] += rdd.hit[k];
+        }
+        rdd_reset(&rdd);
+    }
+    for (uint32_t k = 0; k < DEGREES; k++) {
+        acc[k] += rdd.acc[k];
+        hit[k] += rdd.hit[k];
+        assert_int_equal(acc[k], brutes[k].sampled_acc); /* exact on the sampled sets */
+        assert_int_equal(hit[k], brutes[k].sampled_hit);
+        const double predicted = (double)hit[k] / (double)acc[k],
+                     true_rate = (double)brutes[k].hit / (double)brutes[k].acc;
+        if (predicted - true_rate > 0.03 || true_rate - predicted > 0.03)
+            fail_msg("stream %d of %llu lines, degree %u: predicted %.4f, brute force %.4f (%llu sampled)",
+                     (int)kind, (unsigned long long)lines, 1u << k, predicted, true_rate,
+                     (unsigned long long)acc[k]);
+    }
+}
+
+static void the_directory_is_exact_on_its_sets_and_near_on_all(void **state)
+{
+    (void)state;
+    struct machine m;
+    machine_init(&m);
+    machine_set(&m, "gpu.llc_size=4 MiB");
+    machine_set(&m, "map.kind=pae");
+    machine_set(&m, "llc.stacks=4");
+    machine_finish(&m);
+    static const uint64_t lines[] = {300, 5000, 20000, 60000};
+    struct dram_map *map = dram_map_new(&arena, &m.config);
+    const struct slice_spec spec = slice_spec_of(&m.config, map);
+    assert_int_equal(spec.sets, 32);
+    for (int kind = 0; kind < STREAMS; kind++)
+        for (size_t k = 0; k < sizeof lines / sizeof *lines; k++)
+            rdd_against_brute_force((enum stream)kind, lines[k], &spec);
+    machine_free(&m);
+}
+
+/* ---- modelling.md B: slice parallelism of n shared lines, as a fraction of 64 slices ---- */
+
+enum { IN_FLIGHT = 96 }; /* lines that an SM waits for at one time: of few lines, all of them */
+
+static double parallelism(struct rng *rng, uint32_t lines, uint32_t degree, bool all)
+{
+    static uint32_t home[8192];
+    uint32_t load[64] = {0};
+    for (uint32_t k = 0; k < lines; k++) home[k] = (uint32_t)rng_below(rng, 64);
+    for (uint32_t sm = 0; sm < 64; sm++) {
+        const uint32_t wanted = all || lines < IN_FLIGHT ? lines : IN_FLIGHT;
+        for (uint32_t k = 0; k < wanted; k++) { /* the first `wanted` of a shuffle */
+            const uint32_t other = k + (uint32_t)rng_below(rng, lines - k), h = home[other];
+            home[other] = home[k];
+            home[k] = h;
+            load[clusters_slice(&table_1, h, sm / 4, degree)]++;
+        }
+    }
+    return bandwidth_lsp(load, 64) / 64;
+}
+
+static void slice_parallelism_of_shared_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t lines;
+        double share[3]; /* degree 1, 4, 16 */
+    } rows[] = {{64, {0.26, 0.53, 0.78}},
+                {128, {0.33, 0.59, 0.82}},
+                {512, {0.54, 0.71, 0.80}},
+                {8192, {0.83, 0.94, 0.98}}};
+    struct rng rng = rng_seed(3, 4);
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (uint32_t k = 0; k < 3; k++) {
+            /* 8192 lines are what an epoch adds up: every SM reads them all */
+            const bool all = rows[row].lines == 8192;
+            const uint32_t rounds = all ? 6 : 400;
+            double sum = 0;
+            for (uint32_t n = 0; n < rounds; n++)
+                sum += parallelism(&rng, rows[row].lines, 1u << (2 * k), all);
+            const double mean = sum / rounds, off = mean - rows[row].share[k];
+            if (off > 0.03 || off < -0.03)
+                fail_msg("%u lines, degree %u: %.3f, not %.2f", rows[row].lines, 1u << (2 * k), mean,
+                         rows[row].share[k]);
+        }
+}
+
+/* ---- order of visits ---- */
+
+static uint64_t seen_order;
+static void note_order(void *self, const struct access *a, uint64_t cyc)
+{
+    (void)self;
+    seen_order = seen_order * 31 + a->slice + cyc;
+}
+
+static void accesses_come_in_one_order_whoever_is_visited_first(void **state)
+{
+    (void)state;
+    static struct accesses q;
+    static const uint16_t orders[2][4] = {{0, 1, 2, 3}, {3, 1, 0, 2}};
+    uint64_t results[2];
+    for (int k = 0; k < 2; k++) {
+        q = (struct accesses){.see = note_order};
+        seen_order = 1;
+        for (uint64_t cyc = 1; cyc < 4; cyc++)
+            for (int n = 0; n < 4; n++) accesses_put(&q, &(struct access){.slice = orders[k][n]}, cyc);
+        accesses_flush(&q);
+        results[k] = seen_order;
+    }
+    assert_int_equal(results[0], results[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_mapping_is_a_permutation_at_each_degree),
+        cmocka_unit_test(degree_1_is_shared_and_full_degree_private),
+        cmocka_unit_test(a_line_has_degree_copies),
+        cmocka_unit_test(clusters_and_slices_need_not_be_as_many),
+        cmocka_unit_test(figure_9_step_by_step),
+        cmocka_unit_test(what_may_be_written_stays_at_home),
+        cmocka_unit_test(private_sends_atomics_home_and_all_else_to_the_cluster),
+        cmocka_unit_test(equations_by_hand),
+        cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(storage_is_the_papers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_counter_halves_all, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_directory_is_exact_on_its_sets_and_near_on_all, set_up,
+                                        tear_down),
+        cmocka_unit_test(slice_parallelism_of_shared_lines),
+        cmocka_unit_test(accesses_come_in_one_order_whoever_is_visited_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
