@@ -97,13 +97,14 @@ BED_TEST(four_gpus_without_sharing_do_four_times_the_work)
 
 /* ---- partitions ---- */
 
-static uint64_t first_run_cycles(const char *machine, const char *setting, const char *workload, uint32_t app)
+/* The result of a run under --check with settings "a.b=c;d.e=f". */
+static json_t *result(const char *machine, const char *settings, const char *workload)
 {
     atoll_sim *sim;
     struct atoll_outcome outcome;
     assert_int_equal(atoll_create(&sim), ATOLL_OK);
     assert_int_equal(atoll_machine(sim, machine), ATOLL_OK);
-    for (const char *from = setting; *from;) {
+    for (const char *from = settings; *from;) {
         const char *const end = strchrnul(from, ';');
         char one[128];
         (void)snprintf(one, sizeof one, "%.*s", (int)(end - from), from);
@@ -111,14 +112,79 @@ static uint64_t first_run_cycles(const char *machine, const char *setting, const
         from = *end ? end + 1 : end;
     }
     const struct atoll_job job = {.workload = workload, .check = true};
-    if (atoll_run(sim, &job, &outcome) != ATOLL_OK) fail_msg("%s", atoll_message(sim));
+    if (atoll_run(sim, &job, &outcome) != ATOLL_OK)
+        fail_msg("%s on %s (%s): %s", workload, machine, settings, atoll_message(sim));
     json_t *root = json_loads(outcome.json, 0, NULL);
-    const json_t *row = json_array_get(json_object_get(root, "apps"), app);
+    assert_non_null(root);
+    atoll_outcome_free(&outcome);
+    atoll_destroy(sim);
+    return root;
+}
+
+/* Its statistics, without those of how the simulator got there. */
+static json_t *statistics(const char *machine, const char *settings, const char *workload)
+{
+    json_t *root = result(machine, settings, workload), *stats = json_incref(json_object_get(root, "stats"));
+    const char *key;
+    json_t *value;
+    void *next;
+    json_decref(root);
+    json_object_foreach_safe(stats, next, key, value)
+    {
+        if (!strncmp(key, "engine.", 7)) (void)json_object_del(stats, key);
+    }
+    return stats;
+}
+
+static const struct {
+    const char *machine, *workload;
+} runs[] = {{"numa-gpu", "reduction:tiny"},      {"numa-gpu", "spmv:tiny"},
+            {"ladm-rr", "histogram:tiny"},       {"ladm-kernelwide", "spmv:tiny"},
+            {"mcm-uba", "reduction:tiny"},       {"ugpu-bp", "reduction:tiny+histogram:tiny"},
+            {"ugpu-mps", "spmv:tiny+triad:tiny"}};
+
+static void the_order_of_visits_does_not_matter(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        json_t *fixed = statistics(runs[k].machine, "", runs[k].workload);
+        json_t *again = statistics(runs[k].machine, "", runs[k].workload);
+        json_t *shuffled = statistics(runs[k].machine, "sim.visit_order=shuffled", runs[k].workload);
+        if (!json_equal(fixed, again) || !json_equal(fixed, shuffled))
+            fail_msg("%s on %s differs", runs[k].workload, runs[k].machine);
+        json_decref(fixed);
+        json_decref(again);
+        json_decref(shuffled);
+    }
+}
+
+static void queues_of_one_entry_pass_everything(void **state)
+{
+    (void)state;
+    static const char one_entry[] =
+        "l1.miss_queue=1;l1.mshrs=1;l1.mshr_merges=1;sm.lsu_queue=1;sm.loads=1;sm.stores=1;llc.mshr_merges=1;"
+        "llc.data_queue=1;llc.reply_queue=1;llc.memory_queue=1;llc.forward_queue=1;net.vcs=2;net.input_"
+        "speedup=1;"
+        "net.vc_flits=1;net.source_packets=1;net.sink_packets=1;slice_net.source_packets=1;slice_net.sink_"
+        "packets=1;"
+        "gpu_net.source_packets=1;gpu_net.sink_packets=1;chiplet_net.source_packets=1;chiplet_net.sink_"
+        "packets=1;"
+        "dram.queue_entries=2;llc.mshrs=";
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++)
+        for (int mshrs = 1; mshrs < 3; mshrs++) { /* with one nothing of other chiplets is cached */
+            char settings[1024];
+            (void)snprintf(settings, sizeof settings, "%s%d", one_entry, mshrs);
+            json_decref(result(runs[k].machine, settings, runs[k].workload));
+        }
+}
+
+static uint64_t first_run_cycles(const char *machine, const char *settings, const char *workload)
+{
+    json_t *root = result(machine, settings, workload);
+    const json_t *row = json_array_get(json_object_get(root, "apps"), 0);
     const json_t *cycles = json_object_get(row, "first_run_cycles");
     const uint64_t value = (uint64_t)json_integer_value(cycles ? cycles : json_object_get(row, "cycles"));
     json_decref(root);
-    atoll_outcome_free(&outcome);
-    atoll_destroy(sim);
     return value;
 }
 
@@ -129,8 +195,8 @@ static void neighbour(const char *machine, const char *alone, bool isolated)
     for (uint32_t app = 0; app < 2; app++) {
         char pair[128];
         (void)snprintf(pair, sizeof pair, "%s+%s", names[app], names[!app]);
-        const uint64_t with = first_run_cycles(machine, "", pair, 0);
-        const uint64_t without = first_run_cycles(machine, alone, names[app], 0);
+        const uint64_t with = first_run_cycles(machine, "", pair);
+        const uint64_t without = first_run_cycles(machine, alone, names[app]);
         print_message("%s on %s: %llu cycles beside the other, %llu without\n", names[app], machine,
                       (unsigned long long)with, (unsigned long long)without);
         const double change = (double)with / (double)without - 1;
@@ -154,6 +220,8 @@ int main(void)
         cmocka_unit_test(a_gpu_reads_from_others_at_the_rate_of_its_switch_port),
         cmocka_unit_test(four_gpus_without_sharing_do_four_times_the_work),
         cmocka_unit_test(a_partition_is_isolated_and_mps_is_not),
+        cmocka_unit_test(the_order_of_visits_does_not_matter),
+        cmocka_unit_test(queues_of_one_entry_pass_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
