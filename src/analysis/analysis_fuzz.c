@@ -3,7 +3,8 @@
  *
  * First byte odd: the rest is PTX text (seeds: what compilers emit); any module that parses must be analysed,
  * reported as text and as JSON, with and without a launch, or end in a mistake of the user. Even: the rest
- * makes a kernel that runs, and no line that was read with ld.global.ro may be written. */
+ * makes a kernel that runs, and no line that was read with ld.global.ro may be written; it is reported too.
+ */
 #include <stdint.h>
 
 #include "analysis/random_kernel.h"
@@ -61,6 +62,7 @@ static void fuzz_kernel(const uint8_t *data, size_t size)
         abort();
     }
     diag_clear(&d);
+    fuzz_text((const uint8_t *)k->text, k->len); /* and the tables of such a kernel */
     free(k);
 }
 

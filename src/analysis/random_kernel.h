@@ -1,6 +1,7 @@
 /* random_kernel: kernels for the fuzz target and the proof of soundness, made from bytes: pointers go through
- * registers with several definitions, selections, loops, local and shared memory, structures, calls, halves
- * and alignments, and are read and written through; arguments overlap or not. The oracle runs the launch and
+ * registers with several definitions, selections, branches, loops, local and shared memory, structures, calls
+ * (also of callees of callees, of functions behind pointers, and with the address of the stack), halves and
+ * alignments, and are read and written through; arguments overlap or not. The oracle runs the launch and
  * keeps lines: one that was read with ld.global.ro must not be written in the same launch. */
 #ifndef ATOLL_ANALYSIS_RANDOM_KERNEL_H
 #define ATOLL_ANALYSIS_RANDOM_KERNEL_H
@@ -55,9 +56,10 @@ static inline void random_move(struct random_kernel *k)
     const uint32_t d = random_pointer(k), a = random_pointer(k), b = random_pointer(k),
                    slot = 8 * (random_byte(k) % 4);
     const char *guard = random_byte(k) % 4 ? "" : "@%p1 ";
-    static const uint8_t tame[] = {0, 4, 8, 9, 9, 12};
-    switch (k->mess == 2 ? random_byte(k) % 13
-            : k->mess    ? random_byte(k) % 11
+    static const uint8_t tame[] = {0, 4, 8, 9, 9, 12, 13, 17};
+    static const uint8_t wild[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 17};
+    switch (k->mess == 2 ? random_byte(k) % 19
+            : k->mess    ? wild[random_byte(k) % sizeof wild]
                          : tame[random_byte(k) % sizeof tame]) {
     case 0: random_put(k, "%smov.b64 %%q%u, %%q%u;\n", guard, d, a); break;
     case 1: random_put(k, "selp.b64 %%q%u, %%q%u, %%q%u, %%p%u;\n", d, a, b, random_byte(k) % 2); break;
@@ -84,6 +86,39 @@ static inline void random_move(struct random_kernel *k)
             k, "add.s64 %%t, %%m, %%o8;\nst.global.u64 [%%t+%u], %%q%u;\nld.global.u64 %%q%u, [%%t+%u];\n",
             slot, a, d, slot);
         break;
+    case 13: /* two at once */
+        random_put(k,
+                   "st.local.v2.u64 [depot+%u], {%%q%u, %%q%u};\nld.local.v2.u64 {%%q%u, %%t}, [depot+%u];\n",
+                   slot & 16, a, b, d, slot & 16);
+        break;
+    case 14: /* into a slot by the index of a loop or of data, out of another */
+        random_put(k,
+                   "and.b32 %%r9, %%%s, 3;\nmul.wide.u32 %%t, %%r9, 8;\nadd.s64 %%t, %%SPL, "
+                   "%%t;\nst.local.u64 [%%t], %%q%u;\nld.local.u64 %%q%u, [depot+%u];\n",
+                   random_byte(k) % 2 ? "c0" : "r1", a, d, slot);
+        break;
+    case 15: /* a callee that writes to the caller's stack */
+        random_put(k,
+                   "{ .param .b64 x; .param .b64 y; .param .b32 z; .param .b64 out;\nadd.s64 %%t, %%SP, "
+                   "%u;\nst.param.b64 [x], %%t;\nst.param.b64 [y], %%q%u;\nst.param.b32 [z], %%r1;\ncall "
+                   "(out), %s, (x, y, z);\nld.param.b64 %%q%u, [out];\n}\n",
+                   slot, a, random_byte(k) % 2 ? "keep" : "relay", d);
+        break;
+    case 16: /* through a pointer to a function */
+        random_put(k,
+                   "{ .param .b64 x; .param .b64 y; .param .b32 z; .param .b64 out;\nst.param.b64 [x], "
+                   "%%q%u;\nst.param.b64 [y], %%q%u;\nst.param.b32 [z], %%r1;\nmov.u64 %%t, pick;\nmov.u64 "
+                   "%%f, touch;\nselp.b64 %%f, %%t, %%f, %%p1;\nproto%u: .callprototype (.param .b64 _) _ "
+                   "(.param .b64 _, .param .b64 _, .param .b32 _);\ncall (out), %%f, (x, y, z), "
+                   "proto%u;\nld.param.b64 %%q%u, [out];\n}\n",
+                   a, b, k->labels, k->labels, d);
+        k->labels++;
+        break;
+    case 17: /* a way of its own for some threads */
+        random_put(k, "@%%p0 bra A%u;\nmov.b64 %%q%u, %%q%u;\nbra B%u;\nA%u:\nmov.b64 %%q%u, %%q%u;\nB%u:\n",
+                   k->labels, d, a, k->labels, k->labels, d, b, k->labels);
+        k->labels++;
+        break;
     default:
         random_put(k,
                    "{ .param .b64 x; .param .b64 y; .param .b32 z; .param .b64 out;\nst.param.b64 [x], "
@@ -96,7 +131,7 @@ static inline void random_move(struct random_kernel *k)
 
 static inline void random_access(struct random_kernel *k)
 {
-    const uint32_t offset = 4 * (random_byte(k) % 64), kind = random_byte(k) % 8, t = k->temps++;
+    const uint32_t offset = 4 * (random_byte(k) % 64), kind = random_byte(k) % 9, t = k->temps++;
     const uint32_t any = random_pointer(k), p = kind < 5 || k->mess == 2 ? any : 1;
     const char *guard = random_byte(k) % 3 ? "" : "@%p0 ", *space = random_byte(k) % 2 ? ".global" : "";
     random_put(k, "add.s64 %%u%u, %%q%u, %%o;\n", t, p);
@@ -104,6 +139,9 @@ static inline void random_access(struct random_kernel *k)
         random_put(k, "%sld%s.u32 %%r2, [%%u%u+%u];\nadd.u32 %%r1, %%r1, %%r2;\n", guard, space, t, offset);
     else if (kind < 7)
         random_put(k, "%sst%s.u32 [%%u%u+%u], %%r1;\n", guard, space, t, offset);
+    else if (kind == 8) /* what it gives back is data */
+        random_put(k, "%satom%s.max.u32 %%r2, [%%u%u+%u], %%r1;\nxor.b32 %%r1, %%r1, %%r2;\n", guard, space,
+                   t, offset);
     else
         random_put(k, "%sred%s.add.u32 [%%u%u+%u], %%r1;\n", guard, space, t, offset);
 }
@@ -116,11 +154,14 @@ static inline void random_body(struct random_kernel *k, uint32_t count, uint32_t
             random_move(k);
         } else if (kind < 13 || depth == 2) {
             random_access(k);
-        } else if (kind < 15) { /* a loop of three */
+        } else if (kind < 15) { /* a loop of three, or of as many as the thread or data say */
+            static const char *const bounds[] = {"mov.u32 %r7, 3;", "and.b32 %r7, %r0, 3;",
+                                                 "and.b32 %r7, %r1, 3;"};
+            const char *bound = bounds[random_byte(k) % 3];
             random_put(k, "mov.u32 %%c%u, 0;\nL%u:\n", depth, label);
             random_body(k, 1 + random_byte(k) % 4, depth + 1);
-            random_put(k, "add.u32 %%c%u, %%c%u, 1;\nsetp.lt.u32 %%p2, %%c%u, 3;\n@%%p2 bra L%u;\n", depth,
-                       depth, depth, label);
+            random_put(k, "%s\nadd.u32 %%c%u, %%c%u, 1;\nsetp.lt.u32 %%p2, %%c%u, %%r7;\n@%%p2 bra L%u;\n",
+                       bound, depth, depth, depth, label);
         } else {
             random_put(k, "@%%p%u bra L%u;\n", random_byte(k) % 2, label);
             random_body(k, 1 + random_byte(k) % 3, depth + 1);
@@ -145,22 +186,29 @@ static inline void random_make(struct random_kernel *k)
     else
         random_put(k, RANDOM_CALLEE("touch",
                                     "ld.u32 %%r2, [%%q0];\nld.u32 %%r3, [%%q1];\nst.param.b64 [r], %%q1;\n"));
+    /* puts a pointer where the first argument points to, on the caller's stack; and one that has it done */
     random_put(
-        k,
-        ".visible .entry k(.param .u64 a, .param .u64 b, .param .align 8 .b8 s[16], .param .u64 "
-        "memory, .param .u32 n)\n{\n"
-        ".reg .pred %%p<4>;\n.reg .b32 %%r<12>, %%c<4>;\n.reg .b64 %%q<8>, %%u<2000>, %%t, %%o, %%o8, %%m, "
-        "%%SP, %%SPL;\n"
-        ".local .align 8 .b8 depot[32];\n.shared .align 8 .b8 tile[32];\n"
-        "mov.u64 %%SPL, depot;\ncvta.local.u64 %%SP, %%SPL;\n"
-        "ld.param.u64 %%q0, [a];\nld.param.u64 %%q1, [b];\nld.param.u64 %%q2, [s];\nld.param.u64 "
-        "%%q3, [s+8];\nld.param.u64 %%m, [memory];\n"
-        "ld.param.u32 %%r1, [n];\nmov.b64 %%q4, %%q0;\nmov.b64 %%q5, %%q1;\nmov.u32 %%r0, "
-        "%%tid.x;\nmul.wide.u32 %%o, %%r0, 4;\n"
-        "mul.wide.u32 %%o8, %%r0, 32;\nsetp.lt.u32 %%p0, %%r0, 17;\nand.b32 %%r3, %%r1, "
-        "2;\nsetp.eq.u32 %%p1, %%r3, 0;\n"
-        "st.local.u64 [depot], %%q0;\nst.local.u64 [depot+8], %%q1;\nst.local.u64 [depot+16], "
-        "%%q2;\nst.local.u64 [depot+24], %%q3;\n");
+        k, RANDOM_CALLEE("keep", "ld.u64 %%q2, [%%q0];\nst.u64 [%%q0], %%q1;\nst.param.b64 [r], %%q2;\n"));
+    random_put(k,
+               RANDOM_CALLEE("relay", "{ .param .b64 x1; .param .b64 y1; .param .b32 z1; .param .b64 out;\n"
+                                      "st.param.b64 [x1], %%q0;\nst.param.b64 [y1], %%q1;\n"
+                                      "st.param.b32 [z1], %%r0;\ncall (out), keep, (x1, y1, z1);\n"
+                                      "ld.param.b64 %%q3, [out];\n}\nst.param.b64 [r], %%q3;\n"));
+    random_put(k, ".visible .entry k(.param .u64 a, .param .u64 b, .param .align 8 .b8 s[16], .param .u64 "
+                  "memory, .param .u32 n)\n{\n"
+                  ".reg .pred %%p<4>;\n.reg .b32 %%r<12>, %%c<4>;\n.reg .b64 %%q<8>, %%u<2000>, %%t, %%f, "
+                  "%%o, %%o8, %%m, "
+                  "%%SP, %%SPL;\n"
+                  ".local .align 16 .b8 depot[32];\n.shared .align 8 .b8 tile[32];\n"
+                  "mov.u32 %%c0, 0;\nmov.u64 %%SPL, depot;\ncvta.local.u64 %%SP, %%SPL;\n"
+                  "ld.param.u64 %%q0, [a];\nld.param.u64 %%q1, [b];\nld.param.u64 %%q2, [s];\nld.param.u64 "
+                  "%%q3, [s+8];\nld.param.u64 %%m, [memory];\n"
+                  "ld.param.u32 %%r1, [n];\nmov.b64 %%q4, %%q0;\nmov.b64 %%q5, %%q1;\nmov.u32 %%r0, "
+                  "%%tid.x;\nmul.wide.u32 %%o, %%r0, 4;\n"
+                  "mul.wide.u32 %%o8, %%r0, 32;\nsetp.lt.u32 %%p0, %%r0, 17;\nand.b32 %%r3, %%r1, "
+                  "2;\nsetp.eq.u32 %%p1, %%r3, 0;\n"
+                  "st.local.u64 [depot], %%q0;\nst.local.u64 [depot+8], %%q1;\nst.local.u64 [depot+16], "
+                  "%%q2;\nst.local.u64 [depot+24], %%q3;\n");
     k->mess = random_byte(k) % 3;
     random_body(k, 3 + random_byte(k) % 12, 0);
     random_put(k, "ret;\n}\n");
