@@ -1,8 +1,8 @@
 /* footprint: the datablock of a row: the bytes that a block touches in one iteration of its motion.
  *
- *   places   of the row's accesses, modulo the step of the motion: what an unrolled loop touches at d, 2d,
- * ... is what the next iterations of the loop as it was written touch threads  every thread's own place, or
- * steps when the index is linear in them loops    inside the motion, with as many iterations as the launch
+ *   places    of the row's accesses, modulo the step of the motion: what an unrolled loop touches at d, 2d,
+ * ... is what the next iterations of the loop as it was written touch threads   every thread's own place, or
+ * steps when the index is linear in them loops     inside the motion, with as many iterations as the launch
  * gives them
  *
  * The union of all is counted exactly as spans of bytes, so it does not matter which of threads, loops or
@@ -11,178 +11,7 @@
 #include <string.h>
 
 #include "analysis/index.h"
-
-enum { SPANS_MOST = 8192 };
-
-struct span {
-    int64_t first, end;
-};
-
-struct spans {
-    struct span at[SPANS_MOST];
-    uint32_t n;
-    uint64_t times; /* so many copies that do not fit in here */
-};
-
-static int by_first(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static void tidy(struct spans *s)
-{
-    uint32_t kept = 0;
-    qsort(s->at, s->n, sizeof *s->at, by_first);
-    for (uint32_t k = 0; k < s->n; k++) {
-        if (kept && s->at[k].first <= s->at[kept - 1].end) {
-            if (s->at[k].end > s->at[kept - 1].end) s->at[kept - 1].end = s->at[k].end;
-        } else {
-            s->at[kept++] = s->at[k];
-        }
-    }
-    s->n = kept;
-}
-
-static uint64_t total(const struct spans *s)
-{
-    uint64_t bytes = 0;
-    for (uint32_t k = 0; k < s->n; k++) bytes += (uint64_t)(s->at[k].end - s->at[k].first);
-    return __builtin_mul_overflow(bytes, s->times, &bytes) ? 0 : bytes;
-}
-
-/* The same again at d, 2d, ... (count - 1)*d. */
-static void repeat(struct spans *s, int64_t d, uint64_t count)
-{
-    int64_t far;
-    if (!d || count < 2) return;
-    if (count > INT32_MAX || __builtin_mul_overflow(d, (int64_t)count - 1, &far) ||
-        llabs(far) > INT64_MAX / 4) {
-        s->times = UINT64_MAX;
-        return;
-    }
-    tidy(s);
-    if (d < 0)
-        for (uint32_t k = 0; k < s->n; k++) {
-            s->at[k].first += far;
-            s->at[k].end += far;
-        }
-    d = llabs(d);
-    if (s->n == 1 && d <= s->at[0].end - s->at[0].first) {
-        s->at[0].end += llabs(far);
-    } else if (s->n * count <= SPANS_MOST) {
-        const uint32_t n = s->n;
-        for (uint32_t c = 1; c < count; c++)
-            for (uint32_t k = 0; k < n; k++)
-                s->at[s->n++] = (struct span){s->at[k].first + c * d, s->at[k].end + c * d};
-        tidy(s);
-    } else if (__builtin_mul_overflow(s->times, count, &s->times)) {
-        s->times = UINT64_MAX;
-    }
-}
-
-/* Modulo the step, from behind the widest gap on: a stencil stays together. */
-static void fold(struct spans *s, int64_t step)
-{
-    const uint32_t n = s->n;
-    for (uint32_t k = 0; k < n; k++) {
-        struct span *at = &s->at[k];
-        const int64_t bytes = at->end - at->first;
-        at->first = bytes >= step ? 0 : ((at->first % step) + step) % step;
-        at->end = at->first + (bytes < step ? bytes : step);
-        if (at->end <= step || s->n == SPANS_MOST) continue;
-        s->at[s->n++] = (struct span){0, at->end - step};
-        at->end = step;
-    }
-    tidy(s);
-    if (!s->n) return;
-    int64_t widest = s->at[0].first + step - s->at[s->n - 1].end;
-    uint32_t after = 0;
-    for (uint32_t k = 1; k < s->n; k++)
-        if (s->at[k].first - s->at[k - 1].end > widest) {
-            widest = s->at[k].first - s->at[k - 1].end;
-            after = k;
-        }
-    for (uint32_t k = after; after && k < s->n; k++) {
-        s->at[k].first -= step;
-        s->at[k].end -= step;
-    }
-    tidy(s);
-}
-
-static void join(struct spans *all, const struct spans *more)
-{
-    if (more->times > all->times) all->times = more->times;
-    for (uint32_t k = 0; k < more->n; k++) {
-        if (all->n == SPANS_MOST) tidy(all);
-        if (all->n < SPANS_MOST) all->at[all->n++] = more->at[k];
-    }
-}
-
-/* ---- numbers of a launch ---- */
-
-static bool param_number(const struct locality_launch *l, const struct atom *a, int64_t *v)
-{
-    uint64_t bits = 0;
-    if (!l->params || !a->size_bytes || a->size_bytes > 8 || (uint64_t)a->id + a->size_bytes > l->param_bytes)
-        return false;
-    for (uint32_t k = 0; l->param_known && k < a->size_bytes; k++)
-        if (!l->param_known[a->id + k]) return false;
-    memcpy(&bits, l->params + a->id, a->size_bytes);
-    *v = a->size_bytes == 4 ? (int64_t)(int32_t)bits : (int64_t)bits;
-    return true;
-}
-
-_Static_assert(PTX_SREG_TID_X == 0, "the first special registers are the indices");
-static bool sreg_number(const struct index_point *n, uint32_t sreg, int64_t *v)
-{
-    const struct locality_launch *l = n->launch;
-    if (sreg <= PTX_SREG_TID_Z) {
-        *v = n->tid[sreg - PTX_SREG_TID_X];
-    } else if (sreg >= PTX_SREG_CTAID_X && sreg <= PTX_SREG_CTAID_Z) {
-        *v = n->bid[sreg - PTX_SREG_CTAID_X];
-    } else if (sreg >= PTX_SREG_NTID_X && sreg <= PTX_SREG_NTID_Z) {
-        *v = l->block[sreg - PTX_SREG_NTID_X];
-    } else if (sreg >= PTX_SREG_NCTAID_X && sreg <= PTX_SREG_NCTAID_Z) {
-        *v = l->grid[sreg - PTX_SREG_NCTAID_X];
-    } else if (sreg == PTX_SREG_LANEID) {
-        *v = (n->tid[0] + n->tid[1] * l->block[0] + n->tid[2] * l->block[0] * l->block[1]) % 32;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* Iterations of a loop: the current one is the first, unless it counts; of one that has ended, the last. */
-static int64_t iteration(struct index_point *n, const struct atom *iv)
-{
-    enum { ENDED_MOST = 3 };
-    uint64_t last;
-    if (iv == n->iv) return 1;
-    if (!n->s || n->ended == ENDED_MOST || symbolic_loop_contains(n->s, iv->id, n->loop)) return 0;
-    struct index_point strict = *n;
-    strict.loose = false;
-    strict.ended++;
-    const bool known = symbolic_last(&n->s->loops[iv->id], index_value, &strict, &last);
-    return known && last < INT32_MAX ? (int64_t)last : 0;
-}
-
-bool index_value(void *point, const struct atom *a, int64_t *v)
-{
-    struct index_point *n = point;
-    switch ((enum atom_kind)a->kind) {
-    case ATOM_SREG: return sreg_number(n, a->id, v);
-    case ATOM_PARAM: return param_number(n->launch, a, v);
-    case ATOM_IV: *v = iteration(n, a); return true;
-    case ATOM_MERGE: return a->n_args && a->args[0] && expr_eval(a->args[0], index_value, point, v);
-    case ATOM_BASE: *v = 0; return true;
-    case ATOM_DATA:
-    case ATOM_OTHER: *v = 0; return n->loose;
-    case ATOM_PHI:
-    case ATOM_OP: break;
-    }
-    return false;
-}
+#include "analysis/spans.h"
 
 /* ---- places ---- */
 
@@ -323,7 +152,7 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
     *s = (struct spans){.times = 1};
     if (!index_at(row, n, &origin)) origin = 0;
     for (uint32_t k = 0; k < places; k++) {
-        if (s->n == SPANS_MOST) tidy(s);
+        if (s->n == SPANS_MOST) spans_tidy(s);
         if (s->n == SPANS_MOST) break;
         s->at[s->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
     }
@@ -336,8 +165,8 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
         if (trips > 1) steps[count++] = (struct step){d, trips};
     }
     qsort(steps, count, sizeof *steps, by_distance);
-    for (uint32_t k = 0; k < count; k++) repeat(s, steps[k].distance, steps[k].count);
-    tidy(s);
+    for (uint32_t k = 0; k < count; k++) spans_repeat(s, steps[k].distance, steps[k].count);
+    spans_tidy(s);
 }
 
 /* How the block's threads lie to each other. */
@@ -361,11 +190,11 @@ static void block_spans(const struct locality_row *row, struct index_point *n, c
     const uint32_t *block = n->launch->block;
     struct step steps[3];
     int64_t origin, at;
-    if (row->stride_bytes && row->stride_bytes != INT64_MIN) fold(s, llabs(row->stride_bytes));
+    if (row->stride_bytes && row->stride_bytes != INT64_MIN) spans_fold(s, llabs(row->stride_bytes));
     if (t->linear) {
         for (int k = 0; k < 3; k++) steps[k] = (struct step){t->step[k], block[k]};
         qsort(steps, 3, sizeof *steps, by_distance);
-        for (int k = 0; k < 3; k++) repeat(s, steps[k].distance, steps[k].count);
+        for (int k = 0; k < 3; k++) spans_repeat(s, steps[k].distance, steps[k].count);
         return;
     }
     *work = *s;
@@ -376,14 +205,14 @@ static void block_spans(const struct locality_row *row, struct index_point *n, c
             for (n->tid[0] = 0; n->tid[0] < block[0]; n->tid[0]++) {
                 if (!index_at(row, n, &at)) at = origin;
                 for (uint32_t k = 0; k < work->n; k++) {
-                    if (s->n == SPANS_MOST) tidy(s);
+                    if (s->n == SPANS_MOST) spans_tidy(s);
                     if (s->n == SPANS_MOST) break;
                     s->at[s->n++] =
                         (struct span){work->at[k].first + at - origin, work->at[k].end + at - origin};
                 }
             }
     for (int k = 0; k < 3; k++) n->tid[k] = 0;
-    tidy(s);
+    spans_tidy(s);
 }
 
 /* ---- all rows ---- */
@@ -429,15 +258,15 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
             if (alike != !pass) continue;
             thread_spans(z->arena, z->s, &t->rows[j], &at, z->own);
             if (pass) block_spans(&t->rows[j], &at, &theirs, z->own, z->work);
-            join(z->all, z->own);
+            spans_join(z->all, z->own);
         }
     }
-    tidy(z->all);
-    return total(z->all);
+    spans_tidy(z->all);
+    return spans_total(z->all);
 }
 
-static void put_sizes(struct arena *arena, const struct symbolic *s, struct locality_table *t,
-                      const struct locality_launch *l)
+void index_put_sizes(struct arena *arena, const struct symbolic *s, struct locality_table *t,
+                     const struct locality_launch *l)
 {
     struct sizing z = {.arena = arena,
                        .s = s,
@@ -458,32 +287,4 @@ static void put_sizes(struct arena *arena, const struct symbolic *s, struct loca
             if (moves_alike(row, &t->rows[j])) before = &t->rows[j];
         row->datablock_bytes = before ? before->datablock_bytes : datablock(&z, t, k);
     }
-}
-
-const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
-                                                const struct locality_launch *launch)
-{
-    struct locality_table *now = ARENA_NEW(arena, struct locality_table);
-    struct symbolic *s = (struct symbolic *)(uintptr_t)t->symbolic; /* its pool grows */
-    *now = *t;
-    s->pool.work_left += 5000 + 100 * (uint64_t)t->n_rows;
-    now->rows = ARENA_ARRAY(arena, struct locality_row, t->n_rows + 1);
-    now->arguments = ARENA_ARRAY(arena, struct locality_argument, t->n_arguments + 1);
-    if (t->n_rows) memcpy(now->rows, t->rows, t->n_rows * sizeof *t->rows);
-    if (t->n_arguments) memcpy(now->arguments, t->arguments, t->n_arguments * sizeof *t->arguments);
-    now->two_dimensional = t->uses_by || launch->grid[1] > 1;
-    struct index_point n = {.launch = launch};
-    const struct index_numbers numbers = {.grid_x = launch->grid[0],
-                                          .row_elements = (uint64_t)launch->grid[0] * launch->block[0],
-                                          .value = index_value,
-                                          .arg = &n};
-    for (uint32_t k = 0; k < now->n_rows; k++)
-        now->rows[k].class = index_classify(s, &now->rows[k], now->two_dimensional, &numbers);
-    put_sizes(arena, s, now, launch);
-    for (uint32_t k = 0; k < now->n_arguments; k++) {
-        struct locality_argument *a = &now->arguments[k];
-        if (launch->find && !launch->find(launch->user, a, &a->base, &a->bytes)) a->base = a->bytes = 0;
-    }
-    index_choose_speakers(now);
-    return now;
 }

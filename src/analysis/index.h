@@ -27,8 +27,12 @@ void index_choose_speakers(struct locality_table *t);
 /* footprint.c: a loop that was unrolled completely and runs more often than INDEX_UNROLLED_MOST leaves so
  * many accesses at equal distances: the row gets its step back. */
 void index_find_unrolled(struct arena *arena, const struct symbolic *s, struct locality_row *row);
+/* footprint.c: strides and datablocks as numbers of the launch. */
+void index_put_sizes(struct arena *arena, const struct symbolic *s, struct locality_table *t,
+                     const struct locality_launch *l);
 
-/* A thread at a place of the program, in a launch. index_value gives the numbers that it sees. */
+/* index_launch.c: a thread at a place of the program, in a launch. index_value gives the numbers that it
+ * sees. */
 struct index_point {
     const struct locality_launch *launch;
     const struct symbolic *s;

@@ -21,6 +21,7 @@
 #include "analysis/workloads.h"
 #include "base/rng.h"
 #include "exec/exec.h"
+#include "exec/machine.h"
 #include "runtime/runtime.h"
 
 enum { BLOCKS_MOST = 6, STEPS_MOST = 3000000 };
@@ -175,34 +176,53 @@ static void check_access(struct truth *t, const struct symbolic_access *a, uint6
                     (unsigned long long)devmem_simulated(m, (uint64_t)predicted));
 }
 
-/* What the load gave lies in memory; read as the instruction did. */
-static void keep_loaded(const struct truth *t, struct thread *th, const struct warp_op *op, uint32_t lane)
+/* What the load gave lies in memory, of whatever space; read as the instruction did. */
+static void read_back(const struct truth *t, const struct exec_warp *w, const struct warp_op *op,
+                      uint32_t lane, uint64_t offset, void *to, uint32_t bytes)
 {
     const struct devmem *m = exec_memory(t->launch->env);
+    const uint64_t at = warp_op_address(op, lane) + (op->space == WARP_SPACE_LOCAL ? 0 : offset);
+    if (op->space == WARP_SPACE_LOCAL) { /* its simulated addresses lie as its bytes do: see exec/step.c */
+        const uint64_t first = m->sim_base - DEVMEM_SIM_SLOT_BYTES / 4,
+                       warp = w->block->block_idx * w->block->warp_count + w->idx;
+        const uint64_t inside = at - first - warp * w->local_bytes * 32;
+        local_read(w, lane, inside / 128 * 4 + inside % 4 + offset, to, bytes);
+    } else if (op->space == WARP_SPACE_SHARED) {
+        memcpy(to, w->shared + at, bytes);
+    } else {
+        memcpy(to, (const uint8_t *)(uintptr_t)(at - m->sim_base + m->base), bytes);
+    }
+}
+
+static void keep_loaded(const struct truth *t, struct thread *th, const struct exec_warp *w,
+                        const struct warp_op *op, uint32_t lane)
+{
     const struct ptx_instr *i = &t->frame->func->instrs[op->info->pc];
     const uint32_t bytes = ptx_type_bits(i->type) / 8, count = i->vec ? i->vec : 1;
-    const uint64_t host = warp_op_address(op, lane) - m->sim_base + m->base;
     for (uint32_t e = 0; e < count && e < 4; e++) {
         uint64_t bits = 0;
-        memcpy(&bits, (const uint8_t *)(uintptr_t)host + e * bytes, bytes);
+        read_back(t, w, op, lane, (uint64_t)e * bytes, &bits, bytes);
         th->loaded[4 * op->info->pc + e] = bytes == 4 ? (int64_t)(int32_t)bits : (int64_t)bits;
     }
 }
 
-static void follow(struct truth *t, struct thread *threads, uint32_t warp, const struct warp_op *op,
-                   uint32_t sampled)
+static void follow(struct truth *t, struct thread *threads, const struct exec_warp *w,
+                   const struct warp_op *op, uint32_t sampled)
 {
     const uint32_t pc = op->info->pc, block = t->frame->block_of[pc];
-    const bool first = t->frame->cfg->blocks[block].first == pc;
+    const bool first = t->frame->cfg->blocks[block].first == pc, memory = op->space == WARP_SPACE_GLOBAL ||
+                                                                          op->space == WARP_SPACE_LOCAL ||
+                                                                          op->space == WARP_SPACE_SHARED;
     for (uint32_t lane = 0; lane < 32; lane++) {
         if (!(op->active >> lane & 1)) continue;
-        struct thread *th = &threads[warp * 32 + lane];
+        struct thread *th = &threads[w->idx * 32 + lane];
         if (first) enter(t, th, block);
         th->block = block;
-        if (!(op->mask >> lane & 1) || op->space != WARP_SPACE_GLOBAL) continue;
+        if (!(op->mask >> lane & 1) || !memory) continue;
         t->now = th;
-        if (t->access_at[pc]) check_access(t, t->access_at[pc], warp_op_address(op, lane), sampled);
-        if (op->info->class == WARP_CLASS_LOAD) keep_loaded(t, th, op, lane);
+        if (t->access_at[pc] && op->space == WARP_SPACE_GLOBAL)
+            check_access(t, t->access_at[pc], warp_op_address(op, lane), sampled);
+        if (op->info->class == WARP_CLASS_LOAD) keep_loaded(t, th, w, op, lane);
     }
 }
 
@@ -239,7 +259,7 @@ static void run_block(struct truth *t, uint64_t block, uint32_t sampled)
             if (exec_warp_step(b, warp, &op) != WARP_STEP_OP) continue;
             moved = true;
             assert_true(++steps < STEPS_MOST);
-            follow(t, threads, warp, &op, sampled);
+            follow(t, threads, &b->warps[warp], &op, sampled);
         }
         if (!moved) exec_block_check_stuck(b);
     }
