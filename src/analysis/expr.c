@@ -494,9 +494,42 @@ static const struct expr *simplify_and(struct expr_pool *p, enum ptx_type type,
     const uint64_t m = (uint64_t)mask;
     if (!m) return expr_const(p, 0);
     if (m && (m & (m + 1)) == 0 && m != UINT64_MAX) return low_bits(p, args[0], bits_of(m), type);
+    const uint32_t low = (uint32_t)__builtin_ctzll(m); /* bits of a multiple: those of the quotient */
+    const struct expr *quotient = low && mask > 0 ? divide_exactly(p, args[0], (int64_t)1 << low) : NULL;
+    if (quotient) {
+        const struct expr *less[2] = {quotient, expr_const(p, mask >> low)};
+        return expr_scale(p, expr_op(p, EXPR_AND, type, 0, less, 2), (int64_t)1 << low);
+    }
     const uint64_t cut = ~m; /* ...1100: all but the low bits */
     if (cut && (cut & (cut + 1)) == 0) return expr_sub(p, args[0], low_bits(p, args[0], bits_of(cut), type));
     return mask == -1 ? args[0] : NULL;
+}
+
+const struct expr *expr_common(struct expr_pool *p, const struct expr *const *values, uint32_t n)
+{
+    struct expr_like like;
+    like.n = 0;
+    for (uint32_t k = 0; k < values[0]->n; k++) {
+        const struct term *t = &values[0]->terms[k];
+        bool everywhere = true;
+        for (uint32_t v = 1; v < n && everywhere; v++) {
+            everywhere = false;
+            for (uint32_t j = 0; j < values[v]->n && !everywhere; j++)
+                everywhere = values[v]->terms[j].mono == t->mono && values[v]->terms[j].coef == t->coef;
+        }
+        if (everywhere) like.terms[like.n++] = *t;
+    }
+    return intern(p, &like);
+}
+
+/* c ? x + a : x + b is x + (c ? a : b). */
+static const struct expr *select_between(struct expr_pool *p, const struct expr *const *args)
+{
+    if (args[1] == args[2]) return args[1];
+    const struct expr *both = expr_common(p, args + 1, 2);
+    if (!both->n) return NULL;
+    const struct expr *rest[3] = {args[0], expr_sub(p, args[1], both), expr_sub(p, args[2], both)};
+    return expr_add(p, both, plain_op(p, EXPR_SELECT, PTX_T_S64, 0, rest, 3));
 }
 
 static const struct expr *simplify(struct expr_pool *p, enum expr_op op, enum ptx_type type,
@@ -524,7 +557,7 @@ static const struct expr *simplify(struct expr_pool *p, enum expr_op op, enum pt
     case EXPR_NOT: return ptx_type_kind(type) == 'P' ? NULL : expr_sub(p, expr_const(p, -1), args[0]);
     case EXPR_MIN:
     case EXPR_MAX: return args[0] == args[1] ? args[0] : NULL;
-    case EXPR_SELECT: return args[1] == args[2] ? args[1] : NULL;
+    case EXPR_SELECT: return select_between(p, args);
     case EXPR_FIELD: {
         int64_t first, count;
         if (!expr_is_const(args[1], &first) || !expr_is_const(args[2], &count) || ptx_type_kind(type) != 'U')

@@ -160,6 +160,9 @@ const struct expr *expr_op(struct expr_pool *p, enum expr_op op, enum ptx_type t
 /* From a register of `type` to a wider one. */
 const struct expr *expr_widen(struct expr_pool *p, const struct expr *a, enum ptx_type type);
 
+/* Terms that all of them have. */
+const struct expr *expr_common(struct expr_pool *p, const struct expr *const *values, uint32_t n);
+
 bool expr_is_const(const struct expr *e, int64_t *value);
 /* The only atom, with coefficient 1; NULL: it is something else. */
 const struct atom *expr_is_atom(const struct expr *e);

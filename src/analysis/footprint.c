@@ -122,6 +122,7 @@ static int64_t loop_distance(const struct locality_row *row, struct index_point 
     int64_t before, after;
     bool known = index_at(row, n, &before);
     n->iv = iv;
+    n->count = 1;
     known = index_at(row, n, &after) && known;
     n->iv = NULL;
     return known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
@@ -137,6 +138,20 @@ static int by_distance(const void *a, const void *b)
     const int64_t x = llabs(((const struct step *)a)->distance),
                   y = llabs(((const struct step *)b)->distance);
     return x < y ? -1 : x > y;
+}
+
+/* Does the loop run a different number of times in other iterations of the motion? Then a datablock has no
+ * one size. The last iteration does not count: a tile at the border is smaller. */
+static bool trips_vary(const struct symbolic *s, const struct locality_row *row,
+                       const struct symbolic_loop *l, struct index_point point, uint64_t trips)
+{
+    enum { LOOKED_AT = 5 };
+    if (row->motion_loop == SYMBOLIC_NO_LOOP) return false;
+    const uint64_t moves = symbolic_trips(&s->loops[row->motion_loop], index_value, &point);
+    point.iv = s->loops[row->motion_loop].iv;
+    for (point.count = 1; point.count < LOOKED_AT && (uint64_t)point.count + 1 < moves; point.count++)
+        if (symbolic_trips(l, index_value, &point) != trips) return true;
+    return false;
 }
 
 /* What the first thread touches: places of the accesses, and loops inside the motion. */
@@ -162,6 +177,7 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
         const uint64_t trips = symbolic_trips(&sym->loops[k], index_value, &first);
         const int64_t d = loop_distance(row, n, sym->loops[k].iv);
         if (row->stride_bytes && d % row->stride_bytes == 0) continue; /* the next iterations of the motion */
+        if (trips_vary(sym, row, &sym->loops[k], first, trips)) s->times = UINT64_MAX;
         if (trips > 1) steps[count++] = (struct step){d, trips};
     }
     qsort(steps, count, sizeof *steps, by_distance);

@@ -38,7 +38,8 @@ struct index_point {
     const struct symbolic *s;
     uint32_t loop; /* of the access: loops that are not around it have ended */
     int64_t tid[3], bid[3];
-    const struct atom *iv; /* counts one; all others around zero */
+    const struct atom *iv; /* counts `count`; all others around zero */
+    int64_t count;
     bool loose; /* what is not known counts as zero: for distances, which are the same wherever it starts */
     uint32_t ended; /* loops being asked for */
 };

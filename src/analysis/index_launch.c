@@ -40,7 +40,7 @@ static int64_t iteration(struct index_point *n, const struct atom *iv)
 {
     enum { ENDED_MOST = 3 };
     uint64_t last;
-    if (iv == n->iv) return 1;
+    if (iv == n->iv) return n->count;
     if (!n->s || n->ended == ENDED_MOST || symbolic_loop_contains(n->s, iv->id, n->loop)) return 0;
     struct index_point strict = *n;
     strict.loose = false;

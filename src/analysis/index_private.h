@@ -12,7 +12,8 @@ struct item {
     const struct atom *base;
     const struct expr *index, *invariant, *stride; /* stride NULL: no motion */
     uint32_t loop;
-    bool linear, unrolled;
+    const struct atom *count; /* that the stride goes with: the loop's iterations, or every other of them */
+    bool linear, unrolled; /* linear: index = invariant + stride * count; else the stride is about so much */
 };
 
 struct building {
@@ -20,7 +21,7 @@ struct building {
     struct symbolic *s;
     struct locality_table *t;
     struct item *items;
-    uint32_t n;
+    uint32_t n, capacity;
     struct map places; /* hash of base, stride, kind and invariant > item + 1 */
     uint64_t merge_budget;
 };

@@ -70,7 +70,8 @@ static bool comb_is_whole(struct building *b, const struct item *first, const st
     for (uint32_t k = 0; k < b->n && b->merge_budget; k++) {
         const struct item *i = &b->items[k];
         b->merge_budget--;
-        if (i->stride != first->stride || i->base != first->base || i->loop != first->loop) continue;
+        if (!i->linear || i->stride != first->stride || i->base != first->base || i->loop != first->loop)
+            continue;
         if (i->access->kind != first->access->kind || i->unrolled) continue;
         const struct expr *distance = expr_sub(&b->s->pool, i->invariant, first->invariant);
         if (is_fraction(distance, first->stride) && !is_multiple(b, distance, d)) return false;
@@ -87,7 +88,7 @@ static void take_step(struct building *b, const struct item *first, const struct
     for (uint32_t k = 0; k < b->n && b->merge_budget; k++) {
         struct item *i = &b->items[k];
         b->merge_budget--;
-        if (i->stride != stride || i->base != base || i->loop != loop || i->unrolled) continue;
+        if (!i->linear || i->stride != stride || i->base != base || i->loop != loop || i->unrolled) continue;
         if (i->access->bytes != first->access->bytes ||
             !is_multiple(b, expr_sub(&b->s->pool, i->invariant, invariant), d))
             continue;
@@ -97,9 +98,9 @@ static void take_step(struct building *b, const struct item *first, const struct
         if (b->items[k].unrolled && b->items[k].stride == stride && b->items[k].base == base &&
             b->items[k].loop == loop) {
             struct item *i = &b->items[k];
-            const struct expr *iv = expr_of(&b->s->pool, b->s->loops[loop].iv);
             i->stride = d;
-            i->index = expr_add(&b->s->pool, i->invariant, expr_mul(&b->s->pool, d, iv));
+            i->index =
+                expr_add(&b->s->pool, i->invariant, expr_mul(&b->s->pool, d, expr_of(&b->s->pool, i->count)));
         }
 }
 
@@ -108,12 +109,12 @@ void index_merge_unrolled(struct building *b)
     enum { UNROLL_MOST = 32 };
     for (uint32_t k = 0; k < b->n; k++) {
         struct item *i = &b->items[k];
-        for (uint32_t e = 0; i->stride && e < i->access->count; e++)
+        for (uint32_t e = 0; i->stride && i->linear && e < i->access->count; e++)
             *map_put(&b->places, place_key(i, element_place(b, i, e)), NULL) = k + 1;
     }
     for (uint32_t k = 0; k < b->n; k++) {
         struct item *i = &b->items[k];
-        if (!i->stride || i->unrolled) continue;
+        if (!i->stride || !i->linear || i->unrolled) continue;
         for (int64_t n = UNROLL_MOST; n >= 2; n--) {
             const struct expr *d = part_of(b, i->stride, n);
             if (!d || !is_chain(b, i, d, n) || !comb_is_whole(b, i, d)) continue;
@@ -128,7 +129,7 @@ void index_fold_small_loops(struct building *b)
     struct expr_pool *p = &b->s->pool;
     for (uint32_t k = 0; k < b->n; k++) {
         struct item *i = &b->items[k];
-        for (uint32_t l = 0; i->stride && l < b->s->n_loops && l < 63; l++) {
+        for (uint32_t l = 0; i->stride && i->linear && l < b->s->n_loops && l < 63; l++) {
             const struct symbolic_loop *loop = &b->s->loops[l];
             const struct expr *rest, *factor;
             if (!(i->invariant->loops & expr_loop_bit(l)) || index_loop_is_motion(loop)) continue;
@@ -136,7 +137,7 @@ void index_fold_small_loops(struct building *b)
             if (expr_scale(p, factor, (int64_t)loop->trips) != i->stride) continue;
             i->invariant = rest;
             i->stride = factor;
-            i->index = expr_add(p, rest, expr_mul(p, factor, expr_of(p, b->s->loops[i->loop].iv)));
+            i->index = expr_add(p, rest, expr_mul(p, factor, expr_of(p, i->count)));
         }
     }
 }

@@ -322,9 +322,11 @@ static const char *row_stride(struct reporting *r, const struct locality_row *ro
     bool in_bytes;
     if (row->motion_loop == SYMBOLIC_NO_LOOP && !row->stride) return "-";
     if (!row->stride) return "irregular";
-    if (r->launch && row->stride_bytes) return arena_printf(r->arena, "%lld B", (long long)row->stride_bytes);
+    const char *about = row->linear ? "" : "about ";
+    if (r->launch && row->stride_bytes)
+        return arena_printf(r->arena, "%s%lld B", about, (long long)row->stride_bytes);
     locality_print(r->table, row, row->stride, text, sizeof text, &in_bytes);
-    return in_bytes ? arena_printf(r->arena, "%s B", text) : arena_printf(r->arena, "%s", text);
+    return arena_printf(r->arena, in_bytes ? "%s%s B" : "%s%s", about, text);
 }
 
 static const char *row_datablock(struct reporting *r, const struct locality_row *row)

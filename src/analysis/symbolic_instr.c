@@ -132,6 +132,24 @@ static const struct expr *compare(struct activation *a, const struct ptx_instr *
     return expr_op(a->w->pool, EXPR_SETP, type, i->cmp, v, 2);
 }
 
+/* bfi: the low `count` bits of v[0] at bit `first` of v[1]. NULL: not constants, or nothing to put in. */
+static const struct expr *insert_bits(struct activation *a, enum ptx_type type, const struct expr *const *v)
+{
+    struct expr_pool *p = a->w->pool;
+    const int64_t bits = ptx_type_bits(type);
+    int64_t first, count;
+    if (!expr_is_const(v[2], &first) || !expr_is_const(v[3], &count)) return NULL;
+    if (bits != 32 || first < 0 || first >= bits || count <= 0) return NULL;
+    if (first + count > bits) count = bits - first;
+    const uint64_t mask = ((uint64_t)1 << count) - 1;
+    const struct expr *low[2] = {v[0], expr_const(p, (int64_t)mask)},
+                      *kept[2] = {v[1], expr_const(p, (int32_t) ~(uint32_t)(mask << first))};
+    const struct expr *both[2] = {
+        expr_scale(p, expr_op(p, EXPR_AND, type, 0, low, 2), (int64_t)((uint64_t)1 << first)),
+        expr_op(p, EXPR_AND, type, 0, kept, 2)};
+    return expr_op(p, EXPR_OR, type, 0, both, 2);
+}
+
 static int simple_op(const struct ptx_instr *i)
 {
     switch ((enum ptx_op)i->op) {
@@ -178,6 +196,10 @@ static const struct expr *compute(struct activation *a, const struct ptx_instr *
     case PTX_OP_SELP:
         if (n != 3 || any_lost(v, 2)) return values_other_of(a, v, n);
         return expr_op(p, EXPR_SELECT, PTX_T_S64, 0, (const struct expr *[]){v[2], v[0], v[1]}, 3);
+    case PTX_OP_BFI: {
+        const struct expr *value = n == 4 && !any_lost(v, 4) ? insert_bits(a, type, v) : NULL;
+        return value ? value : values_other_of(a, v, n);
+    }
     default: break;
     }
     if (op < 0 || n > 3 || any_lost(v, n) ||
@@ -196,6 +218,7 @@ static enum ptx_type source_type(const struct ptx_instr *i, uint32_t n)
     if (i->op == PTX_OP_CVT && i->type2) return (enum ptx_type)i->type2;
     if (i->op == PTX_OP_MAD && i->part == PTX_PART_WIDE && n == 2) return PTX_T_S64;
     if ((i->op == PTX_OP_SHL || i->op == PTX_OP_SHR) && n == 1) return PTX_T_U32;
+    if (i->op == PTX_OP_BFI && n > 1) return PTX_T_U32;
     return (enum ptx_type)i->type;
 }
 

@@ -41,6 +41,104 @@ static const struct expr *follows_counter(struct walker *w, const struct phi *ph
     return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
 }
 
+/* ---- every other iteration ---- */
+
+/* Iterations of the loop count in it only as odd or even. */
+static bool only_parity(const struct expr *e, const struct atom *iv)
+{
+    int64_t k;
+    for (uint32_t t = 0; t < e->n; t++)
+        for (uint32_t j = 0; j < e->terms[t].mono->n; j++) {
+            const struct atom *a = e->terms[t].mono->atoms[j];
+            if (!(a->loops & iv->loops)) continue;
+            if (a->kind != ATOM_OP) return false;
+            if (a->op == EXPR_AND && expr_is_const(a->args[1], &k) && k == 1 &&
+                !((a->args[0]->loops & ~iv->loops) | a->args[0]->deps))
+                continue;
+            for (uint32_t n = 0; n < a->n_args; n++)
+                if (!only_parity(a->args[n], iv)) return false;
+        }
+    return true;
+}
+
+static bool iteration_value(void *arg, const struct atom *a, int64_t *v);
+
+struct with_iterations {
+    expr_value_fn *value;
+    void *arg;
+    const struct atom *iv;
+    int64_t iterations;
+};
+
+/* What a step that goes by odd and even is in each; false: it is something else. */
+static bool two_steps(struct walker *w, const struct expr *step, const struct atom *iv,
+                      const struct expr *steps[2])
+{
+    if (step->deps & DEP_PHI || !only_parity(step, iv)) return false;
+    steps[0] = steps[1] = expr_const(w->pool, 0);
+    for (uint32_t k = 0; k < step->n; k++) {
+        const struct term *t = &step->terms[k];
+        const struct atom *a = t->mono->n == 1 ? t->mono->atoms[0] : NULL;
+        const struct expr *whole = expr_term(w->pool, t);
+        const bool varies = t->mono->loops & iv->loops;
+        if (varies && !a) return false;
+        const bool chooses =
+            varies && a->op == EXPR_SELECT && !((a->args[1]->loops | a->args[2]->loops) & iv->loops);
+        for (int64_t m = 0; m < 2; m++) {
+            struct with_iterations numbers = {.iv = iv, .iterations = m};
+            const struct expr *part = whole;
+            int64_t v;
+            if (varies &&
+                !expr_eval(chooses ? a->args[0] : expr_of(w->pool, a), iteration_value, &numbers, &v))
+                return false;
+            if (chooses) part = expr_scale(w->pool, a->args[v & 1 ? 1 : 2], t->coef);
+            if (varies && !chooses) part = expr_const(w->pool, (int64_t)((uint64_t)t->coef * (uint64_t)v));
+            steps[m] = expr_add(w->pool, steps[m], part);
+        }
+    }
+    return true;
+}
+
+/* One step in even iterations and another in odd ones: start + even * (m + 1)/2 + odd * m/2. */
+static const struct expr *two_step_form(struct walker *w, const struct phi *phi, const struct expr *step,
+                                        const uint64_t *within, struct map *memo)
+{
+    struct expr_pool *p = w->pool;
+    const struct atom *iv = w->s->loops[phi->loop].iv;
+    const struct expr *steps[2], *one = expr_const(p, 1);
+    if (!two_steps(w, step, iv, steps) || (steps[0]->loops | steps[1]->loops) & within[phi->loop])
+        return NULL;
+    const struct expr *sum = expr_replace(p, phi->start, known_phi, NULL, memo);
+    const struct expr *before[2] = {expr_add(p, expr_of(p, iv), one), expr_of(p, iv)};
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct expr *halves[2] = {before[k], one};
+        sum = expr_add(p, sum, expr_mul(p, steps[k], expr_op(p, EXPR_SHR, PTX_T_U32, 0, halves, 2)));
+    }
+    return p->work_left ? sum : NULL;
+}
+
+/* Two values that change places: each is its own start in even iterations, the other's in odd ones. */
+static const struct expr *swapped(struct walker *w, const struct phi *phi, struct map *memo)
+{
+    struct expr_pool *p = w->pool;
+    const struct atom *to = phi->n_back == 1 ? expr_is_atom(phi->back[0]) : NULL;
+    if (!to || to->kind != ATOM_PHI || to == phi->atom) return NULL;
+    const struct phi *other = &w->phis[to->id];
+    if (other->lost || other->loop != phi->loop || other->block != phi->block || other->n_back != 1 ||
+        other->activation != phi->activation || expr_is_atom(other->back[0]) != phi->atom)
+        return NULL;
+    const struct expr *bit[2] = {expr_of(p, w->s->loops[phi->loop].iv), expr_const(p, 1)};
+    const struct expr *odd[2] = {expr_op(p, EXPR_AND, PTX_T_U32, 0, bit, 2), expr_const(p, 0)};
+    const struct expr *v[3] = {expr_op(p, EXPR_SETP, PTX_T_U32, PTX_CMP_NE, odd, 2),
+                               expr_replace(p, other->start, known_phi, NULL, memo),
+                               expr_replace(p, phi->start, known_phi, NULL, memo)};
+    if ((v[1]->deps | v[2]->deps) & DEP_PHI) return NULL;
+    const struct expr *value = expr_op(p, EXPR_SELECT, PTX_T_S64, 0, v, 3);
+    return p->work_left ? value : NULL;
+}
+
+/* ---- closed forms ---- */
+
 /* start + step * iterations when every way back adds the same step that does not change in the loop. */
 static const struct expr *closed_form(struct walker *w, const struct phi *phi, const uint64_t *within,
                                       struct map *memo)
@@ -55,8 +153,11 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
     }
     int64_t fixed;
     if (!expr_is_const(step, &fixed)) {
-        if (step->deps & DEP_PHI || step->loops & within[phi->loop])
-            return follows_counter(w, phi, within, memo);
+        if (step->deps & DEP_PHI || step->loops & within[phi->loop]) {
+            const struct expr *form = follows_counter(w, phi, within, memo);
+            if (!form) form = two_step_form(w, phi, step, within, memo);
+            return form ? form : swapped(w, phi, memo);
+        }
     }
     const struct expr *start = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
     return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
@@ -88,6 +189,8 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, uint
     return goes_on ? expr_add(w->pool, phi->start, rest) : rest;
 }
 
+static void free_memo(void *memo) { map_free(memo); }
+
 /* Values without a closed form depend on each other: what each depends on, until nothing is added. */
 static void understand_changing(struct walker *w, struct map *memo)
 {
@@ -106,7 +209,110 @@ static void understand_changing(struct walker *w, struct map *memo)
     }
 }
 
-static void free_memo(void *memo) { map_free(memo); }
+/* ---- loops of a few iterations, followed to their end ---- */
+
+struct following {
+    struct walker *w;
+    uint32_t loop;
+    const struct expr **now; /* by phi; NULL: not of this loop */
+};
+
+static const struct expr *value_now(void *arg, const struct atom *a)
+{
+    const struct following *f = arg;
+    return f->now[a->id];
+}
+
+/* May the way back be gone several times on paper? All in it is of the loop's own head or does not change. */
+static bool can_follow(const struct phi *phi, uint64_t inside)
+{
+    enum { DIFFERS = DEP_DATA | DEP_OTHER | DEP_MERGE | DEP_LANE };
+    if (!phi->start || phi->lost || !phi->n_back) return false;
+    for (uint32_t k = 0; k < phi->n_back; k++)
+        if (phi->back[k] != phi->back[0]) return false;
+    return !(phi->back[0]->deps & DIFFERS) && !(phi->back[0]->loops & inside);
+}
+
+/* Values at the head of one loop, one iteration after the other. */
+static void follow_loop(struct walker *w, uint32_t loop, uint64_t times, uint64_t inside)
+{
+    struct following f = {
+        .w = w, .loop = loop, .now = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1)};
+    const struct expr **next = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
+    struct map memo;
+    struct diag_cleanup cleanup;
+    bool whole = true;
+    map_init(&memo);
+    diag_defer(&cleanup, free_memo, &memo);
+    for (uint32_t k = 0; k < w->n_phis; k++)
+        if (w->phis[k].needed && w->phis[k].loop == loop) {
+            whole &= can_follow(&w->phis[k], inside);
+            f.now[k] = w->phis[k].start;
+        }
+    for (uint64_t m = 0; m < times && whole && w->pool->work_left; m++) {
+        map_clear(&memo);
+        for (uint32_t k = 0; k < w->n_phis; k++)
+            if (f.now[k]) next[k] = expr_replace(w->pool, w->phis[k].back[0], value_now, &f, &memo);
+        for (uint32_t k = 0; k < w->n_phis; k++)
+            if (f.now[k]) f.now[k] = next[k];
+    }
+    for (uint32_t k = 0; k < w->n_phis && whole && w->pool->work_left; k++) w->phis[k].final = f.now[k];
+    diag_done(&cleanup, true);
+}
+
+/* Loops that end after a few iterations, whatever the launch, with values that have no closed form. */
+static bool follow_loops(struct walker *w, const uint64_t *within, struct map *memo)
+{
+    enum { TIMES_MOST = 32, LOOPS_MOST = 16 };
+    uint32_t followed = 0;
+    for (uint32_t k = 0; k < w->n_phis && followed < LOOPS_MOST; k++) {
+        const struct phi *phi = &w->phis[k];
+        if (!phi->needed || phi->atom->closed || phi->final || phi->loop == SYMBOLIC_NO_LOOP) continue;
+        struct symbolic_loop *l = &w->s->loops[phi->loop];
+        uint64_t last;
+        if (!l->exits || l->exits->next || !can_follow(phi, within[phi->loop] & ~expr_loop_bit(phi->loop)))
+            continue;
+        struct symbolic_exit e = *l->exits;
+        struct symbolic_loop alone = *l;
+        e.condition = expr_replace(w->pool, e.condition, known_phi, NULL, memo);
+        alone.exits = &e;
+        if (!symbolic_last(&alone, NULL, NULL, &last) || last > TIMES_MOST) continue;
+        follow_loop(w, phi->loop, last, within[phi->loop] & ~expr_loop_bit(phi->loop));
+        followed++;
+    }
+    return followed > 0;
+}
+
+/* Values of loops that have ended before the access. */
+struct ended {
+    const struct walker *w;
+    uint32_t loop; /* around the access */
+};
+
+static const struct expr *final_value(void *arg, const struct atom *a)
+{
+    const struct ended *e = arg;
+    const struct phi *phi = &e->w->phis[a->id];
+    return phi->final && !symbolic_loop_contains(e->w->s, phi->loop, e->loop) ? phi->final : NULL;
+}
+
+static void put_finals(struct walker *w)
+{
+    struct map memo;
+    struct diag_cleanup cleanup;
+    map_init(&memo);
+    diag_defer(&cleanup, free_memo, &memo);
+    for (uint32_t k = 0; k < w->s->n_accesses; k++) {
+        struct symbolic_access *a = &w->s->accesses[k];
+        struct ended e = {.w = w, .loop = a->loop};
+        if (!(a->address->deps & DEP_PHI)) continue;
+        map_clear(&memo);
+        a->address = expr_replace(w->pool, a->address, final_value, &e, &memo);
+    }
+    diag_done(&cleanup, true);
+}
+
+/* ---- everywhere ---- */
 
 /* An address with all values at heads put in; beyond the limits one may be left: then nothing is known. */
 static const struct expr *understood(struct walker *w, const struct expr *address, uint32_t which,
@@ -140,6 +346,8 @@ static void understand_phis(struct walker *w)
             if (phi->atom->closed) found = true;
         }
     }
+    map_clear(&memo);
+    if (follow_loops(w, within, &memo)) put_finals(w);
     understand_changing(w, &memo);
     /* everywhere it was used */
     map_clear(&memo);
@@ -193,13 +401,6 @@ static uint64_t first_failing(int64_t first, int64_t step, enum ptx_cmp cmp, boo
     default: return first || step ? first != 0 ? 0 : 1 : UINT64_MAX;
     }
 }
-
-struct with_iterations {
-    expr_value_fn *value;
-    void *arg;
-    const struct atom *iv;
-    int64_t iterations;
-};
 
 static bool iteration_value(void *arg, const struct atom *a, int64_t *v)
 {

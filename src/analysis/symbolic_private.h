@@ -25,8 +25,9 @@ struct phi {
     const struct expr *start;
     const struct expr *back[MERGE_MAX];
     uint32_t n_back;
-    bool needed; /* by an address, the end of a loop or a result */
-    bool lost;   /* too many edges, or a value that is not known */
+    const struct expr *final; /* when its loop has ended, if that runs so many times that it was followed */
+    bool needed;              /* by an address, the end of a loop or a result */
+    bool lost;                /* too many edges, or a value that is not known */
 };
 
 struct walker;

@@ -271,8 +271,8 @@ static const struct expr *merge(struct activation *a, uint32_t block, uint32_t v
     bool all_lost = true;
     for (uint32_t k = 0; k < n; k++) all_lost &= expr_is_lost(values[k]);
     if (all_lost) return lost_at(a, block, var, values, n);
-    const struct expr *args[MERGE_MAX + CONDITIONS_MAX];
-    memcpy(args, values, n * sizeof *args);
+    const struct expr *args[MERGE_MAX + CONDITIONS_MAX], *common = expr_common(a->w->pool, values, n);
+    for (uint32_t k = 0; k < n; k++) args[k] = expr_sub(a->w->pool, values[k], common);
     struct atom like = {.kind = ATOM_MERGE,
                         .id = a->first_site + a->f->cfg->blocks[block].first,
                         .element = n,
@@ -289,7 +289,7 @@ static const struct expr *merge(struct activation *a, uint32_t block, uint32_t v
     like.loops = branch_loops(a, a->f->cfg->blocks[block].idom);
     for (uint32_t k = 0; k < n; k++)
         if (values[k]->depth >= EXPR_DEPTH_MAX) return unknown_at(a, block, var, UNKNOWN_DEEP);
-    return expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like));
+    return expr_add(a->w->pool, common, expr_of(a->w->pool, expr_intern_atom(a->w->pool, &like)));
 }
 
 /* Predecessors that count: reachable ones; without those that come from later when `forward`. Returns how
