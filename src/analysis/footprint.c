@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/index.h"
-#include "analysis/spans.h"
+#include "analysis/footprint.h"
 
 /* ---- places ---- */
 
@@ -85,14 +84,13 @@ void index_find_unrolled(struct arena *arena, const struct symbolic *s, struct l
 
 /* ---- a row ---- */
 
-static bool linear_in_threads(const struct expr *e)
+static bool linear_in(const struct expr *e, uint32_t which)
 {
-    enum { THREADS = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE };
     for (uint32_t k = 0; k < e->n; k++) {
         const struct mono *m = e->terms[k].mono;
         uint32_t found = 0;
         for (uint32_t j = 0; j < m->n; j++) {
-            if (!(m->atoms[j]->deps & THREADS)) continue;
+            if (!(m->atoms[j]->deps & which)) continue;
             if (m->atoms[j]->kind != ATOM_SREG || m->atoms[j]->deps & DEP_LANE || found++) return false;
         }
     }
@@ -193,20 +191,19 @@ struct threads {
 
 static struct threads threads_of(const struct locality_row *row, struct index_point *n)
 {
-    struct threads t = {.linear = linear_in_threads(row->index), .known = true};
+    struct threads t = {.linear = linear_in(row->index, DEP_TX | DEP_TY | DEP_TZ | DEP_LANE), .known = true};
     for (int k = 0; k < 3 && t.linear; k++)
         if (n->launch->block[k] > 1) t.known &= distance(row, n, &n->tid[k], &t.step[k]);
     return t;
 }
 
 /* From what the first thread touches to what the block does. */
-static void block_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
-                        struct spans *s, struct spans *work)
+static void threads_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
+                          struct spans *s, struct spans *work)
 {
     const uint32_t *block = n->launch->block;
     struct step steps[3];
     int64_t origin, at;
-    if (row->stride_bytes && row->stride_bytes != INT64_MIN) spans_fold(s, llabs(row->stride_bytes));
     if (t->linear) {
         for (int k = 0; k < 3; k++) steps[k] = (struct step){t->step[k], block[k]};
         qsort(steps, 3, sizeof *steps, by_distance);
@@ -231,6 +228,14 @@ static void block_spans(const struct locality_row *row, struct index_point *n, c
     spans_tidy(s);
 }
 
+/* The same, in one iteration of the motion. */
+static void block_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
+                        struct spans *s, struct spans *work)
+{
+    if (row->stride_bytes && row->stride_bytes != INT64_MIN) spans_fold(s, llabs(row->stride_bytes));
+    threads_spans(row, n, t, s, work);
+}
+
 /* ---- all rows ---- */
 
 static bool moves_alike(const struct locality_row *a, const struct locality_row *b)
@@ -239,13 +244,6 @@ static bool moves_alike(const struct locality_row *a, const struct locality_row 
            a->motion_loop == b->motion_loop && a->stride_bytes == b->stride_bytes &&
            a->element_bytes == b->element_bytes && a->linear == b->linear;
 }
-
-struct sizing {
-    struct arena *arena;
-    const struct symbolic *s;
-    const struct locality_launch *l;
-    struct spans *all, *own, *work;
-};
 
 static struct index_point point_of(const struct sizing *z, const struct locality_row *row)
 {
@@ -281,6 +279,82 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     return spans_total(z->all);
 }
 
+/* ---- all iterations ---- */
+
+/* Most iterations of a loop, over first and last threads and blocks and the first and last iteration of the
+ * loop around it: bounds are linear. 0: not known. */
+static uint64_t trips_most(const struct sizing *z, const struct locality_row *row, uint32_t loop)
+{
+    const struct symbolic_loop *l = &z->s->loops[loop];
+    uint64_t most = 0, outer = 1;
+    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
+    if (l->parent != SYMBOLIC_NO_LOOP) {
+        n.iv = z->s->loops[l->parent].iv;
+        outer = symbolic_trips(&z->s->loops[l->parent], index_value, &n);
+    }
+    for (uint32_t corner = 0; corner < 8; corner++) {
+        for (int k = 0; k < 3; k++) {
+            n.tid[k] = corner & 1 ? z->l->block[k] - 1 : 0;
+            n.bid[k] = corner & 2 ? z->l->grid[k] - 1 : 0;
+        }
+        n.count = corner & 4 && outer ? (int64_t)outer - 1 : 0;
+        const uint64_t trips = symbolic_trips(l, index_value, &n);
+        if (trips > most) most = trips;
+    }
+    return most;
+}
+
+static bool places_are_known(const struct locality_row *row, struct index_point *n)
+{
+    int64_t v;
+    for (uint32_t k = 0; k < row->n_places; k++) {
+        const struct locality_place *p = &row->places[k];
+        if (!expr_eval(p->offset, index_value, n, &v)) return false;
+        for (int d = 0; d < 2; d++)
+            if (p->step[d] && !expr_eval(p->step[d], index_value, n, &v)) return false;
+    }
+    return row->n_places < LOCALITY_PLACES_MOST;
+}
+
+bool footprint_of_block(struct sizing *z, const struct locality_row *row, const int64_t bid[3],
+                        struct spans *out, int64_t far[3], bool *linear)
+{
+    struct expr_pool *p = (struct expr_pool *)(uintptr_t)&z->s->pool;
+    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
+    int64_t origin, *at;
+    uint64_t around = 0;
+    for (int k = 0; k < 3; k++) n.bid[k] = bid[k];
+    if ((row->index->deps | row->also_deps) & (DEP_MERGE | DEP_OTHER | DEP_DATA)) return false;
+    if (!index_at(row, &n, &origin) || !places_are_known(row, &n)) return false;
+    *out = (struct spans){.times = 1};
+    const uint32_t places = places_of(z->arena, row, &n, &at);
+    if (places > SPANS_MOST) return false;
+    for (uint32_t k = 0; k < places; k++)
+        out->at[out->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
+    for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP; k = z->s->loops[k].parent) {
+        const struct expr *rest, *factor;
+        around |= expr_loop_bit(k);
+        if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(z->s, row, &z->s->loops[k])) continue;
+        const uint64_t trips = trips_most(z, row, k);
+        if (!trips || !expr_split(p, row->index, z->s->loops[k].iv, &rest, &factor)) return false;
+        const int64_t step = loop_distance(row, &n, z->s->loops[k].iv);
+        const bool motion = k == row->motion_loop;
+        if (llabs(step) > INT32_MAX) return false;
+        if (motion) spans_repeat(out, step, row->folded);
+        spans_repeat(out, motion ? step * (int64_t)row->folded * (int64_t)row->unroll : step, trips);
+    }
+    if (row->index->loops & ~around) return false;
+    const struct threads threads = threads_of(row, &n);
+    if (!threads.known) return false;
+    threads_spans(row, &n, &threads, out, z->work);
+    *linear = linear_in(row->index, DEP_BX | DEP_BY | DEP_BZ);
+    for (int k = 0; k < 3; k++)
+        if (!distance(row, &n, &n.bid[k], &far[k])) return false;
+    return out->times == 1;
+}
+
+/* ---- all rows of a launch ---- */
+
 void index_put_sizes(struct arena *arena, const struct symbolic *s, struct locality_table *t,
                      const struct locality_launch *l)
 {
@@ -303,4 +377,5 @@ void index_put_sizes(struct arena *arena, const struct symbolic *s, struct local
             if (moves_alike(row, &t->rows[j])) before = &t->rows[j];
         row->datablock_bytes = before ? before->datablock_bytes : datablock(&z, t, k);
     }
+    overlap_find(&z, t);
 }

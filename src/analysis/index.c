@@ -159,8 +159,13 @@ static void make_item(struct building *b, struct item *item, const struct symbol
                       const struct expr *address)
 {
     struct expr_pool *p = &b->s->pool;
-    *item = (struct item){
-        .access = a, .base = find_base(address), .index = address, .loop = SYMBOLIC_NO_LOOP, .linear = true};
+    *item = (struct item){.access = a,
+                          .base = find_base(address),
+                          .index = address,
+                          .loop = SYMBOLIC_NO_LOOP,
+                          .unroll = 1,
+                          .folded = 1,
+                          .linear = true};
     if (item->base) item->index = expr_sub(p, address, expr_of(p, item->base));
     item->invariant = item->index;
     item->loop = motion_of(b->s, a, item->index);

@@ -13,6 +13,8 @@ struct item {
     const struct expr *index, *invariant, *stride; /* stride NULL: no motion */
     uint32_t loop;
     const struct atom *count; /* that the stride goes with: the loop's iterations, or every other of them */
+    uint32_t unroll,
+        folded; /* steps in an iteration as it is compiled: accesses, iterations of a loop inside */
     bool linear, unrolled; /* linear: index = invariant + stride * count; else the stride is about so much */
 };
 

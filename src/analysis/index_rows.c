@@ -182,6 +182,8 @@ static void add_to_row(struct building *b, struct locality_row *row, const struc
             .index = i->index,
             .moving = expr_sub(&b->s->pool, i->index, fixed_part(b, i->index)),
             .stride = i->stride,
+            .unroll = i->unroll,
+            .folded = i->folded,
             .motion_loop = i->loop,
             .loop = a->loop,
             .linear = i->linear,

@@ -80,7 +80,7 @@ static bool comb_is_whole(struct building *b, const struct item *first, const st
 }
 
 /* All accesses of the loop that lie on the same comb take its smaller step. */
-static void take_step(struct building *b, const struct item *first, const struct expr *d)
+static void take_step(struct building *b, const struct item *first, const struct expr *d, int64_t n)
 {
     const struct expr *stride = first->stride, *invariant = first->invariant;
     const struct atom *base = first->base;
@@ -99,6 +99,7 @@ static void take_step(struct building *b, const struct item *first, const struct
             b->items[k].loop == loop) {
             struct item *i = &b->items[k];
             i->stride = d;
+            i->unroll = (uint32_t)n;
             i->index =
                 expr_add(&b->s->pool, i->invariant, expr_mul(&b->s->pool, d, expr_of(&b->s->pool, i->count)));
         }
@@ -118,7 +119,7 @@ void index_merge_unrolled(struct building *b)
         for (int64_t n = UNROLL_MOST; n >= 2; n--) {
             const struct expr *d = part_of(b, i->stride, n);
             if (!d || !is_chain(b, i, d, n) || !comb_is_whole(b, i, d)) continue;
-            take_step(b, i, d);
+            take_step(b, i, d, n);
             break;
         }
     }
@@ -137,6 +138,7 @@ void index_fold_small_loops(struct building *b)
             if (expr_scale(p, factor, (int64_t)loop->trips) != i->stride) continue;
             i->invariant = rest;
             i->stride = factor;
+            i->folded *= (uint32_t)loop->trips;
             i->index = expr_add(p, rest, expr_mul(p, factor, expr_of(p, i->count)));
         }
     }

@@ -24,7 +24,7 @@ struct symbolic;
 /* Rows of Table II. "Horizontal" etc. are the table's words; the equation decides. */
 enum locality_class {
     LOCALITY_UNKNOWN,
-    LOCALITY_NL,    /* invariant(bx, by) + stride*m: no two blocks share */
+    LOCALITY_NL,    /* invariant(bx, by) + stride*m: no two share, unless overlap_bytes says so */
     LOCALITY_ROW_H, /* invariant(by) + variant(m): a row of blocks shares, moves along a row */
     LOCALITY_COL_H, /* invariant(bx) + variant(m) */
     LOCALITY_ROW_V, /* invariant(by) + variant(m, gridDim.x): moves down a column */
@@ -88,8 +88,9 @@ struct locality_row {
     const struct expr *moving; /* the index without constants of the launch */
     uint32_t motion_loop;      /* whose iterations are m; UINT32_MAX: none */
     uint32_t loop;             /* innermost around the first access; UINT32_MAX: none */
-    bool linear;               /* index = invariant + stride*m exactly */
-    uint32_t also_deps;        /* DEP_*: of how often loops ran that have ended before the access */
+    uint32_t unroll, folded; /* steps of m in an iteration as it is compiled: by accesses, by a loop inside */
+    bool linear;             /* index = invariant + stride*m exactly */
+    uint32_t also_deps;      /* DEP_*: of how often loops ran that have ended before the access */
     /* after locality_at_launch() */
     int64_t stride_bytes;     /* 0: no loop, or not a number */
     uint64_t datablock_bytes; /* touched by one block in one iteration of m, here or in rows that move alike;
@@ -107,7 +108,11 @@ struct locality_argument {
     /* after locality_at_launch() with an allocation; 0: none found */
     uint64_t base; /* simulated virtual address of the allocation */
     uint64_t bytes;
+    /* after locality_at_launch(), when all its rows are without locality: of what a block touches, at most so
+     * many bytes are touched by one other block too; 0: each block has its own */
+    uint64_t overlap_bytes;
 };
+#define LOCALITY_OVERLAP_UNKNOWN UINT64_MAX
 
 struct locality_table {
     const struct ptx_func *kernel;

@@ -387,6 +387,15 @@ static void report_rows(struct reporting *r)
     if (rows) (void)json_object_set_new(r->json, "locality", rows);
 }
 
+/* Which blocks touch the same data: by the class, and by the numbers of the launch. */
+static const char *argument_sharing(struct reporting *r, const struct locality_argument *a)
+{
+    if (!r->launch || a->class != LOCALITY_NL || !a->overlap_bytes) return locality_action(a->class)->sharing;
+    if (a->overlap_bytes == LOCALITY_OVERLAP_UNKNOWN) return "not known whether blocks overlap";
+    return arena_printf(r->arena, "blocks overlap, two of them by up to %llu B",
+                        (unsigned long long)a->overlap_bytes);
+}
+
 static void report_arguments(struct reporting *r)
 {
     const struct locality_table *t = r->table;
@@ -401,13 +410,20 @@ static void report_arguments(struct reporting *r)
         const struct locality_action *act = locality_action(a->class);
         if (r->out)
             (void)fprintf(r->out, "    %-10s %-18s %-12s %-13s %-7s %s\n", a->name, act->class_name,
-                          act->scheduler_name, act->placement_name, act->caching_name, act->sharing);
+                          act->scheduler_name, act->placement_name, act->caching_name,
+                          argument_sharing(r, a));
         if (rows)
             (void)json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I}", "argument",
                                                         a->name, "class", act->class_name, "scheduler",
                                                         act->scheduler_name, "placement", act->placement_name,
                                                         "cache", act->caching_name, "written",
                                                         (int)a->written, "bytes", (json_int_t)a->bytes));
+    }
+    for (uint32_t k = 0; rows && r->launch && k < t->n_arguments; k++) {
+        const struct locality_argument *a = &t->arguments[k];
+        if (a->class == LOCALITY_NL && a->overlap_bytes != LOCALITY_OVERLAP_UNKNOWN)
+            (void)json_object_set_new(json_array_get(rows, k), "overlap_bytes",
+                                      json_integer((json_int_t)a->overlap_bytes));
     }
     if (rows) (void)json_object_set_new(r->json, "structures", rows);
     if (t->winner == LOCALITY_NO_ARGUMENT) return;

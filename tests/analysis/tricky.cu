@@ -210,3 +210,100 @@ extern "C" __global__ void wide(int *a, int *b, int *c, int n)
     const unsigned u = blockIdx.x * 64u + threadIdx.x;
     b[i] = a[u + (unsigned)n] + c[i];
 }
+
+/* the same with strides at which a block walks over what others touch: no locality by its index, but not its own */
+extern "C" __global__ void backwards_near(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = 0;
+    for (int k = n - 1; k >= 0; k--) sum += a[i + k * 64];
+    b[63 - i % 64] = sum;
+    c[i] = 1;
+}
+
+extern "C" __global__ void two_exits_near(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int k = 0;
+    for (;;) {
+        if (k >= n) break;
+        if (c[i] == k) break;
+        b[i + k * 64] = a[i + k * 64];
+        k++;
+    }
+}
+
+extern "C" __global__ void unrolled_8_near(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sum = n;
+#pragma unroll
+    for (int k = 0; k < 8; k++) sum += a[i + 64 * k];
+    b[i] = sum + c[i];
+}
+
+extern "C" __global__ void alternating_near(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = i;
+    for (int k = 0; k < n; k++) {
+        b[j] = a[j];
+        if (k & 1)
+            j += 64;
+        else
+            j += 64;
+    }
+    c[i] = j;
+}
+
+extern "C" __global__ void conditional_step_near(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = i;
+    for (int k = 0; k < n; k++) {
+        b[i + k * 128] = a[j];
+        j += k & 1 ? 64 : 0;
+    }
+    c[i] = j;
+}
+
+/* what a pointer to a function gives back may point anywhere */
+typedef int *(*picking)(int *, int *);
+static __device__ __attribute__((noinline)) int *the_first(int *a, int *b) { return b ? a : a + 1; }
+static __device__ __attribute__((noinline)) int *the_second(int *a, int *b) { return a ? b : b + 1; }
+__device__ picking pickings[2] = {the_first, the_second};
+
+extern "C" __global__ void by_function(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int *p = pickings[n & 1](a, b);
+    p[i] = c[i];
+}
+
+/* index and store are instructions that the program wrote itself */
+extern "C" __global__ void by_asm(int *a, int *b, int *c, int n)
+{
+    int i, v;
+    asm volatile("mad.lo.s32 %0, %1, %2, %3;"
+                 : "=r"(i)
+                 : "r"((int)blockIdx.x), "r"((int)blockDim.x), "r"((int)threadIdx.x));
+    v = a[i] + c[i] + n;
+    asm volatile("st.u32 [%0], %1;" ::"l"(b + i), "r"(v) : "memory");
+}
+
+/* the machine's own numbers: nothing that a program may count on */
+extern "C" __global__ void by_sm(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    b[i] = a[(sm & 15) * 64 + threadIdx.x] + c[i] + n;
+}
+
+extern "C" __global__ void by_clock(int *a, int *b, int *c, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now));
+    b[i] = a[(now & 255) + i] + c[i] + n;
+}
