@@ -202,6 +202,8 @@ static const struct expr *compute(struct activation *a, const struct ptx_instr *
     }
     default: break;
     }
+    int64_t left;
+    if (op == EXPR_SHL && n == 2 && expr_is_const(v[1], &left)) return expr_op(p, EXPR_SHL, type, 0, v, 2);
     if (op < 0 || n > 3 || any_lost(v, n) ||
         n < (op == EXPR_FIELD                   ? 3u
              : op == EXPR_NOT || op == EXPR_ABS ? 1u
