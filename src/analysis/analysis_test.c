@@ -757,6 +757,143 @@ static void an_address_of_the_stack_is_followed_into_calls(void **state)
              LOCALITY_ROW_H);
 }
 
+/* A callee gives back two numbers in one variable, the second of them its block: each slot has its own value.
+ */
+static void slots_of_a_returned_structure_are_told_apart(void **state)
+{
+    (void)state;
+#define PAIR \
+    ".func (.param .align 4 .b8 r[8]) pair(.param .b32 x)\n{\n.reg .b32 %v<3>;\nld.param.u32 %v0, " \
+    "[x];\nmov.u32 " \
+    "%v1, %ctaid.x;\nst.param.b32 [r], %v0;\nst.param.b32 [r+4], %v1;\nret;\n}\n"
+#define GIVEN_BACK(slot) \
+    HEAD PAIR KERNEL ROW_INDEX \
+        "{ .param .b32 x;\n.param .align 4 .b8 out[8];\nst.param.b32 [x], %r5;\ncall (out), pair, (x);\n" \
+        "ld.param.b32 %r8, [out" slot "];\n}\n" ROW_LOAD END
+    of_class(GIVEN_BACK(""), LOCALITY_ROW_H);
+    of_class(GIVEN_BACK("+4"), LOCALITY_NL);
+}
+
+/* The inner loop starts where the outer one is: what is computed of its counter changes with both. */
+static void a_value_made_of_a_counter_changes_with_the_loops_around_it(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b, ROW("mov.u32 %r10, 0;\nOUT: mov.u32 %r11, %r10;\nIN: popc.b32 %r8, %r11;\n" ROW_LOAD
+                       "add.u32 %r11, %r11, 1;\nsetp.lt.u32 %p1, %r11, %r1;\n@%p1 bra IN;\n"
+                       "add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p2, %r10, %r1;\n@%p2 bra OUT;\n"));
+    assert_int_equal(b.s->n_loops, 2);
+    assert_int_equal(b.s->n_accesses, 1);
+    const uint64_t both = expr_loop_bit(0) | expr_loop_bit(1);
+    assert_true((b.s->accesses[0].address->loops & both) == both);
+    bench_close(&b);
+}
+
+/* So many products that the work is used up: a counter that could not be put in is not left in the address.
+ */
+static void an_address_beyond_the_work_limit_is_not_known(void **state)
+{
+    (void)state;
+    enum { PRODUCTS = 400 };
+    struct bench b;
+    char *ptx = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&ptx, &bytes);
+    assert_non_null(f);
+    (void)fputs(HEAD KERNEL ROW_INDEX
+                "mov.u32 %r20, %tid.y;\nmov.u32 %r21, %tid.z;\nmov.u32 %r22, %ctaid.z;\n"
+                "mov.u32 %r23, %nctaid.x;\nmov.u32 %r24, %ntid.y;\nmov.u32 %r26, %ntid.z;\n"
+                "mov.u32 %r27, %nctaid.y;\nmov.u32 %r25, 0;\nLOOP:\n",
+                f);
+    static const char *const sums[] = {"10, %r20, %r21", "10, %r10, %r22", "10, %r10, %r25",
+                                       "10, %r10, %r5",  "11, %r23, %r24", "11, %r11, %r3",
+                                       "11, %r11, %r26", "11, %r11, %r27", "11, %r11, %r1"};
+    for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) (void)fprintf(f, "add.u32 %%r%s;\n", sums[k]);
+    for (uint32_t k = 0; k < PRODUCTS; k++)
+        (void)fprintf(f, "add.u32 %%r10, %%r10, %u;\nmul.lo.u32 %%r%u, %%r10, %%r11;\n", k + 1, 12 + k % 4);
+    (void)fputs("mov.u32 %r8, %r25;\n" ROW_LOAD
+                "add.u32 %r25, %r25, 1;\nsetp.lt.u32 %p1, %r25, %r1;\n@%p1 bra LOOP;\n" END,
+                f);
+    (void)fclose(f);
+    bench_open(&b, ptx);
+    assert_int_equal(b.s->n_accesses, 1);
+    assert_false(b.s->accesses[0].address->deps & DEP_PHI);
+    assert_true(expr_is_lost(b.s->accesses[0].address)); /* the limit was reached: else this tests nothing */
+    bench_close(&b);
+    free(ptx);
+}
+
+/* ---- values that have a form without being start + step * m ---- */
+
+static void the_access_is(const char *body, const char *expected)
+{
+    struct bench b;
+    char text[200];
+    bool in_bytes;
+    bench_open(&b, body);
+    const struct locality_row *row = NULL;
+    for (uint32_t k = 0; k < b.t->n_rows && !row; k++)
+        if (b.t->rows[k].argument != LOCALITY_NO_ARGUMENT &&
+            !strcmp(b.t->arguments[b.t->rows[k].argument].name, "p0"))
+            row = &b.t->rows[k];
+    assert_non_null(row);
+    assert_string_equal(locality_print(b.t, row, row->index, text, sizeof text, &in_bytes), expected);
+    bench_close(&b);
+}
+
+#define TIMES(count, body) \
+    "mov.u32 %r10, 0;\nLOOP: " body "add.u32 %r10, %r10, 1;\nsetp.lt.u32 %p1, %r10, " count \
+    ";\n@%p1 bra LOOP;\n"
+#define AT(index) "mad.wide.u32 %rd4, " index ", 4, %rd1;\nld.global.u32 %r9, [%rd4];\n"
+
+static void every_other_iteration_has_a_form(void **state)
+{
+    (void)state;
+    the_access_is(HEAD KERNEL
+                  "mov.u32 %r8, 0;\n" TIMES("%r1", AT("%r8") "and.b32 %r11, %r10, 1;\nshl.b32 %r11, "
+                                                             "%r11, 6;\nadd.u32 %r8, %r8, %r11;\n") END,
+                  "64*(m>>1)");
+    the_access_is(HEAD KERNEL "mov.u32 %r8, 0;\n" TIMES(
+                      "%r1", AT("%r8") "and.b32 %r11, %r10, 1;\nsetp.eq.u32 %p2, %r11, 0;\n"
+                                       "selp.b32 %r11, 7, 5, %p2;\nadd.u32 %r8, %r8, %r11;\n") END,
+                  "7*(m + 1>>1) + 5*(m>>1)");
+    /* not by odd and even: no form */
+    the_access_is(HEAD KERNEL "mov.u32 %r8, 0;\n" TIMES("%r1", AT("%r8") "and.b32 %r11, %r10, 3;\n"
+                                                                         "add.u32 %r8, %r8, %r11;\n") END,
+                  "?");
+    /* two that change places; three in a circle have no form */
+    the_access_is(HEAD KERNEL "mov.u32 %r8, 3;\nmov.u32 %r12, %r5;\n" TIMES(
+                      "%r1", AT("%r8") "mov.u32 %r11, %r8;\nmov.u32 %r8, %r12;\nmov.u32 %r12, %r11;\n") END,
+                  "(((m & 1)!=0) ? tx : 3)");
+}
+
+static void a_short_loop_is_followed_to_its_end(void **state)
+{
+    (void)state;
+    /* 5 * 3^4 */
+    the_access_is(HEAD KERNEL "mov.u32 %r8, 5;\n" TIMES("4", "mul.lo.u32 %r8, %r8, 3;\n") AT("%r8") END,
+                  "405");
+    /* not when it adds what it loads, nor when the launch says how often */
+    the_access_is(HEAD KERNEL "mov.u32 %r8, 5;\n" TIMES("%r1", "mul.lo.u32 %r8, %r8, 3;\n") AT("%r8") END,
+                  "3*? + 15");
+}
+
+static void one_of_two_pointers_is_an_access_to_each(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_open(&b,
+               HEAD KERNEL "setp.eq.u32 %p1, %r1, 0;\nselp.b64 %rd6, %rd1, %rd2, %p1;\nadd.s64 %rd6, %rd6, "
+                           "%rd3;\nst.global.u32 [%rd6], %r1;\n" END);
+    assert_int_equal(b.t->n_arguments, 2);
+    assert_int_equal(b.t->n_rows, 2);
+    for (uint32_t k = 0; k < 2; k++) {
+        assert_int_equal(b.t->arguments[k].class, LOCALITY_NL);
+        assert_true(b.t->arguments[k].written);
+    }
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -774,6 +911,12 @@ int main(void)
         cmocka_unit_test(what_decides_an_index_counts),
         cmocka_unit_test(a_slot_is_followed_unless_a_write_reaches_it),
         cmocka_unit_test(an_address_of_the_stack_is_followed_into_calls),
+        cmocka_unit_test(slots_of_a_returned_structure_are_told_apart),
+        cmocka_unit_test(a_value_made_of_a_counter_changes_with_the_loops_around_it),
+        cmocka_unit_test(an_address_beyond_the_work_limit_is_not_known),
+        cmocka_unit_test(every_other_iteration_has_a_form),
+        cmocka_unit_test(a_short_loop_is_followed_to_its_end),
+        cmocka_unit_test(one_of_two_pointers_is_an_access_to_each),
         cmocka_unit_test(an_unrolled_loop_is_one_access),
         cmocka_unit_test(data_in_an_index_is_not_classified_but_for_neighbours),
         cmocka_unit_test(a_call_is_followed_as_if_inlined),
