@@ -57,7 +57,7 @@ static const struct atom *find_choice(const struct expr *address)
         const struct mono *m = address->terms[k].mono;
         if (m->n != 1 || address->terms[k].coef != 1) continue;
         const struct atom *a = m->atoms[0];
-        if (a->kind == ATOM_MERGE || (a->kind == ATOM_OP && a->op == EXPR_SELECT)) return a;
+        if (a && (a->kind == ATOM_MERGE || (a->kind == ATOM_OP && a->op == EXPR_SELECT))) return a;
     }
     return NULL;
 }
