@@ -805,15 +805,14 @@ static void an_address_beyond_the_work_limit_is_not_known(void **state)
                 "mov.u32 %r23, %nctaid.x;\nmov.u32 %r24, %ntid.y;\nmov.u32 %r26, %ntid.z;\n"
                 "mov.u32 %r27, %nctaid.y;\nmov.u32 %r25, 0;\nLOOP:\n",
                 f);
+    (void)fputs("mov.u32 %r8, %r25;\n" ROW_LOAD, f); /* in time; the work ends behind it */
     static const char *const sums[] = {"10, %r20, %r21", "10, %r10, %r22", "10, %r10, %r25",
                                        "10, %r10, %r5",  "11, %r23, %r24", "11, %r11, %r3",
                                        "11, %r11, %r26", "11, %r11, %r27", "11, %r11, %r1"};
     for (size_t k = 0; k < sizeof sums / sizeof *sums; k++) (void)fprintf(f, "add.u32 %%r%s;\n", sums[k]);
     for (uint32_t k = 0; k < PRODUCTS; k++)
         (void)fprintf(f, "add.u32 %%r10, %%r10, %u;\nmul.lo.u32 %%r%u, %%r10, %%r11;\n", k + 1, 12 + k % 4);
-    (void)fputs("mov.u32 %r8, %r25;\n" ROW_LOAD
-                "add.u32 %r25, %r25, 1;\nsetp.lt.u32 %p1, %r25, %r1;\n@%p1 bra LOOP;\n" END,
-                f);
+    (void)fputs("add.u32 %r25, %r25, 1;\nsetp.lt.u32 %p1, %r25, %r1;\n@%p1 bra LOOP;\n" END, f);
     (void)fclose(f);
     bench_open(&b, ptx);
     assert_int_equal(b.s->n_accesses, 1);
