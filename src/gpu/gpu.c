@@ -77,6 +77,7 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .forwards = net_level_used(c, NET_LEVEL_slice_net),
                                    .near_only = organisation_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
+                                   .slice_components = g->slice_components,
                                    .epoch = &g->epochs[chiplet]};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);

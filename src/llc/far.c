@@ -127,7 +127,7 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     if (missing) fetch(s, now, idx, line, missing);
     tags_touch(&s->tags, line);
     s->stats.read_merged++;
-    s->stats.copy_reads++;
+    *(s->far->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
     return true;
 }
 
@@ -160,7 +160,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
         slice_hit(s, now, line, idx);
         s->stats.remote_hits++;
-        s->stats.copy_reads++;
+        *(s->far->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
         return true;
     }
     if (pinned) return merge(s, now, idx, line);
@@ -249,6 +249,7 @@ bool far_tag_stage(struct slice *s, uint64_t now)
     s->blocked = blocked;
     if (!served) return false;
     s->stats.far_requests++;
+    if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_note(s, at(s, idx));
     if (s->wire.remote_tap.see)
         s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
     fabric_take_far_request(s->wire.fabric, now, s->wire.slice_idx);

@@ -60,6 +60,7 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .forward_queue = c->llc.forward_queue,
         .local_queue = c->llc.local_queue,
         .pass_cyc = c->llc.pass_cyc,
+        .invalidate_cyc = c->llc.invalidate_cyc,
     };
 }
 
@@ -280,6 +281,7 @@ static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint
         way = &s->walked;
     else if (at(s, idx)->via) /* of another slice */
         way = way == &s->hits ? &s->far->hits : &s->far->filled;
+    if (s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
     at(s, idx)->ready_cyc = ready;
     append(s, way, idx);
 }
@@ -361,6 +363,7 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
     const struct request *r = at(s, idx);
     if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
     if (!s->write_through) {
+        if (s->far && s->far->sharers) coherent_write(s, now, line, r);
         s->dirty[line][0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
         s->dirty[line][1] |= r->bytes[1];
     }
@@ -486,7 +489,9 @@ static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
     s->valid[line] = 0;
     if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(copies_of(s, line), line, now);
-    if (s->far) s->far->holds[line] = 0;
+    if (!s->far) return;
+    if (s->far->sharers) coherent_evict(s, line);
+    s->far->holds[line] = 0;
 }
 
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
@@ -623,7 +628,7 @@ static void count_request(struct slice *s, const struct request *r)
     case REQUEST_KINDS: break;
     }
     if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
-        *(s->far ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+        *(s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
     if (r->sm / s->wire.sms_per_partition == s->wire.partition)
         s->stats.local++;
     else
@@ -935,6 +940,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
+    if (wiring->forwards && organisation_coherent(wiring->organisation->config)) coherent_new(s, a);
     s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                       .self = s,
                                                                       .domain = wiring->domain,

@@ -46,7 +46,7 @@ struct slice_spec {
     uint64_t ticks_per_cycle;
     const struct dram_map *map;
     uint64_t index_mask; /* address bits that number the lines of a slice (not offset, channel or slice) */
-    uint32_t forward_queue, local_queue, pass_cyc;
+    uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
 };
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
@@ -94,6 +94,7 @@ struct slice_wiring {
     bool forwards;  /* it sends to other slices, */
     bool near_only; /* SMs of its partition send to it, others' slices for the rest */
     const struct organisation *organisation; /* asked for these, */
+    const uint32_t *slice_components;        /* of the machine, */
     const struct llc_epoch *epoch;           /* of its chiplet */
 };
 

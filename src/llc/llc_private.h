@@ -203,6 +203,8 @@ struct far {
     bool turn;                        /* other slices' requests go first */
     bool out_refused, reply_refused;
     struct check_place *copies; /* --check; NULL: none */
+    uint64_t *sharers; /* sm_side: per line that lives here, chiplets that may have a copy; else NULL */
+    uint64_t hold_cyc; /* stores and atomics are not answered before: others must know of them */
 };
 
 /* Is the line at this place a copy of one that lives elsewhere? */
@@ -225,13 +227,23 @@ void far_send(struct slice *s, uint64_t now);
 uint64_t far_next_visit(const struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
 
+/* coherent.c */
+void coherent_new(struct slice *s, struct arena *a);
+/* A slice of another chiplet has asked for the line and will keep it. */
+void coherent_note(struct slice *s, const struct request *r);
+void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r);
+void coherent_evict(struct slice *s, uint32_t line);
+/* The news: the copy of a line is old. */
+void coherent_drop(struct slice *s, uint64_t now, uint64_t key);
+
 /* near.c: takes a request of the partition's SMs from the network */
 void near_accept(struct slice *s, uint64_t now);
 uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */
 
-/* A message: the cluster of a private slice has acquired. */
+/* A message: 0: the cluster of a private slice has acquired; else a line + 1 whose copy is old (coherent.c).
+ */
 void slice_receive(void *self, uint64_t now, uint64_t message);
 /* A store; false: not now, s->blocked says why. */
 bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);

@@ -20,6 +20,7 @@ struct organisation organisation_of(const struct config *c, uint32_t chiplet)
     switch (c->llc.organisation) {
     case llc_organisation_memory_side:
     case llc_organisation_count: o.next = memory_side_next; break;
+    case llc_organisation_sm_side: /* the same way; coherent.c keeps the copies coherent */
     case llc_organisation_numa: o.next = numa_next; break;
     case llc_organisation_nuba: o.next = nuba_next; break;
     case llc_organisation_private:
@@ -47,6 +48,7 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
     case llc_organisation_memory_side:
     case llc_organisation_numa:
     case llc_organisation_nuba:
+    case llc_organisation_sm_side:
     case llc_organisation_count: break;
     }
     return o->config->llc.boundary;
@@ -54,8 +56,11 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
 
 bool organisation_forwards(const struct config *c)
 {
-    return c->llc.organisation == llc_organisation_numa || organisation_by_partition(c);
+    return c->llc.organisation == llc_organisation_numa || organisation_coherent(c) ||
+           organisation_by_partition(c);
 }
+
+bool organisation_coherent(const struct config *c) { return c->llc.organisation == llc_organisation_sm_side; }
 
 bool organisation_by_partition(const struct config *c)
 {

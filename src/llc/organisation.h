@@ -41,6 +41,8 @@ struct organisation {
 struct organisation organisation_of(const struct config *c, uint32_t chiplet);
 /* Do slices send requests to other slices? Otherwise those of SMs find the slice by themselves. */
 bool organisation_forwards(const struct config *c);
+/* Does hardware keep copies in other chiplets coherent? */
+bool organisation_coherent(const struct config *c);
 /* Do SMs reach the slices of their own partition only? */
 bool organisation_by_partition(const struct config *c);
 

@@ -71,7 +71,10 @@ static void forget_line(struct slice *s, uint64_t now, uint32_t line)
 void slice_receive(void *self, uint64_t now, uint64_t message)
 {
     struct slice *s = self;
-    (void)message;
+    if (message) {
+        coherent_drop(s, now, message - 1);
+        return;
+    }
     if (!s->write_through || FAULT_FIRES(private_keeps_at_acquire)) return;
     s->stats.acquires++;
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++) {

@@ -77,6 +77,9 @@ caught() {
     for run in nuba-norep nuba-fullrep nuba "nuba-fullrep -s llc.boundary=drop_remote" mcm-nuba; do
         expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none $order -m $run
     done
+    expect 0 "none was stale" timeout 100 "$faults" run -m uba-sm --check -s sim.fault=none $order
+    machine=uba-sm
+    caught sm_side_tells_not 2 "stale read" $order
     machine=nuba-fullrep
     caught nuba_copies_written 2 "stale read" $order
     caught boundary_keeps_replicas 2 "stale read" $order
