@@ -1,0 +1,43 @@
+#!/bin/sh
+# The machines of the NUBA paper: every one runs under --check, whatever order its parts are visited in and whether SMs
+# work ahead; what they report adds up.
+. tests/cli/lib.sh
+for machine in uba-mem uba-sm nuba-norep nuba-fullrep nuba mcm-uba mcm-nuba; do
+    for workload in ./tests/kit/ordering:tiny gemm_naive:tiny bfs:tiny; do
+        expect 0 "none was stale" timeout 100 "$ATOLL" run -m $machine -w $workload --check
+    done
+done
+# pages of 2 MiB, other shapes and sizes
+for set in map.page_size=2MiB partition.slices=1 partition.slices=4 "chiplet.partitions=16 -s gpu.llc_size=3MiB" \
+    gpu.llc_size=12MiB slice_net.width=8B map.kind=pae nuba.profiler=local nuba.model=bottleneck \
+    llc.boundary=drop_remote llc.boundary=replicas; do
+    # shellcheck disable=SC2086 # one or two settings
+    expect 0 "none was stale" timeout 100 "$ATOLL" run -m nuba -w gemm_naive:tiny --check -s nuba.epoch_cyc=2000 -s $set
+done
+expect 1 "llc.boundary" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny -s nuba.replication=full
+expect 1 "links" "$ATOLL" run -m nuba -w gemm_naive:tiny -s net.topology=crossbar
+
+json() {
+    "$ATOLL" run -m "$1" -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48 -s "$2" --json "$dir/$3.json" > "$dir/log" 2>&1
+}
+for machine in uba-sm nuba; do
+    json $machine sim.work_ahead=true ahead
+    json $machine sim.work_ahead=false stepwise
+    json $machine sim.visit_order=shuffled shuffled
+    holds "statistics of $machine depend neither on the order of visits nor on working ahead" python3 - "$dir" << 'PYTHON'
+import json, sys
+ahead, *others = (json.load(open(f"{sys.argv[1]}/{name}.json"))["stats"] for name in ("ahead", "stepwise", "shuffled"))
+for other in others:
+    differs = [key for key in ahead if not key.startswith("engine.") and ahead[key] != other[key]]
+    assert not differs, differs
+PYTHON
+done
+holds "MDR decided, copies served reads, and reads of SMs add up" python3 - "$dir" << 'PYTHON'
+import json, sys
+stats = json.load(open(f"{sys.argv[1]}/ahead.json"))["stats"]
+assert stats["nuba.epochs"] > 3 and stats["nuba.sampled_misses"] > 0, stats["nuba.epochs"]
+assert abs(stats["llc.home_read_share"] + stats["llc.copy_read_share"] + stats["llc.crossing_read_share"] - 1) < 1e-9
+assert stats["llc.past"] + stats["llc.requests"] == stats["llc.replies"]
+assert stats["slice_net.taken"] == 2 * stats["llc.forwards"]
+PYTHON
+finish
