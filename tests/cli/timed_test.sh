@@ -224,6 +224,23 @@ expect 0 "24 warp instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --
 expect 0 "stopped by --max-instructions" "$ATOLL" run -m uba-mem "$dir/k.ptx" --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
 expect 0 "stopped by --max-instructions" "$ATOLL" run "$dir/k.ptx" --functional --grid 2 --block 64 --arg buf:u32:64 --max-instructions 5
 expect 1 "for each of 2 applications" "$ATOLL" run -m ugpu-bp -s apps.sms=7 -w vecadd:tiny+sgemm:tiny
+
+# applications together
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny --json "$dir/a.json" > /dev/null
+"$ATOLL" run -m ugpu-bp -w sgemm:tiny --json "$dir/b.json" > /dev/null
+expect 0 "system throughput (STP)" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.relaunch=false --alone "$dir/a.json,$dir/b.json" --json "$dir/ab.json"
+holds "progress is the time alone over the time together, for the same instructions; STP is their sum" python3 - "$dir/a.json" "$dir/b.json" "$dir/ab.json" << 'PY'
+import json, sys
+a, b, both = (json.load(open(f)) for f in sys.argv[1:])
+rows, t = both["apps"], both["totals"]
+for alone, row in zip((a, b), rows):
+    assert row["issued_warp_instructions"] == alone["totals"]["warp_instructions"] and row["runs"] == 1
+    assert abs(row["normalized_progress"] * row["cycles"] - alone["totals"]["cycles"]) <= alone["stats"]["sm.instructions_over_time"]["interval"]
+assert abs(t["stp"] - sum(r["normalized_progress"] for r in rows)) < 1e-9
+assert abs(t["antt"] - sum(1 / r["normalized_progress"] for r in rows) / 2) < 1e-9
+PY
+expect 1 "one result for each of the 2 applications" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/a.json"
+expect 0 "stopped by the end of apps.window_cyc" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=500
 expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny
 
 # compare
