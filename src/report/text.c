@@ -3,6 +3,7 @@
 
 #include "check/check.h"
 #include "config/units.h"
+#include "llc/organisation.h"
 #include "report/report.h"
 
 enum { BAR = 40, KERNELS_SHOWN = 8, KERNEL_NAME = 30 };
@@ -138,6 +139,34 @@ static void write_hit_rates(const struct report *r, FILE *out)
     draw_wrapped(out, LABEL, line[0] ? line : "no access to global memory");
 }
 
+/* Where reads were served, on machines that tell near from far; what replication was decided on. */
+static void write_partitions(const struct report *r, FILE *out)
+{
+    const struct llc_stats *l = &r->stats.llc;
+    const struct nuba_stats *n = &r->stats.nuba;
+    const double reads = (double)(l->home_reads + l->copy_reads + l->crossing_reads) / 100;
+    char line[300], bytes[DRAW_TEXT];
+    if (!organisation_by_partition(r->config) || !(reads > 0) || !r->total.cycles) return;
+    label(out, "partitions");
+    (void)snprintf(
+        line, sizeof line,
+        "reads of SMs: %.1f %% served at home in the own partition, %.1f %% by copies there, %.1f %% "
+        "crossed the network (%sB in all); %.2f replies per cycle",
+        (double)l->home_reads / reads, (double)l->copy_reads / reads, (double)l->crossing_reads / reads,
+        draw_short(bytes, (double)r->stats.slice_net.taken_bytes),
+        (double)r->stats.sm.replies_received / (double)r->total.cycles);
+    draw_wrapped(out, LABEL, line);
+    if (!n->epochs) return;
+    label(out, "replication");
+    (void)snprintf(
+        line, sizeof line,
+        "MDR: %llu epochs, %llu for copies, %llu changes; predicted %.2f TB/s without copies, %.2f with",
+        (unsigned long long)n->epochs, (unsigned long long)n->epochs_on, (unsigned long long)n->changes,
+        1e-6 * (double)n->predicted_without / (double)n->epochs,
+        1e-6 * (double)n->predicted_with / (double)n->epochs);
+    draw_wrapped(out, LABEL, line);
+}
+
 static void write_latencies(const struct report *r, FILE *out)
 {
     const struct measure *m = &r->total;
@@ -246,6 +275,7 @@ void report_text(const struct report *r, FILE *out)
     write_levels(r, out);
     write_kernels(r, out);
     write_hit_rates(r, out);
+    write_partitions(r, out);
     write_latencies(r, out);
     write_close(r, out);
     if (r->details) report_details(r, out);

@@ -40,4 +40,6 @@ assert abs(stats["llc.home_read_share"] + stats["llc.copy_read_share"] + stats["
 assert stats["llc.past"] + stats["llc.requests"] == stats["llc.replies"]
 assert stats["slice_net.taken"] == 2 * stats["llc.forwards"]
 PYTHON
+expect 0 "crossed the network" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny
+expect 0 "for copies" "$ATOLL" run -m nuba -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48
 finish
