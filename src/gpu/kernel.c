@@ -488,6 +488,7 @@ bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
 
 void gpu_finish(struct gpu *g)
 {
+    mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);

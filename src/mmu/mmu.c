@@ -111,6 +111,7 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return;
+    if (m->pages->count_sharing) page_table_share(m->pages, sm, key);
     const uint64_t *frame = map_find(&m->pages->frame_of, key);
     if (!frame) {
         if (!m->prefault && !m->ideal) return;
@@ -541,6 +542,13 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
                    (struct component_spec){
                        .name = "mmu", .self = m, .domain = wiring->domain, .wake = wake, .waits = waits});
     return m;
+}
+
+void mmu_count_sharing(struct mmu *m)
+{
+    const struct map *pages = &m->pages->sharers;
+    for (size_t k = 0; k < pages->capacity; k++)
+        if (pages->entries[k].used) STATS_COUNT(m->stats.sms_per_page, pages->entries[k].value);
 }
 
 void mmu_free(struct mmu *m) { map_free(&m->tables); }

@@ -28,6 +28,13 @@ uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key)
     return *map_put(&p->frame_of, key, NULL) = page_table_take_frame(p, p->apps[app].classes[chosen]);
 }
 
+void page_table_share(struct page_table *p, uint32_t sm, uint64_t key)
+{
+    bool fresh;
+    (void)map_put(&p->touches, key ^ (uint64_t)sm << 40, &fresh); /* page numbers have fewer bits */
+    if (fresh) ++*map_put(&p->sharers, key, NULL);
+}
+
 void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *classes, uint32_t count)
 {
     const uint32_t all = page_table_classes(p);
@@ -49,6 +56,9 @@ struct page_table *page_table_new(struct arena *a, const struct config *c, const
     for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, map);
     p->classes_per_chiplet = dram_frames_classes(p->frames[0]);
     map_init(&p->frame_of);
+    map_init(&p->touches);
+    map_init(&p->sharers);
+    p->count_sharing = c->mmu.count_sharing;
     for (uint32_t app = 0; app < PAGE_TABLE_APPS; app++) {
         p->apps[app].classes = ARENA_ARRAY(a, uint16_t, page_table_classes(p));
         p->apps[app].policy = placement_of(c, p->classes_per_chiplet);
@@ -61,4 +71,6 @@ void page_table_free(struct page_table *p)
 {
     for (uint32_t app = 0; app < PAGE_TABLE_APPS; app++) placement_free(&p->apps[app].policy);
     map_free(&p->frame_of);
+    map_free(&p->touches);
+    map_free(&p->sharers);
 }

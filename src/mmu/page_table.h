@@ -20,6 +20,8 @@ struct page_table {
     uint32_t chiplets, classes_per_chiplet, page_log2;
     uint32_t channels_per_chiplet, slices_per_channel;
     struct map frame_of; /* key > physical address */
+    bool count_sharing;
+    struct map touches, sharers; /* mmu.count_sharing: pages and SMs that met; key > SMs that used it */
     struct {
         struct placement policy;
         uint16_t *classes; /* those that it may use */
@@ -36,6 +38,8 @@ void page_table_free(struct page_table *p); /* the table is not the arena's */
 void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *classes, uint32_t count);
 /* Places a page that an SM touches. */
 uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key);
+/* mmu.count_sharing: an SM uses a page. */
+void page_table_share(struct page_table *p, uint32_t sm, uint64_t key);
 /* Any frame, of this class or another when that is full. */
 uint64_t page_table_take_frame(struct page_table *p, uint32_t class_idx);
 static inline uint32_t page_table_classes(const struct page_table *p)

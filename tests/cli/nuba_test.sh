@@ -42,4 +42,11 @@ assert stats["slice_net.taken"] == 2 * stats["llc.forwards"]
 PYTHON
 expect 0 "crossed the network" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny
 expect 0 "for copies" "$ATOLL" run -m nuba -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48
+"$ATOLL" run -m nuba -w gemm_naive:tiny -s mmu.count_sharing=true --json "$dir/pages.json" > "$dir/log" 2>&1
+holds "every page was used by some SM, some by several" python3 - "$dir" << 'PYTHON'
+import json, sys
+stats = json.load(open(f"{sys.argv[1]}/pages.json"))["stats"]
+counts = stats["mmu.sms_per_page"]["counts"]
+assert counts[0] == 0 and sum(counts) == stats["mmu.pages_placed"] and sum(counts[2:]) > 0, counts
+PYTHON
 finish
