@@ -108,8 +108,8 @@ void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8
                     const uint64_t dirty[2]);
 void check_forward_done(struct check *c, uint32_t request);
 
-/* coherent (the default at the memory side): a read there sees all that is acknowledged. Otherwise only atomics
- * must: other reads are held against the acquire points of their SMs. */
+/* coherent (the default at the memory side): a read there sees all that is acknowledged. Otherwise only
+ * atomics must: other reads are held against the acquire points of their SMs. */
 void check_place_coherent(struct check_place *p, bool coherent);
 
 /* ---- between the memory side and memory ---- */
