@@ -279,7 +279,7 @@ static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint
 {
     if (at(s, idx)->kind == REQUEST_WALK)
         way = &s->walked;
-    else if (at(s, idx)->via) /* of another slice */
+    else if (s->far && at(s, idx)->via) /* of another slice */
         way = way == &s->hits ? &s->far->hits : &s->far->filled;
     if (s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
     at(s, idx)->ready_cyc = ready;

@@ -164,6 +164,7 @@ static struct flow_space flow_space(struct net *n, struct arena *a, uint32_t src
 {
     struct flow_space f = {src_mod, dst_mod, ARENA_ARRAY(a, uint32_t, n->spec.sources),
                            ARENA_ARRAY(a, uint32_t, n->spec.sinks)};
+    DIAG_ASSERT(src_mod && dst_mod);
     for (uint32_t i = 0; i < n->spec.sources; i++) f.of_src[i] = i % src_mod * dst_mod * n->spec.classes;
     for (uint32_t i = 0; i < n->spec.sinks; i++) f.of_dst[i] = i % dst_mod * n->spec.classes;
     return f;
