@@ -15,7 +15,7 @@
 
 enum { ATTEMPTS_MAX = 3, PER_TASK_MAX = 16, TASKS_MAX = 1000, POLL_MS = 500, ASK_SECONDS = 2 };
 
-enum state { TODO, SUBMITTED, OVER };
+enum state { TO_SUBMIT, SUBMITTED, OVER };
 
 struct entry {
     uint32_t point;
@@ -64,7 +64,7 @@ static uint32_t choose(struct slurm *s, struct entry **chosen)
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         struct entry *e = &s->entries[i];
-        if (e->state != TODO) continue;
+        if (e->state != TO_SUBMIT) continue;
         const enum store_claim claim = store_claim(s->points.store, key_of(s, e));
         if (claim == STORE_CLAIMED) chosen[count++] = e;
         if (claim != STORE_FINISHED) continue;
@@ -200,7 +200,7 @@ static void lost(struct slurm *s, struct entry *e)
 {
     if (collect(s, e)) return; /* it came in between */
     if (e->attempts < ATTEMPTS_MAX) {
-        e->state = TODO;
+        e->state = TO_SUBMIT;
         return;
     }
     struct pool_result r = {.status = STUDY_CRASHED};
@@ -222,7 +222,7 @@ static void look_for_lost(struct slurm *s)
         for (uint32_t k = i; k < s->count; k++) {
             if (s->entries[k].state != SUBMITTED || s->entries[k].job != job) continue;
             lost(s, &s->entries[k]);
-            again += s->entries[k].state == TODO;
+            again += s->entries[k].state == TO_SUBMIT;
         }
         (void)unlink(path_of(s, "job", arena_printf(&s->points.study->arena, "%u", job)));
         if (again)
@@ -241,7 +241,7 @@ static void adopt_job(struct slurm *s, const char *name)
     if (keys && job && job_alive(job)) {
         uint32_t found = 0;
         for (uint32_t i = 0; i < s->count; i++) {
-            if (s->entries[i].state != TODO || !strstr(keys, key_of(s, &s->entries[i]))) continue;
+            if (s->entries[i].state != TO_SUBMIT || !strstr(keys, key_of(s, &s->entries[i]))) continue;
             if (store_claim(s->points.store, key_of(s, &s->entries[i])) != STORE_CLAIMED) continue;
             s->entries[i].state = SUBMITTED;
             s->entries[i].job = job;
