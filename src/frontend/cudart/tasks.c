@@ -262,10 +262,9 @@ static bool start(struct task *t)
 
 static void start_all(void)
 {
-    for (bool again = true; again;) {
-        again = false;
-        for (struct task *t = tasks.ready; t && !again; t = t->beside)
-            again = start(t); /* changes the list */
+    for (struct task *t = tasks.ready; t;) {
+        struct task *const beside = t->beside; /* a task that has started may be over, and the list changed */
+        t = start(t) ? tasks.ready : beside;
     }
 }
 
