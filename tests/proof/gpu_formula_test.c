@@ -7,7 +7,7 @@
 #define ENDS(...) ((const struct bed_op[]){__VA_ARGS__, BED_END})
 
 static const uint64_t A = 0x10000000;
-enum { WARPS = 32 };
+enum { WARPS = 32, COLUMN_BYTES = 64 };
 
 static uint64_t ticks(const struct config *c, uint64_t hz) { return config_tick_frequency(c) / hz; }
 static uint64_t up(uint64_t x, uint64_t by) { return (x + by - 1) / by * by; }
@@ -29,6 +29,8 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
         const uint64_t between =
             c->dram.tccd_l_cyc > c->dram.burst_cyc ? c->dram.tccd_l_cyc : c->dram.burst_cyc;
         t += (1 + c->dram.trcd_rd_cyc + (columns - 1) * between + c->dram.tcl_cyc + c->dram.burst_cyc) * dram;
+        if (c->llc.stacks) /* through a port of the stack's crossbar */
+            t += up(columns * COLUMN_BYTES, c->llc.stack_width) / c->llc.stack_width * ticks(c, c->clock.llc);
         now = up(t, sm) / sm + c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
     } else {
         now += c->llc.latency_cyc;
@@ -161,13 +163,15 @@ static double channel_alone(const struct config *c)
  * not count. One channel; all before it is wide. */
 BED_TEST(a_stream_reaches_the_bandwidth_of_the_memory_channel)
 {
+#define ONE_CHANNEL \
+    WIDE "chiplet.partitions=1;partition.sms=8;partition.channels=1;partition.slices=2;" \
+         "gpu.llc_size=192 KiB;gpu.memory_size=256 MiB;net.topology=crossbar;mmu.mode=ideal"
     static const char *const presets[] = {"uba-mem", "selrep-shared", "gpu1", "v100"};
+    static const char *const settings[] = {ONE_CHANNEL, ONE_CHANNEL ";llc.stacks=1;selrep.clusters=1",
+                                           ONE_CHANNEL, ONE_CHANNEL};
     for (int k = 0; k < 4; k++) {
         struct bed b;
-        bed_open_machine(&b, presets[k],
-                         WIDE
-                         "chiplet.partitions=1;partition.sms=8;partition.channels=1;partition.slices=2;"
-                         "gpu.llc_size=192 KiB;gpu.memory_size=256 MiB;net.topology=crossbar;mmu.mode=ideal");
+        bed_open_machine(&b, presets[k], settings[k]);
         const struct config *c = &b.machine.config;
         const struct bed_op *reads = ENDS(BED_LOAD(A, 1, .by_warp = 128, .by_block = 16384),
                                           BED_LOAD(A + 4096, 2, .by_warp = 128, .by_block = 16384),
