@@ -10,7 +10,7 @@
  *
  * One packet is a handful of cache lines: its flight, its source, its lane (places as 32-bit cycles behind
  * the lane's own numbers), the output and its sink. */
-#include "net/net_private.h"
+#include "net/net_whole.h"
 
 #define AHEAD 2 /* the routers, in cycles; see net_packet.c */
 
@@ -82,23 +82,6 @@ static __attribute__((noinline, cold)) void refresh(struct net *n, uint64_t now)
 
 /* ---- who asks for an output ---- */
 
-/* Has the sink no slot for a packet that is granted in the cycle after seen_cyc? Then it tells when it has.
- */
-static inline bool sink_full(struct net *n, const struct net_out *o, uint64_t seen_cyc)
-{
-    struct net_sink *s = &n->sinks[o->to];
-    const uint64_t back_cyc = s->back_cyc[s->pushed & s->mask];
-    const bool taken = s->pushed - s->popped == s->capacity;
-    if (__builtin_expect(!taken && back_cyc <= seen_cyc, 1)) return false;
-    if (taken) {
-        s->back_wanted = true;
-    } else if (!s->back_posted) {
-        s->back_posted = true;
-        net_post(n, NET_EVENT_SLOTS, back_cyc, s->out);
-    }
-    return true;
-}
-
 /* Somebody asks for it: can it send, as far as is known at the end of cycle seen_cyc? */
 static inline void out_update(struct net *n, struct net_out *o, uint64_t seen_cyc)
 {
@@ -108,7 +91,7 @@ static inline void out_update(struct net *n, struct net_out *o, uint64_t seen_cy
         net_post(n, NET_EVENT_RUN_END, o->busy_cyc, (uint64_t)(o - n->outs));
         return;
     }
-    const bool full = sink_full(n, o, seen_cyc);
+    const bool full = net_whole_full(n, o, seen_cyc);
     if (__builtin_expect(full != o->blocked, 0)) net_out_blocked(n, o, full);
     if (!full)
         *o->active |= o->bit;
@@ -125,16 +108,6 @@ static inline void ask(struct net *n, uint32_t lane, uint32_t out, uint64_t seen
 }
 
 /* ---- sources ---- */
-
-static inline void source_tail(struct net *n, uint32_t source, uint64_t now)
-{
-    struct net_source *s = &n->sources[source];
-    net_source_settle(n, s);
-    if (s->count) net_bit_set(n->ready_sources, source);
-    if (!s->refused) return;
-    s->refused = false;
-    net_source_has_room(n, source, now + 1);
-}
 
 /* The VC for the next packet of a source, by its number, NET_NONE: look again in *retry_cyc. Order: behind
  * the last packet of its flow. Otherwise VCs take turns; one with places for the whole packet is best. */
@@ -237,34 +210,12 @@ static inline bool start(struct net *n, struct net_source *s, uint32_t source, u
     const uint64_t tail_cyc = s->tail_cyc = enter(n, o, source * n->spec.vcs + vc, vc, p, source, now);
     if (tail_cyc == NET_NEVER || (s->count == 1 && !s->refused)) return true;
     if (tail_cyc == now) {
-        source_tail(n, source, now);
+        net_whole_tail(n, source, now);
     } else {
         s->tail_posted = true;
         net_post(n, NET_EVENT_TAIL, tail_cyc + 1, source);
     }
     return true;
-}
-
-/* Every source that may start a packet in this cycle; true when one may still start in the next. */
-static bool sources_start(struct net *n, uint64_t now)
-{
-    bool again = false;
-    for (uint32_t w = 0; w < n->source_words; w++) {
-        uint64_t m = n->ready_sources[w];
-        if (!m) continue;
-        n->ready_sources[w] = 0;
-        for (; m; m &= m - 1) {
-            const uint32_t source = w << 6 | (uint32_t)__builtin_ctzll(m);
-            struct net_source *s = &n->sources[source];
-            /* accepted in this very cycle: waits for the next (see the contract in net.h) */
-            if (s->fresh_cyc == now)
-                net_bit_set(n->ready_sources, source);
-            else
-                s->blocked = !start(n, s, source, now);
-        }
-        again |= n->ready_sources[w] != 0;
-    }
-    return again;
 }
 
 /* ---- allocation ---- */
@@ -308,18 +259,6 @@ static inline void leave(struct net *n, struct net_lane *l, uint32_t idx, uint32
     if (__builtin_expect(feeder->starved, 0) && places(l) > 0 && !had_place) wake_source(n, l, source);
 }
 
-/* A packet will be complete in the queue of its sink at visible_cyc. */
-static inline void push(struct net *n, uint32_t sink, uint32_t flight, uint64_t visible_cyc)
-{
-    struct net_flight *f = &n->flights[flight];
-    struct net_sink *s = &n->sinks[sink];
-    f->visible_cyc = visible_cyc;
-    s->queue[s->pushed & s->mask] = flight;
-    if (s->pushed++ == s->popped) net_front_set(n, sink, f);
-    net_count_delivery(n, s, f);
-    if (n->wiring.arrived) net_post(n, NET_EVENT_EJECT, visible_cyc, sink);
-}
-
 /* The packet at the front of a lane has won its way. */
 static inline void grant(struct net *n, struct net_out *o, uint32_t idx)
 {
@@ -332,7 +271,7 @@ static inline void grant(struct net *n, struct net_out *o, uint32_t idx)
     DIAG_ASSERT(last_cyc != NET_NEVER);
     net_run_begins(o, flits, now);
     leave(n, l, idx, flits, last_cyc);
-    push(n, o->to, flight, last_cyc + o->latency);
+    net_whole_push(n, o->to, flight, last_cyc + o->latency);
     if (n->lasts) {
         uint64_t *last = &n->lasts[(size_t)(idx / n->spec.vcs) * n->spec.sinks + o->to];
         const uint64_t left = *last - NET_LAST_ONE;
@@ -422,11 +361,11 @@ uint64_t net_lanes_step(struct net *n, uint64_t now)
     uint8_t *busy = &n->slot_busy[(uint32_t)slot & n->wheel_mask];
     const uint32_t kinds = *busy;
     if (kinds & ~(1u << NET_EVENT_TAIL)) events(n, slot, kinds);
-    bool again = sources_start(n, now);
+    bool again = net_whole_start(n, now, start);
     if (kinds & 1u << NET_EVENT_TAIL) {
         const uint64_t *items;
         const uint32_t count = net_events_of(n, NET_EVENT_TAIL, slot, &items);
-        for (uint32_t i = 0; i < count; i++) source_tail(n, (uint32_t)items[i], now);
+        for (uint32_t i = 0; i < count; i++) net_whole_tail(n, (uint32_t)items[i], now);
         again = true;
     }
     *busy = 0;

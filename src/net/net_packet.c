@@ -20,7 +20,7 @@
  * a packet from its source through an idle router, and the sink knows its cycle of arrival. A slot x of the
  * wheel holds the routers' events of cycle x and the sources' of cycle x - 1; both belong to step x - 1. The
  * end of a run is no reason for a step while nobody asks for an output. */
-#include "net/net_private.h"
+#include "net/net_whole.h"
 
 #define AHEAD 2 /* the routers, in cycles */
 
@@ -124,28 +124,11 @@ static inline uint64_t leave_whole(struct net *n, struct net_vc *q, const struct
 
 /* ---- who asks for an output ---- */
 
-/* Has the sink no slot for a packet that is granted in the cycle after seen_cyc? Then it tells when it has.
- */
-static inline bool sink_full(struct net *n, const struct net_out *o, uint64_t seen_cyc)
-{
-    struct net_sink *s = &n->sinks[o->to];
-    const uint64_t back_cyc = s->back_cyc[s->pushed & s->mask];
-    const bool taken = s->pushed - s->popped == s->capacity;
-    if (__builtin_expect(!taken && back_cyc <= seen_cyc, 1)) return false;
-    if (taken) {
-        s->back_wanted = true;
-    } else if (!s->back_posted) {
-        s->back_posted = true;
-        net_post(n, NET_EVENT_SLOTS, back_cyc, s->out);
-    }
-    return true;
-}
-
 /* Is it wanted, free, and can it send, as far as is known at the end of cycle seen_cyc? */
 static inline void out_update(struct net *n, struct net_out *o, uint64_t seen_cyc)
 {
     const bool wanted = o->ready_count && o->held_ivc == NET_NO_PORT;
-    const bool full = o->at_sink && wanted && sink_full(n, o, seen_cyc);
+    const bool full = o->at_sink && wanted && net_whole_full(n, o, seen_cyc);
     if (__builtin_expect(full != o->blocked, 0)) net_out_blocked(n, o, full);
     if (wanted && !full) {
         *o->active |= o->bit;
@@ -327,21 +310,9 @@ uint64_t net_packet_link_flits(const struct net *n, const struct net_out *o)
 
 /* ---- sources ---- */
 
-/* The tail is on the link, and someone waits for that. */
-static inline void source_tail(struct net *n, uint32_t source, uint64_t now)
-{
-    struct net_source *s = &n->sources[source];
-    net_source_settle(n, s);
-    if (s->count) net_bit_set(n->ready_sources, source);
-    if (!s->refused) return;
-    s->refused = false;
-    net_source_has_room(n, source, now + 1);
-}
-
 /* A source begins to send the first packet of its queue, or is blocked. */
-static inline bool start(struct net *n, uint32_t source, uint64_t now)
+static inline bool start(struct net *n, struct net_source *s, uint32_t source, uint64_t now)
 {
-    struct net_source *s = &n->sources[source];
     struct net_out *o = &n->outs[n->source_base + source];
     const uint32_t flight = s->queue[s->head].flight;
     const struct net_flight *f = &n->flights[flight];
@@ -359,7 +330,7 @@ static inline bool start(struct net *n, uint32_t source, uint64_t now)
     const uint64_t tail_cyc = s->tail_cyc = enter(n, o, c, flight, now, now + f->flits - 1);
     if (tail_cyc == NET_NEVER || (s->count == 1 && !s->refused)) return true;
     if (tail_cyc == now) {
-        source_tail(n, source, now);
+        net_whole_tail(n, source, now);
     } else {
         s->tail_posted = true;
         net_post(n, NET_EVENT_TAIL, tail_cyc + 1, source);
@@ -377,41 +348,7 @@ void net_packet_tail_wanted(struct net *n, uint32_t source)
     if (n->view.next_cyc > s->tail_cyc) n->view.next_cyc = s->tail_cyc;
 }
 
-/* Every source that may start a packet in this cycle; true when one may still start in the next. */
-static bool sources_start(struct net *n, uint64_t now)
-{
-    bool again = false;
-    for (uint32_t w = 0; w < n->source_words; w++) {
-        uint64_t m = n->ready_sources[w];
-        if (!m) continue;
-        n->ready_sources[w] = 0;
-        for (; m; m &= m - 1) {
-            const uint32_t source = w << 6 | (uint32_t)__builtin_ctzll(m);
-            struct net_source *s = &n->sources[source];
-            /* accepted in this very cycle: waits for the next (see the contract in net.h) */
-            if (s->fresh_cyc == now)
-                net_bit_set(n->ready_sources, source);
-            else
-                s->blocked = !start(n, source, now);
-        }
-        again |= n->ready_sources[w] != 0;
-    }
-    return again;
-}
-
 /* ---- sinks ---- */
-
-/* A packet will be complete in the queue of its sink at visible_cyc. */
-static inline void push(struct net *n, uint32_t sink, uint32_t flight, uint64_t visible_cyc)
-{
-    struct net_flight *f = &n->flights[flight];
-    struct net_sink *s = &n->sinks[sink];
-    f->visible_cyc = visible_cyc;
-    s->queue[s->pushed & s->mask] = flight;
-    if (s->pushed++ == s->popped) net_front_set(n, sink, f);
-    net_count_delivery(n, s, f);
-    if (n->wiring.arrived) net_post(n, NET_EVENT_EJECT, visible_cyc, sink);
-}
 
 bool net_packet_sink_full(const struct net *n, const struct net_out *o)
 {
@@ -537,7 +474,7 @@ static inline bool grant(struct net *n, struct net_router *r, struct net_out *o,
         last_cyc = now + (flits - 1) % size + (uint64_t)((flits - 1) / size) * q->round_trip;
     if (!to.vc) {
         last_cyc = shorter ? leave_whole(n, q, front, last_cyc) : leave_rest(n, q, last_cyc);
-        push(n, o->to, flight, last_cyc + o->latency);
+        net_whole_push(n, o->to, flight, last_cyc + o->latency);
     } else if ((int32_t)flits <= places(to.vc)) {
         const uint64_t credit = credit_cyc(n, to.vc, to.vc->sent + flits - 1);
         if (credit > last_cyc) last_cyc = credit;
@@ -670,10 +607,10 @@ uint64_t net_packet_step(struct net *n, uint64_t now)
     const uint32_t kinds = *busy;
     if (kinds) router_events(n, slot, kinds);
     if (kinds & 1u << NET_EVENT_SOURCE_WAKE) net_source_wakes(n, slot);
-    bool again = sources_start(n, now);
+    bool again = net_whole_start(n, now, start);
     if (kinds & 1u << NET_EVENT_TAIL) {
         const uint32_t count = net_events_of(n, NET_EVENT_TAIL, slot, &items);
-        for (uint32_t i = 0; i < count; i++) source_tail(n, (uint32_t)items[i], now);
+        for (uint32_t i = 0; i < count; i++) net_whole_tail(n, (uint32_t)items[i], now);
         again = true;
     }
     if (kinds & 1u << NET_EVENT_EJECT) {

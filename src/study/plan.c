@@ -83,8 +83,12 @@ void study_each_setting(const struct study *s, const struct study_point *p,
     visit_list(s->set, visit, arg);
     visit_list(s->machines[p->machine].set, visit, arg);
     visit_list(s->workloads[p->workload].set, visit, arg);
-    for (uint32_t a = 0; a < s->axis_count; a++)
-        visit_list(s->axes[a].values[s->combos[p->combo].value[a]].set, visit, arg);
+    for (uint32_t a = 0; a < s->axis_count; a++) {
+        const struct study_value *v = &s->axes[a].values[s->combos[p->combo].value[a]];
+        const struct study_own *own = v->own;
+        while (own && own->machine != p->machine) own = own->next;
+        visit_list(own ? own->set : v->set, visit, arg);
+    }
     if (s->seed_count == 1 && s->seeds[0] == 1) return; /* the default */
     char text[32];
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)s->seeds[p->seed]);

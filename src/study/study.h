@@ -61,9 +61,16 @@ struct study_group {
     uint32_t first, count;
 };
 
+/* What a value of an axis means for one machine, instead of for all. */
+struct study_own {
+    uint32_t machine;
+    struct study_setting *set;
+    struct study_own *next;
+};
 struct study_value {
     const char *name;
     struct study_setting *set;
+    struct study_own *own; /* NULL: nothing else for any machine */
 };
 struct study_axis {
     const char *name;

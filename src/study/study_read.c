@@ -227,9 +227,24 @@ static void read_workloads(struct study *s, const struct yaml_node *root)
 
 /* ---- axes ---- */
 
+static struct study_own *own_settings(struct study *s, const struct yaml_node *map)
+{
+    struct study_own *first = NULL;
+    if (map && map->kind != YAML_MAP)
+        diag_mistake_at(map->place, "'machines' takes 'machine: {section.key: value}'");
+    for (const struct yaml_node *n = map ? map->first : NULL; n; n = n->next) {
+        struct study_own *own = ARENA_NEW(&s->arena, struct study_own);
+        *own = (struct study_own){.machine = study_find_machine(s, n->key_place, n->key),
+                                  .set = nodes_settings(&s->arena, n),
+                                  .next = first};
+        first = own;
+    }
+    return first;
+}
+
 static void add_value(struct study *s, struct study_axis *axis, const struct yaml_node *n, const char *key)
 {
-    static const char *const keys[] = {"name", "set", NULL};
+    static const char *const keys[] = {"name", "set", "machines", NULL};
     struct study_value v = {0};
     if (key) { /* the short form: values of one parameter */
         v.name = nodes_scalar(n, key);
@@ -240,6 +255,7 @@ static void add_value(struct study *s, struct study_axis *axis, const struct yam
         nodes_check_keys(n, "a value of an axis", keys);
         v.name = nodes_need(n, "a value of an axis", "name");
         v.set = nodes_settings(&s->arena, yaml_get(n, "set"));
+        v.own = own_settings(s, yaml_get(n, "machines"));
     }
     for (uint32_t i = 0; i < axis->count; i++)
         if (strcmp(axis->values[i].name, v.name) == 0)

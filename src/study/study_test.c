@@ -161,6 +161,25 @@ static void axes_are_crossed_or_varied_one_at_a_time(void **state)
     study_free(one);
 }
 
+static void a_value_may_mean_something_else_for_a_machine(void **state)
+{
+    (void)state;
+    static const char head[] = "machines: [uba-mem, nuba]\nworkloads: [vecadd:tiny]\naxes:\n- name: network\n"
+                               "  values:\n";
+    char text[400];
+    (void)snprintf(text, sizeof text,
+                   "%s  - {name: half, set: {net.width: 8 B}, machines: {nuba: {slice_net.width: 8 B}}}\n",
+                   head);
+    struct study *s = make(text);
+    assert_int_equal(s->point_count, 2);
+    assert_non_null(strstr(study_command(s, 0), "-s net.width='8 B'"));
+    assert_non_null(strstr(study_command(s, 1), "-m nuba -w vecadd:tiny -s slice_net.width='8 B'"));
+    assert_null(strstr(study_command(s, 1), "-s net.width"));
+    study_free(s);
+    (void)snprintf(text, sizeof text, "%s  - {name: half, machines: {nuna: {slice_net.width: 8 B}}}\n", head);
+    refuses(text, "nuna");
+}
+
 static void a_scale_limits_workloads_seeds_and_instructions(void **state)
 {
     (void)state;
@@ -382,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_does_not_exist_is_missing_when_asked_so),
         cmocka_unit_test(a_key_changes_with_whatever_changes_a_run),
         cmocka_unit_test(axes_are_crossed_or_varied_one_at_a_time),
+        cmocka_unit_test(a_value_may_mean_something_else_for_a_machine),
         cmocka_unit_test(a_scale_limits_workloads_seeds_and_instructions),
         cmocka_unit_test(a_wrong_combination_is_a_point_that_fails),
         cmocka_unit_test(means_are_what_their_names_say),
