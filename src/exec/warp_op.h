@@ -28,7 +28,8 @@ enum warp_space {
     WARP_SPACE_CONST,
     WARP_SPACE_LOCAL,
     WARP_SPACE_SHARED,
-    WARP_SPACE_PARAM /* kernel parameters: the constant cache */
+    WARP_SPACE_PARAM, /* kernel parameters: the constant cache */
+    WARP_SPACE_COUNT
 };
 
 enum warp_scope { WARP_SCOPE_NONE, WARP_SCOPE_CTA, WARP_SCOPE_CLUSTER, WARP_SCOPE_GPU, WARP_SCOPE_SYS };

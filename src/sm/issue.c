@@ -1,297 +1,63 @@
-/* issue: which warp issues, what it executes, and from when on its next instruction can.
- *
- * Every resident warp is in exactly one place: ready[unit of its next instruction], the wheel (waits for a
- * known cycle), wait_memory, wait_barrier, wait_fence, asleep, or it has ended. */
-#include "sm/sm_private.h"
-
-/* ---- scoreboard ---- */
-
-static inline int32_t later(int32_t a, int32_t b) { return a > b ? a : b; }
-
-static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_t now)
-{
-    return short_ahead(regs[reg % SM_REGS], now);
-}
-
-/* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
- * more: one waits for memory. */
-static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64_t now)
-{
-    const struct sm_warp *w = &sm->warps[warp];
-    const struct warp_op_info *info = w->next;
-    const uint32_t *const regs = sm_regs(sm, warp);
-    int32_t most = 0;
-    if (__builtin_expect(info->sealed, 1)) {
-        most = later(most, register_ahead(regs, w->reg_base + info->any[0], now));
-        most = later(most, register_ahead(regs, w->reg_base + info->any[1], now));
-        most = later(most, register_ahead(regs, w->reg_base + info->any[2], now));
-        return later(most, register_ahead(regs, w->reg_base + info->any[3], now));
-    }
-    for (uint32_t k = 0; k < info->src_count; k++)
-        most = later(most, register_ahead(regs, w->reg_base + info->src[k], now));
-    for (uint32_t k = 0; k < info->dst_count; k++)
-        most = later(most, register_ahead(regs, w->reg_base + info->dst[k], now));
-    return most;
-}
-
-/* The port of a memory instruction. */
-static uint8_t memory_unit(const struct warp_op_info *info)
-{
-    switch ((enum warp_space)info->space) {
-    case WARP_SPACE_SHARED: return UNIT_SHARED;
-    case WARP_SPACE_PARAM:
-    case WARP_SPACE_CONST: return UNIT_CONTROL;
-    default: return UNIT_MEMORY;
-    }
-}
-
-/* Does the instruction wait for stores that the warp has on their way? */
-static inline bool waits_for_stores(const struct sm_warp *w)
-{
-    if (FAULT_FIRES(fence_waits_not)) return false;
-    return w->stores && w->next->flags & WARP_F_RELEASE && w->next->scope >= WARP_SCOPE_GPU;
-}
-
-static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint64_t now)
-{
-    const uint64_t slot_cyc = cyc - now < SM_WHEEL ? cyc : now + SM_WHEEL - 1;
-    sm->warps[warp].ready_cyc = cyc;
-    sm->wheel[slot_cyc % SM_WHEEL] |= bit_of(warp);
-    sm->wheel_used |= (uint64_t)1 << slot_cyc % SM_WHEEL;
-    sm->sleeping |= bit_of(warp);
-}
-
-static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
-{
-    struct sm_warp *w = &sm->warps[warp];
-    if (w->stores && waits_for_stores(w)) {
-        w->ready_cyc = earliest_cyc;
-        sm->wait_fence |= bit_of(warp);
-        return;
-    }
-    const int32_t ahead = registers_ahead(sm, warp, now);
-    if (ahead >= (int32_t)(SM_FAR / 4) || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
-        w->ready_cyc = earliest_cyc; /* holds when memory has answered, too */
-        sm->wait_memory |= bit_of(warp);
-        return;
-    }
-    const uint64_t ready = now + (uint32_t)ahead;
-    sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
-}
-
-void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
-{
-    sm_changed(sm, warp);
-    const uint64_t earliest = sm->warps[warp].ready_cyc;
-    reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
-}
-
-static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
-{
-    struct sm_warp *w = &sm->warps[warp];
-    w->next = info;
-    w->class = sm->spec->classes[info->class];
-    if (w->class.unit == UNIT_MEMORY) w->class.unit = memory_unit(info);
-}
-
-/* Those of a run are all inside. */
-static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
-{
-    sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
-}
-
-/* The source has told what comes next: where does the warp wait for it? */
-static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, const struct warp_next *next,
-                         uint64_t earliest_cyc, uint64_t now)
-{
-    struct sm_warp *w = &sm->warps[warp];
-    if (__builtin_expect(step != WARP_STEP_OP, 0)) {
-        if (step == WARP_STEP_WAIT)
-            sm->wait_barrier |= bit_of(warp);
-        else
-            sm_warp_done(sm, warp, now);
-        return;
-    }
-    w->reg_base = next->reg_base;
-    w->run = next->run;
-    w->run_mask = next->run_mask;
-    w->after = next->after;
-    sm->sources[warp].cycles = next->cycles;
-    set_next(sm, warp, next->info);
-    set_outward(sm, warp, next->info);
-    reconsider(sm, warp, earliest_cyc, now);
-}
-
-void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
-{
-    const struct sm_warp *w = &sm->warps[warp];
-    const struct sm_block *b = &sm->blocks[w->block];
-    struct warp_next next;
-    sm_changed(sm, warp);
-    const enum warp_step step = b->source.peek(b->source.self, w->idx, &next);
-    go_on(sm, warp, step, &next, earliest_cyc, now);
-}
+/* issue: a cycle of an SM: warps whose registers have come, the schedulers' choice, what it is counted as and
+ * when there is something to do next. */
+#include "sm/scoreboard.h"
+#include "sm/stalls.h"
 
 /* Warps whose cycle has come. */
-static void wake_warps(struct sm *sm, uint64_t now)
+static inline void wake_warps(struct sm *sm, uint64_t now)
 {
     uint64_t due = sm->wheel[now % SM_WHEEL];
     sm->wheel[now % SM_WHEEL] = 0;
     sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
+    sm->sleeping &= ~due;
+    for (uint64_t far = due & sm->far; far; far &= far - 1) { /* once around the wheel was not enough */
+        const uint32_t warp = (uint32_t)__builtin_ctzll(far);
+        sm->far &= ~bit_of(warp);
+        if (sm->warps[warp].ready_cyc <= now) continue;
+        due &= ~bit_of(warp);
+        sleep_until(sm, warp, sm->warps[warp].ready_cyc, now);
+    }
+    sm->asleep &= ~due;
+    const uint64_t stopped = due & sm->stopping;
+    sm->held |= stopped;
+    sm->any_ready |= due & ~stopped;
+    uint32_t schedulers = 0;
     for (; due; due &= due - 1) {
         const uint32_t warp = (uint32_t)__builtin_ctzll(due);
         const struct sm_warp *w = &sm->warps[warp];
-        sm->sleeping &= ~bit_of(warp);
-        if (w->ready_cyc > now) {
-            sleep_until(sm, warp, w->ready_cyc, now);
-            continue;
-        }
-        sm->asleep &= ~bit_of(warp);
-        sm_changed(sm, warp);
-        if (sm->stopping & bit_of(warp)) {
-            sm->held |= bit_of(warp);
-            continue;
-        }
-        sm->ready[w->class.unit] |= bit_of(warp);
-        sm->any_ready |= bit_of(warp);
+        schedulers |= 1u << w->scheduler;
+        sm->ready[w->class.unit] |= due & (~due + 1) & ~stopped;
     }
-}
-
-/* ---- executing ---- */
-
-/* Without a popcnt instruction the library's function is slow; most masks are full. */
-static inline uint32_t lanes_in(uint32_t mask)
-{
-    return __builtin_expect(mask == UINT32_MAX, 1) ? SM_LANES : (uint32_t)__builtin_popcount(mask);
-}
-
-/* Occupies the banks; returns when the registers are there. */
-static inline uint64_t use_banks(struct sm *sm, uint32_t cycles, uint64_t now)
-{
-    const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
-    sm->shared_free_cyc = start + cycles;
-    sm->stats.shared_instructions++;
-    sm->stats.shared_conflict_cycles += cycles - 1;
-    return start + sm->spec->shared_latency_cyc + cycles - 1;
-}
-
-static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
-{
-    const struct warp_op *op = &sm->op;
-    uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
-}
-
-static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
-{
-    if (!sm->op.mask) return;
-    const uint32_t cycles = shared_conflict_cycles(&sm->op, sm->spec->shared_banks, sm->wire.conflicts);
-    write_back(sm, warp, use_banks(sm, cycles, now));
-}
-
-static void memory_access(struct sm *sm, uint32_t warp, uint64_t now)
-{
-    const struct warp_op *op = &sm->op;
-    switch ((enum warp_space)op->space) {
-    case WARP_SPACE_SHARED: shared_access(sm, warp, now); break;
-    case WARP_SPACE_GLOBAL:
-    case WARP_SPACE_LOCAL:
-        if (op->mask && op->info->class != WARP_CLASS_PREFETCH) lsu_issue(sm, warp, now);
-        break;
-    default: write_back(sm, warp, now + sm->spec->const_latency_cyc); break;
-    }
-}
-
-/* Warps of the block that a barrier or a collective let go. */
-static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
-{
-    uint64_t woken = *b->source.woken;
-    *b->source.woken = 0;
-    for (; woken; woken &= woken - 1) {
-        const uint32_t warp = b->slot_of[__builtin_ctzll(woken)];
-        if (!(sm->wait_barrier & bit_of(warp))) continue;
-        sm->wait_barrier &= ~bit_of(warp);
-        sm_next(sm, warp, now + sm->spec->barrier_latency_cyc, now);
-    }
-}
-
-/* Its stores are acknowledged: the warp has waited for it. */
-static void gpu_fence(struct sm *sm, uint32_t warp, uint64_t now)
-{
-    if (sm->wire.check) check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
-    if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not));
-}
-
-/* Executes the warp's next instruction; returns from when on the one after it may issue. */
-static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
-{
-    struct warp_op *op = &sm->op;
-    switch ((enum warp_class)op->info->class) {
-    case WARP_CLASS_LOAD:
-    case WARP_CLASS_STORE:
-    case WARP_CLASS_ATOMIC:
-    case WARP_CLASS_REDUCTION:
-    case WARP_CLASS_COPY_ASYNC:
-    case WARP_CLASS_PREFETCH: memory_access(sm, warp, now); return now + 1;
-    case WARP_CLASS_TEXTURE:
-        if (op->mask && op->texel_count)
-            lsu_issue(sm, warp, now);
-        else /* all outside of the image */
-            write_back(sm, warp, now + latency_cyc);
-        return now + 1;
-    case WARP_CLASS_CONTROL: return now + sm->spec->branch_latency_cyc;
-    case WARP_CLASS_BARRIER: return now + sm->spec->barrier_latency_cyc;
-    case WARP_CLASS_FENCE:
-        if (op->info->scope >= WARP_SCOPE_GPU) gpu_fence(sm, warp, now);
-        return now + 1;
-    case WARP_CLASS_WAIT:
-        if (!op->sleep_ns) return now + 1;
-        sm->asleep |= bit_of(warp);
-        return now + 1 + (uint64_t)(op->sleep_ns * sm->spec->clock_ghz);
-    default: write_back(sm, warp, now + latency_cyc); return now + 1;
-    }
+    sm->changed |= schedulers;
+    sm->may_issue |= schedulers;
 }
 
 /* An operation of a run: it has been executed. */
-static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, struct class_spec class,
+                                uint64_t now)
 {
     const struct warp_op_info *info = w->next;
-    const uint64_t done = info->class != WARP_CLASS_LOAD ? now + w->class.latency_cyc
-                          : info->space == WARP_SPACE_SHARED
-                              ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
-                              : now + sm->spec->const_latency_cyc;
+    const uint64_t done = class.unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
+                                                    : now + class.latency_cyc;
     uint32_t *const regs = sm_regs(sm, warp);
     for (uint32_t k = 0; k < info->dst_count; k++)
         regs[(w->reg_base + info->dst[k]) % SM_REGS] = short_cyc(done);
     sm->stats.warp_instructions++;
     sm->stats.thread_instructions += lanes_in(w->run_mask);
-    const struct warp_op_info *next = --w->run ? info + 1 : w->after;
-    if (__builtin_expect(!next, 0)) {
+    if (__builtin_expect(--w->run != 0, 1)) {
+        set_next(sm, warp, info + 1);
+        wait_for_registers(sm, warp, now + 1, now);
+    } else if (w->after) {
+        set_next(sm, warp, w->after);
+        set_outward(sm, warp, w->after);
+        reconsider(sm, warp, now + 1, now);
+    } else {
         sm_next(sm, warp, now + 1, now);
-        return;
     }
-    set_next(sm, warp, next);
-    if (!w->run) set_outward(sm, warp, next);
-    reconsider(sm, warp, now + 1, now);
 }
 
-/* One that is executed now. */
-static __attribute__((noinline)) void issue_step(struct sm *sm, struct sm_warp *w, uint32_t warp,
-                                                 uint32_t latency_cyc, uint64_t now)
-{
-    struct warp_next next;
-    const struct sm_warp_source *source = &sm->sources[warp];
-    *source->clock = now;
-    const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
-    sm->stats.warp_instructions++;
-    sm->stats.thread_instructions += lanes_in(sm->op.mask);
-    const uint64_t earliest = execute(sm, warp, latency_cyc, now);
-    if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
-    go_on(sm, warp, step, &next, earliest, now);
-}
-
-static inline void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, uint64_t now)
+static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp,
+                                                             uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
     const struct class_spec class = w->class;
@@ -300,9 +66,9 @@ static inline void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp, 
     sm->last[scheduler] = (uint8_t)warp;
     sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
     if (w->run)
-        issue_of_run(sm, w, warp, now);
+        issue_of_run(sm, w, warp, class, now);
     else
-        issue_step(sm, w, warp, class.latency_cyc, now);
+        sm_step(sm, warp, class.latency_cyc, now);
 }
 
 /* ---- schedulers ---- */
@@ -381,30 +147,136 @@ static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, e
     return candidates ? pick(sm, scheduler, candidates, policy) : UINT32_MAX;
 }
 
-/* One copy of the loop per policy. */
 static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
                                                             enum warp_scheduler policy)
 {
-    const uint32_t schedulers = sm->spec->schedulers;
-    for (uint32_t k = 0; k < schedulers; k++) {
-        if (!(sm->any_ready & sm->mask_of[k])) continue;
+    for (uint32_t left = sm->may_issue; left; left &= left - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(left);
         const uint32_t warp = choose(sm, k, now, policy);
-        if (warp == UINT32_MAX) continue;
-        issue_warp(sm, k, warp, now);
-        sm->issued |= 1u << k;
+        if (warp != UINT32_MAX) {
+            issue_warp(sm, k, warp, now);
+            sm->issued |= 1u << k;
+        }
+        if (!(sm->any_ready & sm->mask_of[k])) sm->may_issue &= ~(1u << k);
     }
 }
 
-void sm_issue(struct sm *sm, uint64_t now)
+/* ---- what comes next ---- */
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* The next cycle at which a ready warp finds its port free. */
+static uint64_t port_free(const struct sm *sm, uint64_t now)
 {
+    uint64_t next = ENGINE_NEVER;
+    for (uint32_t u = 0; u < UNIT_COUNT; u++) {
+        if (!sm->ready[u]) continue;
+        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+            if (!(sm->ready[u] & sm->mask_of[k])) continue;
+            const int32_t ahead = short_ahead(sm->port_free[k][u], now);
+            uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
+            if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
+            if (at <= now + 1) return now + 1;
+            next = earlier(next, at);
+        }
+    }
+    return next;
+}
+
+/* The next cycle at which a warp can issue, as far as the SM itself knows. */
+static inline uint64_t next_issue(const struct sm *sm, uint64_t now)
+{
+    if (sm->issued && sm->any_ready) return now + 1;
+    uint64_t next = sm->any_ready ? port_free(sm, now) : ENGINE_NEVER;
+    if (sm->wheel_used) {
+        const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
+        const uint64_t turned = sm->wheel_used >> from | sm->wheel_used << (-from % SM_WHEEL);
+        next = earlier(next, now + 1 + (uint64_t)__builtin_ctzll(turned));
+    }
+    return next;
+}
+
+/* ... and what comes from outside and goes there. */
+static uint64_t next_visit(const struct sm *sm, uint64_t now)
+{
+    if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
+    if (sm->misses_count && !sm->miss_refused) return now + 1;
+    if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
+    if (sm->outstanding && fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx) != REQUEST_NONE)
+        return now + 1;
+    uint64_t next = next_issue(sm, now);
+    if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
+    if (sm->parked_count) next = earlier(next, mmu_arrival_cyc(sm->wire.mmu, sm->wire.sm_idx));
+    return next > now ? next : now + 1;
+}
+
+/* ---- cycles ---- */
+
+/* Only the warps that wait for memory are ready, and it takes none. */
+static inline bool pipe_is_full(const struct sm *sm)
+{
+    return sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm);
+}
+
+static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_scheduler policy)
+{
+    sm->issued = 0;
     if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    if (!sm->any_ready) return;
-    if (sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm)) return;
+    if (sm->any_ready && !pipe_is_full(sm)) issue_all(sm, now, policy);
+    const uint64_t next = next_visit(sm, now);
+    stalls_count(sm, now, next);
+    return next;
+}
+
+/* While nothing comes in and nothing goes out, the cycles of an SM are its own business: they are worked off
+ * in one visit, one after the other as always, while the SM is in the host's cache. */
+
+/* The first cycle that must be a visit of its own. */
+static uint64_t alone_until(const struct sm *sm, uint64_t now)
+{
+    if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) return now;
+    if (sm->wants_blocks || sm->move.state != MOVE_NONE || sm->wire.disturbed) return now;
+    /* When one of several kernels ends, the others are looked at, and new ones may come. */
+    if (sm->place_count > 1 || (sm->wire.kernels && *sm->wire.kernels > 1)) return now;
+    const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);
+    if (!sm->outstanding) return unwatched;
+    return earlier(unwatched, fabric_no_reply_until(sm->wire.fabric, now, sm->wire.sm_idx));
+}
+
+/* Can somebody outside notice what may issue in this cycle? */
+static inline bool is_inside(const struct sm *sm, uint64_t cyc)
+{
+    return !((sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward);
+}
+
+static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint64_t now,
+                                                             enum warp_scheduler policy)
+{
+    uint64_t next = first_cycle(sm, now, policy);
+    if (next == ENGINE_NEVER || !is_inside(sm, next)) return next;
+    const uint64_t until = alone_until(sm, now);
+    while (next < until && is_inside(sm, next)) {
+        const uint64_t cyc = next;
+        sm->ahead_cyc = cyc;
+        sm->issued = 0;
+        if (sm->wheel_used >> cyc % SM_WHEEL & 1) wake_warps(sm, cyc);
+        issue_all(sm, cyc, policy);
+        next = next_issue(sm, cyc);
+        stalls_count(sm, cyc, next);
+    }
+    return next;
+}
+
+/* One copy of the loops per policy. */
+uint64_t sm_issue(struct sm *sm, uint64_t now)
+{
     switch (sm->spec->policy) {
-    case warp_scheduler_gto: issue_all(sm, now, warp_scheduler_gto); break;
-    case warp_scheduler_lrr: issue_all(sm, now, warp_scheduler_lrr); break;
-    case warp_scheduler_two_level: issue_all(sm, now, warp_scheduler_two_level); break;
+    case warp_scheduler_gto: return cycles(sm, now, warp_scheduler_gto);
+    case warp_scheduler_lrr: return cycles(sm, now, warp_scheduler_lrr);
+    case warp_scheduler_two_level: return cycles(sm, now, warp_scheduler_two_level);
     case warp_scheduler_count: break;
     }
+    return ENGINE_NEVER;
 }

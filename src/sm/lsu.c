@@ -41,15 +41,16 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
     const struct warp_op *op = &sm->op;
     const uint16_t idx = sm->loads_free[--sm->loads_free_count];
     const bool copy = op->info->class == WARP_CLASS_COPY_ASYNC;
-    sm->loads[idx] = (struct load){.info = op->info,
-                                   .issue_cyc = now,
-                                   .reg_base = op->reg_base,
-                                   .after_cyc = op->info->class == WARP_CLASS_TEXTURE
-                                                    ? sm->spec->classes[WARP_CLASS_TEXTURE].latency_cyc
-                                                    : 0,
-                                   .remaining = (uint16_t)lines,
-                                   .warp = (uint8_t)warp,
-                                   .copy = copy};
+    sm->loads[idx] =
+        (struct load){.info = op->info,
+                      .issue_cyc = now,
+                      .reg_base = op->reg_base,
+                      .after_cyc = op->info->class == WARP_CLASS_TEXTURE
+                                       ? sm->spec->classes[WARP_SPACE_NONE][WARP_CLASS_TEXTURE].latency_cyc
+                                       : 0,
+                      .remaining = (uint16_t)lines,
+                      .warp = (uint8_t)warp,
+                      .copy = copy};
     sm->blocks[sm->warps[warp].block].loads++;
     if (copy)
         sm->warps[warp].copies++;

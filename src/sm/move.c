@@ -119,6 +119,7 @@ static void leave(struct sm *sm, uint64_t now)
     sm_release_slot(sm, sm->move.slot, now);
     for (uint32_t slot = 0; slot < SM_WHEEL; slot++) sm->wheel[slot] &= ~gone;
     sm->sleeping &= ~gone;
+    sm->far &= ~gone;
     sm->asleep &= ~gone;
     sm->wait_memory &= ~gone;
     sm->wait_barrier &= ~gone;

@@ -3,15 +3,26 @@
 
 #include <string.h>
 
-#include "sm/sm_private.h"
+#include "sm/stalls.h"
 
 /* ---- parameters ---- */
 
+/* An access needs the port of where it goes; a generic one is taken for one to memory. */
 static void set_class(struct sm_spec *s, enum warp_class c, enum unit unit, uint32_t latency,
                       uint32_t interval)
 {
-    s->classes[c] = (struct class_spec){
-        .unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = (uint16_t)interval};
+    for (uint32_t space = 0; space < WARP_SPACE_COUNT; space++) {
+        const bool constant = space == WARP_SPACE_PARAM || space == WARP_SPACE_CONST;
+        struct class_spec *out = &s->classes[space][c];
+        *out = (struct class_spec){
+            .unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = (uint16_t)interval};
+        if (unit != UNIT_MEMORY) continue;
+        if (space == WARP_SPACE_SHARED) out->unit = UNIT_SHARED;
+        if (constant) {
+            out->unit = UNIT_CONTROL;
+            out->latency_cyc = s->const_latency_cyc;
+        }
+    }
 }
 
 static void set_classes(struct sm_spec *s, const struct config *c)
@@ -90,58 +101,6 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 
 /* ---- visits ---- */
 
-static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
-{
-    if (sm->wait_memory & mask) return &sm->stats.stall_translation;
-    if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
-    if (sm->wait_fence & mask) return &sm->stats.stall_fence;
-    if (sm->asleep & mask) return &sm->stats.stall_sleep;
-    if ((sm->held | (sm->move.state != MOVE_NONE ? sm->blocks[sm->move.slot].warps : 0)) & mask)
-        return &sm->stats.stall_moving;
-    if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
-    return &sm->stats.stall_no_warp;
-}
-
-/* Why a scheduler with these warps does not issue: the reason that would go away first. */
-static inline uint64_t *reason(struct sm *sm, uint64_t mask)
-{
-    const uint64_t ready = sm->any_ready & mask;
-    if (ready)
-        return ready & ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE])
-                   ? &sm->stats.stall_structural
-                   : &sm->stats.stall_pipe;
-    if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
-    if (sm->wait_memory & ~sm->wait_page & mask) return &sm->stats.stall_memory;
-    return rarer_reason(sm, mask);
-}
-
-/* Of schedulers, a bit each. */
-static inline void find_reasons(struct sm *sm, uint32_t schedulers)
-{
-    sm->unknown &= ~schedulers;
-    for (; schedulers; schedulers &= schedulers - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
-        sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
-    }
-}
-
-/* At the end of a cycle: what the schedulers did up to now is counted. One that issued does that for a cycle;
- * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
-static inline void account(struct sm *sm, uint64_t now, uint64_t next)
-{
-    const uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
-    sm->changed = 0;
-    for (uint32_t left = changed; left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left), issued = sm->issued >> k & 1;
-        struct scheduler *s = &sm->schedulers[k];
-        if (!(sm->unknown >> k & 1)) *s->counter += now - s->since_cyc;
-        s->since_cyc = now + issued;
-        sm->stats.issue_cycles += issued;
-    }
-    sm->unknown |= changed;
-    find_reasons(sm, sm->unknown & ~(next == now + 1 ? sm->issued : 0));
-}
-
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
@@ -149,7 +108,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->settled_cyc = now;
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
-    find_reasons(sm, sm->unknown);
+    stalls_find(sm, sm->unknown);
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (s->since_cyc >= now) continue;
@@ -199,47 +158,6 @@ static void visit_memory(void *self, uint64_t now)
     if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) lsu_step(sm, now);
 }
 
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-/* The next cycle at which a ready warp finds its port free. */
-static uint64_t port_free(const struct sm *sm, uint64_t now)
-{
-    uint64_t next = ENGINE_NEVER;
-    for (uint32_t u = 0; u < UNIT_COUNT; u++) {
-        if (!sm->ready[u]) continue;
-        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
-        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-            if (!(sm->ready[u] & sm->mask_of[k])) continue;
-            const int32_t ahead = short_ahead(sm->port_free[k][u], now);
-            uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
-            if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
-            if (at <= now + 1) return now + 1;
-            next = earlier(next, at);
-        }
-    }
-    return next;
-}
-
-static uint64_t next_visit(const struct sm *sm, uint64_t now)
-{
-    if (sm->issued && sm->any_ready) return now + 1;
-    if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
-    if (sm->misses_count && !sm->miss_refused) return now + 1;
-    if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
-    if (sm->outstanding && fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx) != REQUEST_NONE)
-        return now + 1;
-    uint64_t next = sm->any_ready ? port_free(sm, now) : ENGINE_NEVER;
-    if (sm->wheel_used) {
-        const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
-        const uint64_t turned =
-            from ? sm->wheel_used >> from | sm->wheel_used << (SM_WHEEL - from) : sm->wheel_used;
-        next = earlier(next, now + 1 + (uint64_t)__builtin_ctzll(turned));
-    }
-    if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
-    if (sm->parked_count) next = earlier(next, mmu_arrival_cyc(sm->wire.mmu, sm->wire.sm_idx));
-    return next > now ? next : now + 1;
-}
-
 /* Tells kernels that have nothing left here. */
 static void tell_drained(struct sm *sm, uint64_t now)
 {
@@ -251,53 +169,14 @@ static void tell_drained(struct sm *sm, uint64_t now)
     }
 }
 
-/* ---- ahead ----
- * While nothing comes in and nothing goes out, the cycles of an SM are its own business: they are worked off
- * in one visit, one after the other as always, while the SM is in the host's cache. */
-
-/* The first cycle that must be a visit of its own. */
-static uint64_t alone_until(const struct sm *sm, uint64_t now)
-{
-    if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) return now;
-    if (sm->wants_blocks || sm->move.state != MOVE_NONE || sm->wire.disturbed) return now;
-    /* When one of several kernels ends, the others are looked at, and new ones may come. */
-    if (sm->place_count > 1 || (sm->wire.kernels && *sm->wire.kernels > 1)) return now;
-    const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);
-    if (!sm->outstanding) return unwatched;
-    return earlier(unwatched, fabric_no_reply_until(sm->wire.fabric, now, sm->wire.sm_idx));
-}
-
-/* Can somebody outside notice what may issue in this cycle? */
-static inline bool is_inside(const struct sm *sm, uint64_t cyc)
-{
-    return !((sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward);
-}
-
-/* Returns when there is something to do next. */
-static inline uint64_t issue_cycle(struct sm *sm, uint64_t now)
-{
-    sm->issued = 0;
-    sm_issue(sm, now);
-    const uint64_t next = next_visit(sm, now);
-    account(sm, now, next);
-    return next;
-}
-
 /* Second half: blocks and instructions. */
 static void visit_issue(void *self, uint64_t now)
 {
     struct sm *sm = self;
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
-    uint64_t next = issue_cycle(sm, now);
+    const uint64_t next = sm_issue(sm, now);
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
-    if (next != ENGINE_NEVER && is_inside(sm, next)) {
-        const uint64_t until = alone_until(sm, now);
-        while (next < until && is_inside(sm, next)) {
-            sm->ahead_cyc = next;
-            next = issue_cycle(sm, next);
-        }
-    }
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
     if (sm->wire.fabric->clocks_differ)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);

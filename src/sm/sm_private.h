@@ -30,7 +30,7 @@ struct class_spec { /* eight bytes: looked up for every instruction */
 };
 
 struct sm_spec {
-    struct class_spec classes[WARP_CLASS_COUNT];
+    struct class_spec classes[WARP_SPACE_COUNT][WARP_CLASS_COUNT]; /* accesses: by where they go */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -211,12 +211,13 @@ struct sm {
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     uint32_t block_count;
-    uint32_t issued;  /* schedulers that issued in this visit, a bit each */
-    uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
-    uint32_t unknown; /* schedulers whose reason has not been looked for */
+    uint32_t may_issue; /* schedulers, a bit each: others have no ready warp */
+    uint32_t issued;    /* schedulers that issued in this cycle */
+    uint32_t changed;   /* schedulers whose warps may wait for something else since the last visit */
+    uint32_t unknown;   /* schedulers whose reason has not been looked for */
     /* warps as bit masks */
     uint64_t any_ready;                      /* in one of ready */
-    uint64_t sleeping;                       /* in the wheel */
+    uint64_t sleeping, far;                  /* in the wheel; far: and for longer than it reaches */
     uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
     uint64_t outward;                        /* next instruction can be noticed outside of the SM */
     uint64_t stopping;                       /* warps of a block on the move */
@@ -291,11 +292,14 @@ static inline void sm_changed(struct sm *sm, uint32_t warp)
 }
 static inline void sm_all_changed(struct sm *sm) { sm->changed = UINT32_MAX; }
 
-/* issue.c */
+/* issue.c: the cycle, and those after it that are nobody else's business; returns the next one. */
+uint64_t sm_issue(struct sm *sm, uint64_t now);
+/* execute.c */
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
 /* What it waited for (memory, stores) has come. */
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
-void sm_issue(struct sm *sm, uint64_t now);
+/* The warp executes its next instruction. */
+void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now);
 /* blocks.c */
 bool sm_try_start(struct sm *sm, uint64_t now);
 /* Puts a block into a free slot; its warps do not run yet. */

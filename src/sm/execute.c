@@ -1,0 +1,134 @@
+/* execute: an instruction that is executed when it issues, what it does to its warp and to others. */
+#include "sm/scoreboard.h"
+
+/* The source has told what comes next: where does the warp wait for it? */
+static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, const struct warp_next *next,
+                         uint64_t earliest_cyc, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    if (__builtin_expect(step != WARP_STEP_OP, 0)) {
+        if (step == WARP_STEP_WAIT)
+            sm->wait_barrier |= bit_of(warp);
+        else
+            sm_warp_done(sm, warp, now);
+        return;
+    }
+    w->reg_base = next->reg_base;
+    w->run = next->run;
+    w->run_mask = next->run_mask;
+    w->after = next->after;
+    sm->sources[warp].cycles = next->cycles;
+    set_next(sm, warp, next->info);
+    set_outward(sm, warp, next->info);
+    reconsider(sm, warp, earliest_cyc, now);
+}
+
+void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    const struct sm_block *b = &sm->blocks[w->block];
+    struct warp_next next;
+    sm_changed(sm, warp);
+    const enum warp_step step = b->source.peek(b->source.self, w->idx, &next);
+    go_on(sm, warp, step, &next, earliest_cyc, now);
+}
+
+void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    sm_changed(sm, warp);
+    const uint64_t earliest = sm->warps[warp].ready_cyc;
+    reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
+}
+
+static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
+{
+    const struct warp_op *op = &sm->op;
+    uint32_t *const regs = sm_regs(sm, warp);
+    for (uint32_t k = 0; k < op->info->dst_count; k++)
+        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
+}
+
+static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    if (!sm->op.mask) return;
+    const uint32_t cycles = shared_conflict_cycles(&sm->op, sm->spec->shared_banks, sm->wire.conflicts);
+    write_back(sm, warp, use_banks(sm, cycles, now));
+}
+
+static void memory_access(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct warp_op *op = &sm->op;
+    switch ((enum warp_space)op->space) {
+    case WARP_SPACE_SHARED: shared_access(sm, warp, now); break;
+    case WARP_SPACE_GLOBAL:
+    case WARP_SPACE_LOCAL:
+        if (op->mask && op->info->class != WARP_CLASS_PREFETCH) lsu_issue(sm, warp, now);
+        break;
+    default: write_back(sm, warp, now + sm->spec->const_latency_cyc); break;
+    }
+}
+
+/* Warps of the block that a barrier or a collective let go. */
+static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
+{
+    uint64_t woken = *b->source.woken;
+    *b->source.woken = 0;
+    for (; woken; woken &= woken - 1) {
+        const uint32_t warp = b->slot_of[__builtin_ctzll(woken)];
+        if (!(sm->wait_barrier & bit_of(warp))) continue;
+        sm->wait_barrier &= ~bit_of(warp);
+        sm_next(sm, warp, now + sm->spec->barrier_latency_cyc, now);
+    }
+}
+
+/* Its stores are acknowledged: the warp has waited for it. */
+static void gpu_fence(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    if (sm->wire.check) check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
+    if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not));
+}
+
+/* Executes the warp's next instruction; returns from when on the one after it may issue. */
+static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
+{
+    struct warp_op *op = &sm->op;
+    switch ((enum warp_class)op->info->class) {
+    case WARP_CLASS_LOAD:
+    case WARP_CLASS_STORE:
+    case WARP_CLASS_ATOMIC:
+    case WARP_CLASS_REDUCTION:
+    case WARP_CLASS_COPY_ASYNC:
+    case WARP_CLASS_PREFETCH: memory_access(sm, warp, now); return now + 1;
+    case WARP_CLASS_TEXTURE:
+        if (op->mask && op->texel_count)
+            lsu_issue(sm, warp, now);
+        else /* all outside of the image */
+            write_back(sm, warp, now + latency_cyc);
+        return now + 1;
+    case WARP_CLASS_CONTROL: return now + sm->spec->branch_latency_cyc;
+    case WARP_CLASS_BARRIER: return now + sm->spec->barrier_latency_cyc;
+    case WARP_CLASS_FENCE:
+        if (op->info->scope >= WARP_SCOPE_GPU) gpu_fence(sm, warp, now);
+        return now + 1;
+    case WARP_CLASS_WAIT:
+        if (!op->sleep_ns) return now + 1;
+        sm->asleep |= bit_of(warp);
+        return now + 1 + (uint64_t)(op->sleep_ns * sm->spec->clock_ghz);
+    default: write_back(sm, warp, now + latency_cyc); return now + 1;
+    }
+}
+
+/* One that is executed now. */
+void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    struct warp_next next;
+    const struct sm_warp_source *source = &sm->sources[warp];
+    *source->clock = now;
+    const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
+    sm->stats.warp_instructions++;
+    sm->stats.thread_instructions += lanes_in(sm->op.mask);
+    const uint64_t earliest = execute(sm, warp, latency_cyc, now);
+    if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
+    go_on(sm, warp, step, &next, earliest, now);
+}

@@ -1,0 +1,112 @@
+/* scoreboard: from when on a warp's next instruction can issue, and where the warp waits until then.
+ *
+ * Every resident warp is in exactly one place: ready[unit of its next instruction], the wheel (waits for a
+ * known cycle), wait_memory, wait_barrier, wait_fence, asleep, or it has ended. */
+#ifndef ATOLL_SM_SCOREBOARD_H
+#define ATOLL_SM_SCOREBOARD_H
+
+#include "sm/sm_private.h"
+
+static inline int32_t later(int32_t a, int32_t b) { return a > b ? a : b; }
+
+static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_t now)
+{
+    return short_ahead(regs[reg % SM_REGS], now);
+}
+
+/* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
+ * more: one waits for memory. */
+static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct sm_warp *w = &sm->warps[warp];
+    const struct warp_op_info *info = w->next;
+    const uint32_t *const regs = sm_regs(sm, warp);
+    int32_t most = 0;
+    if (__builtin_expect(info->sealed, 1)) {
+        most = later(most, register_ahead(regs, w->reg_base + info->any[0], now));
+        most = later(most, register_ahead(regs, w->reg_base + info->any[1], now));
+        most = later(most, register_ahead(regs, w->reg_base + info->any[2], now));
+        return later(most, register_ahead(regs, w->reg_base + info->any[3], now));
+    }
+    for (uint32_t k = 0; k < info->src_count; k++)
+        most = later(most, register_ahead(regs, w->reg_base + info->src[k], now));
+    for (uint32_t k = 0; k < info->dst_count; k++)
+        most = later(most, register_ahead(regs, w->reg_base + info->dst[k], now));
+    return most;
+}
+
+/* Does the instruction wait for stores that the warp has on their way? */
+static inline bool waits_for_stores(const struct sm_warp *w)
+{
+    if (FAULT_FIRES(fence_waits_not)) return false;
+    return w->stores && w->next->flags & WARP_F_RELEASE && w->next->scope >= WARP_SCOPE_GPU;
+}
+
+static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint64_t now)
+{
+    uint64_t slot_cyc = cyc;
+    if (__builtin_expect(cyc - now >= SM_WHEEL, 0)) {
+        slot_cyc = now + SM_WHEEL - 1;
+        sm->far |= bit_of(warp);
+    }
+    sm->warps[warp].ready_cyc = cyc;
+    sm->wheel[slot_cyc % SM_WHEEL] |= bit_of(warp);
+    sm->wheel_used |= (uint64_t)1 << slot_cyc % SM_WHEEL;
+    sm->sleeping |= bit_of(warp);
+}
+
+/* The next instruction waits for nothing but its registers. */
+static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    const int32_t ahead = registers_ahead(sm, warp, now);
+    if (__builtin_expect(ahead >= (int32_t)(SM_FAR / 4), 0)) {
+        sm->warps[warp].ready_cyc = earliest_cyc; /* holds when memory has answered, too */
+        sm->wait_memory |= bit_of(warp);
+        return;
+    }
+    const uint64_t ready = now + (uint32_t)ahead;
+    sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
+}
+
+static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    const bool stores = w->stores && waits_for_stores(w);
+    if (stores || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
+        w->ready_cyc = earliest_cyc;
+        *(stores ? &sm->wait_fence : &sm->wait_memory) |= bit_of(warp);
+        return;
+    }
+    wait_for_registers(sm, warp, earliest_cyc, now);
+}
+
+static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
+{
+    struct sm_warp *w = &sm->warps[warp];
+    w->next = info;
+    w->class = sm->spec->classes[info->space][info->class];
+}
+
+/* Those of a run are all inside. */
+static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
+{
+    sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
+}
+
+/* Without a popcnt instruction the library's function is slow; most masks are full. */
+static inline uint32_t lanes_in(uint32_t mask)
+{
+    return __builtin_expect(mask == UINT32_MAX, 1) ? SM_LANES : (uint32_t)__builtin_popcount(mask);
+}
+
+/* Occupies the banks; returns when the registers are there. */
+static inline uint64_t use_banks(struct sm *sm, uint32_t cycles, uint64_t now)
+{
+    const uint64_t start = sm->shared_free_cyc > now ? sm->shared_free_cyc : now;
+    sm->shared_free_cyc = start + cycles;
+    sm->stats.shared_instructions++;
+    sm->stats.shared_conflict_cycles += cycles - 1;
+    return start + sm->spec->shared_latency_cyc + cycles - 1;
+}
+
+#endif

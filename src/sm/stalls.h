@@ -1,0 +1,59 @@
+/* stalls: what the cycles are counted as in which a scheduler issues nothing. */
+#ifndef ATOLL_SM_STALLS_H
+#define ATOLL_SM_STALLS_H
+
+#include "sm/sm_private.h"
+
+static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
+{
+    if (sm->wait_memory & mask) return &sm->stats.stall_translation;
+    if (sm->wait_barrier & mask) return &sm->stats.stall_barrier;
+    if (sm->wait_fence & mask) return &sm->stats.stall_fence;
+    if (sm->asleep & mask) return &sm->stats.stall_sleep;
+    if ((sm->held | (sm->move.state != MOVE_NONE ? sm->blocks[sm->move.slot].warps : 0)) & mask)
+        return &sm->stats.stall_moving;
+    if (sm->resident & mask) return &sm->stats.stall_memory; /* ended, its loads are not */
+    return &sm->stats.stall_no_warp;
+}
+
+/* Why a scheduler with these warps does not issue: the reason that would go away first. */
+static inline uint64_t *reason(struct sm *sm, uint64_t mask)
+{
+    const uint64_t ready = sm->any_ready & mask;
+    if (ready)
+        return ready & ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE])
+                   ? &sm->stats.stall_structural
+                   : &sm->stats.stall_pipe;
+    if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
+    if (sm->wait_memory & ~sm->wait_page & mask) return &sm->stats.stall_memory;
+    return rarer_reason(sm, mask);
+}
+
+/* Of schedulers, a bit each. */
+static inline void stalls_find(struct sm *sm, uint32_t schedulers)
+{
+    sm->unknown &= ~schedulers;
+    for (; schedulers; schedulers &= schedulers - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
+        sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
+    }
+}
+
+/* At the end of a cycle: what the schedulers did up to now is counted. One that issued does that for a cycle;
+ * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
+static inline void stalls_count(struct sm *sm, uint64_t now, uint64_t next)
+{
+    const uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
+    sm->changed = 0;
+    for (uint32_t left = changed; left; left &= left - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(left), issued = sm->issued >> k & 1;
+        struct scheduler *s = &sm->schedulers[k];
+        if (!(sm->unknown >> k & 1)) *s->counter += now - s->since_cyc;
+        s->since_cyc = now + issued;
+        sm->stats.issue_cycles += issued;
+    }
+    sm->unknown |= changed;
+    stalls_find(sm, sm->unknown & ~(next == now + 1 ? sm->issued : 0));
+}
+
+#endif
