@@ -126,8 +126,9 @@ static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
     return line;
 }
 
-static inline void count_accepted(struct dram_channel *ch, uint32_t kind, uint32_t columns)
+static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t columns)
 {
+    dram_count_waiting(ch, now);
     *dram_room(ch, kind) -= columns;
     if (kind == DRAM_READ)
         ch->stats.reads += columns;
@@ -171,7 +172,7 @@ DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const s
     const uint32_t columns = rq->column_count - (uint32_t)__builtin_popcountll(absorbed);
     if (columns > *dram_room(ch, rq->kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
-    count_accepted(ch, rq->kind, columns);
+    count_accepted(ch, now, rq->kind, columns);
     for (uint32_t i = 0; i < rq->column_count; i++) {
         if (absorbed >> i & 1)
             count_absorbed(ch, now, rq->kind);
@@ -197,7 +198,7 @@ static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, const 
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
-    count_accepted(ch, kind, columns);
+    count_accepted(ch, now, kind, columns);
     bool sooner = !ch->plain;
     uint32_t i = 0;
     do {

@@ -96,7 +96,9 @@ static inline void count_served(struct dram_channel *ch, uint64_t now, const str
                                 uint32_t kind)
 {
     ((uint64_t *)&ch->stats)[WORD_OF(row_hits) + e->class]++;
+    dram_count_waiting(ch, now);
     ch->stats.waiting--;
+    ch->stats.wait_cyc += now - e->accept_cyc;
     if (kind == DRAM_READ) {
         const uint64_t done_cyc = now + ch->gap.done[DRAM_READ], latency_cyc = done_cyc - e->accept_cyc;
         ch->stats.column_reads++;

@@ -95,6 +95,7 @@ struct dram_channel {
     uint32_t room[2];                /* free entries of each kind's queue; [0] of both kinds' when unified */
     uint32_t seen[2];                /* queued entries of each kind that the scheduler has been shown */
     uint32_t waiting_writes;         /* in the queue or before it */
+    uint64_t waiting_since_cyc;      /* stats.waiting_cyc is counted up to here */
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
@@ -130,6 +131,13 @@ static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; 
 static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
 static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
+
+/* Called before the number of waiting columns changes. */
+static inline void dram_count_waiting(struct dram_channel *ch, uint64_t now)
+{
+    ch->stats.waiting_cyc += (now - ch->waiting_since_cyc) * ch->stats.waiting;
+    ch->waiting_since_cyc = now;
+}
 
 /* Earliest cycle of a column command of this kind to this (open) bank. */
 static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind,
