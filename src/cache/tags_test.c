@@ -8,26 +8,11 @@
 
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/rng.h"
 #include "cache/tags.h"
 
 enum { WAYS = 4 };
-
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 /* Brings key into set 0; returns what made room for it, UINT64_MAX: nothing had to. */
 static uint64_t use(struct tags *t, uint64_t key)

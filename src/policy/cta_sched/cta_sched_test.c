@@ -8,24 +8,9 @@
 
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/rng.h"
 #include "policy/cta_sched/cta_sched.h"
-
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static struct cta_sched make(enum block_scheduler policy, uint32_t sms, uint32_t per_partition,
                              uint32_t group, uint32_t run)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "arena_fixture.h"
 #include "base/diag.h"
 #include "base/rng.h"
 #include "config/machine.h"
@@ -19,22 +20,6 @@
 #include "policy/replication/replication.h"
 
 enum { SLICES = 16, SETS_MAX = 64, WAYS = 16, DEGREES = 5 };
-
-static struct arena arena;
-
-static int set_up(void **state)
-{
-    (void)state;
-    arena_init(&arena);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    arena_free(&arena);
-    return 0;
-}
 
 static const struct clusters table_1 = {.sms_per_cluster = 4, .count = 16, .stack_slices = SLICES};
 
