@@ -236,29 +236,26 @@ CUDA_API cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream, int *status
     return cudaStreamIsCapturing(stream ? stream : STREAM_PER_THREAD, status);
 }
 
-CUDA_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id,
-                                              cudaGraph_t *graph, const cudaGraphNode_t **tips,
-                                              const void **edges, size_t *count)
+cudaError_t call_capture_info(cudaStream_t stream, bool per_thread, int *status, unsigned long long *id,
+                              cudaGraph_t *graph, const cudaGraphNode_t **tips, size_t *count)
 {
     ENTER();
-    const struct stream *s = stream_of(stream, false);
+    const struct stream *s = stream_of(stream, per_thread);
     if (!s || !status) return leave(s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle);
     *status = s->capture_status;
     if (s->capture_status == CAPTURE_NONE) return leave(cudaSuccess);
     if (id) *id = (unsigned long long)(uintptr_t)s->capture;
     if (graph) *graph = s->capture;
     if (tips) *tips = (const cudaGraphNode_t *)s->tips;
-    if (edges) *edges = NULL;
     if (count) *count = s->tip_count;
     return leave(cudaSuccess);
 }
 
-CUDA_API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *nodes,
-                                                         const void *edges, size_t count, unsigned how)
+cudaError_t call_capture_update(cudaStream_t stream, bool per_thread, cudaGraphNode_t *nodes, size_t count,
+                                unsigned how)
 {
-    (void)edges;
     ENTER();
-    struct stream *s = stream_of(stream, false);
+    struct stream *s = stream_of(stream, per_thread);
     if (!s) return leave(cudaErrorInvalidResourceHandle);
     if (s->capture_status != CAPTURE_ACTIVE) return leave(cudaErrorIllegalState);
     if (how > 1 || (count && !nodes)) return leave(cudaErrorInvalidValue);

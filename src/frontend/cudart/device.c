@@ -154,7 +154,8 @@ CUDA_API cudaError_t cudaGetDeviceFlags(unsigned *flags)
     return leave(cudaSuccess);
 }
 
-/* Gives memory, streams and a fault back. A timed GPU on which a kernel failed stays as it is. */
+/* Gives memory and a fault back. Streams and events stay, and variables of the device keep their values. A
+ * timed GPU on which a kernel failed stays as it is. */
 CUDA_API cudaError_t cudaDeviceReset(void)
 {
     enter_quietly();
@@ -165,6 +166,7 @@ CUDA_API cudaError_t cudaDeviceReset(void)
     (void)leave_quietly(cudaSuccess);
     host_waits_for_device();
     (void)waited();
+    blocks_drop_all(current_device());
     if (process.options.functional) process.sticky = cudaSuccess;
     return leave(process.sticky);
 }
@@ -177,6 +179,7 @@ CUDA_API cudaError_t cudaDeviceSetLimit(int limit, size_t value)
 {
     ENTER();
     if (limit < 0 || limit > 6) return leave(cudaErrorUnsupportedLimit);
+    if (limit == 2 && value > process.props.memory_bytes) return leave(cudaErrorMemoryAllocation);
     process.devices[current_device()].limits[limit] = value;
     if (limit == 2) atoll_device_set_heap(process.atoll, value);
     return leave(cudaSuccess);

@@ -399,7 +399,10 @@ CUDA_API CUresult cuModuleUnload(void *module)
     NEEDS_CONTEXT();
     ENTER();
     if (!handle_is(module, HANDLE_MODULE)) return leave(cudaErrorInvalidResourceHandle);
-    handle_drop(module);
+    if (((const struct module *)module)->alias == module)
+        return leave(cudaErrorNotPermitted); /* a library's */
+    host_waits_for_device();
+    module_forget(module);
     return leave(cudaSuccess);
 }
 
@@ -510,16 +513,13 @@ static CUresult launch(void *function, struct dim3 grid, struct dim3 block, size
     struct stream *s = stream_of(stream, false);
     struct kernel *k = handle_is(function, HANDLE_KERNEL) ? function : NULL;
     if (!s || !k) return leave(cudaErrorInvalidResourceHandle);
+    if (params && extra) return leave(cudaErrorInvalidValue);
     CUresult error;
-    if (params || !extra) {
-        error = launch_op(&op, k, grid, block, params, shared, cooperative);
+    if (extra) {
+        error = launch_shape(&op, k, grid, block, shared, cooperative);
+        if (!error) error = pack_extra(&op, extra);
     } else {
-        op.launch.kernel = k;
-        op.launch.grid = grid;
-        op.launch.block = block;
-        op.launch.shared = (unsigned)shared;
-        op.launch.cooperative = cooperative;
-        error = pack_extra(&op, extra);
+        error = launch_op(&op, k, grid, block, params, shared, cooperative);
     }
     if (!error) error = op_submit(s, &op);
     /* here an impossible shape is an invalid value */

@@ -6,6 +6,7 @@
 #define ATOLL_FRONTEND_CUDART_GRAPH_H
 
 #include "frontend/cudart/process.h"
+#include "frontend/cudart/runtime_api.h"
 
 struct graph_node {
     struct op op;
@@ -15,6 +16,7 @@ struct graph_node {
     const struct graph_node *origin; /* of a copy */
     bool disabled;
     struct task *task; /* while it is submitted */
+    bool through;      /* graph_has_cycle() */
 };
 
 struct graph {
@@ -32,5 +34,8 @@ cudaError_t graph_add(struct graph *g, struct op *op, struct graph_node *const *
 cudaError_t graph_clone(const struct graph *g, enum handle_kind kind, struct graph **out);
 struct graph_node *graph_copy_of(const struct graph *copy, const struct graph_node *origin);
 cudaError_t graph_follow(struct graph_node *node, struct graph_node *before);
+void graph_node_free(struct graph_node *n);
+/* Do nodes wait for each other in a circle? */
+bool graph_has_cycle(struct graph *g);
 
 #endif

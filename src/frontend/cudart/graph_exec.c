@@ -8,6 +8,10 @@ static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t graph, uint64_t
 {
     struct graph *copy;
     if (!out || !handle_is(graph, HANDLE_GRAPH)) return cudaErrorInvalidValue;
+    if (graph_has_cycle(graph)) {
+        complain("a graph whose nodes wait for each other in a circle cannot be launched");
+        return cudaErrorInvalidValue;
+    }
     const cudaError_t error = graph_clone(graph, HANDLE_EXEC, &copy);
     if (error) return error;
     copy->flags = flags;
@@ -202,12 +206,7 @@ CUDA_API cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGr
     return leave(change(target(exec, node, OP_HOST), &op));
 }
 
-struct update_info {
-    int result; /* 0 done, 2 topology, 3 type of a node */
-    cudaGraphNode_t error_node, error_from;
-};
-
-static bool same_shape(const struct graph *a, const struct graph *b, struct update_info *info)
+static bool same_shape(const struct graph *a, const struct graph *b, struct graph_update *info)
 {
     info->result = 2;
     if (a->count != b->count) return false;
@@ -219,13 +218,13 @@ static bool same_shape(const struct graph *a, const struct graph *b, struct upda
             return false;
         }
     }
-    *info = (struct update_info){0};
+    *info = (struct graph_update){0};
     return true;
 }
 
-CUDA_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct update_info *info)
+cudaError_t call_graph_update(cudaGraphExec_t exec, cudaGraph_t graph, struct graph_update *info)
 {
-    struct update_info own;
+    struct graph_update own;
     ENTER();
     if (!handle_is(exec, HANDLE_EXEC) || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
     struct graph *to = exec;
@@ -262,18 +261,71 @@ CUDA_API cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode
     return leave(n ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-CUDA_API cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
-                                              const cudaGraphNode_t *to, const void *edges, size_t count)
+/* ---- edges ---- */
+
+static bool is_node_of(cudaGraphNode_t node, const struct graph *g)
 {
-    (void)edges;
-    ENTER();
-    if (!handle_is(graph, HANDLE_GRAPH) || (count && (!from || !to))) return leave(cudaErrorInvalidValue);
+    return handle_is(node, HANDLE_NODE) && ((const struct graph_node *)node)->graph == g;
+}
+
+static size_t edge_of(const struct graph_node *node, const struct graph_node *before)
+{
+    size_t i = 0;
+    while (i < node->before_count && node->before[i] != before) i++;
+    return i;
+}
+
+static void remove_edge(struct graph_node *node, size_t at)
+{
+    node->before_count--;
+    for (; at < node->before_count; at++) node->before[at] = node->before[at + 1];
+}
+
+/* An edge that is there cannot be added, one that is not cannot be removed; then nothing is changed. */
+static cudaError_t change_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                size_t count, bool add)
+{
+    if (!handle_is(graph, HANDLE_GRAPH) || (count && (!from || !to))) return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
-        if (!handle_is(from[i], HANDLE_NODE) || !handle_is(to[i], HANDLE_NODE))
-            return leave(cudaErrorInvalidValue);
-        const cudaError_t error = graph_follow(to[i], from[i]);
-        if (error) return leave(error);
+        if (!is_node_of(from[i], graph) || !is_node_of(to[i], graph) || from[i] == to[i])
+            return cudaErrorInvalidValue;
+        const struct graph_node *node = to[i];
+        if ((edge_of(node, from[i]) < node->before_count) == add) return cudaErrorInvalidValue;
     }
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; !error && i < count; i++) {
+        struct graph_node *node = to[i];
+        const size_t at = edge_of(node, from[i]);
+        if (add && at == node->before_count) error = graph_follow(node, from[i]);
+        if (!add && at < node->before_count) remove_edge(node, at);
+    }
+    return error;
+}
+
+cudaError_t call_graph_edges_change(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                    size_t count, bool add)
+{
+    ENTER();
+    return leave(change_edges(graph, from, to, count, add));
+}
+
+CUDA_API cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
+{
+    ENTER();
+    if (!handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    struct graph_node *n = node;
+    struct graph *g = n->graph;
+    if (!handle_is(g, HANDLE_GRAPH) || n->op.kind == OP_ALLOC || n->op.kind == OP_FREE)
+        return leave(cudaErrorNotSupported); /* as in CUDA: memory nodes stay */
+    size_t at = 0;
+    while (g->nodes[at] != n) at++;
+    g->count--;
+    for (; at < g->count; at++) g->nodes[at] = g->nodes[at + 1];
+    for (size_t i = 0; i < g->count; i++) {
+        const size_t edge = edge_of(g->nodes[i], n);
+        if (edge < g->nodes[i]->before_count) remove_edge(g->nodes[i], edge);
+    }
+    graph_node_free(n);
     return leave(cudaSuccess);
 }
 
@@ -304,11 +356,9 @@ CUDA_API cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *n
     return leave(cudaSuccess);
 }
 
-CUDA_API cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
-                                       void *edges, size_t *count)
+cudaError_t call_graph_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *count)
 {
     size_t found = 0;
-    (void)edges;
     ENTER();
     if (!count || !handle_is(graph, HANDLE_GRAPH)) return leave(cudaErrorInvalidValue);
     const struct graph *g = graph;
@@ -330,15 +380,28 @@ CUDA_API cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, int *type)
     return leave(cudaSuccess);
 }
 
-CUDA_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *before, void *edges,
-                                                  size_t *count)
+cudaError_t call_graph_node_before(cudaGraphNode_t node, cudaGraphNode_t *before, size_t *count)
 {
-    (void)edges;
     ENTER();
     if (!count || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
     const struct graph_node *n = node;
     for (size_t i = 0; before && i < *count && i < n->before_count; i++) before[i] = n->before[i];
     *count = n->before_count;
+    return leave(cudaSuccess);
+}
+
+cudaError_t call_graph_node_after(cudaGraphNode_t node, cudaGraphNode_t *after, size_t *count)
+{
+    size_t found = 0;
+    ENTER();
+    if (!count || !handle_is(node, HANDLE_NODE)) return leave(cudaErrorInvalidValue);
+    const struct graph *g = ((const struct graph_node *)node)->graph;
+    for (size_t i = 0; i < g->count; i++) {
+        if (edge_of(g->nodes[i], node) == g->nodes[i]->before_count) continue;
+        if (after && found < *count) after[found] = g->nodes[i];
+        found++;
+    }
+    *count = found;
     return leave(cudaSuccess);
 }
 

@@ -47,6 +47,13 @@ static size_t shared_per_block(void)
     return have < 48 * 1024 ? have : 48 * 1024;
 }
 
+/* Of a block, beside what the kernel has of its own. */
+static size_t dynamic_shared(const struct kernel *k, const struct atoll_kernel_info *info)
+{
+    if (k->max_dynamic_shared) return (size_t)k->max_dynamic_shared;
+    return shared_per_block() > info->shared_bytes ? shared_per_block() - (size_t)info->shared_bytes : 0;
+}
+
 /* Arguments are copied now: the program may change them when the call returns. */
 static cudaError_t pack(struct op *op, struct kernel *k, void **args)
 {
@@ -65,13 +72,13 @@ static cudaError_t pack(struct op *op, struct kernel *k, void **args)
     return cudaSuccess;
 }
 
-cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, void **args,
-                      size_t shared, bool cooperative)
+cudaError_t launch_shape(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, size_t shared,
+                         bool cooperative)
 {
     struct atoll_kernel_info info;
     *op = (struct op){.kind = OP_KERNEL};
     if (!k) return cudaErrorInvalidDeviceFunction;
-    cudaError_t error = kernel_load(k);
+    const cudaError_t error = kernel_load(k);
     if (error) return error;
     op->launch.kernel = k;
     op->launch.grid = grid;
@@ -80,16 +87,29 @@ cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct 
     op->launch.cooperative = cooperative;
     const atoll_status status = atoll_kernel_info(k->code, &info);
     if (status) return atoll_error(status, cudaErrorInvalidDeviceFunction);
-    const size_t dynamic_most = k->max_dynamic_shared ? (size_t)k->max_dynamic_shared : shared_per_block();
+    const size_t dynamic_most = dynamic_shared(k, &info);
     if (shared > dynamic_most) {
-        complain("kernel '%s': %zu bytes of dynamic shared memory, but %zu are allowed "
-                 "(cudaFuncSetAttribute raises it up to %zu)",
-                 k->label, shared, dynamic_most, (size_t)process.props.shared_bytes);
+        complain(
+            "kernel '%s': %zu bytes of dynamic shared memory, but %zu are allowed beside its %zu of static "
+            "(cudaFuncSetAttribute raises it up to %zu)",
+            k->label, shared, dynamic_most, (size_t)info.shared_bytes,
+            (size_t)(process.props.shared_bytes - info.shared_bytes));
         return cudaErrorInvalidValue;
     }
-    if ((uint64_t)block.x * block.y * block.z > info.max_threads && info.max_threads < 1024)
+    if ((uint64_t)block.x * block.y * block.z > info.max_threads && info.max_threads < 1024) {
+        complain("kernel '%s': block of %u x %u x %u threads, but it is compiled for %u at most "
+                 "(__launch_bounds__)",
+                 k->label, block.x, block.y, block.z, info.max_threads);
         return cudaErrorLaunchOutOfResources;
-    error = pack(op, k, args);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, void **args,
+                      size_t shared, bool cooperative)
+{
+    cudaError_t error = launch_shape(op, k, grid, block, shared, cooperative);
+    if (!error) error = pack(op, k, args);
     if (error) op_free(op);
     return error;
 }
@@ -199,16 +219,14 @@ CUDA_API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const v
     if (error) return leave(error);
     const atoll_status status = atoll_kernel_info(k->code, &info);
     if (status) return leave(atoll_error(status, cudaErrorInvalidDeviceFunction));
-    *a = (struct cudaFuncAttributes){
-        .sharedSizeBytes = (size_t)info.shared_bytes,
-        .localSizeBytes = (size_t)info.local_bytes,
-        .maxThreadsPerBlock = (int)info.max_threads,
-        .numRegs = (int)info.registers,
-        .ptxVersion = (int)info.target_sm,
-        .binaryVersion = (int)process.props.compute_capability,
-        .maxDynamicSharedSizeBytes =
-            k->max_dynamic_shared ? k->max_dynamic_shared : (int)(shared_per_block() - info.shared_bytes),
-        .preferredShmemCarveout = k->carveout};
+    *a = (struct cudaFuncAttributes){.sharedSizeBytes = (size_t)info.shared_bytes,
+                                     .localSizeBytes = (size_t)info.local_bytes,
+                                     .maxThreadsPerBlock = (int)info.max_threads,
+                                     .numRegs = (int)info.registers,
+                                     .ptxVersion = (int)info.target_sm,
+                                     .binaryVersion = (int)process.props.compute_capability,
+                                     .maxDynamicSharedSizeBytes = (int)dynamic_shared(k, &info),
+                                     .preferredShmemCarveout = k->carveout};
     return leave(cudaSuccess);
 }
 
@@ -220,7 +238,13 @@ CUDA_API cudaError_t cudaFuncSetAttribute(const void *func, int attribute, int v
     if (attribute < FUNC_MAX_DYNAMIC_SHARED || attribute >= FUNC_ATTRIBUTES)
         return leave(cudaErrorInvalidValue);
     if (attribute == FUNC_MAX_DYNAMIC_SHARED) {
-        if (value < 0 || (uint64_t)value > process.props.shared_bytes) return leave(cudaErrorInvalidValue);
+        struct atoll_kernel_info info;
+        const cudaError_t error = kernel_load(k);
+        if (error) return leave(error);
+        const atoll_status status = atoll_kernel_info(k->code, &info);
+        if (status) return leave(atoll_error(status, cudaErrorInvalidDeviceFunction));
+        if (value < 0 || (uint64_t)value + info.shared_bytes > process.props.shared_bytes)
+            return leave(cudaErrorInvalidValue);
         k->max_dynamic_shared = value;
     }
     if (attribute == FUNC_CARVEOUT) {

@@ -51,8 +51,7 @@ CUDA_API cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     struct module *m = library_of(library);
     if (!m) return leave(cudaErrorInvalidResourceHandle);
     host_waits_for_device();
-    for (const struct kernel *k = m->kernels; k; k = k->next) handle_drop(k);
-    handle_drop(m);
+    module_forget(m);
     return leave(cudaSuccess);
 }
 

@@ -91,6 +91,18 @@ cudaError_t block_drop(void *at)
     return atoll_error(atoll_free(process.atoll, at), cudaErrorInvalidValue);
 }
 
+void blocks_drop_all(int device)
+{
+    for (size_t i = blocks.count; i-- > 0;) {
+        struct block *b = blocks.at[i];
+        char *const at = b->at;
+        const bool registered = b->registered;
+        if (b->device != device) continue;
+        take_out(b);
+        (void)(registered ? atoll_unregister(process.atoll, at) : atoll_free(process.atoll, at));
+    }
+}
+
 static cudaError_t allocate(void **out, size_t bytes, int type, unsigned flags, const char *name)
 {
     struct block *b;

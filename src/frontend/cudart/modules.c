@@ -27,6 +27,13 @@ struct module *module_new(const char *name)
     return m;
 }
 
+/* The code stays in memory; the handles of it and of its kernels are gone. */
+void module_forget(struct module *m)
+{
+    for (const struct kernel *k = m->kernels; k; k = k->next) handle_drop(k);
+    handle_drop(m);
+}
+
 /* ---- registration ---- */
 
 CUDA_API void **__cudaRegisterFatBinary(const void *fat)

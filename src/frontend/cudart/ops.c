@@ -104,10 +104,15 @@ int copy_kind(const struct copy *c)
     return (on_device(c->from) ? 2 : 0) + (on_device(c->to) ? 1 : 0);
 }
 
-/* Bytes from the first to behind the last one that is touched. */
-static size_t span(size_t pitch, size_t slice, const struct copy *c)
+/* Bytes from the first to behind the last one that is touched; more than any memory has: SIZE_MAX. */
+static size_t span(size_t width, size_t height, size_t depth, size_t pitch, size_t slice)
 {
-    return (c->depth - 1) * slice + (c->height - 1) * pitch + c->width;
+    size_t rows, slices, bytes;
+    if (__builtin_mul_overflow(height - 1, pitch, &rows) ||
+        __builtin_mul_overflow(depth - 1, slice, &slices) || __builtin_add_overflow(rows, slices, &bytes) ||
+        __builtin_add_overflow(bytes, width, &bytes))
+        return SIZE_MAX;
+    return bytes;
 }
 
 static bool is_device_range(const void *at, size_t bytes)
@@ -140,11 +145,16 @@ static cudaError_t check_copy(const struct copy *c)
         return cudaErrorInvalidPitchValue;
     const bool to_device = kind == COPY_HOST_DEVICE || kind == COPY_DEVICE_DEVICE;
     const bool from_device = kind == COPY_DEVICE_HOST || kind == COPY_DEVICE_DEVICE;
-    if (c->to && c->from && (!to_device || is_device_range(c->to, span(c->to_pitch, c->to_slice, c))) &&
-        (!from_device || is_device_range(c->from, span(c->from_pitch, c->from_slice, c))))
-        return cudaSuccess;
-    complain("copy of %zu x %zu x %zu bytes from %p to %p: the device side is not inside one allocation",
-             c->width, c->height, c->depth, (const void *)c->from, (void *)c->to);
+    const size_t to_bytes = span(c->width, c->height, c->depth, c->to_pitch, c->to_slice);
+    const size_t from_bytes = span(c->width, c->height, c->depth, c->from_pitch, c->from_slice);
+    const bool to_fits = to_device ? is_device_range(c->to, to_bytes) : to_bytes != SIZE_MAX;
+    const bool from_fits = from_device ? is_device_range(c->from, from_bytes) : from_bytes != SIZE_MAX;
+    if (c->to && c->from && to_fits && from_fits) return cudaSuccess;
+    complain("copy of %zu x %zu x %zu bytes from %p to %p: %s", c->width, c->height, c->depth,
+             (const void *)c->from, (void *)c->to,
+             !c->to || !c->from ? "a null pointer"
+             : !to_fits         ? "the destination is not inside one allocation of the device"
+                                : "the source is not inside one allocation of the device");
     return cudaErrorInvalidValue;
 }
 
@@ -188,7 +198,7 @@ static cudaError_t check_set(const struct op *op)
     const struct cudaMemsetParams *p = &op->set.p;
     const size_t row = p->width * p->elementSize;
     if (!row || !p->height || !op->set.depth) return cudaSuccess;
-    const size_t bytes = (op->set.depth - 1) * op->set.slice + (p->height - 1) * p->pitch + row;
+    const size_t bytes = span(row, p->height, op->set.depth, p->pitch, op->set.slice);
     if (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4) return cudaErrorInvalidValue;
     if (p->dst && is_device_range(p->dst, bytes)) return cudaSuccess;
     complain("fill of %zu bytes at %p: not inside one allocation", bytes, p->dst);

@@ -90,11 +90,27 @@ static void tell_status(atoll_status status)
     send_record(WIRE_STATUS, text);
 }
 
+/* A message of the simulator; names of C++ in it as the program has them: 'sum(int*)', not '_Z3sumPi'. */
+static void show_message(const char *text)
+{
+    (void)fflush(stdout);
+    (void)fputs("atoll: ", stderr);
+    for (const char *name; (name = strstr(text, "'_Z"));) {
+        const size_t len = strcspn(name + 1, "'\n");
+        char *mangled = strndup(name + 1, len), *pretty = mangled ? pretty_name(mangled) : NULL;
+        (void)fprintf(stderr, "%.*s'%s", (int)(name - text), text, pretty ? pretty : "");
+        free(pretty);
+        free(mangled);
+        text = name + 1 + len;
+    }
+    const size_t len = strlen(text);
+    (void)fprintf(stderr, "%s%s", text, len && text[len - 1] == '\n' ? "" : "\n");
+}
+
 cudaError_t atoll_error(atoll_status status, cudaError_t mistake)
 {
     if (!status) return cudaSuccess;
-    const char *text = atoll_message(process.sim);
-    complain("%.*s", (int)(strlen(text) - (*text && text[strlen(text) - 1] == '\n')), text);
+    show_message(atoll_message(process.sim));
     if (status != ATOLL_MISTAKE) tell_status(status);
     return status == ATOLL_MISTAKE ? mistake : cudaErrorUnknown;
 }

@@ -350,6 +350,7 @@ char *pretty_name(const char *name);
 cudaError_t kernel_load(struct kernel *k);
 cudaError_t module_load(struct module *m);
 struct module *module_new(const char *name);
+void module_forget(struct module *m);
 struct kernel *module_kernel(struct module *m, const void *host, const char *name);
 cudaError_t variable_address(const void *host, void **at, size_t *bytes);
 /* By its mangled name, loaded. */
@@ -383,6 +384,8 @@ void driver_quietly(int change);
 struct block *block_of(const void *at);
 cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, struct block **out);
 cudaError_t block_drop(void *at);
+/* What the program allocated and registered while the device was current. */
+void blocks_drop_all(int device);
 cudaError_t pool_malloc(struct pool *pool, size_t bytes, void **out);
 struct pool *device_pool(int device);
 /* Hints about managed memory, checked and remembered; device -1: the host. */
@@ -402,6 +405,9 @@ void graph_capture_record(struct stream *s, struct event *e);
 
 cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, void **args,
                       size_t shared, bool cooperative);
+/* The same without arguments. */
+cudaError_t launch_shape(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, size_t shared,
+                         bool cooperative);
 /* copy.c: a copy or fill; waits: the call does, where CUDA's do. */
 cudaError_t copy_submit(struct stream *s, struct op *op, bool waits);
 void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p);

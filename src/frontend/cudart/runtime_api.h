@@ -2,6 +2,8 @@
 #ifndef ATOLL_FRONTEND_CUDART_RUNTIME_API_H
 #define ATOLL_FRONTEND_CUDART_RUNTIME_API_H
 
+#include <stdbool.h>
+
 #include "frontend/cudart/abi.h"
 
 cudaError_t cudaDeviceGetAttribute(int *value, int id, int device);
@@ -56,5 +58,26 @@ cudaError_t cuFuncGetAttribute(int *value, int attribute, void *function);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *func, int threads,
                                                           size_t shared);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *at);
+
+/* ---- what is behind entries whose parameters differ between CUDA's versions: versioned_graph.c ---- */
+
+struct graph_update {
+    int result; /* 0 done, 2 topology, 3 type of a node */
+    cudaGraphNode_t error_node, error_from;
+};
+cudaError_t call_graph_update(cudaGraphExec_t exec, cudaGraph_t graph, struct graph_update *info);
+cudaError_t call_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before,
+                                size_t count, struct cudaGraphNodeParams *p);
+/* add: else they are removed */
+cudaError_t call_graph_edges_change(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                    size_t count, bool add);
+cudaError_t call_graph_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *count);
+cudaError_t call_graph_node_before(cudaGraphNode_t node, cudaGraphNode_t *before, size_t *count);
+cudaError_t call_graph_node_after(cudaGraphNode_t node, cudaGraphNode_t *after, size_t *count);
+cudaError_t call_capture_info(cudaStream_t stream, bool per_thread, int *status, unsigned long long *id,
+                              cudaGraph_t *graph, const cudaGraphNode_t **tips, size_t *count);
+/* how: 0 they are added to what the next node follows, 1 instead of it */
+cudaError_t call_capture_update(cudaStream_t stream, bool per_thread, cudaGraphNode_t *nodes, size_t count,
+                                unsigned how);
 
 #endif

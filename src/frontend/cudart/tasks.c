@@ -200,8 +200,8 @@ static void fault(atoll_status status, const struct atoll_launched *launched)
     tasks_cancel();
 }
 
-/* Several devices have one simulated GPU among them: a kernel runs to its end when it starts, those of a
- * device one after the other. */
+/* Several devices have one timed GPU among them: a kernel runs to its end when it starts, those of a device
+ * one after the other. */
 static bool start_alone(struct task *t)
 {
     struct device_state *d = &process.devices[t->device];
@@ -229,7 +229,7 @@ static bool start_alone(struct task *t)
 
 static bool start_kernel(struct task *t)
 {
-    if (process.device_count > 1) return start_alone(t);
+    if (process.device_count > 1 && !process.options.functional) return start_alone(t);
     if (!atoll_flight_can_start(t->flight)) return false;
     const atoll_status status = atoll_flight_start(t->flight);
     runs(t);

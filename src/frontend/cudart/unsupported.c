@@ -14,7 +14,8 @@ cudaError_t unsupported(const char *name)
     for (size_t i = 0; i < count; i++) fresh &= strcmp(said[i], name) != 0;
     if (fresh && count < MOST) {
         said[count++] = name;
-        complain("%s is not supported: it returns cudaErrorNotSupported", name);
+        complain("%s is not supported: it returns %s", name,
+                 strncmp(name, "cuda", 4) ? "CUDA_ERROR_NOT_SUPPORTED" : "cudaErrorNotSupported");
     }
     return leave(cudaErrorNotSupported);
 }
