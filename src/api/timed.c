@@ -74,7 +74,7 @@ void timed_execute(void *timed, struct exec_launch *launch)
     if (!gpu_run_kernel(t->gpu, 0, launch)) exec_stop(launch->env);
 }
 
-bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu, 0); }
+bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu); }
 
 void timed_start(struct timed *t, struct exec_launch *launch, int priority)
 {

@@ -23,6 +23,7 @@ static bool flush(void *self)
 {
     struct epoch *e = self;
     struct gpu *g = e->gpu;
+    if (e->flushing == UINT32_MAX && g->flushing) return false; /* a kernel's boundary comes first */
     if (e->flushing == UINT32_MAX) {
         e->flushing = g->slice_count;
         for (uint32_t k = 0; k < g->slice_count; k++)

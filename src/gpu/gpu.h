@@ -80,9 +80,8 @@ struct gpu_app {
 };
 struct gpu_app gpu_app(struct gpu *g, uint32_t app);
 
-/* May one more kernel of the application run beside those that do? Not on machines whose caches do something
- * at the end of a kernel (llc.boundary): there its kernels run one after the other. */
-bool gpu_can_start(const struct gpu *g, uint32_t app);
+/* Is there room for one more kernel beside those that run? */
+bool gpu_can_start(const struct gpu *g);
 /* Puts a launch on the SMs; it stays the caller's and must live until it has ended. Its blocks get the room
  * that kernels of its priority and above leave. Raises what is wrong with it. */
 void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority);

@@ -36,7 +36,9 @@ struct running {
     uint32_t slices_flushing;
     enum llc_boundary boundary; /* what the end of the kernel did */
     bool wants_flush;           /* waits until that of another kernel is over */
+    bool shares_flush;          /* is over when that one is */
     bool boundary_waits;        /* for the organisation to change first */
+    bool drains;                /* its boundary holds the SMs of other kernels of its application */
     double nanoseconds_per_cycle;
     bool over;
 };
@@ -81,6 +83,7 @@ struct gpu {
     uint32_t running_count, running_made;
     struct apps apps;
     struct running *flushing; /* whose boundary the slices are busy with; NULL: nobody's */
+    bool drains;              /* that one waits until other kernels of its application are quiet */
     struct mover *mover;      /* NULL: blocks stay where they are */
     struct gpu_listener listener;
     struct gpu_kernel_record *records;

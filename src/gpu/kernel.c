@@ -81,16 +81,68 @@ static void kernel_over(struct running *r)
 
 static void slice_flushed(void *arg);
 
-/* One kernel's boundary at a time; kernels of other applications go on meanwhile. */
+/* Kernels of the application that have ended by now need no other. */
+static void begin_flush(struct running *r)
+{
+    struct gpu *g = r->gpu;
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        struct running *other = g->running[n];
+        other->shares_flush = other->wants_flush && other->sm.app == r->sm.app;
+        other->wants_flush &= !other->shares_flush;
+    }
+    r->slices_flushing = g->slice_count;
+    if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
+}
+
+/* SMs of the application send nothing, or go on. */
+static void hold(const struct running *r, bool on)
+{
+    for (uint32_t k = 0; k < r->gpu->sm_count; k++)
+        if (!on || apps_may_run(&r->gpu->apps, k, r->sm.app)) sm_hold(r->gpu->sms[k], on);
+}
+
+static bool is_beside_others(const struct running *r)
+{
+    const struct gpu *g = r->gpu;
+    for (uint32_t n = 0; n < g->running_count; n++)
+        if (g->running[n] != r && g->running[n]->sm.app == r->sm.app) return true;
+    return false;
+}
+
+/* One kernel's boundary at a time; kernels of other applications go on meanwhile. Those of its own must be
+ * quiet: what one of them had on its way could come back after the slices were looked through, and be older
+ * than what the kernel wrote. ASSUMPTION: their SMs send nothing until the boundary is over. */
 static void flush(struct running *r)
 {
     struct gpu *g = r->gpu;
     r->wants_flush = g->flushing != NULL;
     if (r->wants_flush) return;
     g->flushing = r;
-    r->slices_flushing = g->slice_count;
-    if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
-    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
+    if (!is_beside_others(r)) {
+        begin_flush(r);
+        return;
+    }
+    r->drains = g->drains = true;
+    engine_stop(g->engine); /* drain() when the cycle is over for everybody */
+}
+
+static bool is_quiet(const struct running *r)
+{
+    for (uint32_t k = 0; k < r->gpu->sm_count; k++)
+        if (apps_may_run(&r->gpu->apps, k, r->sm.app) && sm_requests_waiting(r->gpu->sms[k])) return false;
+    return true;
+}
+
+/* Between two runs of the engine, while a boundary waits for other kernels of its application: an SM that has
+ * got its last reply stops the engine. */
+static void drain(struct gpu *g)
+{
+    struct running *r = g->flushing;
+    hold(r, true);
+    if (!is_quiet(r)) return;
+    g->drains = false;
+    begin_flush(r);
 }
 
 static void slice_flushed(void *arg)
@@ -99,6 +151,10 @@ static void slice_flushed(void *arg)
     struct gpu *g = r->gpu;
     if (--r->slices_flushing) return;
     kernel_over(r);
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        if (g->running[n]->shares_flush) kernel_over(g->running[n]);
+        g->running[n]->shares_flush = false;
+    }
     g->flushing = NULL;
     for (uint32_t n = 0; n < g->running_count && !g->flushing; n++)
         if (g->running[n]->wants_flush) flush(g->running[n]);
@@ -124,7 +180,7 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
     if (r->blocks_ended < r->launch->block_count) return;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (!sm_idle_of(g->sms[k], &r->sm)) return;
-    if (r->slices_flushing || r->wants_flush || r->over) return;
+    if (r->slices_flushing || r->wants_flush || r->shares_flush || r->drains || r->over) return;
     r->boundary_waits = g->organisations->paused;
     if (!r->boundary_waits) boundary(r);
 }
@@ -292,6 +348,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
     while (!first_over(g)) {
         const uint64_t now = gpu_now(g), step = cycles_to_run(g);
         if (now >= limit_cyc) return GPU_TIME_OVER;
+        if (g->drains) drain(g);
         const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
         const bool asks = asked_cyc <= end_cyc;
         const enum engine_end end =
@@ -351,6 +408,7 @@ static void take_off(struct running *r, bool ended)
     struct gpu *g = r->gpu;
     struct gpu_kernel_record *record = &g->records[r->record];
     uint32_t at = 0;
+    if (r->drains) hold(r, false);
     settle(r);
     if (ended) check_end(r);
     engine_work_ends(g->engine);
@@ -371,19 +429,12 @@ static void take_off(struct running *r, bool ended)
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
 
-bool gpu_can_start(const struct gpu *g, uint32_t app)
-{
-    /* what these boundaries do to the slices needs all SMs of the application to be quiet */
-    const bool quiet = g->config->llc.boundary != llc_boundary_keep || g->slice_spec.may_write_through;
-    for (uint32_t n = 0; quiet && n < g->running_count; n++)
-        if (g->running[n]->sm.app == app) return false;
-    return g->running_count < SM_KERNELS;
-}
+bool gpu_can_start(const struct gpu *g) { return g->running_count < SM_KERNELS; }
 
 /* One that is free, or a new one. */
-static struct running *new_running(struct gpu *g, uint32_t app)
+static struct running *new_running(struct gpu *g)
 {
-    DIAG_ASSERT(gpu_can_start(g, app));
+    DIAG_ASSERT(gpu_can_start(g));
     if (g->running_count < g->running_made) return g->running[g->running_count];
     struct running *r = ARENA_NEW(&g->arena, struct running);
     r->gpu = g;
@@ -410,11 +461,11 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     exec_launch_begin(launch);
     launch->bank_cycles = g->config->sim.work_ahead ? bank_cycles : NULL;
     launch->bank_ctx = g;
-    struct running *r = new_running(g, app);
+    struct running *r = new_running(g);
     r->launch = launch;
     r->blocks_ended = 0;
     r->sms_drained = r->slices_flushing = 0;
-    r->wants_flush = r->over = r->boundary_waits = false;
+    r->wants_flush = r->shares_flush = r->over = r->boundary_waits = r->drains = false;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,

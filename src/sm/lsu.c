@@ -259,7 +259,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
-    if (o->paused || (o->is_private && !may_overtake(sm, r))) return;
+    if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
     const struct stop stop = o->next(o, r, HERE_SM, sm->wire.sm_idx);
     uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
     if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, stop.idx)) {

@@ -153,6 +153,7 @@ static void visit_memory(void *self, uint64_t now)
         if (reply != REQUEST_NONE) {
             fabric_take_reply(sm->wire.fabric, now, sm->wire.sm_idx);
             lsu_reply(sm, now, reply);
+            if (sm->sends_nothing && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
         }
     }
     if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) lsu_step(sm, now);
@@ -286,6 +287,7 @@ bool sm_idle(const struct sm *sm)
 
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->mshrs + spec->stores; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
+void sm_hold(struct sm *sm, bool on) { sm->sends_nothing = on; }
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
 
 /* ---- building ---- */

@@ -116,6 +116,8 @@ bool sm_serves(const struct sm *sm, const struct sm_kernel *kernel);
 bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel);
 /* Requests that it has made and not sent. */
 uint32_t sm_requests_held(const struct sm *sm);
+/* It sends no requests until it is let go; the last reply stops the engine. */
+void sm_hold(struct sm *sm, bool on);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
 /* Requests on their way now, for the law. */

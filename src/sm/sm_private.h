@@ -210,6 +210,7 @@ struct sm {
     uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
+    bool sends_nothing;                          /* see sm_hold() */
     uint32_t block_count;
     uint32_t may_issue; /* schedulers, a bit each: others have no ready warp */
     uint32_t issued;    /* schedulers that issued in this cycle */
