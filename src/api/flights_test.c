@@ -26,7 +26,16 @@ static const char ptx[] =
     "ld.param.u64 %rd1, [x];\nld.param.u32 %r1, [rounds];\nmov.u32 %r2, %tid.x;\n"
     "again:\nmad.lo.u32 %r2, %r2, 3, 1;\nsub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra again;\n"
     "mov.u32 %r3, %ctaid.x;\nmul.wide.u32 %rd2, %r3, 4;\nadd.u64 %rd1, %rd1, %rd2;\n"
-    "st.global.u32 [%rd1], %r2;\nret;\n}\n";
+    "st.global.u32 [%rd1], %r2;\nret;\n}\n"
+    /* leave: odd blocks end before what they load has come, even ones go on for a while */
+    ".visible .entry leave(.param .u64 x, .param .u32 rounds)\n{\n"
+    ".reg .b32 %r<6>;\n.reg .b64 %rd<6>;\n.reg .pred %p<3>;\n"
+    "ld.param.u64 %rd1, [x];\nld.param.u32 %r1, [rounds];\nmov.u32 %r2, %ctaid.x;\n"
+    "mul.wide.u32 %rd2, %r2, 512;\nadd.u64 %rd1, %rd1, %rd2;\n"
+    "and.b32 %r3, %r2, 1;\nsetp.eq.u32 %p1, %r3, 0;\n@%p1 bra again;\n"
+    "ld.global.u32 %r4, [%rd1];\nret;\n"
+    "again:\nmad.lo.u32 %r2, %r2, 3, 1;\nsub.u32 %r1, %r1, 1;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra "
+    "again;\nret;\n}\n";
 
 struct bed {
     atoll_sim *sim;
@@ -199,6 +208,23 @@ static void kernels_overlap_where_the_end_of_one_empties_the_caches(void **state
     }
 }
 
+/* A block that ends when a load comes back whose value nobody wants, while its SM works ahead on another. */
+static void blocks_may_end_before_their_loads(void **state)
+{
+    (void)state;
+    struct bed b;
+    struct atoll_launched done;
+    const uint32_t rounds = 500;
+    atoll_kernel *leave;
+    open_bed(&b, &(struct atoll_device_options){0}, NULL);
+    assert_int_equal(atoll_kernel_find(b.program, "leave", &leave), ATOLL_OK);
+    const void *args[] = {&b.x, &rounds};
+    const struct atoll_launch launch = {
+        .kernel = leave, .grid = {128, 1, 1}, .block = {32, 1, 1}, .args = args};
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_OK);
+    close_bed(&b);
+}
+
 /* The same twice, and with the visits of every cycle in another order. */
 static void what_runs_side_by_side_is_deterministic(void **state)
 {
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test(kernels_side_by_side_take_the_time_of_one),
         cmocka_unit_test(a_priority_decides_who_gets_room_first),
         cmocka_unit_test(kernels_overlap_where_the_end_of_one_empties_the_caches),
+        cmocka_unit_test(blocks_may_end_before_their_loads),
         cmocka_unit_test(what_runs_side_by_side_is_deterministic),
         cmocka_unit_test(an_end_in_the_middle_is_said),
     };

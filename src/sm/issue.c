@@ -238,6 +238,7 @@ static uint64_t alone_until(const struct sm *sm, uint64_t now)
 {
     if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) return now;
     if (sm->wants_blocks || sm->move.state != MOVE_NONE || sm->wire.disturbed) return now;
+    if (sm->asked_cyc > now) return now; /* a visit is due then, though it has been served in this one */
     /* When one of several kernels ends, the others are looked at, and new ones may come. */
     if (sm->place_count > 1 || (sm->wire.kernels && *sm->wire.kernels > 1)) return now;
     const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);

@@ -259,7 +259,8 @@ void sm_ask(struct sm *sm)
     for (uint32_t n = 0; n < sm->place_count; n++) sm->places[sm->order[n]].wants = true;
     sm->wants_blocks = true;
     sm->start_cyc = 0;
-    engine_wake(sm->wire.engine, sm->component, engine_now(sm->wire.engine, sm->wire.domain) + 1);
+    sm->asked_cyc = engine_now(sm->wire.engine, sm->wire.domain) + 1;
+    engine_wake(sm->wire.engine, sm->component, sm->asked_cyc);
 }
 
 void sm_use_mmu(struct sm *sm, struct mmu *mmu)

@@ -230,6 +230,7 @@ struct sm {
     uint64_t shared_free_cyc;
     uint64_t refreshed_cyc;
     uint64_t ahead_cyc; /* what happened up to here, nobody outside can notice */
+    uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     struct move move;
     struct sm_wiring wire;
     struct arena *arena;             /* of the machine */
