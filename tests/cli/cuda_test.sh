@@ -51,7 +51,11 @@ for program in memory streams launch errors embed driver graphs pools device thr
     expect 0 "all held" "$ATOLL" exec -m uba-mem -- "$dir/$program" ${argument:+"$argument"}
 done
 expect 0 "all held" "$ATOLL" exec -m uba-mem --check -- "$dir/concurrent" timed
+for machine in nuba selrep numa-gpu; do # caches that are emptied at the end of a kernel
+    expect 0 "all held" "$ATOLL" exec -m $machine --check -- "$dir/concurrent" timed
+done
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/concurrent" host
+expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/concurrent" # kernels that wait for each other
 for run in 1 2; do
     expect 0 "ran beside others" "$ATOLL" exec -m uba-mem --json "$dir/side$run.json" --launches 1-2 -- "$dir/concurrent"
 done
@@ -63,9 +67,11 @@ holds "an unsupported call is said once" sh -c "'$ATOLL' exec --functional -- '$
 expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/device" 2
 expect 1 "illegal store of 4 bytes" "$ATOLL" exec --functional -- "$dir/errors" near
 expect 0 "all held" "$ATOLL" exec --functional -s runtime.exact_addresses=false -- "$dir/errors" near
-for fault in address misaligned assert trap; do
+for fault in address misaligned assert trap much; do
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" $fault
 done
+expect 0 "kernel 'bounded(int*)': block of 65 x 1 x 1 threads, but it is compiled for 64" "$ATOLL" exec -m uba-mem -- "$dir/errors" much
+expect 0 "in kernel 'stray(int*)'" "$ATOLL" exec --functional -- "$dir/errors" address
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" reset
 expect 0 "illegal store of 4 bytes" "$ATOLL" exec -m uba-mem -- "$dir/errors" address
 

@@ -139,7 +139,11 @@ int main()
     CU(cuStreamDestroy(stream));
     CU(cuEventDestroy(from));
     CU(cuEventDestroy(to));
-    CU(cuModuleUnload(module));
+    HOLDS(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, params, extra) == CUDA_ERROR_INVALID_VALUE);
+    HOLDS(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 1 << 20, nullptr, nullptr, extra) ==
+          CUDA_ERROR_INVALID_VALUE);
+    CU(cuModuleUnload(module)); // and its kernels
+    HOLDS(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, params, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CU(cuDevicePrimaryCtxRelease(device));
     return finish();
 }

@@ -25,7 +25,8 @@ static void codes()
     GIVES(cudaErrorInvalidConfiguration, cudaGetLastError());
     fine<<<1, 1>>>(x); // none of these is sticky
     OK(cudaDeviceSynchronize());
-    GIVES(cudaErrorInvalidDeviceFunction, cudaLaunchKernel((const void *)&failures, dim3(1), dim3(1), nullptr, 0, 0));
+    GIVES(cudaErrorInvalidDeviceFunction,
+          cudaLaunchKernel((const void *)&failures, dim3(1), dim3(1), nullptr, 0, 0));
     GIVES(cudaErrorInvalidResourceHandle, cudaStreamSynchronize((cudaStream_t)&failures));
     GIVES(cudaErrorInvalidResourceHandle, cudaEventSynchronize((cudaEvent_t)&failures));
     (void)cudaGetLastError();
@@ -40,6 +41,41 @@ static void sticky(cudaError_t code)
     GIVES(code, cudaGetLastError()); // stays
     GIVES(code, cudaMalloc(&x, 4));
     GIVES(code, cudaPeekAtLastError());
+}
+
+__global__ void has_static(int *x)
+{
+    __shared__ int words[10000];
+    words[threadIdx.x] = (int)threadIdx.x;
+    __syncthreads();
+    x[threadIdx.x] = words[threadIdx.x ^ 1];
+}
+__global__ void __launch_bounds__(64) bounded(int *x) { x[threadIdx.x] = 1; }
+
+// sizes and shapes that no memory and no SM has
+static void too_much(int *x)
+{
+    const size_t all = ~(size_t)0;
+    int host[64], device = 0;
+    size_t before, after, total;
+    GIVES(cudaErrorInvalidValue, cudaMemset2D(x, all, 0, 4, all)); // the product is small
+    GIVES(cudaErrorInvalidValue,
+          cudaMemcpy2D(x, (size_t)1 << 62, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
+    GIVES(cudaErrorInvalidValue, cudaMemcpy2D(x, 4, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
+    GIVES(cudaErrorMemoryAllocation, cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)1 << 60));
+    has_static<<<1, 32, 10000>>>(x); // 40,000 of its own and 10,000 are more than 48 KiB
+    GIVES(cudaErrorInvalidValue, cudaGetLastError());
+    OK(cudaDeviceGetAttribute(&device, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    GIVES(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(has_static, cudaFuncAttributeMaxDynamicSharedMemorySize, device));
+    GIVES(cudaErrorInvalidValue, cudaGetLastError());
+    bounded<<<1, 65>>>(x);
+    GIVES(cudaErrorLaunchOutOfResources, cudaGetLastError());
+    OK(cudaMemGetInfo(&before, &total));
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&after, &total));
+    HOLDS(after > before);
+    GIVES(cudaErrorInvalidValue, cudaFree(x));
 }
 
 int main(int argc, char **argv)
@@ -68,6 +104,7 @@ int main(int argc, char **argv)
         traps<<<1, 1>>>();
         sticky(cudaErrorLaunchFailure);
     }
+    if (!strcmp(which, "much")) too_much(x);
     if (!strcmp(which, "reset")) {
         stray<<<1, 1>>>(x);
         GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());

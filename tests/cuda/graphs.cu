@@ -71,7 +71,8 @@ static void captured()
 }
 
 // A call that is not allowed while a stream captures gives its error and spoils the capture.
-static void spoiled(cudaStream_t s, cudaStreamCaptureMode mode, cudaError_t expected, std::function<cudaError_t()> call)
+static void spoiled(cudaStream_t s, cudaStreamCaptureMode mode, cudaError_t expected,
+                    std::function<cudaError_t()> call)
 {
     cudaGraph_t graph = nullptr;
     cudaStreamCaptureStatus status;
@@ -105,7 +106,8 @@ static void rules()
     const auto global = cudaStreamCaptureModeGlobal, local = cudaStreamCaptureModeThreadLocal,
                relaxed = cudaStreamCaptureModeRelaxed;
     // the legacy default stream would wait for the stream that captures, in every mode; not for one beside it
-    for (auto mode : {global, local, relaxed}) spoiled(s, mode, cudaErrorStreamCaptureImplicit, legacy_launch);
+    for (auto mode : {global, local, relaxed})
+        spoiled(s, mode, cudaErrorStreamCaptureImplicit, legacy_launch);
     spoiled(s, global, cudaErrorStreamCaptureImplicit, [&] { return cudaMemset(x, 0, 64); });
     spoiled(s, global, cudaErrorStreamCaptureImplicit, [&] { return cudaStreamSynchronize(0); });
     spoiled(s, global, cudaErrorStreamCaptureImplicit,
@@ -327,6 +329,38 @@ static void into_a_graph()
     OK(cudaFree(x));
 }
 
+/* Edges that are changed, nodes that go, circles. */
+static void edges()
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec = nullptr;
+    cudaGraphNode_t a, b, c, from[4], to[4], after[4];
+    size_t count = 4;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&a, graph, nullptr, 0));
+    OK(cudaGraphAddEmptyNode(&b, graph, &a, 1));
+    OK(cudaGraphAddEmptyNode(&c, graph, &b, 1));
+    OK(cudaGraphAddDependencies(graph, &a, &c, nullptr, 1));
+    GIVES(cudaErrorInvalidValue, cudaGraphAddDependencies(graph, &a, &c, nullptr, 1)); // is there
+    GIVES(cudaErrorInvalidValue, cudaGraphAddDependencies(graph, &a, &a, nullptr, 1));
+    OK(cudaGraphNodeGetDependentNodes(a, after, nullptr, &count));
+    HOLDS(count == 2 && after[0] == b && after[1] == c);
+    OK(cudaGraphAddDependencies(graph, &c, &a, nullptr, 1));
+    GIVES(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0)); // a circle
+    OK(cudaGraphRemoveDependencies(graph, &c, &a, nullptr, 1));
+    GIVES(cudaErrorInvalidValue, cudaGraphRemoveDependencies(graph, &c, &a, nullptr, 1));
+    OK(cudaGraphDestroyNode(b));
+    GIVES(cudaErrorInvalidValue, cudaGraphDestroyNode(b));
+    count = 4;
+    OK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
+    HOLDS(count == 1 && from[0] == a && to[0] == c);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, nullptr));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 int main()
 {
     captured();
@@ -334,5 +368,6 @@ int main()
     by_hand();
     own_memory();
     into_a_graph();
+    edges();
     return finish();
 }

@@ -22,6 +22,22 @@ extern int cudaThreadSynchronize(void);
 extern int cudaRuntimeGetVersion(int *version);
 extern int cudaMemPrefetchAsync(const void *at, size_t bytes, int device, void *stream);
 extern int cudaDeviceGetAttribute(int *value, int id, int device);
+extern int cudaGraphCreate(void **graph, unsigned flags);
+extern int cudaGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t count);
+extern int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count);
+extern int cudaGraphGetEdges(void *graph, void **from, void **to, size_t *count);
+extern int cudaGraphNodeGetDependencies(void *node, void **before, size_t *count);
+extern int cudaGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags);
+extern int cudaGraphDestroy(void *graph);
+extern int cudaStreamCreate(void **stream);
+extern int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id);
+#if VERSION == 12
+extern int cudaGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *edges,
+                                       size_t count);
+extern int cudaGraphExecUpdate(void *exec, void *graph, void *info);
+#else
+extern int cudaGraphExecUpdate(void *exec, void *graph, void **error_node, int *result);
+#endif
 #if VERSION == 12
 extern int cudaGetDeviceProperties_v2(void *properties, int device);
 #define cudaGetDeviceProperties cudaGetDeviceProperties_v2
@@ -73,6 +89,43 @@ static void stub(unsigned *x, unsigned v)
     (void)cudaLaunchKernel((const void *)stub, grid, block, args, shared, stream);
 }
 
+/* Calls about graphs took no data of edges, and told less. */
+static int graphs(void)
+{
+    void *graph, *exec, *a, *b, *c, *from[4], *to[4], *stream;
+    size_t count = 4;
+    int wrong = 0, status = 7;
+    unsigned long long id = 0;
+    wrong += cudaGraphCreate(&graph, 0) || cudaGraphAddEmptyNode(&a, graph, NULL, 0) ||
+             cudaGraphAddEmptyNode(&b, graph, NULL, 0) || cudaGraphAddEmptyNode(&c, graph, NULL, 0);
+    wrong += cudaGraphAddDependencies(graph, &a, &b, 1) != 0;
+#if VERSION == 12
+    wrong += cudaGraphAddDependencies_v2(graph, &b, &c, NULL, 1) != 0;
+#else
+    wrong += cudaGraphAddDependencies(graph, &b, &c, 1) != 0;
+#endif
+    wrong += cudaGraphGetEdges(graph, from, to, &count) || count != 2 || from[0] != a || to[1] != c;
+    count = 4;
+    wrong += cudaGraphNodeGetDependencies(c, from, &count) || count != 1 || from[0] != b;
+    wrong += cudaGraphInstantiateWithFlags(&exec, graph, 0) != 0;
+    struct {
+        void *node, *guard[3];
+        int result;
+    } told = {.guard = {&told, &told, &told}, .result = 9};
+#if VERSION == 12
+    struct {
+        int result;
+        void *nodes[2];
+    } info = {.result = 9};
+    wrong += cudaGraphExecUpdate(exec, graph, &info) || info.result != 0;
+#else
+    wrong += cudaGraphExecUpdate(exec, graph, &told.node, &told.result) || told.result != 0;
+#endif
+    wrong += told.guard[0] != &told || told.guard[2] != &told; /* nothing is written beyond */
+    wrong += cudaStreamCreate(&stream) || cudaStreamGetCaptureInfo(stream, &status, &id) || status != 0;
+    return wrong + (cudaGraphDestroy(graph) != 0);
+}
+
 int main(void)
 {
     const struct dim3 one = {1, 1, 1}, threads = {32, 1, 1};
@@ -100,6 +153,7 @@ int main(void)
     wrong += properties.bytes[VERSION == 12 ? 1032 : 728] != 0x5a; /* not a byte beyond the structure */
     wrong += cudaRuntimeGetVersion(&version) != 0 || version / 1000 != VERSION;
     wrong += cudaDeviceSynchronize() != 0;
+    wrong += graphs();
     __cudaUnregisterFatBinary(handle);
     puts(wrong ? "FAILED" : "all held");
     return wrong != 0;
