@@ -547,8 +547,16 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
 void mmu_count_sharing(struct mmu *m)
 {
     const struct map *pages = &m->pages->sharers;
-    for (size_t k = 0; k < pages->capacity; k++)
-        if (pages->entries[k].used) STATS_COUNT(m->stats.sms_per_page, pages->entries[k].value);
+    for (size_t k = 0; k < pages->capacity; k++) {
+        if (!pages->entries[k].used) continue;
+        const uint64_t sms = pages->entries[k].value;
+        STATS_COUNT(m->stats.sms_per_page, sms);
+        m->stats.pages_used++;
+        m->stats.pages_of_1_sm += sms == 1;
+        m->stats.pages_of_2_to_10_sms += sms >= 2 && sms <= 10;
+        m->stats.pages_of_11_to_25_sms += sms >= 11 && sms <= 25;
+        m->stats.pages_of_26_sms_or_more += sms >= 26;
+    }
 }
 
 void mmu_free(struct mmu *m) { map_free(&m->tables); }

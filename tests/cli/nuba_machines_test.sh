@@ -48,5 +48,8 @@ import json, sys
 stats = json.load(open(f"{sys.argv[1]}/pages.json"))["stats"]
 counts = stats["mmu.sms_per_page"]["counts"]
 assert counts[0] == 0 and sum(counts) == stats["mmu.pages_placed"] and sum(counts[2:]) > 0, counts
+classes = [stats[f"mmu.pages_of_{name}"] for name in ("1_sm", "2_to_10_sms", "11_to_25_sms", "26_sms_or_more")]
+assert sum(classes) == sum(counts) and classes[0] == counts[1] and classes[1] >= sum(counts[2:4]), (classes, counts)
+assert classes[3] >= sum(counts[6:]) and abs(stats["mmu.share_of_1_sm"] - classes[0] / sum(classes)) < 1e-9, (classes, counts)
 PYTHON
 finish
