@@ -56,10 +56,26 @@ static void each(struct study *s, const struct yaml_node *list, const char *what
     for (const struct yaml_node *n = list->first; n; n = n->next) add(s, n);
 }
 
+/* Bests of machines are decided by a metric; they were read before. */
+static void find_deciding_metrics(struct study *s)
+{
+    for (uint32_t i = 0; i < s->machine_count; i++) {
+        struct study_machine *m = &s->machines[i];
+        if (!m->best_of) continue;
+        m->best_by = m->best_by_name ? study_find_metric(s, m->best_place, m->best_by_name) : 0;
+        if (m->per_kernel && !expr_time(s->metrics[m->best_by].value))
+            diag_mistake_at(m->best_place,
+                            "the best per kernel is decided by a metric of totals.seconds or totals.cycles: "
+                            "'%s' is '%s'",
+                            s->metrics[m->best_by].name, s->metrics[m->best_by].text);
+    }
+}
+
 void study_read_metrics(struct study *s, const struct yaml_node *list)
 {
     each(s, list, "metrics", add_metric);
     if (!s->metric_count) add_speedup(s);
+    find_deciding_metrics(s);
 }
 
 /* ---- figures ---- */
@@ -94,7 +110,7 @@ static void add_figure(struct study *s, const struct yaml_node *n)
 {
     static const char *const keys[] = {"title",   "where", "about",  "plot",    "metric",
                                        "metrics", "x",     "series", "machine", NULL};
-    static const char *const plots[] = {"bars", "lines", "stacked", "distribution", NULL};
+    static const char *const plots[] = {"bars", "lines", "stacked", "distribution", "scatter", NULL};
     nodes_check_keys(n, "a figure", keys);
     struct study_figure f = {.title = nodes_need(n, "a figure", "title"),
                              .where = nodes_text(n, "where"),
@@ -110,8 +126,10 @@ static void add_figure(struct study *s, const struct yaml_node *n)
     if (x) f.x_axis = find_axis(s, x, "workload");
     if (series) f.series_axis = find_axis(s, series, "machine");
     if (machine) f.machine = study_find_machine(s, machine->place, nodes_scalar(machine, "machine"));
-    if (f.metric_count > 1 && f.plot != STUDY_STACKED)
-        diag_mistake_at(n->place, "several metrics are shown by 'plot: stacked' only");
+    if (f.metric_count > 1 && f.plot != STUDY_STACKED && f.plot != STUDY_SCATTER)
+        diag_mistake_at(n->place, "several metrics are shown by 'plot: stacked' and 'plot: scatter' only");
+    if (f.plot == STUDY_SCATTER && f.metric_count != 2)
+        diag_mistake_at(n->place, "'plot: scatter' needs two 'metrics': that along x, that along y");
     if (f.plot == STUDY_LINES && f.x_axis == STUDY_NONE)
         diag_mistake_at(n->place, "'plot: lines' needs 'x': the axis along which the lines go");
     s->figures = nodes_grow(&s->arena, s->figures, s->figure_count, sizeof f);
@@ -187,9 +205,14 @@ static struct study_term read_term(const struct claim_reading *r, const char *na
 {
     struct study *s = r->s;
     struct study_term t = {.name = name, .over = {STUDY_NONE, 0}, .on = r->on};
+    const char *slash = strstr(name, " / "); /* "a / b": a over b, in this term only */
     if (r->by == BY_MACHINE) {
-        t.of = read_side(s, r->place, name);
-        if (r->over) t.over = read_side(s, r->place, r->over);
+        const char *over = slash ? slash + 3 : r->over;
+        t.of = read_side(s, r->place, slash ? arena_strndup(&s->arena, name, (size_t)(slash - name)) : name);
+        if (over) t.over = read_side(s, r->place, over);
+        if (slash && s->metrics[r->c->metric].relative == STUDY_ABSOLUTE)
+            diag_mistake_at(r->place, "'a / b' is of a relative metric; '%s' is not",
+                            s->metrics[r->c->metric].name);
         return t;
     }
     if (r->by == BY_GROUP) {
@@ -224,21 +247,43 @@ static void read_order(struct claim_reading *r, const char *text)
     c->term_count++;
 }
 
-/* "23.1 %" of change, "1.8 x", or a plain value of the metric. */
-static void read_published(struct study *s, struct study_claim *c, const struct yaml_node *n)
+/* A number and spaces behind it. */
+static double read_number(const struct yaml_node *n, const char **text)
 {
     char *end;
-    c->published_text = nodes_scalar(n, "published");
-    c->published = strtod(c->published_text, &end);
+    const double v = strtod(*text, &end);
+    if (end == *text || !isfinite(v))
+        diag_mistake_at(n->place, "'published' takes a number, such as 23.1 %% or 1.8 x, a bound, such as "
+                                  "'> 80 %%', or a range, such as '2 to 4'");
     while (*end == ' ') end++;
+    *text = end;
+    return v;
+}
+
+/* "23.1 %" of change, "1.8 x", or a plain value of the metric; "> 80 %"; "2 to 4". */
+static void read_published(struct study *s, struct study_claim *c, const struct yaml_node *n)
+{
+    const char *text = c->published_text = nodes_scalar(n, "published");
+    if (*text == '>' || *text == '<') {
+        c->form = STUDY_BOUND;
+        c->at_most = *text++ == '<';
+    }
+    c->published = read_number(n, &text);
+    if (strncmp(text, "to ", 3) == 0 && c->form == STUDY_SIZE) {
+        c->form = STUDY_RANGE;
+        text += 3;
+        c->published_high = read_number(n, &text);
+        if (!(c->published < c->published_high))
+            diag_mistake_at(n->place, "a range goes from the smaller to the larger number");
+    }
     const bool relative = s->metrics[c->metric].relative != STUDY_ABSOLUTE;
-    c->as_percent = relative && *end == '%';
-    if (end == c->published_text || !isfinite(c->published))
-        diag_mistake_at(n->place, "'published' takes a number, such as 23.1 %% or 1.8 x");
-    if (relative && !c->as_percent && *end != 'x')
+    c->as_percent = relative && *text == '%';
+    if (relative && !c->as_percent && *text != 'x')
         diag_mistake_at(n->place, "'%s' is relative: published as '23.1 %%' of change or as '1.231 x'",
                         s->metrics[c->metric].name);
-    if (c->as_percent) c->published = 1 + c->published / 100;
+    if (!c->as_percent) return;
+    c->published = 1 + c->published / 100;
+    c->published_high = 1 + c->published_high / 100;
 }
 
 static void read_why(struct study_claim *c, const struct yaml_node *n)
@@ -272,11 +317,23 @@ static int read_by(const struct study *s, const struct yaml_node *n)
     return find_axis(s, n, "machine") == STUDY_NONE ? BY_MACHINE : BY_AXIS;
 }
 
+/* What is asked of every workload: an order of machines, or a bound, which then is one of the worst. */
+static void check_pick(struct study_claim *c, int by, const struct yaml_node *pick)
+{
+    const bool each_workload = c->pick == STUDY_PICK_EACH;
+    if (each_workload && !(c->form == STUDY_BOUND || (c->form == STUDY_ORDER && by != BY_GROUP)))
+        diag_mistake_at(pick->place,
+                        "'pick: each' is for orders of machines and for bounds, such as '> 80 %%'");
+    if (c->pick != STUDY_PICK_MEAN && (c->form == STUDY_RANGE || c->form == STUDY_FOLLOWS))
+        diag_mistake_at(pick->place, "this claim is about all workloads: it takes no 'pick'");
+    if (each_workload && c->form == STUDY_BOUND) c->pick = c->at_most ? STUDY_PICK_MAX : STUDY_PICK_MIN;
+}
+
 static void add_claim(struct study *s, const struct yaml_node *n)
 {
-    static const char *const keys[] = {"id",   "where", "says",      "metric", "of",  "over", "on",
-                                       "pick", "by",    "published", "order",  "why", NULL};
-    static const char *const picks[] = {"mean", "max", "min", NULL};
+    static const char *const keys[] = {"id",   "where", "says",      "metric", "of",      "over", "on",
+                                       "pick", "by",    "published", "order",  "follows", "why",  NULL};
+    static const char *const picks[] = {"mean", "max", "min", "each", NULL};
     nodes_check_keys(n, "a claim", keys);
     struct study_claim c = {.id = nodes_need(n, "a claim", "id"),
                             .where = nodes_text(n, "where"),
@@ -285,25 +342,33 @@ static void add_claim(struct study *s, const struct yaml_node *n)
     struct claim_reading r = {.s = s, .c = &c, .of = nodes_text(n, "of"), .over = nodes_text(n, "over")};
     const struct yaml_node *metric = yaml_get(n, "metric"), *on = yaml_get(n, "on"),
                            *pick = yaml_get(n, "pick"), *published = yaml_get(n, "published"),
-                           *order = yaml_get(n, "order"), *of = yaml_get(n, "of");
+                           *order = yaml_get(n, "order"), *of = yaml_get(n, "of"),
+                           *follows = yaml_get(n, "follows");
     if (metric) c.metric = study_find_metric(s, metric->place, nodes_scalar(metric, "metric"));
     if (pick) c.pick = (enum study_pick)nodes_choice(pick, "pick", picks);
     r.on = read_on(s, on);
     r.by = read_by(s, yaml_get(n, "by"));
     r.place = order ? order->place : of ? of->place : n->place;
-    if (!order == !published)
-        diag_mistake_at(n->place, "a claim is a size ('of', 'published') or an 'order'");
-    if (!r.of && (published || r.by != BY_MACHINE))
+    if (!!order + !!published + !!follows != 1)
+        diag_mistake_at(n->place, "a claim is a size ('of', 'published'), an 'order', or a metric that "
+                                  "'follows' another");
+    if (!r.of && (!order || r.by != BY_MACHINE))
         diag_mistake_at(n->place, "this claim needs 'of': the machine that it is about");
     if (order) {
+        c.form = STUDY_ORDER;
         read_order(&r, nodes_scalar(order, "order"));
     } else {
         r.by = BY_MACHINE;
         c.terms = ARENA_NEW(&s->arena, struct study_term);
         c.terms[0] = read_term(&r, r.of);
         c.term_count = 1;
-        read_published(s, &c, published);
     }
+    if (published) read_published(s, &c, published);
+    if (follows) {
+        c.form = STUDY_FOLLOWS;
+        c.follows = study_find_metric(s, follows->place, nodes_scalar(follows, "follows"));
+    }
+    check_pick(&c, r.by, pick);
     read_why(&c, yaml_get(n, "why"));
     s->claims = nodes_grow(&s->arena, s->claims, s->claim_count, sizeof c);
     s->claims[s->claim_count++] = c;

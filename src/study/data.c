@@ -41,28 +41,97 @@ struct study_side study_baseline(const struct study *s, struct study_side of)
 static double raw_value(const struct study_data *d, const struct study_metric *m, struct study_side side,
                         uint32_t workload, uint32_t seed);
 
-static double best_value(const struct study_data *d, const struct study_metric *m, struct study_side side,
-                         uint32_t workload, uint32_t seed)
+/* Which of several machines is best by the metric that decides; STUDY_NONE while one of them has no value:
+ * the best of some is not the best. */
+static uint32_t best_machine(const struct study_data *d, struct study_side side, uint32_t workload,
+                             uint32_t seed)
 {
     const struct study_machine *machine = &d->study->machines[side.machine];
-    const bool least = m->relative == STUDY_SPEEDUP || m->lower_is_better;
-    double best = NAN;
+    const struct study_metric *by = &d->study->metrics[machine->best_by];
+    const bool least = by->relative == STUDY_SPEEDUP || by->lower_is_better;
+    uint32_t best = STUDY_NONE;
+    double best_value = NAN;
     for (uint32_t i = 0; i < machine->best_count; i++) {
-        const double v =
-            raw_value(d, m, (struct study_side){machine->best_of[i], side.combo}, workload, seed);
-        if (!isfinite(v)) return NAN; /* the best of some is not the best */
-        if (!isfinite(best) || (least ? v < best : v > best)) best = v;
+        const struct study_side one = {machine->best_of[i], side.combo};
+        const double v = raw_value(d, by, one, workload, seed);
+        if (!isfinite(v)) return STUDY_NONE;
+        if (best != STUDY_NONE && (least ? v >= best_value : v <= best_value)) continue;
+        best = one.machine;
+        best_value = v;
     }
     return best;
+}
+
+static const json_t *result_at(const struct study_data *d, struct study_side side, uint32_t workload,
+                               uint32_t seed)
+{
+    const uint32_t point = study_point_at(d->study, side.machine, side.combo, workload, seed);
+    return point == STUDY_NONE || d->results[point].status != STUDY_DONE ? NULL : d->results[point].root;
+}
+
+static double kernel_time(const json_t *result, size_t kernel, const char *name)
+{
+    const json_t *one = json_array_get(json_object_get(result, "kernels"), kernel);
+    return json_number_value(json_object_get(one, name));
+}
+
+/* How many launches are the same kernels in all of these runs: runs that end at a limit may differ in the
+ * last. */
+static size_t common_kernels(const json_t *const *runs, uint32_t count)
+{
+    const json_t *first = json_object_get(runs[0], "kernels");
+    for (size_t k = 0;; k++) {
+        const json_t *want = json_object_get(json_array_get(first, k), "name");
+        for (uint32_t i = 0; i < count; i++) {
+            const json_t *one = json_array_get(json_object_get(runs[i], "kernels"), k);
+            if (!want || !json_equal(json_object_get(one, "name"), want)) return k;
+        }
+    }
+}
+
+/* The time of a run in which every launch has the machine that is fastest for it. What is outside of the
+ * launches (gaps, a last one that not all runs have) counts as one more. Launches that overlap cannot be
+ * chosen one by one: NAN. */
+static double best_per_kernel(const struct study_data *d, const char *time, struct study_side side,
+                              uint32_t workload, uint32_t seed)
+{
+    const struct study_machine *machine = &d->study->machines[side.machine];
+    const json_t *runs[STUDY_BEST_MAX];
+    double rest[STUDY_BEST_MAX], sum = 0, least_rest = NAN;
+    for (uint32_t i = 0; i < machine->best_count; i++) {
+        runs[i] = result_at(d, (struct study_side){machine->best_of[i], side.combo}, workload, seed);
+        if (!runs[i]) return NAN;
+        rest[i] = json_number_value(json_object_get(json_object_get(runs[i], "totals"), time));
+    }
+    const size_t kernels = common_kernels(runs, machine->best_count);
+    for (size_t k = 0; k < kernels; k++) {
+        double least = NAN;
+        for (uint32_t i = 0; i < machine->best_count; i++) {
+            const double v = kernel_time(runs[i], k, time);
+            rest[i] -= v;
+            if (!(v >= least)) least = v;
+        }
+        sum += least;
+    }
+    for (uint32_t i = 0; i < machine->best_count; i++) {
+        if (rest[i] < -1e-9 * sum) return NAN;
+        if (!(rest[i] >= least_rest)) least_rest = rest[i];
+    }
+    return sum + (least_rest > 0 ? least_rest : 0);
 }
 
 static double raw_value(const struct study_data *d, const struct study_metric *m, struct study_side side,
                         uint32_t workload, uint32_t seed)
 {
-    if (d->study->machines[side.machine].best_of) return best_value(d, m, side, workload, seed);
-    const uint32_t point = study_point_at(d->study, side.machine, side.combo, workload, seed);
-    if (point == STUDY_NONE || d->results[point].status != STUDY_DONE) return NAN;
-    return expr_value(m->value, d->results[point].root);
+    const struct study_machine *machine = &d->study->machines[side.machine];
+    if (machine->per_kernel) { /* only times of kernels add up */
+        const char *time = expr_time(m->value);
+        return time ? best_per_kernel(d, time, side, workload, seed) : NAN;
+    }
+    if (machine->best_of) side.machine = best_machine(d, side, workload, seed);
+    if (side.machine == STUDY_NONE) return NAN;
+    const json_t *result = result_at(d, side, workload, seed);
+    return result ? expr_value(m->value, result) : NAN;
 }
 
 static double value_of(const struct study_data *d, const struct study_metric *m, struct study_side of,
@@ -144,6 +213,7 @@ static double gathered(const struct gathering *g, enum study_mean mean, enum stu
     if (!g->count) return NAN;
     if (pick == STUDY_PICK_MAX) return g->most;
     if (pick == STUDY_PICK_MIN) return g->least;
+    /* STUDY_PICK_EACH is asked workload by workload */
     switch (mean) {
     case STUDY_HARMONIC: return g->count / g->inverse;
     case STUDY_GEOMETRIC: return exp(g->logarithm / g->count);
@@ -158,7 +228,7 @@ struct study_estimate study_over(const struct study_data *d, uint32_t metric, st
     const struct study *s = d->study;
     const struct study_metric *m = &s->metrics[metric];
     double means[STUDY_SEEDS_MAX];
-    uint32_t workloads = 0;
+    uint32_t counts[STUDY_SEEDS_MAX], workloads = 0;
     for (uint32_t k = 0; k < s->seed_count; k++) {
         struct gathering g = {0};
         for (uint32_t i = 0; i < on.count; i++) {
@@ -166,8 +236,12 @@ struct study_estimate study_over(const struct study_data *d, uint32_t metric, st
             if (isfinite(v)) gather(&g, v);
         }
         means[k] = gathered(&g, m->mean, pick);
+        counts[k] = g.count;
         if (g.count > workloads) workloads = g.count;
     }
+    /* a mean of fewer workloads is another mean, not another sample of this one */
+    for (uint32_t k = 0; k < s->seed_count; k++)
+        if (counts[k] < workloads) means[k] = NAN;
     struct study_estimate e = over_seeds(means, s->seed_count);
     e.workloads = workloads;
     e.want = on.count;

@@ -197,6 +197,13 @@ static double look_up(const json_t *result, const struct expr *e)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+const char *expr_time(const struct expr *e)
+{
+    const bool time = e->op == EXPR_NAME && strcmp(e->section, "totals") == 0 &&
+                      (strcmp(e->name, "seconds") == 0 || strcmp(e->name, "cycles") == 0);
+    return time ? e->name : NULL;
+}
+
 double expr_value(const struct expr *e, const json_t *result)
 {
     if (e->op == EXPR_NUMBER) return e->number;

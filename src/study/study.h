@@ -21,7 +21,13 @@
 #include "base/arena.h"
 #include "base/diag.h"
 
-enum { STUDY_AXES_MAX = 8, STUDY_KEY_CHARS = 32, STUDY_POINTS_MAX = 200000, STUDY_SEEDS_MAX = 64 };
+enum {
+    STUDY_AXES_MAX = 8,
+    STUDY_KEY_CHARS = 32,
+    STUDY_POINTS_MAX = 200000,
+    STUDY_SEEDS_MAX = 64,
+    STUDY_BEST_MAX = 32
+};
 #define STUDY_NONE UINT32_MAX
 
 struct study_setting {
@@ -36,9 +42,13 @@ struct study_machine {
     struct diag_place place;
     struct study_setting *set;
     const char *missing; /* why it cannot be run: there is no such preset; NULL: it can */
-    /* not a machine but the best of these for each workload ("best static"): has no points of its own */
+    /* not a machine but the best of these for each workload, or for each kernel of it ("best static"): has
+     * no points of its own */
     const uint32_t *best_of;
-    uint32_t best_count;
+    uint32_t best_count, best_by; /* metric that decides */
+    const char *best_by_name;     /* NULL: the first of the study */
+    struct diag_place best_place;
+    bool per_kernel;
 };
 
 struct study_workload {
@@ -95,11 +105,11 @@ struct study_metric {
     bool lower_is_better;
 };
 
-enum study_plot { STUDY_BARS, STUDY_LINES, STUDY_STACKED, STUDY_DISTRIBUTION };
+enum study_plot { STUDY_BARS, STUDY_LINES, STUDY_STACKED, STUDY_DISTRIBUTION, STUDY_SCATTER };
 struct study_figure {
     const char *title, *where, *about;
     enum study_plot plot;
-    uint32_t metrics[8], metric_count; /* stacked bars have several */
+    uint32_t metrics[8], metric_count; /* stacked bars have several; a scatter x and y */
     uint32_t x_axis;                   /* STUDY_NONE: workloads; else mean over workloads per value */
     uint32_t series_axis;              /* STUDY_NONE: machines; else values of this axis on one machine */
     uint32_t machine;                  /* of series_axis */
@@ -110,7 +120,14 @@ struct study_figure {
 struct study_side {
     uint32_t machine, combo;
 };
-enum study_pick { STUDY_PICK_MEAN, STUDY_PICK_MAX, STUDY_PICK_MIN };
+enum study_pick { STUDY_PICK_MEAN, STUDY_PICK_MAX, STUDY_PICK_MIN, STUDY_PICK_EACH };
+enum study_form {
+    STUDY_SIZE,    /* published: 23.1 % */
+    STUDY_BOUND,   /* published: "> 80 %" */
+    STUDY_RANGE,   /* published: 2 to 4: the least and the largest of the workloads */
+    STUDY_ORDER,   /* order: a < b */
+    STUDY_FOLLOWS, /* follows: METRIC: over the workloads, the two metrics correlate */
+};
 enum study_relation { STUDY_LESS, STUDY_MUCH_LESS, STUDY_AT_MOST, STUDY_ABOUT };
 struct study_term {
     const char *name;
@@ -120,13 +137,16 @@ struct study_term {
 struct study_claim {
     const char *id, *where, *says;
     struct diag_place place;
-    uint32_t metric;
-    enum study_pick pick;
-    /* a size: one term and what is published; an order: several and the relations between them */
+    enum study_form form;
+    uint32_t metric, follows; /* the second of STUDY_FOLLOWS only */
+    enum study_pick pick;     /* STUDY_PICK_EACH: of orders: on every workload */
+    /* an order has several and relations between them; all others one, and what is published */
     struct study_term *terms;
     enum study_relation *relations; /* term_count - 1 */
     uint32_t term_count;
-    double published; /* ratio of a relative metric (1.231), else the value */
+    double published;      /* ratio of a relative metric (1.231), else the value; of a range its low end */
+    double published_high; /* of a range */
+    bool at_most;          /* a bound from above */
     const char *published_text;
     bool as_percent;               /* published as a percentage of change */
     const char *why, *why_command; /* known reason of a difference, or NULL */
@@ -215,6 +235,8 @@ struct expr;
 const struct expr *expr_parse(struct arena *a, const char *text, struct diag_place place);
 /* NAN when a name has no value in this result, or a division by zero. */
 double expr_value(const struct expr *e, const json_t *result);
+/* "seconds" or "cycles" when the expression is nothing but that total, which kernels have too; else NULL. */
+const char *expr_time(const struct expr *e);
 
 /* ---- data.c: results of the points, and what follows from them ---- */
 
@@ -280,5 +302,11 @@ struct study_judgement {
     uint32_t worst; /* workload that differs most, for the command that shows why; or STUDY_NONE */
 };
 struct study_judgement study_judge(const struct study_data *d, const struct study_claim *claim);
+/* Only the direction of a size is right. */
+bool study_only_direction(const struct study_claim *claim, enum study_verdict verdict);
+/* The verdict in words. */
+const char *study_verdict_words(const struct study_claim *claim, enum study_verdict verdict);
+/* The claim's own words: "23.1 %", "a < b". In arena memory. */
+const char *study_claimed(struct study *s, const struct study_claim *claim);
 
 #endif

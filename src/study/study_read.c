@@ -2,6 +2,7 @@
  * the results is read in asked.c. docs/experiments.md shows the form. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "frontend/script/script.h"
 #include "study/study_private.h"
@@ -54,7 +55,7 @@ struct study_set study_find_workloads(const struct study *s, struct diag_place p
     uint32_t known = 1;
     if (strcmp(name, "all") == 0) return study_all(s);
     for (uint32_t g = 0; g < s->group_count; g++) {
-        if (known < 256) names[known++] = s->groups[g].name;
+        if (known < 256 && *s->groups[g].name) names[known++] = s->groups[g].name;
         if (strcmp(s->groups[g].name, name) == 0)
             return (struct study_set){s->every + s->groups[g].first, s->groups[g].count};
     }
@@ -72,16 +73,25 @@ struct study_set study_find_workloads(const struct study *s, struct diag_place p
 /* {name: best static, best: [a, b]}: for each workload the best of machines that stand before it. */
 static void read_best(struct study *s, const struct yaml_node *n, struct study_machine *m)
 {
-    static const char *const keys[] = {"name", "best", NULL};
-    const struct yaml_node *list = yaml_get(n, "best");
+    static const char *const keys[] = {"name", "best", "per", "by", NULL};
+    static const char *const per[] = {"workload", "kernel", NULL};
+    const struct yaml_node *list = yaml_get(n, "best"), *each = yaml_get(n, "per"), *by = yaml_get(n, "by");
     nodes_check_keys(n, "the best of machines", keys);
     m->name = nodes_need(n, "the best of machines", "name");
-    if (list->kind != YAML_LIST || !list->first)
-        diag_mistake_at(list->place, "'best' takes a list of machines of this study");
+    if (list->kind != YAML_LIST || !list->first || list->count > STUDY_BEST_MAX || !s->machine_count)
+        diag_mistake_at(list->place,
+                        "'best' takes a list of 1 to %d machines of this study that stand before it",
+                        STUDY_BEST_MAX);
     uint32_t *best = ARENA_ARRAY(&s->arena, uint32_t, list->count);
-    for (const struct yaml_node *one = list->first; one; one = one->next)
-        best[m->best_count++] = study_find_machine(s, one->place, nodes_scalar(one, "a machine"));
+    for (const struct yaml_node *one = list->first; one; one = one->next) {
+        best[m->best_count] = study_find_machine(s, one->place, nodes_scalar(one, "a machine"));
+        if (s->machines[best[m->best_count++]].best_of)
+            diag_mistake_at(one->place, "the best of machines is of machines that run, not of other bests");
+    }
     m->best_of = best;
+    m->per_kernel = each && nodes_choice(each, "per", per) == 1;
+    m->best_by_name = nodes_text(n, "by");
+    m->best_place = by ? by->place : list->place;
     m->preset = m->name;
 }
 
@@ -134,12 +144,23 @@ static void push_workload(struct study *s, struct study_workload w)
 
 static void try_workload(void *spec) { script_close(script_open(spec)); }
 
+static void check_folder(const struct study_workload *w)
+{
+    struct stat info;
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%.*s", (int)strcspn(w->spec, ":"), w->spec);
+    if (stat(path, &info) != 0) diag_mistake_at(w->place, "there is no workload folder '%s': %m", path);
+}
+
 /* The workload exists, and so does its size; what the script says is shown at the place in the file. */
 static void check_workload(const struct study_workload *w)
 {
     struct diag inner;
     char message[512];
-    if (strchr(w->spec, '/')) return; /* a folder of the user's is compiled when it runs */
+    if (strchr(w->spec, '/')) { /* a folder of the user's is compiled when it runs */
+        check_folder(w);
+        return;
+    }
     diag_init(&inner);
     if (diag_run(&inner, try_workload, (void *)(uintptr_t)w->spec) == DIAG_NONE) {
         diag_clear(&inner);
@@ -289,6 +310,9 @@ static void add_axis(struct study *s, const struct yaml_node *n)
     const char *key = param ? nodes_scalar(param, "param") : NULL;
     if (!axis.name) axis.name = key;
     if (!axis.name) diag_mistake_at(n->place, "an axis needs a 'name' or a 'param'");
+    for (uint32_t i = 0; i < s->axis_count; i++)
+        if (strcmp(s->axes[i].name, axis.name) == 0)
+            diag_mistake_at(axis.place, "axis '%s' is given twice: give one another 'name'", axis.name);
     if (!values || values->kind != YAML_LIST || !values->first)
         diag_mistake_at(values ? values->place : n->place,
                         "axis '%s' is empty: 'values' takes a list with at least one entry", axis.name);

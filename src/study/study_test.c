@@ -68,39 +68,67 @@ static struct study_data *results(struct study *s, double (*seconds)(const struc
 static void mistakes_point_into_the_file(void **state)
 {
     (void)state;
-    refuses("", "the experiment file is empty");
-    refuses("machines: [uba-mem]\n", "needs 'workloads'");
-    refuses("machines: []\nworkloads: [vecadd:tiny]\n",
-            "x.yaml:1:11: 'machines' takes a list with at least one entry");
-    refuses("machines: [uba-men]\nworkloads: [vecadd:tiny]\n",
-            "x.yaml:1:12: unknown machine 'uba-men'; did you mean 'uba-mem'?");
-    refuses("machines: [uba-mem]\nworkloads: [vecad:tiny]\n",
-            "x.yaml:2:13: there is no workload 'vecad'; did you mean 'vecadd'?");
-    refuses("machines: [uba-mem]\nworkloads: [vecadd:huge]\n", "x.yaml:2:13:");
-    refuses(HEAD "titel: x\n", "x.yaml:3:1: unknown key of an experiment: 'titel'; did you mean 'title'?");
-    refuses(HEAD "axes: [{param: gpu.llc_size, values: []}]\n", "axis 'gpu.llc_size' is empty");
-    refuses(HEAD "axes: []\n", "'axes' takes a list with at least one entry");
-    refuses(HEAD "axes: [{param: gpu.lcl_size, values: [3 MiB]}]\n",
-            "x.yaml:3:16: unknown parameter 'gpu.lcl_size'; did you mean 'gpu.llc_size'?");
-    refuses(HEAD "axes: [{param: gpu.llc_size, values: [3 Mib]}]\n", "x.yaml:3:39: gpu.llc_size = '3 Mib'");
-    refuses(HEAD "set: {sm.wraps: 3}\n", "did you mean 'sm.warps'?");
-    refuses(HEAD "seeds: []\n", "'seeds' takes a list");
-    refuses(HEAD "baseline: v10\n", "did you mean 'v100'?");
-    refuses(HEAD "metrics: [{name: x, value: totals.cycels}]\n",
-            "x.yaml:3:28: unknown value 'totals.cycels'; did you mean 'totals.cycles'?");
-    refuses(HEAD "metrics: [{name: x, value: (totals.cycles}]\n", "')' is missing here");
-    refuses(HEAD "metrics: [{name: x, value: totals.cycles + }]\n", "a number, a name or '(' is expected");
-    refuses(HEAD "figures: [{title: x, plot: lines}]\n", "needs 'x'");
-    refuses(HEAD "claims: [{id: A, order: uba-mem}]\n", "an order is written 'a < b << c'");
-    refuses(HEAD "claims: [{id: A, order: uba-mem < v10}]\n",
-            "unknown machine of this study 'v10'; did you mean 'v100'?");
-    refuses(HEAD "claims: [{id: A, of: v100, published: 12}]\n",
-            "is relative: published as '23.1 %' of change");
-    refuses(HEAD "claims: [{id: A, of: v100}]\n", "a claim is a size ('of', 'published') or an 'order'");
-    refuses("machines: [uba-mem]\nmachines: [v100]\n", "x.yaml:2:1: 'machines' is given twice");
-    refuses("- a\n", "takes 'key: value' lines");
-    refuses("machines: &a [x]\n", "anchors and aliases");
-    refuses("machines: [uba-mem]\nworkloads: [\n", "not valid YAML");
+    static const struct {
+        const char *text, *fragment;
+    } rows[] = {
+        {"", "the experiment file is empty"},
+        {"machines: [uba-mem]\n", "needs 'workloads'"},
+        {"machines: []\nworkloads: [vecadd:tiny]\n",
+         "x.yaml:1:11: 'machines' takes a list with at least one entry"},
+        {"machines: [uba-men]\nworkloads: [vecadd:tiny]\n",
+         "x.yaml:1:12: unknown machine 'uba-men'; did you mean 'uba-mem'?"},
+        {"machines: [uba-mem]\nworkloads: [vecad:tiny]\n",
+         "x.yaml:2:13: there is no workload 'vecad'; did you mean 'vecadd'?"},
+        {"machines: [uba-mem]\nworkloads: [vecadd:huge]\n", "x.yaml:2:13:"},
+        {HEAD "titel: x\n", "x.yaml:3:1: unknown key of an experiment: 'titel'; did you mean 'title'?"},
+        {HEAD "axes: [{param: gpu.llc_size, values: []}]\n", "axis 'gpu.llc_size' is empty"},
+        {HEAD "axes: []\n", "'axes' takes a list with at least one entry"},
+        {HEAD "axes: [{param: gpu.lcl_size, values: [3 MiB]}]\n",
+         "x.yaml:3:16: unknown parameter 'gpu.lcl_size'; did you mean 'gpu.llc_size'?"},
+        {HEAD "axes: [{param: gpu.llc_size, values: [3 Mib]}]\n", "x.yaml:3:39: gpu.llc_size = '3 Mib'"},
+        {HEAD "set: {sm.wraps: 3}\n", "did you mean 'sm.warps'?"},
+        {HEAD "seeds: []\n", "'seeds' takes a list"},
+        {HEAD "baseline: v10\n", "did you mean 'v100'?"},
+        {HEAD "metrics: [{name: x, value: totals.cycels}]\n",
+         "x.yaml:3:28: unknown value 'totals.cycels'; did you mean 'totals.cycles'?"},
+        {HEAD "metrics: [{name: x, value: (totals.cycles}]\n", "')' is missing here"},
+        {HEAD "metrics: [{name: x, value: totals.cycles + }]\n", "a number, a name or '(' is expected"},
+        {HEAD "figures: [{title: x, plot: lines}]\n", "needs 'x'"},
+        {HEAD "claims: [{id: A, order: uba-mem}]\n", "an order is written 'a < b << c'"},
+        {HEAD "claims: [{id: A, order: uba-mem < v10}]\n",
+         "unknown machine of this study 'v10'; did you mean 'v100'?"},
+        {HEAD "claims: [{id: A, of: v100, published: 12}]\n", "is relative: published as '23.1 %' of change"},
+        {HEAD "claims: [{id: A, of: v100}]\n",
+         "a claim is a size ('of', 'published'), an 'order', or a metric that 'follows' another"},
+        {"machines: [uba-mem]\nmachines: [v100]\n", "x.yaml:2:1: 'machines' is given twice"},
+        {"- a\n", "takes 'key: value' lines"},
+        {"machines: &a [x]\n", "anchors and aliases"},
+        {"machines: [uba-mem]\nworkloads: [\n", "not valid YAML"},
+        {HEAD "axes: [{param: gpu.llc_size, values: [3 MiB]}, {param: gpu.llc_size, values: [6 MiB]}]\n",
+         "axis 'gpu.llc_size' is given twice"},
+        {HEAD "scales: {quick: {workloads: [nope]}}\n",
+         "unknown group or workload of this study 'nope'; there is: all, vecadd:tiny, sgemm:tiny"},
+        {"machines: [uba-mem]\nworkloads: [./nowhere:tiny]\n",
+         "x.yaml:2:13: there is no workload folder './nowhere'"},
+        {"machines: [{name: b, best: [x]}]\nworkloads: [vecadd:tiny]\n",
+         "machines of this study that stand before it"},
+        {"machines: [uba-mem, {name: b, best: [uba-mem]}, {name: c, best: [b]}]\nworkloads: [vecadd:tiny]\n",
+         "not of other bests"},
+        {"machines: [uba-mem, {name: b, best: [uba-mem], per: kernel}]\nworkloads: [vecadd:tiny]\nmetrics: "
+         "[{name: x, value: totals.ipc}]\n",
+         "the best per kernel is decided by a metric of totals.seconds or totals.cycles: 'x' is "
+         "'totals.ipc'"},
+        {HEAD "claims: [{id: A, of: v100, published: 4 to 2 x}]\n", "from the smaller to the larger"},
+        {HEAD "claims: [{id: A, of: v100, published: 23 %, pick: each}]\n",
+         "'pick: each' is for orders of machines and for bounds"},
+        {HEAD "claims: [{id: A, of: v100, follows: speedup, pick: max}]\n", "it takes no 'pick'"},
+        {HEAD "claims: [{id: A, of: v100, follows: speed}]\n",
+         "unknown metric 'speed'; did you mean 'speedup'?"},
+        {HEAD "metrics: [{name: c, value: totals.cycles}]\nclaims: [{id: A, order: v100 / uba-mem < v100}]\n",
+         "'a / b' is of a relative metric; 'c' is not"},
+        {HEAD "figures: [{title: x, plot: scatter}]\n", "needs two 'metrics'"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) refuses(rows[i].text, rows[i].fragment);
 }
 
 static void a_machine_that_does_not_exist_is_missing_when_asked_so(void **state)
@@ -299,22 +327,67 @@ static void the_baseline_is_the_base_or_the_same_axis_value(void **state)
     study_free(s);
 }
 
-static void the_best_of_machines_is_chosen_per_workload(void **state)
+/* A run of two kernels and a gap of 1 between them. */
+static void put_run(struct study_data *d, uint32_t machine, uint32_t workload, double first, double second,
+                    double hits)
+{
+    struct study_result *r = &d->results[study_point_at(d->study, machine, 0, workload, 0)];
+    r->status = STUDY_DONE;
+    r->root = json_pack("{s:{s:f}, s:[{s:s, s:f}, {s:s, s:f}], s:{s:f}}", "totals", "seconds",
+                        first + second + 1, "kernels", "name", "a", "seconds", first, "name", "b", "seconds",
+                        second, "stats", "llc.read_hit_rate", hits);
+}
+
+static void the_best_of_machines_is_chosen_per_workload_or_per_kernel(void **state)
 {
     (void)state;
-    struct study *s = make("machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}]\nworkloads: "
-                           "[vecadd:tiny, sgemm:tiny]\n");
+    struct study *s =
+        make("machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}, {name: kernels, best: [uba-mem, "
+             "v100], per: kernel}, {name: hits, best: [uba-mem, v100], by: hits}]\n"
+             "workloads: [vecadd:tiny, sgemm:tiny]\n"
+             "metrics: [{name: time, value: totals.seconds, better: lower}, {name: hits, value: "
+             "stats.llc.read_hit_rate}]\n");
     struct study_data *d = study_data_new(s);
-    static const double seconds[2][2] = {{4, 4}, {2, 8}};
-    for (uint32_t m = 0; m < 2; m++)
-        for (uint32_t w = 0; w < 2; w++) {
-            struct study_result *r = &d->results[study_point_at(s, m, 0, w, 0)];
-            r->status = STUDY_DONE;
-            r->root = json_pack("{s:{s:f}}", "totals", "seconds", seconds[m][w]);
-        }
-    const struct study_side best = {2, 0}, none = {STUDY_NONE, 0};
-    assert_true(study_cell(d, 0, best, none, 0).value == 2);
-    assert_true(study_cell(d, 0, best, none, 1).value == 1);
+    const struct study_side best = {2, 0}, kernels = {3, 0}, hits = {4, 0}, none = {STUDY_NONE, 0};
+    put_run(d, 0, 0, 2, 9, 0.9);
+    assert_true(isnan(study_cell(d, 0, best, none, 0).value)); /* the best of some is not the best */
+    assert_true(isnan(study_cell(d, 0, kernels, none, 0).value));
+    put_run(d, 1, 0, 5, 3, 0.1);
+    put_run(d, 0, 1, 2, 2, 0.9);
+    put_run(d, 1, 1, 7, 7, 0.1);
+    assert_true(study_cell(d, 0, best, none, 0).value == 9);
+    assert_true(study_cell(d, 0, best, none, 1).value == 5);
+    assert_true(study_cell(d, 1, best, none, 0).value == 0.1); /* of the machine that is fastest */
+    assert_true(study_cell(d, 0, hits, none, 0).value == 12);
+    assert_true(study_cell(d, 0, kernels, none, 0).value == 2 + 3 + 1);
+    assert_true(study_cell(d, 0, kernels, none, 1).value == 2 + 2 + 1);
+    assert_true(isnan(study_cell(d, 1, kernels, none, 0).value)); /* only times of kernels add up */
+    /* the second kernel is another: it counts together with the gap, as what is left of the run */
+    json_t *other = json_array_get(json_object_get(d->results[0].root, "kernels"), 1);
+    (void)json_object_set_new(other, "name", json_string("c"));
+    assert_true(study_cell(d, 0, kernels, none, 0).value == 2 + 4);
+    /* kernels that overlap cannot be chosen one by one */
+    (void)json_object_set_new(json_object_get(d->results[0].root, "totals"), "seconds", json_real(1));
+    assert_true(isnan(study_cell(d, 0, kernels, none, 0).value));
+    study_data_free(d);
+    study_free(s);
+}
+
+static double hole_in_a_seed(const struct study_point *p) /* speed-ups 2 and 8; the second seed lacks the 8 */
+{
+    if (p->machine == 1 && p->workload == 1) return p->seed ? NAN : 1;
+    return p->machine == 0 ? 8 : 4;
+}
+
+static void a_seed_that_lacks_a_workload_is_not_in_the_mean(void **state)
+{
+    (void)state;
+    struct study *s = make(HEAD "seeds: [1, 2]\n");
+    struct study_data *d = results(s, hole_in_a_seed);
+    const struct study_estimate e = study_over(
+        d, 0, (struct study_side){1, 0}, (struct study_side){STUDY_NONE, 0}, study_all(s), STUDY_PICK_MEAN);
+    assert_true(fabs(e.value - 3.2) < 1e-12); /* harmonic mean of 2 and 8, from the whole seed */
+    assert_int_equal(e.seeds, 1);
     study_data_free(d);
     study_free(s);
 }
@@ -337,36 +410,137 @@ static enum study_verdict verdict(const char *claim, double speedup)
     return v;
 }
 
+/* A claim, the speed-up of the second machine on both workloads, the verdict. */
+struct judged {
+    const char *claim;
+    double speedup;
+    enum study_verdict verdict;
+};
+
+static void judge_all(const struct judged *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const enum study_verdict v = verdict(rows[i].claim, rows[i].speedup);
+        if (v != rows[i].verdict)
+            fail_msg("%s at %g: %s", rows[i].claim, rows[i].speedup, study_verdict_names[v]);
+    }
+}
+#define JUDGE_ALL(rows) judge_all(rows, sizeof(rows) / sizeof *(rows))
+
 static void a_size_holds_within_a_third_of_the_effect(void **state)
 {
     (void)state;
-    static const char claim[] = "of: v100, published: 30 %";
-    assert_int_equal(verdict(claim, 1.30), VERDICT_SIZE);
-    assert_int_equal(verdict(claim, 1.399), VERDICT_SIZE);
-    assert_int_equal(verdict(claim, 1.201), VERDICT_SIZE);
-    assert_int_equal(verdict(claim, 1.199), VERDICT_ORDER);
-    assert_int_equal(verdict(claim, 1.401), VERDICT_ORDER);
-    assert_int_equal(verdict(claim, 0.99), VERDICT_DIFFERS);
-    assert_int_equal(verdict("of: v100, published: -20 %", 0.85), VERDICT_SIZE);
-    assert_int_equal(verdict("of: v100, published: -20 %", 1.02), VERDICT_DIFFERS);
-    assert_int_equal(verdict("of: v100, published: 2 x", 2.3), VERDICT_SIZE);
-    assert_int_equal(verdict("of: v100, published: 2 x", 2.4), VERDICT_ORDER);
-    assert_int_equal(verdict("of: v100, published: 0 %", 1.009), VERDICT_SIZE);
-    assert_int_equal(verdict("of: v100, published: 0 %", 1.02), VERDICT_DIFFERS);
+    static const struct judged rows[] = {
+        {"of: v100, published: 30 %", 1.30, VERDICT_SIZE},
+        {"of: v100, published: 30 %", 1.399, VERDICT_SIZE},
+        {"of: v100, published: 30 %", 1.201, VERDICT_SIZE},
+        {"of: v100, published: 30 %", 1.199, VERDICT_ORDER},
+        {"of: v100, published: 30 %", 1.401, VERDICT_ORDER},
+        {"of: v100, published: 30 %", 0.99, VERDICT_DIFFERS},
+        {"of: v100, published: -20 %", 0.85, VERDICT_SIZE},
+        {"of: v100, published: -20 %", 1.02, VERDICT_DIFFERS},
+        {"of: v100, published: 2 x", 2.3, VERDICT_SIZE},
+        {"of: v100, published: 2 x", 2.4, VERDICT_ORDER},
+        {"of: v100, published: 0 %", 1.009, VERDICT_SIZE},
+        {"of: v100, published: 0 %", 1.02, VERDICT_DIFFERS},
+    };
+    JUDGE_ALL(rows);
 }
 
 static void an_order_holds_when_every_relation_does(void **state)
 {
     (void)state;
-    assert_int_equal(verdict("order: uba-mem < v100", 1.001), VERDICT_ORDER);
-    assert_int_equal(verdict("order: uba-mem < v100", 1.0), VERDICT_DIFFERS);
-    assert_int_equal(verdict("order: uba-mem << v100", 1.11), VERDICT_ORDER);
-    assert_int_equal(verdict("order: uba-mem << v100", 1.09), VERDICT_DIFFERS);
-    assert_int_equal(verdict("order: uba-mem <= v100", 0.99), VERDICT_ORDER);
-    assert_int_equal(verdict("order: uba-mem <= v100", 0.97), VERDICT_DIFFERS);
-    assert_int_equal(verdict("order: uba-mem ~= v100", 1.04), VERDICT_ORDER);
-    assert_int_equal(verdict("order: uba-mem ~= v100", 0.94), VERDICT_DIFFERS);
-    assert_int_equal(verdict("order: uba-mem < v100 < uba-mem", 1.2), VERDICT_DIFFERS);
+    static const struct judged rows[] = {
+        {"order: uba-mem < v100", 1.001, VERDICT_ORDER},
+        {"order: uba-mem < v100", 1.0, VERDICT_DIFFERS},
+        {"order: uba-mem << v100", 1.11, VERDICT_ORDER},
+        {"order: uba-mem << v100", 1.09, VERDICT_DIFFERS},
+        {"order: uba-mem <= v100", 0.99, VERDICT_ORDER},
+        {"order: uba-mem <= v100", 0.97, VERDICT_DIFFERS},
+        {"order: uba-mem ~= v100", 1.04, VERDICT_ORDER},
+        {"order: uba-mem ~= v100", 0.94, VERDICT_DIFFERS},
+        {"order: uba-mem < v100 < uba-mem", 1.2, VERDICT_DIFFERS},
+    };
+    JUDGE_ALL(rows);
+}
+
+static void a_bound_holds_on_its_side_and_nearly_within_a_third(void **state)
+{
+    (void)state;
+    static const struct judged rows[] = {
+        {"of: v100, published: '> 30 %'", 1.31, VERDICT_ORDER},
+        {"of: v100, published: '> 30 %'", 1.90, VERDICT_ORDER},
+        {"of: v100, published: '> 30 %'", 1.25, VERDICT_SIZE},
+        {"of: v100, published: '> 30 %'", 1.10, VERDICT_DIFFERS}, /* the direction alone is no bound */
+        {"of: v100, published: '< 30 %'", 1.10, VERDICT_ORDER},
+        {"of: v100, published: '< 30 %'", 1.50, VERDICT_DIFFERS},
+        {"of: v100, published: '> 30 %', pick: each", 1.31, VERDICT_ORDER},
+    };
+    JUDGE_ALL(rows);
+}
+
+#define FOUR "machines: [uba-mem, v100]\nworkloads: [vecadd:tiny, sgemm:tiny, bfs:tiny, spmv:tiny]\n"
+#define PAIR \
+    "metrics: [{name: speedup, value: totals.seconds, relative: speedup}, {name: time, value: " \
+    "totals.seconds}]\n"
+
+static double falling(const struct study_point *p) { return p->machine == 0 ? 8 : 1 + p->workload; }
+static double equal(const struct study_point *p) { return p->machine == 0 ? 8 : 4; }
+
+/* What is found of a claim, the verdict and our numbers in words. */
+static void other_forms_of_claims_are_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double (*seconds)(const struct study_point *p);
+        enum study_verdict verdict;
+        const char *words;
+    } rows[] = {
+        /* on each workload: speed-ups are 2 and 4 */
+        {HEAD "claims: [{id: A, pick: each, order: uba-mem << v100}]\n", two_machines, VERDICT_ORDER,
+         "on 2 of 2"},
+        {HEAD "claims: [{id: A, pick: each, order: v100 << uba-mem}]\n", two_machines, VERDICT_DIFFERS,
+         "on 0 of 2; not on vecadd:tiny, sgemm:tiny"},
+        {HEAD "claims: [{id: A, of: v100, published: '> 160 %', pick: each}]\n", two_machines,
+         VERDICT_DIFFERS, "+100.0 %"},
+        {HEAD "claims: [{id: A, of: v100, published: '> 120 %', pick: each}]\n", two_machines, VERDICT_SIZE,
+         "+100.0 %"},
+        {HEAD "claims: [{id: A, pick: each, order: uba-mem << v100}]\n", holes, VERDICT_UNKNOWN, ""},
+        /* a value that is no change has no direction: the mean time is 3 */
+        {HEAD PAIR "claims: [{id: A, metric: time, of: v100, published: 1}]\n", two_machines, VERDICT_DIFFERS,
+         "3"},
+        {HEAD PAIR "claims: [{id: A, metric: time, of: v100, published: 4}]\n", two_machines, VERDICT_SIZE,
+         "3"},
+        /* a range is that of the workloads */
+        {HEAD "claims: [{id: A, of: v100, published: 2 to 4 x}]\n", two_machines, VERDICT_SIZE, "2 x to 4 x"},
+        {HEAD "claims: [{id: A, of: v100, published: 3 to 16 x}]\n", two_machines, VERDICT_ORDER,
+         "2 x to 4 x"},
+        {HEAD "claims: [{id: A, of: v100, published: 8 to 16 x}]\n", two_machines, VERDICT_DIFFERS,
+         "2 x to 4 x"},
+        /* gains over machines of their own */
+        {HEAD "claims: [{id: A, order: uba-mem / v100 << uba-mem / uba-mem << v100 / uba-mem}]\n",
+         two_machines, VERDICT_ORDER,
+         "uba-mem / v100 0.333 << uba-mem / uba-mem 1.000 << v100 / uba-mem 2.667"},
+        /* a metric follows another: times 1, 2, 3, 4 and speed-ups 8, 4, 2.67, 2 */
+        {FOUR PAIR "claims: [{id: A, of: v100, follows: speedup}]\n", falling, VERDICT_ORDER,
+         "r = 1.00 over 4 workloads"},
+        {FOUR PAIR "claims: [{id: A, of: v100, follows: time}]\n", falling, VERDICT_DIFFERS,
+         "r = -0.93 over 4 workloads"},
+        {FOUR PAIR "claims: [{id: A, of: v100, follows: time}]\n", equal, VERDICT_UNKNOWN,
+         ""}, /* nothing varies */
+        {HEAD PAIR "claims: [{id: A, of: v100, follows: time}]\n", two_machines, VERDICT_UNKNOWN,
+         ""}, /* two points always lie on a line */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct study *s = make(rows[i].text);
+        struct study_data *d = results(s, rows[i].seconds);
+        const struct study_judgement j = study_judge(d, &s->claims[0]);
+        if (strcmp(j.text, rows[i].words) != 0 || j.verdict != rows[i].verdict)
+            fail_msg("%zu: '%s', %s", i, j.text, study_verdict_names[j.verdict]);
+        study_data_free(d);
+        study_free(s);
+    }
 }
 
 static void expressions_compute(void **state)
@@ -408,9 +582,12 @@ int main(void)
         cmocka_unit_test(an_interval_is_students_over_the_seeds),
         cmocka_unit_test(a_hole_is_left_out_of_means_and_stops_a_verdict),
         cmocka_unit_test(the_baseline_is_the_base_or_the_same_axis_value),
-        cmocka_unit_test(the_best_of_machines_is_chosen_per_workload),
+        cmocka_unit_test(the_best_of_machines_is_chosen_per_workload_or_per_kernel),
+        cmocka_unit_test(a_seed_that_lacks_a_workload_is_not_in_the_mean),
         cmocka_unit_test(a_size_holds_within_a_third_of_the_effect),
         cmocka_unit_test(an_order_holds_when_every_relation_does),
+        cmocka_unit_test(a_bound_holds_on_its_side_and_nearly_within_a_third),
+        cmocka_unit_test(other_forms_of_claims_are_judged),
         cmocka_unit_test(expressions_compute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

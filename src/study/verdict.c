@@ -1,8 +1,11 @@
 /* verdict: what a paper says held against what the runs say.
  *
- * A size holds when ours is within a third of the published effect; when not, its direction may. An order
- * holds when every relation does: '<' any, '<<' by a tenth or more, '<=' up to 2 % above, '~=' within 5 %. */
+ * A size holds when ours is within a third of the published effect; when not, the direction of a change may.
+ * A bound holds when ours is on its side, a range when both ends are within a third of its width. An order
+ * holds when every relation does: '<' any, '<<' by a tenth or more, '<=' up to 2 % above, '~=' within 5 %. A
+ * metric follows another when Pearson's r over the workloads is 0.7 or more. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +14,82 @@
 #define MUCH    1.10
 #define AT_MOST 1.02
 #define ABOUT   1.05
+/* ASSUMPTION: papers that say "correlates strongly" give no number; 0.7 is the usual one. */
+#define STRONG 0.7
 
 const char *const study_verdict_names[VERDICT_UNKNOWN + 1] = {[VERDICT_SIZE] = "size within a third",
                                                               [VERDICT_ORDER] = "order holds",
                                                               [VERDICT_DIFFERS] = "differs",
                                                               [VERDICT_UNKNOWN] = "not available"};
+static const char *const signs[] = {"<", "<<", "<=", "~="};
+
+bool study_only_direction(const struct study_claim *c, enum study_verdict v)
+{
+    return v == VERDICT_ORDER && (c->form == STUDY_SIZE || c->form == STUDY_RANGE);
+}
+
+const char *study_verdict_words(const struct study_claim *c, enum study_verdict v)
+{
+    if (study_only_direction(c, v))
+        return c->form == STUDY_RANGE ? "overlaps, size differs" : "order holds, size differs";
+    if (v == VERDICT_ORDER && c->form == STUDY_BOUND) return "bound holds";
+    if (v == VERDICT_ORDER && c->form == STUDY_FOLLOWS) return "correlates";
+    return study_verdict_names[v];
+}
+
+const char *study_claimed(struct study *s, const struct study_claim *c)
+{
+    if (c->form == STUDY_FOLLOWS)
+        return arena_printf(&s->arena, "%s follows %s", s->metrics[c->metric].title,
+                            s->metrics[c->follows].title);
+    if (c->form != STUDY_ORDER) return c->published_text;
+    const char *text = c->terms[0].name;
+    for (uint32_t i = 1; i < c->term_count; i++)
+        text = arena_printf(&s->arena, "%s %s %s", text, signs[c->relations[i - 1]], c->terms[i].name);
+    return c->pick == STUDY_PICK_EACH ? arena_printf(&s->arena, "%s, on each", text) : text;
+}
+
+/* ---- our numbers in words ---- */
+
+static void say(struct study_judgement *j, const char *format, ...)
+{
+    const size_t len = strlen(j->text);
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(j->text + len, sizeof j->text - len, format, list);
+    va_end(list);
+}
+
+/* As it is published: in per cent of change, as a factor, in the metric's unit. */
+static void say_value(struct study_judgement *j, const struct study_data *d, const struct study_claim *c,
+                      double v)
+{
+    const struct study_metric *m = &d->study->metrics[c->metric];
+    if (c->as_percent)
+        say(j, "%+.1f %%", 100 * (v - 1));
+    else
+        say(j, "%.3g%s%s", v, m->relative || *m->unit ? " " : "", m->relative ? "x" : m->unit);
+}
+
+static void say_estimate(struct study_judgement *j, const struct study_data *d, const struct study_claim *c,
+                         const struct study_estimate *e)
+{
+    say_value(j, d, c, e->value);
+    if (e->seeds < 2) return;
+    say(j, " (");
+    say_value(j, d, c, e->low);
+    say(j, " to ");
+    say_value(j, d, c, e->high);
+    say(j, " over %u seeds)", e->seeds);
+}
+
+/* ---- values ---- */
 
 static struct study_estimate estimate(const struct study_data *d, const struct study_claim *c,
-                                      const struct study_term *t)
+                                      const struct study_term *t, enum study_pick pick)
 {
     if (t->on.count == 1) return study_cell(d, c->metric, t->of, t->over, t->on.items[0]);
-    return study_over(d, c->metric, t->of, t->over, t->on, c->pick);
+    return study_over(d, c->metric, t->of, t->over, t->on, pick);
 }
 
 /* Only whole sets of workloads are judged. */
@@ -48,28 +116,49 @@ static uint32_t furthest(const struct study_data *d, const struct study_claim *c
     return worst;
 }
 
+static double neutral_of(const struct study_data *d, const struct study_claim *c)
+{
+    return d->study->metrics[c->metric].relative == STUDY_ABSOLUTE ? 0 : 1;
+}
+
 static void judge_size(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
 {
-    const struct study_metric *m = &d->study->metrics[c->metric];
-    const double neutral = m->relative == STUDY_ABSOLUTE ? 0 : 1;
-    j->ours = estimate(d, c, &c->terms[0]);
+    const double neutral = neutral_of(d, c);
+    j->ours = estimate(d, c, &c->terms[0], c->pick);
     if (!complete(&j->ours)) return;
     const double ours = j->ours.value - neutral, theirs = c->published - neutral;
     const double slack =
         neutral > 0 ? 0.01 : 0; /* a published effect of nothing is met within one per cent */
-    if (fabs(ours - theirs) <= fabs(theirs) / 3 + (theirs == 0 ? slack : 0))
+    const bool has_direction = neutral > 0 && c->form == STUDY_SIZE; /* a share of 10 % has none */
+    const bool within = fabs(ours - theirs) <= fabs(theirs) / 3 + (theirs == 0 ? slack : 0);
+    if (c->form == STUDY_BOUND && (c->at_most ? ours <= theirs : ours >= theirs))
+        j->verdict = VERDICT_ORDER;
+    else if (within)
         j->verdict = VERDICT_SIZE;
     else
-        j->verdict = ours * theirs > 0 ? VERDICT_ORDER : VERDICT_DIFFERS;
-    const double scale = c->as_percent ? 100 : 1;
-    const double shown = c->as_percent ? neutral : 0;
-    const char *unit = c->as_percent ? " %" : m->relative ? " x" : m->unit;
-    int len = snprintf(j->text, sizeof j->text, c->as_percent ? "%+.1f%s" : "%.3g%s",
-                       scale * (j->ours.value - shown), unit);
-    if (j->ours.seeds > 1)
-        (void)snprintf(j->text + len, sizeof j->text - (size_t)len, " (%.1f to %.1f over %u seeds)",
-                       scale * (j->ours.low - shown), scale * (j->ours.high - shown), j->ours.seeds);
-    if (j->verdict != VERDICT_SIZE) j->worst = furthest(d, c, &c->terms[0], ours < theirs);
+        j->verdict = has_direction && ours * theirs > 0 ? VERDICT_ORDER : VERDICT_DIFFERS;
+    say_estimate(j, d, c, &j->ours);
+    if (j->verdict == VERDICT_DIFFERS || study_only_direction(c, j->verdict))
+        j->worst = furthest(d, c, &c->terms[0], ours < theirs);
+}
+
+static void judge_range(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+{
+    const struct study_term *t = &c->terms[0];
+    const struct study_estimate low = estimate(d, c, t, STUDY_PICK_MIN),
+                                high = estimate(d, c, t, STUDY_PICK_MAX);
+    if (!complete(&low) || !complete(&high)) return;
+    const double slack = (c->published_high - c->published) / 3;
+    if (fabs(low.value - c->published) <= slack && fabs(high.value - c->published_high) <= slack)
+        j->verdict = VERDICT_SIZE;
+    else
+        j->verdict =
+            low.value <= c->published_high && high.value >= c->published ? VERDICT_ORDER : VERDICT_DIFFERS;
+    say_value(j, d, c, low.value);
+    say(j, " to ");
+    say_value(j, d, c, high.value);
+    const bool below = c->published - low.value > high.value - c->published_high;
+    if (j->verdict != VERDICT_SIZE) j->worst = furthest(d, c, t, below);
 }
 
 /* ---- orders ---- */
@@ -104,36 +193,112 @@ static uint32_t most_against(const struct study_data *d, const struct study_clai
 
 static void judge_order(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
 {
-    static const char *const signs[] = {"<", "<<", "<=", "~="};
     enum study_verdict verdict = VERDICT_ORDER;
-    size_t len = 0;
     double before = NAN;
     for (uint32_t i = 0; i < c->term_count; i++) {
-        const struct study_estimate e = estimate(d, c, &c->terms[i]);
+        const struct study_estimate e = estimate(d, c, &c->terms[i], c->pick);
         if (!complete(&e)) return;
         if (i) {
             const bool holds = relation_holds(c->relations[i - 1], before, e.value);
             if (!holds && verdict == VERDICT_ORDER) j->worst = most_against(d, c, i - 1);
             if (!holds) verdict = VERDICT_DIFFERS;
-            len += (size_t)snprintf(j->text + len, sizeof j->text - len, " %s%s ", holds ? "" : "not ",
-                                    signs[c->relations[i - 1]]);
+            say(j, " %s%s ", holds ? "" : "not ", signs[c->relations[i - 1]]);
         }
-        if (len < sizeof j->text)
-            len +=
-                (size_t)snprintf(j->text + len, sizeof j->text - len, "%s %.3f", c->terms[i].name, e.value);
-        if (len >= sizeof j->text) len = sizeof j->text - 1;
+        say(j, "%s %.3f", c->terms[i].name, e.value);
         before = e.value;
     }
     j->verdict = verdict;
 }
 
+/* On one workload: 1 holds, 0 does not, -1 unknown. */
+static int holds_on(const struct study_data *d, const struct study_claim *c, uint32_t workload)
+{
+    double before = NAN;
+    int holds = 1;
+    for (uint32_t i = 0; i < c->term_count; i++) {
+        const double v = study_cell(d, c->metric, c->terms[i].of, c->terms[i].over, workload).value;
+        if (!isfinite(v)) return -1;
+        if (i && !relation_holds(c->relations[i - 1], before, v)) holds = 0;
+        before = v;
+    }
+    return holds;
+}
+
+static void judge_order_on_each(const struct study_data *d, const struct study_claim *c,
+                                struct study_judgement *j)
+{
+    const struct study_set on = c->terms[0].on;
+    uint32_t held = 0;
+    char against[200] = "";
+    if (!on.count) return;
+    for (uint32_t k = 0; k < on.count; k++) {
+        const int holds = holds_on(d, c, on.items[k]);
+        if (holds < 0) return;
+        held += (uint32_t)holds;
+        if (holds) continue;
+        const size_t len = strlen(against);
+        (void)snprintf(against + len, sizeof against - len, "%s%s", len ? ", " : "; not on ",
+                       d->study->workloads[on.items[k]].name);
+        if (j->worst == STUDY_NONE) j->worst = on.items[k];
+    }
+    j->verdict = held == on.count ? VERDICT_ORDER : VERDICT_DIFFERS;
+    say(j, "on %u of %u%s", held, on.count, against);
+}
+
+/* ---- one metric follows another ---- */
+
+struct series {
+    double mean, deviation;
+};
+
+static struct series describe(const double *values, uint32_t count)
+{
+    double sum = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) sum += values[i];
+    for (uint32_t i = 0; i < count; i++) squares += (values[i] - sum / count) * (values[i] - sum / count);
+    return (struct series){sum / count, sqrt(squares / count)};
+}
+
+static void judge_follows(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+{
+    const struct study_term *t = &c->terms[0];
+    const uint32_t count = t->on.count;
+    double *x = ARENA_ARRAY(&d->study->arena, double, count + 1),
+           *y = ARENA_ARRAY(&d->study->arena, double, count + 1), product = 0, most = -1;
+    if (count < 3) return; /* two points always lie on a line */
+    for (uint32_t i = 0; i < count; i++) {
+        x[i] = study_cell(d, c->follows, t->of, t->over, t->on.items[i]).value;
+        y[i] = study_cell(d, c->metric, t->of, t->over, t->on.items[i]).value;
+        if (!isfinite(x[i]) || !isfinite(y[i])) return;
+    }
+    const struct series sx = describe(x, count), sy = describe(y, count);
+    if (!(sx.deviation > 0 && sy.deviation > 0)) return;
+    for (uint32_t i = 0; i < count; i++) {
+        const double zx = (x[i] - sx.mean) / sx.deviation, zy = (y[i] - sy.mean) / sy.deviation;
+        product += zx * zy;
+        if (fabs(zx - zy) <= most) continue;
+        most = fabs(zx - zy);
+        j->worst = t->on.items[i];
+    }
+    j->verdict = product / count >= STRONG ? VERDICT_ORDER : VERDICT_DIFFERS;
+    say(j, "r = %.2f over %u workloads", product / count, count);
+}
+
 struct study_judgement study_judge(const struct study_data *d, const struct study_claim *claim)
 {
-    struct study_judgement j = {.verdict = VERDICT_UNKNOWN, .worst = STUDY_NONE};
-    if (claim->relations)
-        judge_order(d, claim, &j);
-    else
-        judge_size(d, claim, &j);
+    struct study_judgement j = {
+        .verdict = VERDICT_UNKNOWN, .worst = STUDY_NONE, .ours = {.value = NAN, .low = NAN, .high = NAN}};
+    switch (claim->form) {
+    case STUDY_SIZE:
+    case STUDY_BOUND: judge_size(d, claim, &j); break;
+    case STUDY_RANGE: judge_range(d, claim, &j); break;
+    case STUDY_FOLLOWS: judge_follows(d, claim, &j); break;
+    case STUDY_ORDER:
+        if (claim->pick == STUDY_PICK_EACH)
+            judge_order_on_each(d, claim, &j);
+        else
+            judge_order(d, claim, &j);
+    }
     if (j.verdict == VERDICT_UNKNOWN) (void)strcpy(j.text, "");
     return j;
 }

@@ -91,7 +91,8 @@ holds "sbatch saw the option" grep -q "Partition=other" "$B/jobcomp.log"
 expect 1 "sbatch did not take the job" timeout 60 "$ATOLL" sweep "$dir/x.yaml" --db "$dir/w.db" --launcher slurm --sbatch=--partition=nonsense
 
 # a failing point is recorded; the rest of its task goes on
-printf 'machines: [uba-mem]\nworkloads: [vecadd:n=1024, {run: "./nowhere:tiny", name: gone}, sgemm:tiny]\n' > "$dir/f.yaml"
+mkdir "$dir/empty"
+printf 'machines: [uba-mem]\nworkloads: [vecadd:n=1024, {run: "%s/empty:tiny", name: gone}, sgemm:tiny]\n' "$dir" > "$dir/f.yaml"
 expect 1 "1 failed" timeout 60 "$ATOLL" sweep "$dir/f.yaml" --db "$dir/f.db" --launcher slurm --points-per-task 3
 holds "the others of the task are done" [ "$(rows "$dir/f.db" "select count(*) from run where status='done'")" = 2 ]
 
