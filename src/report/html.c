@@ -33,34 +33,30 @@ static void count_study(struct tally *t, const struct study_data *d)
     }
     for (uint32_t i = 0; i < d->study->claim_count; i++) {
         const enum study_verdict v = study_judge(d, &d->study->claims[i]).verdict;
-        if (v == VERDICT_ORDER && !d->study->claims[i].relations)
+        if (study_only_direction(&d->study->claims[i], v))
             t->direction++;
         else
             t->verdicts[v]++;
     }
 }
 
-static void card(FILE *out, uint32_t number, const char *text)
+static void card(FILE *out, uint32_t number, const char *class_, const char *text)
 {
-    (void)fprintf(out, "<li><b>%u</b><span>%s</span></li>\n", number, text);
+    if (number) (void)fprintf(out, "<li class=\"%s\"><b>%u</b><span>%s</span></li>\n", class_, number, text);
 }
 
 static void write_cards(const struct tally *t, FILE *out)
 {
-    uint32_t claims = t->direction;
-    for (int v = 0; v <= VERDICT_UNKNOWN; v++) claims += t->verdicts[v];
     (void)fputs("<ul class=\"cards\">\n", out);
-    card(out, t->done, "runs are done");
-    if (t->failed) card(out, t->failed, "failed");
-    if (t->missing) card(out, t->missing, "not available");
-    if (t->pending) card(out, t->pending, "not run yet");
-    if (claims) {
-        if (t->verdicts[VERDICT_SIZE]) card(out, t->verdicts[VERDICT_SIZE], "sizes within a third");
-        if (t->verdicts[VERDICT_ORDER]) card(out, t->verdicts[VERDICT_ORDER], "orders hold");
-        if (t->direction) card(out, t->direction, "right direction, other size");
-        card(out, t->verdicts[VERDICT_DIFFERS], "claims differ");
-        if (t->verdicts[VERDICT_UNKNOWN]) card(out, t->verdicts[VERDICT_UNKNOWN], "claims without data");
-    }
+    card(out, t->done, "", t->done == 1 ? "run is done" : "runs are done");
+    card(out, t->failed, "c-differs", "failed");
+    card(out, t->missing, "", "not available");
+    card(out, t->pending, "", "not run yet");
+    card(out, t->verdicts[VERDICT_SIZE], "c-size", "sizes within a third");
+    card(out, t->verdicts[VERDICT_ORDER], "c-size", "orders hold");
+    card(out, t->direction, "c-part", "right direction, other size");
+    card(out, t->verdicts[VERDICT_DIFFERS], "c-differs", "claims differ");
+    card(out, t->verdicts[VERDICT_UNKNOWN], "", "claims without data");
     (void)fputs("</ul>\n", out);
 }
 
@@ -91,11 +87,12 @@ static void write_failures(const struct study_data *d, FILE *out)
     for (uint32_t i = 0; i < d->study->point_count; i++) {
         const struct study_result *r = &d->results[i];
         if (r->status == STUDY_DONE || r->status == STUDY_MISSING || r->status == STUDY_PENDING) continue;
-        if (!any)
-            (void)fputs(
-                "<h3>Runs that failed</h3>\n<div class=\"scroll\"><table><thead><tr><th>run</th><th>what "
-                "happened</th></tr></thead><tbody>\n",
-                out);
+        if (!any) {
+            html_heading(out, d->study->name, "failed", "Runs that failed");
+            (void)fputs("<div class=\"scroll\"><table><thead><tr><th>run</th><th>what "
+                        "happened</th></tr></thead><tbody>\n",
+                        out);
+        }
         any = true;
         (void)fputs("<tr><td><code>", out);
         html_text(study_command(d->study, i), out);
@@ -109,13 +106,18 @@ static void write_failures(const struct study_data *d, FILE *out)
 
 static void write_figures(const struct study_data *d, FILE *out)
 {
+    html_heading(out, d->study->name, "figures", "Figures");
+    (void)fputs("<div class=\"figures\">\n", out);
     for (uint32_t i = 0; i < d->study->figure_count; i++) {
         struct chart c;
         chart_build(&c, d, &d->study->figures[i], &d->study->arena);
         plot_draw(&c, out);
         plot_table(&c, out);
     }
+    (void)fputs("</div>\n", out);
 }
+
+static const char *plural(uint32_t count) { return count == 1 ? "" : "s"; }
 
 /* alone: the page has its title already. */
 static void write_study(const struct study_data *d, const char *command, bool alone, FILE *out)
@@ -123,7 +125,9 @@ static void write_study(const struct study_data *d, const char *command, bool al
     struct study *s = d->study;
     struct tally t = {0};
     count_study(&t, d);
-    (void)fprintf(out, "<section id=\"%s\">\n", s->name);
+    (void)fputs("<section id=\"", out);
+    html_anchor(s->name, out);
+    (void)fputs("\">\n", out);
     if (!alone) {
         (void)fputs("<h2>", out);
         html_text(s->title, out);
@@ -135,9 +139,10 @@ static void write_study(const struct study_data *d, const char *command, bool al
         (void)fputs("</p>\n", out);
     }
     write_pre(command, out);
-    (void)fprintf(out,
-                  "<p class=\"soft\">%u machines × %u combinations of axis values × %u workloads × %u seeds",
-                  s->machine_count, s->combo_count, s->workload_count, s->seed_count);
+    (void)fprintf(
+        out, "<p class=\"soft\">%u machine%s × %u combination%s of axis values × %u workload%s × %u seed%s",
+        s->machine_count, plural(s->machine_count), s->combo_count, plural(s->combo_count), s->workload_count,
+        plural(s->workload_count), s->seed_count, plural(s->seed_count));
     if (*s->scale) {
         (void)fputs(", scale ", out);
         html_text(s->scale, out);
@@ -147,7 +152,6 @@ static void write_study(const struct study_data *d, const char *command, bool al
     write_missing(d, out);
     html_claims(d, out);
     if (t.done) {
-        (void)fputs("<h3>Figures</h3>\n", out);
         write_figures(d, out);
         html_machines(d, out);
     }
@@ -179,13 +183,27 @@ static void write_head(const struct study_report *r, const char *title, FILE *ou
     (void)fputs("</p>\n", out);
 }
 
-static void write_nav(const struct study_report *r, FILE *out)
+static void nav_link(FILE *out, const char *study, const char *part, const char *text)
 {
-    (void)fputs("<nav aria-label=\"studies\"><ul>\n", out);
-    for (uint32_t i = 0; i < r->count; i++) {
-        (void)fprintf(out, "<li><a href=\"#%s\">", r->data[i]->study->name);
-        html_text(r->data[i]->study->name, out);
-        (void)fputs("</a></li>\n", out);
+    (void)fputs("<li><a href=\"#", out);
+    html_anchor(study, out);
+    (void)fprintf(out, "%s\">", part);
+    html_text(text, out);
+    (void)fputs("</a></li>\n", out);
+}
+
+/* Of several studies their names, of one its parts. */
+static void write_nav(const struct study_report *r, const struct tally *t, FILE *out)
+{
+    const struct study *first = r->data[0]->study;
+    (void)fputs("<nav aria-label=\"parts of the page\"><ul>\n", out);
+    for (uint32_t i = 0; r->count > 1 && i < r->count; i++)
+        nav_link(out, r->data[i]->study->name, "", r->data[i]->study->name);
+    if (r->count == 1) {
+        if (first->claim_count) nav_link(out, first->name, "-claims", "Claims");
+        if (t->done) nav_link(out, first->name, "-figures", "Figures");
+        if (t->done) nav_link(out, first->name, "-machines", "Machines");
+        if (t->failed) nav_link(out, first->name, "-failed", "Failures");
     }
     (void)fputs("<li><button id=\"theme\" type=\"button\" hidden>theme</button></li>\n</ul></nav>\n", out);
 }
@@ -200,7 +218,7 @@ void study_report_html(const struct study_report *r, FILE *out)
     write_cards(&t, out);
     if (r->command && r->count > 1) write_pre(r->command, out);
     (void)fputs("</header>\n", out);
-    write_nav(r, out);
+    write_nav(r, &t, out);
     (void)fputs("<main id=\"main\">\n", out);
     for (uint32_t i = 0; i < r->count; i++) write_study(r->data[i], r->commands[i], r->count == 1, out);
     (void)fprintf(out,

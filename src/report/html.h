@@ -9,7 +9,7 @@ enum { HTML_COLOURS = 8 };
 /* What a figure shows: clusters along x, bars in a cluster, parts of a bar. */
 struct chart {
     struct arena *arena;
-    const char *title, *where, *about, *unit;
+    const char *title, *where, *about, *unit, *y_title;
     enum study_plot plot;
     bool relative; /* 1 means the baseline */
     const char **clusters, **bars, **parts;
@@ -18,7 +18,8 @@ struct chart {
     struct study_estimate *cells; /* [cluster][bar][part] */
     double *published;            /* [cluster][bar]; NAN: nothing published */
     /* distribution: values of the workloads behind cell [0][bar][0] */
-    double *samples; /* [bar][sample] */
+    double *samples;   /* [bar][sample] */
+    double *samples_x; /* scatter: the same of the metric along x */
     const char **sample_names;
     uint32_t sample_count;
 };
@@ -40,7 +41,13 @@ void html_machines(const struct study_data *d, FILE *out);
 
 /* ---- svg.c: small things ---- */
 
-void html_text(const char *text, FILE *out); /* escaped */
+void html_text(const char *text, FILE *out);   /* escaped */
+void html_anchor(const char *name, FILE *out); /* a name as an identifier of the page */
+/* A heading that links of the page lead to: "#STUDY-PART". */
+void html_heading(FILE *out, const char *study, const char *part, const char *title);
+/* The first so many characters, with … when that is not all. */
+enum { HTML_CLIP_BYTES = 200 };
+const char *html_clip(char buf[HTML_CLIP_BYTES], const char *text, uint32_t chars);
 /* 1.23, 45.6, 1,234: three digits that matter. */
 const char *html_number(char buf[48], double value);
 /* "1.05 (0.98 to 1.12)" */
@@ -57,7 +64,9 @@ void svg_begin(FILE *out, double width, double height, const char *title);
 void svg_text(FILE *out, double x, double y, const char *attributes, const char *text);
 void svg_line(FILE *out, const char *class_, double x1, double y1, double x2, double y2);
 /* The figure's head and foot: caption, plot, table behind it. */
-void html_figure_begin(FILE *out, const char *title, const char *where, const char *about, bool fit);
+/* class: "fit": the picture shrinks with the page, else it scrolls; "half": two may stand side by side. */
+void html_figure_begin(FILE *out, const char *title, const char *where, const char *about,
+                       const char *class_);
 void html_figure_table(FILE *out, const char *hint); /* between plot and table */
 void html_figure_end(FILE *out);
 

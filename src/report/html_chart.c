@@ -111,7 +111,19 @@ static bool same_set(struct study_set a, struct study_set b)
     return a.count == b.count && (!a.count || memcmp(a.items, b.items, a.count * sizeof *a.items) == 0);
 }
 
-/* What a claim says about exactly this value; NAN: none does. */
+/* A claim about a mean is about exactly these workloads; a bound of the least or the largest is one of each.
+ */
+static bool speaks_of(const struct study_claim *c, struct study_set span)
+{
+    const struct study_set on = c->terms->on;
+    if (c->pick == STUDY_PICK_MEAN) return same_set(on, span);
+    if (c->form != STUDY_BOUND || span.count != 1) return false;
+    for (uint32_t i = 0; i < on.count; i++)
+        if (on.items[i] == span.items[0]) return true;
+    return false;
+}
+
+/* What a claim says about this value; NAN: none does. */
 static double published_for(const struct building *b, uint32_t metric, struct study_side side,
                             struct study_set span)
 {
@@ -119,8 +131,8 @@ static double published_for(const struct building *b, uint32_t metric, struct st
     for (uint32_t i = 0; i < s->claim_count; i++) {
         const struct study_claim *c = &s->claims[i];
         const struct study_term *t = c->terms;
-        if (c->relations || c->metric != metric || c->pick != STUDY_PICK_MEAN || !same_side(t->of, side) ||
-            !same_set(t->on, span))
+        if ((c->form != STUDY_SIZE && c->form != STUDY_BOUND) || c->metric != metric ||
+            !same_side(t->of, side) || !speaks_of(c, span))
             continue;
         if (t->over.machine == STUDY_NONE || same_side(t->over, study_baseline(s, side))) return c->published;
     }
@@ -148,24 +160,31 @@ static void fill_samples(const struct building *b)
     struct chart *c = b->c;
     const struct study *s = b->d->study;
     c->sample_count = s->workload_count;
+    const bool scatter = c->plot == STUDY_SCATTER;
     c->samples = ARENA_ARRAY(c->arena, double, (size_t)c->bar_count * c->sample_count + 1);
+    c->samples_x = ARENA_ARRAY(c->arena, double, (size_t)c->bar_count * c->sample_count + 1);
     c->sample_names = ARENA_ARRAY(c->arena, const char *, c->sample_count + 1);
     for (uint32_t w = 0; w < c->sample_count; w++) {
         c->sample_names[w] = s->workloads[w].name;
-        for (uint32_t i = 0; i < c->bar_count; i++)
-            c->samples[(size_t)i * c->sample_count + w] =
-                study_cell(b->d, b->f->metrics[0], b->sides[i], own_baseline, w).value;
+        for (uint32_t i = 0; i < c->bar_count; i++) {
+            const size_t at = (size_t)i * c->sample_count + w;
+            c->samples[at] =
+                study_cell(b->d, b->f->metrics[scatter ? 1 : 0], b->sides[i], own_baseline, w).value;
+            if (scatter)
+                c->samples_x[at] = study_cell(b->d, b->f->metrics[0], b->sides[i], own_baseline, w).value;
+        }
     }
 }
 
 void chart_build(struct chart *c, const struct study_data *d, const struct study_figure *f, struct arena *a)
 {
-    const struct study_metric *m = &d->study->metrics[f->metrics[0]];
+    const struct study_metric *m = &d->study->metrics[f->metrics[f->plot == STUDY_SCATTER ? 1 : 0]];
     *c = (struct chart){.arena = a,
                         .title = f->title,
                         .where = f->where,
                         .about = f->about,
                         .unit = m->unit,
+                        .y_title = f->plot == STUDY_STACKED ? "" : m->title,
                         .plot = f->plot,
                         .relative = m->relative != STUDY_ABSOLUTE,
                         .part_count = f->metric_count};

@@ -5,7 +5,7 @@
 
 #include "report/html.h"
 
-enum { PARTITIONS_MAX = 256, CELL_W = 58, CELL_H = 66, GAP = 6, ROW_MAX = 16 };
+enum { PARTITIONS_MAX = 256, CELL_W = 60, CELL_H = 70, GAP = 5, ROW_MAX = 16 };
 
 /* Of the picture: partitions in a row, width inside a chiplet, height of one. */
 struct layout {
@@ -134,14 +134,18 @@ static bool gather(struct view *v, const struct study_data *d, uint32_t machine)
 
 /* ---- the tree ---- */
 
+/* A part of the machine: filled as far as it was busy, its name and the number on it. */
 static void draw_gauge(FILE *out, double x, double y, const char *name, double share)
 {
-    const double width = CELL_W - 12;
+    const double width = CELL_W - 8;
+    char number[16];
     (void)fprintf(out,
-                  "<rect class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"7\" rx=\"2\"/>"
-                  "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"7\" rx=\"2\"/>\n",
+                  "<rect class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\" rx=\"2\"/>"
+                  "<rect class=\"fill\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\" rx=\"2\"/>\n",
                   x, y, width, x, y, width * (share > 1 ? 1 : share));
-    svg_text(out, x, y - 2, "class=\"soft\" style=\"font-size:8.5px\"", name);
+    svg_text(out, x + 3, y + 11, "class=\"soft tiny\"", name);
+    (void)snprintf(number, sizeof number, share < 0.0995 ? "%.1f" : "%.0f", 100 * share);
+    svg_text(out, x + width - 3, y + 11, "class=\"small\" text-anchor=\"end\"", number);
 }
 
 static void draw_partition(const struct view *v, uint32_t k, double x, double y, FILE *out)
@@ -154,10 +158,10 @@ static void draw_partition(const struct view *v, uint32_t k, double x, double y,
                   x, y, CELL_W, CELL_H, k, 100 * v->issue[k], 100 * v->llc[k], 100 * v->dram[k]);
     char name[16];
     (void)snprintf(name, sizeof name, "%u", k);
-    svg_text(out, x + CELL_W - 6, y + 11, "class=\"soft\" text-anchor=\"end\" style=\"font-size:9px\"", name);
-    draw_gauge(out, x + 6, y + 18, "SM", v->issue[k]);
-    draw_gauge(out, x + 6, y + 36, "LLC", v->llc[k]);
-    draw_gauge(out, x + 6, y + 54, "DRAM", v->dram[k]);
+    svg_text(out, x + CELL_W / 2.0, y + 12, "class=\"soft small\" text-anchor=\"middle\"", name);
+    draw_gauge(out, x + 4, y + 17, "SM", v->issue[k]);
+    draw_gauge(out, x + 4, y + 34, "LLC", v->llc[k]);
+    draw_gauge(out, x + 4, y + 51, "DRAM", v->dram[k]);
     (void)fputs("</g>\n", out);
 }
 
@@ -169,10 +173,11 @@ static void draw_network(const struct view *v, double x, double y, double width,
                   "rx=\"4\"><title>networks between SMs "
                   "and slices: requests %.1f %%, replies %.1f %% of their width used</title></rect>\n",
                   x, y, width, 100 * v->requests, 100 * v->replies);
-    (void)fprintf(out, "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"4\" rx=\"2\"/>\n",
-                  x, y + 18, width * (v->replies > 1 ? 1 : v->replies));
-    (void)snprintf(text, sizeof text, "network: requests %.0f %%, replies %.0f %% of the width used",
-                   100 * v->requests, 100 * v->replies);
+    (void)fprintf(out, "<rect class=\"fill\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"22\" rx=\"4\"/>\n",
+                  x, y, width * (v->replies > 1 ? 1 : v->replies));
+    (void)snprintf(text, sizeof text, "%s: requests %.1f %%, replies %.1f %% of the width used",
+                   v->gpus * v->chiplets > 1 ? "networks, mean of all" : "network", 100 * v->requests,
+                   100 * v->replies);
     svg_text(out, x + width / 2, y + 14, "text-anchor=\"middle\"", text);
 }
 
@@ -238,52 +243,103 @@ static void tree_table(const struct view *v, FILE *out)
 
 /* ---- the heat map ---- */
 
+enum { HEAT_LEVELS = 24, HEAT_LEFT = 52, HEAT_TOP = 8 };
+
+/* Cells of one strength are one path: a page with many machines stays small. The page's script reads the
+ * values out of the table. */
+static void draw_cells(const struct view *v, const double *share, double most, double cell, FILE *out)
+{
+    for (uint32_t level = 1; level <= HEAT_LEVELS; level++) {
+        bool any = false;
+        for (uint32_t i = 0; i < v->count * v->count; i++) {
+            if ((uint32_t)ceil(HEAT_LEVELS * share[i] / most) != level) continue;
+            if (!any)
+                (void)fprintf(out, "<path class=\"hot\" fill-opacity=\"%.3f\" d=\"",
+                              (double)level / HEAT_LEVELS);
+            any = true;
+            (void)fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", HEAT_LEFT + i % v->count * cell,
+                          HEAT_TOP + i / v->count * cell, cell - 0.6, cell - 0.6, cell - 0.6);
+        }
+        if (any) (void)fputs("\"/>\n", out);
+    }
+}
+
+/* Numbers of partitions along both sides, and lines between chiplets. */
+static void draw_heat_frame(const struct view *v, double cell, FILE *out)
+{
+    const double side = cell * v->count;
+    const uint32_t step = v->count > 64 ? 32 : v->count > 32 ? 16 : v->count > 12 ? 8 : 1;
+    char number[16];
+    (void)fprintf(out, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"/>\n", HEAT_LEFT,
+                  HEAT_TOP, side - 0.6, side - 0.6);
+    for (uint32_t k = 0; k < v->count; k++) {
+        if (k && k % v->partitions == 0) {
+            svg_line(out, "axis", HEAT_LEFT + k * cell, HEAT_TOP, HEAT_LEFT + k * cell, HEAT_TOP + side);
+            svg_line(out, "axis", HEAT_LEFT, HEAT_TOP + k * cell, HEAT_LEFT + side, HEAT_TOP + k * cell);
+        }
+        if (k % step != 0 && k + 1 != v->count) continue;
+        if (k + 1 == v->count && k % step != 0 && k % step < step / 2) continue; /* too near the last */
+        (void)snprintf(number, sizeof number, "%u", k);
+        svg_text(out, HEAT_LEFT + (k + 0.5) * cell, HEAT_TOP + side + 14,
+                 "class=\"soft small\" text-anchor=\"middle\"", number);
+        svg_text(out, HEAT_LEFT - 5, HEAT_TOP + (k + 0.5) * cell + 4,
+                 "class=\"soft small\" text-anchor=\"end\"", number);
+    }
+}
+
 static void draw_heat(const struct view *v, const double *share, const char *title, FILE *out)
 {
-    const double cell = v->count > 32 ? 380.0 / v->count : v->count > 12 ? 12 : 30, side = cell * v->count;
+    const double cell = v->count > 32 ? 400.0 / v->count : v->count > 12 ? 12.5 : 36, side = cell * v->count;
     double most = 0;
     char text[96];
     for (uint32_t i = 0; i < v->count * v->count; i++)
         if (share[i] > most) most = share[i];
-    svg_begin(out, side + 120, side + 48, title);
-    for (uint32_t i = 0; i < v->count; i++)
-        for (uint32_t k = 0; k < v->count; k++)
-            (void)fprintf(out,
-                          "<rect class=\"hot m\" x=\"%.1f\" y=\"%.1f\" width=\"%.2f\" height=\"%.2f\" "
-                          "fill-opacity=\"%.3f\"><title>SMs "
-                          "of partition %u, slices of partition %u: %.3f %% of the bytes</title></rect>\n",
-                          44 + k * cell, 8 + i * cell, cell - 0.6, cell - 0.6,
-                          most > 0 ? 0.04 + 0.96 * share[i * v->count + k] / most : 0, i, k,
-                          100 * share[i * v->count + k]);
-    svg_text(out, 44 + side / 2, side + 26, "text-anchor=\"middle\" class=\"soft\"",
+    svg_begin(out, HEAT_LEFT + side + 76, HEAT_TOP + side + 44, title);
+    (void)fprintf(
+        out, "<g class=\"heat\" data-count=\"%u\" data-cell=\"%.4f\" data-left=\"%d\" data-top=\"%d\">\n",
+        v->count, cell, HEAT_LEFT, HEAT_TOP);
+    if (most > 0) draw_cells(v, share, most, cell, out);
+    draw_heat_frame(v, cell, out);
+    (void)fprintf(
+        out,
+        "<rect class=\"m cursor\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%.1f\"><title>bytes between "
+        "partitions</title></rect>\n</g>\n",
+        HEAT_LEFT, HEAT_TOP, cell - 0.6, cell - 0.6);
+    svg_text(out, HEAT_LEFT + side / 2, HEAT_TOP + side + 34, "text-anchor=\"middle\" class=\"soft\"",
              "partition of the LLC slice");
     (void)snprintf(text, sizeof text,
-                   "text-anchor=\"middle\" class=\"soft\" transform=\"rotate(-90 18 %.1f)\"", 8 + side / 2);
-    svg_text(out, 18, 8 + side / 2, text, "partition of the SM");
-    for (uint32_t k = 0; k <= 20; k++)
+                   "text-anchor=\"middle\" class=\"soft\" transform=\"rotate(-90 14 %.1f)\"",
+                   HEAT_TOP + side / 2);
+    svg_text(out, 14, HEAT_TOP + side / 2, text, "partition of the SM");
+    const double bar = HEAT_LEFT + side + 12;
+    for (uint32_t k = 0; k <= HEAT_LEVELS; k++)
         (void)fprintf(out,
                       "<rect class=\"hot\" x=\"%.1f\" y=\"%.1f\" width=\"12\" height=\"%.2f\" "
                       "fill-opacity=\"%.3f\"/>\n",
-                      side + 58, 8 + side * (20 - k) / 21, side / 21 + 0.3, 0.04 + 0.96 * k / 20);
+                      bar, HEAT_TOP + side * (HEAT_LEVELS - k) / (HEAT_LEVELS + 1),
+                      side / (HEAT_LEVELS + 1) + 0.3, (double)k / HEAT_LEVELS);
     (void)snprintf(text, sizeof text, "%.2g %%", 100 * most);
-    svg_text(out, side + 74, 18, "class=\"soft\"", text);
-    svg_text(out, side + 74, 8 + side, "class=\"soft\"", "0");
+    svg_text(out, bar + 16, HEAT_TOP + 10, "class=\"soft\"", text);
+    svg_text(out, bar + 16, HEAT_TOP + side, "class=\"soft\"", "0");
     (void)fputs("</svg>\n", out);
+}
+
+static double kept_inside(const struct view *v, const double *share)
+{
+    double inside = 0;
+    for (uint32_t k = 0; k < v->count; k++) inside += share[k * v->count + k];
+    return inside;
 }
 
 static void heat_table(const struct view *v, const double *share, FILE *out)
 {
-    double local = 0;
-    for (uint32_t k = 0; k < v->count; k++) local += share[k * v->count + k];
-    (void)fprintf(out,
-                  "<p class=\"soft\">%.1f %% of the bytes stay in their partition. Rows: partition of the "
-                  "SM; columns: of the "
-                  "slice; in %% of all bytes.</p>\n<table><tbody>\n",
-                  100 * local);
+    (void)fputs("<p class=\"soft\">Rows: partition of the SM; columns: of the slice; in % of all bytes.</p>\n"
+                "<table class=\"matrix\"><tbody>\n",
+                out);
     for (uint32_t i = 0; i < v->count; i++) {
         (void)fprintf(out, "<tr><th scope=\"row\">%u</th>", i);
         for (uint32_t k = 0; k < v->count; k++)
-            (void)fprintf(out, "<td class=\"n\">%.2f</td>", 100 * share[i * v->count + k]);
+            (void)fprintf(out, "<td>%.3g</td>", 100 * share[i * v->count + k]);
         (void)fputs("</tr>\n", out);
     }
     (void)fputs("</tbody></table>\n", out);
@@ -291,9 +347,12 @@ static void heat_table(const struct view *v, const double *share, FILE *out)
 
 static void write_heat(const struct view *v, const double *share, const char *title, FILE *out)
 {
-    html_figure_begin(out, title, NULL, NULL, true);
+    char about[120];
+    (void)snprintf(about, sizeof about, "Bytes of requests and replies%s; %.1f %% stay in their partition.",
+                   share == v->traffic ? ", mean over the workloads" : "", 100 * kept_inside(v, share));
+    html_figure_begin(out, title, NULL, about, "half fit");
     draw_heat(v, share, title, out);
-    html_figure_table(out, "Bytes of requests and replies between partitions.");
+    html_figure_table(out, "Focus the picture and use the arrow keys, or point at a cell, to read it.");
     heat_table(v, share, out);
     html_figure_end(out);
 }
@@ -302,18 +361,20 @@ static void write_machine(const struct view *v, FILE *out)
 {
     char title[200];
     (void)snprintf(title, sizeof title, "%s: how busy its parts are", v->study->machines[v->machine].name);
-    html_figure_begin(out, title, NULL, NULL, true);
+    html_figure_begin(
+        out, title, NULL,
+        "Filled, and in per cent: the share of its time that a part works; mean over the workloads.", "");
     draw_tree(v, out);
-    html_figure_table(out, "Filled part: share of the time that a part works. Mean over the workloads.");
+    html_figure_table(out, "Focus the picture and use the arrow keys, or point at a partition, to read it.");
     tree_table(v, out);
     html_figure_end(out);
-    (void)fputs("<div class=\"pair\">\n", out);
-    (void)snprintf(title, sizeof title, "%s: traffic between partitions, mean over the workloads",
+    (void)fputs("<div class=\"figures\">\n", out);
+    (void)snprintf(title, sizeof title, "%s: traffic between partitions",
                    v->study->machines[v->machine].name);
     write_heat(v, v->traffic, title, out);
     if (v->uneven_workload != STUDY_NONE && v->runs > 1) {
-        (void)snprintf(title, sizeof title, "the most uneven: %s",
-                       v->study->workloads[v->uneven_workload].name);
+        (void)snprintf(title, sizeof title, "%s: the most uneven workload, %s",
+                       v->study->machines[v->machine].name, v->study->workloads[v->uneven_workload].name);
         write_heat(v, v->uneven, title, out);
     }
     (void)fputs("</div>\n", out);
@@ -321,7 +382,7 @@ static void write_machine(const struct view *v, FILE *out)
 
 void html_machines(const struct study_data *d, FILE *out)
 {
-    (void)fputs("<h3>Machines</h3>\n", out);
+    html_heading(out, d->study->name, "machines", "Machines");
     for (uint32_t m = 0; m < d->study->machine_count; m++) {
         struct view v;
         if (gather(&v, d, m)) write_machine(&v, out);

@@ -1,11 +1,12 @@
-/* html_plot: a chart as a picture and as a table: grouped bars, curves, stacked bars, distributions. */
+/* html_plot: a chart as a picture and as a table: grouped bars, curves, stacked bars, distributions, one
+ * metric against another. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/html.h"
 
-enum { LEFT = 56, RIGHT = 16, TOP = 14, PLOT_HEIGHT = 250, LABEL_CHARS = 22 };
+enum { LEFT = 56, RIGHT = 16, TOP = 28, PLOT_HEIGHT = 250, LABEL_CHARS = 22, WIDE = 1080, HALF = 560 };
 
 struct frame {
     FILE *out;
@@ -20,10 +21,10 @@ static double y_at(const struct frame *f, double value)
     return f->bottom - PLOT_HEIGHT * (part < 0 ? 0 : part > 1 ? 1 : part);
 }
 
-/* The first of several is the baseline, and grey. */
+/* The first of several machines is the baseline, and grey; parts of a stack have no baseline. */
 static uint32_t colour_of(const struct chart *c, uint32_t i)
 {
-    return (c->bar_count == 1 && c->part_count == 1 ? i + 1 : i) % HTML_COLOURS;
+    return (c->plot == STUDY_STACKED || c->bar_count == 1 ? i + 1 : i) % HTML_COLOURS;
 }
 
 /* ---- ranges ---- */
@@ -45,26 +46,16 @@ static double stack_top(const struct chart *c, uint32_t cluster, uint32_t bar)
     return sum;
 }
 
-static struct svg_axis y_axis(const struct chart *c)
+static bool by_samples(const struct chart *c)
 {
-    double low = NAN, high = NAN;
-    for (uint32_t k = 0; k < c->cluster_count; k++)
-        for (uint32_t i = 0; i < c->bar_count; i++) {
-            const struct study_estimate *e = chart_cell(c, k, i, 0);
-            if (c->plot == STUDY_STACKED) {
-                widen(&low, &high, stack_top(c, k, i));
-                continue;
-            }
-            if (c->plot == STUDY_DISTRIBUTION) continue;
-            widen(&low, &high, e->low);
-            widen(&low, &high, e->high);
-            widen(&low, &high, c->published[k * c->bar_count + i]);
-        }
-    for (uint32_t i = 0; c->plot == STUDY_DISTRIBUTION && i < c->bar_count * c->sample_count; i++)
-        widen(&low, &high, c->samples[i]);
+    return c->plot == STUDY_DISTRIBUTION || c->plot == STUDY_SCATTER;
+}
+
+/* Round steps around values that are relative to 1, or not; bars begin at 0. */
+static struct svg_axis axis_around(double low, double high, bool relative, bool from_zero)
+{
     if (!isfinite(low)) low = 0, high = 1;
-    if (c->relative) widen(&low, &high, 1);
-    const bool from_zero = c->plot == STUDY_BARS || c->plot == STUDY_STACKED;
+    if (relative) widen(&low, &high, 1);
     if (from_zero && low > 0) low = 0;
     if (!from_zero) {
         const double pad = (high - low) * 0.06;
@@ -72,6 +63,34 @@ static struct svg_axis y_axis(const struct chart *c)
         high += pad;
     }
     return svg_axis_of(low, high, 5);
+}
+
+static struct svg_axis axis_of_samples(const struct chart *c, const double *samples)
+{
+    double low = NAN, high = NAN;
+    for (uint32_t i = 0; i < c->bar_count * c->sample_count; i++) widen(&low, &high, samples[i]);
+    return axis_around(low, high, c->relative, false);
+}
+
+static struct svg_axis y_axis(const struct chart *c)
+{
+    double low = NAN, high = NAN;
+    bool positive = true; /* no interval reaches below zero where no value does */
+    if (by_samples(c)) return axis_of_samples(c, c->samples);
+    for (uint32_t k = 0; k < c->cluster_count; k++)
+        for (uint32_t i = 0; i < c->bar_count; i++) {
+            const struct study_estimate *e = chart_cell(c, k, i, 0);
+            if (c->plot == STUDY_STACKED) {
+                widen(&low, &high, stack_top(c, k, i));
+                continue;
+            }
+            positive &= !(e->value < 0);
+            widen(&low, &high, e->low);
+            widen(&low, &high, e->high);
+            widen(&low, &high, c->published[k * c->bar_count + i]);
+        }
+    if (positive && low < 0) low = 0;
+    return axis_around(low, high, c->relative, c->plot == STUDY_BARS || c->plot == STUDY_STACKED);
 }
 
 static void draw_y_axis(const struct frame *f)
@@ -128,8 +147,7 @@ static void draw_published(const struct frame *f, double value, double x, const 
 
 static void draw_label(const struct frame *f, double x, const char *text, bool slanted, bool bold)
 {
-    char attributes[160], clipped[LABEL_CHARS + 8];
-    (void)snprintf(clipped, sizeof clipped, strlen(text) > LABEL_CHARS ? "%.*s…" : "%.*s", LABEL_CHARS, text);
+    char attributes[160], clipped[HTML_CLIP_BYTES];
     if (slanted)
         (void)snprintf(attributes, sizeof attributes,
                        "text-anchor=\"end\" transform=\"rotate(-45 %.1f %.1f)\"%s", x, f->bottom + 16,
@@ -137,7 +155,8 @@ static void draw_label(const struct frame *f, double x, const char *text, bool s
     else
         (void)snprintf(attributes, sizeof attributes, "text-anchor=\"middle\"%s",
                        bold ? " font-weight=\"700\"" : "");
-    svg_text(f->out, slanted ? x + 4 : x, f->bottom + (slanted ? 16 : 20), attributes, clipped);
+    svg_text(f->out, slanted ? x + 4 : x, f->bottom + (slanted ? 16 : 20), attributes,
+             html_clip(clipped, text, LABEL_CHARS));
 }
 
 /* ---- bars, stacked or not ---- */
@@ -151,7 +170,7 @@ static void draw_bar(const struct frame *f, uint32_t k, uint32_t i, double x, do
         if (!isfinite(e->value)) continue;
         const double top = y_at(f, below + (e->value > 0 ? e->value : 0));
         const double low = y_at(f, below + (e->value < 0 ? e->value : 0));
-        const uint32_t colour = colour_of(c, c->part_count > 1 ? p : i);
+        const uint32_t colour = colour_of(c, c->plot == STUDY_STACKED ? p : i);
         (void)fprintf(f->out,
                       "<rect class=\"m f%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"1\">",
                       colour, x, top, width, low - top > 0.6 ? low - top : 0.6);
@@ -271,14 +290,48 @@ static void draw_distribution(const struct frame *f, double width)
     }
 }
 
+/* ---- one metric against another ---- */
+
+static void draw_scatter(const struct frame *f)
+{
+    const struct chart *c = f->c;
+    const struct svg_axis x = axis_of_samples(c, c->samples_x);
+    const double room = f->width - LEFT - RIGHT;
+    char number[48], other[48];
+    draw_y_axis(f);
+    for (uint32_t i = 0; i < svg_ticks(&x); i++) {
+        const double v = svg_tick(&x, i), at = LEFT + room * (v - x.low) / (x.high - x.low);
+        svg_line(f->out, c->relative && v == 1 ? "one" : "grid", at, TOP, at, f->bottom);
+        (void)snprintf(number, sizeof number, "%.6g", v);
+        svg_text(f->out, at, f->bottom + 18, "class=\"soft\" text-anchor=\"middle\"", number);
+    }
+    for (uint32_t k = 0; k < c->bar_count * c->sample_count; k++) {
+        const double vx = c->samples_x[k], vy = c->samples[k];
+        if (!isfinite(vx) || !isfinite(vy)) continue;
+        (void)fprintf(f->out, "<circle class=\"m dot f%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>",
+                      colour_of(c, k / c->sample_count), LEFT + room * (vx - x.low) / (x.high - x.low),
+                      y_at(f, vy));
+        html_text(c->sample_names[k % c->sample_count], f->out);
+        (void)fputs(", ", f->out);
+        html_text(c->bars[k / c->sample_count], f->out);
+        (void)fputs(": ", f->out);
+        html_text(c->parts[0], f->out);
+        (void)fprintf(f->out, " %s, ", html_number(number, vx));
+        html_text(c->parts[1], f->out);
+        (void)fprintf(f->out, " %s</title></circle>\n", html_number(other, vy));
+    }
+    svg_text(f->out, LEFT + room / 2, f->bottom + 36, "class=\"soft\" text-anchor=\"middle\"", c->parts[0]);
+}
+
 /* ---- the picture ---- */
 
 static void draw_legend(const struct chart *c, FILE *out)
 {
-    const bool parts = c->part_count > 1;
+    const bool parts = c->plot == STUDY_STACKED;
     const uint32_t count = parts ? c->part_count : c->bar_count;
     bool published = false;
-    for (uint32_t i = 0; i < c->cluster_count * c->bar_count; i++) published |= isfinite(c->published[i]);
+    for (uint32_t i = 0; !by_samples(c) && i < c->cluster_count * c->bar_count; i++)
+        published |= isfinite(c->published[i]);
     (void)fputs("<ul class=\"legend\">", out);
     for (uint32_t i = 0; i < count; i++) {
         (void)fprintf(out, "<li><i class=\"f%u\"></i>", colour_of(c, i));
@@ -305,25 +358,36 @@ struct layout {
 
 static struct layout lay_out(const struct chart *c, uint32_t across, bool bars)
 {
-    struct layout l = {.slot = 110};
-    const double room = 640 - LEFT - RIGHT;
-    if (bars && c->bar_count) {
-        const double least = across > 30 ? 5 : 9;
-        l.bar = (across > 30 ? 28.0 : 62.0) / c->bar_count;
-        l.bar = l.bar > 26 ? 26 : l.bar < least ? least : l.bar;
-        l.slot = l.bar * c->bar_count + (across > 24 ? 8 : 16);
+    const double room = (bars ? WIDE : HALF) - LEFT - RIGHT;
+    struct layout l = {.slot = across ? room / across : room};
+    if (bars && c->bar_count) { /* as wide as the page, but bars keep a width that can be seen */
+        const double gap = l.slot / 5 > 16 ? 16 : l.slot / 5 < 5 ? 5 : l.slot / 5;
+        l.bar = (l.slot - gap) / c->bar_count;
+        l.bar = l.bar > 40 ? 40 : l.bar < 5 ? 5 : l.bar;
+        if (l.slot < l.bar * c->bar_count + gap) l.slot = l.bar * c->bar_count + gap;
+        if (l.slot > 200) l.slot = 200;
+        if (l.slot < l.bar * c->bar_count) l.slot = l.bar * c->bar_count + 16;
     }
-    if (across && l.slot * across < room) l.slot = room / across > 170 ? 170 : room / across;
     for (uint32_t k = 0; bars && k < across; k++)
-        if (strlen(c->clusters[k]) > l.longest) l.longest = strlen(c->clusters[k]);
+        if (strlen(c->clusters[k]) > l.longest) l.longest = strlen(c->clusters[k]); /* bytes: at least */
     if (l.longest > LABEL_CHARS) l.longest = LABEL_CHARS;
     l.slanted = bars && (double)l.longest * 7.2 > l.slot - 6;
     return l;
 }
 
+/* "speed-up (x)" above the axis. */
+static void draw_y_title(const struct chart *c, FILE *out)
+{
+    const char *name = c->plot == STUDY_SCATTER ? c->parts[1] : c->y_title;
+    const char *text = !*c->unit ? name : !*name ? c->unit : arena_printf(c->arena, "%s (%s)", name, c->unit);
+    svg_text(out, 8, 14, "class=\"soft\"", text);
+}
+
 void plot_draw(const struct chart *c, FILE *out)
 {
-    const uint32_t across = c->plot == STUDY_DISTRIBUTION ? c->bar_count : c->cluster_count;
+    const uint32_t across = c->plot == STUDY_DISTRIBUTION ? c->bar_count
+                            : c->plot == STUDY_SCATTER    ? 1
+                                                          : c->cluster_count;
     const bool bars = c->plot == STUDY_BARS || c->plot == STUDY_STACKED;
     const struct layout l = lay_out(c, across, bars);
     const struct frame f = {.out = out,
@@ -331,16 +395,22 @@ void plot_draw(const struct chart *c, FILE *out)
                             .y = y_axis(c),
                             .width = LEFT + RIGHT + l.slot * across,
                             .bottom = TOP + PLOT_HEIGHT};
-    html_figure_begin(out, c->title, c->where, c->about, false);
-    svg_begin(out, f.width, f.bottom + (l.slanted ? 30 + (double)l.longest * 4.8 : 34), c->title);
+    html_figure_begin(out, c->title, c->where, c->about, bars ? "" : "half fit");
+    svg_begin(out, f.width,
+              f.bottom + (l.slanted                  ? 30 + (double)l.longest * 4.8
+                          : c->plot == STUDY_SCATTER ? 46
+                                                     : 34),
+              c->title);
     if (bars)
         draw_bars(&f, l.slot, l.bar, l.slanted);
     else if (c->plot == STUDY_LINES)
         draw_curves(&f, l.slot);
+    else if (c->plot == STUDY_SCATTER)
+        draw_scatter(&f);
     else
         draw_distribution(&f, l.slot);
     svg_line(out, "axis", LEFT, f.bottom, f.width - RIGHT, f.bottom);
-    svg_text(out, 4, TOP - 3, "class=\"soft\"", c->unit);
+    draw_y_title(c, out);
     (void)fputs("</svg>\n", out);
     draw_legend(c, out);
 }

@@ -59,7 +59,7 @@ static void write_claims(const struct study_data *d, FILE *out)
     for (uint32_t i = 0; i < s->claim_count; i++) {
         const struct study_claim *c = &s->claims[i];
         const struct study_judgement j = study_judge(d, c);
-        (void)fprintf(out, "  %-6s %-20s %s%s%s\n", c->id, study_verdict_names[j.verdict], j.text,
+        (void)fprintf(out, "  %-6s %-25s %s%s%s\n", c->id, study_verdict_words(c, j.verdict), j.text,
                       c->published_text ? "; published " : "", c->published_text ? c->published_text : "");
     }
 }

@@ -78,9 +78,38 @@ void svg_line(FILE *out, const char *class_, double x1, double y1, double x2, do
                   y1, x2, y2);
 }
 
-void html_figure_begin(FILE *out, const char *title, const char *where, const char *about, bool fit)
+void html_anchor(const char *name, FILE *out)
 {
-    (void)fputs("<figure>\n<figcaption>", out);
+    for (; *name; name++) {
+        const bool plain = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
+                           (*name >= '0' && *name <= '9') || *name == '.' || *name == '_';
+        (void)fputc(plain ? *name : '-', out);
+    }
+}
+
+void html_heading(FILE *out, const char *study, const char *part, const char *title)
+{
+    (void)fputs("<h3 id=\"", out);
+    html_anchor(study, out);
+    (void)fprintf(out, "-%s\">%s</h3>\n", part, title);
+}
+
+const char *html_clip(char buf[HTML_CLIP_BYTES], const char *text, uint32_t chars)
+{
+    size_t at = 0;
+    uint32_t seen = 0;
+    for (; text[at] && at < HTML_CLIP_BYTES - 8; at++) {
+        if ((text[at] & 0xc0) == 0x80) continue; /* the rest of a character */
+        if (seen++ == chars) break;
+    }
+    while (text[at] && at && (text[at] & 0xc0) == 0x80) at--;
+    (void)snprintf(buf, HTML_CLIP_BYTES, "%.*s%s", (int)at, text, text[at] ? "…" : "");
+    return buf;
+}
+
+void html_figure_begin(FILE *out, const char *title, const char *where, const char *about, const char *class_)
+{
+    (void)fprintf(out, "<figure class=\"%s\">\n<figcaption>", class_);
     html_text(title, out);
     if (where) {
         (void)fputs(" <span class=\"soft\">(", out);
@@ -93,7 +122,7 @@ void html_figure_begin(FILE *out, const char *title, const char *where, const ch
         html_text(about, out);
         (void)fputs("</p>\n", out);
     }
-    (void)fprintf(out, "<div class=\"plot%s\">\n", fit ? " fit" : "");
+    (void)fputs("<div class=\"plot\">\n", out);
 }
 
 void html_figure_table(FILE *out, const char *hint)

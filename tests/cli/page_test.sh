@@ -18,7 +18,9 @@ figures:
   - {title: Lines, metric: speedup, plot: lines, x: gpu.llc_size}
   - {title: Stacks, metrics: [hits, misses], plot: stacked}
   - {title: Spread, metric: speedup, plot: distribution}
+  - {title: Cloud, metrics: [hits, speedup], plot: scatter}
 claims:
+  - {id: "T<0>", says: far from one, of: wide, published: "< 900 %"}
   - {id: T1, says: far away, of: wide, published: 900 %}
   - {id: T2, order: v100 < uba-mem}
   - {id: T3, says: known, of: v100, published: 900 %, why: {text: v100 has launch gaps, command: atoll run -m v100 -w vecadd}}
@@ -50,8 +52,8 @@ class Check(HTMLParser):
 c = Check()
 c.feed(text)
 assert not c.stack, c.stack
-assert c.seen["figure"] >= 8 and c.seen["svg"] == c.seen["figure"], c.seen
-for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
+assert c.seen["figure"] >= 9 and c.seen["svg"] == c.seen["figure"], c.seen
+for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "Cloud", "T&lt;0&gt;", "bound holds", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
              "atoll run -m uba-mem -w", "--details", "v100 has launch gaps", "traffic between partitions", "how busy its parts are",
              "atoll sweep", "confidence intervals over seeds", "the numbers"):
     assert part in text, part
@@ -87,6 +89,24 @@ window.addEventListener("load", function () {
   svg.focus();
   svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
   need("arrow keys read a value", out.textContent !== before && svg.querySelector(".m.on"));
+  var map = document.querySelector(".heat"), heat = map.closest("figure"), said = heat.querySelector(".readout");
+  heat.querySelector("svg").focus();
+  ["ArrowRight", "ArrowRight", "ArrowDown"].forEach(function (key) {
+    heat.querySelector("svg").dispatchEvent(new KeyboardEvent("keydown", { key: key, bubbles: true }));
+  });
+  need("arrow keys go through the heat map: " + said.textContent,
+       /^SMs of partition 1, slices of partition 1: [0-9.e-]+ % of the bytes$/.test(said.textContent));
+  need("a heat map has no cells", map.querySelectorAll("path.hot").length > 0);
+  need("a label of a picture is cut", Array.prototype.every.call(document.querySelectorAll("figure svg"), function (svg) {
+    var box = svg.viewBox.baseVal;
+    return Array.prototype.every.call(svg.querySelectorAll("text"), function (text) {
+      var b = text.getBBox(), m = svg.getScreenCTM().inverse().multiply(text.getScreenCTM());
+      return [[b.x, b.y], [b.x + b.width, b.y], [b.x, b.y + b.height], [b.x + b.width, b.y + b.height]].every(function (p) {
+        var q = new DOMPoint(p[0], p[1]).matrixTransform(m);
+        return q.x > -2 && q.y > -2 && q.x < box.width + 2 && q.y < box.height + 2;
+      });
+    });
+  }));
   need("the page is wider than the window", document.documentElement.scrollWidth <= window.innerWidth);
   var button = document.getElementById("theme"), colours = {};
   button.click(); colours.light = colour();
@@ -95,7 +115,11 @@ window.addEventListener("load", function () {
   need("light is light", colours.light === "rgb(255, 255, 255)");
   var text = getComputedStyle(document.querySelector("svg text")).fill;
   need("text of pictures follows the theme", text !== "rgb(0, 0, 0)");
-  document.querySelectorAll("details").forEach(function (d) { d.open = true; need("a table is empty", d.querySelectorAll("td").length > 0); });
+  document.querySelectorAll("details").forEach(function (d) {
+    d.open = true;
+    if (d.closest(".why")) need("a reason has no command", d.querySelector("code"));
+    else need("a table is empty", d.querySelectorAll("td").length > 0);
+  });
   var ids = {};
   document.querySelectorAll("[id]").forEach(function (e) { need("an id is given twice", !ids[e.id]); ids[e.id] = 1; });
   document.querySelectorAll("nav a").forEach(function (a) { need("a link leads nowhere", document.querySelector(a.getAttribute("href"))); });
