@@ -10,6 +10,7 @@
 
 static volatile int stop; /* set by the handler of SIGINT and SIGTERM */
 static bool line_shown;
+static char of_what[96]; /* "2 of 12, nuba-fig11: " when several studies are run */
 
 const char *cli_program(void)
 {
@@ -45,7 +46,7 @@ static void show_progress(void *arg, const struct atoll_sweep_progress *p)
         (void)snprintf(left, sizeof left, ", %.0f s left", p->left_seconds);
     else if (isfinite(p->left_seconds))
         (void)snprintf(left, sizeof left, ", %.0f min left", p->left_seconds / 60);
-    (void)fprintf(stderr, "\r\033[K%3.0f %%, %u of %u points, %u running, %u failed, %.0f s%s",
+    (void)fprintf(stderr, "\r\033[K%s%3.0f %%, %u of %u points, %u running, %u failed, %.0f s%s", of_what,
                   p->total ? 100.0 * p->finished / p->total : 100.0, p->finished, p->total, p->running,
                   p->failed, p->elapsed_seconds, left);
     (void)fflush(stderr);
@@ -60,6 +61,12 @@ bool study_number(const char *option, const char *text, double most, double *val
     if (end != text && !*end && *value > 0 && *value <= most) return true;
     (void)cli_mistake("--%s '%s' is not a number from 1 to %.0f", option, text, most);
     return false;
+}
+
+void study_of(uint32_t i, uint32_t count, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    (void)snprintf(of_what, sizeof of_what, "%u of %u, %s: ", i, count, slash ? slash + 1 : name);
 }
 
 int study_begin(const struct study_args *args, struct atoll_sweep *how)

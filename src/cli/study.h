@@ -32,6 +32,8 @@ struct study_args {
             "slurm: points that one task of the array runs (default: 16 at most)" \
     }
 
+/* Of several studies, which one the progress is of. */
+void study_of(uint32_t i, uint32_t count, const char *name);
 /* Fills `how` from the options; from now on Ctrl-C ends the sweep in order. An exit code, 0 = good. */
 int study_begin(const struct study_args *args, struct atoll_sweep *how);
 /* Takes the line of progress away. */

@@ -11,7 +11,8 @@ struct chart {
     struct arena *arena;
     const char *title, *where, *about, *unit, *y_title;
     enum study_plot plot;
-    bool relative; /* 1 means the baseline */
+    bool relative;    /* 1 means the baseline */
+    bool no_baseline; /* the first bar is like the others */
     const char **clusters, **bars, **parts;
     bool *is_mean; /* clusters that are means of those before */
     uint32_t cluster_count, bar_count, part_count;

@@ -11,6 +11,7 @@ struct building {
     const struct study_data *d;
     const struct study_figure *f;
     struct study_set *spans;        /* by cluster */
+    struct study_set *curves;       /* by bar, instead; NULL: not by groups or workloads */
     const struct study_side *sides; /* by bar; by cluster when x is an axis: .combo is replaced */
 };
 
@@ -37,6 +38,28 @@ static struct study_side *make_bars(struct chart *c, const struct study_data *d,
         if (side.combo == STUDY_NONE || !machine_has_results(d, side.machine)) continue;
         c->bars[c->bar_count] = by_axis ? s->axes[f->series_axis].values[i].name : s->machines[i].name;
         sides[c->bar_count++] = side;
+    }
+    return sides;
+}
+
+/* One curve for each group or workload on one machine. */
+static struct study_side *make_curves(struct building *b)
+{
+    struct chart *c = b->c;
+    const struct study *s = b->d->study;
+    const bool groups = b->f->curves == STUDY_BY_GROUP;
+    const uint32_t most = groups ? s->group_count : s->workload_count;
+    struct study_side *sides = ARENA_ARRAY(c->arena, struct study_side, most + 1);
+    c->bars = ARENA_ARRAY(c->arena, const char *, most + 1);
+    b->curves = ARENA_ARRAY(c->arena, struct study_set, most + 1);
+    for (uint32_t i = 0; i < most; i++) {
+        const struct study_set set =
+            groups ? (struct study_set){s->every + s->groups[i].first, s->groups[i].count}
+                   : (struct study_set){s->every + i, 1};
+        if (!set.count) continue;
+        c->bars[c->bar_count] = groups ? s->groups[i].name : s->workloads[i].name;
+        b->curves[c->bar_count] = set;
+        sides[c->bar_count++] = (struct study_side){b->f->machine, s->base_combo};
     }
     return sides;
 }
@@ -148,10 +171,11 @@ static void fill_cells(const struct building *b)
     for (uint32_t k = 0; k < c->cluster_count; k++)
         for (uint32_t i = 0; i < c->bar_count; i++) {
             const struct study_side side = side_of(b, k, i);
+            const struct study_set span = b->curves ? b->curves[i] : b->spans[k];
             for (uint32_t p = 0; p < c->part_count; p++)
-                *chart_cell(c, k, i, p) = value_of(b, b->f->metrics[p], side, b->spans[k]);
+                *chart_cell(c, k, i, p) = value_of(b, b->f->metrics[p], side, span);
             c->published[k * c->bar_count + i] =
-                c->part_count == 1 ? published_for(b, b->f->metrics[0], side, b->spans[k]) : NAN;
+                c->part_count == 1 ? published_for(b, b->f->metrics[0], side, span) : NAN;
         }
 }
 
@@ -187,9 +211,10 @@ void chart_build(struct chart *c, const struct study_data *d, const struct study
                         .y_title = f->plot == STUDY_STACKED ? "" : m->title,
                         .plot = f->plot,
                         .relative = m->relative != STUDY_ABSOLUTE,
+                        .no_baseline = f->plot == STUDY_STACKED || f->curves,
                         .part_count = f->metric_count};
     struct building b = {.c = c, .d = d, .f = f};
-    b.sides = make_bars(c, d, f);
+    b.sides = f->curves ? make_curves(&b) : make_bars(c, d, f);
     make_clusters(&b);
     c->parts = ARENA_ARRAY(a, const char *, f->metric_count);
     for (uint32_t p = 0; p < f->metric_count; p++) c->parts[p] = d->study->metrics[f->metrics[p]].title;

@@ -24,7 +24,7 @@ static double y_at(const struct frame *f, double value)
 /* The first of several machines is the baseline, and grey; parts of a stack have no baseline. */
 static uint32_t colour_of(const struct chart *c, uint32_t i)
 {
-    return (c->plot == STUDY_STACKED || c->bar_count == 1 ? i + 1 : i) % HTML_COLOURS;
+    return (c->no_baseline || c->bar_count == 1 ? i + 1 : i) % HTML_COLOURS;
 }
 
 /* ---- ranges ---- */

@@ -124,12 +124,20 @@ static void add_figure(struct study *s, const struct yaml_node *n)
     if (plot) f.plot = (enum study_plot)nodes_choice(plot, "plot", plots);
     find_metrics(s, n, &f);
     if (x) f.x_axis = find_axis(s, x, "workload");
-    if (series) f.series_axis = find_axis(s, series, "machine");
+    if (series && strcmp(nodes_scalar(series, "series"), "group") == 0)
+        f.curves = STUDY_BY_GROUP;
+    else if (series && strcmp(nodes_scalar(series, "series"), "workload") == 0)
+        f.curves = STUDY_BY_WORKLOAD;
+    else if (series)
+        f.series_axis = find_axis(s, series, "machine");
     if (machine) f.machine = study_find_machine(s, machine->place, nodes_scalar(machine, "machine"));
     if (f.metric_count > 1 && f.plot != STUDY_STACKED && f.plot != STUDY_SCATTER)
         diag_mistake_at(n->place, "several metrics are shown by 'plot: stacked' and 'plot: scatter' only");
     if (f.plot == STUDY_SCATTER && f.metric_count != 2)
         diag_mistake_at(n->place, "'plot: scatter' needs two 'metrics': that along x, that along y");
+    if (f.curves && (f.x_axis == STUDY_NONE || f.metric_count > 1))
+        diag_mistake_at(n->place, "'series: %s' needs 'x': an axis, and one metric",
+                        f.curves == STUDY_BY_GROUP ? "group" : "workload");
     if (f.plot == STUDY_LINES && f.x_axis == STUDY_NONE)
         diag_mistake_at(n->place, "'plot: lines' needs 'x': the axis along which the lines go");
     s->figures = nodes_grow(&s->arena, s->figures, s->figure_count, sizeof f);
@@ -150,8 +158,28 @@ void study_read_figures(struct study *s, const struct yaml_node *list)
 
 /* ---- claims ---- */
 
+/* The combination with another value; a name that two axes have is a mistake. STUDY_NONE as axis: any. */
+static uint32_t with_value(const struct study *s, struct diag_place place, uint32_t combo, uint32_t axis,
+                           const char *value)
+{
+    uint32_t found = STUDY_NONE, of = STUDY_NONE;
+    for (uint32_t a = 0; a < s->axis_count; a++)
+        for (uint32_t v = 0; v < s->axes[a].count; v++) {
+            if ((axis != STUDY_NONE && a != axis) || strcmp(s->axes[a].values[v].name, value) != 0) continue;
+            if (of != STUDY_NONE)
+                diag_mistake_at(place, "'%s' is a value of the axes '%s' and '%s': give one another name",
+                                value, s->axes[of].name, s->axes[a].name);
+            of = a;
+            found = study_combo_with(s, combo, a, v);
+        }
+    if (found == STUDY_NONE)
+        diag_mistake_at(place, "'%s' is no value of an axis, or the study has no point with it", value);
+    return found;
+}
+
 /* "uba-mem @ 5.6 TB/s, 3 MiB": a machine and values of axes that differ from the base. */
-static struct study_side read_side(const struct study *s, struct diag_place place, const char *text)
+static struct study_side read_side(const struct study *s, struct diag_place place, const char *text,
+                                   uint32_t axis)
 {
     char buf[256];
     (void)snprintf(buf, sizeof buf, "%s", text);
@@ -164,14 +192,7 @@ static struct study_side read_side(const struct study *s, struct diag_place plac
             *next = '\0';
             next += 2;
         }
-        uint32_t found = STUDY_NONE;
-        for (uint32_t a = 0; a < s->axis_count; a++)
-            for (uint32_t v = 0; v < s->axes[a].count; v++)
-                if (strcmp(s->axes[a].values[v].name, value) == 0)
-                    found = study_combo_with(s, side.combo, a, v);
-        if (found == STUDY_NONE)
-            diag_mistake_at(place, "'%s' is no value of an axis, or the study has no point with it", value);
-        side.combo = found;
+        side.combo = with_value(s, place, side.combo, axis, value);
     }
     return side;
 }
@@ -198,6 +219,7 @@ struct claim_reading {
     struct diag_place place; /* of the order or of `of` */
     const char *of, *over;
     int by;
+    uint32_t axis; /* of BY_AXIS */
     struct study_set on;
 };
 
@@ -208,8 +230,9 @@ static struct study_term read_term(const struct claim_reading *r, const char *na
     const char *slash = strstr(name, " / "); /* "a / b": a over b, in this term only */
     if (r->by == BY_MACHINE) {
         const char *over = slash ? slash + 3 : r->over;
-        t.of = read_side(s, r->place, slash ? arena_strndup(&s->arena, name, (size_t)(slash - name)) : name);
-        if (over) t.over = read_side(s, r->place, over);
+        t.of = read_side(s, r->place, slash ? arena_strndup(&s->arena, name, (size_t)(slash - name)) : name,
+                         STUDY_NONE);
+        if (over) t.over = read_side(s, r->place, over, STUDY_NONE);
         if (slash && s->metrics[r->c->metric].relative == STUDY_ABSOLUTE)
             diag_mistake_at(r->place, "'a / b' is of a relative metric; '%s' is not",
                             s->metrics[r->c->metric].name);
@@ -217,12 +240,12 @@ static struct study_term read_term(const struct claim_reading *r, const char *na
     }
     if (r->by == BY_GROUP) {
         t.on = study_find_workloads(s, r->place, name);
-        t.of = read_side(s, r->place, r->of);
-        if (r->over) t.over = read_side(s, r->place, r->over);
+        t.of = read_side(s, r->place, r->of, STUDY_NONE);
+        if (r->over) t.over = read_side(s, r->place, r->over, STUDY_NONE);
         return t;
     }
-    t.of = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->of, name));
-    if (r->over) t.over = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->over, name));
+    t.of = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->of, name), r->axis);
+    if (r->over) t.over = read_side(s, r->place, arena_printf(&s->arena, "%s @ %s", r->over, name), r->axis);
     return t;
 }
 
@@ -309,12 +332,13 @@ static struct study_set read_on(struct study *s, const struct yaml_node *n)
     return (struct study_set){items, count};
 }
 
-static int read_by(const struct study *s, const struct yaml_node *n)
+static int read_by(const struct study *s, const struct yaml_node *n, uint32_t *axis)
 {
     if (!n) return BY_MACHINE;
     const char *text = nodes_scalar(n, "by");
     if (strcmp(text, "group") == 0) return BY_GROUP;
-    return find_axis(s, n, "machine") == STUDY_NONE ? BY_MACHINE : BY_AXIS;
+    *axis = find_axis(s, n, "machine");
+    return *axis == STUDY_NONE ? BY_MACHINE : BY_AXIS;
 }
 
 /* What is asked of every workload: an order of machines, or a bound, which then is one of the worst. */
@@ -347,7 +371,7 @@ static void add_claim(struct study *s, const struct yaml_node *n)
     if (metric) c.metric = study_find_metric(s, metric->place, nodes_scalar(metric, "metric"));
     if (pick) c.pick = (enum study_pick)nodes_choice(pick, "pick", picks);
     r.on = read_on(s, on);
-    r.by = read_by(s, yaml_get(n, "by"));
+    r.by = read_by(s, yaml_get(n, "by"), &r.axis);
     r.place = order ? order->place : of ? of->place : n->place;
     if (!!order + !!published + !!follows != 1)
         diag_mistake_at(n->place, "a claim is a size ('of', 'published'), an 'order', or a metric that "

@@ -106,13 +106,15 @@ struct study_metric {
 };
 
 enum study_plot { STUDY_BARS, STUDY_LINES, STUDY_STACKED, STUDY_DISTRIBUTION, STUDY_SCATTER };
+enum study_curves { STUDY_BY_SIDE, STUDY_BY_GROUP, STUDY_BY_WORKLOAD };
 struct study_figure {
     const char *title, *where, *about;
     enum study_plot plot;
     uint32_t metrics[8], metric_count; /* stacked bars have several; a scatter x and y */
     uint32_t x_axis;                   /* STUDY_NONE: workloads; else mean over workloads per value */
     uint32_t series_axis;              /* STUDY_NONE: machines; else values of this axis on one machine */
-    uint32_t machine;                  /* of series_axis */
+    enum study_curves curves;          /* one for each machine or axis value, group, workload */
+    uint32_t machine;                  /* of series_axis, of curves by group or workload */
     struct diag_place place;
 };
 

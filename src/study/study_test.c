@@ -127,6 +127,11 @@ static void mistakes_point_into_the_file(void **state)
         {HEAD "metrics: [{name: c, value: totals.cycles}]\nclaims: [{id: A, order: v100 / uba-mem < v100}]\n",
          "'a / b' is of a relative metric; 'c' is not"},
         {HEAD "figures: [{title: x, plot: scatter}]\n", "needs two 'metrics'"},
+        {HEAD
+         "axes: [{name: a, values: [{name: 8}]}, {name: b, values: [{name: 8}]}]\nclaims: [{id: A, order: "
+         "uba-mem < v100 @ 8}]\n",
+         "'8' is a value of the axes 'a' and 'b'"},
+        {HEAD "figures: [{title: x, series: group}]\n", "'series: group' needs 'x'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) refuses(rows[i].text, rows[i].fragment);
 }

@@ -16,6 +16,7 @@ metrics:
 figures:
   - {title: Bars, where: Fig. 1, metric: speedup, plot: bars}
   - {title: Lines, metric: speedup, plot: lines, x: gpu.llc_size}
+  - {title: By group, metric: hits, plot: lines, x: gpu.llc_size, series: group, machine: wide}
   - {title: Stacks, metrics: [hits, misses], plot: stacked}
   - {title: Spread, metric: speedup, plot: distribution}
   - {title: Cloud, metrics: [hits, speedup], plot: scatter}
@@ -53,7 +54,7 @@ c = Check()
 c.feed(text)
 assert not c.stack, c.stack
 assert c.seen["figure"] >= 9 and c.seen["svg"] == c.seen["figure"], c.seen
-for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "Cloud", "T&lt;0&gt;", "bound holds", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
+for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "Cloud", "3 MiB, easy: ", "6 MiB, hard: ", "T&lt;0&gt;", "bound holds", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
              "atoll run -m uba-mem -w", "--details", "v100 has launch gaps", "traffic between partitions", "how busy its parts are",
              "atoll sweep", "confidence intervals over seeds", "the numbers"):
     assert part in text, part

@@ -186,7 +186,9 @@ PY
 
 # experiments of the tree: whole in shape, their published values are those of the papers
 for file in experiments/*.yaml; do
-    expect 0 "" "$ATOLL" sweep "$file" --dry-run
+    for scale in quick paper; do
+        expect 0 "point" "$ATOLL" sweep "$file" --dry-run --scale $scale
+    done
 done
 holds "published values are those of tests/reference/claims.csv" python3 - << 'PY'
 import csv, glob, re
