@@ -68,6 +68,12 @@ sed -n '/^```python/,/^```$/p' docs/experiments.md | sed '1d;$d' | sed "s#noc.db
 holds "the Python example of the docs has ten lines" [ "$(wc -l < "$dir/example.py")" = 10 ]
 expect 0 "uba-mem" python3 "$dir/example.py"
 
+# the study of the docs with every form of a claim that they show
+sed -n '/^```yaml/,/^```$/p' docs/experiments.md | sed '1d;$d' > "$dir/docs.yaml"
+sed -n 's/^| [a-z].* | `\({id: [^`]*}\)`.*/  - \1/p' docs/experiments.md >> "$dir/docs.yaml"
+holds "the docs show six forms beside sizes and orders" [ "$(grep -c 'id: ' "$dir/docs.yaml")" = 8 ]
+expect 0 " points" "$ATOLL" sweep "$dir/docs.yaml" --dry-run
+
 # failing points: a bad combination, a failed check, a crash; the others go on
 cat > "$dir/f.yaml" << 'YAML'
 machines: [uba-mem]
