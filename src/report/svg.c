@@ -98,7 +98,7 @@ const char *html_clip(char buf[HTML_CLIP_BYTES], const char *text, uint32_t char
 {
     size_t at = 0;
     uint32_t seen = 0;
-    for (; text[at] && at < HTML_CLIP_BYTES - 8; at++) {
+    for (; at < HTML_CLIP_BYTES - 8 && text[at]; at++) {
         if ((text[at] & 0xc0) == 0x80) continue; /* the rest of a character */
         if (seen++ == chars) break;
     }
