@@ -39,7 +39,7 @@ static int sweep_all(char *names, struct atoll_sweep *how, struct atoll_sweep_su
     int code = 0;
     char *save = NULL;
     uint32_t i = 0, count = 0;
-    for (const char *p = names; *p; p++) count += *p == '\n' || !p[1];
+    for (const char *p = names; p && *p; p++) count += *p == '\n' || !p[1];
     for (char *name = strtok_r(names, "\n", &save); name && !code && !all->stopped;
          name = strtok_r(NULL, "\n", &save)) {
         struct atoll_sweep_summary one;

@@ -14,7 +14,8 @@ struct sweep_args {
 
 int cli_sweep_summary(const struct atoll_sweep_summary *s, const char *db)
 {
-    (void)printf("%u points: %u were there, %u ran now", s->total, s->before, s->ran);
+    (void)printf("%u point%s: %u were there, %u ran now", s->total, s->total == 1 ? "" : "s", s->before,
+                 s->ran);
     if (s->failed) (void)printf(", %u failed", s->failed);
     if (s->missing) (void)printf(", %u are not available", s->missing);
     (void)printf("; results are in %s\n", db);
@@ -66,7 +67,7 @@ static int sweep(const struct sweep_args *args, struct atoll_sweep *how)
     const atoll_status status = atoll_sweep(sim, how, &summary);
     study_end();
     if (!status && how->dry_run) {
-        (void)printf("%u points%s%s\n", summary.total,
+        (void)printf("%u point%s%s%s\n", summary.total, summary.total == 1 ? "" : "s",
                      *summary.missing_names ? "; this version has no machine " : "", summary.missing_names);
         atoll_destroy(sim);
         free(command);

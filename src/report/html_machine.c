@@ -252,13 +252,15 @@ static void draw_cells(const struct view *v, const double *share, double most, d
     for (uint32_t level = 1; level <= HEAT_LEVELS; level++) {
         bool any = false;
         for (uint32_t i = 0; i < v->count * v->count; i++) {
-            if ((uint32_t)ceil(HEAT_LEVELS * share[i] / most) != level) continue;
+            const uint32_t row = i / v->count, column = i % v->count;
+            const double strength = ceil(HEAT_LEVELS * share[i] / most); /* may round up past the last */
+            if ((uint32_t)fmin(strength, HEAT_LEVELS) != level) continue;
             if (!any)
                 (void)fprintf(out, "<path class=\"hot\" fill-opacity=\"%.3f\" d=\"",
                               (double)level / HEAT_LEVELS);
             any = true;
-            (void)fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", HEAT_LEFT + i % v->count * cell,
-                          HEAT_TOP + i / v->count * cell, cell - 0.6, cell - 0.6, cell - 0.6);
+            (void)fprintf(out, "M%.1f %.1fh%.1fv%.1fh-%.1fz", HEAT_LEFT + column * cell,
+                          HEAT_TOP + row * cell, cell - 0.6, cell - 0.6, cell - 0.6);
         }
         if (any) (void)fputs("\"/>\n", out);
     }

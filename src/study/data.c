@@ -96,7 +96,7 @@ static double best_per_kernel(const struct study_data *d, const char *time, stru
                               uint32_t workload, uint32_t seed)
 {
     const struct study_machine *machine = &d->study->machines[side.machine];
-    const json_t *runs[STUDY_BEST_MAX];
+    const json_t *runs[STUDY_BEST_MAX] = {NULL};
     double rest[STUDY_BEST_MAX], sum = 0, least_rest = NAN;
     for (uint32_t i = 0; i < machine->best_count; i++) {
         runs[i] = result_at(d, (struct study_side){machine->best_of[i], side.combo}, workload, seed);
