@@ -440,6 +440,40 @@ static bool disjoint(const struct expr *a, const struct expr *b)
            (most_a != UINT64_MAX && trailing_zeros(b) >= bits_of(most_a));
 }
 
+/* May a register of the type hold something else than the number, because the program means what is left
+ * modulo 2^bits? ASSUMPTION: only arithmetic of 8 and 16 bits, and factors that fill half of a register and
+ * more, as shifts up make them that are followed by shifts down ((x << 24) >> 24 is the low byte). */
+static bool may_wrap(const struct expr *a, enum ptx_type type)
+{
+    const uint32_t bits = ptx_type_bits(type);
+    const int64_t large = (int64_t)1 << (bits >= 64 ? 48 : 16);
+    const uint64_t most = expr_most(a);
+    if (!bits || most <= ((uint64_t)1 << (bits - 1)) - 1) return false;
+    for (uint32_t k = 0; k < a->n; k++)
+        if (a->terms[k].mono->n && (a->terms[k].coef >= large || a->terms[k].coef <= -large)) return true;
+    return bits < 32;
+}
+
+/* Is it never below zero? Parameters and data may be. */
+static bool never_negative(const struct expr *e)
+{
+    for (uint32_t k = 0; k < e->n; k++) {
+        if (e->terms[k].coef < 0) return false;
+        for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
+            const struct atom *a = e->terms[k].mono->atoms[j];
+            if (a->kind != ATOM_IV && atom_most(a) == UINT64_MAX) return false;
+        }
+    }
+    return true;
+}
+
+static bool has_negative(const struct expr *e)
+{
+    for (uint32_t k = 0; k < e->n; k++)
+        if (e->terms[k].coef < 0) return true;
+    return false;
+}
+
 /* Each term's coefficient divided; NULL: some leaves a rest. */
 static const struct expr *divide_exactly(struct expr_pool *p, const struct expr *a, int64_t by)
 {
@@ -453,10 +487,14 @@ static const struct expr *divide_exactly(struct expr_pool *p, const struct expr 
     return intern(p, &like);
 }
 
-/* a / by: the part that divides, and the rest as an operation when the rest stays below one. */
-static const struct expr *divide(struct expr_pool *p, const struct expr *a, int64_t by)
+/* a / by when that is a sum again: the rest stays below one. `down`: to minus infinity (a shift), not to
+ * zero. */
+static const struct expr *divide(struct expr_pool *p, const struct expr *a, int64_t by, enum ptx_type type,
+                                 bool down)
 {
+    const bool is_signed = ptx_type_kind(type) == 'S';
     if (by == 1) return a;
+    if (may_wrap(a, type) || (!is_signed && has_negative(a))) return NULL;
     const struct expr *exact = divide_exactly(p, a, by);
     if (exact) return exact;
     const uint64_t most = expr_most(a);
@@ -467,9 +505,9 @@ static const struct expr *divide(struct expr_pool *p, const struct expr *a, int6
         struct expr_like *to = a->terms[k].coef % by ? &rest : &whole;
         to->terms[to->n++] = a->terms[k];
     }
-    const struct expr *left = intern(p, &rest);
-    if (by > 0 && whole.n && expr_most(left) < (uint64_t)by) return divide_exactly(p, intern(p, &whole), by);
-    return NULL;
+    const struct expr *left = intern(p, &rest), *multiple = intern(p, &whole);
+    if (is_signed && !down && !never_negative(multiple)) return NULL;
+    return by > 0 && whole.n && expr_most(left) < (uint64_t)by ? divide_exactly(p, multiple, by) : NULL;
 }
 
 /* a mod 2^bits (not negative): what is a multiple goes. */
@@ -539,15 +577,16 @@ static const struct expr *simplify(struct expr_pool *p, enum expr_op op, enum pt
     switch (op) {
     case EXPR_SHR:
         if (!expr_is_const(args[1], &k) || k < 0 || k > 40) return NULL;
-        return divide(p, args[0], (int64_t)1 << k);
-    case EXPR_DIV: return expr_is_const(args[1], &k) && k > 0 ? divide(p, args[0], k) : NULL;
+        return divide(p, args[0], (int64_t)1 << k, type, true);
+    case EXPR_DIV: 
+        return expr_is_const(args[1], &k) && k > 0 ? divide(p, args[0], k, type, false) : NULL;
     case EXPR_SHL:
         return expr_is_const(args[1], &k) && k >= 0 && k < 63 ? expr_scale(p, args[0], (int64_t)1 << k)
                                                               : NULL;
     case EXPR_REM:
         if (!expr_is_const(args[1], &k) || k <= 0) return NULL;
         if (expr_most(args[0]) < (uint64_t)k) return args[0];
-        if (k == 1 || divide_exactly(p, args[0], k)) return expr_const(p, 0);
+        if (k == 1 || (!may_wrap(args[0], type) && divide_exactly(p, args[0], k))) return expr_const(p, 0);
         return ptx_type_kind(type) == 'U' && (k & (k - 1)) == 0
                    ? low_bits(p, args[0], bits_of((uint64_t)k - 1), type)
                    : NULL;
@@ -606,12 +645,20 @@ const struct expr *expr_op(struct expr_pool *p, enum expr_op op, enum ptx_type t
     return simple ? simple : plain_op(p, op, type, detail, sorted, n_args);
 }
 
+/* A factor of a hash, not of an index: what it multiplies wraps around. */
+static bool is_hash_factor(int64_t coef)
+{
+    const uint64_t size = coef < 0 ? 0 - (uint64_t)coef : (uint64_t)coef;
+    return size >= (uint64_t)1 << 30 || (size & 1 && size >= 1 << 16);
+}
+
 const struct expr *expr_widen(struct expr_pool *p, const struct expr *a, enum ptx_type type)
 {
-    bool large = false;
-    for (uint32_t k = 0; k < a->n; k++)
-        large |= a->terms[k].mono->n && (a->terms[k].coef >= 1 << 30 || a->terms[k].coef <= -(1 << 30));
-    if (ptx_type_bits(type) < 32 || large) return expr_op(p, EXPR_WIDEN, type, 0, &a, 1);
+    const uint32_t bits = ptx_type_bits(type);
+    bool hash = false;
+    if (bits < 32 && expr_most(a) < (uint64_t)1 << (bits - 1)) return a;
+    for (uint32_t k = 0; k < a->n; k++) hash |= a->terms[k].mono->n && is_hash_factor(a->terms[k].coef);
+    if (bits < 32 || hash) return expr_op(p, EXPR_WIDEN, type, 0, &a, 1);
     int64_t k;
     if (expr_is_const(a, &k))
         return expr_const(p, ptx_type_kind(type) == 'S' ? (int64_t)(int32_t)k : (int64_t)(uint32_t)k);

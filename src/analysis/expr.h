@@ -9,7 +9,9 @@
  * transformed once however often it is used. Arithmetic is that of 64-bit two's complement: what a 32-bit
  * register holds is the same number modulo 2^32.
  * ASSUMPTION: 32-bit index arithmetic does not overflow, so widening changes nothing (C's rule for int); an
- * expression with coefficients of 2^30 and more (hashes) keeps the widening as an operation.
+ * expression with coefficients of 2^30 and more, or odd ones of 2^16 and more (hashes), keeps the widening as
+ * an operation, and so does all that is cut to 8 or 16 bits. A shift down of what was shifted up by half of
+ * the register and more stays an operation too: (x << 24) >> 24 is the low byte of x.
  *
  * A sum or product beyond the limits becomes an operation of its two sides: nothing grows without bound.
  *

@@ -315,6 +315,17 @@ static bool is_formal(const struct ptx_func *f, uint32_t symbol)
     return symbol >= f->first_param + f->n_rets && symbol < f->first_param + f->n_rets + f->n_params;
 }
 
+/* What memory holds as a load of the type makes it a register's value. */
+static const struct expr *as_loaded(struct activation *a, const struct expr *value, uint32_t reg,
+                                    enum ptx_type type)
+{
+    const uint32_t bits = ptx_type_bits(type);
+    const bool plain = expr_is_atom(value) && expr_is_atom(value)->kind == ATOM_PARAM;
+    if (bits >= 32 && bits >= ptx_type_bits(a->f->func->regs[reg].type)) return value;
+    if (plain && ptx_type_kind(type) != 'S') return value; /* a parameter's bytes, no more */
+    return expr_widen(a->w->pool, value, type);
+}
+
 /* A load from memory of the activation, or of parameters; false: from elsewhere. */
 static bool load_own(struct activation *a, const struct ptx_instr *i)
 {
@@ -336,7 +347,7 @@ static bool load_own(struct activation *a, const struct ptx_instr *i)
         else
             value = values_read_slot(a, frame_slot_at(a->f, at.symbol, offset));
         if (!value) value = values_unknown(a, a->pc, e, DEP_OTHER | DEP_DATA);
-        write(a, to, value);
+        write(a, to, as_loaded(a, value, to->id, (enum ptx_type)i->type));
     }
     return true;
 }
