@@ -578,8 +578,7 @@ static const struct expr *simplify(struct expr_pool *p, enum expr_op op, enum pt
     case EXPR_SHR:
         if (!expr_is_const(args[1], &k) || k < 0 || k > 40) return NULL;
         return divide(p, args[0], (int64_t)1 << k, type, true);
-    case EXPR_DIV: 
-        return expr_is_const(args[1], &k) && k > 0 ? divide(p, args[0], k, type, false) : NULL;
+    case EXPR_DIV: return expr_is_const(args[1], &k) && k > 0 ? divide(p, args[0], k, type, false) : NULL;
     case EXPR_SHL:
         return expr_is_const(args[1], &k) && k >= 0 && k < 63 ? expr_scale(p, args[0], (int64_t)1 << k)
                                                               : NULL;

@@ -186,6 +186,12 @@ typedef const struct expr *expr_replace_fn(void *arg, const struct atom *a);
 const struct expr *expr_replace(struct expr_pool *p, const struct expr *e, expr_replace_fn *replace,
                                 void *arg, struct map *memo);
 
+/* e with the iterations `a` of a loop replaced. What loads gave in it must not vary with the loop: that would
+ * still be what they gave last. */
+const struct expr *expr_put(struct expr_pool *p, const struct expr *e, const struct atom *a,
+                            const struct expr *by);
+/* Does e go up by the same in every iteration `a` of a loop? */
+bool expr_is_linear(const struct expr *e, const struct atom *a);
 /* Parts: without the atom; the factor of the atom (each of its terms has it exactly once). The atom is one
  * that varies with a loop; false: something else of that loop is in it. */
 bool expr_split(struct expr_pool *p, const struct expr *e, const struct atom *a, const struct expr **without,

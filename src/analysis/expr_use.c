@@ -13,16 +13,25 @@ struct replacing {
     void *arg;
     struct map *memo;
     uint32_t depth;
+    const struct atom *only; /* this atom by `by`, not values at heads */
+    const struct expr *by;
 };
 
 enum { REPLACE_DEPTH_MAX = 200 };
 
 static const struct expr *replace_expr(struct replacing *r, const struct expr *e);
 
+/* May something be replaced in what depends on this and varies with these loops? */
+static bool concerns(const struct replacing *r, uint32_t deps, uint64_t loops)
+{
+    return r->only ? loops & r->only->loops : deps & DEP_PHI;
+}
+
 static const struct expr *replace_atom(struct replacing *r, const struct atom *a)
 {
-    if (!(a->deps & DEP_PHI)) return expr_of(r->pool, a);
-    const struct expr *by = a->kind == ATOM_PHI ? r->replace(r->arg, a) : NULL;
+    if (!concerns(r, a->deps, a->loops)) return expr_of(r->pool, a);
+    if (a == r->only) return r->by;
+    const struct expr *by = a->kind == ATOM_PHI && !r->only ? r->replace(r->arg, a) : NULL;
     if (by) return replace_expr(r, by);
     const struct expr *args[32];
     bool same = true;
@@ -48,7 +57,7 @@ static const struct expr *replace_atom(struct replacing *r, const struct atom *a
 
 static const struct expr *replace_expr(struct replacing *r, const struct expr *e)
 {
-    if (!(e->deps & DEP_PHI)) return e;
+    if (!concerns(r, e->deps, e->loops)) return e;
     const uint64_t *found = map_find(r->memo, e->serial);
     if (found) return (const struct expr *)(uintptr_t)*found;
     if (r->depth >= REPLACE_DEPTH_MAX || !r->pool->work_left) return e;
@@ -59,7 +68,7 @@ static const struct expr *replace_expr(struct replacing *r, const struct expr *e
         const struct mono *m = e->terms[k].mono;
         const struct expr *factors[EXPR_DEGREE_MAX] = {0};
         bool changed = false;
-        for (uint32_t j = 0; j < m->n && m->deps & DEP_PHI; j++) {
+        for (uint32_t j = 0; j < m->n && concerns(r, m->deps, m->loops); j++) {
             factors[j] = replace_atom(r, m->atoms[j]);
             changed |= factors[j] != expr_of(r->pool, m->atoms[j]);
         }
@@ -80,7 +89,34 @@ const struct expr *expr_replace(struct expr_pool *p, const struct expr *e, expr_
     return replace_expr(&r, e);
 }
 
+const struct expr *expr_put(struct expr_pool *p, const struct expr *e, const struct atom *a,
+                            const struct expr *by)
+{
+    struct map memo;
+    struct replacing r = {.pool = p, .memo = &memo, .only = a, .by = by};
+    map_init(&memo);
+    const struct expr *value = replace_expr(&r, e);
+    map_free(&memo);
+    return value;
+}
+
 /* ---- splitting ---- */
+
+bool expr_is_linear(const struct expr *e, const struct atom *a)
+{
+    for (uint32_t k = 0; k < e->n; k++) {
+        uint32_t times = 0;
+        for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
+            const struct atom *at = e->terms[k].mono->atoms[j];
+            if (at == a)
+                times++;
+            else if (at->loops & a->loops)
+                return false;
+        }
+        if (times > 1) return false;
+    }
+    return true;
+}
 
 bool expr_split(struct expr_pool *p, const struct expr *e, const struct atom *a, const struct expr **without,
                 const struct expr **factor)

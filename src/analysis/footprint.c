@@ -252,6 +252,23 @@ static struct index_point point_of(const struct sizing *z, const struct locality
     return n;
 }
 
+/* Is there something in it that nothing is known of but that it depends on the thread? Then nobody knows how
+ * threads lie to each other. */
+static bool scatters(const struct expr *e, uint32_t depth)
+{
+    enum { THREAD = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE, DEPTH_MOST = 16 };
+    if (!(e->deps & DEP_OTHER) || !(e->deps & THREAD)) return false;
+    for (uint32_t k = 0; k < e->n; k++)
+        for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
+            const struct atom *a = e->terms[k].mono->atoms[j];
+            if (!(a->deps & DEP_OTHER) || !(a->deps & THREAD)) continue;
+            if (a->kind == ATOM_OTHER || depth == DEPTH_MOST) return true;
+            for (uint32_t n = 0; n < a->n_args; n++)
+                if (a->args[n] && scatters(a->args[n], depth + 1)) return true;
+        }
+    return false;
+}
+
 /* The datablock of a row and of those that move alike. Rows whose threads lie alike too are one before they
  * are folded: an unrolled loop and its rest. */
 static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint32_t which)
@@ -259,7 +276,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     const struct locality_row *row = &t->rows[which];
     struct index_point n = point_of(z, row);
     const struct threads threads = threads_of(row, &n);
-    if (!threads.known) return 0; /* a parameter is not given */
+    if (!threads.known || scatters(row->index, 0)) return 0; /* a parameter is not given */
     thread_spans(z->arena, z->s, row, &n, z->all);
     for (uint32_t pass = 0; pass < 2; pass++) {
         if (pass) block_spans(row, &n, &threads, z->all, z->work);
@@ -281,23 +298,54 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
 
 /* ---- all iterations ---- */
 
+/* Do the bounds of the loop go by lines over threads, blocks and the iterations of the loop around it, and by
+ * nothing else? */
+static bool bounds_are_linear(const struct sizing *z, const struct symbolic_loop *l)
+{
+    enum { PLACES = DEP_TX | DEP_TY | DEP_TZ | DEP_BX | DEP_BY | DEP_BZ | DEP_LANE };
+    uint64_t known = l->iv->loops;
+    if (l->parent != SYMBOLIC_NO_LOOP) known |= z->s->loops[l->parent].iv->loops;
+    for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
+        const struct expr *c = e->condition;
+        if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
+        if (c->deps & DEP_MERGE || c->loops & ~known) return false;
+        const struct atom *test = expr_is_atom(c);
+        if (test && test->kind == ATOM_OP && test->op == EXPR_NOT) test = expr_is_atom(test->args[0]);
+        if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return false;
+        for (uint32_t k = 0; k < 2; k++) {
+            if (!linear_in(test->args[k], PLACES)) return false;
+            if (l->parent != SYMBOLIC_NO_LOOP && !expr_is_linear(test->args[k], z->s->loops[l->parent].iv))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Most iterations of a loop, over first and last threads and blocks and the first and last iteration of the
- * loop around it: bounds are linear. 0: not known. */
+ * loop around it. 0: not known. */
 static uint64_t trips_most(const struct sizing *z, const struct locality_row *row, uint32_t loop)
 {
+    enum { CORNERS = 1 << 7, PLACE_BITS = CORNERS / 2 - 1 }; /* DEP_TX to DEP_BZ, then the loop around */
+    _Static_assert(DEP_TX == 1 && DEP_BX == 8 && DEP_BZ == 32, "a corner's bits are those of what it varies");
     const struct symbolic_loop *l = &z->s->loops[loop];
     uint64_t most = 0, outer = 1;
+    uint32_t deps = 0;
     struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
+    if (!bounds_are_linear(z, l)) return 0;
+    for (const struct symbolic_exit *e = l->exits; e; e = e->next) deps |= e->condition->deps;
     if (l->parent != SYMBOLIC_NO_LOOP) {
         n.iv = z->s->loops[l->parent].iv;
-        outer = symbolic_trips(&z->s->loops[l->parent], index_value, &n);
+        outer = trips_most(z, row, l->parent);
+        for (const struct symbolic_exit *e = l->exits; e; e = e->next)
+            if (!outer && e->condition->loops & n.iv->loops) return 0;
     }
-    for (uint32_t corner = 0; corner < 8; corner++) {
+    for (uint32_t corner = 0; corner < CORNERS; corner++) {
+        if (corner & PLACE_BITS & ~deps) continue; /* that index does not matter */
         for (int k = 0; k < 3; k++) {
-            n.tid[k] = corner & 1 ? z->l->block[k] - 1 : 0;
-            n.bid[k] = corner & 2 ? z->l->grid[k] - 1 : 0;
+            n.tid[k] = corner >> k & 1 ? z->l->block[k] - 1 : 0;
+            n.bid[k] = corner >> (3 + k) & 1 ? z->l->grid[k] - 1 : 0;
         }
-        n.count = corner & 4 && outer ? (int64_t)outer - 1 : 0;
+        n.count = corner >> 6 && outer ? (int64_t)outer - 1 : 0;
         const uint64_t trips = symbolic_trips(l, index_value, &n);
         if (trips > most) most = trips;
     }

@@ -9,7 +9,7 @@
 #include "analysis/footprint.h"
 
 /* Spans looked at for one argument. */
-enum { LOOKS_MOST = 200000, OTHERS_MOST = 16 };
+enum { LOOKS_MOST = 200000, PAIRS_OF_MOST = 16 };
 
 /* All rows of the argument together. False: one of them is not known, or does not belong to each block. */
 static bool touched(struct sizing *z, const struct locality_table *t, uint32_t argument, const int64_t bid[3],
@@ -57,26 +57,55 @@ static uint64_t common_most(const struct spans *s, const uint32_t grid[3], const
     return most;
 }
 
+/* What block number k touches. */
+static bool touched_by(struct sizing *z, const struct locality_table *t, uint32_t argument, uint64_t k,
+                       int64_t distance[3], bool *linear)
+{
+    const uint32_t *grid = z->l->grid;
+    const int64_t bid[3] = {(int64_t)(k % grid[0]), (int64_t)(k / grid[0] % grid[1]),
+                            (int64_t)(k / grid[0] / grid[1])};
+    return touched(z, t, argument, bid, z->all, distance, linear);
+}
+
+/* Blocks that lie anyhow: each is laid over every one before it; beyond a few, over all before it together,
+ * which may be more than it shares with one of them, but never less. */
+static uint64_t common_of_all(struct sizing *z, const struct locality_table *t, uint32_t argument,
+                              uint64_t blocks)
+{
+    struct spans *kept[PAIRS_OF_MOST] = {NULL}, *before = ARENA_NEW(z->arena, struct spans);
+    uint64_t most = 0, looks = 0;
+    int64_t distance[3];
+    bool linear;
+    before->times = 1;
+    for (uint64_t k = 0; k < blocks; k++) {
+        if (!touched_by(z, t, argument, k, distance, &linear)) return LOCALITY_OVERLAP_UNKNOWN;
+        for (uint64_t j = 0; j < (blocks <= PAIRS_OF_MOST ? k : 1); j++) {
+            const struct spans *other = blocks <= PAIRS_OF_MOST ? kept[j] : before;
+            const uint64_t both = spans_common(other, z->all, 0);
+            looks += other->n + z->all->n;
+            if (both > most) most = both;
+        }
+        if (looks > LOOKS_MOST) return LOCALITY_OVERLAP_UNKNOWN;
+        if (blocks <= PAIRS_OF_MOST) {
+            kept[k] = ARENA_NEW(z->arena, struct spans);
+            *kept[k] = *z->all;
+            continue;
+        }
+        spans_join(before, z->all);
+        spans_tidy(before);
+        if (before->n >= SPANS_MOST) return LOCALITY_OVERLAP_UNKNOWN;
+    }
+    return most;
+}
+
 static uint64_t overlap_of(struct sizing *z, const struct locality_table *t, uint32_t argument)
 {
     const uint32_t *grid = z->l->grid;
-    const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-    int64_t bid[3] = {0, 0, 0}, distance[3];
+    int64_t distance[3];
     bool linear = true;
-    uint64_t most = 0;
-    if (!touched(z, t, argument, bid, z->all, distance, &linear)) return LOCALITY_OVERLAP_UNKNOWN;
-    if (linear) return common_most(z->all, grid, distance);
-    struct spans *first = ARENA_NEW(z->arena, struct spans);
-    *first = *z->all;
-    for (uint64_t k = 1; k < blocks && k <= OTHERS_MOST; k++) {
-        bid[0] = (int64_t)(k % grid[0]);
-        bid[1] = (int64_t)(k / grid[0] % grid[1]);
-        bid[2] = (int64_t)(k / grid[0] / grid[1]);
-        if (!touched(z, t, argument, bid, z->all, distance, &linear)) return LOCALITY_OVERLAP_UNKNOWN;
-        const uint64_t both = spans_common(first, z->all, 0);
-        if (both > most) most = both;
-    }
-    return most || blocks <= 2 ? most : LOCALITY_OVERLAP_UNKNOWN;
+    if (!touched_by(z, t, argument, 0, distance, &linear)) return LOCALITY_OVERLAP_UNKNOWN;
+    return linear ? common_most(z->all, grid, distance)
+                  : common_of_all(z, t, argument, (uint64_t)grid[0] * grid[1] * grid[2]);
 }
 
 void overlap_find(struct sizing *z, struct locality_table *t)

@@ -150,6 +150,22 @@ static const struct expr *insert_bits(struct activation *a, enum ptx_type type, 
     return expr_op(p, EXPR_OR, type, 0, both, 2);
 }
 
+/* shf: 32 bits out of the 64 of v[1]:v[0], shifted by a constant. NULL: by something else. */
+static const struct expr *funnel(struct activation *a, const struct ptx_instr *i, const struct expr *const *v)
+{
+    struct expr_pool *p = a->w->pool;
+    int64_t by;
+    if (!expr_is_const(v[2], &by)) return NULL;
+    by = i->flags & PTX_F_WRAP ? by & 31 : (uint64_t)by > 32 ? 32 : by;
+    const int64_t up = i->sub == PTX_SUB_RIGHT ? 32 - by : by, down = 32 - up;
+    if (!up) return v[1];
+    if (!down) return v[0];
+    const struct expr *high[2] = {v[1], expr_const(p, up)}, *low[2] = {v[0], expr_const(p, down)};
+    const struct expr *both[2] = {expr_op(p, EXPR_SHL, PTX_T_U32, 0, high, 2),
+                                  expr_op(p, EXPR_SHR, PTX_T_U32, 0, low, 2)};
+    return expr_op(p, EXPR_OR, PTX_T_U32, 0, both, 2);
+}
+
 static int simple_op(const struct ptx_instr *i)
 {
     switch ((enum ptx_op)i->op) {
@@ -196,6 +212,10 @@ static const struct expr *compute(struct activation *a, const struct ptx_instr *
     case PTX_OP_SELP:
         if (n != 3 || any_lost(v, 2)) return values_other_of(a, v, n);
         return expr_op(p, EXPR_SELECT, PTX_T_S64, 0, (const struct expr *[]){v[2], v[0], v[1]}, 3);
+    case PTX_OP_SHF: {
+        const struct expr *value = n == 3 && !any_lost(v, 3) ? funnel(a, i, v) : NULL;
+        return value ? value : values_other_of(a, v, n);
+    }
     case PTX_OP_BFI: {
         const struct expr *value = n == 4 && !any_lost(v, 4) ? insert_bits(a, type, v) : NULL;
         return value ? value : values_other_of(a, v, n);
@@ -417,6 +437,29 @@ static void walk_load(struct activation *a, const struct ptx_instr *i)
         write_data(a, i, address);
 }
 
+/* What a slot of 1 or 2 bytes holds: loads cut it, so what was cut before needs not be. A counter of 8 bits
+ * is a counter then. */
+static const struct expr *as_stored(struct activation *a, const struct expr *value, uint32_t bytes)
+{
+    struct expr_pool *p = a->w->pool;
+    const uint64_t kept = ((uint64_t)1 << 8 * (bytes & 3)) - 1;
+    enum { CUTS_MOST = 4 };
+    for (uint32_t cut = 0, k = 0; bytes < 4 && k < value->n && cut < CUTS_MOST; k++) {
+        const struct term *t = &value->terms[k];
+        const struct atom *op = t->mono->n == 1 ? t->mono->atoms[0] : NULL;
+        int64_t mask;
+        if (!op || op->kind != ATOM_OP) continue;
+        const bool cuts =
+            (op->op == EXPR_WIDEN && ptx_type_bits(op->type) >= 8 * bytes) ||
+            (op->op == EXPR_AND && expr_is_const(op->args[1], &mask) && ((uint64_t)mask & kept) == kept);
+        if (!cuts) continue;
+        value = expr_add(p, expr_sub(p, value, expr_term(p, t)), expr_scale(p, op->args[0], t->coef));
+        k = UINT32_MAX; /* from the first term on */
+        cut++;
+    }
+    return value;
+}
+
 static void walk_store(struct activation *a, const struct ptx_instr *i)
 {
     const struct ptx_func *f = a->f->func;
@@ -439,7 +482,7 @@ static void walk_store(struct activation *a, const struct ptx_instr *i)
         const struct expr *value = value_of(a, element(f, from, e), (enum ptx_type)i->type);
         if (i->guard != PTX_NO_REG || local_is_mixed(a, slot)) local_publish(a, value);
         if (i->guard != PTX_NO_REG) value = values_unknown(a, a->pc, e, DEP_OTHER | DEP_DATA);
-        values_write_slot(a, slot, value);
+        values_write_slot(a, slot, as_stored(a, value, bytes));
     }
 }
 

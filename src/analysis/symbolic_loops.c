@@ -22,23 +22,87 @@ static uint64_t *loops_within(const struct walker *w)
     return bits;
 }
 
-/* A value that is computed anew from another that counts: it comes back as a + step * m, and started as that
- * would have been one iteration earlier. */
-static const struct expr *follows_counter(struct walker *w, const struct phi *phi, const uint64_t *within,
-                                          struct map *memo)
+/* What comes back to the head, with all put in that is known; NULL: several, or something that does not only
+ * go by the loop's own iterations. */
+static const struct expr *comes_back(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                     struct map *memo)
 {
-    const struct expr *rest, *step, *back = NULL;
+    const struct expr *back = NULL;
+    const uint64_t inside = within[phi->loop] & ~expr_loop_bit(phi->loop);
     for (uint32_t k = 0; k < phi->n_back; k++) {
         const struct expr *here = expr_replace(w->pool, phi->back[k], known_phi, NULL, memo);
         if (back && here != back) return NULL;
         back = here;
     }
-    if (back->deps & DEP_PHI || !expr_split(w->pool, back, w->s->loops[phi->loop].iv, &rest, &step))
+    return back->loops & inside ? NULL : back;
+}
+
+/* A value that is computed anew from others that count: in each iteration what the one before has made of
+ * them, in the first what it started with. */
+static const struct expr *computed_anew(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                        struct map *memo)
+{
+    enum { CHANGES = DEP_PHI | DEP_DATA | DEP_OTHER | DEP_MERGE };
+    struct expr_pool *p = w->pool;
+    const struct atom *iv = w->s->loops[phi->loop].iv;
+    const struct expr *back = comes_back(w, phi, within, memo), *zero = expr_const(p, 0);
+    const struct expr *start = expr_replace(p, phi->start, known_phi, NULL, memo);
+    if (!back || back->deps & CHANGES || start->deps & DEP_PHI || start->loops & iv->loops) return NULL;
+    const struct expr *before = expr_put(p, back, iv, expr_sub(p, expr_of(p, iv), expr_const(p, 1)));
+    const struct expr *other = expr_sub(p, start, expr_put(p, before, iv, zero));
+    const struct expr *at_first[2] = {expr_of(p, iv), zero};
+    if (other->n) { /* it goes on from elsewhere than it starts */
+        const struct expr *v[3] = {expr_op(p, EXPR_SETP, PTX_T_U32, PTX_CMP_EQ, at_first, 2), other, zero};
+        before = expr_add(p, before, expr_op(p, EXPR_SELECT, PTX_T_S64, 0, v, 3));
+    }
+    return p->work_left ? before : NULL;
+}
+
+/* ---- steps that grow ---- */
+
+/* The step itself goes up by the same in every iteration: start + first * m + more * m * (m - 1) / 2. */
+static const struct expr *growing_step(struct walker *w, const struct phi *phi, const struct expr *step,
+                                       const uint64_t *within, struct map *memo)
+{
+    struct expr_pool *p = w->pool;
+    const struct atom *iv = w->s->loops[phi->loop].iv;
+    const struct expr *first, *more, *m = expr_of(p, iv), *one = expr_const(p, 1);
+    if (step->deps & DEP_PHI || !expr_split(p, step, iv, &first, &more)) return NULL;
+    if ((first->loops | more->loops) & within[phi->loop]) return NULL;
+    const struct expr *half[2] = {expr_mul(p, m, expr_sub(p, m, one)), one};
+    const struct expr *sum = expr_replace(p, phi->start, known_phi, NULL, memo);
+    sum = expr_add(p, sum, expr_mul(p, first, m));
+    sum = expr_add(p, sum, expr_mul(p, more, expr_op(p, EXPR_SHR, PTX_T_S64, 0, half, 2)));
+    return p->work_left ? sum : NULL;
+}
+
+/* Halved or doubled (or by another power of two) in every iteration: start >> k*m, start << k*m. */
+static const struct expr *shifted_again(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                        struct map *memo)
+{
+    struct expr_pool *p = w->pool;
+    const struct ptx_func *f = w->s->activations[phi->activation].func;
+    const struct expr *back = comes_back(w, phi, within, memo);
+    const struct expr *start = expr_replace(p, phi->start, known_phi, NULL, memo);
+    const bool wide = phi->var < f->n_regs && ptx_type_bits(f->regs[phi->var].type) == 64;
+    enum ptx_type type = wide ? PTX_T_U64 : PTX_T_U32;
+    enum expr_op op = EXPR_SHL;
+    int64_t by;
+    if (!back || back->n != 1 || back->terms[0].mono->n != 1 || start->deps & DEP_PHI) return NULL;
+    const struct atom *a = back->terms[0].mono->atoms[0];
+    const int64_t coef = back->terms[0].coef;
+    if (a == phi->atom && coef > 1 && !(coef & (coef - 1)) && coef < INT32_MAX) {
+        by = __builtin_ctzll((uint64_t)coef);
+    } else if (coef == 1 && a->kind == ATOM_OP && a->op == EXPR_SHR &&
+               expr_is_atom(a->args[0]) == phi->atom && expr_is_const(a->args[1], &by) && by > 0 && by < 64) {
+        op = EXPR_SHR;
+        type = (enum ptx_type)a->type;
+    } else {
         return NULL;
-    if ((rest->loops | step->loops) & within[phi->loop]) return NULL;
-    const struct expr *start = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
-    if (expr_sub(w->pool, rest, step) != start || !w->pool->work_left) return NULL;
-    return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
+    }
+    const struct expr *v[2] = {start, expr_scale(p, expr_of(p, w->s->loops[phi->loop].iv), by)};
+    const struct expr *value = expr_op(p, op, type, 0, v, 2);
+    return p->work_left ? value : NULL;
 }
 
 /* ---- every other iteration ---- */
@@ -154,7 +218,9 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
     int64_t fixed;
     if (!expr_is_const(step, &fixed)) {
         if (step->deps & DEP_PHI || step->loops & within[phi->loop]) {
-            const struct expr *form = follows_counter(w, phi, within, memo);
+            const struct expr *form = computed_anew(w, phi, within, memo);
+            if (!form) form = growing_step(w, phi, step, within, memo);
+            if (!form) form = shifted_again(w, phi, within, memo);
             if (!form) form = two_step_form(w, phi, step, within, memo);
             return form ? form : swapped(w, phi, memo);
         }
@@ -412,6 +478,20 @@ static bool iteration_value(void *arg, const struct atom *a, int64_t *v)
     return w->value && w->value(w->arg, a, v);
 }
 
+/* The same of a condition that does not go by a line: iteration by iteration. */
+static uint64_t first_end(const struct symbolic_loop *l, const struct symbolic_exit *e, expr_value_fn *value,
+                          void *arg)
+{
+    enum { LOOKED_AT = 64 };
+    int64_t v;
+    for (int64_t m = 0; m < LOOKED_AT; m++) {
+        struct with_iterations w = {.value = value, .arg = arg, .iv = l->iv, .iterations = m};
+        if (!expr_eval(e->condition, iteration_value, &w, &v)) return UINT64_MAX;
+        if ((v & 1) != e->stay_if) return (uint64_t)m;
+    }
+    return UINT64_MAX;
+}
+
 /* Iterations that have ended when the exit is taken; UINT64_MAX: not known. */
 static uint64_t exit_iteration(const struct symbolic_loop *l, const struct symbolic_exit *e,
                                expr_value_fn *value, void *arg)
@@ -424,6 +504,8 @@ static uint64_t exit_iteration(const struct symbolic_loop *l, const struct symbo
     }
     if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return UINT64_MAX;
     int64_t at[2], v[2];
+    if (!expr_is_linear(test->args[0], l->iv) || !expr_is_linear(test->args[1], l->iv))
+        return first_end(l, e, value, arg);
     for (int64_t m = 0; m < 2; m++) {
         struct with_iterations w = {.value = value, .arg = arg, .iv = l->iv, .iterations = m};
         for (uint32_t k = 0; k < 2; k++)
