@@ -427,7 +427,12 @@ uint64_t expr_most(const struct expr *e)
 static uint32_t trailing_zeros(const struct expr *e)
 {
     uint64_t all = 0;
-    for (uint32_t k = 0; k < e->n; k++) all |= (uint64_t)e->terms[k].coef;
+    for (uint32_t k = 0; k < e->n; k++) {
+        const struct mono *m = e->terms[k].mono;
+        const bool address = m->n == 1 && m->atoms[0]->kind == ATOM_BASE;
+        all |= (uint64_t)e->terms[k].coef *
+               (address && m->atoms[0]->symbol->align ? m->atoms[0]->symbol->align : 1);
+    }
     return all ? (uint32_t)__builtin_ctzll(all) : 63;
 }
 

@@ -101,9 +101,12 @@ static struct frame_address defined_address(const struct frame *f, const struct 
     switch ((enum ptx_op)i->op) {
     case PTX_OP_MOV:
     case PTX_OP_CVTA: return a;
-    case PTX_OP_ADD: {
+    case PTX_OP_ADD:
+    case PTX_OP_OR: { /* fields of a structure: bits that are zero in the address */
         const struct ptx_operand *b = ptx_operand_at(f->func, i, 2);
+        const int64_t align = f->func->module->symbols[a.symbol].align;
         if (b->kind != PTX_OPND_IMM) return none;
+        if (i->op == PTX_OP_OR && (b->value < 0 || b->value >= align || a.offset & b->value)) return none;
         a.offset += b->value;
         return a;
     }
@@ -135,13 +138,20 @@ struct collecting {
     uint32_t capacity;
 };
 
-static uint32_t slot_for(struct collecting *c, uint32_t symbol, int64_t offset, uint32_t bytes)
+/* A load of fewer bytes than were stored gets the low part of the value. */
+static void note_size(struct frame_slot *s, uint32_t bytes, bool store)
+{
+    if (store && s->stored_bytes && s->stored_bytes != bytes) s->mixed = true;
+    if (store) s->stored_bytes = bytes;
+    if (bytes > s->bytes) s->bytes = bytes;
+}
+
+static uint32_t slot_for(struct collecting *c, uint32_t symbol, int64_t offset, uint32_t bytes, bool store)
 {
     struct frame *f = c->f;
     uint32_t at = frame_slot_at(f, symbol, offset);
     if (at != PTX_NO_INDEX) {
-        if (f->slots[at].bytes != bytes) f->slots[at].mixed = true;
-        if (bytes > f->slots[at].bytes) f->slots[at].bytes = bytes;
+        note_size(&f->slots[at], bytes, store);
         return at;
     }
     if (f->n_slots == c->capacity) {
@@ -151,7 +161,8 @@ static uint32_t slot_for(struct collecting *c, uint32_t symbol, int64_t offset, 
         f->slots = more;
     }
     at = f->n_slots++;
-    f->slots[at] = (struct frame_slot){.symbol = symbol, .offset = offset, .bytes = bytes};
+    f->slots[at] = (struct frame_slot){.symbol = symbol, .offset = offset};
+    note_size(&f->slots[at], bytes, store);
     *map_put(&f->slot_of, slot_key(symbol, offset), NULL) = at + 1;
     return at;
 }
@@ -171,7 +182,7 @@ static void collect_access(struct collecting *c, uint32_t pc, const struct ptx_o
     const uint32_t bytes = ptx_type_bits(i->type) / 8, count = i->vec ? i->vec : 1;
     if (!bytes || !frame_address_of(c->f, address, &at)) return;
     for (uint32_t e = 0; e < count; e++) {
-        const uint32_t slot = slot_for(c, at.symbol, at.offset + (int64_t)(e * bytes), bytes);
+        const uint32_t slot = slot_for(c, at.symbol, at.offset + (int64_t)(e * bytes), bytes, store);
         if (store) add_def(c, slot, c->f->block_of[pc]);
     }
 }
@@ -186,6 +197,8 @@ static int by_place(const void *a, const void *b)
 static void mix_overlapping(const struct collecting *c)
 {
     struct frame *f = c->f;
+    for (uint32_t k = 0; k < f->n_slots; k++)
+        f->slots[k].mixed |= f->slots[k].stored_bytes && f->slots[k].bytes > f->slots[k].stored_bytes;
     if (f->n_slots < 2) return;
     struct frame_slot **sorted = ARENA_ARRAY(c->arena, struct frame_slot *, f->n_slots);
     for (uint32_t k = 0; k < f->n_slots; k++) sorted[k] = &f->slots[k];
@@ -202,14 +215,21 @@ static void mix_overlapping(const struct collecting *c)
 /* A call writes what it returns. */
 static void collect_returns(struct collecting *c, uint32_t pc)
 {
-    const struct ptx_instr *i = &c->f->func->instrs[pc];
-    const struct ptx_operand *list = ptx_operand_at(c->f->func, i, 1);
+    enum { OFFSETS_MOST = 128 };
+    const struct ptx_func *func = c->f->func;
+    const struct ptx_instr *i = &func->instrs[pc];
+    const struct ptx_operand *list = ptx_operand_at(func, i, 1);
     if (list->kind != PTX_OPND_LIST) return;
     for (uint32_t n = 0; n < list->count; n++) {
-        const struct ptx_operand *o = &c->f->func->operands[list->id + n];
+        const struct ptx_operand *o = &func->operands[list->id + n];
         if (o->kind != PTX_OPND_SYM && o->kind != PTX_OPND_ADDR_SYM) continue;
-        for (uint32_t k = 0; k < c->f->n_slots; k++)
-            if (c->f->slots[k].symbol == o->id) add_def(c, k, c->f->block_of[pc]);
+        const int64_t bytes = (int64_t)func->module->symbols[o->id].size_bytes;
+        for (int64_t at = 0; at < bytes && at < OFFSETS_MOST; at++) {
+            const uint32_t slot = frame_slot_at(c->f, o->id, at);
+            if (slot != PTX_NO_INDEX) add_def(c, slot, c->f->block_of[pc]);
+        }
+        for (uint32_t k = 0; k < c->f->n_slots && bytes > OFFSETS_MOST; k++) /* large: not followed */
+            if (c->f->slots[k].symbol == o->id) c->f->slots[k].mixed = true;
     }
 }
 
@@ -225,10 +245,8 @@ static void find_slots(struct frame *f, struct arena *arena)
     }
     if (!f->n_slots) return;
     mix_overlapping(&c);
-    uint32_t calls = 0;
-    /* a call sequence has a handful of slots; a function with very many calls is not worth the square */
     for (uint32_t pc = 0; pc < func->n_instrs; pc++)
-        if (func->instrs[pc].op == PTX_OP_CALL && calls++ < 64) collect_returns(&c, pc);
+        if (func->instrs[pc].op == PTX_OP_CALL) collect_returns(&c, pc);
 }
 
 const struct frame *frame_of(struct frame_cache *cache, const struct ptx_func *func)

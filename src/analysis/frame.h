@@ -19,8 +19,8 @@ struct frame_def {
 struct frame_slot {
     uint32_t symbol; /* of the module */
     int64_t offset;
-    uint32_t bytes;
-    bool mixed;             /* accessed with other sizes too: not followed */
+    uint32_t bytes, stored_bytes; /* most of any access; of every store, 0: none yet */
+    bool mixed; /* stored with several sizes, loaded with more, or another slot lies over it: not followed */
     struct frame_def *defs; /* blocks that store to it */
 };
 
