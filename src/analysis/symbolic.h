@@ -37,6 +37,7 @@ struct symbolic_access {
 
 struct symbolic_exit {
     const struct expr *condition; /* a predicate */
+    const struct expr *distance;  /* of the two sides that it compares; NULL: it does something else */
     bool stay_if;                 /* the loop goes on when the condition is this */
     bool at_head;                 /* tested before the body */
     uint32_t block;               /* that it is at the end of */

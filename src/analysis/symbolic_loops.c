@@ -4,7 +4,7 @@
 #include "analysis/symbolic_private.h"
 
 /* Rounds of putting in what is known: each takes one more level of values that depend on values. */
-enum { ROUNDS_MAX = 4, DEPENDENCE_ROUNDS_MAX = 2 };
+enum { ROUNDS_MAX = 4, DEPENDENCE_ROUNDS_MAX = 6 };
 
 static const struct expr *known_phi(void *arg, const struct atom *a)
 {
@@ -22,19 +22,74 @@ static uint64_t *loops_within(const struct walker *w)
     return bits;
 }
 
+/* ---- loops that have ended ---- */
+
+/* The comparison that a predicate is, or the opposite of (*stay_if changes); NULL: something else. */
+static const struct atom *comparison(const struct expr *condition, bool *stay_if)
+{
+    const struct atom *test = expr_is_atom(condition);
+    if (test && test->kind == ATOM_OP && test->op == EXPR_NOT) {
+        test = expr_is_atom(test->args[0]);
+        *stay_if = !*stay_if;
+    }
+    return test && test->kind == ATOM_OP && test->op == EXPR_SETP ? test : NULL;
+}
+
+/* Iterations of a loop when it is left, as an expression: it ends by one comparison with what counts by one.
+ * NULL: not so. */
+static const struct expr *end_of(struct walker *w, const struct symbolic_loop *l, struct map *memo)
+{
+    struct expr_pool *p = w->pool;
+    const struct symbolic_exit *e = l->exits;
+    const struct expr *rest, *factor;
+    int64_t by;
+    if (!e || e->next) return NULL;
+    bool stay_if = e->stay_if;
+    const struct atom *test = comparison(expr_replace(p, e->condition, known_phi, NULL, memo), &stay_if);
+    if (!test || test->deps & DEP_PHI) return NULL;
+    if (!expr_split(p, expr_sub(p, test->args[0], test->args[1]), l->iv, &rest, &factor)) return NULL;
+    if (!expr_is_const(factor, &by) || (by != 1 && by != -1)) return NULL;
+    enum ptx_cmp cmp = (enum ptx_cmp)test->detail;
+    if (by > 0) rest = expr_scale(p, rest, -1); /* zero after so many */
+    if (cmp == (stay_if ? PTX_CMP_NE : PTX_CMP_EQ)) return rest;
+    const bool below = cmp == PTX_CMP_LT || cmp == PTX_CMP_LE || cmp == PTX_CMP_LO || cmp == PTX_CMP_LS,
+               above = cmp == PTX_CMP_GT || cmp == PTX_CMP_GE || cmp == PTX_CMP_HI || cmp == PTX_CMP_HS;
+    const bool with_equal = cmp == PTX_CMP_LE || cmp == PTX_CMP_LS || cmp == PTX_CMP_GE || cmp == PTX_CMP_HS;
+    if ((!below && !above) || (below == stay_if) != (by > 0)) return NULL; /* not towards its end */
+    if (with_equal == stay_if) rest = expr_add(p, rest, expr_const(p, 1));
+    const struct expr *v[2] = {rest, expr_const(p, 0)};
+    return expr_op(p, EXPR_MAX, PTX_T_S64, 0, v, 2);
+}
+
+/* e with the iterations of loops inside `loop` as they are when those have ended. NULL: not known. */
+static const struct expr *after_loops(struct walker *w, const struct expr *e, uint32_t loop,
+                                      const uint64_t *within, struct map *memo)
+{
+    enum { LOOPS_MOST = 8, CHANGES = DEP_PHI | DEP_DATA | DEP_OTHER | DEP_MERGE };
+    const uint64_t inside = within[loop] & ~expr_loop_bit(loop);
+    for (uint32_t k = 0; e->loops & inside; k++) {
+        const uint32_t l = (uint32_t)__builtin_ctzll(e->loops & inside);
+        const struct expr *end = l < 63 && k < LOOPS_MOST ? end_of(w, &w->s->loops[l], memo) : NULL;
+        if (!end || end->deps & CHANGES || end->loops & expr_loop_bit(l)) return NULL;
+        const struct expr *after = expr_put(w->pool, e, w->s->loops[l].iv, end);
+        if (after->loops & expr_loop_bit(l) || !w->pool->work_left) return NULL; /* something else of it */
+        e = after;
+    }
+    return e;
+}
+
 /* What comes back to the head, with all put in that is known; NULL: several, or something that does not only
  * go by the loop's own iterations. */
 static const struct expr *comes_back(struct walker *w, const struct phi *phi, const uint64_t *within,
                                      struct map *memo)
 {
     const struct expr *back = NULL;
-    const uint64_t inside = within[phi->loop] & ~expr_loop_bit(phi->loop);
     for (uint32_t k = 0; k < phi->n_back; k++) {
         const struct expr *here = expr_replace(w->pool, phi->back[k], known_phi, NULL, memo);
         if (back && here != back) return NULL;
         back = here;
     }
-    return back->loops & inside ? NULL : back;
+    return after_loops(w, back, phi->loop, within, memo);
 }
 
 /* A value that is computed anew from others that count: in each iteration what the one before has made of
@@ -69,10 +124,21 @@ static const struct expr *growing_step(struct walker *w, const struct phi *phi, 
     const struct expr *first, *more, *m = expr_of(p, iv), *one = expr_const(p, 1);
     if (step->deps & DEP_PHI || !expr_split(p, step, iv, &first, &more)) return NULL;
     if ((first->loops | more->loops) & within[phi->loop]) return NULL;
-    const struct expr *half[2] = {expr_mul(p, m, expr_sub(p, m, one)), one};
+    const struct expr *twice = expr_add(p, expr_mul(p, more, expr_mul(p, m, expr_sub(p, m, one))),
+                                        expr_scale(p, expr_mul(p, first, m), 2));
     const struct expr *sum = expr_replace(p, phi->start, known_phi, NULL, memo);
-    sum = expr_add(p, sum, expr_mul(p, first, m));
-    sum = expr_add(p, sum, expr_mul(p, more, expr_op(p, EXPR_SHR, PTX_T_S64, 0, half, 2)));
+    /* a multiple of the width of an element: the number of elements is halved */
+    uint64_t all = 2;
+    for (uint32_t k = 0; k < twice->n; k++) all |= (uint64_t)twice->terms[k].coef;
+    const int64_t unit = (int64_t)(all & -all);
+    const struct expr *units = expr_const(p, 0);
+    for (uint32_t k = 0; k < twice->n; k++) {
+        const struct term part = {twice->terms[k].coef / unit, twice->terms[k].mono};
+        units = expr_add(p, units, expr_term(p, &part));
+    }
+    const struct expr *half[2] = {units, one};
+    sum = expr_add(p, sum,
+                   unit > 1 ? expr_scale(p, units, unit / 2) : expr_op(p, EXPR_SHR, PTX_T_S64, 0, half, 2));
     return p->work_left ? sum : NULL;
 }
 
@@ -215,6 +281,8 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
         if (step && here != step) return NULL;
         step = here;
     }
+    const struct expr *ended = after_loops(w, step, phi->loop, within, memo);
+    if (ended) step = ended;
     int64_t fixed;
     if (!expr_is_const(step, &fixed)) {
         if (step->deps & DEP_PHI || step->loops & within[phi->loop]) {
@@ -229,6 +297,27 @@ static const struct expr *closed_form(struct walker *w, const struct phi *phi, c
     return expr_add(w->pool, start, expr_mul(w->pool, step, expr_of(w->pool, w->s->loops[phi->loop].iv)));
 }
 
+/* Is it `self` plus something, whichever way is chosen? Then it points to the same structure. */
+static bool goes_on_from(struct expr_pool *p, const struct expr *e, const struct atom *self, uint32_t depth)
+{
+    enum { DEPTH_MOST = 6 };
+    const struct atom *choice = NULL;
+    for (uint32_t k = 0; k < e->n; k++) {
+        const struct mono *m = e->terms[k].mono;
+        if (m->n != 1 || e->terms[k].coef != 1) continue;
+        if (m->atoms[0] == self) return true;
+        const bool selects = m->atoms[0]->kind == ATOM_OP && m->atoms[0]->op == EXPR_SELECT;
+        if (selects || m->atoms[0]->kind == ATOM_MERGE) choice = m->atoms[0];
+    }
+    if (!choice || depth == DEPTH_MOST) return false;
+    const bool selects = choice->kind == ATOM_OP;
+    const struct expr *rest = expr_sub(p, e, expr_of(p, choice));
+    for (uint32_t k = selects ? 1 : 0; k < (selects ? 3 : choice->element); k++)
+        if (!choice->args[k] || !goes_on_from(p, expr_add(p, rest, choice->args[k]), self, depth + 1))
+            return false;
+    return true;
+}
+
 /* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
 static const struct expr *changing(struct walker *w, const struct phi *phi, uint32_t round, struct map *memo,
                                    uint32_t *all_deps)
@@ -237,9 +326,9 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, uint
     bool goes_on = phi->start && !phi->lost; /* from its own value, not to something else */
     for (uint32_t k = 0; k < phi->n_back; k++) {
         if (!phi->back[k]) continue;
-        const struct atom *only = expr_is_atom(phi->back[k]);
-        deps |= expr_replace(w->pool, phi->back[k], known_phi, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
-        goes_on &= phi->back[k]->loops & phi->atom->loops && !(only && only->kind == ATOM_DATA);
+        const struct expr *back = expr_replace(w->pool, phi->back[k], known_phi, NULL, memo);
+        deps |= back->deps & ~(uint32_t)DEP_PHI;
+        goes_on &= goes_on_from(w->pool, back, phi->atom, 0);
     }
     if (!goes_on && phi->start)
         deps |= expr_replace(w->pool, phi->start, known_phi, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
@@ -394,6 +483,18 @@ static const struct expr *understood(struct walker *w, const struct expr *addres
     return expr_of(w->pool, expr_intern_atom(w->pool, &like));
 }
 
+/* The condition that ends a loop, understood; and how far its two sides are apart, when that goes by a line.
+ */
+static void note_condition(struct walker *w, const struct symbolic_loop *l, struct symbolic_exit *e,
+                           const struct expr *condition)
+{
+    bool stay_if = e->stay_if;
+    e->condition = condition;
+    const struct atom *test = comparison(condition, &stay_if);
+    const struct expr *apart = test ? expr_sub(w->pool, test->args[0], test->args[1]) : NULL;
+    e->distance = apart && expr_is_linear(apart, l->iv) && w->pool->work_left ? apart : NULL;
+}
+
 static void understand_phis(struct walker *w)
 {
     struct map memo;
@@ -426,7 +527,7 @@ static void understand_phis(struct walker *w)
         w->published[k] = expr_replace(w->pool, w->published[k], known_phi, NULL, &memo);
     for (uint32_t l = 0; l < s->n_loops; l++)
         for (struct symbolic_exit *e = s->loops[l].exits; e; e = e->next)
-            e->condition = expr_replace(w->pool, e->condition, known_phi, NULL, &memo);
+            note_condition(w, &s->loops[l], e, expr_replace(w->pool, e->condition, known_phi, NULL, &memo));
     diag_done(&cleanup, true);
 }
 
@@ -496,23 +597,19 @@ static uint64_t first_end(const struct symbolic_loop *l, const struct symbolic_e
 static uint64_t exit_iteration(const struct symbolic_loop *l, const struct symbolic_exit *e,
                                expr_value_fn *value, void *arg)
 {
-    const struct atom *test = expr_is_atom(e->condition);
     bool stay_if = e->stay_if;
-    if (test && test->kind == ATOM_OP && test->op == EXPR_NOT) {
-        test = expr_is_atom(test->args[0]);
-        stay_if = !stay_if;
-    }
-    if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return UINT64_MAX;
-    int64_t at[2], v[2];
-    if (!expr_is_linear(test->args[0], l->iv) || !expr_is_linear(test->args[1], l->iv))
+    const struct atom *test = comparison(e->condition, &stay_if);
+    if (!test) return UINT64_MAX;
+    int64_t at[2], v[2] = {0, 0}, step;
+    if (!e->distance && (!expr_is_linear(test->args[0], l->iv) || !expr_is_linear(test->args[1], l->iv)))
         return first_end(l, e, value, arg);
     for (int64_t m = 0; m < 2; m++) {
         struct with_iterations w = {.value = value, .arg = arg, .iv = l->iv, .iterations = m};
-        for (uint32_t k = 0; k < 2; k++)
-            if (!expr_eval(test->args[k], iteration_value, &w, &v[k])) return UINT64_MAX;
-        if (__builtin_sub_overflow(v[0], v[1], &at[m])) return UINT64_MAX;
+        const bool known = e->distance ? expr_eval(e->distance, iteration_value, &w, &v[0])
+                                       : expr_eval(test->args[0], iteration_value, &w, &v[0]) &&
+                                             expr_eval(test->args[1], iteration_value, &w, &v[1]);
+        if (!known || __builtin_sub_overflow(v[0], v[1], &at[m])) return UINT64_MAX;
     }
-    int64_t step;
     if (__builtin_sub_overflow(at[1], at[0], &step)) return UINT64_MAX;
     const uint64_t n = first_failing(at[0], step, (enum ptx_cmp)test->detail, stay_if);
     return n >= UINT64_MAX / 2 ? UINT64_MAX : n;
