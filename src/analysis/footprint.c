@@ -97,6 +97,29 @@ static bool linear_in(const struct expr *e, uint32_t which)
     return true;
 }
 
+enum {
+    THREAD_DEPS = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE,
+    BLOCK_DEPS = DEP_BX | DEP_BY | DEP_BZ,
+};
+
+/* Does the loop move every thread by the same? a[tx*k] it does not. */
+static bool moves_threads_alike(const struct expr *index, const struct atom *iv)
+{
+    for (uint32_t k = 0; k < index->n; k++)
+        if (index->terms[k].mono->loops & iv->loops && index->terms[k].mono->deps & THREAD_DEPS) return false;
+    return true;
+}
+
+/* Does every block touch the same, moved by its distance from the first? */
+static bool blocks_are_alike(const struct expr *index)
+{
+    for (uint32_t k = 0; k < index->n; k++) {
+        const struct mono *m = index->terms[k].mono;
+        if (m->deps & BLOCK_DEPS && (m->loops || m->deps & THREAD_DEPS)) return false;
+    }
+    return linear_in(index, BLOCK_DEPS);
+}
+
 /* The index without constants of the launch: those are in the places. */
 static bool index_at(const struct locality_row *row, struct index_point *n, int64_t *v)
 {
@@ -130,6 +153,24 @@ struct step {
     int64_t distance;
     uint64_t count;
 };
+
+/* What a loop adds that does not go by a line: every iteration's own place. False: too many. */
+static bool repeat_anyhow(const struct locality_row *row, struct index_point *n, const struct atom *iv,
+                          uint64_t trips, struct spans *s)
+{
+    const uint32_t before = s->n;
+    int64_t origin, at;
+    bool known = before * trips <= SPANS_MOST && index_at(row, n, &origin);
+    n->iv = iv;
+    for (n->count = 1; known && (uint64_t)n->count < trips; n->count++) {
+        known = index_at(row, n, &at);
+        for (uint32_t k = 0; known && k < before; k++)
+            s->at[s->n++] = (struct span){s->at[k].first + at - origin, s->at[k].end + at - origin};
+    }
+    n->iv = NULL;
+    spans_tidy(s);
+    return known;
+}
 
 static int by_distance(const void *a, const void *b)
 {
@@ -173,6 +214,11 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
         if (k == row->motion_loop) break; /* those outside are not one iteration */
         if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(sym, row, &sym->loops[k])) continue;
         const uint64_t trips = symbolic_trips(&sym->loops[k], index_value, &first);
+        if (!moves_threads_alike(row->index, sym->loops[k].iv)) s->times = UINT64_MAX;
+        if (!expr_is_linear(row->index, sym->loops[k].iv)) {
+            if (!repeat_anyhow(row, n, sym->loops[k].iv, trips, s)) s->times = UINT64_MAX;
+            continue;
+        }
         const int64_t d = loop_distance(row, n, sym->loops[k].iv);
         if (row->stride_bytes && d % row->stride_bytes == 0) continue; /* the next iterations of the motion */
         if (trips_vary(sym, row, &sym->loops[k], first, trips)) s->times = UINT64_MAX;
@@ -191,7 +237,7 @@ struct threads {
 
 static struct threads threads_of(const struct locality_row *row, struct index_point *n)
 {
-    struct threads t = {.linear = linear_in(row->index, DEP_TX | DEP_TY | DEP_TZ | DEP_LANE), .known = true};
+    struct threads t = {.linear = linear_in(row->index, THREAD_DEPS), .known = true};
     for (int k = 0; k < 3 && t.linear; k++)
         if (n->launch->block[k] > 1) t.known &= distance(row, n, &n->tid[k], &t.step[k]);
     return t;
@@ -256,12 +302,12 @@ static struct index_point point_of(const struct sizing *z, const struct locality
  * threads lie to each other. */
 static bool scatters(const struct expr *e, uint32_t depth)
 {
-    enum { THREAD = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE, DEPTH_MOST = 16 };
-    if (!(e->deps & DEP_OTHER) || !(e->deps & THREAD)) return false;
+    enum { DEPTH_MOST = 16 };
+    if (!(e->deps & DEP_OTHER) || !(e->deps & THREAD_DEPS)) return false;
     for (uint32_t k = 0; k < e->n; k++)
         for (uint32_t j = 0; j < e->terms[k].mono->n; j++) {
             const struct atom *a = e->terms[k].mono->atoms[j];
-            if (!(a->deps & DEP_OTHER) || !(a->deps & THREAD)) continue;
+            if (!(a->deps & DEP_OTHER) || !(a->deps & THREAD_DEPS)) continue;
             if (a->kind == ATOM_OTHER || depth == DEPTH_MOST) return true;
             for (uint32_t n = 0; n < a->n_args; n++)
                 if (a->args[n] && scatters(a->args[n], depth + 1)) return true;
@@ -276,7 +322,9 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     const struct locality_row *row = &t->rows[which];
     struct index_point n = point_of(z, row);
     const struct threads threads = threads_of(row, &n);
-    if (!threads.known || scatters(row->index, 0)) return 0; /* a parameter is not given */
+    /* a parameter is not given, or no two iterations of the motion need to touch as much */
+    if (!threads.known || scatters(row->index, 0)) return 0;
+    if (row->motion_loop != SYMBOLIC_NO_LOOP && (!row->stride || row->stride->deps & THREAD_DEPS)) return 0;
     thread_spans(z->arena, z->s, row, &n, z->all);
     for (uint32_t pass = 0; pass < 2; pass++) {
         if (pass) block_spans(row, &n, &threads, z->all, z->work);
@@ -298,57 +346,75 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
 
 /* ---- all iterations ---- */
 
-/* Do the bounds of the loop go by lines over threads, blocks and the iterations of the loop around it, and by
- * nothing else? */
-static bool bounds_are_linear(const struct sizing *z, const struct symbolic_loop *l)
+/* What the bounds of a loop depend on, and whether they go by lines over it. */
+struct bounds {
+    uint32_t deps;
+    bool thread_lines, block_lines, loop_lines;
+    uint32_t around; /* the one loop whose iterations count in them; SYMBOLIC_NO_LOOP: none */
+};
+
+static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, struct bounds *b)
 {
-    enum { PLACES = DEP_TX | DEP_TY | DEP_TZ | DEP_BX | DEP_BY | DEP_BZ | DEP_LANE };
-    uint64_t known = l->iv->loops;
-    if (l->parent != SYMBOLIC_NO_LOOP) known |= z->s->loops[l->parent].iv->loops;
+    *b = (struct bounds){0, true, true, true, SYMBOLIC_NO_LOOP};
     for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
         const struct expr *c = e->condition;
         if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
-        if (c->deps & DEP_MERGE || c->loops & ~known) return false;
-        const struct atom *test = expr_is_atom(c);
-        if (test && test->kind == ATOM_OP && test->op == EXPR_NOT) test = expr_is_atom(test->args[0]);
-        if (!test || test->kind != ATOM_OP || test->op != EXPR_SETP) return false;
-        for (uint32_t k = 0; k < 2; k++) {
-            if (!linear_in(test->args[k], PLACES)) return false;
-            if (l->parent != SYMBOLIC_NO_LOOP && !expr_is_linear(test->args[k], z->s->loops[l->parent].iv))
-                return false;
+        if (c->deps & DEP_MERGE) return false;
+        b->deps |= c->deps;
+        const uint64_t others = c->loops & ~l->iv->loops;
+        const uint32_t around = others ? (uint32_t)__builtin_ctzll(others) : b->around;
+        if (others & (others - 1) || around == 63 || (b->around != SYMBOLIC_NO_LOOP && b->around != around))
+            return false;
+        b->around = around;
+        if (!e->distance) {
+            b->thread_lines = b->block_lines = b->loop_lines = false;
+            continue;
         }
+        b->thread_lines &= linear_in(e->distance, THREAD_DEPS);
+        b->block_lines &= linear_in(e->distance, BLOCK_DEPS);
+        if (around != SYMBOLIC_NO_LOOP) b->loop_lines &= expr_is_linear(e->distance, z->s->loops[around].iv);
     }
     return true;
 }
 
-/* Most iterations of a loop, over first and last threads and blocks and the first and last iteration of the
- * loop around it. 0: not known. */
+/* The k-th place to look at of [0, count) in three directions: its corners when the bounds go by lines, else
+ * all. False: that was the last. */
+static bool place_at(uint64_t k, const uint32_t count[3], bool lines, bool matters, int64_t at[3])
+{
+    uint64_t rest = k;
+    for (int d = 0; d < 3; d++) {
+        const uint32_t here = !matters ? 1 : lines ? (count[d] > 1 ? 2 : 1) : count[d];
+        at[d] = matters && lines ? (rest % here ? count[d] - 1 : 0) : (int64_t)(rest % here);
+        rest /= here;
+    }
+    return !rest;
+}
+
+/* Most iterations of a loop, over threads and blocks and the iterations of the loop around it. 0: not known.
+ */
 static uint64_t trips_most(const struct sizing *z, const struct locality_row *row, uint32_t loop)
 {
-    enum { CORNERS = 1 << 7, PLACE_BITS = CORNERS / 2 - 1 }; /* DEP_TX to DEP_BZ, then the loop around */
-    _Static_assert(DEP_TX == 1 && DEP_BX == 8 && DEP_BZ == 32, "a corner's bits are those of what it varies");
+    enum { LOOKS_MOST = 4096 };
     const struct symbolic_loop *l = &z->s->loops[loop];
-    uint64_t most = 0, outer = 1;
-    uint32_t deps = 0;
     struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
-    if (!bounds_are_linear(z, l)) return 0;
-    for (const struct symbolic_exit *e = l->exits; e; e = e->next) deps |= e->condition->deps;
-    if (l->parent != SYMBOLIC_NO_LOOP) {
-        n.iv = z->s->loops[l->parent].iv;
-        outer = trips_most(z, row, l->parent);
-        for (const struct symbolic_exit *e = l->exits; e; e = e->next)
-            if (!outer && e->condition->loops & n.iv->loops) return 0;
+    struct bounds b;
+    uint64_t most = 0, outer = 1, looks = 0;
+    if (!bounds_of(z, l, &b)) return 0;
+    if (b.around != SYMBOLIC_NO_LOOP) {
+        if (!symbolic_loop_contains(z->s, b.around, l->parent)) return 0; /* one that has ended */
+        n.iv = z->s->loops[b.around].iv;
+        outer = trips_most(z, row, b.around);
+        if (!outer) return 0;
     }
-    for (uint32_t corner = 0; corner < CORNERS; corner++) {
-        if (corner & PLACE_BITS & ~deps) continue; /* that index does not matter */
-        for (int k = 0; k < 3; k++) {
-            n.tid[k] = corner >> k & 1 ? z->l->block[k] - 1 : 0;
-            n.bid[k] = corner >> (3 + k) & 1 ? z->l->grid[k] - 1 : 0;
-        }
-        n.count = corner >> 6 && outer ? (int64_t)outer - 1 : 0;
-        const uint64_t trips = symbolic_trips(l, index_value, &n);
-        if (trips > most) most = trips;
-    }
+    const bool threads = b.deps & THREAD_DEPS, blocks = b.deps & BLOCK_DEPS;
+    for (uint64_t m = 0; m < outer; m = b.loop_lines && !m && outer > 1 ? outer - 1 : m + 1)
+        for (uint64_t i = 0; place_at(i, z->l->grid, b.block_lines, blocks, n.bid); i++)
+            for (uint64_t t = 0; place_at(t, z->l->block, b.thread_lines, threads, n.tid); t++) {
+                if (++looks > LOOKS_MOST) return 0;
+                n.count = (int64_t)m;
+                const uint64_t trips = symbolic_trips(l, index_value, &n);
+                if (trips > most) most = trips;
+            }
     return most;
 }
 
@@ -362,6 +428,25 @@ static bool places_are_known(const struct locality_row *row, struct index_point 
             if (p->step[d] && !expr_eval(p->step[d], index_value, n, &v)) return false;
     }
     return row->n_places < LOCALITY_PLACES_MOST;
+}
+
+/* Did loops that are over before the access run equally often for every thread, block and iteration of the
+ * launch? */
+static bool have_ended_alike(const struct sizing *z, const struct locality_row *row, uint64_t ended)
+{
+    enum { FIXED = DEP_PARAM | DEP_BDX | DEP_BDY | DEP_BDZ | DEP_GDX | DEP_GDY | DEP_GDZ };
+    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
+    for (; ended; ended &= ended - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctzll(ended);
+        uint64_t last;
+        if (l >= 63 || l >= z->s->n_loops) return false;
+        const struct symbolic_exit *e = z->s->loops[l].exits;
+        if (!e || e->next || !e->distance || e->distance->deps & ~(uint32_t)FIXED ||
+            e->distance->loops & ~z->s->loops[l].iv->loops)
+            return false;
+        if (!symbolic_last(&z->s->loops[l], index_value, &n, &last) || last >= INT32_MAX) return false;
+    }
+    return true;
 }
 
 bool footprint_of_block(struct sizing *z, const struct locality_row *row, const int64_t bid[3],
@@ -384,18 +469,23 @@ bool footprint_of_block(struct sizing *z, const struct locality_row *row, const 
         around |= expr_loop_bit(k);
         if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(z->s, row, &z->s->loops[k])) continue;
         const uint64_t trips = trips_most(z, row, k);
-        if (!trips || !expr_split(p, row->index, z->s->loops[k].iv, &rest, &factor)) return false;
+        if (!trips || !moves_threads_alike(row->index, z->s->loops[k].iv)) return false;
+        if (row->folded == 1 && row->unroll == 1 && !expr_is_linear(row->index, z->s->loops[k].iv)) {
+            if (!repeat_anyhow(row, &n, z->s->loops[k].iv, trips, out)) return false;
+            continue;
+        }
+        if (!expr_split(p, row->index, z->s->loops[k].iv, &rest, &factor)) return false;
         const int64_t step = loop_distance(row, &n, z->s->loops[k].iv);
         const bool motion = k == row->motion_loop;
         if (llabs(step) > INT32_MAX) return false;
         if (motion) spans_repeat(out, step, row->folded);
         spans_repeat(out, motion ? step * (int64_t)row->folded * (int64_t)row->unroll : step, trips);
     }
-    if (row->index->loops & ~around) return false;
+    if (!have_ended_alike(z, row, row->index->loops & ~around)) return false;
     const struct threads threads = threads_of(row, &n);
     if (!threads.known) return false;
     threads_spans(row, &n, &threads, out, z->work);
-    *linear = linear_in(row->index, DEP_BX | DEP_BY | DEP_BZ);
+    *linear = blocks_are_alike(row->index);
     for (int k = 0; k < 3; k++)
         if (!distance(row, &n, &n.bid[k], &far[k])) return false;
     return out->times == 1;

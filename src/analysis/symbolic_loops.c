@@ -318,9 +318,76 @@ static bool goes_on_from(struct expr_pool *p, const struct expr *e, const struct
     return true;
 }
 
+/* Values at heads without a closed form that come from each other, and the one pointer that all start from.
+ */
+struct kin {
+    const struct walker *w;
+    const struct atom *members[16];
+    uint32_t n;
+    const struct atom *base;
+};
+enum { KIN_MOST = sizeof((struct kin *)0)->members / sizeof(struct atom *) };
+
+static bool is_pointer_atom(const struct atom *a)
+{
+    return a->kind == ATOM_BASE || (a->kind == ATOM_PARAM && a->size_bytes == 8);
+}
+
+/* Each way that the value may come: from a member (perhaps a new one), or from the one pointer. */
+static bool is_of_kin(struct kin *k, const struct expr *e, uint32_t depth)
+{
+    enum { DEPTH_MOST = 6 };
+    const struct atom *choice = NULL, *base = NULL, *member = NULL;
+    for (uint32_t t = 0; t < e->n; t++) {
+        const struct mono *m = e->terms[t].mono;
+        if (m->n != 1 || e->terms[t].coef != 1) continue;
+        const struct atom *a = m->atoms[0];
+        if ((a->kind == ATOM_OP && a->op == EXPR_SELECT) || a->kind == ATOM_MERGE) choice = a;
+        if ((is_pointer_atom(a) && base) || (a->kind == ATOM_PHI && member)) return false;
+        if (is_pointer_atom(a)) base = a;
+        if (a->kind == ATOM_PHI) member = a;
+    }
+    if (base && member) return false;
+    if (base) {
+        if (k->base && k->base != base) return false;
+        k->base = base;
+        return true;
+    }
+    if (member) {
+        for (uint32_t n = 0; n < k->n; n++)
+            if (k->members[n] == member) return true;
+        if (k->n == KIN_MOST) return false;
+        k->members[k->n++] = member;
+        return true;
+    }
+    if (!choice || depth == DEPTH_MOST) return false;
+    const bool selects = choice->kind == ATOM_OP;
+    const struct expr *rest = expr_sub(k->w->pool, e, expr_of(k->w->pool, choice));
+    for (uint32_t n = selects ? 1 : 0; n < (selects ? 3 : choice->element); n++)
+        if (!choice->args[n] || !is_of_kin(k, expr_add(k->w->pool, rest, choice->args[n]), depth + 1))
+            return false;
+    return true;
+}
+
+/* The pointer that a value goes on from, whatever happens on the way; NULL: not known. */
+static const struct atom *pointer_of(struct walker *w, const struct phi *phi, struct map *memo)
+{
+    struct kin k = {.w = w, .members = {phi->atom}, .n = 1};
+    for (uint32_t n = 0; n < k.n; n++) {
+        const struct phi *one = &w->phis[k.members[n]->id];
+        if (one->lost || !one->start || !one->needed) return NULL;
+        if (!is_of_kin(&k, expr_replace(w->pool, one->start, known_phi, NULL, memo), 0)) return NULL;
+        for (uint32_t b = 0; b < one->n_back; b++)
+            if (!one->back[b] ||
+                !is_of_kin(&k, expr_replace(w->pool, one->back[b], known_phi, NULL, memo), 0))
+                return NULL;
+    }
+    return k.base;
+}
+
 /* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
-static const struct expr *changing(struct walker *w, const struct phi *phi, uint32_t round, struct map *memo,
-                                   uint32_t *all_deps)
+static const struct expr *changing(struct walker *w, const struct phi *phi, const struct atom *pointer,
+                                   uint32_t round, struct map *memo, uint32_t *all_deps)
 {
     uint32_t deps = DEP_OTHER | *all_deps;
     bool goes_on = phi->start && !phi->lost; /* from its own value, not to something else */
@@ -341,7 +408,8 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, uint
                               .deps = deps,
                               .loops = phi->atom->loops};
     const struct expr *rest = expr_of(w->pool, expr_intern_atom(w->pool, &like));
-    return goes_on ? expr_add(w->pool, phi->start, rest) : rest;
+    if (goes_on) return expr_add(w->pool, phi->start, rest);
+    return pointer ? expr_add(w->pool, expr_of(w->pool, pointer), rest) : rest;
 }
 
 static void free_memo(void *memo) { map_free(memo); }
@@ -351,14 +419,18 @@ static void understand_changing(struct walker *w, struct map *memo)
 {
     uint32_t *deps = ARENA_ARRAY(w->arena, uint32_t, w->n_phis + 1);
     bool *open = ARENA_ARRAY(w->arena, bool, w->n_phis + 1), grows = true;
+    const struct atom **pointers = ARENA_ARRAY(w->arena, const struct atom *, w->n_phis + 1);
     for (uint32_t k = 0; k < w->n_phis; k++) open[k] = w->phis[k].needed && !w->phis[k].atom->closed;
+    map_clear(memo);
+    for (uint32_t k = 0; k < w->n_phis; k++) /* before any of them is closed */
+        if (open[k]) pointers[k] = pointer_of(w, &w->phis[k], memo);
     for (uint32_t round = 0; round <= DEPENDENCE_ROUNDS_MAX && grows; round++) {
         grows = false;
         map_clear(memo);
         for (uint32_t k = 0; k < w->n_phis; k++) {
             const uint32_t before = deps[k];
             if (!open[k]) continue;
-            w->phis[k].atom->closed = changing(w, &w->phis[k], round, memo, &deps[k]);
+            w->phis[k].atom->closed = changing(w, &w->phis[k], pointers[k], round, memo, &deps[k]);
             grows |= deps[k] != before;
         }
     }
