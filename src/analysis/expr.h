@@ -100,7 +100,8 @@ struct atom {
     uint32_t id, element;
     uint32_t serial; /* order of making; sorts */
     uint32_t deps;
-    uint32_t own_deps; /* ATOM_MERGE: without those of args */
+    uint32_t own_deps;   /* ATOM_MERGE: without those of args */
+    uint32_t recurrence; /* ATOM_OTHER: symbolic_number() follows it on paper; 0: nobody can */
     uint32_t n_args;
     uint64_t loops; /* bit min(loop, 63): varies with its iterations */
     const struct ptx_symbol *symbol;

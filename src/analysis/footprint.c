@@ -322,6 +322,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     const struct locality_row *row = &t->rows[which];
     struct index_point n = point_of(z, row);
     const struct threads threads = threads_of(row, &n);
+    if (row->class == LOCALITY_NONE) return 0; /* nobody knows where a block's threads are */
     /* a parameter is not given, or no two iterations of the motion need to touch as much */
     if (!threads.known || scatters(row->index, 0)) return 0;
     if (row->motion_loop != SYMBOLIC_NO_LOOP && (!row->stride || row->stride->deps & THREAD_DEPS)) return 0;

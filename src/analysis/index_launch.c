@@ -58,8 +58,11 @@ bool index_value(void *point, const struct atom *a, int64_t *v)
     case ATOM_IV: *v = iteration(n, a); return true;
     case ATOM_MERGE: return a->n_args && a->args[0] && expr_eval(a->args[0], index_value, point, v);
     case ATOM_BASE: *v = 0; return true;
-    case ATOM_DATA:
-    case ATOM_OTHER: *v = 0; return n->loose;
+    case ATOM_OTHER:
+        if (n->s && symbolic_number(n->s, a, index_value, point, v)) return true;
+        *v = 0;
+        return n->loose;
+    case ATOM_DATA: *v = 0; return n->loose;
     case ATOM_PHI:
     case ATOM_OP: break;
     }

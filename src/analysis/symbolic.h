@@ -64,12 +64,20 @@ struct symbolic_activation {
     uint32_t call_pc, caller; /* UINT32_MAX: the kernel */
 };
 
+/* A value at the head of a loop without a closed form, that each iteration makes of those before it. */
+struct symbolic_recurrence {
+    const struct expr *start, *back; /* back NULL: nobody can follow it */
+    const struct expr *offset;       /* that stands beside it in expressions; NULL: nothing */
+    const struct atom *iv;
+};
+
 struct symbolic {
     struct expr_pool pool;
     struct symbolic_access *accesses;
     struct symbolic_loop *loops;
     struct symbolic_activation *activations;
-    uint32_t n_accesses, n_loops, n_activations;
+    struct symbolic_recurrence *recurrences; /* by value at a head */
+    uint32_t n_accesses, n_loops, n_activations, n_recurrences;
     bool cut;          /* some call was not followed */
     uint64_t searched; /* predecessors looked at: bounded, see symbolic.c */
 };
@@ -85,6 +93,9 @@ uint64_t symbolic_trips_at(const struct symbolic_loop *l, const struct symbolic_
                            expr_value_fn *value, void *arg);
 /* Its iterations that have ended when it is left, as its values at the head count them. False: not known. */
 bool symbolic_last(const struct symbolic_loop *l, expr_value_fn *value, void *arg, uint64_t *last);
+/* The number of an ATOM_OTHER that can be followed on paper. False: it cannot. */
+bool symbolic_number(const struct symbolic *s, const struct atom *a, expr_value_fn *value, void *arg,
+                     int64_t *v);
 bool symbolic_loop_contains(const struct symbolic *s, uint32_t outer, uint32_t inner);
 
 #endif

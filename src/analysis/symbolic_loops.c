@@ -401,11 +401,15 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, cons
         deps |= expr_replace(w->pool, phi->start, known_phi, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
     if (!phi->start || phi->lost || round == DEPENDENCE_ROUNDS_MAX) deps |= DEP_DATA;
     deps &= ~(uint32_t)(DEP_LOCAL | DEP_SHARED | DEP_GLOBAL); /* where it starts says what it points to */
+    struct symbolic_recurrence *r = &w->s->recurrences[phi->atom->id];
+    if (!r->back) deps |= DEP_DATA; /* as good as data */
+    r->offset = goes_on ? phi->start : pointer ? expr_of(w->pool, pointer) : NULL;
     *all_deps = deps;
     const struct atom like = {.kind = ATOM_OTHER,
                               .id = phi->atom->id,
                               .element = 600 + round,
                               .deps = deps,
+                              .recurrence = r->back ? phi->atom->id + 1 : 0,
                               .loops = phi->atom->loops};
     const struct expr *rest = expr_of(w->pool, expr_intern_atom(w->pool, &like));
     if (goes_on) return expr_add(w->pool, phi->start, rest);
@@ -415,15 +419,24 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, cons
 static void free_memo(void *memo) { map_free(memo); }
 
 /* Values without a closed form depend on each other: what each depends on, until nothing is added. */
-static void understand_changing(struct walker *w, struct map *memo)
+static void understand_changing(struct walker *w, const uint64_t *within, struct map *memo)
 {
     uint32_t *deps = ARENA_ARRAY(w->arena, uint32_t, w->n_phis + 1);
     bool *open = ARENA_ARRAY(w->arena, bool, w->n_phis + 1), grows = true;
     const struct atom **pointers = ARENA_ARRAY(w->arena, const struct atom *, w->n_phis + 1);
     for (uint32_t k = 0; k < w->n_phis; k++) open[k] = w->phis[k].needed && !w->phis[k].atom->closed;
     map_clear(memo);
-    for (uint32_t k = 0; k < w->n_phis; k++) /* before any of them is closed */
-        if (open[k]) pointers[k] = pointer_of(w, &w->phis[k], memo);
+    const struct expr **starts = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
+    const struct expr **backs = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
+    for (uint32_t k = 0; k < w->n_phis; k++) { /* before any of them is closed */
+        const struct phi *phi = &w->phis[k];
+        if (!open[k]) continue;
+        pointers[k] = pointer_of(w, phi, memo);
+        if (phi->lost || !phi->start || !phi->n_back || phi->loop == SYMBOLIC_NO_LOOP) continue;
+        starts[k] = expr_replace(w->pool, phi->start, known_phi, NULL, memo);
+        backs[k] = comes_back(w, phi, within, memo);
+    }
+    recur_find(w, open, starts, backs);
     for (uint32_t round = 0; round <= DEPENDENCE_ROUNDS_MAX && grows; round++) {
         grows = false;
         map_clear(memo);
@@ -587,7 +600,7 @@ static void understand_phis(struct walker *w)
     }
     map_clear(&memo);
     if (follow_loops(w, within, &memo)) put_finals(w);
-    understand_changing(w, &memo);
+    understand_changing(w, within, &memo);
     /* everywhere it was used */
     map_clear(&memo);
     struct symbolic *s = w->s;

@@ -101,6 +101,10 @@ bool local_reaches_more(struct walker *w);
 /* symbolic_loops.c */
 void loops_understand(struct walker *w);
 
+/* symbolic_recur.c: which of the open values at heads can be followed on paper: s->recurrences. */
+void recur_find(struct walker *w, const bool *open, const struct expr *const *starts,
+                const struct expr *const *backs);
+
 /* symbolic_instr.c: the instruction at a->pc. */
 void instr_walk(struct activation *a);
 

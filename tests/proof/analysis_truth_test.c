@@ -116,9 +116,9 @@ static bool value_of(void *arg, const struct atom *a, int64_t *v)
         const uint32_t way = entry_index(t, a);
         return way < a->element && expr_eval(a->args[way], value_of, arg, v);
     }
+    case ATOM_OTHER: return symbolic_number(t->s, a, value_of, arg, v);
     case ATOM_BASE:
     case ATOM_PHI:
-    case ATOM_OTHER:
     case ATOM_OP: break;
     }
     return false;
