@@ -347,6 +347,29 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
 
 /* ---- all iterations ---- */
 
+static uint64_t loops_around(const struct sizing *z, uint32_t loop)
+{
+    uint64_t around = 0;
+    for (; loop != SYMBOLIC_NO_LOOP; loop = z->s->loops[loop].parent) around |= expr_loop_bit(loop);
+    return around;
+}
+
+/* Loops that are over before the access and count in its index: does how often they ran depend on nothing but
+ * the launch and loops around the access? Those are given as bits. */
+static bool ended_by(const struct sizing *z, uint64_t ended, uint64_t around, uint64_t *by)
+{
+    enum { FIXED = DEP_PARAM | DEP_BDX | DEP_BDY | DEP_BDZ | DEP_GDX | DEP_GDY | DEP_GDZ };
+    *by = 0;
+    for (; ended; ended &= ended - 1) {
+        const uint32_t l = (uint32_t)__builtin_ctzll(ended);
+        if (l >= 63 || l >= z->s->n_loops) return false;
+        const struct symbolic_exit *e = z->s->loops[l].exits;
+        if (!e || e->next || e->condition->deps & ~(uint32_t)FIXED) return false;
+        *by |= e->condition->loops & ~z->s->loops[l].iv->loops;
+    }
+    return !(*by & ~around);
+}
+
 /* What the bounds of a loop depend on, and whether they go by lines over it. */
 struct bounds {
     uint32_t deps;
@@ -362,11 +385,15 @@ static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, str
         if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
         if (c->deps & DEP_MERGE) return false;
         b->deps |= c->deps;
-        const uint64_t others = c->loops & ~l->iv->loops;
-        const uint32_t around = others ? (uint32_t)__builtin_ctzll(others) : b->around;
-        if (others & (others - 1) || around == 63 || (b->around != SYMBOLIC_NO_LOOP && b->around != around))
+        uint64_t by;
+        const uint64_t others = c->loops & ~l->iv->loops, ended = others & ~loops_around(z, l->parent);
+        if (!ended_by(z, ended, loops_around(z, l->parent), &by)) return false;
+        const uint64_t counted = (others & ~ended) | by;
+        const uint32_t around = counted ? (uint32_t)__builtin_ctzll(counted) : b->around;
+        if (counted & (counted - 1) || around == 63 || (b->around != SYMBOLIC_NO_LOOP && b->around != around))
             return false;
         b->around = around;
+        b->loop_lines &= !by;
         if (!e->distance) {
             b->thread_lines = b->block_lines = b->loop_lines = false;
             continue;
@@ -402,7 +429,6 @@ static uint64_t trips_most(const struct sizing *z, const struct locality_row *ro
     uint64_t most = 0, outer = 1, looks = 0;
     if (!bounds_of(z, l, &b)) return 0;
     if (b.around != SYMBOLIC_NO_LOOP) {
-        if (!symbolic_loop_contains(z->s, b.around, l->parent)) return 0; /* one that has ended */
         n.iv = z->s->loops[b.around].iv;
         outer = trips_most(z, row, b.around);
         if (!outer) return 0;
@@ -416,7 +442,7 @@ static uint64_t trips_most(const struct sizing *z, const struct locality_row *ro
                 const uint64_t trips = symbolic_trips(l, index_value, &n);
                 if (trips > most) most = trips;
             }
-    return most;
+    return n.lost_end ? 0 : most;
 }
 
 static bool places_are_known(const struct locality_row *row, struct index_point *n)
@@ -431,21 +457,52 @@ static bool places_are_known(const struct locality_row *row, struct index_point 
     return row->n_places < LOCALITY_PLACES_MOST;
 }
 
-/* Did loops that are over before the access run equally often for every thread, block and iteration of the
- * launch? */
-static bool have_ended_alike(const struct sizing *z, const struct locality_row *row, uint64_t ended)
+/* A choice between constants: any of them. False: there are other choices in the index. */
+static bool repeat_choices(const struct expr *index, struct spans *s)
 {
-    enum { FIXED = DEP_PARAM | DEP_BDX | DEP_BDY | DEP_BDZ | DEP_GDX | DEP_GDY | DEP_GDZ };
-    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
-    for (; ended; ended &= ended - 1) {
-        const uint32_t l = (uint32_t)__builtin_ctzll(ended);
-        uint64_t last;
-        if (l >= 63 || l >= z->s->n_loops) return false;
-        const struct symbolic_exit *e = z->s->loops[l].exits;
-        if (!e || e->next || !e->distance || e->distance->deps & ~(uint32_t)FIXED ||
-            e->distance->loops & ~z->s->loops[l].iv->loops)
-            return false;
-        if (!symbolic_last(&z->s->loops[l], index_value, &n, &last) || last >= INT32_MAX) return false;
+    for (uint32_t k = 0; k < index->n; k++) {
+        const struct mono *m = index->terms[k].mono;
+        if (!(m->deps & DEP_MERGE)) continue;
+        const struct atom *choice = m->n == 1 && m->atoms[0]->kind == ATOM_MERGE ? m->atoms[0] : NULL;
+        const uint32_t before = s->n;
+        int64_t first, other;
+        if (!choice || !choice->args[0] || !expr_is_const(choice->args[0], &first)) return false;
+        for (uint32_t c = 1; c < choice->element; c++) {
+            if (!choice->args[c] || !expr_is_const(choice->args[c], &other)) return false;
+            if (llabs(other) > INT32_MAX || llabs(first) > INT32_MAX || s->n + before > SPANS_MOST)
+                return false;
+            for (uint32_t i = 0; i < before; i++) {
+                const int64_t by = (other - first) * index->terms[k].coef;
+                s->at[s->n++] = (struct span){s->at[i].first + by, s->at[i].end + by};
+            }
+        }
+        spans_tidy(s);
+    }
+    return true;
+}
+
+/* What the loops around the access add, the inner ones first. */
+static bool repeat_loops(struct sizing *z, const struct locality_row *row, struct index_point *n,
+                         struct spans *out)
+{
+    const uint64_t around = loops_around(z, row->loop);
+    uint64_t by;
+    if (!ended_by(z, row->index->loops & ~around, around, &by)) return false;
+    for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP; k = z->s->loops[k].parent) {
+        const struct symbolic_loop *l = &z->s->loops[k];
+        const bool motion = k == row->motion_loop, also = by & expr_loop_bit(k);
+        if (!((row->index->loops | by) & expr_loop_bit(k)) || is_in_places(z->s, row, l)) continue;
+        const uint64_t trips = trips_most(z, row, k);
+        if (!trips || !moves_threads_alike(row->index, l->iv)) return false;
+        if (also || !expr_is_linear(row->index, l->iv)) {
+            if (motion && row->folded * row->unroll != 1 && row->linear) return false;
+            if (!repeat_anyhow(row, n, l->iv, trips, out)) return false;
+            continue;
+        }
+        const int64_t step = loop_distance(row, n, l->iv);
+        if (llabs(step) > INT32_MAX) return false;
+        if (motion) spans_repeat(out, step, row->folded);
+        spans_repeat(out, motion ? step * (int64_t)row->folded * (int64_t)row->unroll : step, trips);
     }
     return true;
 }
@@ -453,43 +510,23 @@ static bool have_ended_alike(const struct sizing *z, const struct locality_row *
 bool footprint_of_block(struct sizing *z, const struct locality_row *row, const int64_t bid[3],
                         struct spans *out, int64_t far[3], bool *linear)
 {
-    struct expr_pool *p = (struct expr_pool *)(uintptr_t)&z->s->pool;
     struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
     int64_t origin, *at;
-    uint64_t around = 0;
     for (int k = 0; k < 3; k++) n.bid[k] = bid[k];
-    if ((row->index->deps | row->also_deps) & (DEP_MERGE | DEP_OTHER | DEP_DATA)) return false;
+    if ((row->index->deps | row->also_deps) & (DEP_OTHER | DEP_DATA)) return false;
     if (!index_at(row, &n, &origin) || !places_are_known(row, &n)) return false;
     *out = (struct spans){.times = 1};
     const uint32_t places = places_of(z->arena, row, &n, &at);
     if (places > SPANS_MOST) return false;
     for (uint32_t k = 0; k < places; k++)
         out->at[out->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
-    for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP; k = z->s->loops[k].parent) {
-        const struct expr *rest, *factor;
-        around |= expr_loop_bit(k);
-        if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(z->s, row, &z->s->loops[k])) continue;
-        const uint64_t trips = trips_most(z, row, k);
-        if (!trips || !moves_threads_alike(row->index, z->s->loops[k].iv)) return false;
-        if (row->folded == 1 && row->unroll == 1 && !expr_is_linear(row->index, z->s->loops[k].iv)) {
-            if (!repeat_anyhow(row, &n, z->s->loops[k].iv, trips, out)) return false;
-            continue;
-        }
-        if (!expr_split(p, row->index, z->s->loops[k].iv, &rest, &factor)) return false;
-        const int64_t step = loop_distance(row, &n, z->s->loops[k].iv);
-        const bool motion = k == row->motion_loop;
-        if (llabs(step) > INT32_MAX) return false;
-        if (motion) spans_repeat(out, step, row->folded);
-        spans_repeat(out, motion ? step * (int64_t)row->folded * (int64_t)row->unroll : step, trips);
-    }
-    if (!have_ended_alike(z, row, row->index->loops & ~around)) return false;
     const struct threads threads = threads_of(row, &n);
-    if (!threads.known) return false;
+    if (!repeat_choices(row->index, out) || !repeat_loops(z, row, &n, out) || !threads.known) return false;
     threads_spans(row, &n, &threads, out, z->work);
     *linear = blocks_are_alike(row->index);
     for (int k = 0; k < 3; k++)
         if (!distance(row, &n, &n.bid[k], &far[k])) return false;
-    return out->times == 1;
+    return out->times == 1 && !n.lost_end;
 }
 
 /* ---- all rows of a launch ---- */

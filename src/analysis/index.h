@@ -42,6 +42,7 @@ struct index_point {
     int64_t count;
     bool loose; /* what is not known counts as zero: for distances, which are the same wherever it starts */
     uint32_t ended; /* loops being asked for */
+    bool lost_end;  /* somebody asked how often a loop had run, and nobody knew */
 };
 bool index_value(void *point, const struct atom *a, int64_t *v);
 

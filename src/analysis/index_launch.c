@@ -41,12 +41,14 @@ static int64_t iteration(struct index_point *n, const struct atom *iv)
     enum { ENDED_MOST = 3 };
     uint64_t last;
     if (iv == n->iv) return n->count;
-    if (!n->s || n->ended == ENDED_MOST || symbolic_loop_contains(n->s, iv->id, n->loop)) return 0;
+    if (!n->s || symbolic_loop_contains(n->s, iv->id, n->loop)) return 0;
     struct index_point strict = *n;
     strict.loose = false;
     strict.ended++;
-    const bool known = symbolic_last(&n->s->loops[iv->id], index_value, &strict, &last);
-    return known && last < INT32_MAX ? (int64_t)last : 0;
+    const bool known = n->ended < ENDED_MOST &&
+                       symbolic_last(&n->s->loops[iv->id], index_value, &strict, &last) && last < INT32_MAX;
+    n->lost_end |= !known || strict.lost_end;
+    return known ? (int64_t)last : 0;
 }
 
 bool index_value(void *point, const struct atom *a, int64_t *v)
