@@ -374,16 +374,34 @@ static bool ended_by(const struct sizing *z, uint64_t ended, uint64_t around, ui
 struct bounds {
     uint32_t deps;
     bool thread_lines, block_lines, loop_lines;
+    uint32_t ways;   /* of the one place in them where ways meet */
     uint32_t around; /* the one loop whose iterations count in them; SYMBOLIC_NO_LOOP: none */
 };
 
+/* Is there at most one place in the expression where ways meet, beside what was found before? */
+static bool one_meeting(const struct expr *e, const struct atom **meeting)
+{
+    for (uint32_t k = 0; k < e->n; k++) {
+        const struct mono *m = e->terms[k].mono;
+        if (!(m->deps & DEP_MERGE)) continue;
+        if (m->n != 1 || m->atoms[0]->kind != ATOM_MERGE || (*meeting && *meeting != m->atoms[0]))
+            return false;
+        *meeting = m->atoms[0];
+        for (uint32_t n = 0; n < (*meeting)->element; n++)
+            if (!(*meeting)->args[n] || (*meeting)->args[n]->deps & DEP_MERGE) return false;
+    }
+    return true;
+}
+
 static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, struct bounds *b)
 {
-    *b = (struct bounds){0, true, true, true, SYMBOLIC_NO_LOOP};
+    const struct atom *meeting = NULL;
+    *b = (struct bounds){0, true, true, true, 1, SYMBOLIC_NO_LOOP};
     for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
         const struct expr *c = e->condition;
         if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
-        if (c->deps & DEP_MERGE) return false;
+        if (c->deps & DEP_MERGE && (!e->distance || !one_meeting(e->distance, &meeting))) return false;
+        if (meeting) b->ways = meeting->element;
         b->deps |= c->deps;
         uint64_t by;
         const uint64_t others = c->loops & ~l->iv->loops, ended = others & ~loops_around(z, l->parent);
@@ -439,8 +457,10 @@ static uint64_t trips_most(const struct sizing *z, const struct locality_row *ro
             for (uint64_t t = 0; place_at(t, z->l->block, b.thread_lines, threads, n.tid); t++) {
                 if (++looks > LOOKS_MOST) return 0;
                 n.count = (int64_t)m;
-                const uint64_t trips = symbolic_trips(l, index_value, &n);
-                if (trips > most) most = trips;
+                for (n.way = 0; n.way < b.ways; n.way++) {
+                    const uint64_t trips = symbolic_trips(l, index_value, &n);
+                    if (trips > most) most = trips;
+                }
             }
     return n.lost_end ? 0 : most;
 }

@@ -40,7 +40,8 @@ struct index_point {
     int64_t tid[3], bid[3];
     const struct atom *iv; /* counts `count`; all others around zero */
     int64_t count;
-    bool loose; /* what is not known counts as zero: for distances, which are the same wherever it starts */
+    bool loose;   /* what is not known counts as zero: for distances, which are the same wherever it starts */
+    uint32_t way; /* by which a place where ways meet was reached */
     uint32_t ended; /* loops being asked for */
     bool lost_end;  /* somebody asked how often a loop had run, and nobody knew */
 };

@@ -58,7 +58,10 @@ bool index_value(void *point, const struct atom *a, int64_t *v)
     case ATOM_SREG: return sreg_number(n, a->id, v);
     case ATOM_PARAM: return param_number(n->launch, a, v);
     case ATOM_IV: *v = iteration(n, a); return true;
-    case ATOM_MERGE: return a->n_args && a->args[0] && expr_eval(a->args[0], index_value, point, v);
+    case ATOM_MERGE: {
+        const uint32_t way = n->way < a->element ? n->way : 0;
+        return a->n_args && a->args[way] && expr_eval(a->args[way], index_value, point, v);
+    }
     case ATOM_BASE: *v = 0; return true;
     case ATOM_OTHER:
         if (n->s && symbolic_number(n->s, a, index_value, point, v)) return true;
