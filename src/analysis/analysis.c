@@ -148,10 +148,10 @@ void analysis_begin(struct analysis *a, struct exec_launch *launch)
     l->kernel = k;
     arena_init(&l->arena);
     const struct readonly_launch where = {.find = find, .user = l};
-    uint64_t nc;
-    l->read_only = readonly_decide(k->readonly->entry, &where, &nc);
+    const struct readonly_verdict verdict = readonly_decide(k->readonly->entry, &where);
+    l->read_only = verdict.read_only;
     for (uint32_t g = 1; g < k->readonly->n_groups; g++)
-        l->marks[g] = readonly_group_is(&k->readonly->groups[g], l->read_only, nc);
+        l->marks[g] = readonly_group_is(&k->readonly->groups[g], &verdict);
     launch->read_only = l->marks;
     launch->analysis = l;
 }

@@ -50,6 +50,39 @@ __attribute__((format(printf, 2, 3))) static inline void random_put(struct rando
 
 static inline uint32_t random_pointer(struct random_kernel *k) { return random_byte(k) % RANDOM_POINTERS; }
 
+/* A pointer through arithmetic that gives it back. */
+static inline void random_round_trip(struct random_kernel *k, uint32_t d, uint32_t a, uint32_t b)
+{
+    switch (random_byte(k) % 8) {
+    case 0: random_put(k, "mul.lo.s64 %%q%u, %%q%u, 1;\n", d, a); break;
+    case 1: random_put(k, "mad.lo.s64 %%q%u, %%q%u, -1, 0;\nneg.s64 %%q%u, %%q%u;\n", d, a, d, d); break;
+    case 2: random_put(k, "div.u64 %%t, %%q%u, 64;\nmul.lo.s64 %%q%u, %%t, 64;\n", a, d); break;
+    case 3: /* 2^58: down by six bits */
+        random_put(k, "mul.hi.u64 %%t, %%q%u, 288230376151711744;\nshl.b64 %%q%u, %%t, 6;\n", a, d);
+        break;
+    case 4: random_put(k, "bfe.u64 %%t, %%q%u, 6, 58;\nshl.b64 %%q%u, %%t, 6;\n", a, d); break;
+    case 5: /* halves, the upper one moved up in two steps */
+        random_put(k,
+                   "mov.b64 {%%r8, %%r9}, %%q%u;\nmul.wide.u32 %%t, %%r9, 65536;\nshl.b64 %%t, %%t, "
+                   "16;\ncvt.u64.u32 %%f, %%r8;\nor.b64 %%q%u, %%t, %%f;\n",
+                   a, d);
+        break;
+    case 6: /* the upper half stays where it is */
+        random_put(k,
+                   "and.b64 %%t, %%q%u, -4294967296;\ncvt.u32.u64 %%r8, %%q%u;\ncvt.u64.u32 %%f, "
+                   "%%r8;\nor.b64 %%q%u, %%t, %%f;\n",
+                   a, a, d);
+        break;
+    default: /* two change places */
+        if (a == b) break;
+        random_put(k,
+                   "xor.b64 %%q%u, %%q%u, %%q%u;\nxor.b64 %%q%u, %%q%u, %%q%u;\nxor.b64 %%q%u, %%q%u, "
+                   "%%q%u;\n",
+                   a, a, b, b, b, a, a, a, b);
+        break;
+    }
+}
+
 /* A pointer becomes another, or goes a way round. */
 static inline void random_move(struct random_kernel *k)
 {
@@ -57,8 +90,8 @@ static inline void random_move(struct random_kernel *k)
                    slot = 8 * (random_byte(k) % 4);
     const char *guard = random_byte(k) % 4 ? "" : "@%p1 ";
     static const uint8_t tame[] = {0, 4, 8, 9, 9, 12, 13, 17};
-    static const uint8_t wild[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 17};
-    switch (k->mess == 2 ? random_byte(k) % 19
+    static const uint8_t wild[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 15, 17, 19};
+    switch (k->mess == 2 ? random_byte(k) % 20
             : k->mess    ? wild[random_byte(k) % sizeof wild]
                          : tame[random_byte(k) % sizeof tame]) {
     case 0: random_put(k, "%smov.b64 %%q%u, %%q%u;\n", guard, d, a); break;
@@ -119,6 +152,7 @@ static inline void random_move(struct random_kernel *k)
                    k->labels, d, a, k->labels, k->labels, d, b, k->labels);
         k->labels++;
         break;
+    case 19: random_round_trip(k, d, a, b); break;
     default:
         random_put(k,
                    "{ .param .b64 x; .param .b64 y; .param .b32 z; .param .b64 out;\nst.param.b64 [x], "

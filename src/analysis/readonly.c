@@ -267,6 +267,24 @@ static void other_memory(struct pass *p, const struct ptx_instr *i, uint32_t pc)
 
 /* ---- arithmetic ---- */
 
+/* Is the operand this constant, or its negative? */
+static bool is_by(const struct ptx_func *f, const struct ptx_instr *i, uint32_t operand, int64_t value)
+{
+    const struct ptx_operand *by = ptx_operand_at(f, i, operand);
+    return i->n_operands > operand && by->kind == PTX_OPND_IMM && (by->value == value || by->value == -value);
+}
+
+/* A part of a pointer that is put together with something else gives any address: what is left of one when so
+ * many low bits are gone is such a part. */
+static uint64_t cut(const struct ptx_func *f, const struct ptx_instr *i, uint64_t set)
+{
+    enum { ALIGNED_MOST = 1 << 21 };
+    const struct ptx_operand *by = ptx_operand_at(f, i, 2);
+    if (i->n_operands < 3 || by->kind != PTX_OPND_IMM || ptx_type_bits(i->type) < 64) return set;
+    if (i->op == PTX_OP_SHR) return by->value >= 32 ? set | HALF : set;
+    return by->value && by->value % ALIGNED_MOST == 0 ? set | UNKNOWN : set;
+}
+
 /* A multiple of a pointer is none; of one that was shifted down, it may be one again. */
 static uint64_t scaled(uint64_t set) { return set & SHIFTED ? set : set & HALF; }
 
@@ -290,7 +308,8 @@ static uint64_t arithmetic_set(struct pass *p, const struct ptx_instr *i)
     case PTX_OP_MUL24:
     case PTX_OP_SHL:
         if (i->n_operands > 2 && set & HALF && may_move_up_half(f, i)) return set | UNKNOWN;
-        return scaled(set);
+        if (i->part == PTX_PART_HI) return set | SHIFTED; /* a division by a constant */
+        return is_by(f, i, 2, i->op == PTX_OP_SHL ? 0 : 1) ? set : scaled(set);
     case PTX_OP_MAD:
     case PTX_OP_MAD24: {
         const uint64_t added = operand_set(p, last);
@@ -298,9 +317,12 @@ static uint64_t arithmetic_set(struct pass *p, const struct ptx_instr *i)
         for (uint32_t n = i->n_dsts; n + 1 < i->n_operands; n++)
             product |= operand_set(p, ptx_operand_at(f, i, n));
         if (i->n_operands > 2 && product & HALF && may_move_up_half(f, i)) return set | UNKNOWN;
-        return scaled(product) | added;
+        if (i->part == PTX_PART_HI) return set | SHIFTED;
+        return is_by(f, i, 2, 1) ? set : scaled(product) | added;
     }
-    case PTX_OP_SHR: return set | SHIFTED;
+    case PTX_OP_SHR: return cut(f, i, set) | SHIFTED;
+    case PTX_OP_AND: return cut(f, i, set);
+    case PTX_OP_DIV: return set | SHIFTED;
     case PTX_OP_MOV: {
         const struct ptx_operand *d = ptx_operand_at(f, i, 0);
         if (d->kind == PTX_OPND_VEC) return ptx_type_bits(i->type) > 64 ? set : (set & ~UNKNOWN) | HALF;
@@ -620,9 +642,10 @@ uint32_t readonly_group_of(struct readonly *r, struct readonly_kernel *k, const 
 
 /* ---- a launch ---- */
 
-bool readonly_group_is(const struct readonly_group *g, uint64_t read_only, uint64_t nc)
+bool readonly_group_is(const struct readonly_group *g, const struct readonly_verdict *v)
 {
-    return g->set && !(g->set & ~(g->nc ? nc : read_only));
+    const uint64_t pointers = g->set & ~v->numbers;
+    return pointers && !(pointers & ~(g->nc ? v->nc : v->read_only));
 }
 
 /* Never written as far as is known. A store to an unknown target may hit what is loaded plainly; by
@@ -644,28 +667,37 @@ uint64_t readonly_decide_alone(const struct readonly_func *f)
     return candidates(f, f->unknown_store.func != NULL, false);
 }
 
-uint64_t readonly_decide(const struct readonly_func *f, const struct readonly_launch *launch, uint64_t *nc)
+/* Where a write goes, no other origin is read-only. */
+static uint64_t without_overlap(const struct readonly_func *f, uint64_t set,
+                                struct readonly_extent at[READONLY_ORIGINS_MAX][2], const uint32_t *count)
 {
-    struct readonly_extent at[READONLY_ORIGINS_MAX][2];
-    uint32_t count[READONLY_ORIGINS_MAX] = {0};
-    uint64_t lost = 0;
-    bool unknown_writes = f->unknown_store.func != NULL;
-    *nc = 0;
-    if (f->anything) return 0;
-    for (uint32_t k = 0; k < f->n_origins; k++) {
-        const enum readonly_where where = launch->find(launch->user, &f->origins[k], at[k], &count[k]);
-        if (where != READONLY_UNKNOWN_WHERE) continue;
-        lost |= (uint64_t)1 << k;
-        unknown_writes |= f->origins[k].written.func != NULL;
-    }
-    *nc = candidates(f, unknown_writes, true) & ~lost;
     for (uint32_t k = 0; k < f->n_origins; k++)
-        for (uint32_t w = 0; w < f->n_origins && *nc >> k & 1; w++) {
+        for (uint32_t w = 0; w < f->n_origins && set >> k & 1; w++) {
             if (!f->origins[w].written.func) continue;
             for (uint32_t a = 0; a < count[k]; a++)
                 for (uint32_t b = 0; b < count[w]; b++)
                     if (at[k][a].first < at[w][b].end && at[w][b].first < at[k][a].end)
-                        *nc &= ~((uint64_t)1 << k);
+                        set &= ~((uint64_t)1 << k);
         }
-    return *nc & candidates(f, unknown_writes, false);
+    return set;
+}
+
+struct readonly_verdict readonly_decide(const struct readonly_func *f, const struct readonly_launch *launch)
+{
+    struct readonly_extent at[READONLY_ORIGINS_MAX][2];
+    uint32_t count[READONLY_ORIGINS_MAX] = {0};
+    struct readonly_verdict v = {0};
+    uint64_t lost = 0;
+    bool unknown_writes = f->unknown_store.func != NULL;
+    if (f->anything) return v;
+    for (uint32_t k = 0; k < f->n_origins; k++) {
+        const enum readonly_where where = launch->find(launch->user, &f->origins[k], at[k], &count[k]);
+        if (where == READONLY_NOWHERE) v.numbers |= (uint64_t)1 << k;
+        if (where != READONLY_UNKNOWN_WHERE) continue;
+        lost |= (uint64_t)1 << k;
+        unknown_writes |= f->origins[k].written.func != NULL;
+    }
+    v.nc = without_overlap(f, candidates(f, unknown_writes, true) & ~lost, at, count);
+    v.read_only = v.nc & candidates(f, unknown_writes, false);
+    return v;
 }

@@ -8,7 +8,8 @@
  * unknown target makes everything read-write, except the loads that are ld.global.nc themselves
  *
  * Flow-insensitive, so sound whatever the control flow. The sum of a pointer and an integer is derived from
- * the pointer; a multiple of a value is no pointer (unless it was shifted down before: alignment).
+ * the pointer; a multiple of a value is no pointer (unless it was shifted down or divided before: alignment).
+ * Which of two 64-bit parameters in a sum is the pointer shows at the launch: a number is no address.
  * ASSUMPTION: an address derived from a pointer lies in the allocation that the pointer points into or just
  * behind (C's rule); --check looks at every line.
  *
@@ -106,13 +107,16 @@ struct readonly_launch {
                                 uint32_t *count);
     void *user;
 };
-/* Bits of the origins that are read-only in this launch; *nc: those of which only the loads by ld.global.nc
- * are known to be. */
-uint64_t readonly_decide(const struct readonly_func *kernel, const struct readonly_launch *launch,
-                         uint64_t *nc);
+/* What a launch says of the kernel's origins, as bits. */
+struct readonly_verdict {
+    uint64_t read_only;
+    uint64_t nc;      /* also those of which only the loads by ld.global.nc are known to be */
+    uint64_t numbers; /* these are no addresses: a load's address is not made of them alone */
+};
+struct readonly_verdict readonly_decide(const struct readonly_func *kernel,
+                                        const struct readonly_launch *launch);
 /* Without a launch: as if no two arguments pointed to the same data. */
 uint64_t readonly_decide_alone(const struct readonly_func *kernel);
-/* Is the group read-only when these origins are? */
-bool readonly_group_is(const struct readonly_group *g, uint64_t read_only, uint64_t nc);
+bool readonly_group_is(const struct readonly_group *g, const struct readonly_verdict *v);
 
 #endif

@@ -11,8 +11,8 @@
 enum { COMPILE_O0, COMPILE_O1, COMPILE_O2, COMPILE_O3, COMPILE_NVCC, COMPILE_LEVELS };
 
 static char compile_folder[] = "/tmp/atoll-analysis-XXXXXX";
-static const char *const compile_files[] = {"no_locality", "row_column", "intra_thread", "unclassified",
-                                            "tricky"};
+static const char *const compile_files[] = {"no_locality",  "row_column", "intra_thread",
+                                            "unclassified", "tricky",     "hostile"};
 
 static inline const char *compile_level(uint32_t level)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analysis/compile.h"
+#include "analysis/hostile.h"
 #include "analysis/index.h"
 #include "analysis/readonly.h"
 #include "analysis/tricky.h"
@@ -122,8 +123,9 @@ static const struct ladm_workload *kernel_at(uint32_t k)
 static uint32_t check_level(uint32_t level)
 {
     uint32_t failed = 0;
-    for (uint32_t k = 0; k < TABLE; k++) {
-        struct job j = {.w = kernel_at(k), .level = level, .which = k};
+    for (uint32_t k = 0; k < TABLE + HOSTILE_KERNELS; k++) {
+        struct job j = {
+            .w = k < TABLE ? kernel_at(k) : &hostile_kernels[k - TABLE], .level = level, .which = k};
         struct diag d;
         diag_init(&d);
         if (diag_run(&d, analyse, &j)) fail_msg("%s at %s: %s", j.w->name, compile_level(level), d.text);
