@@ -21,7 +21,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Places of the row's elements, as far as they are constants of the launch. */
-static uint32_t places_of(struct arena *arena, const struct locality_row *row, struct index_point *n,
+uint32_t footprint_places(struct arena *arena, const struct locality_row *row, struct index_point *n,
                           int64_t **out)
 {
     uint32_t count = 0, most = 0;
@@ -50,8 +50,8 @@ static uint32_t places_of(struct arena *arena, const struct locality_row *row, s
 }
 
 /* Is what the loop adds in the places already? */
-static bool is_in_places(const struct symbolic *s, const struct locality_row *row,
-                         const struct symbolic_loop *l)
+bool footprint_is_in_places(const struct symbolic *s, const struct locality_row *row,
+                            const struct symbolic_loop *l)
 {
     const struct expr *rest, *factor;
     struct expr_pool *p = (struct expr_pool *)(uintptr_t)&s->pool;
@@ -84,7 +84,7 @@ void index_find_unrolled(struct arena *arena, const struct symbolic *s, struct l
 
 /* ---- a row ---- */
 
-static bool linear_in(const struct expr *e, uint32_t which)
+bool footprint_linear_in(const struct expr *e, uint32_t which)
 {
     for (uint32_t k = 0; k < e->n; k++) {
         const struct mono *m = e->terms[k].mono;
@@ -97,54 +97,39 @@ static bool linear_in(const struct expr *e, uint32_t which)
     return true;
 }
 
-enum {
-    THREAD_DEPS = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE,
-    BLOCK_DEPS = DEP_BX | DEP_BY | DEP_BZ,
-};
-
 /* Does the loop move every thread by the same? a[tx*k] it does not. */
-static bool moves_threads_alike(const struct expr *index, const struct atom *iv)
+bool footprint_moves_alike(const struct expr *index, const struct atom *iv)
 {
     for (uint32_t k = 0; k < index->n; k++)
         if (index->terms[k].mono->loops & iv->loops && index->terms[k].mono->deps & THREAD_DEPS) return false;
     return true;
 }
 
-/* Does every block touch the same, moved by its distance from the first? */
-static bool blocks_are_alike(const struct expr *index)
-{
-    for (uint32_t k = 0; k < index->n; k++) {
-        const struct mono *m = index->terms[k].mono;
-        if (m->deps & BLOCK_DEPS && (m->loops || m->deps & THREAD_DEPS)) return false;
-    }
-    return linear_in(index, BLOCK_DEPS);
-}
-
 /* The index without constants of the launch: those are in the places. */
-static bool index_at(const struct locality_row *row, struct index_point *n, int64_t *v)
+bool footprint_index(const struct locality_row *row, struct index_point *n, int64_t *v)
 {
     return expr_eval(row->moving, index_value, n, v);
 }
 
 /* How far the index goes when *thing goes up by one. False: not known. */
-static bool distance(const struct locality_row *row, struct index_point *n, int64_t *thing, int64_t *d)
+bool footprint_distance(const struct locality_row *row, struct index_point *n, int64_t *thing, int64_t *d)
 {
     int64_t before, after;
-    bool known = index_at(row, n, &before);
+    bool known = footprint_index(row, n, &before);
     (*thing)++;
-    known = index_at(row, n, &after) && known;
+    known = footprint_index(row, n, &after) && known;
     (*thing)--;
     *d = known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
     return known;
 }
 
-static int64_t loop_distance(const struct locality_row *row, struct index_point *n, const struct atom *iv)
+int64_t footprint_loop_distance(const struct locality_row *row, struct index_point *n, const struct atom *iv)
 {
     int64_t before, after;
-    bool known = index_at(row, n, &before);
+    bool known = footprint_index(row, n, &before);
     n->iv = iv;
     n->count = 1;
-    known = index_at(row, n, &after) && known;
+    known = footprint_index(row, n, &after) && known;
     n->iv = NULL;
     return known ? (int64_t)((uint64_t)after - (uint64_t)before) : 0;
 }
@@ -155,15 +140,15 @@ struct step {
 };
 
 /* What a loop adds that does not go by a line: every iteration's own place. False: too many. */
-static bool repeat_anyhow(const struct locality_row *row, struct index_point *n, const struct atom *iv,
-                          uint64_t trips, struct spans *s)
+bool footprint_repeat(const struct locality_row *row, struct index_point *n, const struct atom *iv,
+                      uint64_t trips, struct spans *s)
 {
     const uint32_t before = s->n;
     int64_t origin, at;
-    bool known = before * trips <= SPANS_MOST && index_at(row, n, &origin);
+    bool known = before * trips <= SPANS_MOST && footprint_index(row, n, &origin);
     n->iv = iv;
     for (n->count = 1; known && (uint64_t)n->count < trips; n->count++) {
-        known = index_at(row, n, &at);
+        known = footprint_index(row, n, &at);
         for (uint32_t k = 0; known && k < before; k++)
             s->at[s->n++] = (struct span){s->at[k].first + at - origin, s->at[k].end + at - origin};
     }
@@ -201,10 +186,10 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
     struct step steps[STEPS_MOST];
     struct index_point first = {.launch = n->launch, .s = sym, .loop = row->loop};
     int64_t *at, origin;
-    const uint32_t places = places_of(arena, row, n, &at);
+    const uint32_t places = footprint_places(arena, row, n, &at);
     uint32_t count = 0;
     *s = (struct spans){.times = 1};
-    if (!index_at(row, n, &origin)) origin = 0;
+    if (!footprint_index(row, n, &origin)) origin = 0;
     for (uint32_t k = 0; k < places; k++) {
         if (s->n == SPANS_MOST) spans_tidy(s);
         if (s->n == SPANS_MOST) break;
@@ -212,14 +197,15 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
     }
     for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP && count < STEPS_MOST; k = sym->loops[k].parent) {
         if (k == row->motion_loop) break; /* those outside are not one iteration */
-        if (!(row->index->loops & expr_loop_bit(k)) || is_in_places(sym, row, &sym->loops[k])) continue;
+        if (!(row->index->loops & expr_loop_bit(k)) || footprint_is_in_places(sym, row, &sym->loops[k]))
+            continue;
         const uint64_t trips = symbolic_trips(&sym->loops[k], index_value, &first);
-        if (!moves_threads_alike(row->index, sym->loops[k].iv)) s->times = UINT64_MAX;
+        if (!footprint_moves_alike(row->index, sym->loops[k].iv)) s->times = UINT64_MAX;
         if (!expr_is_linear(row->index, sym->loops[k].iv)) {
-            if (!repeat_anyhow(row, n, sym->loops[k].iv, trips, s)) s->times = UINT64_MAX;
+            if (!footprint_repeat(row, n, sym->loops[k].iv, trips, s)) s->times = UINT64_MAX;
             continue;
         }
-        const int64_t d = loop_distance(row, n, sym->loops[k].iv);
+        const int64_t d = footprint_loop_distance(row, n, sym->loops[k].iv);
         if (row->stride_bytes && d % row->stride_bytes == 0) continue; /* the next iterations of the motion */
         if (trips_vary(sym, row, &sym->loops[k], first, trips)) s->times = UINT64_MAX;
         if (trips > 1) steps[count++] = (struct step){d, trips};
@@ -229,23 +215,17 @@ static void thread_spans(struct arena *arena, const struct symbolic *sym, const 
     spans_tidy(s);
 }
 
-/* How the block's threads lie to each other. */
-struct threads {
-    bool linear, known;
-    int64_t step[3];
-};
-
-static struct threads threads_of(const struct locality_row *row, struct index_point *n)
+struct threads footprint_threads(const struct locality_row *row, struct index_point *n)
 {
-    struct threads t = {.linear = linear_in(row->index, THREAD_DEPS), .known = true};
+    struct threads t = {.linear = footprint_linear_in(row->index, THREAD_DEPS), .known = true};
     for (int k = 0; k < 3 && t.linear; k++)
-        if (n->launch->block[k] > 1) t.known &= distance(row, n, &n->tid[k], &t.step[k]);
+        if (n->launch->block[k] > 1) t.known &= footprint_distance(row, n, &n->tid[k], &t.step[k]);
     return t;
 }
 
 /* From what the first thread touches to what the block does. */
-static void threads_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
-                          struct spans *s, struct spans *work)
+void footprint_add_threads(const struct locality_row *row, struct index_point *n, const struct threads *t,
+                           struct spans *s, struct spans *work)
 {
     const uint32_t *block = n->launch->block;
     struct step steps[3];
@@ -258,11 +238,11 @@ static void threads_spans(const struct locality_row *row, struct index_point *n,
     }
     *work = *s;
     s->n = 0;
-    if (!index_at(row, n, &origin)) origin = 0;
+    if (!footprint_index(row, n, &origin)) origin = 0;
     for (n->tid[2] = 0; n->tid[2] < block[2]; n->tid[2]++)
         for (n->tid[1] = 0; n->tid[1] < block[1]; n->tid[1]++)
             for (n->tid[0] = 0; n->tid[0] < block[0]; n->tid[0]++) {
-                if (!index_at(row, n, &at)) at = origin;
+                if (!footprint_index(row, n, &at)) at = origin;
                 for (uint32_t k = 0; k < work->n; k++) {
                     if (s->n == SPANS_MOST) spans_tidy(s);
                     if (s->n == SPANS_MOST) break;
@@ -279,7 +259,7 @@ static void block_spans(const struct locality_row *row, struct index_point *n, c
                         struct spans *s, struct spans *work)
 {
     if (row->stride_bytes && row->stride_bytes != INT64_MIN) spans_fold(s, llabs(row->stride_bytes));
-    threads_spans(row, n, t, s, work);
+    footprint_add_threads(row, n, t, s, work);
 }
 
 /* ---- all rows ---- */
@@ -321,7 +301,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
 {
     const struct locality_row *row = &t->rows[which];
     struct index_point n = point_of(z, row);
-    const struct threads threads = threads_of(row, &n);
+    const struct threads threads = footprint_threads(row, &n);
     if (row->class == LOCALITY_NONE) return 0; /* nobody knows where a block's threads are */
     /* a parameter is not given, or no two iterations of the motion need to touch as much */
     if (!threads.known || scatters(row->index, 0)) return 0;
@@ -332,7 +312,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
         for (uint32_t j = which + 1; j < t->n_rows; j++) {
             if (!moves_alike(row, &t->rows[j])) continue;
             struct index_point at = point_of(z, &t->rows[j]);
-            const struct threads theirs = threads_of(&t->rows[j], &at);
+            const struct threads theirs = footprint_threads(&t->rows[j], &at);
             const bool alike =
                 threads.linear && !memcmp(&threads.step, &theirs.step, sizeof theirs.step) && theirs.linear;
             if (alike != !pass) continue;
@@ -343,210 +323,6 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     }
     spans_tidy(z->all);
     return spans_total(z->all);
-}
-
-/* ---- all iterations ---- */
-
-static uint64_t loops_around(const struct sizing *z, uint32_t loop)
-{
-    uint64_t around = 0;
-    for (; loop != SYMBOLIC_NO_LOOP; loop = z->s->loops[loop].parent) around |= expr_loop_bit(loop);
-    return around;
-}
-
-/* Loops that are over before the access and count in its index: does how often they ran depend on nothing but
- * the launch and loops around the access? Those are given as bits. */
-static bool ended_by(const struct sizing *z, uint64_t ended, uint64_t around, uint64_t *by)
-{
-    enum { FIXED = DEP_PARAM | DEP_BDX | DEP_BDY | DEP_BDZ | DEP_GDX | DEP_GDY | DEP_GDZ };
-    *by = 0;
-    for (; ended; ended &= ended - 1) {
-        const uint32_t l = (uint32_t)__builtin_ctzll(ended);
-        if (l >= 63 || l >= z->s->n_loops) return false;
-        const struct symbolic_exit *e = z->s->loops[l].exits;
-        if (!e || e->next || e->condition->deps & ~(uint32_t)FIXED) return false;
-        *by |= e->condition->loops & ~z->s->loops[l].iv->loops;
-    }
-    return !(*by & ~around);
-}
-
-/* What the bounds of a loop depend on, and whether they go by lines over it. */
-struct bounds {
-    uint32_t deps;
-    bool thread_lines, block_lines, loop_lines;
-    uint32_t ways;   /* of the one place in them where ways meet */
-    uint32_t around; /* the one loop whose iterations count in them; SYMBOLIC_NO_LOOP: none */
-};
-
-/* Is there at most one place in the expression where ways meet, beside what was found before? */
-static bool one_meeting(const struct expr *e, const struct atom **meeting)
-{
-    for (uint32_t k = 0; k < e->n; k++) {
-        const struct mono *m = e->terms[k].mono;
-        if (!(m->deps & DEP_MERGE)) continue;
-        if (m->n != 1 || m->atoms[0]->kind != ATOM_MERGE || (*meeting && *meeting != m->atoms[0]))
-            return false;
-        *meeting = m->atoms[0];
-        for (uint32_t n = 0; n < (*meeting)->element; n++)
-            if (!(*meeting)->args[n] || (*meeting)->args[n]->deps & DEP_MERGE) return false;
-    }
-    return true;
-}
-
-static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, struct bounds *b)
-{
-    const struct atom *meeting = NULL;
-    *b = (struct bounds){0, true, true, true, 1, SYMBOLIC_NO_LOOP};
-    for (const struct symbolic_exit *e = l->exits; e; e = e->next) {
-        const struct expr *c = e->condition;
-        if (c->deps & (DEP_DATA | DEP_OTHER)) continue; /* may only end it sooner */
-        if (c->deps & DEP_MERGE && (!e->distance || !one_meeting(e->distance, &meeting))) return false;
-        if (meeting) b->ways = meeting->element;
-        b->deps |= c->deps;
-        uint64_t by;
-        const uint64_t others = c->loops & ~l->iv->loops, ended = others & ~loops_around(z, l->parent);
-        if (!ended_by(z, ended, loops_around(z, l->parent), &by)) return false;
-        const uint64_t counted = (others & ~ended) | by;
-        const uint32_t around = counted ? (uint32_t)__builtin_ctzll(counted) : b->around;
-        if (counted & (counted - 1) || around == 63 || (b->around != SYMBOLIC_NO_LOOP && b->around != around))
-            return false;
-        b->around = around;
-        b->loop_lines &= !by;
-        if (!e->distance) {
-            b->thread_lines = b->block_lines = b->loop_lines = false;
-            continue;
-        }
-        b->thread_lines &= linear_in(e->distance, THREAD_DEPS);
-        b->block_lines &= linear_in(e->distance, BLOCK_DEPS);
-        if (around != SYMBOLIC_NO_LOOP) b->loop_lines &= expr_is_linear(e->distance, z->s->loops[around].iv);
-    }
-    return true;
-}
-
-/* The k-th place to look at of [0, count) in three directions: its corners when the bounds go by lines, else
- * all. False: that was the last. */
-static bool place_at(uint64_t k, const uint32_t count[3], bool lines, bool matters, int64_t at[3])
-{
-    uint64_t rest = k;
-    for (int d = 0; d < 3; d++) {
-        const uint32_t here = !matters ? 1 : lines ? (count[d] > 1 ? 2 : 1) : count[d];
-        at[d] = matters && lines ? (rest % here ? count[d] - 1 : 0) : (int64_t)(rest % here);
-        rest /= here;
-    }
-    return !rest;
-}
-
-/* Most iterations of a loop, over threads and blocks and the iterations of the loop around it. 0: not known.
- */
-static uint64_t trips_most(const struct sizing *z, const struct locality_row *row, uint32_t loop)
-{
-    enum { LOOKS_MOST = 4096 };
-    const struct symbolic_loop *l = &z->s->loops[loop];
-    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
-    struct bounds b;
-    uint64_t most = 0, outer = 1, looks = 0;
-    if (!bounds_of(z, l, &b)) return 0;
-    if (b.around != SYMBOLIC_NO_LOOP) {
-        n.iv = z->s->loops[b.around].iv;
-        outer = trips_most(z, row, b.around);
-        if (!outer) return 0;
-    }
-    const bool threads = b.deps & THREAD_DEPS, blocks = b.deps & BLOCK_DEPS;
-    for (uint64_t m = 0; m < outer; m = b.loop_lines && !m && outer > 1 ? outer - 1 : m + 1)
-        for (uint64_t i = 0; place_at(i, z->l->grid, b.block_lines, blocks, n.bid); i++)
-            for (uint64_t t = 0; place_at(t, z->l->block, b.thread_lines, threads, n.tid); t++) {
-                if (++looks > LOOKS_MOST) return 0;
-                n.count = (int64_t)m;
-                for (n.way = 0; n.way < b.ways; n.way++) {
-                    const uint64_t trips = symbolic_trips(l, index_value, &n);
-                    if (trips > most) most = trips;
-                }
-            }
-    return n.lost_end ? 0 : most;
-}
-
-static bool places_are_known(const struct locality_row *row, struct index_point *n)
-{
-    int64_t v;
-    for (uint32_t k = 0; k < row->n_places; k++) {
-        const struct locality_place *p = &row->places[k];
-        if (!expr_eval(p->offset, index_value, n, &v)) return false;
-        for (int d = 0; d < 2; d++)
-            if (p->step[d] && !expr_eval(p->step[d], index_value, n, &v)) return false;
-    }
-    return row->n_places < LOCALITY_PLACES_MOST;
-}
-
-/* A choice between constants: any of them. False: there are other choices in the index. */
-static bool repeat_choices(const struct expr *index, struct spans *s)
-{
-    for (uint32_t k = 0; k < index->n; k++) {
-        const struct mono *m = index->terms[k].mono;
-        if (!(m->deps & DEP_MERGE)) continue;
-        const struct atom *choice = m->n == 1 && m->atoms[0]->kind == ATOM_MERGE ? m->atoms[0] : NULL;
-        const uint32_t before = s->n;
-        int64_t first, other;
-        if (!choice || !choice->args[0] || !expr_is_const(choice->args[0], &first)) return false;
-        for (uint32_t c = 1; c < choice->element; c++) {
-            if (!choice->args[c] || !expr_is_const(choice->args[c], &other)) return false;
-            if (llabs(other) > INT32_MAX || llabs(first) > INT32_MAX || s->n + before > SPANS_MOST)
-                return false;
-            for (uint32_t i = 0; i < before; i++) {
-                const int64_t by = (other - first) * index->terms[k].coef;
-                s->at[s->n++] = (struct span){s->at[i].first + by, s->at[i].end + by};
-            }
-        }
-        spans_tidy(s);
-    }
-    return true;
-}
-
-/* What the loops around the access add, the inner ones first. */
-static bool repeat_loops(struct sizing *z, const struct locality_row *row, struct index_point *n,
-                         struct spans *out)
-{
-    const uint64_t around = loops_around(z, row->loop);
-    uint64_t by;
-    if (!ended_by(z, row->index->loops & ~around, around, &by)) return false;
-    for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP; k = z->s->loops[k].parent) {
-        const struct symbolic_loop *l = &z->s->loops[k];
-        const bool motion = k == row->motion_loop, also = by & expr_loop_bit(k);
-        if (!((row->index->loops | by) & expr_loop_bit(k)) || is_in_places(z->s, row, l)) continue;
-        const uint64_t trips = trips_most(z, row, k);
-        if (!trips || !moves_threads_alike(row->index, l->iv)) return false;
-        if (also || !expr_is_linear(row->index, l->iv)) {
-            if (motion && row->folded * row->unroll != 1 && row->linear) return false;
-            if (!repeat_anyhow(row, n, l->iv, trips, out)) return false;
-            continue;
-        }
-        const int64_t step = loop_distance(row, n, l->iv);
-        if (llabs(step) > INT32_MAX) return false;
-        if (motion) spans_repeat(out, step, row->folded);
-        spans_repeat(out, motion ? step * (int64_t)row->folded * (int64_t)row->unroll : step, trips);
-    }
-    return true;
-}
-
-bool footprint_of_block(struct sizing *z, const struct locality_row *row, const int64_t bid[3],
-                        struct spans *out, int64_t far[3], bool *linear)
-{
-    struct index_point n = {.launch = z->l, .s = z->s, .loop = row->loop};
-    int64_t origin, *at;
-    for (int k = 0; k < 3; k++) n.bid[k] = bid[k];
-    if ((row->index->deps | row->also_deps) & (DEP_OTHER | DEP_DATA)) return false;
-    if (!index_at(row, &n, &origin) || !places_are_known(row, &n)) return false;
-    *out = (struct spans){.times = 1};
-    const uint32_t places = places_of(z->arena, row, &n, &at);
-    if (places > SPANS_MOST) return false;
-    for (uint32_t k = 0; k < places; k++)
-        out->at[out->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
-    const struct threads threads = threads_of(row, &n);
-    if (!repeat_choices(row->index, out) || !repeat_loops(z, row, &n, out) || !threads.known) return false;
-    threads_spans(row, &n, &threads, out, z->work);
-    *linear = blocks_are_alike(row->index);
-    for (int k = 0; k < 3; k++)
-        if (!distance(row, &n, &n.bid[k], &far[k])) return false;
-    return out->times == 1 && !n.lost_end;
 }
 
 /* ---- all rows of a launch ---- */

@@ -13,6 +13,44 @@ struct sizing {
     struct spans *all, *own, *work;
 };
 
+/* ---- footprint.c: one row at a point of a launch ---- */
+
+enum {
+    THREAD_DEPS = DEP_TX | DEP_TY | DEP_TZ | DEP_LANE,
+    BLOCK_DEPS = DEP_BX | DEP_BY | DEP_BZ,
+};
+
+/* How the block's threads lie to each other. */
+struct threads {
+    bool linear, known;
+    int64_t step[3];
+};
+
+/* Places of the row's elements, as far as they are constants of the launch. */
+uint32_t footprint_places(struct arena *arena, const struct locality_row *row, struct index_point *n,
+                          int64_t **out);
+/* Is what the loop adds in the places already? */
+bool footprint_is_in_places(const struct symbolic *s, const struct locality_row *row,
+                            const struct symbolic_loop *l);
+/* Does the expression go by lines over these (DEP_*)? */
+bool footprint_linear_in(const struct expr *e, uint32_t which);
+/* Does the loop move every thread by the same? a[tx*k] it does not. */
+bool footprint_moves_alike(const struct expr *index, const struct atom *iv);
+/* The index without constants of the launch: those are in the places. */
+bool footprint_index(const struct locality_row *row, struct index_point *n, int64_t *v);
+/* How far it goes when *thing goes up by one, or in one iteration of a loop. False: not known. */
+bool footprint_distance(const struct locality_row *row, struct index_point *n, int64_t *thing, int64_t *d);
+int64_t footprint_loop_distance(const struct locality_row *row, struct index_point *n, const struct atom *iv);
+/* What a loop adds that does not go by a line: every iteration's own place. False: too many. */
+bool footprint_repeat(const struct locality_row *row, struct index_point *n, const struct atom *iv,
+                      uint64_t trips, struct spans *s);
+struct threads footprint_threads(const struct locality_row *row, struct index_point *n);
+/* From what the first thread touches to what the block does. */
+void footprint_add_threads(const struct locality_row *row, struct index_point *n, const struct threads *t,
+                           struct spans *s, struct spans *work);
+
+/* ---- footprint_block.c ---- */
+
 /* All that a block touches in all iterations: at least that, where bounds differ between threads. False: not
  * known. Also how far the next block in each direction lies; *linear: every block lies so. */
 bool footprint_of_block(struct sizing *z, const struct locality_row *row, const int64_t bid[3],

@@ -82,6 +82,25 @@ void values_write_slot(struct activation *a, uint32_t slot, const struct expr *v
 const struct expr *values_read_slot(struct activation *a, uint32_t slot);
 /* A value of which nothing is known but where it is made. */
 const struct expr *values_unknown(struct activation *a, uint32_t pc, uint32_t element, uint32_t deps);
+/* Why nothing is known of a variable at a block, in the numbers that tell unknown values apart. */
+enum {
+    UNKNOWN_HOLE,
+    UNKNOWN_DEEP,
+    UNKNOWN_SEARCH,
+    UNKNOWN_STARTS,
+    UNKNOWN_PHI,
+    UNKNOWN_READ,
+    UNKNOWN_LOST,
+    UNKNOWN_REASONS = 8,
+    UNKNOWN_OF_VARS = 1000
+};
+/* Nothing is known of the variable at the start of the block; another variable there is another value. */
+const struct expr *values_unknown_at(struct activation *a, uint32_t block, uint32_t var, uint32_t why);
+/* What is known of it at the end of the block without asking others; NULL: nothing. */
+const struct expr *values_held(const struct activation *a, uint32_t block, uint32_t var);
+/* symbolic_merge.c: the values with which a block is entered from several others. */
+const struct expr *values_merge(struct activation *a, uint32_t block, uint32_t var, const uint32_t *preds,
+                                const struct expr *const *values, uint32_t n);
 /* A value that depends on these in some way. */
 const struct expr *values_other_of(struct activation *a, const struct expr *const *from, uint32_t n);
 /* Loops around a block, as bits. */
@@ -101,9 +120,46 @@ bool local_reaches_more(struct walker *w);
 /* symbolic_loops.c */
 void loops_understand(struct walker *w);
 
+/* symbolic_forms.c: within: by loop, itself and the loops inside it, as bits; memo: of loops_known. */
+const struct expr *loops_known(void *arg, const struct atom *a); /* for expr_replace: what is understood */
+/* What comes back to the head, with all put in that is known; NULL: several, or not of its iterations only.
+ */
+const struct expr *loops_comes_back(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                    struct map *memo);
+/* NULL: there is none, or not yet. */
+const struct expr *loops_closed_form(struct walker *w, const struct phi *phi, const uint64_t *within,
+                                     struct map *memo);
+
+/* symbolic_trips.c: numbers with so many iterations of a loop. */
+struct with_iterations {
+    expr_value_fn *value;
+    void *arg;
+    const struct atom *iv;
+    int64_t iterations;
+};
+
+bool loops_iteration_value(void *arg, const struct atom *a, int64_t *v);
+/* The comparison that a predicate is, or the opposite of (*stay_if changes); NULL: something else. */
+const struct atom *loops_comparison(const struct expr *condition, bool *stay_if);
+
 /* symbolic_recur.c: which of the open values at heads can be followed on paper: s->recurrences. */
 void recur_find(struct walker *w, const bool *open, const struct expr *const *starts,
                 const struct expr *const *backs);
+
+/* symbolic_arith.c: what operands hold, and what goes into registers. */
+const struct expr *instr_value(struct activation *a, const struct ptx_operand *o, enum ptx_type type);
+const struct expr *instr_address(struct activation *a, const struct ptx_operand *o);
+void instr_write(struct activation *a, const struct ptx_operand *d, const struct expr *value);
+void instr_write_unknown(struct activation *a, uint32_t deps);
+void instr_arithmetic(struct activation *a, const struct ptx_instr *i);
+
+/* symbolic_memory.c */
+void instr_load(struct activation *a, const struct ptx_instr *i);
+void instr_store(struct activation *a, const struct ptx_instr *i);
+void instr_other_memory(struct activation *a, const struct ptx_instr *i);
+/* Notes an access to global memory, if it is one. */
+void instr_record(struct activation *a, const struct ptx_instr *i, uint32_t space, const struct expr *address,
+                  uint8_t kind, uint32_t bytes, uint32_t count);
 
 /* symbolic_instr.c: the instruction at a->pc. */
 void instr_walk(struct activation *a);
