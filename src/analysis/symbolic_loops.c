@@ -106,26 +106,46 @@ static const struct atom *pointer_of(struct walker *w, const struct phi *phi, st
     return k.base;
 }
 
-/* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
-static const struct expr *changing(struct walker *w, const struct phi *phi, const struct atom *pointer,
-                                   uint32_t round, struct map *memo, uint32_t *all_deps)
+/* A value at a head without a closed form. */
+struct open_value {
+    bool open;
+    bool goes_on;               /* from where it starts, whichever way it comes back */
+    const struct atom *pointer; /* that it goes on from, by way of others; NULL: not known */
+    uint32_t deps;
+    const struct expr *start, *back; /* NULL: nobody can follow it on paper */
+};
+
+static void look_at(struct walker *w, const struct phi *phi, const uint64_t *within, struct map *memo,
+                    struct open_value *o)
 {
-    uint32_t deps = DEP_OTHER | *all_deps;
-    bool goes_on = phi->start && !phi->lost; /* from its own value, not to something else */
-    for (uint32_t k = 0; k < phi->n_back; k++) {
-        if (!phi->back[k]) continue;
-        const struct expr *back = expr_replace(w->pool, phi->back[k], loops_known, NULL, memo);
-        deps |= back->deps & ~(uint32_t)DEP_PHI;
-        goes_on &= goes_on_from(w->pool, back, phi->atom, 0);
-    }
-    if (!goes_on && phi->start)
-        deps |= expr_replace(w->pool, phi->start, loops_known, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
-    if (!phi->start || phi->lost || round == DEPENDENCE_ROUNDS_MAX) deps |= DEP_DATA;
-    deps &= ~(uint32_t)(DEP_LOCAL | DEP_SHARED | DEP_GLOBAL); /* where it starts says what it points to */
+    o->open = phi->needed && !phi->atom->closed;
+    if (!o->open) return;
+    o->pointer = pointer_of(w, phi, memo);
+    if (phi->lost || !phi->start || !phi->n_back || phi->loop == SYMBOLIC_NO_LOOP) return;
+    o->goes_on = true;
+    for (uint32_t k = 0; k < phi->n_back; k++)
+        o->goes_on &=
+            goes_on_from(w->pool, expr_replace(w->pool, phi->back[k], loops_known, NULL, memo), phi->atom, 0);
+    o->start = expr_replace(w->pool, phi->start, loops_known, NULL, memo);
+    o->back = loops_comes_back(w, phi, within, memo);
+}
+
+/* Something that changes in the loop in a way that has no closed form: where it starts, and then anything. */
+static const struct expr *changing(struct walker *w, const struct phi *phi, struct open_value *o,
+                                   uint32_t round, struct map *memo)
+{
+    uint32_t deps = DEP_OTHER | o->deps;
     struct symbolic_recurrence *r = &w->s->recurrences[phi->atom->id];
-    if (!r->back) deps |= DEP_DATA; /* as good as data */
-    r->offset = goes_on ? phi->start : pointer ? expr_of(w->pool, pointer) : NULL;
-    *all_deps = deps;
+    for (uint32_t k = 0; k < phi->n_back; k++)
+        if (phi->back[k])
+            deps |= expr_replace(w->pool, phi->back[k], loops_known, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
+    if (!o->goes_on && phi->start)
+        deps |= expr_replace(w->pool, phi->start, loops_known, NULL, memo)->deps & ~(uint32_t)DEP_PHI;
+    /* what nobody can follow is as good as data */
+    if (!phi->start || phi->lost || !r->back || round == DEPENDENCE_ROUNDS_MAX) deps |= DEP_DATA;
+    deps &= ~(uint32_t)(DEP_LOCAL | DEP_SHARED | DEP_GLOBAL); /* where it starts says what it points to */
+    o->deps = deps;
+    r->offset = o->goes_on ? phi->start : o->pointer ? expr_of(w->pool, o->pointer) : NULL;
     const struct atom like = {.kind = ATOM_OTHER,
                               .id = phi->atom->id,
                               .element = 600 + round,
@@ -133,8 +153,7 @@ static const struct expr *changing(struct walker *w, const struct phi *phi, cons
                               .recurrence = r->back ? phi->atom->id + 1 : 0,
                               .loops = phi->atom->loops};
     const struct expr *rest = expr_of(w->pool, expr_intern_atom(w->pool, &like));
-    if (goes_on) return expr_add(w->pool, phi->start, rest);
-    return pointer ? expr_add(w->pool, expr_of(w->pool, pointer), rest) : rest;
+    return r->offset ? expr_add(w->pool, r->offset, rest) : rest;
 }
 
 static void free_memo(void *memo) { map_free(memo); }
@@ -142,31 +161,31 @@ static void free_memo(void *memo) { map_free(memo); }
 /* Values without a closed form depend on each other: what each depends on, until nothing is added. */
 static void understand_changing(struct walker *w, const uint64_t *within, struct map *memo)
 {
-    uint32_t *deps = ARENA_ARRAY(w->arena, uint32_t, w->n_phis + 1);
-    bool *open = ARENA_ARRAY(w->arena, bool, w->n_phis + 1), grows = true;
-    const struct atom **pointers = ARENA_ARRAY(w->arena, const struct atom *, w->n_phis + 1);
-    for (uint32_t k = 0; k < w->n_phis; k++) open[k] = w->phis[k].needed && !w->phis[k].atom->closed;
+    struct open_value *values = ARENA_ARRAY(w->arena, struct open_value, w->n_phis + 1);
+    const struct expr **starts = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1),
+                      **backs = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
+    bool grows = true;
     map_clear(memo);
-    const struct expr **starts = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
-    const struct expr **backs = ARENA_ARRAY(w->arena, const struct expr *, w->n_phis + 1);
     for (uint32_t k = 0; k < w->n_phis; k++) { /* before any of them is closed */
-        const struct phi *phi = &w->phis[k];
-        if (!open[k]) continue;
-        pointers[k] = pointer_of(w, phi, memo);
-        if (phi->lost || !phi->start || !phi->n_back || phi->loop == SYMBOLIC_NO_LOOP) continue;
-        starts[k] = expr_replace(w->pool, phi->start, loops_known, NULL, memo);
-        backs[k] = loops_comes_back(w, phi, within, memo);
+        look_at(w, &w->phis[k], within, memo, &values[k]);
+        starts[k] = values[k].start;
+        backs[k] = values[k].back;
     }
-    recur_find(w, open, starts, backs);
+    recur_find(w, starts, backs);
     for (uint32_t round = 0; round <= DEPENDENCE_ROUNDS_MAX && grows; round++) {
         grows = false;
         map_clear(memo);
         for (uint32_t k = 0; k < w->n_phis; k++) {
-            const uint32_t before = deps[k];
-            if (!open[k]) continue;
-            w->phis[k].atom->closed = changing(w, &w->phis[k], pointers[k], round, memo, &deps[k]);
-            grows |= deps[k] != before;
+            const uint32_t before = values[k].deps;
+            if (!values[k].open) continue;
+            w->phis[k].atom->closed = changing(w, &w->phis[k], &values[k], round, memo);
+            grows |= values[k].deps != before;
         }
+    }
+    map_clear(memo);
+    for (uint32_t k = 0; k < w->n_phis; k++) {
+        struct symbolic_recurrence *r = &w->s->recurrences[k];
+        if (r->offset) r->offset = expr_replace(w->pool, r->offset, loops_known, NULL, memo);
     }
 }
 

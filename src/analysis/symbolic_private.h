@@ -142,9 +142,9 @@ bool loops_iteration_value(void *arg, const struct atom *a, int64_t *v);
 /* The comparison that a predicate is, or the opposite of (*stay_if changes); NULL: something else. */
 const struct atom *loops_comparison(const struct expr *condition, bool *stay_if);
 
-/* symbolic_recur.c: which of the open values at heads can be followed on paper: s->recurrences. */
-void recur_find(struct walker *w, const bool *open, const struct expr *const *starts,
-                const struct expr *const *backs);
+/* symbolic_recur.c: which values at heads can be followed on paper: s->recurrences. By value: what it starts
+ * as and what comes back, NULL where it is closed or not known. */
+void recur_find(struct walker *w, const struct expr *const *starts, const struct expr *const *backs);
 
 /* symbolic_arith.c: what operands hold, and what goes into registers. */
 const struct expr *instr_value(struct activation *a, const struct ptx_operand *o, enum ptx_type type);

@@ -24,8 +24,7 @@ static bool only_known(const struct walker *w, const struct expr *e, uint32_t de
     return true;
 }
 
-void recur_find(struct walker *w, const bool *open, const struct expr *const *starts,
-                const struct expr *const *backs)
+void recur_find(struct walker *w, const struct expr *const *starts, const struct expr *const *backs)
 {
     enum { CHANGES = DEP_DATA | DEP_OTHER | DEP_MERGE };
     struct symbolic *s = w->s;
@@ -34,7 +33,7 @@ void recur_find(struct walker *w, const bool *open, const struct expr *const *st
     s->n_recurrences = w->n_phis;
     for (uint32_t k = 0; k < w->n_phis; k++) {
         const struct phi *phi = &w->phis[k];
-        if (!open[k] || phi->lost || phi->loop == SYMBOLIC_NO_LOOP || !starts[k] || !backs[k]) continue;
+        if (!starts[k] || !backs[k]) continue;
         if (backs[k]->deps & CHANGES || starts[k]->deps & (DEP_DATA | DEP_OTHER)) continue;
         s->recurrences[k] =
             (struct symbolic_recurrence){.start = starts[k], .back = backs[k], .iv = s->loops[phi->loop].iv};
