@@ -28,7 +28,7 @@ static const struct expr *replace_atom(struct replacing *r, const struct atom *a
 {
     if (!concerns(r, a->deps, a->loops)) return expr_of(r->pool, a);
     if (a == r->only) return r->by;
-    const struct expr *by = a->kind == ATOM_PHI && !r->only ? r->replace(r->arg, a) : NULL;
+    const struct expr *by = a->kind == ATOM_PHI && r->replace ? r->replace(r->arg, a) : NULL;
     if (by) return replace_expr(r, by);
     const struct expr *args[32];
     bool same = true;
