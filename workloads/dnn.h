@@ -5,9 +5,9 @@
  * The channels are the innermost loop: every step of it meets another line of weights and of the map, so that
  * both are read again through the LLC for every point of the window (modelling notes C), and not kept in the
  * L1 for all of it. Maps are [channel][row][column], weights [output channel][input channel][row][column]. A
- * block makes a piece of a row of blockDim.x outputs in blockDim.y channels; the grid has the channels first,
- * then the pieces: so blocks that read the same weights lie as far apart as the rows of the map, on as many
- * SMs. */
+ * block makes blockDim.y rows, or pieces of rows, of blockDim.x outputs in blockDim.z channels; the grid has
+ * the channels first, then the pieces: so blocks that read the same weights lie as far apart as the rows of
+ * the map, on as many SMs. */
 #ifndef ATOLL_WORKLOADS_DNN_H
 #define ATOLL_WORKLOADS_DNN_H
 
@@ -20,10 +20,10 @@ static __device__ dnn_point dnn_here(int channels, int size)
 {
     const int pieces = (size + blockDim.x - 1) / blockDim.x;
     dnn_point p;
-    p.channel = blockIdx.x * blockDim.y + threadIdx.y;
-    p.y = blockIdx.y / pieces;
+    p.channel = blockIdx.x * blockDim.z + threadIdx.z;
+    p.y = blockIdx.y / pieces * blockDim.y + threadIdx.y;
     p.x = blockIdx.y % pieces * blockDim.x + threadIdx.x;
-    p.inside = p.channel < channels && p.x < size;
+    p.inside = p.channel < channels && p.y < size && p.x < size;
     return p;
 }
 

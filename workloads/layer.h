@@ -10,9 +10,10 @@ struct layer {
     int in, out, size_in, kernel, stride, pad; /* channels, side of the square input map, window */
     uint64_t seed;                             /* of the weights; seed + 1: biases */
     const float *from;                         /* or NULL: layer_activation() */
+    bool whole; /* a block makes a whole map (dnn_map.h), weights in its order */
 };
 
-enum { LAYER_SEED_ACTIVATION = 999 };
+enum { LAYER_SEED_ACTIVATION = 999, LAYER_THREADS = 1024 };
 
 /* What a layer gives after its ReLU: half of it is zero. */
 static inline float layer_activation(uint64_t i) { return fmaxf(0, wl_f32(LAYER_SEED_ACTIVATION, i, -1, 1)); }
@@ -57,16 +58,19 @@ static inline double layer_bias(const struct layer *l, uint64_t channel)
     return (double)wl_f32(l->seed + 1, channel, -0.1f, 0.1f);
 }
 
-/* A piece of a row as wide as a warp, or 8 when the map is small; four or eight channels. */
+/* whole: all points of a channel, or as many rows as a block has threads for. Otherwise a piece of a row as
+ * wide as a warp, or 8 when the map is small, in four or eight channels. */
 static inline struct wl_dim layer_block(const struct layer *l)
 {
-    return layer_size_out(l) > 16 ? wl_dim(32, 4) : wl_dim(8, 8);
+    const int side = layer_size_out(l);
+    if (l->whole) return wl_dim(side, side * side <= LAYER_THREADS ? side : LAYER_THREADS / side);
+    return side > 16 ? wl_dim(32, 1, 4) : wl_dim(8, 1, 8);
 }
 static inline struct wl_dim layer_grid(const struct layer *l)
 {
     const struct wl_dim block = layer_block(l);
     const int side = layer_size_out(l);
-    return wl_dim(wl_blocks(l->out, block.y), side * (int)wl_blocks(side, block.x));
+    return wl_dim(wl_blocks(l->out, block.z), wl_blocks(side, block.y) * wl_blocks(side, block.x));
 }
 
 /* The sum of output i, without its bias. */
@@ -83,7 +87,7 @@ static inline double layer_sum(const struct layer *l, uint64_t i)
             if (at_y < 0 || at_y >= l->size_in || at_x < 0 || at_x >= l->size_in) continue;
             const uint64_t from =
                 ((uint64_t)c * (uint64_t)l->size_in + (uint64_t)at_y) * (uint64_t)l->size_in + (uint64_t)at_x;
-            const uint64_t tap = first + (uint64_t)(c * l->kernel * l->kernel + k);
+            const uint64_t tap = first + (uint64_t)(l->whole ? k * l->in + c : c * l->kernel * l->kernel + k);
             sum += (double)wl_f32(l->seed, tap, -layer_range(l), layer_range(l)) *
                    (double)(l->from ? l->from[from] : layer_activation(from));
         }
@@ -110,6 +114,29 @@ static inline void layer_check_relu(struct wl *w, const char *name, const float 
                                        .cost = layer_taps(l),
                                        .relative = 1e-4,
                                        .absolute = 1e-5});
+}
+
+/* Layers of a network one after the other, each on activations of its own: of their output channels there are
+ * only as many as the layer says, so that none can be the input of the next. */
+static inline void layer_run_maps(struct wl *w, const struct layer *layers, int count)
+{
+    for (int k = 0; k < count; k++) {
+        const struct layer *l = &layers[k];
+        float *in = wl_input(w, "input", layer_inputs(l) * 4, layer_fill_activation, NULL);
+        float *weights = layer_new_weights(w, "weights", l), *bias = layer_new_biases(w, "bias", l);
+        float *out = wl_alloc(w, "output", layer_outputs(l) * 4);
+        WL_LAUNCH(w, "dnn_map", layer_grid(l), layer_block(l), in, weights, bias, out, l->in, l->out,
+                  l->size_in, layer_size_out(l), l->kernel, l->stride, l->pad);
+        layer_check_relu(w, "output", out, l);
+    }
+}
+static inline uint64_t layer_maps_bytes(const struct layer *layers, int count)
+{
+    uint64_t words = 0;
+    for (int k = 0; k < count; k++)
+        words += layer_inputs(&layers[k]) + layer_weights(&layers[k]) + (uint64_t)layers[k].out +
+                 layer_outputs(&layers[k]);
+    return 4 * words;
 }
 
 #endif

@@ -1,7 +1,10 @@
 /* dnn_conv: host script; AlexNet (AN) of the papers: its second convolution (5x5, 27 x 27 maps) and the
  * pooling after it. NUBA, 1 MB: one of its two groups (48 input channels), 104 of its 128 output channels.
- * SelRep, 1.0 MB shared: without groups (96 input channels), 72 output channels; an_0 .. an_4 are the same
- * layer on an LLC of 4, 1, 0.5, 0.25 and 0.125 MB (-s gpu.llc_size). */
+ * SelRep, 1.0 MB shared: the inputs of conv2 .. conv5, group by group (two in conv2, conv4 and conv5), each
+ * read by all SMs, which make an output channel each (64 of 64 .. 384 of them, so that all layers lie in a
+ * billion instructions). The input of a launch, 130 to 173 KB, is read again for every point of the window:
+ * at 4 MB the LLC has room for 16 copies of it, at 1 MB for 4, at 0.25 MB for one, as an_0 .. an_4 (LLC of 4,
+ * 1, 0.5, 0.25 and 0.125 MB, -s gpu.llc_size) need. One layer of 1 MB would have no room for copies. */
 #include "layer.h"
 
 enum { SEED = 1 };
@@ -13,9 +16,10 @@ static const struct wl_param params[] = {
     {"kernel", 5, 1, 11, 0, "side of the window"},
     {"stride", 1, 1, 8, 0, "outputs are this far apart"},
     {"pad", 2, 0, 8, 0, "zeros around the map"},
+    {"maps", 0, 0, 1024, 0, "SelRep's layers instead, with as many output channels; 0 = the one layer"},
     {0},
 };
-#define AN "in=96,out=72"
+#define AN "maps=64"
 static const struct wl_size sizes[] = {
     {"tiny", "in=3,out=6,size=9,kernel=3,pad=1", NULL},
     {"nuba", "in=48,out=104", "NUBA AN, 1 MB"},
@@ -61,8 +65,31 @@ static struct layer pool_of(const struct layer *l)
         .in = l->out, .out = l->out, .size_in = layer_size_out(l), .kernel = 3, .stride = 2};
 }
 
+enum { MAPS = 7 };
+
+/* conv2 .. conv5 by groups: input channels, side, window */
+static void maps_of(const struct wl *w, struct layer layers[MAPS])
+{
+    static const struct {
+        int in, size, kernel;
+    } shapes[MAPS] = {{48, 27, 5},  {48, 27, 5},  {256, 13, 3}, {192, 13, 3},
+                      {192, 13, 3}, {192, 13, 3}, {192, 13, 3}};
+    for (int k = 0; k < MAPS; k++)
+        layers[k] = (struct layer){.in = shapes[k].in,
+                                   .out = (int)wl_param(w, "maps"),
+                                   .size_in = shapes[k].size,
+                                   .kernel = shapes[k].kernel,
+                                   .stride = 1,
+                                   .pad = shapes[k].kernel / 2,
+                                   .seed = SEED + 2 * (uint64_t)k,
+                                   .whole = true};
+}
+
 static uint64_t footprint_bytes(const struct wl *w)
 {
+    struct layer maps[MAPS];
+    maps_of(w, maps);
+    if (maps->out) return layer_maps_bytes(maps, MAPS);
     const struct layer l = layer_of(w), pool = pool_of(&l);
     return 4 * (layer_inputs(&l) + layer_weights(&l) + (uint64_t)l.out + layer_outputs(&l) +
                 layer_outputs(&pool));
@@ -70,6 +97,12 @@ static uint64_t footprint_bytes(const struct wl *w)
 
 static void run(struct wl *w)
 {
+    struct layer maps[MAPS];
+    maps_of(w, maps);
+    if (maps->out) {
+        layer_run_maps(w, maps, MAPS);
+        return;
+    }
     const struct layer l = layer_of(w), pool = pool_of(&l);
     const int side = layer_size_out(&l), pool_side = layer_size_out(&pool);
     if (l.kernel > l.size_in || side < 3) wl_fail(w, "the output map is smaller than the pooling window");

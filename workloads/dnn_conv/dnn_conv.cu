@@ -1,6 +1,7 @@
 /* dnn_conv: a convolution layer of AlexNet with ReLU, and the 3x3 maximum pooling that follows it (Tango). */
 #include "device.h"
 #include "dnn.h"
+#include "dnn_map.h"
 
 extern "C" __global__ void dnn_conv(const float *in, const float *weights, const float *bias, float *out,
                                     int channels_in, int channels, int size_in, int size, int kernel,

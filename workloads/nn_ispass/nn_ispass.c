@@ -1,7 +1,11 @@
 /* nn_ispass: host script: 29 x 29 pixels, 6 maps of 13 x 13, 50 of 5 x 5, 100 neurons, 10. What several
  * blocks read is the weights (0.54 MB) and, of every image, the maps (12.8 KB): SelRep's nn_0 .. nn_4, 0.6
  * to 22.8 MB, are numbers of images. Images come
- * first in the grid, so that the blocks of one image lie on several SMs however blocks are dealt out. */
+ * first in the grid, so that the blocks of one image lie on several SMs however blocks are dealt out.
+ * The weights of the full layers are stored by inputs, [input][neuron], and a block has all neurons of an
+ * image: so every block reads the 0.5 MB of layer 3 from end to end through the LLC, as SelRep's condition is
+ * (with a row per neuron a line of weights served 32 steps out of the L1, and 3 to 5 % of the reads reached
+ * the LLC). */
 #include "workload.h"
 
 enum { LAYERS = 4, SIDE = 29, WINDOW = 5, SEED_W = 1, SEED_INK = 20 };
@@ -65,12 +69,13 @@ static double expected(const void *arg, uint64_t at)
     const uint64_t k = l->number, image = at / neurons(k), neuron = at % neurons(k), side = shape[k].side;
     const uint64_t map = neuron / (side * side), x = neuron % side, y = neuron / side % side,
                    from = shape[k - 1].side;
-    const uint64_t first = map * (taps(k) + 1), base = image * neurons(k - 1);
+    const uint64_t first = is_full(k) ? map : map * (taps(k) + 1), step = is_full(k) ? neurons(k) : 1,
+                   base = image * neurons(k - 1);
     double sum = (double)wl_f32(SEED_W + k, first, -range_of(k), range_of(k));
     for (uint64_t t = 0; t < taps(k); t++) {
         const uint64_t in_window =
             (t / (WINDOW * WINDOW) * from + 2 * y + t / WINDOW % WINDOW) * from + 2 * x + t % WINDOW;
-        sum += (double)wl_f32(SEED_W + k, first + 1 + t, -range_of(k), range_of(k)) *
+        sum += (double)wl_f32(SEED_W + k, first + (1 + t) * step, -range_of(k), range_of(k)) *
                input_at(l, base + (is_full(k) ? t : in_window));
     }
     return 1.7159 * tanh(0.66666667 * sum);
@@ -93,9 +98,8 @@ static void run(struct wl *w)
         float *weights = wl_input_f32(w, "weights", weights_of(k), SEED_W + k, -range_of(k), range_of(k));
         maps[k] = wl_alloc(w, names[k], images * neurons(k) * 4);
         if (is_full(k)) {
-            const uint64_t blocks = k == LAYERS ? 1 : 4;
-            WL_LAUNCH(w, "nn_full", wl_dim(images, blocks), wl_dim(neurons(k) / blocks), maps[k - 1], weights,
-                      maps[k], (int)neurons(k - 1));
+            WL_LAUNCH(w, "nn_full", wl_dim(images), wl_dim(neurons(k)), maps[k - 1], weights, maps[k],
+                      (int)neurons(k - 1));
         } else {
             WL_LAUNCH(w, "nn_window", wl_dim(images, shape[k].maps), wl_dim(shape[k].side, shape[k].side),
                       maps[k - 1], weights, maps[k], (int)shape[k - 1].maps, (int)shape[k - 1].side);

@@ -1,7 +1,8 @@
 /* resnet: host script; ResNet-50 (RN) of the papers: one bottleneck block (1x1, 3x3, 1x1, sum with its
  * input). NUBA, 4 MB: stage conv3 (28 x 28, inner width 128), 384 of its 512 channels. SelRep, 4.2 MB shared:
- * stage conv4 (14 x 14, inner width 256), 640 of its 1024 channels; rn_0 .. rn_4 are the same on an LLC of 4,
- * 1, 0.5, 0.25 and 0.125 MB. */
+ * the inputs of the convolutions of stage conv3 (28 x 28): 1x1, 3x3, 1x1 and the first 1x1 of the next block,
+ * each read by all SMs, which make an output channel each (64 of 128 and 512). The 3x3 reads its 0.4 MB nine
+ * times, the 1x1 once; rn_0 .. rn_4 are the same on an LLC of 4, 1, 0.5, 0.25 and 0.125 MB. */
 #include "layer.h"
 
 enum { LAYERS = 3, BLOCK = 256, SEED_FACTOR = 50 };
@@ -10,18 +11,19 @@ static const struct wl_param params[] = {
     {"channels", 64, 1, 2048, 0, "channels of input and output"},
     {"width", 32, 1, 512, 0, "channels between"},
     {"size", 14, 3, 224, 0, "side of the maps"},
+    {"maps", 0, 0, 1024, 0, "only convolutions, with as many output channels; 0 = all of the block"},
     {0},
 };
-#define CONV4 "channels=640,width=256"
+#define CONV3 "channels=512,width=128,size=28,maps=64"
 static const struct wl_size sizes[] = {
     {"tiny", "channels=10,width=6,size=7", NULL},
     {"nuba", "channels=384,width=128,size=28", "NUBA RN, 4 MB"},
-    {"selrep", CONV4, "SelRep RN, 4.2 MB shared"},
-    {"selrep0", CONV4, "SelRep rn_0: -s gpu.llc_size=4MiB"},
-    {"selrep1", CONV4, "SelRep rn_1: -s gpu.llc_size=1MiB"},
-    {"selrep2", CONV4, "SelRep rn_2: -s gpu.llc_size=512KiB"},
-    {"selrep3", CONV4, "SelRep rn_3: -s gpu.llc_size=256KiB"},
-    {"selrep4", CONV4, "SelRep rn_4: -s gpu.llc_size=128KiB"},
+    {"selrep", CONV3, "SelRep RN, 4.2 MB shared"},
+    {"selrep0", CONV3, "SelRep rn_0: -s gpu.llc_size=4MiB"},
+    {"selrep1", CONV3, "SelRep rn_1: -s gpu.llc_size=1MiB"},
+    {"selrep2", CONV3, "SelRep rn_2: -s gpu.llc_size=512KiB"},
+    {"selrep3", CONV3, "SelRep rn_3: -s gpu.llc_size=256KiB"},
+    {"selrep4", CONV3, "SelRep rn_4: -s gpu.llc_size=128KiB"},
     {0},
 };
 
@@ -44,6 +46,22 @@ static struct block block_of(const struct wl *w)
     return b;
 }
 
+enum { MAPS = 4 };
+
+static void maps_of(const struct wl *w, struct layer layers[MAPS])
+{
+    const int channels = (int)wl_param(w, "channels"), width = (int)wl_param(w, "width");
+    for (int k = 0; k < MAPS; k++)
+        layers[k] = (struct layer){.in = k % 3 ? width : channels,
+                                   .out = (int)wl_param(w, "maps"),
+                                   .size_in = (int)wl_param(w, "size"),
+                                   .kernel = k == 1 ? 3 : 1,
+                                   .stride = 1,
+                                   .pad = k == 1,
+                                   .seed = 1 + 2 * (uint64_t)k,
+                                   .whole = true};
+}
+
 static double normalised(const struct layer *l, uint64_t i)
 {
     const uint64_t channel = i / ((uint64_t)l->size_in * (uint64_t)l->size_in);
@@ -60,6 +78,9 @@ static double expected_sum(const void *arg, uint64_t i)
 
 static uint64_t footprint_bytes(const struct wl *w)
 {
+    struct layer maps[MAPS];
+    maps_of(w, maps);
+    if (maps->out) return layer_maps_bytes(maps, MAPS);
     const struct block b = block_of(w);
     uint64_t words = layer_inputs(&b.layers[0]);
     for (int k = 0; k < LAYERS; k++)
@@ -70,6 +91,12 @@ static uint64_t footprint_bytes(const struct wl *w)
 static void run(struct wl *w)
 {
     static const char *const names[LAYERS] = {"1x1", "3x3", "1x1 and input"};
+    struct layer layers[MAPS];
+    maps_of(w, layers);
+    if (layers->out) {
+        layer_run_maps(w, layers, MAPS);
+        return;
+    }
     struct block b = block_of(w);
     const int area = b.layers[0].size_in * b.layers[0].size_in;
     float *in = wl_input(w, "input", layer_inputs(&b.layers[0]) * 4, layer_fill_activation, NULL),

@@ -2,6 +2,7 @@
  * normalisation (a factor and a shift per channel) with ReLU; the last one adds the block's input. */
 #include "device.h"
 #include "dnn.h"
+#include "dnn_map.h"
 
 extern "C" __global__ void resnet_conv(const float *in, const float *weights, float *out, int channels_in,
                                        int channels, int size, int kernel)

@@ -2,6 +2,7 @@
  * the expands write their halves of the output (concatenation). */
 #include "device.h"
 #include "dnn.h"
+#include "dnn_map.h"
 
 extern "C" __global__ void squeezenet(const float *in, const float *weights, const float *bias, float *out,
                                       int channels_in, int channels, int size, int kernel)
