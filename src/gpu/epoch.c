@@ -75,3 +75,5 @@ void epoch_new(struct gpu *g, const struct config *c)
     g->tap = replication_tap(g->replication);
     STATS_REGISTER(g->stats, selrep, &g->replication->stats, STATS_EVERYWHERE);
 }
+
+const struct replication *gpu_replication(const struct gpu *g) { return g->replication; }

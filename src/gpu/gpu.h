@@ -116,6 +116,8 @@ double gpu_kernel_progress(const struct gpu *g);
 struct gpu_use gpu_total_use(const struct gpu *g);
 /* Bytes between partitions, [SM's][slice's]; *partitions 0: too many to count. */
 const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions);
+/* NULL when lines are not replicated. */
+const struct replication *gpu_replication(const struct gpu *g);
 /* NULL when the GPU was made without. */
 const struct check *gpu_check(const struct gpu *g);
 

@@ -106,6 +106,7 @@ void report_json(const struct report *r, json_t *root)
     json_decref(series);
     (void)json_object_set_new(root, "stats", stats);
     report_partitions_json(r, root);
+    report_replicas_json(r, root);
 }
 
 void report_csv(const struct report *r, FILE *out)

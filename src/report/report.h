@@ -64,6 +64,9 @@ void report_details(const struct report *r, FILE *out);
 void report_json(const struct report *r, json_t *root);
 /* partitions.c: sets partitions (how busy each was) and traffic (bytes between them). */
 void report_partitions_json(const struct report *r, json_t *root);
+/* replicas.c: degrees of replication, predicted against measured; sets replication (every decision). */
+void report_replicas_text(const struct report *r, FILE *out);
+void report_replicas_json(const struct report *r, json_t *root);
 /* name,value,unit: totals and every statistic. */
 void report_csv(const struct report *r, FILE *out);
 

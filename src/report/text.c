@@ -274,6 +274,7 @@ void report_text(const struct report *r, FILE *out)
     write_stalls(r, out);
     write_levels(r, out);
     write_kernels(r, out);
+    report_replicas_text(r, out);
     write_hit_rates(r, out);
     write_partitions(r, out);
     write_latencies(r, out);

@@ -231,6 +231,8 @@ static void write_counters(struct trace *t, const struct report *r)
         {"page walks in flight", "walks", "mmu", "walk_time_over_time", NULL, 1},
     };
     for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) write_counter(t, r, &counters[k]);
+    const struct counter degree = {"replication", "copies", "selrep", "degree_over_time", NULL, 1};
+    if (r->stats.selrep.cycles) write_counter(t, r, &degree);
 }
 
 void timeline_write(struct timeline *timeline, const struct report *r, FILE *out)

@@ -1,0 +1,99 @@
+/* replicas: how often read-only lines were replicated (organisations private, adaptive, selective), what was
+ * predicted and what was measured, for people and as data. */
+#include "gpu/request.h"
+#include "policy/replication/replication.h"
+#include "report/report.h"
+
+enum { DEGREES = 5 }; /* rows of replication_stats.def: 1, 2, 4, 8, 16 */
+
+static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+static void write_degree(const struct report *r, FILE *out, uint32_t k)
+{
+    const struct selrep_stats *s = &r->stats.selrep;
+    const uint64_t cycles = (&s->cycles_at_1)[k], sampled = (&s->sampled_1)[k],
+                   reads = (&s->read_only_reads_1)[k];
+    (void)fprintf(out, "    %6u %5.1f %% %7llu  ", 1u << k, 100 * share((double)cycles, (double)s->cycles),
+                  (unsigned long long)(&s->epochs_at_1)[k]);
+    if (sampled)
+        (void)fprintf(out, "%7.1f %%", 100 * share((double)(&s->sampled_hits_1)[k], (double)sampled));
+    else
+        (void)fprintf(out, "%9s", "-");
+    if (reads)
+        (void)fprintf(out, " %7.1f %%  ", 100 * share((double)(&s->read_only_found_1)[k], (double)reads));
+    else
+        (void)fprintf(out, " %9s  ", "-");
+    if (s->epochs)
+        (void)fprintf(out, "%9.0f", 1e-3 * share((double)(&s->predicted_mb_per_s_1)[k], (double)s->epochs));
+    else
+        (void)fprintf(out, "%9s", "-");
+    if (reads)
+        (void)fprintf(out, " %8.0f  ",
+                      share((double)reads * LINE_BYTES * 1e-9 * (double)r->config->clock.sm, (double)cycles));
+    else
+        (void)fprintf(out, " %8s  ", "-");
+    (void)fprintf(out, "%6.1f %6.1f\n", share((double)s->epoch_requests, (double)(&s->busiest_epoch_1)[k]),
+                  share((double)s->requests, (double)(&s->busiest_256_1)[k]));
+}
+
+static void write_sharing(const struct selrep_stats *s, FILE *out)
+{
+    if (!s->window_lines) return;
+    (void)fprintf(
+        out,
+        "    read-only lines read within 1000 cycles: %.1f %% by more than 2 SMs, %.1f %% by more than 9; of "
+        "the lines\n    that several SMs use in a kernel %.1f %% are read-only\n",
+        100 * share((double)s->window_lines_3, (double)s->window_lines),
+        100 * share((double)s->window_lines_10, (double)s->window_lines),
+        100 * share((double)s->shared_lines_read_only, (double)s->shared_lines));
+}
+
+void report_replicas_text(const struct report *r, FILE *out)
+{
+    const struct selrep_stats *s = &r->stats.selrep;
+    const struct level_use *l = &r->total.levels[LEVEL_LLC];
+    if (!s->cycles || !r->total.cycles) return;
+    (void)fprintf(out, "  replication: degree %.1f on average, %llu decisions, %llu changes",
+                  share((double)s->degree_cycles, (double)s->cycles), (unsigned long long)s->epochs,
+                  (unsigned long long)s->changes);
+    if (s->private_cycles)
+        (void)fprintf(out, ", private %.1f %% of the time",
+                      100 * share((double)s->private_cycles, (double)s->cycles));
+    (void)fprintf(out,
+                  "\n    LLC: %.1f %% of reads miss, %.2f replies per cycle, the busiest slice has %.2f "
+                  "times the mean\n",
+                  100 * share((double)r->stats.llc.read_misses, (double)r->stats.llc.reads),
+                  (double)r->stats.llc.replies / (double)r->total.cycles, share(l->busiest, l->use));
+    (void)fputs("                            read-only hits        read-only GB/s    slices of 16 in use\n"
+                "    degree    time  epochs  predicted  measured  predicted measured   epoch  256 cyc\n",
+                out);
+    for (uint32_t k = 0; k < DEGREES; k++) write_degree(r, out, k);
+    write_sharing(s, out);
+    (void)fputc('\n', out);
+}
+
+/* ---- as data: what every epoch was decided on ---- */
+
+static json_t *list_of(const double *values, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < count; k++) (void)json_array_append_new(list, json_real(values[k]));
+    return list;
+}
+
+void report_replicas_json(const struct report *r, json_t *root)
+{
+    const struct replication *p = gpu_replication(r->gpu);
+    if (!p || !p->decision_count) return;
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < p->decision_count; k++) {
+        const struct replication_decision *d = &p->decisions[k];
+        (void)json_array_append_new(list, json_pack("{s:I, s:i, s:i, s:i, s:o, s:o, s:o}", "cycle",
+                                                    (json_int_t)d->cyc, "degree", (int)d->degree, "next",
+                                                    (int)d->next, "sampled", (int)d->accesses, "hit_rate",
+                                                    list_of(d->hit_rate, p->degrees), "slice_parallelism",
+                                                    list_of(d->lsp, p->degrees), "bytes_per_second",
+                                                    list_of(d->bandwidth, p->degrees)));
+    }
+    (void)json_object_set_new(root, "replication", json_pack("{s:o}", "decisions", list));
+}
