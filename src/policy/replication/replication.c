@@ -45,6 +45,7 @@ static void profile(struct replication *p, const struct access *a, uint64_t cyc)
     const struct clusters *c = &p->organisation->clusters;
     const uint32_t cluster = clusters_of_sm(c, a->sm);
     rdd_see(&p->rdd, a->line, slice_set_of(p->slice_spec, a->line), a->home, clusters_slot(c, cluster));
+    if (p->shadow) shadow_see(p->shadow, a->line, slice_set_of(p->slice_spec, a->line), a->home, cluster);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
         if (cyc >= p->windows[w].end_cyc) {
             end_window(p, w);
@@ -114,6 +115,8 @@ void replication_settle(struct replication *p, uint64_t now)
     replication_count_degree(p, now);
     accesses_flush(&p->accesses);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) end_window(p, w);
+    for (uint32_t k = 0; p->shadow && k < p->degrees && k < STAT_DEGREES; k++)
+        *of_degree(&p->stats.shadow_hits_1, k) = p->shadow->hit[k];
     if (p->sharing) sharing_settle(p->sharing, &p->stats);
 }
 
@@ -149,6 +152,10 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     *of_degree(&p->stats.sampled_1, k) += p->rdd.acc[k];
     *of_degree(&p->stats.sampled_hits_1, k) += p->rdd.hit[k];
     *of_degree(&p->stats.busiest_epoch_1, k) += most;
+    if (p->shadow) {
+        *of_degree(&p->stats.shadow_sampled_1, k) = p->shadow->sampled_acc[k];
+        *of_degree(&p->stats.shadow_sampled_hits_1, k) = p->shadow->sampled_hit[k];
+    }
     *of_degree(&p->stats.predicted_mb_per_s_1, k) +=
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
 }
@@ -209,6 +216,7 @@ struct replication *replication_new(struct arena *a, const struct config *c, con
                                   .degrees = p->degrees,
                                   .clusters = o->clusters};
     rdd_init(&p->rdd, a, &spec);
+    if (c->selrep.shadow) p->shadow = shadow_new(a, &p->rdd.spec);
     if (c->selrep.count_sharing) p->sharing = sharing_new(a);
     choose_policy(p, c);
     return p;

@@ -15,6 +15,7 @@
 #include "llc/organisation.h"
 #include "policy/replication/accesses.h"
 #include "policy/replication/rdd.h"
+#include "policy/replication/shadow.h"
 #include "policy/replication/sharing.h"
 #include "stats/stats.h"
 
@@ -59,6 +60,7 @@ struct replication {
     uint32_t next_degree;
     uint32_t phase;          /* of the policy */
     struct sharing *sharing; /* NULL: not counted */
+    struct shadow *shadow;   /* NULL: not kept */
     struct selrep_stats stats;
     struct replication_decision *decisions; /* malloc */
     uint32_t decision_count, decision_capacity;

@@ -245,33 +245,7 @@ static void a_full_counter_halves_all(void **state)
     assert_int_equal(r.acc[4], 32767 + 1);
 }
 
-/* ---- brute force: every slice of the stack, every set, each degree ---- */
-
-struct brute {
-    uint64_t line[SLICES][SETS_MAX][WAYS], used[SLICES][SETS_MAX][WAYS], clock;
-    uint64_t acc, hit;                 /* of all sets */
-    uint64_t sampled_acc, sampled_hit; /* of slice 0, sampled sets */
-};
-
-static void brute_see(struct brute *b, uint64_t line, uint32_t slice, uint32_t set, bool sampled)
-{
-    uint64_t *const lines = b->line[slice][set], *const used = b->used[slice][set];
-    uint32_t way = 0;
-    for (uint32_t w = 1; w < WAYS; w++)
-        if (used[w] < used[way]) way = w;
-    bool hit = false;
-    for (uint32_t w = 0; w < WAYS; w++)
-        if (lines[w] == line + 1) {
-            way = w;
-            hit = true;
-        }
-    lines[way] = line + 1;
-    used[way] = ++b->clock;
-    b->acc++;
-    b->hit += hit;
-    b->sampled_acc += sampled && slice == 0;
-    b->sampled_hit += sampled && slice == 0 && hit;
-}
+/* ---- brute force: every slice of the stack, every set, each degree (shadow.h) ---- */
 
 /* What SMs read: all sweep over an array in step, or at random, or more of it near the beginning. (Where a
  * handful of lines takes most requests, two sets say little: three nested draws are off by 5 points.) */
@@ -292,11 +266,10 @@ static uint64_t next_line(enum stream kind, struct rng *rng, uint64_t step, uint
 static void rdd_against_brute_force(enum stream kind, uint64_t lines, const struct slice_spec *spec,
                                     uint64_t seed, double difference[DEGREES])
 {
-    static struct brute brutes[DEGREES];
-    memset(brutes, 0, sizeof brutes);
     struct rdd rdd = make_rdd(rdd_form_exact, SLICES, spec->sets, 2, DEGREES);
+    struct shadow *brute = shadow_new(&arena, &rdd.spec);
     struct rng rng = rng_seed(seed, (uint64_t)kind * 1000003 + lines);
-    uint64_t acc[DEGREES] = {0}, hit[DEGREES] = {0};
+    uint64_t acc[DEGREES] = {0}, hit[DEGREES] = {0}, seen = 0;
     const uint64_t steps = 300000, base = rng_below(&rng, 1 << 15) * 32; /* a page somewhere */
     for (uint64_t step = 0; step < steps; step++) {
         const uint64_t line = base + next_line(kind, &rng, step, lines);
@@ -304,9 +277,8 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
         if (home >= SLICES) continue; /* another stack */
         const uint32_t set = slice_set_of(spec, line);
         rdd_see(&rdd, line, set, home, cluster);
-        for (uint32_t k = 0; k < DEGREES; k++)
-            brute_see(&brutes[k], line, clusters_slice(&table_1, home, cluster, 1u << k), set,
-                      rdd_sample(&rdd.spec, set) != UINT32_MAX);
+        shadow_see(brute, line, set, home, cluster);
+        seen++;
         if (step % 20000) continue; /* an epoch */
         for (uint32_t k = 0; k < DEGREES; k++) {
             acc[k] += rdd.acc[k];
@@ -317,10 +289,10 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
     for (uint32_t k = 0; k < DEGREES; k++) {
         acc[k] += rdd.acc[k];
         hit[k] += rdd.hit[k];
-        assert_int_equal(acc[k], brutes[k].sampled_acc); /* exact on the sampled sets */
-        assert_int_equal(hit[k], brutes[k].sampled_hit);
+        assert_int_equal(acc[k], brute->sampled_acc[k]); /* exact on the sampled sets */
+        assert_int_equal(hit[k], brute->sampled_hit[k]);
         const double predicted = (double)hit[k] / (double)acc[k],
-                     true_rate = (double)brutes[k].hit / (double)brutes[k].acc;
+                     true_rate = (double)brute->hit[k] / (double)seen;
         difference[k] += predicted - true_rate;
     }
 }

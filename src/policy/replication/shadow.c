@@ -1,0 +1,39 @@
+/* shadow: see shadow.h. */
+#include "policy/replication/shadow.h"
+
+struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
+{
+    struct shadow *s = ARENA_NEW(a, struct shadow);
+    *s = (struct shadow){.spec = *spec};
+    s->ways = ARENA_ARRAY(a, struct shadow_way,
+                          (size_t)spec->degrees * spec->clusters.stack_slices * spec->sets * spec->ways);
+    return s;
+}
+
+/* LRU, as the slices have it. */
+static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line)
+{
+    struct shadow_way *place = set;
+    bool hit = false;
+    for (struct shadow_way *w = set; w < set + s->spec.ways && !hit; w++) {
+        hit = w->line == line + 1;
+        if (hit || w->used < place->used) place = w;
+    }
+    *place = (struct shadow_way){.line = line + 1, .used = ++s->clock};
+    return hit;
+}
+
+void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, uint32_t cluster)
+{
+    const struct rdd_spec *spec = &s->spec;
+    const bool sampled = rdd_sample(spec, set) != UINT32_MAX;
+    for (uint32_t k = 0; k < spec->degrees; k++) {
+        const uint32_t slice = clusters_slice(&spec->clusters, home, cluster, 1u << k);
+        const size_t place = ((size_t)k * spec->clusters.stack_slices + slice) * spec->sets + set;
+        const bool hit = touch(s, s->ways + place * spec->ways, line);
+        s->hit[k] += hit;
+        if (!sampled || slice) continue;
+        s->sampled_acc[k]++;
+        s->sampled_hit[k] += hit;
+    }
+}

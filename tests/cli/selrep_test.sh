@@ -1,0 +1,68 @@
+#!/bin/sh
+# The machines of the SelRep paper: what they report about replication, and the directory against all sets of a stack on the
+# requests of real runs (the other proofs: src/policy/replication/replication_test.c, tests/cli/faults_test.sh).
+. tests/cli/lib.sh
+json() {
+    name=$1
+    shift
+    timeout 100 "$ATOLL" run "$@" --json "$dir/$name.json" > "$dir/$name.txt" 2>&1
+}
+# recorded streams: dense matrices, a tree, a layer of AlexNet
+json gemm -m selrep -w gemm_naive:n=128 -s selrep.shadow=true -s selrep.epoch_cyc=1000 -s gpu.llc_size=512KiB
+json tree -m selrep -w btree:tiny -s selrep.shadow=true -s selrep.epoch_cyc=500 -s gpu.llc_size=512KiB
+json layer -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.shadow=true -s selrep.epoch_cyc=4000 -s selrep.count_sharing=true
+holds "the directory counts exactly what its sets would have seen at each degree" python3 - "$dir" << 'PYTHON'
+import json, sys
+for name in ("gemm", "tree", "layer"):
+    stats = json.load(open(f"{sys.argv[1]}/{name}.json"))["stats"]
+    assert stats["selrep.epochs"] > 1, stats["selrep.epochs"]
+    for degree in (1, 2, 4, 8, 16):
+        for kind in ("sampled", "sampled_hits"):
+            one, other = stats[f"selrep.{kind}_{degree}"], stats[f"selrep.shadow_{kind}_{degree}"]
+            assert one == other, (name, degree, kind, one, other)
+    assert sum(stats[f"selrep.sampled_{degree}"] for degree in (1, 2, 4, 8, 16)) > 0
+PYTHON
+holds "two sets tell the hit rate of all within 3 points, at each degree, over a run of a layer" python3 - "$dir" << 'PYTHON'
+import json, sys
+stats = json.load(open(f"{sys.argv[1]}/layer.json"))["stats"]
+for degree in (1, 2, 4, 8, 16):
+    told, found = stats[f"selrep.predicted_hit_rate_{degree}"], stats[f"selrep.shadow_hit_rate_{degree}"]
+    assert abs(told - found) < 0.03, (degree, told, found)
+assert stats["selrep.shadow_hit_rate_1"] > stats["selrep.shadow_hit_rate_16"] > 0.5
+PYTHON
+# the first part of what docs/workloads.md measures over more of it
+json base -m selrep-shared -w dnn_conv:selrep --max-instructions 1000000 -s selrep.count_sharing=true
+holds "SMs that make maps of one layer read its input in step, through the LLC, as fast as half of the network carries" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/base.json"))
+stats = result["stats"]
+assert stats["selrep.window_share_3"] > 0.75 and stats["selrep.window_share_10"] > 0.2, stats["selrep.window_share_3"]
+assert stats["selrep.read_only_share"] > 0.97
+assert stats["llc.replies"] / result["totals"]["cycles"] > 6.4  # 64 ports of 32 B carry 12.8 lines
+assert 0.4 < 1 - (stats["l1.hits"] + stats["l1.merged"]) / stats["l1.reads"] < 0.6
+PYTHON
+holds "every decision is in the result: the degree that it names has the highest predicted bandwidth" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/layer.json"))
+decisions = result["replication"]["decisions"]
+assert len(decisions) == result["stats"]["selrep.epochs"]
+for d in decisions:
+    best = max(range(5), key=lambda k: (d["bytes_per_second"][k], -k))
+    assert d["next"] == 1 << best and d["hit_rate"][best] >= 0, d
+    for hit, parallel, bytes_per_second in zip(d["hit_rate"], d["slice_parallelism"], d["bytes_per_second"]):
+        port, memory = 32 * 1.4e9, 32 * 64 * 293e6 / 64
+        assert abs(bytes_per_second / (parallel * (hit * port + min((1 - hit) * port, memory))) - 1) < 1e-9
+assert decisions[-1]["degree"] == 16  # 140 KB that all SMs read fit 16 times into 4 MB
+PYTHON
+cp "$dir/layer.txt" "$dir/shown"
+expect 0 "read-only lines read within 1000 cycles" cat "$dir/shown"
+expect 0 "predicted  measured" cat "$dir/shown"
+expect 0 "replies per cycle, the busiest slice has" cat "$dir/shown"
+expect 0 "replication: degree 4.0 on average" "$ATOLL" run -m selrep -w gemm_naive:tiny -s selrep.degree=4
+timeout 100 "$ATOLL" run -m selrep -w gemm_naive:tiny -s selrep.degree=4 --timeline "$dir/t.json" > "$dir/log" 2>&1
+holds "the timeline has the degree" python3 - "$dir" << 'PYTHON'
+import json, sys
+events = [e for e in json.load(open(f"{sys.argv[1]}/t.json"))["traceEvents"] if e.get("name") == "replication"]
+assert events and max(e["args"]["copies"] for e in events) > 3.5, events[:3]
+PYTHON
+finish
