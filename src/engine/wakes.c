@@ -80,15 +80,15 @@ static void insert_near(struct engine_component *c)
 static void take_off(const struct engine *e, struct engine_component *c, uint32_t word)
 {
     struct engine_clock *k = c->clock;
-    if (k->far[word] & c->bit) {
+    if (k->far_count && (k->far[word] & c->bit)) {
         k->far[word] &= ~c->bit; /* far_cyc stays, as a bound, while there is something to bound */
         if (--k->far_count == 0) k->far_cyc = ENGINE_NEVER;
         return;
     }
     const uint32_t slot = (uint32_t)c->wake_cyc % ENGINE_SLOTS;
     const uint32_t first = word >> e->group_log2 << e->group_log2;
-    c->row[slot] &= ~c->bit;
-    for (uint32_t w = first; w < first + (1u << e->group_log2); w++)
+    if (c->row[slot] &= ~c->bit) return;
+    for (uint32_t w = first; e->group_log2 && w < first + (1u << e->group_log2); w++)
         if (k->rows[w] && k->rows[w][slot]) return;
     k->summary[slot] &= ~c->group;
 }
@@ -100,9 +100,10 @@ void engine_wake_other(struct engine *e, uint32_t component, uint64_t at_cyc)
     struct engine_component *c = &e->front.components[component];
     struct engine_clock *k = c->clock;
     DIAG_ASSERT(at_cyc <= k->last_cyc && at_cyc * k->ticks_per_cycle >= e->front.open_tick);
+    const bool pending = (c->wake_cyc - k->base_cyc) >> ENGINE_CYCLE_LOG2 == 0;
+    if (pending && c->wake_cyc <= at_cyc) return;
     const uint64_t asked = k->open_cyc == ENGINE_CLOSED ? ENGINE_CLOSED + e->front.tick : k->open_cyc;
-    if ((c->wake_cyc - k->base_cyc) >> ENGINE_CYCLE_LOG2 == 0) {
-        if (c->wake_cyc <= at_cyc) return;
+    if (pending) {
         /* Not when both were asked for in one cycle: who asked first does not matter. */
         e->front.stats.events_merged += c->asked != asked;
         take_off(e, c, component / 64);

@@ -34,11 +34,6 @@ uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 
 /* ---- clocks ---- */
 
-static inline uint64_t net_now(const struct fabric_side *s, uint64_t now)
-{
-    return s->same_clock ? now : engine_now(s->engine, s->domain);
-}
-
 /* The port's component must look from that cycle of the network on. */
 static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t net_cyc)
 {
@@ -75,164 +70,116 @@ static void step(void *self, uint64_t now)
     if (next != NET_NEVER) engine_wake(s->engine, s->component, next);
 }
 
-/* After an injection or a pop the network may have something to do earlier. */
-static inline void step_soon(const struct fabric_side *s, uint64_t at)
+/* An injection, also a refused one, or a pop may give the network something to do earlier; else it is awaited
+ * already. */
+static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t before)
 {
     const uint64_t next = net_next_cyc(s->net);
-    if (next != NET_NEVER) engine_wake(s->engine, s->component, next > at ? next : at + 1);
+    if (next != before) engine_wake(s->engine, s->component, next > at ? next : at + 1);
 }
 
 /* ---- passing ---- */
 
-static inline bool send_at(struct fabric_side *s, uint64_t at, const struct net_packet *p)
+bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
+    const uint64_t before = net_next_cyc(s->net);
     const bool taken = net_try_inject(s->net, p, at);
     s->inside[p->dst] += taken;
-    step_soon(s, at); /* also when refused: the network tells in a step of its own when there is room */
+    step_soon(s, at, before);
     return taken;
 }
 
-static inline bool send(struct fabric_side *s, uint64_t now, const struct net_packet *p)
+bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
-    return send_at(s, net_now(s, now), p);
+    const uint64_t before = net_next_cyc(s->net);
+    const bool will_tell = net_refuse(s->net, p->src, p->dst, at);
+    step_soon(s, at, before);
+    return will_tell;
 }
 
-static inline uint32_t front(const struct fabric_side *s, uint64_t now, uint32_t port)
+void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
-    const struct net_packet *p = net_peek(s->net, port, net_now(s, now));
-    return p ? (uint32_t)p->handle : REQUEST_NONE;
+    const uint64_t before = net_next_cyc(s->net);
+    s->inside[sink]--;
+    net_pop(s->net, sink, at);
+    step_soon(s, at, before);
 }
 
-static inline void take_at(struct fabric_side *s, uint64_t at, uint32_t port)
+void fabric_take(struct fabric_side *s, uint64_t now, uint32_t receiver)
 {
-    s->inside[port]--;
-    net_pop(s->net, port, at);
-    step_soon(s, at);
+    fabric_side_take(s, fabric_net_now(s, now), receiver - s->first_receiver);
 }
 
-static inline void take(struct fabric_side *s, uint64_t now, uint32_t port)
+/* From an SM or a slice to another, or to the gate towards it. Of several gates the one in the place of the
+ * slice whose turn it is, so that what concerns a line keeps its order. */
+static inline bool pass(struct fabric_side *s, uint64_t now, uint32_t request, uint32_t from, uint32_t to,
+                        uint32_t turn, uint32_t bytes)
 {
-    take_at(s, net_now(s, now), port);
-}
-
-bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packet *p)
-{
-    return send_at(s, at, p);
-}
-void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink) { take_at(s, at, sink); }
-
-/* The port of a slice, or the gate towards it. Of several gates the one in the place of the slice, so that
- * what concerns a line keeps its order. */
-static inline uint32_t slice_port(const struct fabric *f, const struct fabric_side *s, uint32_t slice)
-{
-    const uint32_t port = slice - f->first_slice;
-    return __builtin_expect(port < f->slice_count, 1) ? port : f->slice_count + slice % s->gates;
+    const uint32_t port = to - s->first_receiver, here = s->receiver_count;
+    const struct net_packet p = {.handle = request,
+                                 .src = from - s->first_sender,
+                                 .dst = __builtin_expect(port < here, 1) ? port : here + turn % s->gates,
+                                 .bytes = bytes};
+    return fabric_side_send(s, fabric_net_now(s, now), &p);
 }
 
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice)
 {
-    const struct net_packet p = {.handle = request,
-                                 .src = sm - f->first_sm,
-                                 .dst = slice_port(f, &f->request, slice),
-                                 .bytes = fabric_request_bytes(f, request_at(f->requests, request))};
+    const uint32_t bytes = fabric_request_bytes(f, request_at(f->requests, request));
     if (FAULT_FIRES(request_dropped)) return true;
-    if (!send(&f->request, now, &p)) return false;
-    traffic_count(f->traffic, sm, slice, p.bytes);
+    if (!pass(&f->request, now, request, sm, slice, slice, bytes)) return false;
+    traffic_count(f->traffic, sm, slice, bytes);
     return true;
 }
 
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
 {
-    return f->request_links || net_has_room(f->request.net, sm - f->first_sm, 0, net_now(&f->request, now));
+    const struct fabric_side *s = &f->request;
+    return s->by_pairs || net_has_room(s->net, sm - s->first_sender, 0, fabric_net_now(s, now));
 }
 
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm)
 {
-    const uint32_t port = sm - f->first_sm, sms = f->reply.receiver_count;
-    const struct net_packet p = {.handle = request,
-                                 .src = slice - f->first_slice,
-                                 .dst = __builtin_expect(port < sms, 1) ? port : sms + slice % f->reply.gates,
-                                 .bytes = fabric_reply_bytes(f, request_at(f->requests, request))};
-    if (!send(&f->reply, now, &p)) return false;
-    traffic_count(f->traffic, sm, slice, p.bytes);
+    const uint32_t bytes = fabric_reply_bytes(f, request_at(f->requests, request));
+    if (!pass(&f->reply, now, request, slice, sm, slice, bytes)) return false;
+    traffic_count(f->traffic, sm, slice, bytes);
     return true;
 }
-
-uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
-{
-    return front(&f->request, now, slice - f->first_slice);
-}
-void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice)
-{
-    take(&f->request, now, slice - f->first_slice);
-}
-uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm)
-{
-    return front(&f->reply, now, sm - f->first_sm);
-}
-void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm)
-{
-    take(&f->reply, now, sm - f->first_sm);
-}
-
-uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm)
-{
-    const struct fabric_side *s = &f->reply;
-    const uint32_t port = sm - f->first_sm;
-    const uint64_t at = net_now(s, now), decided = net_peek_cyc(s->net, port);
-    const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
-    if (s->same_clock) return cyc;
-    return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
-}
-
-/* ---- slices to slices ---- */
 
 bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice)
 {
     const struct request *r = request_at(f->requests, request);
-    const struct net_packet p = {.handle = request,
-                                 .src = slice - f->first_slice,
-                                 .dst = slice_port(f, &f->far_request, r->home.slice),
-                                 .bytes = fabric_request_bytes(f, r)};
+    const uint32_t bytes = fabric_request_bytes(f, r), home = r->home.slice;
     if (FAULT_FIRES(forward_dropped)) return true;
-    if (!send(&f->far_request, now, &p)) return false;
-    traffic_count_far(f->traffic, slice, r->home.slice, p.bytes);
+    if (!pass(&f->far_request, now, request, slice, home, home, bytes)) return false;
+    traffic_count_far(f->traffic, slice, home, bytes);
     return true;
 }
 
 bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice)
 {
     const struct request *r = request_at(f->requests, request);
-    const struct net_packet p = {.handle = request,
-                                 .src = slice - f->first_slice,
-                                 .dst = slice_port(f, &f->far_reply, r->via - 1u),
-                                 .bytes = fabric_reply_bytes(f, r)};
-    if (!send(&f->far_reply, now, &p)) return false;
-    traffic_count_far(f->traffic, r->via - 1u, slice, p.bytes);
+    const uint32_t bytes = fabric_reply_bytes(f, r), via = r->via - 1u;
+    if (!pass(&f->far_reply, now, request, slice, via, via, bytes)) return false;
+    traffic_count_far(f->traffic, via, slice, bytes);
     return true;
-}
-
-uint32_t fabric_far_request_at(const struct fabric *f, uint64_t now, uint32_t slice)
-{
-    return front(&f->far_request, now, slice - f->first_slice);
-}
-void fabric_take_far_request(struct fabric *f, uint64_t now, uint32_t slice)
-{
-    take(&f->far_request, now, slice - f->first_slice);
-}
-uint32_t fabric_far_reply_at(const struct fabric *f, uint64_t now, uint32_t slice)
-{
-    return front(&f->far_reply, now, slice - f->first_slice);
-}
-void fabric_take_far_reply(struct fabric *f, uint64_t now, uint32_t slice)
-{
-    take(&f->far_reply, now, slice - f->first_slice);
 }
 
 /* ---- sleeping ---- */
 
-static void sleep_port(const struct fabric_side *in, uint32_t port, uint64_t now, bool refused)
+uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm)
 {
+    const struct fabric_side *s = &f->reply;
+    const uint32_t port = sm - s->first_receiver;
+    const uint64_t at = fabric_net_now(s, now), decided = net_peek_cyc(s->net, port);
+    const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
+    if (s->same_clock) return cyc;
+    return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
+}
+
+static void sleep_port(const struct fabric_side *in, uint32_t receiver, uint64_t now, bool refused)
+{
+    const uint32_t port = receiver - in->first_receiver;
     const uint64_t cyc = net_peek_cyc(in->net, port);
     if (refused)
         engine_wake(in->engine, in->receivers[port], now + 1);
@@ -242,20 +189,21 @@ static void sleep_port(const struct fabric_side *in, uint32_t port, uint64_t now
 
 void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused)
 {
-    sleep_port(&f->reply, sm - f->first_sm, now, refused);
+    sleep_port(&f->reply, sm, now, refused);
 }
 
 void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused)
 {
-    sleep_port(&f->request, slice - f->first_slice, now, refused);
+    sleep_port(&f->request, slice, now, refused);
     if (!f->forwards) return;
-    sleep_port(&f->far_request, slice - f->first_slice, now, false);
-    sleep_port(&f->far_reply, slice - f->first_slice, now, false);
+    sleep_port(&f->far_request, slice, now, false);
+    sleep_port(&f->far_reply, slice, now, false);
 }
 
 uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
-    return net_zero_load_cyc(f->request.net, sm - f->first_sm, slice - f->first_slice, bytes);
+    const struct fabric_side *s = &f->request;
+    return net_zero_load_cyc(s->net, sm - s->first_sender, slice - s->first_receiver, bytes);
 }
 
 /* ---- building ---- */
@@ -297,6 +245,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
                               .net = net_new(a, &spec, &wiring),
+                              .by_pairs = spec.topology == NET_LINKS,
                               .inside = ARENA_ARRAY(a, uint32_t, spec.sinks),
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
@@ -306,14 +255,26 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
         (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});
 }
 
-/* Who is at the ports: SMs or slices of the chiplet on either side. */
-static void people(struct fabric_side *s, const uint32_t *senders, uint32_t sender_count,
-                   const uint32_t *receivers, uint32_t receiver_count)
+/* SMs or slices of the chiplet: who they are on one side of a network. */
+struct people {
+    const uint32_t *components; /* of the machine */
+    uint32_t first, count;
+};
+
+static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a, const struct config *c,
+                       enum net_level level, enum net_direction direction, struct people from,
+                       struct people to)
 {
-    s->senders = senders;
-    s->sender_count = sender_count;
-    s->receivers = receivers;
-    s->receiver_count = receiver_count;
+    const char *const at = config_chiplets(c) > 1 ? arena_printf(a, "chiplet%u.", f->chiplet) : "";
+    fabric_side_build(s, a, f->engine, c, level, direction, f->domain,
+                      arena_printf(a, "%s%s.%s", at, net_level_names[level],
+                                   direction == NET_REQUESTS ? "requests" : "replies"));
+    s->senders = from.components + from.first;
+    s->first_sender = from.first;
+    s->sender_count = from.count;
+    s->receivers = to.components + to.first;
+    s->first_receiver = to.first;
+    s->receiver_count = to.count;
 }
 
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
@@ -321,36 +282,23 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                  const uint32_t *slices)
 {
     const uint32_t sm_count = config_sms_per_chiplet(c), slice_count = config_slices_per_chiplet(c);
-    const char *const at = config_chiplets(c) > 1 ? arena_printf(a, "chiplet%u.", chiplet) : "";
+    const struct people sm = {sms, chiplet * sm_count, sm_count};
+    const struct people slice = {slices, chiplet * slice_count, slice_count};
     *f = (struct fabric){.engine = e,
                          .requests = requests,
                          .chiplet = chiplet,
-                         .first_sm = chiplet * sm_count,
-                         .first_slice = chiplet * slice_count,
-                         .slice_count = slice_count,
                          .domain = net_domain,
                          .ticks_per_cycle = config_tick_frequency(c) / c->clock.net,
+                         .sm_ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
                          .header_bytes = (uint32_t)c->packet.header,
                          .write_bytes = (uint32_t)c->packet.write_literal,
                          .write_is_literal = c->packet.write == write_packet_literal,
                          .forwards = net_level_used(c, NET_LEVEL_slice_net)};
-    sms += f->first_sm;
-    slices += f->first_slice;
-    fabric_side_build(&f->request, a, e, c, NET_LEVEL_net, NET_REQUESTS, net_domain,
-                      arena_printf(a, "%snet.requests", at));
-    fabric_side_build(&f->reply, a, e, c, NET_LEVEL_net, NET_REPLIES, net_domain,
-                      arena_printf(a, "%snet.replies", at));
-    f->sm_ticks_per_cycle = config_tick_frequency(c) / c->clock.sm;
+    build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, sm, slice);
+    build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, slice, sm);
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
     f->clocks_differ = !f->request.same_clock;
-    f->request_links = net_spec_of(f->request.net)->topology == NET_LINKS;
-    people(&f->request, sms, sm_count, slices, slice_count);
-    people(&f->reply, slices, slice_count, sms, sm_count);
     if (!f->forwards) return;
-    fabric_side_build(&f->far_request, a, e, c, NET_LEVEL_slice_net, NET_REQUESTS, net_domain,
-                      arena_printf(a, "%sslice_net.requests", at));
-    fabric_side_build(&f->far_reply, a, e, c, NET_LEVEL_slice_net, NET_REPLIES, net_domain,
-                      arena_printf(a, "%sslice_net.replies", at));
-    people(&f->far_request, slices, slice_count, slices, slice_count);
-    people(&f->far_reply, slices, slice_count, slices, slice_count);
+    build_side(f, &f->far_request, a, c, NET_LEVEL_slice_net, NET_REQUESTS, slice, slice);
+    build_side(f, &f->far_reply, a, c, NET_LEVEL_slice_net, NET_REPLIES, slice, slice);
 }

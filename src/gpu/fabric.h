@@ -1,12 +1,12 @@
 /* fabric: the networks of one chiplet as its parts see them: give a request, take a reply.
  *
- *   SM ── try_request ──► request network ──► request_at / take_request ── slice
- *   SM ◄─ reply_at / take_reply ── reply network ◄── try_reply ─────────── slice
+ *   SM ── try_request ──► request ──► at / take ── slice        each of the four networks
+ *   SM ◄─ at / take ── reply ◄── try_reply ─────── slice        is a side: struct fabric_side
  *
  * and, where slices send to slices (see organisation.h),
  *
- *   slice ── try_forward ──► slice network ──► far_request_at ── home slice
- *   slice ◄─ far_reply_at ── slice network ◄── try_far_reply ─── home slice
+ *   slice ── try_forward ──► far_request ──► at / take ── home slice
+ *   slice ◄─ at / take ── far_reply ◄── try_far_reply ─── home slice
  *
  * What is for another chiplet leaves through a gate port (gates.h), and nobody here notices. Wakes the
  * receiver when a packet becomes visible and a refused sender when there is room. SMs and slices are numbered
@@ -31,28 +31,29 @@ struct fabric_side {
     uint32_t domain;                     /* its clock */
     const uint32_t *senders, *receivers; /* components by port, of all that are not gates */
     uint32_t sender_count, receiver_count;
+    uint32_t first_sender, first_receiver; /* SM or slice at port 0 */
     uint64_t ticks_per_cycle;
+    bool by_pairs;    /* a link for every pair: each has room of its own */
     bool same_clock;  /* senders, network and receivers share a clock */
     uint32_t *inside; /* by sink: packets that were given to the network and not taken */
     uint32_t gates;   /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
-        uint32_t in; /* which of its inputs */
-    } * ports;       /* of these */
+        uint64_t *pending, bit; /* there: which of its inputs */
+        uint64_t full_tick;     /* what the gate gives here before is refused */
+    } * ports;                  /* of these */
 };
 
 struct fabric {
     struct engine *engine;
     struct pool *requests;
     uint32_t chiplet;
-    uint32_t first_sm, first_slice, slice_count;
     uint32_t domain; /* of the networks */
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
     bool write_is_literal;
     bool clocks_differ;                        /* of SMs, networks and slices */
     bool forwards;                             /* far sides are there */
-    bool request_links;                        /* SMs have a link to every slice that they reach */
     struct fabric_side request, reply;         /* SMs and slices */
     struct fabric_side far_request, far_reply; /* slices and slices */
     uint64_t least_reply_cyc;                  /* no reply takes less */
@@ -70,11 +71,24 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm);
 /* Is there room for a request? Where an SM has several links it may have to try. */
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm);
-/* The oldest request that has arrived, REQUEST_NONE when there is none. */
-uint32_t fabric_request_at(const struct fabric *f, uint64_t now, uint32_t slice);
-void fabric_take_request(struct fabric *f, uint64_t now, uint32_t slice);
-uint32_t fabric_reply_at(const struct fabric *f, uint64_t now, uint32_t sm);
-void fabric_take_reply(struct fabric *f, uint64_t now, uint32_t sm);
+
+/* The present cycle of the network for whoever is in any clock, and for those at its ports. */
+static inline uint64_t fabric_side_now(const struct fabric_side *s)
+{
+    return engine_now(s->engine, s->domain);
+}
+static inline uint64_t fabric_net_now(const struct fabric_side *s, uint64_t now)
+{
+    return s->same_clock ? now : fabric_side_now(s);
+}
+
+/* The oldest request or reply that has arrived for an SM or a slice, REQUEST_NONE when there is none. */
+static inline uint32_t fabric_at(const struct fabric_side *s, uint64_t now, uint32_t receiver)
+{
+    const struct net_packet *p = net_peek(s->net, receiver - s->first_receiver, fabric_net_now(s, now));
+    return p ? (uint32_t)p->handle : REQUEST_NONE;
+}
+void fabric_take(struct fabric_side *s, uint64_t now, uint32_t receiver);
 
 /* The first cycle of the SM's clock in which a reply may arrive, as far as can be told now. */
 uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm);
@@ -83,10 +97,6 @@ uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm
 
 bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
 bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
-uint32_t fabric_far_request_at(const struct fabric *f, uint64_t now, uint32_t slice);
-void fabric_take_far_request(struct fabric *f, uint64_t now, uint32_t slice);
-uint32_t fabric_far_reply_at(const struct fabric *f, uint64_t now, uint32_t slice);
-void fabric_take_far_reply(struct fabric *f, uint64_t now, uint32_t slice);
 
 /* For who goes to sleep when clocks differ: the engine keeps the earliest wake-up of a component, so one that
  * the network asked for may have been replaced by one between two of the network's edges. Asks again for what
@@ -105,12 +115,9 @@ uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice,
 /* One network at a level; the caller fills in who is at its ports. */
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
                        enum net_level level, enum net_direction direction, uint32_t domain, const char *name);
-/* The present cycle of the network for whoever is in any clock. */
-static inline uint64_t fabric_side_now(const struct fabric_side *s)
-{
-    return engine_now(s->engine, s->domain);
-}
 bool fabric_side_send(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);
+/* In the place of an offer for which there is no room: see net_refuse(). */
+bool fabric_side_refuse(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);
 void fabric_side_take(struct fabric_side *s, uint64_t net_now, uint32_t sink);
 
 #endif

@@ -6,10 +6,19 @@
 
 enum { FROM_ABOVE = UINT32_MAX };
 
+/* Where a packet goes next. */
+struct way {
+    struct fabric_side *side; /* NULL: not known */
+    struct gate_port *port;   /* there */
+    struct net_packet packet;
+    uint64_t *counter; /* NULL: into a chiplet */
+};
+
 struct gate_in {
     struct fabric_side *side;
     uint32_t sink;
     uint32_t chiplet; /* of the GPU, that it comes out of; FROM_ABOVE: from chiplet_net or gpu_net */
+    struct way way;   /* of the packet at its front, once it has been looked at */
 };
 
 /* Of one GPU, for requests or for replies. */
@@ -18,7 +27,7 @@ struct gate {
     uint32_t gpu, component;
     enum net_direction direction;
     struct gate_in *ins;
-    uint32_t in_count, turn;
+    uint32_t in_count, words, turn;
     uint64_t *pending;   /* bit per input: something is there or on its way */
     uint64_t retry_tick; /* a network that refused has room from then on */
     struct gates_stats stats;
@@ -36,12 +45,6 @@ struct gates {
 
 /* ---- the way of a packet ---- */
 
-struct way {
-    struct fabric_side *side;
-    struct net_packet packet;
-    uint64_t *counter; /* NULL: into a chiplet */
-};
-
 static uint32_t target_chiplet(const struct gates *g, enum net_direction direction, const struct request *r)
 {
     if (direction == NET_REQUESTS) return r->home.slice / g->slices_per_chiplet;
@@ -56,101 +59,121 @@ static struct fabric_side *side_of(struct fabric *f, const struct request *r, en
 
 /* Into the chiplet, through the gate port in the place of the slice that is the line's home: what concerns a
  * line keeps its order. */
-static struct way into_chiplet(const struct gate *gate, const struct request *r, uint32_t chiplet)
+static void into_chiplet(const struct gate *gate, const struct request *r, struct fabric *f, struct way *w)
 {
-    struct fabric *f = &gate->all->fabrics[chiplet];
     struct fabric_side *side = side_of(f, r, gate->direction);
-    const uint32_t end = gate->direction == NET_REQUESTS ? r->home.slice - f->first_slice
-                         : r->via                        ? r->via - 1u - f->first_slice
-                                                         : r->sm - f->first_sm;
-    return (struct way){.side = side,
-                        .packet = {.src = side->sender_count + r->home.slice % side->gates,
-                                   .dst = end,
-                                   .cls = net_spec_of(side->net)->classes - 1}};
+    const uint32_t end = gate->direction == NET_REQUESTS ? r->home.slice : r->via ? r->via - 1u : r->sm;
+    w->side = side;
+    w->packet.src = side->sender_count + r->home.slice % side->gates;
+    w->packet.dst = end - side->first_receiver;
+    w->packet.cls = net_spec_of(side->net)->classes - 1;
+    w->counter = NULL;
 }
 
-static struct way next_way(struct gate *gate, const struct gate_in *in, const struct net_packet *p)
+static void find_way(struct gate *gate, const struct gate_in *in, const struct net_packet *p, struct way *w)
 {
     const struct gates *g = gate->all;
     const struct request *r = request_at(g->requests, (uint32_t)p->handle);
     const uint32_t chiplet = target_chiplet(g, gate->direction, r), gpu = chiplet / g->chiplets_per_gpu;
-    struct way w;
-    if (gpu != gate->gpu)
-        w = (struct way){.side = g->gpu_net[gate->direction],
-                         .packet = {.src = gate->gpu, .dst = gpu},
-                         .counter = &gate->stats.between_gpus};
-    else if (in->chiplet != FROM_ABOVE)
-        w = (struct way){.side = &g->chiplet_nets[gate->direction][gpu],
-                         .packet = {.src = in->chiplet, .dst = chiplet % g->chiplets_per_gpu},
-                         .counter = &gate->stats.between_chiplets};
-    else
-        w = into_chiplet(gate, r, chiplet);
-    w.packet.handle = p->handle;
-    w.packet.bytes = p->bytes;
-    return w;
+    w->packet = (struct net_packet){.handle = p->handle, .bytes = p->bytes};
+    if (gpu != gate->gpu) {
+        w->side = g->gpu_net[gate->direction];
+        w->packet.src = gate->gpu;
+        w->packet.dst = gpu;
+        w->counter = &gate->stats.between_gpus;
+    } else if (in->chiplet != FROM_ABOVE) {
+        w->side = &g->chiplet_nets[gate->direction][gpu];
+        w->packet.src = in->chiplet;
+        w->packet.dst = chiplet % g->chiplets_per_gpu;
+        w->counter = &gate->stats.between_chiplets;
+    } else {
+        into_chiplet(gate, r, &g->fabrics[chiplet], w);
+    }
+    w->port = &w->side->ports[w->packet.src - w->side->sender_count];
 }
 
 /* ---- moving ---- */
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Moves what is at one input until the next network refuses; returns the tick of what is on its way. */
-static uint64_t move(struct gate *gate, uint32_t idx)
+/* Gives the packet at the front to the next network; false: there is no room, gate_room() wakes. A network
+ * that is full is full for all that go there. */
+static inline bool pass_on(struct gate *gate, struct gate_in *in)
 {
-    const struct gate_in *in = &gate->ins[idx];
-    for (;;) {
-        const uint64_t at = fabric_side_now(in->side), cyc = net_peek_cyc(in->side->net, in->sink);
-        if (cyc == NET_NEVER) {
-            gate->pending[idx / 64] &= ~((uint64_t)1 << (idx % 64));
-            return ENGINE_NEVER;
-        }
-        if (cyc > at) return cyc * in->side->ticks_per_cycle;
-        const struct way w = next_way(gate, in, net_peek(in->side->net, in->sink, at));
-        if (!fabric_side_send(w.side, fabric_side_now(w.side), &w.packet)) {
-            gate->stats.blocked++;
-            return ENGINE_NEVER; /* gate_room() wakes */
-        }
-        fabric_side_take(in->side, at, in->sink);
-        gate->stats.passed++;
-        if (w.counter) ++*w.counter;
-        engine_progress(gate->all->engine);
+    struct way *const w = &in->way;
+    struct fabric_side *const side = w->side;
+    if (engine_tick(gate->all->engine) < w->port->full_tick) {
+        net_refuse_again(side->net);
+        return false;
     }
+    const uint64_t at = fabric_side_now(side);
+    if (!net_has_room(side->net, w->packet.src, w->packet.dst, at)) {
+        const bool will_tell = fabric_side_refuse(side, at, &w->packet);
+        if (!side->by_pairs) w->port->full_tick = will_tell ? ENGINE_NEVER : (at + 1) * side->ticks_per_cycle;
+        return false;
+    }
+    (void)fabric_side_send(side, at, &w->packet);
+    fabric_side_take(in->side, fabric_side_now(in->side), in->sink);
+    gate->stats.passed++;
+    if (w->counter) ++*w->counter;
+    w->side = NULL;
+    return true;
 }
 
-static uint64_t move_word(struct gate *gate, uint32_t word, uint64_t mask)
+/* Moves what is at one input until the next network refuses; returns the tick of what is on its way. */
+static inline uint64_t move(struct gate *gate, uint32_t idx)
 {
-    uint64_t next = ENGINE_NEVER;
-    for (uint64_t left = gate->pending[word] & mask; left; left &= left - 1)
-        next = earlier(next, move(gate, word * 64 + (uint32_t)__builtin_ctzll(left)));
-    return next;
+    struct gate_in *in = &gate->ins[idx];
+    for (;;) {
+        if (!in->way.side) {
+            const uint64_t at = fabric_side_now(in->side), cyc = net_peek_cyc(in->side->net, in->sink);
+            if (cyc == NET_NEVER) {
+                gate->pending[idx / 64] &= ~((uint64_t)1 << (idx % 64));
+                return ENGINE_NEVER;
+            }
+            if (cyc > at) return cyc * in->side->ticks_per_cycle;
+            find_way(gate, in, net_peek(in->side->net, in->sink, at), &in->way);
+        }
+        if (!pass_on(gate, in)) break;
+    }
+    gate->stats.blocked++;
+    return ENGINE_NEVER;
 }
 
 /* All inputs; the first of them changes whenever something has moved. */
 static void wake(void *self, uint64_t now)
 {
     struct gate *gate = self;
-    const uint32_t words = (gate->in_count + 63) / 64, from = gate->turn / 64, bit = gate->turn % 64;
     const uint64_t passed = gate->stats.passed;
     uint64_t next = ENGINE_NEVER;
     (void)now;
     if (gate->retry_tick <= engine_tick(gate->all->engine)) gate->retry_tick = ENGINE_NEVER;
-    next = earlier(next, move_word(gate, from, ~(uint64_t)0 << bit));
-    for (uint32_t k = 1; k < words; k++)
-        next = earlier(next, move_word(gate, (from + k) % words, ~(uint64_t)0));
-    next = earlier(next, move_word(gate, from, ~(~(uint64_t)0 << bit)));
-    if (gate->stats.passed != passed) gate->turn = (gate->turn + 1) % gate->in_count;
+    /* the word of the first comes twice, the second time for what lies before it */
+    uint32_t word = gate->turn / 64;
+    const uint64_t first = ~(uint64_t)0 << (gate->turn % 64);
+    for (uint32_t k = 0; k <= gate->words; k++) {
+        const uint64_t mask = k == 0 ? first : k == gate->words ? ~first : ~(uint64_t)0;
+        for (uint64_t left = gate->pending[word] & mask; left; left &= left - 1)
+            next = earlier(next, move(gate, word * 64 + (uint32_t)__builtin_ctzll(left)));
+        if (++word == gate->words) word = 0;
+    }
+    if (gate->stats.passed != passed) {
+        if (++gate->turn == gate->in_count) gate->turn = 0;
+        engine_progress(gate->all->engine);
+    }
     next = earlier(next, gate->retry_tick);
     if (next != ENGINE_NEVER) engine_wake_at_tick(gate->all->engine, gate->component, next);
 }
 
 void gate_arrived(const struct gate_port *p, uint64_t tick)
 {
-    p->gate->pending[p->in / 64] |= (uint64_t)1 << (p->in % 64);
+    *p->pending |= p->bit;
     engine_wake_at_tick(p->gate->all->engine, p->gate->component, tick);
 }
 
-void gate_room(const struct gate_port *p, uint64_t tick)
+void gate_room(struct gate_port *p, uint64_t tick)
 {
+    p->full_tick = 0;
     p->gate->retry_tick = earlier(p->gate->retry_tick, tick);
     engine_wake_at_tick(p->gate->all->engine, p->gate->component, tick);
 }
@@ -163,8 +186,10 @@ static struct wait waits(void *self)
         const struct gate_in *in = &gate->ins[k];
         const struct net_packet *p = net_peek(in->side->net, in->sink, fabric_side_now(in->side));
         if (!p) continue;
+        struct way way;
+        find_way(self, in, p, &way);
         w.reason = WAIT_QUEUE_FULL;
-        w.on = next_way(self, in, p).side->component;
+        w.on = way.side->component;
         (void)snprintf(w.detail, sizeof w.detail, "input %u of the gate: request %llu finds no room", k,
                        (unsigned long long)p->handle);
         return w;
@@ -182,7 +207,10 @@ static void attach(struct arena *a, struct gate *gate, struct fabric_side *side,
     for (uint32_t k = first; k < first + count; k++) {
         gate->ins[gate->in_count] =
             (struct gate_in){.side = side, .sink = side->receiver_count + k, .chiplet = chiplet};
-        side->ports[k] = (struct gate_port){.gate = gate, .in = gate->in_count++};
+        side->ports[k] = (struct gate_port){.gate = gate,
+                                            .pending = &gate->pending[gate->in_count / 64],
+                                            .bit = (uint64_t)1 << (gate->in_count % 64)};
+        gate->in_count++;
     }
 }
 
@@ -192,8 +220,10 @@ static void build_gate(struct gates *g, struct arena *a, uint32_t gpu, enum net_
     struct gate *gate = &g->gate[direction][gpu];
     const struct fabric *one = &g->fabrics[0];
     *gate = (struct gate){.all = g, .gpu = gpu, .direction = direction, .retry_tick = ENGINE_NEVER};
-    gate->ins = ARENA_ARRAY(a, struct gate_in,
-                            g->chiplets_per_gpu * (one->request.gates + one->far_request.gates + 1) + 1);
+    const uint32_t most = g->chiplets_per_gpu * (one->request.gates + one->far_request.gates + 1) + 1;
+    gate->ins = ARENA_ARRAY(a, struct gate_in, most);
+    gate->words = (most + 63) / 64;
+    gate->pending = ARENA_ARRAY(a, uint64_t, gate->words);
     for (uint32_t k = 0; k < g->chiplets_per_gpu; k++) {
         struct fabric *f = &g->fabrics[gpu * g->chiplets_per_gpu + k];
         struct fabric_side *near = direction == NET_REQUESTS ? &f->request : &f->reply;
@@ -204,7 +234,6 @@ static void build_gate(struct gates *g, struct arena *a, uint32_t gpu, enum net_
     if (g->chiplet_nets[direction])
         attach(a, gate, &g->chiplet_nets[direction][gpu], 0, g->chiplets_per_gpu, FROM_ABOVE);
     if (g->gpu_net[direction]) attach(a, gate, g->gpu_net[direction], gpu, 1, FROM_ABOVE);
-    gate->pending = ARENA_ARRAY(a, uint64_t, (gate->in_count + 63) / 64);
     gate->component = engine_add(
         g->engine, (struct component_spec){
                        .name = arena_printf(a, "gpu%u.gate.%s", gpu, direction ? "replies" : "requests"),

@@ -27,6 +27,6 @@ struct fabric_side *gates_net(const struct gates *gates, enum net_level level, e
 /* ---- from fabric.c, when a network tells ---- */
 
 void gate_arrived(const struct gate_port *p, uint64_t tick);
-void gate_room(const struct gate_port *p, uint64_t tick);
+void gate_room(struct gate_port *p, uint64_t tick);
 
 #endif

@@ -60,8 +60,8 @@ BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
         const uint64_t now = gpu_now(b.gpu) + 1;
         const uint64_t before = s->stats.requests, far_before = s->stats.far_requests;
         const uint32_t waiting = s->far->local.count;
-        const bool arriving = fabric_request_at(f, now, 0) != REQUEST_NONE;
-        const bool both = (waiting || arriving) && fabric_far_request_at(f, now, 0) != REQUEST_NONE;
+        const bool arriving = fabric_at(&f->request, now, 0) != REQUEST_NONE;
+        const bool both = (waiting || arriving) && fabric_at(&f->far_request, now, 0) != REQUEST_NONE;
         (void)engine_run(b.gpu->engine, now);
         assert_true(s->stats.requests - before <= 1);
         if (!both) continue;

@@ -74,8 +74,9 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
 static bool may_pin(struct slice *s, uint32_t set)
 {
     uint32_t pinned = 0;
-    for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
-        pinned += s->tags.pinned[line] && s->mshrs[s->mshr_of[line]].far;
+    if (s->far->mshrs_used + 1 >= s->spec->ways) /* else there are too few of them to fill a set */
+        for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
+            pinned += s->tags.pinned[line] && s->mshrs[s->mshr_of[line]].far;
     if (pinned + 1 >= s->spec->ways) {
         s->blocked = &s->stats.wait_way;
         return false;
@@ -213,10 +214,9 @@ void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
 
 void far_receive(struct slice *s, uint64_t now)
 {
-    const uint32_t idx = fabric_far_reply_at(s->wire.fabric, now, s->wire.slice_idx);
-    if (idx == REQUEST_NONE) return;
+    const uint32_t idx = far_reply_at(s, now);
     struct request *r = at(s, idx);
-    fabric_take_far_reply(s->wire.fabric, now, s->wire.slice_idx);
+    fabric_take(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
     s->stats.answers++;
     r->via = 0;
     if (r->flags & REQUEST_FETCH) {
@@ -236,12 +236,9 @@ void far_receive(struct slice *s, uint64_t now)
 
 /* ---- requests of other slices ---- */
 
-bool far_tag_stage(struct slice *s, uint64_t now)
+bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct far *f = s->far;
-    const uint32_t idx = fabric_far_request_at(s->wire.fabric, now, s->wire.slice_idx);
-    f->blocked = NULL;
-    if (idx == REQUEST_NONE) return false;
     uint64_t *const blocked = s->blocked; /* of the SMs' requests */
     s->blocked = NULL;
     const bool served = slice_serve_home(s, now, idx, &f->hits);
@@ -252,65 +249,33 @@ bool far_tag_stage(struct slice *s, uint64_t now)
     if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_note(s, at(s, idx));
     if (s->wire.remote_tap.see)
         s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
-    fabric_take_far_request(s->wire.fabric, now, s->wire.slice_idx);
+    fabric_take(&s->wire.fabric->far_request, now, s->wire.slice_idx);
     return true;
 }
 
 /* ---- what leaves ---- */
 
-void far_send(struct slice *s, uint64_t now)
+bool far_send_request(struct slice *s, uint64_t now, struct request_list *out)
 {
-    struct far *f = s->far;
-    f->out_refused = f->reply_refused = false;
-    struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
-    if (out) {
-        const uint32_t idx = out->first, next = at(s, idx)->next;
-        f->out_refused = !fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx);
-        if (!f->out_refused) {
-            out->first = next;
-            out->count--;
-            s->stats.forwards++;
-            if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, at(s, idx), now);
-        }
-    }
-    struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
-    if (!way) return;
+    const uint32_t idx = out->first, next = at(s, idx)->next;
+    if (!fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
+    out->first = next;
+    out->count--;
+    s->stats.forwards++;
+    if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, at(s, idx), now);
+    return true;
+}
+
+bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way)
+{
     const uint32_t idx = way->first, next = at(s, idx)->next;
-    if (!fabric_try_far_reply(s->wire.fabric, now, idx, s->wire.slice_idx)) {
-        f->reply_refused = true;
-        return;
-    }
+    if (!fabric_try_far_reply(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
     way->first = next;
     way->count--;
     leaves(s, at(s, idx), now);
     s->stats.replies++;
     s->stats.far_replies++;
-}
-
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
-uint64_t far_next_visit(const struct slice *s, uint64_t now)
-{
-    const struct far *f = s->far;
-    uint64_t next = ENGINE_NEVER;
-    if (!f->out_refused) {
-        if (f->out.count) next = earlier(next, at(s, f->out.first)->ready_cyc);
-        if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
-    }
-    if (s->wire.near_only) next = earlier(next, near_next_visit(s, now));
-    if (!f->reply_refused) {
-        if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
-        if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);
-    }
-    if (s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue) next = now + 1;
-    if (fabric_far_reply_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE) next = now + 1;
-    if (fabric_far_request_at(s->wire.fabric, now, s->wire.slice_idx) != REQUEST_NONE) {
-        if (f->blocked == &s->stats.wait_port)
-            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
-        else if (!f->blocked || (f->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &f->hits)))
-            next = now + 1;
-    }
-    return next > now ? next : now + 1;
+    return true;
 }
 
 uint64_t far_waiting(const struct slice *s)

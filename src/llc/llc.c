@@ -689,23 +689,15 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
 /* The request of an SM that is next. */
 static inline uint32_t port_front(const struct slice *s, uint64_t now)
 {
-    if (!s->wire.near_only) return fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    if (!s->wire.near_only) return fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
     return s->far->local.count ? s->far->local.first : REQUEST_NONE;
 }
 
-/* Serves one request: from the network or from a walker, in turn. */
-static bool tag_stage(struct slice *s, uint64_t now)
+/* Serves one of these two, in turn. */
+static bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet)
 {
-    const uint32_t walk =
-        s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
-    const uint32_t packet = port_front(s, now);
-    s->more = packet != REQUEST_NONE;
     const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
     const uint32_t idx = from_walker ? walk : packet;
-    if (idx == REQUEST_NONE) {
-        s->blocked = NULL;
-        return false;
-    }
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     const uint64_t misses = s->stats.read_misses;
@@ -716,12 +708,33 @@ static bool tag_stage(struct slice *s, uint64_t now)
         return false;
     }
     s->walk_turn = !from_walker;
-    if (!list) fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
     if (s->wire.tap.see)
         s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
     s->more = port_front(s, now) != REQUEST_NONE;
     return true;
+}
+
+/* Serves a request from the network or from a walker, if there is one. */
+static inline bool tag_stage(struct slice *s, uint64_t now)
+{
+    const uint32_t packet = port_front(s, now);
+    const uint32_t walk =
+        s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+    s->more = packet != REQUEST_NONE;
+    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet);
+    s->blocked = NULL;
+    return false;
+}
+
+/* The same for a request of another slice. */
+static inline bool far_tag_stage(struct slice *s, uint64_t now)
+{
+    const uint32_t idx = far_request_at(s, now);
+    if (idx != REQUEST_NONE) return far_serve_next(s, now, idx);
+    s->far->blocked = NULL;
+    return false;
 }
 
 /* One request per cycle: of SMs and walkers, or of other slices, in turn. */
@@ -844,11 +857,46 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     return next > now ? next : now + 1;
 }
 
+/* The same for what goes between slices. */
+static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
+{
+    const struct far *f = s->far;
+    uint64_t next = ENGINE_NEVER;
+    if (!f->out_refused) {
+        if (f->out.count) next = earlier(next, at(s, f->out.first)->ready_cyc);
+        if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
+    }
+    if (s->wire.near_only) next = earlier(next, near_next_visit(s, now));
+    if (!f->reply_refused) {
+        if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
+        if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);
+    }
+    if (s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue) next = now + 1;
+    if (far_reply_at(s, now) != REQUEST_NONE) next = now + 1;
+    if (far_request_at(s, now) != REQUEST_NONE) {
+        if (f->blocked == &s->stats.wait_port)
+            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
+        else if (!f->blocked || (f->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &f->hits)))
+            next = now + 1;
+    }
+    return next > now ? next : now + 1;
+}
+
+/* Requests and replies to other slices. */
+static inline void far_send(struct slice *s, uint64_t now)
+{
+    struct far *f = s->far;
+    struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
+    f->out_refused = out && !far_send_request(s, now, out);
+    struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
+    f->reply_refused = way && !far_send_reply(s, now, way);
+}
+
 static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    if (s->far) far_receive(s, now);
+    if (s->far && far_reply_at(s, now) != REQUEST_NONE) far_receive(s, now);
     if (s->wire.near_only) near_accept(s, now);
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) flush_step(s, now);

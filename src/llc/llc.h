@@ -11,7 +11,7 @@
  * somebody reads it.
  *
  * Data of the model: tags (cache/tags.h), per line the valid sectors and dirty bytes, per missing line an
- * MSHR with the list of requests that wait. Requests are owned by the slice from fabric_take_request() to
+ * MSHR with the list of requests that wait. Requests are owned by the slice from fabric_take() to
  * fabric_try_reply(). What concerns lines that live in other chiplets is in far.c.
  *
  * A slice has a lane to every memory channel that it reaches: one by wires of its own, or all of its stack

@@ -213,18 +213,27 @@ static inline bool far_holds(const struct slice *s, uint32_t tag_line)
     return s->far && s->far->holds[tag_line];
 }
 
+/* What has arrived from other slices. */
+static inline uint32_t far_reply_at(const struct slice *s, uint64_t now)
+{
+    return fabric_at(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
+}
+static inline uint32_t far_request_at(const struct slice *s, uint64_t now)
+{
+    return fabric_at(&s->wire.fabric->far_request, now, s->wire.slice_idx);
+}
 void far_new(struct slice *s, struct arena *a, const char *name);
 /* Serves a request whose home is another slice; false: not now, s->blocked says why. */
 bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
 /* A line of another chiplet has all that was asked for. */
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken);
-/* Replies of other slices; before the tag stage. */
+/* The reply of another slice that has arrived; before the tag stage. */
 void far_receive(struct slice *s, uint64_t now);
-/* Serves a request of another slice, whose home is here. */
-bool far_tag_stage(struct slice *s, uint64_t now);
-/* Requests and replies to other slices; after the tag stage. */
-void far_send(struct slice *s, uint64_t now);
-uint64_t far_next_visit(const struct slice *s, uint64_t now);
+/* Serves the request of another slice that has arrived, whose home is here, unless something stops it. */
+bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx);
+/* The first of the list goes; false: there is no room. */
+bool far_send_request(struct slice *s, uint64_t now, struct request_list *out);
+bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way);
 uint64_t far_waiting(const struct slice *s);
 
 /* coherent.c */

@@ -21,12 +21,12 @@ static inline bool has_room(const struct slice *s, bool staying)
 
 void near_accept(struct slice *s, uint64_t now)
 {
-    const uint32_t idx = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (idx == REQUEST_NONE) return;
     struct request *r = at(s, idx);
     const bool staying = stays(s, r);
     if (!has_room(s, staying)) return;
-    fabric_take_request(s->wire.fabric, now, s->wire.slice_idx);
+    fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (s->wire.input_tap.see)
         s->wire.input_tap.see(s->wire.input_tap.self, r, s->wire.slice_idx, false, now);
     s->stats.accepted++;
@@ -44,6 +44,6 @@ void near_accept(struct slice *s, uint64_t now)
 
 uint64_t near_next_visit(const struct slice *s, uint64_t now)
 {
-    const uint32_t idx = fabric_request_at(s->wire.fabric, now, s->wire.slice_idx);
+    const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
     return idx != REQUEST_NONE && has_room(s, stays(s, at(s, idx))) ? now + 1 : ENGINE_NEVER;
 }

@@ -21,7 +21,7 @@ static void slots_arrive(struct net *n, uint32_t idx, uint32_t count)
         net_bit_set(n->ready_sources, idx - n->source_base);
 }
 
-static void slots_are_back(struct net *n, uint64_t now)
+void net_slots_are_back(struct net *n, uint64_t now)
 {
     const uint64_t *items;
     const uint32_t count = net_events_of(n, NET_EVENT_SLOTS, now, &items);
@@ -30,7 +30,7 @@ static void slots_are_back(struct net *n, uint64_t now)
 
 /* ---- sinks ---- */
 
-static void packets_complete(struct net *n, uint64_t now)
+void net_packets_complete(struct net *n, uint64_t now)
 {
     const uint64_t *items;
     const uint32_t count = net_events_of(n, NET_EVENT_EJECT, now, &items);
@@ -47,7 +47,7 @@ static void packets_complete(struct net *n, uint64_t now)
 }
 
 /* The slot of a packet goes back to the sender. */
-static void slot_back(struct net *n, uint32_t out, uint64_t now)
+void net_slot_back(struct net *n, uint32_t out, uint64_t now)
 {
     struct net_out *o = &n->outs[out];
     const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
@@ -87,8 +87,10 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     }
     if (n->whole_packets)
         net_packet_popped(n, s, now);
+    else if (n->plain_links)
+        net_link_popped(n, f->via_out, now);
     else
-        slot_back(n, f->via_out, now);
+        net_slot_back(n, f->via_out, now);
 }
 
 /* ---- ports with something to do ---- */
@@ -182,21 +184,25 @@ static bool routers_step(struct net *n, uint64_t now)
     return any;
 }
 
-uint64_t net_step(struct net *n, uint64_t now)
+/* Routers that switch flits. */
+uint64_t net_flits_step(struct net *n, uint64_t now)
 {
-    n->stepped_cyc = now;
-    if (now < n->view.next_cyc) return n->view.next_cyc;
-    if (n->by_lanes) return n->view.next_cyc = net_lanes_step(n, now);
-    if (n->whole_packets) return n->view.next_cyc = net_packet_step(n, now);
     n->clock = now;
-    slots_are_back(n, now);
+    net_slots_are_back(n, now);
     net_router_events(n, now);
     net_source_wakes(n, now);
     const bool routers = routers_step(n, now);
     const bool starts = net_sources_start(n, now), tails = net_source_tails(n, now);
-    packets_complete(n, now);
+    net_packets_complete(n, now);
     n->slot_busy[(uint32_t)now & n->wheel_mask] = 0;
-    return n->view.next_cyc = routers || starts || tails ? now + 1 : net_next_event(n, now, 0xff);
+    return routers || starts || tails ? now + 1 : net_next_event(n, now, 0xff);
+}
+
+uint64_t net_step(struct net *n, uint64_t now)
+{
+    n->stepped_cyc = now;
+    if (now < n->view.next_cyc) return n->view.next_cyc;
+    return n->view.next_cyc = n->step(n, now);
 }
 
 uint32_t net_flits(const struct net *n, uint32_t bytes)

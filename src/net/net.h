@@ -124,6 +124,11 @@ struct net_view {
 bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now);
 /* Would net_try_inject() accept? In NET_LINKS the answer depends on dst. */
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
+/* For who has seen that there is no room: counts the offer that it saves itself, and asks to be told of room
+ * (net_wiring.room) as a refused one would. False: the network has told already, of the next cycle; true: it
+ * will, and refuses until then, so that further offers need only be counted. */
+bool net_refuse(struct net *n, uint32_t src, uint32_t dst, uint64_t now);
+void net_refuse_again(struct net *n);
 /* After net_step(now): is nothing left in the queue of the source? Its link is free from now + 1 on. */
 bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
 uint64_t net_step(struct net *n, uint64_t now);

@@ -459,7 +459,13 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     n->whole_packets =
         spec->hold && spec->internal_speedup == 1 && spec->topology != NET_LINKS &&
         (spec->topology != NET_RING || spec->max_packet_bytes / spec->width_bytes < spec->vc_flits);
+    n->plain_links = spec->topology == NET_LINKS;
     n->by_lanes = n->whole_packets && net_lanes_fit(spec);
+    n->step = n->by_lanes        ? net_lanes_step
+              : n->whole_packets ? net_packet_step
+              : n->plain_links   ? net_links_step
+                                 : net_flits_step;
+    n->group_sinks = spec->sinks / spec->groups;
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
     switch (spec->topology) {
     case NET_CROSSBAR: build_crossbar(n, a); break;

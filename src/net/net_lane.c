@@ -370,7 +370,8 @@ uint64_t net_lanes_step(struct net *n, uint64_t now)
     }
     *busy = 0;
     n->clock = now + AHEAD;
-    allocate(n);
+    const struct net_router *r = &n->routers[0];
+    if (r->sa_active[0] || r->out_words > 1) allocate(n);
     if (again) return now + 1;
     const uint64_t next = n->posted[0] + n->posted[1] ? net_next_event(n, slot, 0xff) : NET_NEVER;
     return next == NET_NEVER ? NET_NEVER : next - 1;

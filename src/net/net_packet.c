@@ -344,7 +344,7 @@ void net_packet_tail_wanted(struct net *n, uint32_t source)
     struct net_source *s = &n->sources[source];
     if (s->tail_cyc == NET_NEVER || s->tail_posted) return;
     s->tail_posted = true;
-    net_post(n, NET_EVENT_TAIL, s->tail_cyc + 1, source);
+    net_post(n, NET_EVENT_TAIL, s->tail_cyc + n->whole_packets, source); /* their slots are a cycle ahead */
     if (n->view.next_cyc > s->tail_cyc) n->view.next_cyc = s->tail_cyc;
 }
 
@@ -387,16 +387,23 @@ static void ask_again(struct net *n, struct net_out *o, uint64_t cyc)
     }
 }
 
-/* Ends of runs that nobody waited for. */
+/* Ends of runs that nobody waited for; other events of their slots may, after a long sleep, be yet to come.
+ */
 static void wheel_catch_up(struct net *n, uint64_t until_cyc)
 {
+    const uint8_t ends = 1u << NET_EVENT_RUN_END;
     uint64_t from = n->wheel_cyc + 1;
+    if (!n->posted[1]) return;
     if (until_cyc - from > n->wheel_mask) from = until_cyc - n->wheel_mask;
-    for (uint64_t c = from; c < until_cyc; c++) {
-        uint8_t *busy = &n->slot_busy[(uint32_t)c & n->wheel_mask];
-        if (!(*busy & 1u << NET_EVENT_RUN_END)) continue;
-        runs_end(n, c);
-        *busy &= (uint8_t) ~(1u << NET_EVENT_RUN_END); /* after a long sleep, others there are yet to come */
+    for (uint64_t eight = from & ~7ull; eight < until_cyc; eight += 8) {
+        uint64_t m = net_slots(n, (uint32_t)eight & n->wheel_mask) & ends * 0x0101010101010101u;
+        if (eight < from) m &= ~0ull << (from % 8 * 8);
+        for (; m && n->posted[1]; m &= m - 1) {
+            const uint64_t c = eight + (uint32_t)__builtin_ctzll(m) / 8;
+            if (c >= until_cyc) return;
+            runs_end(n, c);
+            n->slot_busy[(uint32_t)c & n->wheel_mask] &= (uint8_t)~ends;
+        }
     }
 }
 

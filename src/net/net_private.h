@@ -109,11 +109,17 @@ struct net_out {                     /* four cache lines: two for whole packets,
     uint16_t credit_delay; /* flit taken downstream > credit usable here */
     uint16_t free_vcs;     /* downstream VCs that no packet owns */
     uint16_t body_count;   /* owners with a flit that needs no sink slot */
-    uint32_t ring;         /* first of the rings of its VCs; NET_NONE = credits never run out */
-    uint32_t slots;        /* at_sink: packets that may still be sent */
-    uint32_t back_item;    /* at_sink: the event that brings slots back in back_cyc */
+    union {
+        uint32_t ring;  /* first of the rings of its VCs; NET_NONE = credits never run out */
+        uint32_t early; /* plain links: … so many at most */
+    };
+    uint32_t slots;     /* at_sink: packets that may still be sent */
+    uint32_t back_item; /* at_sink: the event that brings slots back in back_cyc */
     uint64_t back_cyc;
-    uint64_t link_free_cyc;       /* first cycle in which the link can take a flit */
+    union {
+        uint64_t link_free_cyc; /* first cycle in which the link can take a flit */
+        uint64_t early_cyc;     /* plain links: slots that count as back are back from here on, */
+    };
     uint16_t owner[NET_MAX_VCS];  /* local ivc that owns the VC */
     uint16_t vc_ptr[NET_MAX_VCS]; /* iSLIP of VC allocation: first local ivc to look at */
 };
@@ -303,7 +309,9 @@ struct net {
     struct net_view view; /* first: net.h reads it */
     struct net_spec spec;
     struct net_wiring wiring;
-    uint32_t sets, sets_per_class; /* VC sets in all; per class (2 in a ring) */
+    uint64_t (*step)(struct net *n, uint64_t now); /* of its kind; returns the next cycle */
+    uint32_t group_sinks;                          /* that a source reaches by plain links */
+    uint32_t sets, sets_per_class;                 /* VC sets in all; per class (2 in a ring) */
     uint16_t set_mask[NET_MAX_VCS];
     uint16_t set_order[NET_MAX_VCS];   /* the same in the order of use */
     uint16_t class_order[NET_MAX_VCS]; /* VCs of a message class in the order of use */
@@ -323,6 +331,7 @@ struct net {
     struct net_place *fifo; /* [ivc][fifo_mask + 1] */
     struct net_input *inputs;
     uint32_t input_count;
+    bool plain_links;   /* net_link.c: no routers */
     bool whole_packets; /* routers of net_packet.c, else of net_router.c */
     struct net_vc *vcs;
     uint32_t leave_mask;
@@ -385,6 +394,14 @@ static inline uint32_t net_events_of(struct net *n, enum net_event kind, uint64_
     return count;
 }
 
+/* What is busy in eight slots, the first in the lowest byte; slot: a multiple of eight. */
+static inline uint64_t net_slots(const struct net *n, uint32_t slot)
+{
+    uint64_t m;
+    memcpy(&m, n->slot_busy + slot, 8);
+    return le64toh(m);
+}
+
 /* The first slot of the wheel after `done` with events of the wanted kinds (a bit each), or NET_NEVER. */
 static inline uint64_t net_next_event(const struct net *n, uint64_t done, uint8_t kinds)
 {
@@ -393,9 +410,7 @@ static inline uint64_t net_next_event(const struct net *n, uint64_t done, uint8_
     uint32_t w = from / 8;
     uint64_t cut = ~0ull << (from % 8 * 8);
     for (uint32_t i = 0; i <= words; i++) {
-        uint64_t m;
-        memcpy(&m, n->slot_busy + w * 8, 8);
-        m = le64toh(m) & cut & wanted; /* the first slot in the lowest byte */
+        const uint64_t m = net_slots(n, w * 8) & cut & wanted;
         if (m) return done + 1 + ((w * 8 + (uint32_t)__builtin_ctzll(m) / 8 - from) & n->wheel_mask);
         if (++w == words) w = 0;
         cut = ~0ull;
@@ -606,6 +621,15 @@ struct net_lane_state {
     uint32_t packets, out; /* out: of the first */
 };
 struct net_lane_state net_lane_state(const struct net *n, uint32_t lane);
+/* net_link.c: a step of plain links; a packet was taken that came over one. */
+uint64_t net_links_step(struct net *n, uint64_t now);
+void net_link_popped(struct net *n, uint32_t out, uint64_t now);
+/* net.c: a step of routers that switch flits; slots of sinks that are back; a packet was taken, its slot will
+ * be; packets that are complete. */
+uint64_t net_flits_step(struct net *n, uint64_t now);
+void net_slots_are_back(struct net *n, uint64_t now);
+void net_slot_back(struct net *n, uint32_t out, uint64_t now);
+void net_packets_complete(struct net *n, uint64_t now);
 /* net_source.c: a credit of one of its VCs will be back; blocked sources look again; tails are on the link.
  */
 void net_source_credit(struct net *n, uint32_t source, uint32_t vc, uint64_t credit_cyc);

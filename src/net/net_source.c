@@ -66,26 +66,6 @@ void net_source_wakes(struct net *n, uint64_t now)
     }
 }
 
-/* A plain link: the packet needs a slot at the sink, then nothing can stop it. */
-static bool start_on_link(struct net *n, uint32_t source, uint64_t now)
-{
-    struct net_source *s = &n->sources[source];
-    struct net_out *o = &n->outs[n->source_base + source];
-    net_out_blocked(n, o, !o->slots);
-    if (!o->slots) return false;
-    const uint32_t flight = front(n, source)->flight;
-    struct net_flight *f = &n->flights[flight];
-    const uint64_t last = now + f->flits - 1;
-    o->slots--;
-    o->flits += f->flits;
-    f->via_out = n->source_base + source;
-    f->visible_cyc = last + o->arrive_delay;
-    s->sending = true;
-    net_post(n, NET_EVENT_EJECT, f->visible_cyc - 1, flight);
-    net_post(n, NET_EVENT_TAIL, last, source);
-    return true;
-}
-
 /* VCs that a packet may enter, by position. Order: while earlier packets of the flow are at the first router,
  * an empty VC is best (the packet stands at the front there and is ready when its turn comes); otherwise it
  * queues behind the last of them, where it is in nobody's way. */
@@ -152,8 +132,7 @@ bool net_sources_start(struct net *n, uint64_t now)
                 continue;
             }
             net_bit_clear(n->ready_sources, source);
-            const bool direct = n->outs[n->source_base + source].at_sink;
-            s->blocked = direct ? !start_on_link(n, source, now) : !start_packet(n, source, now);
+            s->blocked = !start_packet(n, source, now);
             again |= net_bit(n->ready_sources, source); /* a packet of one flit is gone already */
         }
     }
@@ -162,8 +141,7 @@ bool net_sources_start(struct net *n, uint64_t now)
 
 void net_source_has_room(struct net *n, uint32_t source, uint64_t from_cyc)
 {
-    const uint32_t terminal =
-        n->spec.topology == NET_LINKS ? source / (n->spec.sinks / n->spec.groups) : source;
+    const uint32_t terminal = n->plain_links ? source / n->group_sinks : source;
     net_ports_set(&n->room, terminal, from_cyc);
     if (n->wiring.room) n->wiring.room(n->wiring.ctx, terminal, from_cyc);
 }
@@ -191,9 +169,10 @@ bool net_source_tails(struct net *n, uint64_t now)
 
 static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
 {
-    if (n->spec.topology != NET_LINKS) return src;
-    const uint32_t per = n->spec.sinks / n->spec.groups;
-    DIAG_ASSERT(src / (n->spec.sources / n->spec.groups) == dst / per);
+    if (!n->plain_links) return src;
+    const uint32_t per = n->group_sinks, groups = n->spec.groups;
+    if (groups == 1) return src * per + dst;
+    DIAG_ASSERT(src / (n->spec.sources / groups) == dst / per);
     return src * per + dst % per;
 }
 
@@ -214,7 +193,7 @@ bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t n
     return s->count == (s->tail_cyc <= now);
 }
 
-__attribute__((noinline)) static void refuse(struct net *n, uint32_t source, uint64_t now)
+__attribute__((noinline)) static bool refuse(struct net *n, uint32_t source, uint64_t now)
 {
     struct net_source *s = &n->sources[source];
     n->stats.refused++;
@@ -222,21 +201,28 @@ __attribute__((noinline)) static void refuse(struct net *n, uint32_t source, uin
      */
     if (s->count - (s->tail_cyc <= now) < n->spec.source_packets) {
         net_source_has_room(n, source, now + 1);
-        return;
+        return false;
     }
     s->refused = true;
-    if (n->whole_packets) net_packet_tail_wanted(n, source);
+    if (n->whole_packets || n->plain_links) net_packet_tail_wanted(n, source);
+    return true;
 }
+
+bool net_refuse(struct net *n, uint32_t src, uint32_t dst, uint64_t now)
+{
+    return refuse(n, source_port(n, src, dst), now);
+}
+void net_refuse_again(struct net *n) { n->stats.refused++; }
 
 bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
 {
     const struct net_spec *spec = &n->spec;
-    DIAG_ASSERT((p->src < spec->sources) & (p->dst < spec->sinks) & (p->cls < spec->classes) &
-                (p->bytes <= spec->max_packet_bytes));
+    DIAG_ASSERT(p->src < spec->sources && p->dst < spec->sinks && p->cls < spec->classes &&
+                p->bytes <= spec->max_packet_bytes);
     const uint32_t source = source_port(n, p->src, p->dst);
     struct net_source *s = &n->sources[source];
     if (queued(s, now) >= spec->source_packets) {
-        refuse(n, source, now);
+        (void)refuse(n, source, now);
         return false;
     }
     if (s->tail_cyc <= now && !s->tail_posted) net_source_settle(n, s);

@@ -203,7 +203,7 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
     if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
-    if (sm->outstanding && fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx) != REQUEST_NONE)
+    if (sm->outstanding && fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx) != REQUEST_NONE)
         return now + 1;
     uint64_t next = next_issue(sm, now);
     if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);

@@ -149,9 +149,9 @@ static void visit_memory(void *self, uint64_t now)
     DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
     if (sm->outstanding) {
-        const uint32_t reply = fabric_reply_at(sm->wire.fabric, now, sm->wire.sm_idx);
+        const uint32_t reply = fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx);
         if (reply != REQUEST_NONE) {
-            fabric_take_reply(sm->wire.fabric, now, sm->wire.sm_idx);
+            fabric_take(&sm->wire.fabric->reply, now, sm->wire.sm_idx);
             lsu_reply(sm, now, reply);
             if (sm->sends_nothing && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
         }
