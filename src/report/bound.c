@@ -22,6 +22,9 @@ const char *const report_bound_names[REPORT_BOUNDS] = {
     [BOUND_REPLIES] = "reply network",
     [BOUND_LLC] = "LLC data ports",
     [BOUND_DRAM] = "DRAM",
+    [BOUND_SLICES] = "slice network",
+    [BOUND_CHIPLETS] = "chiplet links",
+    [BOUND_GPUS] = "GPU links",
     [BOUND_TRANSLATION] = "translation",
     [BOUND_LATENCY] = "latency",
     [BOUND_LAUNCH] = "launch",
@@ -34,6 +37,9 @@ const char *const report_bound_keys[REPORT_BOUNDS] = {
     [BOUND_REPLIES] = "reply_network",
     [BOUND_LLC] = "llc_port",
     [BOUND_DRAM] = "dram",
+    [BOUND_SLICES] = "slice_network",
+    [BOUND_CHIPLETS] = "chiplet_network",
+    [BOUND_GPUS] = "gpu_network",
     [BOUND_TRANSLATION] = "translation",
     [BOUND_LATENCY] = "latency",
     [BOUND_LAUNCH] = "launch",
@@ -54,7 +60,7 @@ struct resource {
     double use, full;
 };
 
-enum { RESOURCES = 6 };
+enum { RESOURCES = 9 };
 
 static void list_resources(const struct measure *m, struct resource r[RESOURCES])
 {
@@ -65,6 +71,9 @@ static void list_resources(const struct measure *m, struct resource r[RESOURCES]
     r[3] = (struct resource){BOUND_REPLIES, m->levels[LEVEL_REPLIES].use, REPORT_FULL_NET};
     r[4] = (struct resource){BOUND_LLC, m->levels[LEVEL_LLC].use, REPORT_FULL_LLC};
     r[5] = (struct resource){BOUND_DRAM, m->levels[LEVEL_DRAM].use, REPORT_FULL_DRAM};
+    r[6] = (struct resource){BOUND_SLICES, m->levels[LEVEL_SLICES].use, REPORT_FULL_NET};
+    r[7] = (struct resource){BOUND_CHIPLETS, m->levels[LEVEL_CHIPLETS].use, REPORT_FULL_LINKS};
+    r[8] = (struct resource){BOUND_GPUS, m->levels[LEVEL_GPUS].use, REPORT_FULL_LINKS};
 }
 
 static void say_full(struct measure *m, const struct resource *most, const struct resource *second)
@@ -89,7 +98,7 @@ static bool find_hot_part(const struct span *span, struct measure *m)
 {
     char part[32];
     enum report_level level = LEVEL_DRAM;
-    for (enum report_level k = LEVEL_REQUESTS; k <= LEVEL_DRAM; k++)
+    for (enum report_level k = LEVEL_REQUESTS; k < REPORT_LEVELS; k++)
         if (m->levels[k].busiest > m->levels[level].busiest) level = k;
     if (m->levels[level].busiest < FULL_PART) return false;
     switch (level) {
@@ -98,14 +107,32 @@ static bool find_hot_part(const struct span *span, struct measure *m)
     case LEVEL_L1:
     case LEVEL_REQUESTS:
     case LEVEL_REPLIES:
+    case LEVEL_SLICES:
+    case LEVEL_CHIPLETS:
+    case LEVEL_GPUS:
     case REPORT_LEVELS: (void)snprintf(part, sizeof part, "one link"); break;
     }
-    static const enum report_bound bounds[REPORT_LEVELS] = {BOUND_L1, BOUND_REQUESTS, BOUND_REPLIES,
-                                                            BOUND_LLC, BOUND_DRAM};
+    static const enum report_bound bounds[REPORT_LEVELS] = {[LEVEL_L1] = BOUND_L1,
+                                                            [LEVEL_REQUESTS] = BOUND_REQUESTS,
+                                                            [LEVEL_REPLIES] = BOUND_REPLIES,
+                                                            [LEVEL_LLC] = BOUND_LLC,
+                                                            [LEVEL_DRAM] = BOUND_DRAM,
+                                                            [LEVEL_SLICES] = BOUND_SLICES,
+                                                            [LEVEL_CHIPLETS] = BOUND_CHIPLETS,
+                                                            [LEVEL_GPUS] = BOUND_GPUS};
     m->bound = bounds[level];
     (void)snprintf(m->why, sizeof m->why, "hot spot: %s is %.0f %% busy, the mean is %.0f %%", part,
                    100 * m->levels[level].busiest, 100 * m->levels[level].use);
     return true;
+}
+
+/* What slices wait for that have something for other slices: the level whose busiest link has most to do. */
+static enum report_level level_above(const struct measure *m)
+{
+    enum report_level most = LEVEL_SLICES;
+    for (enum report_level k = LEVEL_CHIPLETS; k <= LEVEL_GPUS; k++)
+        if (m->levels[k].busiest > m->levels[most].busiest) most = k;
+    return most;
 }
 
 /* Requests do not get away: whoever stops the slices has the blame, else the request network itself. */
@@ -116,13 +143,15 @@ static bool find_back_pressure(const struct span *span, struct measure *m)
     const double stopped = (double)span->stats->l1.wait_queue /
                            ((double)(span->cycles - span->gap_cycles) * (double)config_sms(c));
     if (stopped < MANY_STOPPED) return false;
+    const enum report_level above = level_above(m);
     const struct {
         enum report_bound bound;
         enum report_level level;
         uint64_t cycles;
     } waits[] = {{BOUND_REPLIES, LEVEL_REPLIES, s->wait_reply},
                  {BOUND_LLC, LEVEL_LLC, s->wait_port},
-                 {BOUND_DRAM, LEVEL_DRAM, s->wait_memory + s->wait_mshr + s->wait_way}};
+                 {BOUND_DRAM, LEVEL_DRAM, s->wait_memory + s->wait_mshr + s->wait_way},
+                 {BOUND_SLICES + (above - LEVEL_SLICES), above, s->wait_forward}};
     size_t most = 0;
     for (size_t k = 1; k < sizeof waits / sizeof *waits; k++)
         if (waits[k].cycles > waits[most].cycles) most = k;

@@ -15,6 +15,7 @@ static json_t *levels_json(const struct measure *m)
     json_t *levels = json_object();
     for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
         const struct level_use *l = &m->levels[k];
+        if (!(l->peak_bytes_per_second > 0)) continue;
         json_t *level = json_object();
         set_real(level, "bytes_per_second", l->bytes_per_second);
         set_real(level, "peak_bytes_per_second", l->peak_bytes_per_second);
@@ -119,6 +120,7 @@ void report_csv(const struct report *r, FILE *out)
     for (uint32_t k = 0; k < REPORT_STALLS; k++)
         (void)fprintf(out, "totals.scheduler_cycles.%s,%.6g,\n", report_stall_keys[k], r->total.stalls[k]);
     for (uint32_t k = 0; k < REPORT_LEVELS; k++)
-        (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", report_level_keys[k],
-                      r->total.levels[k].bytes_per_second);
+        if (r->total.levels[k].peak_bytes_per_second > 0)
+            (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", report_level_keys[k],
+                          r->total.levels[k].bytes_per_second);
 }

@@ -10,6 +10,9 @@ const char *const report_level_names[REPORT_LEVELS] = {
     [LEVEL_REPLIES] = "reply network",
     [LEVEL_LLC] = "LLC data ports",
     [LEVEL_DRAM] = "DRAM",
+    [LEVEL_SLICES] = "between slices",
+    [LEVEL_CHIPLETS] = "between chiplets",
+    [LEVEL_GPUS] = "between GPUs",
 };
 const char *const report_level_keys[REPORT_LEVELS] = {
     [LEVEL_L1] = "l1",
@@ -17,6 +20,9 @@ const char *const report_level_keys[REPORT_LEVELS] = {
     [LEVEL_REPLIES] = "reply_network",
     [LEVEL_LLC] = "llc_port",
     [LEVEL_DRAM] = "dram",
+    [LEVEL_SLICES] = "slice_network",
+    [LEVEL_CHIPLETS] = "chiplet_network",
+    [LEVEL_GPUS] = "gpu_network",
 };
 const char *const report_stall_names[REPORT_STALLS] = {
     [STALL_ISSUE] = "issued an instruction", [STALL_UNIT] = "execution unit busy",
@@ -61,6 +67,27 @@ static struct level_use network(const struct config *c, const struct gpu_net_use
     return l;
 }
 
+/* The busier direction of the networks of a level, all together. Plain links between slices do not limit. */
+static struct level_use network_above(const struct span *span, enum net_level level, double seconds)
+{
+    const struct config *c = span->config;
+    const struct gpu_net_use *u = span->use->above[level];
+    u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
+    if (!u->links || !net_level_used(c, level)) return (struct level_use){0};
+    const struct net_spec spec = net_level_spec(c, level, NET_REQUESTS);
+    const bool plain = spec.topology == NET_LINKS;
+    if (plain && level == NET_LEVEL_slice_net) return (struct level_use){0};
+    /* nobody sends to itself */
+    const uint64_t pairs = (uint64_t)spec.sources * spec.sinks;
+    const double links = (double)(plain ? u->links - u->links / pairs * spec.sources : u->links);
+    const double clock = (double)net_level_clock(c, level);
+    struct level_use l = {.peak_bytes_per_second = links * spec.width_bytes * clock};
+    l.use = ratio((double)u->flits, links * clock * seconds);
+    l.busiest = ratio((double)u->flits_most, clock * seconds);
+    l.bytes_per_second = l.use * l.peak_bytes_per_second;
+    return l;
+}
+
 static void measure_levels(const struct span *span, struct measure *m)
 {
     const struct config *c = span->config;
@@ -73,6 +100,9 @@ static void measure_levels(const struct span *span, struct measure *m)
     l->busiest = l->use = ratio(l->bytes_per_second, l->peak_bytes_per_second);
     m->levels[LEVEL_REQUESTS] = network(c, &span->use->requests, m->seconds);
     m->levels[LEVEL_REPLIES] = network(c, &span->use->replies, m->seconds);
+    m->levels[LEVEL_SLICES] = network_above(span, NET_LEVEL_slice_net, m->seconds);
+    m->levels[LEVEL_CHIPLETS] = network_above(span, NET_LEVEL_chiplet_net, m->seconds);
+    m->levels[LEVEL_GPUS] = network_above(span, NET_LEVEL_gpu_net, m->seconds);
     l = &m->levels[LEVEL_LLC];
     const double port_cycles = m->seconds * (double)c->clock.llc;
     l->peak_bytes_per_second = slices * (double)c->llc.port * (double)c->clock.llc;

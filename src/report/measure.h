@@ -5,7 +5,18 @@
 
 #include "gpu/gpu.h"
 
-enum report_level { LEVEL_L1, LEVEL_REQUESTS, LEVEL_REPLIES, LEVEL_LLC, LEVEL_DRAM, REPORT_LEVELS };
+/* Of networks above those of the SMs the busier direction; where a machine has none, the peak is 0. */
+enum report_level {
+    LEVEL_L1,
+    LEVEL_REQUESTS,
+    LEVEL_REPLIES,
+    LEVEL_LLC,
+    LEVEL_DRAM,
+    LEVEL_SLICES,
+    LEVEL_CHIPLETS,
+    LEVEL_GPUS,
+    REPORT_LEVELS
+};
 
 /* Where scheduler cycles go; the first is no stall. */
 enum report_stall {
@@ -31,6 +42,9 @@ enum report_bound {
     BOUND_REPLIES,
     BOUND_LLC,
     BOUND_DRAM,
+    BOUND_SLICES,
+    BOUND_CHIPLETS,
+    BOUND_GPUS,
     BOUND_TRANSLATION,
     BOUND_LATENCY,
     BOUND_LAUNCH,
@@ -49,6 +63,7 @@ extern const char *const report_bound_keys[REPORT_BOUNDS];
 #define REPORT_FULL_ISSUE 0.60
 #define REPORT_FULL_L1    0.75
 #define REPORT_FULL_NET   0.55
+#define REPORT_FULL_LINKS 0.75 /* between chiplets and GPUs: links reach 0.98, with even traffic */
 #define REPORT_FULL_LLC   0.75
 #define REPORT_FULL_DRAM  0.65
 

@@ -139,6 +139,51 @@ static void long_queues_are_a_bound_of_what_is_nearest_to_its_limit(void **state
     assert_non_null(strstr(m.why, "reads queue up: 3000 cycles each"));
 }
 
+/* Four GPUs, each with a link of 8 B per cycle to every other, at the clock of the SMs. */
+static void with_four_gpus(struct fixture *f)
+{
+    waiting_for_memory(f);
+    f->config.system.gpus = 4;
+    f->config.gpu_net.topology = net_shape_links;
+    f->config.gpu_net.width = 8;
+    f->config.clock.gpu_net = f->config.clock.sm;
+    f->use.above[NET_LEVEL_gpu_net][NET_REQUESTS].links = f->use.above[NET_LEVEL_gpu_net][NET_REPLIES].links =
+        16;
+}
+
+static void links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run(void **state)
+{
+    (void)state;
+    struct fixture f;
+    with_four_gpus(&f);
+    assert_int_equal(measured(&f).bound, BOUND_LATENCY);
+    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits = (uint64_t)CYCLES * 12 * 9 / 10;
+    struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_GPUS);
+    /* twelve links: nobody sends to itself */
+    assert_near(m.levels[LEVEL_GPUS].peak_bytes_per_second, 12 * 8.0 * (double)f.config.clock.sm, 1);
+    assert_near(m.levels[LEVEL_GPUS].use, 0.9, 1e-6);
+    assert_true(m.levels[LEVEL_CHIPLETS].peak_bytes_per_second == 0);
+    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits =
+        f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits_most = CYCLES * 85 / 100;
+    m = measured(&f);
+    assert_int_equal(m.bound, BOUND_GPUS);
+    assert_non_null(strstr(m.why, "hot spot: one link is 85 % busy"));
+}
+
+static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(void **state)
+{
+    (void)state;
+    struct fixture f;
+    with_four_gpus(&f);
+    f.stats.l1.wait_queue = (uint64_t)CYCLES * 4 * SMS * 6 / 10;
+    f.stats.llc.tag_cycles = 1000;
+    f.stats.llc.wait_forward = 5000;
+    f.use.above[NET_LEVEL_gpu_net][NET_REQUESTS].flits_most = CYCLES / 2;
+    f.use.above[NET_LEVEL_gpu_net][NET_REQUESTS].flits = CYCLES;
+    assert_int_equal(measured(&f).bound, BOUND_GPUS);
+}
+
 /* Memory pipes stand still because requests queue up, and slices because their replies do. */
 static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(void **state)
 {
@@ -444,6 +489,8 @@ int main(void)
         cmocka_unit_test(channels_at_nine_tenths_of_their_peak_are_the_bound),
         cmocka_unit_test(of_two_full_resources_the_one_nearer_to_its_limit_is_named),
         cmocka_unit_test(one_busy_slice_is_a_hot_spot),
+        cmocka_unit_test(links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run),
+        cmocka_unit_test(slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above),
         cmocka_unit_test(long_queues_are_a_bound_of_what_is_nearest_to_its_limit),
         cmocka_unit_test(misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices),
         cmocka_unit_test(busy_walkers_are_a_bound_of_translation),

@@ -88,33 +88,14 @@ static void write_level(const struct report *r, FILE *out, const char *name, dou
     (void)fputc('\n', out);
 }
 
-/* Networks between chiplets and between GPUs, when there are any: the busier direction. */
-static void write_levels_above(const struct report *r, FILE *out)
-{
-    static const char *const names[NET_LEVELS] = {
-        [NET_LEVEL_chiplet_net] = "between chiplets", [NET_LEVEL_gpu_net] = "between GPUs"};
-    for (uint32_t level = NET_LEVEL_chiplet_net; level < NET_LEVELS; level++) {
-        const struct gpu_net_use *u = r->use.above[level];
-        u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
-        if (!u->links) continue;
-        const struct net_spec spec = net_level_spec(r->config, level, NET_REQUESTS);
-        /* plain links: nobody sends to itself */
-        const double links = (double)(u->links - (spec.topology == NET_LINKS ? spec.sources : 0));
-        const double clock = (double)net_level_clock(r->config, level),
-                     peak = links * spec.width_bytes * clock;
-        const double used = r->total.seconds > 0 ? (double)u->flits / (links * clock * r->total.seconds) : 0;
-        write_level(r, out, names[level], used * peak, peak, used);
-    }
-}
-
 static void write_levels(const struct report *r, FILE *out)
 {
     (void)fputs("  bandwidth                GB/s     peak     used\n", out);
     for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
         const struct level_use *l = &r->total.levels[k];
-        write_level(r, out, report_level_names[k], l->bytes_per_second, l->peak_bytes_per_second, l->use);
+        if (l->peak_bytes_per_second > 0)
+            write_level(r, out, report_level_names[k], l->bytes_per_second, l->peak_bytes_per_second, l->use);
     }
-    write_levels_above(r, out);
     (void)fputc('\n', out);
 }
 
