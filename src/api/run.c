@@ -377,7 +377,7 @@ static void run_workload(void *arg)
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
     if (call->timed) timed_split(call->timed, script_count(call->set));
-    if (call->timed && script_count(call->set) > 1)
+    if (call->timed && (script_count(call->set) > 1 || call->sim->machine.config.apps.window_cyc))
         call->together = together_begin(call->timed, &call->sim->machine.config, call->set, call->job->alone);
     else if (call->job->alone)
         diag_mistake("--alone is for applications that run together with timing (-w A+B)");
@@ -387,6 +387,7 @@ static void run_workload(void *arg)
         call->stopped_by = "the end of apps.window_cyc";
     }
     if (call->timed) timed_finish(call->timed);
+    if (call->together && call->sim->machine.config.apps.alone) together_run_alone(call->together, call->sim);
     sum_totals(call);
     for (uint32_t i = 0; call->job->racecheck && i < script_count(call->set); i++)
         fail_on_races(script_context(script_app(call->set, i)));

@@ -2,15 +2,9 @@
 #include "api/together.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "api/alone.h"
 #include "exec/exec.h"
-
-/* A run alone: instructions over time. */
-struct alone {
-    uint64_t cycles, instructions, interval, count;
-    uint64_t *series;
-};
 
 struct member {
     struct script_app *script;
@@ -19,8 +13,8 @@ struct member {
     uint64_t first_end_cyc;
     struct rt_totals before; /* of runs begun again */
     struct gpu_app measured;
-    uint64_t cycles; /* over which it was measured */
-    struct alone alone;
+    uint64_t cycles;     /* over which it was measured */
+    struct alone *alone; /* NULL: not known */
 };
 
 struct together {
@@ -28,62 +22,8 @@ struct together {
     const struct config *config;
     uint32_t count;
     struct member *members;
-    bool has_alone, cut, over;
+    bool cut, over;
 };
-
-/* ---- runs alone ---- */
-
-static void read_alone(struct alone *a, const char *path)
-{
-    json_error_t why;
-    json_t *root = json_load_file(path, 0, &why);
-    if (!root) diag_mistake("--alone: cannot read '%s': %s", path, why.text);
-    const json_t *totals = json_object_get(root, "totals");
-    const json_t *series = json_object_get(json_object_get(root, "stats"), "sm.instructions_over_time");
-    const json_t *values = json_object_get(series, "values");
-    a->cycles = (uint64_t)json_integer_value(json_object_get(totals, "cycles"));
-    a->instructions = (uint64_t)json_integer_value(json_object_get(totals, "warp_instructions"));
-    a->interval = (uint64_t)json_integer_value(json_object_get(series, "interval"));
-    a->count = json_array_size(values);
-    a->series = calloc(a->count ? a->count : 1, sizeof *a->series);
-    for (size_t k = 0; a->series && k < a->count; k++)
-        a->series[k] = (uint64_t)json_integer_value(json_array_get(values, k));
-    json_decref(root);
-    if (!a->series || !a->cycles || !a->instructions || !a->interval)
-        diag_mistake("--alone: '%s' is no result of a timed run (--json)", path);
-}
-
-/* Cycles in which the run alone has issued so many instructions; it begins again when it has ended. */
-static double alone_cycles(const struct alone *a, uint64_t instructions)
-{
-    const uint64_t whole = instructions / a->instructions;
-    uint64_t left = instructions % a->instructions, cyc = 0;
-    double cycles = (double)whole * (double)a->cycles;
-    for (size_t k = 0; k < a->count && left; k++, cyc += a->interval) {
-        if (a->series[k] > left)
-            return cycles + (double)cyc + (double)left / (double)a->series[k] * (double)a->interval;
-        left -= a->series[k];
-    }
-    return cycles + (left ? (double)a->cycles : (double)(cyc < a->cycles ? cyc : a->cycles));
-}
-
-static void read_all_alone(struct together *t, const char *text)
-{
-    const char *from = text;
-    for (uint32_t k = 0; k < t->count; k++) {
-        const char *const end = strchrnul(from, ',');
-        char path[4096];
-        if (end == from || (!*end && k + 1 < t->count) || (*end && k + 1 == t->count))
-            diag_mistake(
-                "--alone wants one result for each of the %u applications, in their order, with commas; it "
-                "is '%s'",
-                t->count, text);
-        (void)snprintf(path, sizeof path, "%.*s", (int)(end - from), from);
-        read_alone(&t->members[k].alone, path);
-        from = end + 1;
-    }
-    t->has_alone = true;
-}
 
 /* ---- running ---- */
 
@@ -186,16 +126,24 @@ struct together *together_begin(struct timed *timed, const struct config *c, str
     t->config = c;
     t->count = script_count(set);
     for (uint32_t k = 0; k < t->count; k++) t->members[k].script = script_app(set, k);
-    if (alone) read_all_alone(t, alone);
+    for (uint32_t k = 0; alone && k < t->count; k++) t->members[k].alone = alone_read(alone, k, t->count);
     return t;
 }
 
 void together_end(struct together *t)
 {
     if (!t) return;
-    for (uint32_t k = 0; k < t->count; k++) free(t->members[k].alone.series);
+    for (uint32_t k = 0; k < t->count; k++) alone_free(t->members[k].alone);
     free(t->members);
     free(t);
+}
+
+void together_run_alone(struct together *t, const atoll_sim *sim)
+{
+    for (uint32_t k = 0; k < t->count; k++) {
+        struct member *m = &t->members[k];
+        if (!m->alone) m->alone = alone_run(sim, script_label(m->script), m->cycles);
+    }
 }
 
 /* ---- results ---- */
@@ -212,7 +160,7 @@ static double ipc_of(const struct member *m)
 /* Speed beside the others over speed alone, for the same instructions. */
 static double progress_of(const struct member *m)
 {
-    const double alone = alone_cycles(&m->alone, m->measured.stats.app.warp_instructions);
+    const double alone = alone_cycles(m->alone, m->measured.stats.app.warp_instructions);
     return m->cycles ? alone / (double)m->cycles : 0;
 }
 
@@ -240,8 +188,9 @@ void together_row(const struct together *t, uint32_t app, json_t *row)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         (void)json_object_set_new(row, rows[k].name, json_integer((json_int_t)rows[k].value));
     (void)json_object_set_new(row, "ipc", json_real(ipc_of(m)));
-    if (!t->has_alone) return;
-    (void)json_object_set_new(row, "alone_cycles", json_real(alone_cycles(&m->alone, s->warp_instructions)));
+    if (!m->alone) return;
+    (void)json_object_set_new(row, "alone_cycles", json_real(alone_cycles(m->alone, s->warp_instructions)));
+    (void)json_object_set_new(row, "alone_repeats", json_real(alone_repeats(m->alone, s->warp_instructions)));
     (void)json_object_set_new(row, "normalized_progress", json_real(progress_of(m)));
 }
 
@@ -258,7 +207,7 @@ static void system_of(const struct together *t, double *stp, double *antt)
 void together_json(const struct together *t, json_t *totals)
 {
     double stp, antt;
-    if (!t->has_alone) return;
+    if (!t->members[0].alone) return;
     system_of(t, &stp, &antt);
     (void)json_object_set_new(totals, "stp", json_real(stp));
     (void)json_object_set_new(totals, "antt", json_real(antt));
@@ -266,8 +215,9 @@ void together_json(const struct together *t, json_t *totals)
 
 void together_text(const struct together *t, FILE *out)
 {
+    if (t->count == 1 && !t->members[0].alone) return; /* what the report says already */
     (void)fprintf(out, "\n  %-24s %4s %8s %13s %5s %8s %9s%s\n", "applications", "SMs", "channels", "cycles",
-                  "runs", "IPC", "LLC hits", t->has_alone ? "  to alone" : "");
+                  "runs", "IPC", "LLC hits", t->members[0].alone ? "  to alone" : "");
     for (uint32_t k = 0; k < t->count; k++) {
         const struct member *m = &t->members[k];
         const struct app_stats *s = &m->measured.stats.app;
@@ -275,12 +225,22 @@ void together_text(const struct together *t, FILE *out)
                       m->measured.sms, m->measured.channels, (unsigned long long)m->cycles, m->runs,
                       ipc_of(m),
                       s->llc_reads ? 100.0 * (double)s->llc_read_hits / (double)s->llc_reads : 0.0);
-        if (t->has_alone) (void)fprintf(out, "  %8.3f", progress_of(m));
+        if (m->alone) (void)fprintf(out, "  %8.3f", progress_of(m));
         (void)fputc('\n', out);
     }
-    if (!t->has_alone) return;
+    if (!t->members[0].alone) return;
     double stp, antt;
     system_of(t, &stp, &antt);
     (void)fprintf(out, "    system throughput (STP) %.3f, average normalized turnaround time (ANTT) %.3f\n",
                   stp, antt);
+    for (uint32_t k = 0; k < t->count; k++) {
+        const struct member *m = &t->members[k];
+        const double repeats = alone_repeats(m->alone, m->measured.stats.app.warp_instructions);
+        if (repeats > 1)
+            (void)fprintf(
+                out,
+                "    %s issued %.2f times what its run alone did, which counts as repeated from cold: "
+                "give that run apps.window_cyc, or use apps.alone\n",
+                script_label(m->script), repeats);
+    }
 }

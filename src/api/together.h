@@ -19,6 +19,8 @@ struct together;
 struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
                                 const char *alone);
 void together_run(struct together *t);
+/* apps.alone: after that, every application runs on the whole machine without the others, for as long. */
+void together_run_alone(struct together *t, const atoll_sim *sim);
 /* Did the window end it? */
 bool together_was_cut(const struct together *t);
 /* Launches, blocks, instructions of runs that have ended and been begun again. */

@@ -239,6 +239,24 @@ for alone, row in zip((a, b), rows):
 assert abs(t["stp"] - sum(r["normalized_progress"] for r in rows)) < 1e-9
 assert abs(t["antt"] - sum(1 / r["normalized_progress"] for r in rows) / 2) < 1e-9
 PY
+expect 0 "vecadd:tiny issued 9" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/a.json,$dir/b.json"
+for w in vecadd sgemm; do
+    "$ATOLL" run -m ugpu-bp -w $w:tiny -s apps.sms=40 -s apps.channels=16 -s apps.window_cyc=20000 --json "$dir/$w.json" > /dev/null
+done
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=16000 --alone "$dir/vecadd.json,$dir/sgemm.json" --json "$dir/ab.json" > /dev/null
+holds "an application that owns its share makes the progress that it makes there without the other, begun again as often" python3 - "$dir/ab.json" << 'PY'
+import json, sys
+for row in json.load(open(sys.argv[1]))["apps"]:
+    assert row["runs"] > 1 and row["alone_repeats"] < 1, row
+    assert abs(row["normalized_progress"] - 1) < 0.01, row
+PY
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.alone=true --json "$dir/ab.json" > /dev/null
+holds "two applications that share a machine do not make more progress than two machines, warm caches or not" python3 - "$dir/ab.json" << 'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["apps"][0]["runs"] > 5 and all(a["alone_repeats"] < 1 for a in r["apps"]), r["apps"]
+assert 1 < r["totals"]["stp"] <= 2.02, r["totals"]["stp"]
+PY
 expect 1 "one result for each of the 2 applications" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/a.json"
 expect 0 "stopped by the end of apps.window_cyc" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=500
 expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny

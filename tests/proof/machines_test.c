@@ -121,6 +121,15 @@ static json_t *result(const char *machine, const char *settings, const char *wor
     return root;
 }
 
+static double cycles_of(const char *machine, const char *settings, const char *workload)
+{
+    json_t *root = result(machine, settings, workload);
+    const json_t *cycles = json_object_get(json_object_get(root, "totals"), "cycles");
+    const double value = (double)json_integer_value(cycles);
+    json_decref(root);
+    return value;
+}
+
 /* Its statistics, without those of how the simulator got there. */
 static json_t *statistics(const char *machine, const char *settings, const char *workload)
 {
@@ -134,6 +143,20 @@ static json_t *statistics(const char *machine, const char *settings, const char 
         if (!strncmp(key, "engine.", 7)) (void)json_object_del(stats, key);
     }
     return stats;
+}
+
+/* Four GPUs with pages spread over them lie between one and four: nearer to four the less they share. */
+static void numa_gpu_lies_between_one_and_four_gpus_by_sharing(void **state)
+{
+    (void)state;
+    static const char *const workloads[] = {"vecadd:n=1048576", "sgemm:n=256"}; /* shares nothing, much */
+    double gains[2];
+    for (size_t k = 0; k < 2; k++) {
+        const double one = cycles_of("gpu1", "map.page_size=4KiB", workloads[k]);
+        gains[k] = one / cycles_of("numa-gpu", "map.page_size=4KiB", workloads[k]);
+        print_message("%s: four GPUs %.2f times as fast as one\n", workloads[k], gains[k]);
+    }
+    assert_true(gains[1] >= 1 && gains[0] > 1.5 * gains[1] && gains[0] <= 4);
 }
 
 static const struct {
@@ -220,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_gpu_reads_from_others_at_the_rate_of_its_switch_port),
         cmocka_unit_test(four_gpus_without_sharing_do_four_times_the_work),
         cmocka_unit_test(a_partition_is_isolated_and_mps_is_not),
+        cmocka_unit_test(numa_gpu_lies_between_one_and_four_gpus_by_sharing),
         cmocka_unit_test(the_order_of_visits_does_not_matter),
         cmocka_unit_test(queues_of_one_entry_pass_everything),
     };

@@ -1,0 +1,23 @@
+/* alone: what an application does without the others, to compare with: a stored result, or a run now.
+ *
+ * Equal in kind: the run alone begins again as the one beside others does (apps.relaunch), until it has
+ * lasted as long, so that its caches are as warm; it is compared at the same number of instructions. */
+#ifndef ATOLL_API_ALONE_H
+#define ATOLL_API_ALONE_H
+
+#include <atoll.h>
+
+struct alone;
+
+/* Of "A.json,B.json" the file number idx of count; raises mistakes. */
+struct alone *alone_read(const char *list, uint32_t idx, uint32_t count);
+/* Runs the workload on the whole of the machine for so many cycles; beside: where it had neighbours. */
+struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t cycles);
+void alone_free(struct alone *a); /* NULL is allowed */
+
+/* Cycles in which it issued so many instructions; beyond its end it counts as repeated. */
+double alone_cycles(const struct alone *a, uint64_t instructions);
+/* These instructions over those that it issued. */
+double alone_repeats(const struct alone *a, uint64_t instructions);
+
+#endif
