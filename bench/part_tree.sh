@@ -3,7 +3,7 @@ echo "host instructions per request of an SM, vecadd:n=65536 less vecadd:n=16384
 # per_request MACHINE: both inputs have a request for each of 32 elements and array
 per_request() {
     few=$(instructions "$build/atoll" run -m "$1" -w vecadd:n=16384)
-    echo $((($(instructions "$build/atoll" run -m "$1" -w vecadd:n=65536) - few) / ((65536 - 16384) / 32 * 3)))
+    echo $((($(instructions "$build/atoll" run -m "$1" -w vecadd:n=65536) - few) / 4608))
 }
 plain=$(per_request uba-mem)
 tree=$(per_request ladm-rr)
