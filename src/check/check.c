@@ -210,11 +210,12 @@ static uint32_t take_unsent(struct check *c, const struct check_access *a, uint6
     return 0;
 }
 
-/* A line has one frame, and a frame one line. */
+/* A frame has one line; a line one frame, and copies of its page. */
 static void learn_frame(struct check *c, struct line *l, uint64_t frame, uint64_t now)
 {
     if (l->frame == frame + 1) return;
     struct memory_line *m = check_memory_line(c, frame);
+    if (m->key == l->key + 1 && l->frame) return;
     if (l->frame)
         check_wrong(c, now, l->key, 0, "address translation",
                     arena_printf(&c->arena, "the line is sent to frame line 0x%llx, but lives in 0x%llx",
@@ -238,6 +239,42 @@ void check_send(struct check *c, const struct check_access *a, uint32_t request,
     r->version = take_unsent(c, a, l->key);
     if (!r->version) check_wrong(c, now, l->key, 0, "SM", "a store is sent that was not issued, or twice");
     c->sms[a->sm].last_sent = request;
+}
+
+/* ---- pages that move ---- */
+
+void check_page_read(struct check *c, uint32_t request, uint32_t app, uint64_t line, uint64_t frame,
+                     uint32_t sm)
+{
+    struct line *l = check_line(c, key_of(app, line));
+    if (!l->frame) { /* nobody has used it yet */
+        l->frame = frame + 1;
+        check_memory_line(c, frame)->key = l->key + 1;
+    }
+    c->requests[request] = (struct request_copy){.line = l, .frame = frame + 1, .sm = sm};
+}
+
+void check_page_write(struct check *c, uint32_t request, uint64_t frame)
+{
+    struct request_copy *r = &c->requests[request];
+    struct memory_line *m = check_memory_line(c, frame);
+    m->key = r->line->key + 1;
+    memcpy(m->coming, r->data.version, sizeof m->coming);
+    r->line->moved = true;
+    r->line = NULL;
+}
+
+void check_frame_free(struct check *c, uint64_t frame)
+{
+    *check_memory_line(c, frame) = (struct memory_line){0};
+}
+
+void check_page_moved(struct check *c, uint32_t app, uint64_t line, uint64_t frame)
+{
+    struct line *l = check_line(c, key_of(app, line));
+    if (!l->frame) return;
+    check_frame_free(c, l->frame - 1);
+    l->frame = frame + 1;
 }
 
 static void acknowledge(struct check *c, const struct request_copy *r, uint64_t now)
@@ -305,7 +342,7 @@ static void load_line(struct check *c, const struct copy *copy, uint32_t sm, uin
                     arena_printf(&c->arena, "SM %u gets the line for a load that does not wait for it", sm));
     *at = t->next;
     const char *reader = NULL;
-    if (copy->frame != t->line->frame)
+    if (copy->frame != t->line->frame && !t->line->moved)
         check_wrong(c, now, key, 0, place,
                     arena_printf(
                         &c->arena, "SM %u reads a copy of frame line 0x%llx, but the line lives in 0x%llx",

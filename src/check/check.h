@@ -108,6 +108,18 @@ void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8
                     const uint64_t dirty[2]);
 void check_forward_done(struct check *c, uint32_t request);
 
+/* ---- pages that move or are copied, line by line ---- */
+
+/* A request reads a line from the frame where it lives; what it brought leaves for another frame of the line.
+ */
+void check_page_read(struct check *c, uint32_t request, uint32_t app, uint64_t line, uint64_t frame,
+                     uint32_t sm);
+void check_page_write(struct check *c, uint32_t request, uint64_t frame);
+/* The line lives there now. */
+void check_page_moved(struct check *c, uint32_t app, uint64_t line, uint64_t frame);
+/* Nothing lives in the frame any more. */
+void check_frame_free(struct check *c, uint64_t frame);
+
 /* coherent (the default at the memory side): a read there sees all that is acknowledged. Otherwise only
  * atomics must: other reads are held against the acquire points of their SMs. */
 void check_place_coherent(struct check_place *p, bool coherent);

@@ -32,6 +32,7 @@ struct line {
     uint32_t *newest;            /* per word, issued; NULL: never written */
     struct acknowledged *states; /* oldest first */
     uint32_t state_count, state_capacity;
+    bool moved;                        /* copies in L1s may be of a frame in which it lived before */
     uint32_t read_only_in, written_in; /* the last kernel (from 1) that read it as read-only, that wrote it */
 };
 

@@ -138,6 +138,11 @@ static inline uint64_t config_sms_per_gpu(const struct config *c)
 {
     return config_partitions_per_gpu(c) * c->partition.sms;
 }
+/* Picoseconds at a frequency, rounded up. */
+static inline uint64_t config_cycles_in(uint64_t ps, uint64_t hz)
+{
+    return (uint64_t)(((unsigned __int128)ps * hz + 999999999999u) / 1000000000000u);
+}
 /* A chiplet is also what one address map covers: where a page is placed is a chiplet and, under some maps, a
  * channel of it. */
 static inline uint32_t config_chiplets(const struct config *c) { return c->system.gpus * c->gpu.chiplets; }

@@ -78,7 +78,9 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .near_only = organisation_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
-                                   .epoch = &g->epochs[chiplet]};
+                                   .epoch = &g->epochs[chiplet],
+                                   .pager = g->pager,
+                                   .page_line_done = pager_line_done};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
@@ -138,7 +140,9 @@ struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uin
                                  .first_sm = gpu * sms,
                                  .sm_count = sms,
                                  .ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
-                                 .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle};
+                                 .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle,
+                                 .pager = g->pager,
+                                 .keeps = g->pager ? pager_keeps : NULL};
     const struct stats_scope scope = {(int32_t)gpu, STATS_ANY, STATS_ANY, STATS_ANY};
     struct mmu *m = mmu_new(&g->arena, c, &w);
     STATS_REGISTER(g->stats, mmu, mmu_stats(m), scope);
@@ -155,6 +159,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .fabric = &g->fabrics[chiplet],
                                 .requests = &g->requests,
                                 .mmu = g->mmus[chiplet / c->gpu.chiplets],
+                                .pager = g->pager,
                                 .organisation = &g->organisations[chiplet],
                                 .epoch = epochs ? &g->epochs[chiplet] : NULL,
                                 .conflicts = g->conflicts,
@@ -180,7 +185,8 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
         net_level_used(c, NET_LEVEL_slice_net)
             ? (uint64_t)g->slice_count * c->llc.mshrs * (c->llc.sectored ? LINE_SECTORS : 1)
             : 0;
-    return sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS * c->system.gpus + (uint32_t)fetches;
+    return sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS * c->system.gpus + (uint32_t)fetches +
+           pager_requests(c);
 }
 
 static void build_networks(struct gpu *g, const struct config *c, struct stats_registry *stats)
@@ -248,6 +254,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
     if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
     build_memory(g, c);
+    g->pager = pager_new(g, c);
     g->mmu_count = c->system.gpus;
     for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = gpu_new_mmu(g, c, k, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
@@ -280,6 +287,7 @@ void gpu_limit(struct gpu *g, uint64_t warp_instructions) { g->limit_instruction
 bool gpu_was_stopped(const struct gpu *g) { return g->stopped; }
 
 uint64_t gpu_now(const struct gpu *g) { return engine_now(g->engine, g->sm_domain); }
+uint64_t gpu_end_cyc(const struct gpu *g) { return g->end_cyc ? g->end_cyc : gpu_now(g); }
 double gpu_seconds(const struct gpu *g) { return engine_seconds(g->engine); }
 struct engine *gpu_engine(struct gpu *g) { return g->engine; }
 

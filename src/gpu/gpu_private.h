@@ -10,6 +10,7 @@
 #include "gpu/fabric.h"
 #include "gpu/gates.h"
 #include "gpu/gpu.h"
+#include "gpu/pager.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
 #include "policy/cta_sched/cta_sched.h"
@@ -68,6 +69,7 @@ struct gpu {
     struct mmu **mmus;        /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
     struct page_table *pages;
+    struct pager *pager; /* NULL: pages stay where they are put */
     struct dram_spec dram_spec;
     struct dram_map *map; /* of a chiplet's memory */
     struct slice_spec slice_spec;
@@ -90,6 +92,7 @@ struct gpu {
     uint32_t record_count, record_capacity;
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
+    uint64_t end_cyc;            /* pages move, and the run has ended: when; 0: not */
     bool stopped;                /* in the middle of a kernel */
     struct check *check;         /* --check; NULL: none */
 };

@@ -425,6 +425,7 @@ static void take_off(struct running *r, bool ended)
     g->apps.app[r->sm.app].stats.kernels += ended;
     apps_look_again(&g->apps);
     epoch_end(g);
+    if (ended && !g->running_count) pager_end(g);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
@@ -507,6 +508,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     }
     begin_on_sms(r, record);
     epoch_begin(g, record->start_cyc);
+    pager_begin(g, record->start_cyc);
 }
 
 enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended)
@@ -541,6 +543,7 @@ void gpu_finish(struct gpu *g)
 {
     mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
+    if (g->pager) g->end_cyc = gpu_now(g);
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
     apps_count(&g->apps);
@@ -557,6 +560,7 @@ void gpu_free(struct gpu *g)
 {
     if (!g) return;
     mover_free(g->mover);
+    pager_free(g->pager);
     replication_free(g->replication);
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     if (g->pages) page_table_free(g->pages);

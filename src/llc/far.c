@@ -203,14 +203,48 @@ bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32
     return true;
 }
 
-/* ---- replies of other slices ---- */
-
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
 {
     s->far->mshrs_used--;
     s->dirty[line][0] = s->dirty[line][1] = 0; /* its home has these too */
     if (overtaken) slice_drop_line(s, now, line);
 }
+
+/* ---- pages that get a frame here ---- */
+
+void slice_fetch_page_line(struct slice *s, uint32_t request)
+{
+    append(s, &s->far->pages, request);
+    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+}
+
+void far_send_page_line(struct slice *s, uint64_t now)
+{
+    if (s->far->out.count >= s->spec->forward_queue) return;
+    const uint32_t idx = take_first(s, &s->far->pages);
+    at(s, idx)->sent_cyc = now;
+    s->stats.fetches++;
+    send_out(s, now, idx);
+}
+
+/* The line has come: memory gets it. */
+static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
+{
+    const struct request *r = at(s, idx);
+    struct memory_op op = {.line = r->bytes[0],
+                           .tag_line = TAGS_NONE,
+                           .move = r->owner + 1,
+                           .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
+    slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);
+    (void)use_port(s, now, line_cycles(s->spec));
+    if (s->wire.check) check_page_write(s->wire.check, idx, op.line);
+    s->stats.page_writes++;
+    s->stats.memory_writes++;
+    s->stats.memory_write_columns += op.column_count;
+    slice_push_op(s, op);
+}
+
+/* ---- replies of other slices ---- */
 
 void far_receive(struct slice *s, uint64_t now)
 {
@@ -219,6 +253,12 @@ void far_receive(struct slice *s, uint64_t now)
     fabric_take(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
     s->stats.answers++;
     r->via = 0;
+    if (r->flags & REQUEST_PAGE) {
+        s->stats.remote_latency_cyc += now - r->sent_cyc;
+        write_page_line(s, now, idx);
+        pool_give(s->wire.requests, idx);
+        return;
+    }
     if (r->flags & REQUEST_FETCH) {
         if (s->far->copies) {
             check_far_fill(s->far->copies, r->owner, idx, r->sectors, s->dirty[r->owner]);
@@ -247,7 +287,7 @@ bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
     if (!served) return false;
     s->stats.far_requests++;
     if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_note(s, at(s, idx));
-    if (s->wire.remote_tap.see)
+    if (s->wire.remote_tap.see && !(at(s, idx)->flags & REQUEST_PAGE))
         s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
     fabric_take(&s->wire.fabric->far_request, now, s->wire.slice_idx);
     return true;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gpu/pager.h"
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 
@@ -61,6 +62,7 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .local_queue = c->llc.local_queue,
         .pass_cyc = c->llc.pass_cyc,
         .invalidate_cyc = c->llc.invalidate_cyc,
+        .page_lines = pager_requests(c),
     };
 }
 
@@ -220,6 +222,7 @@ void slice_memory_accepted(struct slice *s, uint32_t lane)
         push_fill(s, lane, (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
         engine_wake(s->wire.engine, s->component, next);
     }
+    if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
     if (++l->ops_head == s->ops_capacity) l->ops_head = 0;
     if (!--l->ops_count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
     s->ops_count--;
@@ -378,9 +381,10 @@ static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
     if (request_writes(r)) slice_write_line(s, now, line, idx);
 }
 
-/* Requests that waited for the line and have all they need go on; others stay. */
-static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct mshr *m)
+/* Requests that waited for the line and have all they need go on; others stay. Their flags. */
+static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct mshr *m)
 {
+    uint8_t flags = 0;
     struct request_list rest = {0}, writers = {0};
     uint64_t written[2] = {0};
     const uint8_t have = readable(s, line);
@@ -392,6 +396,7 @@ static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct m
             continue;
         }
         use_line(s, now, line, idx);
+        flags |= r->flags;
         const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
         if (s->write_through && request_writes(r)) {
             written[0] |= r->bytes[0];
@@ -403,6 +408,7 @@ static void serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct m
     }
     m->waiting = rest;
     if (writers.count) slice_write_on(s, now, tags_key(&s->tags, line), written, writers);
+    return flags;
 }
 
 /* Memory has accepted them. */
@@ -433,11 +439,12 @@ static void take_line(struct slice *s, uint64_t now, const struct fill *f)
     s->valid[f->tag_line] |= f->sectors;
     if (s->copies && !m->far)
         check_memory_fill(s->copies, f->tag_line, f->sectors, s->dirty[f->tag_line], now);
-    serve_waiting(s, now, f->tag_line, m);
+    const uint8_t flags = serve_waiting(s, now, f->tag_line, m);
     if (m->waiting.count || m->asked) return;
     s->tags.pinned[f->tag_line] = 0;
     s->mshr_free[s->mshr_free_count++] = s->mshr_of[f->tag_line];
     if (m->far) far_filled(s, now, f->tag_line, m->overtaken);
+    if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
 }
 
 /* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
@@ -665,12 +672,25 @@ static inline void served(struct slice *s, struct request *r, uint64_t now)
     if (s->line_requests) count_use(s, r);
 }
 
+/* The line's page moves: memory has all of it before it is read there. */
+static void give_up(struct slice *s, uint64_t now, uint32_t line)
+{
+    DIAG_ASSERT(!s->tags.pinned[line]);
+    if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(move_loses_dirty)) write_memory(s, now, line);
+    s->dirty[line][0] = s->dirty[line][1] = 0;
+    slice_drop_line(s, now, line);
+}
+
 static bool serve(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
+    if (line != TAGS_NONE && r->flags & REQUEST_TAKES) {
+        give_up(s, now, line);
+        line = TAGS_NONE;
+    }
     if (s->far && r->home.slice != s->wire.slice_idx) {
         if (!far_serve(s, now, idx, set, line)) return false;
     } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line)
@@ -866,6 +886,7 @@ static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
         if (f->out.count) next = earlier(next, at(s, f->out.first)->ready_cyc);
         if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
     }
+    if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
     if (s->wire.near_only) next = earlier(next, near_next_visit(s, now));
     if (!f->reply_refused) {
         if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
@@ -886,6 +907,7 @@ static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
 static inline void far_send(struct slice *s, uint64_t now)
 {
     struct far *f = s->far;
+    if (f->pages.count) far_send_page_line(s, now);
     struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
     f->out_refused = out && !far_send_request(s, now, out);
     struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
@@ -972,7 +994,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->mshr_free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
     s->mshr_free_count = spec->mshrs;
     for (uint32_t i = 0; i < spec->mshrs; i++) s->mshr_free[i] = (uint16_t)(spec->mshrs - 1 - i);
-    s->ops_capacity = spec->memory_queue + spec->mshrs + 4;
+    s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
@@ -1011,6 +1033,14 @@ void llc_epoch_change(struct llc_epoch *e, uint64_t tick)
     if (e->changed_tick != tick) e->before = e->value;
     e->changed_tick = tick;
     e->value++;
+}
+
+void slice_forget(struct slice *s, uint64_t line)
+{
+    const uint32_t at_line = tags_find(&s->tags, set_of(s, line), line);
+    if (at_line == TAGS_NONE) return;
+    DIAG_ASSERT(!s->tags.pinned[at_line] && !(s->dirty[at_line][0] | s->dirty[at_line][1]));
+    slice_drop_line(s, engine_now(s->wire.engine, s->wire.domain), at_line);
 }
 
 /* ---- for far.c ---- */

@@ -47,6 +47,7 @@ struct slice_spec {
     const struct dram_map *map;
     uint64_t index_mask; /* address bits that number the lines of a slice (not offset, channel or slice) */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
+    uint32_t page_lines; /* of pages that move, on their way at one time */
 };
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
@@ -66,6 +67,7 @@ struct memory_op {
     uint32_t first_column, column_count; /* in the line */
     uint32_t tag_line;                   /* reads: where it is filled; TAGS_NONE: a write */
     struct request_list writers;         /* written through: answered when memory has accepted it */
+    uint32_t move;                       /* + 1: a line of this move of a page; 0: none */
 };
 
 /* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
@@ -96,6 +98,8 @@ struct slice_wiring {
     const struct organisation *organisation; /* asked for these, */
     const uint32_t *slice_components;        /* of the machine, */
     const struct llc_epoch *epoch;           /* of its chiplet */
+    void *pager;                             /* pages move here; NULL: never */
+    void (*page_line_done)(void *pager, uint32_t move);
 };
 
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
@@ -110,6 +114,11 @@ void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride);
 
 /* A walker's read; visible to the slice at ready_cyc of its clock, later than now. */
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc);
+
+/* Asks the home of a line of a page for it (REQUEST_PAGE), as soon as there is room. In a message only. */
+void slice_fetch_page_line(struct slice *s, uint32_t request);
+/* A line that lives here, clean, is dropped when it is there: its frame is free. In a message only. */
+void slice_forget(struct slice *s, uint64_t line);
 
 /* ---- the channel's side ---- */
 

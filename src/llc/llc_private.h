@@ -199,6 +199,7 @@ struct far {
     uint32_t *epoch_of;               /* per line: llc_epoch when it was asked for */
     struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR), */
     struct request_list past;         /* and for other slices without a look into this one */
+    struct request_list pages;        /* lines of pages that get a frame here, to be asked for */
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
     bool out_refused, reply_refused;
@@ -234,6 +235,8 @@ bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx);
 /* The first of the list goes; false: there is no room. */
 bool far_send_request(struct slice *s, uint64_t now, struct request_list *out);
 bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way);
+/* A line of a page that gets a frame here is asked for, when there is room. */
+void far_send_page_line(struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
 
 /* coherent.c */

@@ -112,7 +112,7 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return;
     if (m->pages->count_sharing) page_table_share(m->pages, sm, key);
-    const uint64_t *frame = map_find(&m->pages->frame_of, key);
+    const uint64_t *frame = page_table_find(m->pages, sm, key);
     if (!frame) {
         if (!m->prefault && !m->ideal) return;
         place(m, sm, key);
@@ -127,7 +127,7 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return cache->frame[at];
-    const uint64_t *frame = map_find(&m->pages->frame_of, key);
+    const uint64_t *frame = page_table_find(m->pages, sm, key);
     DIAG_ASSERT(frame);
     cache->key[at] = key + 1;
     cache->frame[at] = *frame;
@@ -198,15 +198,10 @@ static bool is_missing(const struct mmu_sm *s, uint64_t key)
     return false;
 }
 
-enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+/* The L1 TLB does not have the page: asks for it, unless that has been done. */
+static enum mmu_answer ask_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
-    if (m->ideal) return MMU_HIT;
-    if (tlb_lookup(&s->l1, key)) {
-        m->stats.l1_lookups++;
-        m->stats.l1_hits++;
-        return MMU_HIT;
-    }
     if (is_missing(s, key)) {
         m->stats.l1_lookups++;
         m->stats.l1_merged++;
@@ -221,6 +216,24 @@ enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t no
     m->asking[sm / 64] |= (uint64_t)1 << (sm % 64);
     engine_wake(m->wire.engine, m->component, now + 1);
     return MMU_MISS;
+}
+
+enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+{
+    struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
+    if (m->ideal) return MMU_HIT;
+    if (tlb_lookup(&s->l1, key)) {
+        m->stats.l1_lookups++;
+        m->stats.l1_hits++;
+        return MMU_HIT;
+    }
+    return ask_l2(m, sm, key, now);
+}
+
+enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+{
+    (void)tlb_remove(&m->sms[sm - m->wire.first_sm].l1, key);
+    return ask_l2(m, sm, key, now);
 }
 
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
@@ -289,7 +302,7 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
                         m->wire.llc_ticks_per_cycle));
 }
 
-static uint32_t first_sm(const struct mmu *m, const struct walker *w)
+static uint32_t first_waiter(const struct mmu *m, const struct walker *w)
 {
     for (uint32_t k = 0; k < m->words; k++)
         if (w->sms[k]) return k * 64 + (uint32_t)__builtin_ctzll(w->sms[k]);
@@ -348,7 +361,8 @@ static void step_walkers(struct mmu *m, uint64_t now)
         if (w->state == WALKER_FREE || w->due_cyc > now) continue;
         if (w->state == WALKER_FAULT) {
             m->faults_now--;
-            if (!map_find(&m->pages->frame_of, w->key)) place(m, m->wire.first_sm + first_sm(m, w), w->key);
+            if (!map_find(&m->pages->frame_of, w->key))
+                place(m, m->wire.first_sm + first_waiter(m, w), w->key);
             read_entry(m, k, now);
         } else if (w->state == WALKER_DONE) {
             end_walk(m, w, now);
@@ -388,10 +402,24 @@ static uint64_t *waiters_of(struct mmu *m, uint64_t key)
     return NULL;
 }
 
+/* One more walk from a cycle on; the SMs that wait for it, none yet. */
+static uint64_t *queue_walk(struct mmu *m, uint64_t key, uint64_t from_cyc)
+{
+    uint64_t *const sms =
+        m->queue_sms + (size_t)((m->queue.head + m->queue.count) % m->queue_capacity) * m->words;
+    ring_add(&m->queue, m->queue_capacity, key, from_cyc);
+    memset(sms, 0, m->words * sizeof *sms);
+    return sms;
+}
+
 static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
     m->stats.l2_lookups++;
+    if (m->wire.keeps && m->wire.keeps(m->wire.pager, m->wire.first_sm + sm, key)) {
+        m->stats.l2_held++;
+        return;
+    }
     if (line != TAGS_NONE) {
         m->stats.l2_hits++;
         tags_touch(&m->l2, line);
@@ -399,16 +427,19 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
         return;
     }
     uint64_t *waiting = waiters_of(m, key);
-    if (waiting) {
+    if (waiting)
         m->stats.l2_merged++;
-    } else {
-        const uint32_t at = (m->queue.head + m->queue.count) % m->queue_capacity;
-        ring_add(&m->queue, m->queue_capacity, key, now + m->l2_latency_cyc);
-        waiting = m->queue_sms + (size_t)at * m->words;
-        DIAG_ASSERT(waiting);
-        memset(waiting, 0, m->words * sizeof *waiting);
-    }
+    else
+        waiting = queue_walk(m, key, now + m->l2_latency_cyc);
     waiting[sm / 64] |= (uint64_t)1 << (sm % 64);
+}
+
+void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now)
+{
+    uint64_t *waiting = waiters_of(m, key);
+    if (!waiting) waiting = queue_walk(m, key, now + 1);
+    for (uint32_t k = 0; k < m->words; k++) waiting[k] |= sms[k];
+    engine_wake(m->wire.engine, m->component, now + 1);
 }
 
 /* The next SM at or after `from` that asks, UINT32_MAX when none does. */
@@ -459,14 +490,19 @@ static void wake(void *self, uint64_t now)
 
 /* ---- shootdown, building ---- */
 
-void mmu_shootdown(struct mmu *m, uint64_t key)
+void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count)
 {
-    for (uint32_t sm = 0; sm < m->wire.sm_count; sm++) {
+    for (uint32_t sm = first_sm; sm < first_sm + sm_count; sm++) {
         uint32_t at;
-        struct page_cache *cache = cached(m, m->wire.first_sm + sm, key, &at);
-        (void)tlb_remove(&m->sms[sm].l1, key);
+        struct page_cache *cache = cached(m, sm, key, &at);
+        (void)tlb_remove(&m->sms[sm - m->wire.first_sm].l1, key);
         if (cache->key[at] == key + 1) cache->key[at] = 0;
     }
+}
+
+void mmu_shootdown(struct mmu *m, uint64_t key)
+{
+    mmu_forget(m, key, m->wire.first_sm, m->wire.sm_count);
     const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
     if (line != TAGS_NONE) tags_drop(&m->l2, line);
     m->stats.shootdowns++;
@@ -494,12 +530,6 @@ static struct wait waits(void *self)
     return w;
 }
 
-/* Picoseconds at a frequency, rounded up. */
-static uint64_t cycles_in(uint64_t ps, uint64_t hz)
-{
-    return (uint64_t)(((unsigned __int128)ps * hz + 999999999999u) / 1000000000000u);
-}
-
 static void build_sm(struct mmu *m, struct arena *a, uint32_t sm, const struct config *c)
 {
     struct mmu_sm *s = &m->sms[sm];
@@ -522,7 +552,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     m->walk_cache_cyc = c->mmu.walk_cache_cyc;
     m->walk_latency_cyc = c->mmu.walk_latency_cyc;
     m->fault_limit = c->mmu.faults;
-    m->fault_cyc = cycles_in(c->mmu.fault, c->clock.sm);
+    m->fault_cyc = config_cycles_in(c->mmu.fault, c->clock.sm);
     m->pages = wiring->pages;
     map_init(&m->tables);
     const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;

@@ -30,9 +30,11 @@ struct mmu_wiring {
     uint32_t first_class, classes; /* where page tables are kept: in the GPU's own memory */
     const uint32_t *sm_components; /* by number over the machine */
     struct slice *const *slices;
-    uint32_t number;                               /* what slices know it by */
-    uint32_t first_sm, sm_count;                   /* of the GPU */
-    uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
+    uint32_t number;                                       /* what slices know it by */
+    uint32_t first_sm, sm_count;                           /* of the GPU */
+    uint64_t ticks_per_cycle, llc_ticks_per_cycle;         /* of the MMU's clock and of the slices' */
+    void *pager;                                           /* asked before an SM gets to know a page: */
+    bool (*keeps)(void *pager, uint32_t sm, uint64_t key); /* it waits for mmu_resume(); NULL: never */
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
@@ -56,6 +58,10 @@ struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line);
 enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
 /* May the SM use the page now? MISS: it will arrive; BUSY: too many pages are waited for. */
 enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
+/* It may not use the page now, whatever its TLB says: MISS or BUSY. */
+enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
+/* SMs that were kept (mmu_wiring) may know the page: a walk for them. sms: a bit per SM of the GPU. */
+void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
 /* A page that has arrived at the SM by now, UINT64_MAX when there is none; takes it. */
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);
 /* When the next one arrives; ENGINE_NEVER: none on its way. */
@@ -66,6 +72,8 @@ void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc);
 
 /* Takes the page out of every TLB. */
 void mmu_shootdown(struct mmu *m, uint64_t key);
+/* Takes it out of the L1 TLBs of some SMs. */
+void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count);
 
 struct mmu_stats *mmu_stats(struct mmu *m);
 /* Call before statistics are summed. */

@@ -18,6 +18,23 @@ uint64_t page_table_take_frame(struct page_table *p, uint32_t class_idx)
                  (unsigned long long)p->frame_of.count);
 }
 
+bool page_table_try_frame(struct page_table *p, uint32_t app, uint32_t class_idx, uint64_t *frame)
+{
+    bool allowed = false;
+    const uint32_t chiplet = class_idx / p->classes_per_chiplet;
+    for (uint32_t k = 0; k < p->apps[app].policy.classes; k++)
+        allowed |= p->apps[app].classes[k] == class_idx;
+    if (!allowed || !dram_frames_try_take(p->frames[chiplet], class_idx % p->classes_per_chiplet, frame))
+        return false;
+    *frame |= (uint64_t)chiplet << p->map->bits;
+    return true;
+}
+
+void page_table_give_frame(struct page_table *p, uint64_t frame)
+{
+    dram_frames_give(p->frames[frame >> p->map->bits], frame & (((uint64_t)1 << p->map->bits) - 1));
+}
+
 uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key)
 {
     const uint32_t app = (uint32_t)(key >> 56);
@@ -55,7 +72,9 @@ struct page_table *page_table_new(struct arena *a, const struct config *c, const
     p->frames = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
     for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, map);
     p->classes_per_chiplet = dram_frames_classes(p->frames[0]);
+    p->sms_per_partition = c->partition.sms;
     map_init(&p->frame_of);
+    map_init(&p->replicas);
     map_init(&p->touches);
     map_init(&p->sharers);
     p->count_sharing = c->mmu.count_sharing;
@@ -71,6 +90,7 @@ void page_table_free(struct page_table *p)
 {
     for (uint32_t app = 0; app < PAGE_TABLE_APPS; app++) placement_free(&p->apps[app].policy);
     map_free(&p->frame_of);
+    map_free(&p->replicas);
     map_free(&p->touches);
     map_free(&p->sharers);
 }

@@ -20,6 +20,8 @@ struct page_table {
     uint32_t chiplets, classes_per_chiplet, page_log2;
     uint32_t channels_per_chiplet, slices_per_channel;
     struct map frame_of; /* key > physical address */
+    struct map replicas; /* page_table_replica_key() > the same, of a partition's copy of the page */
+    uint32_t sms_per_partition;
     bool count_sharing;
     struct map touches, sharers; /* mmu.count_sharing: pages and SMs that met; key > SMs that used it */
     struct {
@@ -30,6 +32,21 @@ struct page_table {
 };
 
 static inline uint64_t mmu_key(uint32_t app, uint64_t page) { return (uint64_t)app << 56 | page; }
+
+/* Of a page and a partition: page numbers have fewer than 40 bits. */
+static inline uint64_t page_table_replica_key(uint64_t key, uint32_t partition)
+{
+    return key ^ (uint64_t)partition << 40;
+}
+/* The frame that the page has for an SM, NULL: it is not placed. */
+static inline const uint64_t *page_table_find(const struct page_table *p, uint32_t sm, uint64_t key)
+{
+    if (p->replicas.count) {
+        const uint64_t *copy = map_find(&p->replicas, page_table_replica_key(key, sm / p->sms_per_partition));
+        if (copy) return copy;
+    }
+    return map_find(&p->frame_of, key);
+}
 
 struct page_table *page_table_new(struct arena *a, const struct config *c, const struct dram_map *map);
 void page_table_free(struct page_table *p); /* the table is not the arena's */
@@ -42,6 +59,9 @@ uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key);
 void page_table_share(struct page_table *p, uint32_t sm, uint64_t key);
 /* Any frame, of this class or another when that is full. */
 uint64_t page_table_take_frame(struct page_table *p, uint32_t class_idx);
+/* A frame of exactly this class; false: there is none, or the application may not use it. */
+bool page_table_try_frame(struct page_table *p, uint32_t app, uint32_t class_idx, uint64_t *frame);
+void page_table_give_frame(struct page_table *p, uint64_t frame);
 static inline uint32_t page_table_classes(const struct page_table *p)
 {
     return p->chiplets * p->classes_per_chiplet;

@@ -100,7 +100,7 @@ void report_gather(struct report *r)
     const struct span span = {.config = r->config,
                               .stats = &r->stats,
                               .use = &r->use,
-                              .cycles = gpu_now(r->gpu),
+                              .cycles = gpu_end_cyc(r->gpu),
                               .gap_cycles = r->gap_cycles,
                               .blocks = launches ? r->stats.sm.blocks_started / launches : 0};
     report_measure(&span, &r->total);

@@ -1,5 +1,6 @@
 /* lsu: memory instructions from issue to their last line: coalesced lines wait in order for the L1, pages
  * that are not known park an access, misses and stores go to the network, replies come back. */
+#include "gpu/pager.h"
 #include "sm/sm_private.h"
 
 bool lsu_has_room(const struct sm *sm)
@@ -180,6 +181,19 @@ static inline void count_flight(struct sm *sm, uint64_t now)
     sm->flight_cyc = now;
 }
 
+/* Pages that move (pager.h). */
+static inline uint64_t page_key(const struct sm *sm, uint64_t line)
+{
+    return mmu_key(sm->app, line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2));
+}
+
+/* Must the access wait for its page, known or not? */
+static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    return sm->wire.pager && pager_stops(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line),
+                                         a->kind != REQUEST_READ, (a->flags & REQUEST_READ_ONLY) != 0, now);
+}
+
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
 {
     if (sm->misses_count == sm->spec->miss_queue) {
@@ -214,6 +228,8 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
+    if (sm->wire.pager)
+        pager_sent(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
     count_flight(sm, now);
     sm->outstanding++;
     return true;
@@ -318,9 +334,10 @@ static void unpark(struct sm *sm, const struct line_access *a)
 static bool translate_and_access(struct sm *sm, struct memory_instr *m, uint64_t now)
 {
     const struct line_access *a = line_of(m, m->at);
-    if (m->translated) return access_line(sm, a, now);
-    const uint64_t page = a->line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2);
-    switch (mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, mmu_key(sm->app, page), now)) {
+    if (m->translated && !sm->wire.pager) return access_line(sm, a, now);
+    const uint64_t key = page_key(sm, a->line);
+    switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
+                                   : mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)) {
     case MMU_HIT: m->translated = true; return access_line(sm, a, now);
     case MMU_MISS: park(sm, a); return true;
     case MMU_BUSY: break;
@@ -353,7 +370,16 @@ static void take_pages(struct sm *sm, uint64_t now)
 
 static bool replay_one(struct sm *sm, uint64_t now)
 {
-    if (!access_line(sm, &sm->replay[sm->replay_head], now)) return false;
+    const struct line_access *a = &sm->replay[sm->replay_head];
+    if (page_stops(sm, a, now)) {
+        if (mmu_wait(sm->wire.mmu, sm->wire.sm_idx, page_key(sm, a->line), now) == MMU_BUSY) {
+            sm->lsu_blocked = &sm->stats.stall_page_busy;
+            return false;
+        }
+        park(sm, a);
+    } else if (!access_line(sm, a, now)) {
+        return false;
+    }
     if (++sm->replay_head == sm->spec->waiting_for_pages) sm->replay_head = 0;
     sm->replay_count--;
     return true;
@@ -448,6 +474,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         if (counter) --*counter;
     }
     pool_give(sm->wire.requests, idx);
+    if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r.line), now);
     count_flight(sm, now);
     sm->outstanding--;
     sm->reply_came = true;

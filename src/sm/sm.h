@@ -62,6 +62,7 @@ struct sm_wiring {
     struct fabric *fabric;
     struct pool *requests;
     struct mmu *mmu;
+    struct pager *pager; /* pages move; NULL: they stay */
     const struct organisation *organisation;
     struct conflict_cache *conflicts;          /* sm_conflict_cache(); all SMs may share one */
     struct check *check;                       /* --check; NULL: none */

@@ -83,6 +83,17 @@ caught() {
     machine=nuba-fullrep
     caught nuba_copies_written 2 "stale read" $order
     caught boundary_keeps_replicas 2 "stale read" $order
+    machine=nuba-norep
+    moves="-w bfs:tiny -s runtime.move_interval_cyc=1000 -s runtime.move_accesses=8 -s runtime.move_cost=100ns"
+    for run in migration replication; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $moves -s runtime.placement=$run
+    done
+    caught move_loses_dirty 2 "dropped without being written back" $moves -s runtime.placement=migration
+    caught move_waits_not 3 "internal error" $moves -s runtime.placement=migration
+    caught move_skips_line 2 "--check" $moves -s runtime.placement=migration
+    mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s runtime.placement=replication"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $mixed
+    caught replica_collapses_not 2 "stale read" $mixed
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
     machine=numa-gpu
     caught llc_keeps_remote 2 "stale read" $order

@@ -14,16 +14,33 @@ for set in map.page_size=2MiB partition.slices=1 partition.slices=4 "chiplet.par
     # shellcheck disable=SC2086 # one or two settings
     expect 0 "none was stale" timeout 100 "$ATOLL" run -m nuba -w gemm_naive:tiny --check -s nuba.epoch_cyc=2000 -s $set
 done
+# pages that move and are copied, under traffic
+moves="-s runtime.move_interval_cyc=1000 -s runtime.move_accesses=8 -s runtime.move_cost=100ns"
+for placement in migration replication; do
+    for set in map.page_size=4KiB map.page_size=64KiB "runtime.moves=1 -s runtime.move_lines=1" llc.forward_queue=1 runtime.move_cost=5us; do
+        # shellcheck disable=SC2086 # several settings
+        expect 0 "none was stale" timeout 100 "$ATOLL" run -m nuba-norep -w ./tests/kit/ordering:tiny --check $moves -s $set -s runtime.placement=$placement
+    done
+    # shellcheck disable=SC2086
+    expect 0 "none was stale" timeout 100 "$ATOLL" run -m mcm-nuba -w bfs:tiny --check $moves -s nuba.replication=none -s runtime.placement=$placement
+    expect 1 "need" "$ATOLL" run -m nuba -w gemm_naive:tiny -s runtime.placement=$placement
+    expect 1 "need" "$ATOLL" run -m uba-mem -w gemm_naive:tiny -s runtime.placement=$placement
+done
 expect 1 "llc.boundary" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny -s nuba.replication=full
 expect 1 "links" "$ATOLL" run -m nuba -w gemm_naive:tiny -s net.topology=crossbar
 
 json() {
-    "$ATOLL" run -m "$1" -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48 -s "$2" --json "$dir/$3.json" > "$dir/log" 2>&1
+    # shellcheck disable=SC2086 # a machine and settings
+    "$ATOLL" run -m $1 -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48 -s "$2" --json "$dir/$3.json" > "$dir/log" 2>&1
 }
-for machine in uba-sm nuba; do
-    json $machine sim.work_ahead=true ahead
-    json $machine sim.work_ahead=false stepwise
-    json $machine sim.visit_order=shuffled shuffled
+for machine in migration replication uba-sm nuba; do
+    case $machine in
+        *ion) preset="nuba-norep $moves -s runtime.placement=$machine" ;;
+        *) preset=$machine ;;
+    esac
+    json "$preset" sim.work_ahead=true ahead
+    json "$preset" sim.work_ahead=false stepwise
+    json "$preset" sim.visit_order=shuffled shuffled
     holds "statistics of $machine depend neither on the order of visits nor on working ahead" python3 - "$dir" << 'PYTHON'
 import json, sys
 ahead, *others = (json.load(open(f"{sys.argv[1]}/{name}.json"))["stats"] for name in ("ahead", "stepwise", "shuffled"))

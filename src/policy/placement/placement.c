@@ -12,8 +12,11 @@ static void homes(struct placement *p, const struct config *c, uint32_t classes_
     const uint32_t partitions = c->chiplet.partitions;
     p->sms_per_home = config_sms_per_chiplet(c);
     p->classes_per_home = classes_per_chiplet;
-    if ((c->runtime.placement == page_placement_first_touch || c->runtime.placement == page_placement_lab) &&
-        classes_per_chiplet >= partitions) {
+    const bool by_partition = c->runtime.placement == page_placement_first_touch ||
+                              c->runtime.placement == page_placement_lab ||
+                              c->runtime.placement == page_placement_migration ||
+                              c->runtime.placement == page_placement_replication;
+    if (by_partition && classes_per_chiplet >= partitions) {
         p->sms_per_home = c->partition.sms;
         p->classes_per_home = classes_per_chiplet / partitions;
     } else if (c->runtime.placement == page_placement_first_touch_gpu) {
@@ -31,6 +34,8 @@ struct placement placement_of(const struct config *c, uint32_t classes_per_chipl
     case page_placement_round_robin:
     case page_placement_count: p.place = placement_round_robin; break;
     case page_placement_first_touch:
+    case page_placement_migration: /* pager.c does the rest */
+    case page_placement_replication:
     case page_placement_first_touch_chiplet:
     case page_placement_first_touch_gpu: p.place = placement_first_touch; break;
     case page_placement_lab:

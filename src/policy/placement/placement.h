@@ -65,6 +65,11 @@ uint32_t placement_first_touch(struct placement *p, const struct placement_quest
 uint32_t placement_lab(struct placement *p, const struct placement_question *q);
 uint32_t placement_interleaved(struct placement *p, const struct placement_question *q);
 
+/* migration: where a page whose home is this partition should be, from the accesses to it by partition in an
+ * interval: where it was used most, or at home when that is no less, or when there were fewer than `least`.
+ */
+uint32_t placement_migrate_to(const uint32_t *accesses, uint32_t partitions, uint32_t home, uint64_t least);
+
 /* Normalised page balance: mean of pages / most pages over the classes, 1 when there are no pages. */
 double placement_balance(const uint64_t *pages, uint32_t classes);
 

@@ -54,6 +54,16 @@ static void first_touch_goes_to_a_channel_of_the_toucher(void **state)
         }
 }
 
+static void a_page_moves_to_who_used_it_most_when_that_is_enough(void **state)
+{
+    (void)state;
+    static const uint32_t accesses[] = {10, 40, 30, 40};
+    assert_int_equal(placement_migrate_to(accesses, 4, 0, 64), 1); /* the first of equals */
+    assert_int_equal(placement_migrate_to(accesses, 4, 3, 64), 3); /* none used it more than home */
+    assert_int_equal(placement_migrate_to(accesses, 4, 0, 120), 1);
+    assert_int_equal(placement_migrate_to(accesses, 4, 0, 121), 0); /* too few accesses in all */
+}
+
 /* An address map that spreads every page has one class, and nothing to choose. */
 static void a_map_without_a_choice_is_served(void **state)
 {
@@ -172,6 +182,7 @@ int main(void)
         cmocka_unit_test(round_robin_goes_by_the_order_of_touches),
         cmocka_unit_test(interleaved_goes_by_the_page_whoever_touches_it),
         cmocka_unit_test(first_touch_goes_to_a_channel_of_the_toucher),
+        cmocka_unit_test(a_page_moves_to_who_used_it_most_when_that_is_enough),
         cmocka_unit_test(a_map_without_a_choice_is_served),
         cmocka_unit_test(figure_6_of_the_paper),
         cmocka_unit_test(lab_breaks_ties_for_the_requester_and_else_in_turn),
