@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "check/check_private.h"
 
 /* ---- building ---- */
@@ -36,16 +37,6 @@ void check_free(struct check *c)
 }
 
 struct check_counts check_counts(const struct check *c) { return c->counts; }
-
-/* Room for one more of `size` bytes. */
-static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity) return items;
-    *capacity = *capacity ? 2 * *capacity : 64;
-    void *more = realloc(items, *capacity * size);
-    if (!more) diag_mistake("out of host memory for --check; use a smaller workload");
-    return more;
-}
 
 /* ---- what is true of a line ---- */
 
@@ -144,7 +135,7 @@ static void issue_store(struct check *c, struct line *l, const struct check_acce
     struct check_sm *sm = &c->sms[a->sm];
     DIAG_ASSERT(c->version_count < UINT32_MAX);
     const uint32_t version = c->version_count;
-    c->versions = grown(c->versions, version, &c->version_capacity, sizeof *c->versions);
+    c->versions = grow(c->versions, version, &c->version_capacity, sizeof *c->versions, "--check");
     c->versions[c->version_count++] = (struct version){.line = l->key,
                                                        .block = a->block,
                                                        .issue_cyc = now,
@@ -155,7 +146,7 @@ static void issue_store(struct check *c, struct line *l, const struct check_acce
     if (!l->newest) l->newest = ARENA_ARRAY(&c->arena, uint32_t, CHECK_WORDS);
     for (uint32_t left = check_words_of(a->bytes); left; left &= left - 1)
         l->newest[__builtin_ctz(left)] = version;
-    sm->unsent = grown(sm->unsent, sm->unsent_count, &sm->unsent_capacity, sizeof *sm->unsent);
+    sm->unsent = grow(sm->unsent, sm->unsent_count, &sm->unsent_capacity, sizeof *sm->unsent, "--check");
     sm->unsent[sm->unsent_count++] = version;
     if (sm->warps[a->warp].generation != a->generation) {
         sm->warps[a->warp].generation = a->generation;
@@ -396,7 +387,7 @@ void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generat
 
 uint32_t check_kernel_begin(struct check *c, const char *name)
 {
-    c->kernels = grown(c->kernels, c->kernel_count, &c->kernel_capacity, sizeof *c->kernels);
+    c->kernels = grow(c->kernels, c->kernel_count, &c->kernel_capacity, sizeof *c->kernels, "--check");
     c->kernels[c->kernel_count] = arena_strdup(&c->arena, name);
     return c->kernel_count++;
 }

@@ -304,6 +304,17 @@ double gpu_kernel_progress(const struct gpu *g)
     return r && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
 }
 
+uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition)
+{
+    const struct page_table *p = g->pages;
+    const uint32_t per_chiplet = g->config->chiplet.partitions, classes = p->classes_per_chiplet;
+    uint64_t pages = 0;
+    if (classes < per_chiplet) return 0;
+    const uint32_t each = classes / per_chiplet;
+    for (uint32_t k = 0; k < each; k++) pages += p->placed[(size_t)partition * each + k];
+    return pages;
+}
+
 const struct check *gpu_check(const struct gpu *g) { return g->check; }
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }

@@ -120,6 +120,8 @@ struct gpu_use gpu_total_use(const struct gpu *g);
 const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions);
 /* NULL when lines are not replicated. */
 const struct replication *gpu_replication(const struct gpu *g);
+/* Pages whose frames lie in a partition; 0 too when maps spread a page over several. */
+uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition);
 /* NULL when the GPU was made without. */
 const struct check *gpu_check(const struct gpu *g);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "gpu/gpu_private.h"
 
 enum { MESSAGE_ACT, MESSAGE_INTERVAL, MESSAGE_PAID }; /* MESSAGE_PAID + n: the driver is done with move n */
@@ -59,7 +60,7 @@ struct pager {
     struct question *questions;
     uint32_t question_count, question_capacity;
     struct move **moves; /* by idx */
-    uint32_t move_count, move_limit, active;
+    uint32_t move_count, move_capacity, move_limit, active;
     struct move **due; /* that can go on, in no order */
     uint32_t due_count, due_capacity;
     struct page **copied; /* replication: pages that have had copies in this kernel */
@@ -72,17 +73,6 @@ struct pager {
     bool ticking;      /* the end of an interval is */
     struct pages_stats stats;
 };
-
-static void *out_of_memory(void) { diag_mistake("out of host memory for pages that move"); }
-
-/* Room for one more. */
-static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t size)
-{
-    if (count < *capacity) return items;
-    *capacity = *capacity ? 2 * *capacity : 256;
-    void *more = realloc(items, *capacity * size);
-    return more ? more : out_of_memory();
-}
 
 /* In the next cycle everything that is due is done, before anybody is visited. */
 static void act_soon(struct pager *p)
@@ -97,7 +87,7 @@ static void make_due(struct pager *p, struct move *m)
 {
     if (m->due) return;
     m->due = true;
-    p->due = grown(p->due, p->due_count, &p->due_capacity, sizeof(struct move *));
+    p->due = grow(p->due, p->due_count, &p->due_capacity, sizeof(struct move *), "pages that move");
     p->due[p->due_count++] = m;
     act_soon(p);
 }
@@ -156,7 +146,8 @@ static struct mmu *mmu_of(const struct pager *p, const struct page *page)
 
 static bool ask(struct pager *p, struct page *page, uint32_t partition, enum move_kind kind)
 {
-    p->questions = grown(p->questions, p->question_count, &p->question_capacity, sizeof *p->questions);
+    p->questions =
+        grow(p->questions, p->question_count, &p->question_capacity, sizeof *p->questions, "pages that move");
     p->questions[p->question_count++] = (struct question){page, partition, kind};
     act_soon(p);
     return true;
@@ -203,7 +194,7 @@ void pager_sent(struct pager *p, uint32_t sm, uint64_t key, bool writes, uint64_
     page->accesses[sm / p->sms_per_partition]++;
     if (page->listed) return;
     page->listed = true;
-    p->listed = grown(p->listed, p->listed_count, &p->listed_capacity, sizeof *p->listed);
+    p->listed = grow(p->listed, p->listed_count, &p->listed_capacity, sizeof *p->listed, "pages that move");
     p->listed[p->listed_count++] = page;
 }
 
@@ -307,12 +298,7 @@ static struct move *new_move(struct pager *p, struct page *page, uint32_t partit
     if (m) {
         p->free = m->next;
     } else {
-        DIAG_ASSERT(p->move_count < UINT32_MAX);
-        static const uint32_t step = 256;
-        if (p->move_count % step == 0) {
-            struct move **more = realloc(p->moves, (p->move_count + step) * sizeof *more);
-            p->moves = more ? more : out_of_memory();
-        }
+        p->moves = grow(p->moves, p->move_count, &p->move_capacity, sizeof(struct move *), "pages that move");
         m = ARENA_NEW(&p->gpu->arena, struct move);
         m->idx = p->move_count;
         p->moves[p->move_count++] = m;
@@ -440,7 +426,8 @@ static void take_new_place(struct pager *p, struct move *m)
     const uint32_t app = (uint32_t)(page->key >> 56);
     if (m->kind == MOVE_COPY) {
         if (!page->copies) {
-            p->copied = grown(p->copied, p->copied_count, &p->copied_capacity, sizeof(struct page *));
+            p->copied = grow(p->copied, p->copied_count, &p->copied_capacity, sizeof(struct page *),
+                             "pages that move");
             p->copied[p->copied_count++] = page;
         }
         page->frames[m->partition] = m->to + 1;
@@ -456,6 +443,8 @@ static void take_new_place(struct pager *p, struct move *m)
         check_page_moved(g->check, app, first + n, (m->to >> LINE_LOG2) + n);
     *map_put(&g->pages->frame_of, page->key, NULL) = m->to;
     page_table_give_frame(g->pages, m->from);
+    page_table_uncount(g->pages, m->from);
+    (void)page_table_count(g->pages, m->to);
     mmu_forget(mmu_of(p, page), page->key, 0, g->sm_count);
     p->stats.migrations++;
 }

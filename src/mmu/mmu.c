@@ -66,10 +66,15 @@ struct mmu {
 
 /* ---- pages ---- */
 
+static void count_page(struct mmu *m, uint64_t frame)
+{
+    m->stats.pages_placed++;
+    m->stats.page_slots += (uint64_t)page_table_count(m->pages, frame) * page_table_classes(m->pages);
+}
+
 static void place(struct mmu *m, uint32_t sm, uint64_t key)
 {
-    (void)page_table_place(m->pages, sm, key);
-    m->stats.pages_placed++;
+    count_page(m, page_table_place(m->pages, sm, key));
 }
 
 static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
@@ -80,7 +85,7 @@ static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
     if (!fresh) return false;
     *frame = page_table_take_frame(m->pages, class);
     m->pages->apps[app].pages++;
-    m->stats.pages_placed++;
+    count_page(m, *frame);
     m->stats.pages_placed_at_launch++;
     return true;
 }
@@ -408,6 +413,7 @@ static uint64_t *queue_walk(struct mmu *m, uint64_t key, uint64_t from_cyc)
     uint64_t *const sms =
         m->queue_sms + (size_t)((m->queue.head + m->queue.count) % m->queue_capacity) * m->words;
     ring_add(&m->queue, m->queue_capacity, key, from_cyc);
+    DIAG_ASSERT(sms);
     memset(sms, 0, m->words * sizeof *sms);
     return sms;
 }

@@ -35,6 +35,24 @@ void page_table_give_frame(struct page_table *p, uint64_t frame)
     dram_frames_give(p->frames[frame >> p->map->bits], frame & (((uint64_t)1 << p->map->bits) - 1));
 }
 
+static uint64_t *pages_beside(struct page_table *p, uint64_t frame)
+{
+    const uint64_t chiplet = frame >> p->map->bits;
+    const uint32_t class =
+        dram_frames_class_of(p->frames[chiplet], frame & (((uint64_t)1 << p->map->bits) - 1));
+    return &p->placed[chiplet * p->classes_per_chiplet + class];
+}
+
+uint32_t page_table_count(struct page_table *p, uint64_t frame)
+{
+    const uint64_t pages = ++*pages_beside(p, frame);
+    if (pages <= p->fullest) return 0;
+    p->fullest = pages;
+    return 1;
+}
+
+void page_table_uncount(struct page_table *p, uint64_t frame) { --*pages_beside(p, frame); }
+
 uint64_t page_table_place(struct page_table *p, uint32_t sm, uint64_t key)
 {
     const uint32_t app = (uint32_t)(key >> 56);
@@ -73,6 +91,7 @@ struct page_table *page_table_new(struct arena *a, const struct config *c, const
     for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, map);
     p->classes_per_chiplet = dram_frames_classes(p->frames[0]);
     p->sms_per_partition = c->partition.sms;
+    p->placed = ARENA_ARRAY(a, uint64_t, page_table_classes(p));
     map_init(&p->frame_of);
     map_init(&p->replicas);
     map_init(&p->touches);

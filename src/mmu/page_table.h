@@ -22,6 +22,8 @@ struct page_table {
     struct map frame_of; /* key > physical address */
     struct map replicas; /* page_table_replica_key() > the same, of a partition's copy of the page */
     uint32_t sms_per_partition;
+    uint64_t *placed; /* pages by class of frames, */
+    uint64_t fullest; /* and most of them that one has had */
     bool count_sharing;
     struct map touches, sharers; /* mmu.count_sharing: pages and SMs that met; key > SMs that used it */
     struct {
@@ -50,6 +52,11 @@ static inline const uint64_t *page_table_find(const struct page_table *p, uint32
 
 struct page_table *page_table_new(struct arena *a, const struct config *c, const struct dram_map *map);
 void page_table_free(struct page_table *p); /* the table is not the arena's */
+
+/* A page has got a frame; by how many pages the fullest class has grown. */
+uint32_t page_table_count(struct page_table *p, uint64_t frame);
+/* It has left the frame. */
+void page_table_uncount(struct page_table *p, uint64_t frame);
 
 /* Keeps the pages that an application gets from now on to these classes; NULL: all. */
 void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *classes, uint32_t count);

@@ -343,6 +343,7 @@ void report_details(const struct report *r, FILE *out)
     HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
     HISTOGRAM(r, out, "LLC lines by requests (llc.count_lines)", r->stats.llc.requests_per_line);
     HISTOGRAM(r, out, "LLC lines by partitions that asked for them", r->stats.llc.partitions_per_line);
+    HISTOGRAM(r, out, "pages by SMs that used them (mmu.count_sharing)", r->stats.mmu.sms_per_page);
     HISTOGRAM(r, out, "LLC fills by time to memory and back, cycles", r->stats.llc.memory_latency);
     HISTOGRAM(r, out, "DRAM read columns by time, DRAM cycles", r->stats.dram.read_latency);
     HISTOGRAM(r, out, "memory instructions by lines touched", r->stats.sm.lines_per_access);

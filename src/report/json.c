@@ -123,4 +123,5 @@ void report_csv(const struct report *r, FILE *out)
         if (r->total.levels[k].peak_bytes_per_second > 0)
             (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", report_level_keys[k],
                           r->total.levels[k].bytes_per_second);
+    stats_series_csv(r->registry, out);
 }

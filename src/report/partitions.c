@@ -41,15 +41,17 @@ void report_partitions_json(const struct report *r, json_t *root)
     uint32_t partitions;
     const uint64_t *bytes = gpu_traffic(r->gpu, &partitions);
     if (!partitions) return;
-    json_t *issue = json_array(), *llc = json_array(), *dram = json_array();
+    json_t *issue = json_array(), *llc = json_array(), *dram = json_array(), *pages = json_array();
     for (uint32_t k = 0; k < partitions; k++) {
         struct measure m;
         measure_partition(r, k, &m);
         add_share(issue, m.stalls[STALL_ISSUE]);
         add_share(llc, m.levels[LEVEL_LLC].use);
         add_share(dram, m.levels[LEVEL_DRAM].use);
+        (void)json_array_append_new(pages, json_integer((json_int_t)gpu_pages_of(r->gpu, k)));
     }
-    (void)json_object_set_new(root, "partitions",
-                              json_pack("{s:o, s:o, s:o}", "issue", issue, "llc_port", llc, "dram", dram));
+    (void)json_object_set_new(
+        root, "partitions",
+        json_pack("{s:o, s:o, s:o, s:o}", "issue", issue, "llc_port", llc, "dram", dram, "pages", pages));
     (void)json_object_set_new(root, "traffic", json_pack("{s:o}", "bytes", traffic_json(partitions, bytes)));
 }

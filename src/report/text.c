@@ -120,6 +120,33 @@ static void write_hit_rates(const struct report *r, FILE *out)
     draw_wrapped(out, LABEL, line[0] ? line : "no access to global memory");
 }
 
+/* How evenly pages lie, and what became of them. */
+static void write_pages(const struct report *r, FILE *out)
+{
+    const struct mmu_stats *m = &r->stats.mmu;
+    const struct pages_stats *p = &r->stats.pages;
+    char line[300];
+    if (!m->page_slots) return;
+    uint64_t most = 0, least = UINT64_MAX;
+    const uint32_t partitions = (uint32_t)config_partitions(r->config);
+    for (uint32_t k = 0; k < partitions; k++) {
+        const uint64_t pages = gpu_pages_of(r->gpu, k);
+        if (pages > most) most = pages;
+        if (pages < least) least = pages;
+    }
+    int length = snprintf(line, sizeof line, "%llu placed, %llu to %llu in a partition, balance %.2f",
+                          (unsigned long long)m->pages_placed, (unsigned long long)least,
+                          (unsigned long long)most, (double)m->pages_placed / (double)m->page_slots);
+    if (p->migrations | p->replicas)
+        (void)snprintf(line + length, sizeof line - (size_t)length,
+                       "; %llu moved, %llu copies made, %llu collapsed; held for %.0f cycles on average",
+                       (unsigned long long)p->migrations, (unsigned long long)p->replicas,
+                       (unsigned long long)p->collapses,
+                       (double)p->held_cyc / (double)(p->migrations + p->replicas + p->collapses));
+    label(out, "pages");
+    draw_wrapped(out, LABEL, line);
+}
+
 /* Where reads were served, on machines that tell near from far; what replication was decided on. */
 static void write_partitions(const struct report *r, FILE *out)
 {
@@ -137,6 +164,7 @@ static void write_partitions(const struct report *r, FILE *out)
         draw_short(bytes, (double)r->stats.slice_net.taken_bytes),
         (double)r->stats.sm.replies_received / (double)r->total.cycles);
     draw_wrapped(out, LABEL, line);
+    write_pages(r, out);
     if (!n->epochs) return;
     label(out, "replication");
     (void)snprintf(

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "llc/organisation.h"
 #include "report/report.h"
 
 struct shown_block {
@@ -187,6 +188,8 @@ static void write_blocks(struct trace *t, struct timeline *timeline, const struc
 struct counter {
     const char *name, *unit, *group, *series, *second; /* second: another series to add, or NULL */
     double scale;                                      /* of growth per SM cycle */
+    const char *over; /* of growth per growth of this series of the group instead; NULL: per cycle */
+    bool so_far;      /* both counted from the beginning */
 };
 
 static const uint64_t *points_of(const struct report *r, const char *group, const char *series)
@@ -201,17 +204,49 @@ static void write_counter(struct trace *t, const struct report *r, const struct 
 {
     const struct stats_registry *s = r->registry;
     const uint64_t *v = points_of(r, c->group, c->series),
-                   *w = c->second ? points_of(r, c->group, c->second) : NULL;
+                   *w = c->second ? points_of(r, c->group, c->second) : NULL,
+                   *o = c->over ? points_of(r, c->group, c->over) : NULL;
+    double above = 0, below = 0;
     const uint64_t end_cyc = gpu_now(r->gpu);
     for (uint32_t i = 0; i <= s->series_points; i++) {
         const bool last = i == s->series_points; /* down to zero at the end */
         const uint64_t from = last ? end_cyc : i * s->series_interval_cyc;
         const uint64_t to = from + s->series_interval_cyc < end_cyc ? from + s->series_interval_cyc : end_cyc;
         const double growth = last ? 0 : (double)(v[i] + (w ? w[i] : 0));
+        double base = to > from ? (double)(to - from) : 0;
+        if (o) base = last ? 0 : (double)o[i];
+        above = c->so_far ? above + growth : growth;
+        below = c->so_far ? below + base : base;
         next_event(t);
         (void)fprintf(t->out, "{\"ph\":\"C\",\"pid\":%d,\"ts\":%.4f,\"name\":\"%s\",\"args\":{\"%s\":%.6g}}",
                       PID_MACHINE, (double)from * t->us_per_cycle, c->name, c->unit,
-                      to > from ? c->scale * growth / (double)(to - from) : 0.0);
+                      below > 0 && !last ? c->scale * above / below : 0.0);
+    }
+}
+
+/* Of machines that tell near from far: where reads are served, where pages lie, what MDR decides. */
+static void write_partition_counters(struct trace *t, const struct report *r, double sm_ghz)
+{
+    const struct counter counters[] = {
+        {"replies to SMs", "replies/cycle", "sm", "replies_over_time", NULL, 1, NULL, false},
+        {"reads served at home", "requests/cycle", "llc", "home_reads_over_time", NULL, 1, NULL, false},
+        {"reads served by copies", "requests/cycle", "llc", "copy_reads_over_time", NULL, 1, NULL, false},
+        {"reads that cross", "requests/cycle", "llc", "crossing_reads_over_time", NULL, 1, NULL, false},
+        {"network between slices", "GB/s", "slice_net", "bytes_over_time", NULL, sm_ghz, NULL, false},
+        {"page balance", "of 1", "mmu", "pages_over_time", NULL, 1, "page_slots_over_time", true},
+        {"MDR: decisions for copies", "share", "nuba", "on_over_time", NULL, 1, "epochs_over_time", false},
+        {"MDR: predicted without copies", "TB/s", "nuba", "without_over_time", NULL, 1e-6, "epochs_over_time",
+         false},
+        {"MDR: predicted with copies", "TB/s", "nuba", "with_over_time", NULL, 1e-6, "epochs_over_time",
+         false},
+        {"pages moved", "pages/cycle", "pages", "migrations_over_time", "replicas_over_time", 1, NULL, false},
+    };
+    const bool mdr = r->stats.nuba.epochs > 0,
+               moves = r->stats.pages.migrations + r->stats.pages.replicas > 0;
+    for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) {
+        if (strcmp(counters[k].group, "nuba") == 0 && !mdr) continue;
+        if (strcmp(counters[k].group, "pages") == 0 && !moves) continue;
+        write_counter(t, r, &counters[k]);
     }
 }
 
@@ -221,18 +256,21 @@ static void write_counters(struct trace *t, const struct report *r)
     const double sm_ghz = (double)c->clock.sm * 1e-9,
                  dram_per_sm = (double)c->clock.dram / (double)c->clock.sm;
     const struct counter counters[] = {
-        {"IPC", "warp instructions/cycle", "sm", "instructions_over_time", NULL, 1},
-        {"L1", "GB/s", "l1", "reads_over_time", "writes_over_time", 128 * sm_ghz},
-        {"networks", "GB/s", "net", "bytes_over_time", NULL, sm_ghz},
-        {"LLC data ports", "GB/s", "llc", "port_over_time", NULL, (double)c->llc.port * sm_ghz},
-        {"DRAM", "GB/s", "dram", "reads_over_time", "writes_over_time", (double)c->dram.column_size * sm_ghz},
-        {"reads in flight", "requests", "sm", "read_time_over_time", NULL, 1},
-        {"DRAM reads waiting", "columns", "dram", "read_time_over_time", NULL, 1 / dram_per_sm},
-        {"page walks in flight", "walks", "mmu", "walk_time_over_time", NULL, 1},
+        {"IPC", "warp instructions/cycle", "sm", "instructions_over_time", NULL, 1, NULL, false},
+        {"L1", "GB/s", "l1", "reads_over_time", "writes_over_time", 128 * sm_ghz, NULL, false},
+        {"networks", "GB/s", "net", "bytes_over_time", NULL, sm_ghz, NULL, false},
+        {"LLC data ports", "GB/s", "llc", "port_over_time", NULL, (double)c->llc.port * sm_ghz, NULL, false},
+        {"DRAM", "GB/s", "dram", "reads_over_time", "writes_over_time", (double)c->dram.column_size * sm_ghz,
+         NULL, false},
+        {"reads in flight", "requests", "sm", "read_time_over_time", NULL, 1, NULL, false},
+        {"DRAM reads waiting", "columns", "dram", "read_time_over_time", NULL, 1 / dram_per_sm, NULL, false},
+        {"page walks in flight", "walks", "mmu", "walk_time_over_time", NULL, 1, NULL, false},
     };
     for (size_t k = 0; k < sizeof counters / sizeof *counters; k++) write_counter(t, r, &counters[k]);
-    const struct counter degree = {"replication", "copies", "selrep", "degree_over_time", NULL, 1};
+    const struct counter degree = {"replication", "copies", "selrep", "degree_over_time",
+                                   NULL,          1,        NULL,     false};
     if (r->stats.selrep.cycles) write_counter(t, r, &degree);
+    if (organisation_by_partition(c)) write_partition_counters(t, r, sm_ghz);
 }
 
 void timeline_write(struct timeline *timeline, const struct report *r, FILE *out)

@@ -57,12 +57,15 @@ json_t *stats_series_json(const struct stats_registry *r)
 
 void stats_series_csv(const struct stats_registry *r, FILE *out)
 {
-    (void)fputs("name,interval_cycles,point,value\n", out);
-    for (size_t row = 0; row < series_row_count; row++)
-        for (uint32_t i = 0; i < r->series_points; i++)
-            (void)fprintf(out, "%s.%s,%llu,%u,%llu\n", series_rows[row].group_name, series_rows[row].name,
-                          (unsigned long long)r->series_interval_cyc, i,
-                          (unsigned long long)r->series_values[row * SERIES_POINTS_MAX + i]);
+    for (size_t row = 0; row < series_row_count; row++) {
+        const uint64_t *v = r->series_values + row * SERIES_POINTS_MAX;
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < r->series_points; i++) sum += v[i];
+        for (uint32_t i = 0; sum && i < r->series_points; i++)
+            (void)fprintf(out, "%s.%s[%llu],%llu,%s\n", series_rows[row].group_name, series_rows[row].name,
+                          (unsigned long long)(i * r->series_interval_cyc), (unsigned long long)v[i],
+                          series_rows[row].unit);
+    }
 }
 
 void stats_series_text(const struct stats_registry *r, FILE *out)

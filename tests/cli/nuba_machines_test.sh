@@ -2,7 +2,7 @@
 # The machines of the NUBA paper: every one runs under --check, whatever order its parts are visited in and whether SMs
 # work ahead; what they report adds up.
 . tests/cli/lib.sh
-for machine in uba-mem uba-sm nuba-norep nuba-fullrep nuba mcm-uba mcm-nuba; do
+for machine in uba-mem uba-sm nuba-norep nuba-fullrep nuba mcm-uba mcm-nuba a100; do
     for workload in ./tests/kit/ordering:tiny gemm_naive:tiny bfs:tiny; do
         expect 0 "none was stale" timeout 100 "$ATOLL" run -m $machine -w $workload --check
     done
@@ -60,6 +60,24 @@ PYTHON
 expect 0 "crossed the network" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny
 expect 0 "for copies" "$ATOLL" run -m nuba -w gemm_naive:n=128 -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48
 "$ATOLL" run -m nuba -w gemm_naive:tiny -s mmu.count_sharing=true --json "$dir/pages.json" > "$dir/log" 2>&1
+expect 0 "in a partition, balance" "$ATOLL" run -m nuba -w gemm_naive:n=128 --timeline "$dir/trace" --csv "$dir/csv" -s nuba.epoch_cyc=3000 -s nuba.profiled_sets=48
+holds "what a user wants to see over time is in JSON, CSV and timeline" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/pages.json"))
+assert sum(result["partitions"]["pages"]) == result["stats"]["mmu.pages_placed"]
+pages, slots = (sum(result["stats"][f"mmu.{name}_over_time"]["values"]) for name in ("pages", "page_slots"))
+assert pages == result["stats"]["mmu.pages_placed"] and abs(pages / slots - result["stats"]["mmu.page_balance"]) < 1e-9
+csv = open(f"{sys.argv[1]}/csv").read()
+for name in "llc.home_read_share", "llc.copy_read_share", "llc.crossing_read_share", "mmu.page_balance", "nuba.mean_predicted_with", "slice_net.taken_bytes", "mmu.pages_over_time[0]":
+    assert f"\n{name}," in csv, name
+assert "\nnuba.without_over_time[" in csv
+tracks = {}
+for event in json.load(open(f"{sys.argv[1]}/trace"))["traceEvents"]:
+    if event["ph"] == "C": tracks.setdefault(event["name"], []).append(*event["args"].values())
+for name in "replies to SMs", "reads served at home", "reads that cross", "network between slices", "MDR: predicted without copies", "MDR: predicted with copies", "MDR: decisions for copies":
+    assert max(tracks[name]) > 0 or name == "MDR: decisions for copies", name
+assert all(0 <= value <= 1 for value in tracks["page balance"]) and max(tracks["page balance"]) > 0.4
+PYTHON
 holds "every page was used by some SM, some by several" python3 - "$dir" << 'PYTHON'
 import json, sys
 stats = json.load(open(f"{sys.argv[1]}/pages.json"))["stats"]

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "atoll.h"
 #include "workload.h"
@@ -29,8 +30,10 @@ static const char *const settings[] = {
     "runtime.rotate_blocks_cyc=1500",
 };
 
-/* Cycles, or 0 after a failure that was printed. settings_: separated by spaces. */
-static uint64_t run(const char *machine, const char *settings_, const char *workload, bool check)
+/* Cycles, or 0 after a failure that was printed. settings_: separated by spaces. look: at the result; NULL:
+ * do not. */
+static uint64_t run_and_look(const char *machine, const char *settings_, const char *workload, bool check,
+                             void (*look)(const char *json))
 {
     atoll_sim *sim;
     struct atoll_outcome out;
@@ -45,9 +48,15 @@ static uint64_t run(const char *machine, const char *settings_, const char *work
     if (status) print_error("%s %s %s: %s\n", machine, settings_, workload, atoll_message(sim));
     const uint64_t cycles = status ? 0 : out.cycles;
     if (!status && check) assert_non_null(strstr(out.json, "\"caches_passed\": true"));
+    if (!status && look) look(out.json);
     atoll_outcome_free(&out);
     atoll_destroy(sim);
     return cycles;
+}
+
+static uint64_t run(const char *machine, const char *settings_, const char *workload, bool check)
+{
+    return run_and_look(machine, settings_, workload, check, NULL);
 }
 
 static void every_workload(const char *settings_, bool compare)
@@ -86,12 +95,73 @@ static void stores_and_loads_in_every_order_pass(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* ---- machines of partitions ---- */
+
+static double stat(const json_t *stats, const char *name)
+{
+    const json_t *v = json_object_get(stats, name);
+    assert_non_null(v);
+    return json_number_value(v);
+}
+
+/* What the parts of NUBA's GPU carry in a cycle (lines of 128 B): links of the SMs 64 x 2 x 16 B, a reply 9
+ * of these each; the network between slices 64 such ports; data ports of 64 slices 32 B; memory 32 x 64 B at
+ * a quarter of the clock. The run as a whole respects them whatever the workload: gpu/bounds.c looks at each
+ * part. */
+static void within_bounds(const char *json)
+{
+    json_t *root = json_loads(json, 0, NULL);
+    assert_non_null(root);
+    const json_t *s = json_object_get(root, "stats");
+    const double cycles =
+        (double)json_integer_value(json_object_get(json_object_get(root, "totals"), "cycles"));
+    const double home = stat(s, "llc.home_reads"), copies = stat(s, "llc.copy_reads"),
+                 crossing = stat(s, "llc.crossing_reads");
+    assert_true(home + copies + crossing <= cycles * 128 / 9.0 + 64);
+    assert_true(crossing <= cycles * 64 / 9.0 + 64);
+    assert_true(stat(s, "llc.port_cycles") <= 64 * (cycles + 20000)); /* write-backs are booked ahead */
+    assert_true((stat(s, "dram.reads") + stat(s, "dram.writes")) * 64 <= 32 * 64 * (cycles / 4 + 64));
+    /* with a share f at home or in copies, a run bound by the network is at most 1 / (1 - f) faster than if
+     * all crossed: what crosses is what the networks carried */
+    assert_true(crossing <= stat(s, "llc.forwards"));
+    assert_true(stat(s, "slice_net.taken") == 2 * stat(s, "llc.forwards"));
+    json_decref(root);
+}
+
+static void every_workload_passes_on_machines_of_partitions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *set;
+        bool bounds; /* the GPU of within_bounds() */
+    } tried[] = {{"uba-sm", "", false},
+                 {"nuba-norep", "", true},
+                 {"nuba-norep",
+                  "runtime.placement=migration runtime.move_interval_cyc=2000 runtime.move_cost=200ns", true},
+                 {"nuba-norep", "runtime.placement=replication runtime.move_cost=200ns", true},
+                 {"nuba-fullrep", "", true},
+                 {"nuba", "nuba.epoch_cyc=2000", true},
+                 {"mcm-uba", "", false},
+                 {"mcm-nuba", "nuba.epoch_cyc=2000", false},
+                 {"a100", "", false}};
+    uint32_t failed = 0;
+    for (size_t m = 0; m < sizeof tried / sizeof *tried; m++)
+        for (const struct workload *const *w = script_registry; *w; w++) {
+            char name[128];
+            (void)snprintf(name, sizeof name, "%s:tiny", (*w)->name);
+            failed += !run_and_look(tried[m].name, tried[m].set, name, true,
+                                    tried[m].bounds ? within_bounds : NULL);
+        }
+    assert_int_equal(failed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_workload_passes_and_takes_the_same_cycles),
         cmocka_unit_test(every_workload_passes_under_every_setting),
         cmocka_unit_test(stores_and_loads_in_every_order_pass),
+        cmocka_unit_test(every_workload_passes_on_machines_of_partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

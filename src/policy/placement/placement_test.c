@@ -176,12 +176,38 @@ static void lab_is_least_first_at_the_threshold_itself(void **state)
     placement_free(&p);
 }
 
+/* One contract for every row of placement_choices.def: the answer is a class that there is, also when there
+ * are fewer from now on, and the same questions get the same answers. */
+static void every_placement_keeps_to_its_classes(void **state)
+{
+    (void)state;
+    for (uint32_t row = 0; row < page_placement_count; row++)
+        for (uint32_t classes = 1; classes <= 8; classes *= 8) {
+            struct placement p = make((enum page_placement)row, 8, classes),
+                             again = make((enum page_placement)row, 8, classes);
+            assert_non_null(p.place);
+            for (uint32_t k = 0; k < 600; k++) {
+                if (k == 300 && classes > 1) {
+                    placement_keep_to(&p, 3);
+                    placement_keep_to(&again, 3);
+                }
+                const uint64_t page = (uint64_t)k * 37 % 101;
+                const uint32_t chosen = ask(&p, page, k * 5 % 8);
+                assert_true(chosen < (k < 300 || classes == 1 ? classes : 3));
+                assert_int_equal(chosen, ask(&again, page, k * 5 % 8));
+            }
+            placement_free(&p);
+            placement_free(&again);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_robin_goes_by_the_order_of_touches),
         cmocka_unit_test(interleaved_goes_by_the_page_whoever_touches_it),
         cmocka_unit_test(first_touch_goes_to_a_channel_of_the_toucher),
+        cmocka_unit_test(every_placement_keeps_to_its_classes),
         cmocka_unit_test(a_page_moves_to_who_used_it_most_when_that_is_enough),
         cmocka_unit_test(a_map_without_a_choice_is_served),
         cmocka_unit_test(figure_6_of_the_paper),
