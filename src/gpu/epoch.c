@@ -27,7 +27,7 @@ static bool flush(void *self)
     if (e->flushing == UINT32_MAX) {
         e->flushing = g->slice_count;
         for (uint32_t k = 0; k < g->slice_count; k++)
-            slice_flush(g->slices[k], llc_boundary_flush, slice_flushed, e);
+            slice_flush(g->slices[k], llc_boundary_flush, false, slice_flushed, e);
     }
     if (e->flushing) return false;
     e->flushing = UINT32_MAX;

@@ -92,7 +92,8 @@ static void begin_flush(struct running *r)
     }
     r->slices_flushing = g->slice_count;
     if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
-    for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], r->boundary, slice_flushed, r);
+    for (uint32_t k = 0; k < g->slice_count; k++)
+        slice_flush(g->slices[k], r->boundary, g->running_count == 1, slice_flushed, r);
 }
 
 /* SMs of the application send nothing, or go on. */

@@ -175,7 +175,7 @@ BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
     assert_int_equal(bed_stats(&b).llc.copy_reads, 1);
     assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
     bool done = false;
-    slice_flush(b.gpu->slices[0], llc_boundary_drop_remote, set, &done);
+    slice_flush(b.gpu->slices[0], llc_boundary_drop_remote, false, set, &done);
     bed_settle(&b);
     assert_true(done);
     assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);

@@ -172,7 +172,7 @@ BED_TEST(kernel_ends_drop_lines_of_others_only)
     assert_int_equal(slice_lines_used(b.gpu->slices[0]), 2);
     bool done = false;
     struct slice *const slice = b.gpu->slices[0];
-    slice_flush(slice, llc_boundary_drop_remote, set, &done);
+    slice_flush(slice, llc_boundary_drop_remote, false, set, &done);
     bed_settle(&b);
     assert_true(done);
     assert_int_equal(slice_lines_used(slice), 1);

@@ -778,7 +778,7 @@ static void tag_stages(struct slice *s, uint64_t now)
 static bool flush_drops(const struct slice *s, uint32_t line)
 {
     switch (s->flush_how) {
-    case llc_boundary_flush: return true;
+    case llc_boundary_flush: return tags_used(&s->tags, line);
     case llc_boundary_drop_remote:
         return tags_used(&s->tags, line) && far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
     case llc_boundary_replicas:
@@ -796,12 +796,23 @@ static inline bool flush_cleans(const struct slice *s, uint32_t line)
     return (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
 }
 
-/* A line has been looked at; those after it that nothing happens to take their cycles without a visit. */
+static inline void flush_drop(struct slice *s, uint64_t now, uint32_t line)
+{
+    drop_line(s, now, line);
+    tags_drop(&s->tags, line);
+}
+
+/* A line has been looked at; those after it that nothing happens to take their cycles without a visit, and
+ * those that are only dropped as well when nobody asks for lines meanwhile. */
 static void flush_next(struct slice *s, uint64_t now)
 {
     const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
     uint32_t line = from + 1;
-    while (line < lines && !flush_cleans(s, line) && !flush_drops(s, line) && !s->tags.pinned[line]) line++;
+    for (; line < lines && !flush_cleans(s, line) && !s->tags.pinned[line]; line++) {
+        if (!flush_drops(s, line)) continue;
+        if (!s->flush_alone) break;
+        flush_drop(s, now, line);
+    }
     s->flush_cursor = line;
     s->flush_cyc = now + (line < lines ? line : lines - 1) - from;
     s->stats.flushed_lines += line - from;
@@ -821,10 +832,7 @@ static void flush_step(struct slice *s, uint64_t now)
             write_memory(s, now, line);
             s->stats.flush_writebacks++;
         }
-        if (flush_drops(s, line)) {
-            drop_line(s, now, line);
-            tags_drop(&s->tags, line);
-        }
+        if (flush_drops(s, line)) flush_drop(s, now, line);
         flush_next(s, now);
     }
     if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
@@ -834,10 +842,11 @@ static void flush_step(struct slice *s, uint64_t now)
     }
 }
 
-void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg), void *arg)
+void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done)(void *arg), void *arg)
 {
     DIAG_ASSERT(!s->flush_done);
     s->flush_how = how;
+    s->flush_alone = alone;
     s->flush_cursor = 0;
     s->flush_cyc = 0;
     s->flush_done = done;
@@ -887,7 +896,7 @@ static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
         if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
     }
     if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
-    if (s->wire.near_only) next = earlier(next, near_next_visit(s, now));
+    if (f->near_seen) next = earlier(next, near_next_visit(s, now));
     if (!f->reply_refused) {
         if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
         if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);

@@ -142,8 +142,8 @@ void slice_snoop(struct slice *s, uint64_t line);
 /* ---- kernel boundaries ---- */
 
 /* Goes over its lines, one per cycle, and does to them what a kernel boundary asks for (not `keep`). done is
- * called when memory has taken all of it. */
-void slice_flush(struct slice *s, enum llc_boundary how, void (*done)(void *arg), void *arg);
+ * called when memory has taken all of it. alone: no request comes before that. */
+void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done)(void *arg), void *arg);
 /* From the next cycle on nothing that was read before now is found; write-through only. */
 void slice_invalidate(struct slice *s);
 /* Only while the slice holds no dirty line and no request of an SM. */

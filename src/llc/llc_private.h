@@ -59,6 +59,7 @@ struct slice {
     void (*flush_done)(void *arg);
     void *flush_arg;
     enum llc_boundary flush_how;
+    bool flush_alone;           /* nobody sends requests meanwhile */
     bool write_through;         /* see write_through.c */
     struct check_place *copies; /* --check; NULL: none */
     uint32_t inside;            /* requests served by the tag stage and not answered */
@@ -203,6 +204,7 @@ struct far {
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
     bool out_refused, reply_refused;
+    bool near_seen; /* nuba: in this visit a request of an SM was at the port: there may be more behind it */
     struct check_place *copies; /* --check; NULL: none */
     uint64_t *sharers; /* sm_side: per line that lives here, chiplets that may have a copy; else NULL */
     uint64_t hold_cyc; /* stores and atomics are not answered before: others must know of them */

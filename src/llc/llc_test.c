@@ -189,7 +189,7 @@ BED_TEST(a_flush_writes_back_every_dirty_line_and_looks_at_one_per_cycle)
     const struct stats before = bed_stats(&b);
     bool done = false;
     const uint64_t begin = gpu_now(b.gpu);
-    slice_flush(s, llc_boundary_flush, flushed, &done);
+    slice_flush(s, llc_boundary_flush, false, flushed, &done);
     while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
     /* the cursor sees line k in cycle begin + 1 + k; the last writes leave long before it ends */
     assert_int_equal(gpu_now(b.gpu), begin + 1024);
@@ -215,7 +215,7 @@ BED_TEST(a_flush_waits_for_memory)
     bed_settle(&b);
     bool done = false;
     const uint64_t begin = gpu_now(b.gpu);
-    slice_flush(b.gpu->slices[0], llc_boundary_flush, flushed, &done);
+    slice_flush(b.gpu->slices[0], llc_boundary_flush, false, flushed, &done);
     while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
     assert_true(gpu_now(b.gpu) - begin > 1200);
     bed_settle(&b);

@@ -22,6 +22,7 @@ static inline bool has_room(const struct slice *s, bool staying)
 void near_accept(struct slice *s, uint64_t now)
 {
     const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+    s->far->near_seen = idx != REQUEST_NONE;
     if (idx == REQUEST_NONE) return;
     struct request *r = at(s, idx);
     const bool staying = stays(s, r);
