@@ -159,7 +159,8 @@ json_t *stats_json(const struct stats *s);
 json_t *stats_series_json(const struct stats_registry *r);
 /* name,value,unit with a header; histograms as name[floor]. */
 void stats_csv(const struct stats *s, FILE *out);
-/* name[first cycle of the interval],value,unit without a header; series in which nothing grew are left out. */
+/* name[first cycle of the interval],value,unit without a header; series in which nothing grew are left out.
+ */
 void stats_series_csv(const struct stats_registry *r, FILE *out);
 /* Number of points, mean, smallest and largest of each series. */
 void stats_series_text(const struct stats_registry *r, FILE *out);
