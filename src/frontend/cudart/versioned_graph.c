@@ -12,9 +12,9 @@
 
 enum { EDGE_BYTES = 8 }; /* cudaGraphEdgeData */
 
-static cudaError_t blank(cudaError_t error, void *edges, const size_t *count)
+static cudaError_t blank(cudaError_t error, void *edges, size_t room, const size_t *count)
 {
-    if (!error && edges) memset(edges, 0, *count * EDGE_BYTES);
+    if (!error && edges && count) memset(edges, 0, (*count < room ? *count : room) * EDGE_BYTES);
     return error;
 }
 
@@ -47,7 +47,7 @@ CUDA_API cudaError_t WITH_EDGES(cudaGraphGetEdges)(cudaGraph_t graph, cudaGraphN
 {
     const size_t room = count ? *count : 0;
     const cudaError_t error = call_graph_edges(graph, from, to, count);
-    return blank(error, edges, error || *count > room ? &room : count);
+    return blank(error, edges, room, count);
 }
 
 CUDA_API cudaError_t WITH_EDGES(cudaGraphNodeGetDependencies)(cudaGraphNode_t node, cudaGraphNode_t *before,
@@ -55,7 +55,7 @@ CUDA_API cudaError_t WITH_EDGES(cudaGraphNodeGetDependencies)(cudaGraphNode_t no
 {
     const size_t room = count ? *count : 0;
     const cudaError_t error = call_graph_node_before(node, before, count);
-    return blank(error, edges, error || *count > room ? &room : count);
+    return blank(error, edges, room, count);
 }
 
 CUDA_API cudaError_t WITH_EDGES(cudaGraphNodeGetDependentNodes)(cudaGraphNode_t node, cudaGraphNode_t *after,
@@ -63,7 +63,7 @@ CUDA_API cudaError_t WITH_EDGES(cudaGraphNodeGetDependentNodes)(cudaGraphNode_t 
 {
     const size_t room = count ? *count : 0;
     const cudaError_t error = call_graph_node_after(node, after, count);
-    return blank(error, edges, error || *count > room ? &room : count);
+    return blank(error, edges, room, count);
 }
 
 CUDA_API cudaError_t WITH_EDGES(cudaGraphAddNode)(cudaGraphNode_t *node, cudaGraph_t graph,
