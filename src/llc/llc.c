@@ -917,10 +917,15 @@ static inline void far_send(struct slice *s, uint64_t now)
 {
     struct far *f = s->far;
     if (f->pages.count) far_send_page_line(s, now);
-    struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
-    f->out_refused = out && !far_send_request(s, now, out);
-    struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
-    f->reply_refused = way && !far_send_reply(s, now, way);
+    f->out_refused = f->reply_refused = false;
+    if (f->past.count | f->out.count) {
+        struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
+        f->out_refused = out && !far_send_request(s, now, out);
+    }
+    if (f->hits.count | f->filled.count) {
+        struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
+        f->reply_refused = way && !far_send_reply(s, now, way);
+    }
 }
 
 static void wake(void *self, uint64_t now)
@@ -928,7 +933,11 @@ static void wake(void *self, uint64_t now)
     struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->far && far_reply_at(s, now) != REQUEST_NONE) far_receive(s, now);
-    if (s->wire.near_only) near_accept(s, now);
+    if (s->wire.near_only) {
+        const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+        s->far->near_seen = idx != REQUEST_NONE;
+        if (idx != REQUEST_NONE) near_accept(s, now, idx);
+    }
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) flush_step(s, now);
     tag_stages(s, now);

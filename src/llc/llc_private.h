@@ -250,8 +250,8 @@ void coherent_evict(struct slice *s, uint32_t line);
 /* The news: the copy of a line is old. */
 void coherent_drop(struct slice *s, uint64_t now, uint64_t key);
 
-/* near.c: takes a request of the partition's SMs from the network */
-void near_accept(struct slice *s, uint64_t now);
+/* near.c: takes the request that the network has for it from the partition's SMs, if there is room */
+void near_accept(struct slice *s, uint64_t now, uint32_t idx);
 uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */

@@ -19,11 +19,8 @@ static inline bool has_room(const struct slice *s, bool staying)
     return staying ? s->far->local.count < s->spec->local_queue : s->far->past.count < s->spec->forward_queue;
 }
 
-void near_accept(struct slice *s, uint64_t now)
+void near_accept(struct slice *s, uint64_t now, uint32_t idx)
 {
-    const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
-    s->far->near_seen = idx != REQUEST_NONE;
-    if (idx == REQUEST_NONE) return;
     struct request *r = at(s, idx);
     const bool staying = stays(s, r);
     if (!has_room(s, staying)) return;
