@@ -931,6 +931,7 @@ static inline void far_send(struct slice *s, uint64_t now)
 static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
+    DIAG_ASSERT(s->far || !s->wire.near_only);
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->far && far_reply_at(s, now) != REQUEST_NONE) far_receive(s, now);
     if (s->wire.near_only) {
