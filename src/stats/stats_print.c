@@ -63,7 +63,7 @@ void stats_series_csv(const struct stats_registry *r, FILE *out)
         for (uint32_t i = 0; i < r->series_points; i++) sum += v[i];
         for (uint32_t i = 0; sum && i < r->series_points; i++)
             (void)fprintf(out, "%s.%s[%llu],%llu,%s\n", series_rows[row].group_name, series_rows[row].name,
-                          (unsigned long long)(i * r->series_interval_cyc), (unsigned long long)v[i],
+                          (unsigned long long)i * r->series_interval_cyc, (unsigned long long)v[i],
                           series_rows[row].unit);
     }
 }
