@@ -181,17 +181,27 @@ static void an_expression_has_the_value_of_what_it_was_made_from(void **state)
     }
 }
 
+static void new_pool(struct expr_pool *p, struct arena *a)
+{
+    arena_init(a);
+    expr_pool_init(p, a, 0);
+}
+
+/* A value of 32 bits that stands for itself. */
+static const struct expr *atom(struct expr_pool *p, enum atom_kind kind, uint32_t id, uint32_t deps)
+{
+    const struct atom x = {.kind = (uint8_t)kind, .id = id, .size_bytes = 4, .deps = deps};
+    return expr_of(p, expr_intern_atom(p, &x));
+}
+
 static void equal_values_are_the_same_pointer(void **state)
 {
     (void)state;
     struct arena a;
     struct expr_pool p;
-    arena_init(&a);
-    expr_pool_init(&p, &a, 0);
-    const struct atom x = {.kind = ATOM_SREG, .id = PTX_SREG_TID_X, .deps = DEP_TX},
-                      y = {.kind = ATOM_SREG, .id = PTX_SREG_CTAID_X, .deps = DEP_BX};
-    const struct expr *tx = expr_of(&p, expr_intern_atom(&p, &x)),
-                      *bx = expr_of(&p, expr_intern_atom(&p, &y));
+    new_pool(&p, &a);
+    const struct expr *tx = atom(&p, ATOM_SREG, PTX_SREG_TID_X, DEP_TX),
+                      *bx = atom(&p, ATOM_SREG, PTX_SREG_CTAID_X, DEP_BX);
     const struct expr *sum = expr_add(&p, tx, bx);
     /* (tx + bx)^2 == tx^2 + 2 tx bx + bx^2 */
     const struct expr *square = expr_mul(&p, sum, sum);
@@ -218,11 +228,9 @@ static void what_wraps_around_or_is_negative_stays_an_operation(void **state)
     (void)state;
     struct arena a;
     struct expr_pool p;
-    arena_init(&a);
-    expr_pool_init(&p, &a, 0);
-    const struct atom x = {.kind = ATOM_SREG, .id = PTX_SREG_TID_X, .deps = DEP_TX},
-                      y = {.kind = ATOM_PARAM, .id = 0, .size_bytes = 4, .deps = DEP_PARAM};
-    const struct expr *tx = expr_of(&p, expr_intern_atom(&p, &x)), *n = expr_of(&p, expr_intern_atom(&p, &y));
+    new_pool(&p, &a);
+    const struct expr *tx = atom(&p, ATOM_SREG, PTX_SREG_TID_X, DEP_TX),
+                      *n = atom(&p, ATOM_PARAM, 0, DEP_PARAM);
     int64_t values[64] = {0}, got;
     values[PTX_SREG_TID_X] = 300;
     const struct expr *down[2] = {expr_scale(&p, tx, 3 << 24), expr_const(&p, 24)};

@@ -3,68 +3,8 @@
 
 #include <string.h>
 
-#include "gpu/pager.h"
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
-
-/* ---- parameters ---- */
-
-/* by_partition: lines of other channels are kept too. */
-static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
-{
-    uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
-    for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
-        const bool chooses_slice =
-            (map->layout[bit].field == DRAM_FIELD_CHANNEL && !by_partition) ||
-            (map->kind != address_map_page_move && map->layout[bit].field == DRAM_FIELD_BANK &&
-             map->layout[bit].idx < map->slice_bits);
-        if (!chooses_slice) mask |= (uint64_t)1 << bit;
-    }
-    return mask;
-}
-
-struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
-{
-    const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
-    return (struct slice_spec){
-        .sets = (uint32_t)(lines / c->llc.ways),
-        .ways = c->llc.ways,
-        .latency_cyc = c->llc.latency_cyc + c->selrep.router_delay_cyc,
-        .miss_latency_cyc = c->llc.miss_latency_cyc + c->selrep.router_delay_cyc,
-        .fill_latency_cyc = c->llc.fill_latency_cyc,
-        .memory_latency_cyc = c->llc.memory_latency_cyc,
-        .port_bytes = (uint32_t)c->llc.port,
-        .mshrs = c->llc.mshrs,
-        .mshr_merges = c->llc.mshr_merges,
-        .data_queue = c->llc.data_queue,
-        .reply_queue = c->llc.reply_queue,
-        .memory_queue = c->llc.memory_queue,
-        .atomic_cyc = c->llc.atomic_cyc,
-        .column_bytes = (uint32_t)c->dram.column_size,
-        .columns_per_line =
-            c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
-        .slices_per_channel = c->partition.slices / c->partition.channels,
-        .lanes = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
-        .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
-        .header_bytes = (uint32_t)c->packet.header,
-        .may_write_through = c->llc.organisation == llc_organisation_private ||
-                             c->llc.organisation == llc_organisation_adaptive,
-        .sectored = c->llc.sectored,
-        .hashed = c->llc.index == cache_index_hashed,
-        .count_lines = c->llc.count_lines,
-        .replacement = c->llc.replacement,
-        .seed = c->sim.seed,
-        .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
-        .map = map,
-        .index_mask =
-            index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1, organisation_by_partition(c)),
-        .forward_queue = c->llc.forward_queue,
-        .local_queue = c->llc.local_queue,
-        .pass_cyc = c->llc.pass_cyc,
-        .invalidate_cyc = c->llc.invalidate_cyc,
-        .page_lines = pager_requests(c),
-    };
-}
 
 /* ---- small parts ---- */
 
@@ -167,7 +107,7 @@ static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t t
     slice_push_op(s, op);
 }
 
-static void write_memory(struct slice *s, uint64_t now, uint32_t tag_line)
+void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 {
     uint64_t *const dirty = s->dirty[tag_line];
     uint8_t sectors = 0;
@@ -512,7 +452,7 @@ static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
     if (tags_used(&s->tags, line)) {
         s->stats.evictions++;
         if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(llc_loses_write_back))
-            write_memory(s, now, line);
+            slice_write_back(s, now, line);
     }
     if (FAULT_FIRES(llc_loses_write_back)) s->dirty[line][0] = s->dirty[line][1] = 0;
     drop_line(s, now, line);
@@ -676,7 +616,8 @@ static inline void served(struct slice *s, struct request *r, uint64_t now)
 static void give_up(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!s->tags.pinned[line]);
-    if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(move_loses_dirty)) write_memory(s, now, line);
+    if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(move_loses_dirty))
+        slice_write_back(s, now, line);
     s->dirty[line][0] = s->dirty[line][1] = 0;
     slice_drop_line(s, now, line);
 }
@@ -773,87 +714,6 @@ static void tag_stages(struct slice *s, uint64_t now)
     }
 }
 
-/* ---- flushes ---- */
-
-static bool flush_drops(const struct slice *s, uint32_t line)
-{
-    switch (s->flush_how) {
-    case llc_boundary_flush: return tags_used(&s->tags, line);
-    case llc_boundary_drop_remote:
-        return tags_used(&s->tags, line) && far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
-    case llc_boundary_replicas:
-        return tags_used(&s->tags, line) &&
-               slice_home(s->spec, tags_key(&s->tags, line)) != s->wire.slice_idx;
-    case llc_boundary_clean:
-    case llc_boundary_keep:
-    case llc_boundary_count: break;
-    }
-    return false;
-}
-
-static inline bool flush_cleans(const struct slice *s, uint32_t line)
-{
-    return (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
-}
-
-static inline void flush_drop(struct slice *s, uint64_t now, uint32_t line)
-{
-    drop_line(s, now, line);
-    tags_drop(&s->tags, line);
-}
-
-/* A line has been looked at; those after it that nothing happens to take their cycles without a visit, and
- * those that are only dropped as well when nobody asks for lines meanwhile. */
-static void flush_next(struct slice *s, uint64_t now)
-{
-    const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
-    uint32_t line = from + 1;
-    for (; line < lines && !flush_cleans(s, line) && !s->tags.pinned[line]; line++) {
-        if (!flush_drops(s, line)) continue;
-        if (!s->flush_alone) break;
-        flush_drop(s, now, line);
-    }
-    s->flush_cursor = line;
-    s->flush_cyc = now + (line < lines ? line : lines - 1) - from;
-    s->stats.flushed_lines += line - from;
-}
-
-static void flush_step(struct slice *s, uint64_t now)
-{
-    const uint32_t line = s->flush_cursor;
-    if (now < s->flush_cyc) return;
-    if (line < tags_lines(&s->tags)) {
-        const bool cleans = flush_cleans(s, line);
-        if (cleans && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
-            return;                       /* woken by the channel */
-        if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
-        if (cleans && !FAULT_FIRES(llc_flush_skips)) {
-            s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
-            write_memory(s, now, line);
-            s->stats.flush_writebacks++;
-        }
-        if (flush_drops(s, line)) flush_drop(s, now, line);
-        flush_next(s, now);
-    }
-    if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
-        void (*done)(void *) = s->flush_done;
-        s->flush_done = NULL;
-        done(s->flush_arg);
-    }
-}
-
-void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done)(void *arg), void *arg)
-{
-    DIAG_ASSERT(!s->flush_done);
-    s->flush_how = how;
-    s->flush_alone = alone;
-    s->flush_cursor = 0;
-    s->flush_cyc = 0;
-    s->flush_done = done;
-    s->flush_arg = arg;
-    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
-}
-
 /* ---- visits ---- */
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -940,7 +800,7 @@ static void wake(void *self, uint64_t now)
         if (idx != REQUEST_NONE) near_accept(s, now, idx);
     }
     if (s->fills_count) take_fills(s, now);
-    if (s->flush_done) flush_step(s, now);
+    if (s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now);
     if (s->hits.count | s->filled.count) send_reply(s, now);
     if (s->far) far_send(s, now);

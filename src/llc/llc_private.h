@@ -265,7 +265,12 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
 void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
                     struct request_list writers);
 
-/* ---- llc.c, for far.c and write_through.c ---- */
+/* ---- flush.c ---- */
+
+/* A cycle of the flush under way. */
+void slice_flush_step(struct slice *s, uint64_t now);
+
+/* ---- llc.c, for the other files ---- */
 
 void slice_push_op(struct slice *s, struct memory_op op);
 /* The columns that hold these sectors, as a run from the first to the last. */
@@ -279,6 +284,8 @@ uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);
 /* Keeps the line until its MSHR is free again. */
 struct mshr *slice_pin(struct slice *s, uint32_t line);
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
+/* Writes what is dirty of the line to memory. */
+void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line);
 /* The request finds its sectors in the line. */
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
 /* Sectors of a line will be there at ready_cyc. */

@@ -1,0 +1,76 @@
+/* flush: a pass over the lines of a slice at the end of a kernel: dirty ones are written back, those that the
+ * boundary names are dropped; a line per cycle, while the slice goes on serving. */
+#include "llc/llc_private.h"
+
+static bool flush_drops(const struct slice *s, uint32_t line)
+{
+    switch (s->flush_how) {
+    case llc_boundary_flush: return tags_used(&s->tags, line);
+    case llc_boundary_drop_remote:
+        return tags_used(&s->tags, line) && far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
+    case llc_boundary_replicas:
+        return tags_used(&s->tags, line) &&
+               slice_home(s->spec, tags_key(&s->tags, line)) != s->wire.slice_idx;
+    case llc_boundary_clean:
+    case llc_boundary_keep:
+    case llc_boundary_count: break;
+    }
+    return false;
+}
+
+static inline bool flush_cleans(const struct slice *s, uint32_t line)
+{
+    return (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
+}
+
+/* A line has been looked at; those after it that nothing happens to take their cycles without a visit, and
+ * those that are only dropped as well when nobody asks for lines meanwhile. */
+static void flush_next(struct slice *s, uint64_t now)
+{
+    const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
+    uint32_t line = from + 1;
+    for (; line < lines && !flush_cleans(s, line) && !s->tags.pinned[line]; line++) {
+        if (!flush_drops(s, line)) continue;
+        if (!s->flush_alone) break;
+        slice_drop_line(s, now, line);
+    }
+    s->flush_cursor = line;
+    s->flush_cyc = now + (line < lines ? line : lines - 1) - from;
+    s->stats.flushed_lines += line - from;
+}
+
+void slice_flush_step(struct slice *s, uint64_t now)
+{
+    const uint32_t line = s->flush_cursor;
+    if (now < s->flush_cyc) return;
+    if (line < tags_lines(&s->tags)) {
+        const bool cleans = flush_cleans(s, line);
+        if (cleans && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
+            return;                       /* woken by the channel */
+        if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
+        if (cleans && !FAULT_FIRES(llc_flush_skips)) {
+            s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
+            slice_write_back(s, now, line);
+            s->stats.flush_writebacks++;
+        }
+        if (flush_drops(s, line)) slice_drop_line(s, now, line);
+        flush_next(s, now);
+    }
+    if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
+        void (*done)(void *) = s->flush_done;
+        s->flush_done = NULL;
+        done(s->flush_arg);
+    }
+}
+
+void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done)(void *arg), void *arg)
+{
+    DIAG_ASSERT(!s->flush_done);
+    s->flush_how = how;
+    s->flush_alone = alone;
+    s->flush_cursor = 0;
+    s->flush_cyc = 0;
+    s->flush_done = done;
+    s->flush_arg = arg;
+    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+}

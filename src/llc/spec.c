@@ -1,0 +1,62 @@
+/* spec: what the parameters of a machine mean for its slices. */
+#include "llc/llc.h"
+
+#include "gpu/pager.h"
+#include "llc/organisation.h"
+
+/* by_partition: lines of other channels are kept too. */
+static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
+{
+    uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
+    for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
+        const bool chooses_slice =
+            (map->layout[bit].field == DRAM_FIELD_CHANNEL && !by_partition) ||
+            (map->kind != address_map_page_move && map->layout[bit].field == DRAM_FIELD_BANK &&
+             map->layout[bit].idx < map->slice_bits);
+        if (!chooses_slice) mask |= (uint64_t)1 << bit;
+    }
+    return mask;
+}
+
+struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
+{
+    const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
+    return (struct slice_spec){
+        .sets = (uint32_t)(lines / c->llc.ways),
+        .ways = c->llc.ways,
+        .latency_cyc = c->llc.latency_cyc + c->selrep.router_delay_cyc,
+        .miss_latency_cyc = c->llc.miss_latency_cyc + c->selrep.router_delay_cyc,
+        .fill_latency_cyc = c->llc.fill_latency_cyc,
+        .memory_latency_cyc = c->llc.memory_latency_cyc,
+        .port_bytes = (uint32_t)c->llc.port,
+        .mshrs = c->llc.mshrs,
+        .mshr_merges = c->llc.mshr_merges,
+        .data_queue = c->llc.data_queue,
+        .reply_queue = c->llc.reply_queue,
+        .memory_queue = c->llc.memory_queue,
+        .atomic_cyc = c->llc.atomic_cyc,
+        .column_bytes = (uint32_t)c->dram.column_size,
+        .columns_per_line =
+            c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
+        .slices_per_channel = c->partition.slices / c->partition.channels,
+        .lanes = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
+        .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
+        .header_bytes = (uint32_t)c->packet.header,
+        .may_write_through = c->llc.organisation == llc_organisation_private ||
+                             c->llc.organisation == llc_organisation_adaptive,
+        .sectored = c->llc.sectored,
+        .hashed = c->llc.index == cache_index_hashed,
+        .count_lines = c->llc.count_lines,
+        .replacement = c->llc.replacement,
+        .seed = c->sim.seed,
+        .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
+        .map = map,
+        .index_mask =
+            index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1, organisation_by_partition(c)),
+        .forward_queue = c->llc.forward_queue,
+        .local_queue = c->llc.local_queue,
+        .pass_cyc = c->llc.pass_cyc,
+        .invalidate_cyc = c->llc.invalidate_cyc,
+        .page_lines = pager_requests(c),
+    };
+}
