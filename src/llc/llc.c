@@ -650,7 +650,7 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
 /* The request of an SM that is next. */
 static inline uint32_t port_front(const struct slice *s, uint64_t now)
 {
-    if (!s->wire.near_only) return fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+    if (!s->far || !s->wire.near_only) return fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
     return s->far->local.count ? s->far->local.first : REQUEST_NONE;
 }
 
@@ -791,10 +791,9 @@ static inline void far_send(struct slice *s, uint64_t now)
 static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
-    DIAG_ASSERT(s->far || !s->wire.near_only);
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->far && far_reply_at(s, now) != REQUEST_NONE) far_receive(s, now);
-    if (s->wire.near_only) {
+    if (s->far && s->wire.near_only) {
         const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
         s->far->near_seen = idx != REQUEST_NONE;
         if (idx != REQUEST_NONE) near_accept(s, now, idx);
