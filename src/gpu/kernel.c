@@ -91,6 +91,7 @@ static void begin_flush(struct running *r)
         other->wants_flush &= !other->shares_flush;
     }
     r->slices_flushing = g->slice_count;
+    organisation_forget_copies(g->organisations);
     if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
     for (uint32_t k = 0; k < g->slice_count; k++)
         slice_flush(g->slices[k], r->boundary, g->running_count == 1, slice_flushed, r);
@@ -391,7 +392,6 @@ static void check_end(const struct running *r)
     const bool flushed =
         r->alone && r->boundary != llc_boundary_keep && r->boundary != llc_boundary_drop_remote;
     if (g->check) check_kernel_end(g->check, r->sm.number, flushed, gpu_now(g));
-    g->organisations->replicated = g->organisations->degree > 1;
 }
 
 /* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */

@@ -45,13 +45,19 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
                                       */
         if (o->config->selrep.degree == 1) return llc_boundary_keep;
         return o->replicated ? o->config->llc.boundary : llc_boundary_clean;
+    case llc_organisation_nuba: /* copies are read from the home slice, which keeps its lines */
+        return o->replicated ? o->config->llc.boundary : llc_boundary_keep;
     case llc_organisation_memory_side:
     case llc_organisation_numa:
-    case llc_organisation_nuba:
     case llc_organisation_sm_side:
     case llc_organisation_count: break;
     }
     return o->config->llc.boundary;
+}
+
+void organisation_forget_copies(struct organisation *o)
+{
+    o->replicated = o->degree > 1 || o->replicate || o->replicate_next;
 }
 
 bool organisation_forwards(const struct config *c)

@@ -101,6 +101,7 @@ static void decide(struct mdr *m, uint64_t now)
     for (uint32_t k = 0; k < m->chiplets; k++) {
         o[k].replicate = before;
         o[k].replicate_next = after;
+        o[k].replicated |= before || after;
         o[k].change_tick = from * m->slices->ticks_per_cycle;
     }
 }
@@ -168,7 +169,7 @@ struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_
     const uint32_t chiplets = config_chiplets(c);
     if (!organisation_by_partition(c)) return NULL;
     for (uint32_t k = 0; k < chiplets; k++)
-        organisations[k].replicate = c->nuba.replication == nuba_copies_full;
+        organisations[k].replicate = organisations[k].replicated = c->nuba.replication == nuba_copies_full;
     if (c->nuba.replication != nuba_copies_mdr) return NULL;
     struct mdr *m = ARENA_NEW(a, struct mdr);
     const double column = (double)c->dram.column_size / c->dram.burst_cyc;

@@ -191,6 +191,29 @@ BED_TEST(decisions_are_in_force_after_their_latency)
     bench_close(&b);
 }
 
+/* A kernel that nothing was copied for has no copies to drop; one that ends while a decision for them is on
+ * its way may have. */
+BED_TEST(a_boundary_drops_copies_only_if_there_may_be_some)
+{
+    struct bench b;
+    bench_open(&b, NULL);
+    const uint64_t far = sampled_line(&b, 0), home = sampled_line(&b, 1);
+    assert_int_equal(organisation_boundary(&b.organisation), llc_boundary_keep);
+    for (uint32_t k = 0; k < 100; k++) {
+        miss(&b, far, 0, 8, true, 2 * k + 1);
+        miss(&b, home, 4, 0, true, 2 * k + 2);
+    }
+    miss(&b, far, 0, 8, true, 1000);
+    assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
+    organisation_forget_copies(&b.organisation); /* copies go on being made */
+    assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
+    b.organisation.replicate = b.organisation.replicate_next = false;
+    assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
+    organisation_forget_copies(&b.organisation);
+    assert_int_equal(organisation_boundary(&b.organisation), llc_boundary_keep);
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +224,7 @@ int main(void)
         cmocka_unit_test(the_local_profiler_sees_its_slice_only),
         cmocka_unit_test(shadows_hold_as_many_lines_as_a_set_has_ways),
         cmocka_unit_test(decisions_are_in_force_after_their_latency),
+        cmocka_unit_test(a_boundary_drops_copies_only_if_there_may_be_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
