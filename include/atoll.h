@@ -320,6 +320,7 @@ ATOLL_API atoll_status atoll_analyze(atoll_sim *sim, const struct atoll_analysis
 struct atoll_sweep_progress {
     uint32_t total, finished, failed, running;
     double elapsed_seconds, left_seconds; /* NAN: unknown */
+    double later_seconds;                 /* of other studies that are planned in the database; 0: none */
 };
 
 struct atoll_sweep {
@@ -328,6 +329,7 @@ struct atoll_sweep {
     const char *db;         /* SQLite file; made when it is not there */
     const char *command;    /* what the user typed, for the report */
     bool dry_run;           /* read and plan only: the summary says how many points there are */
+    bool plan_only;         /* the plan goes into the database, nothing runs: later_seconds counts it */
     bool missing_machines;  /* points of machines that do not exist are not available; else a mistake */
     /* how */
     const char *program;                 /* path of the atoll command: its 'worker' runs a point */

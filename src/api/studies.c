@@ -95,8 +95,9 @@ static void run_sweep(void *arg)
     struct store *store = store_open(o->db, STORE_WRITE);
     diag_defer(&closing, close_store, store);
     store_put_study(store, s, o->command);
-    if (worth && o->slurm) sweep_slurm(s, store, o, call->summary);
-    if (worth && !o->slurm) sweep_local(s, store, o, call->summary);
+    const bool runs = worth && !o->plan_only;
+    if (runs && o->slurm) sweep_slurm(s, store, o, call->summary);
+    if (runs && !o->slurm) sweep_local(s, store, o, call->summary);
     diag_done(&closing, true);
     diag_done(&freeing, true);
 }

@@ -34,29 +34,47 @@ static void add(struct atoll_sweep_summary *all, const struct atoll_sweep_summar
     }
 }
 
-static int sweep_all(char *names, struct atoll_sweep *how, struct atoll_sweep_summary *all)
+static int sweep_one(const struct atoll_sweep *how, struct atoll_sweep_summary *all)
 {
     int code = 0;
-    char *save = NULL;
+    struct atoll_sweep_summary one;
+    atoll_sim *sim = cli_sim(NULL, NULL, &code);
+    if (!sim) return code;
+    const atoll_status status = atoll_sweep(sim, how, &one);
+    study_end();
+    if (status)
+        code = cli_fail(sim, status);
+    else
+        add(all, &one);
+    atoll_destroy(sim);
+    return code;
+}
+
+static int sweep_all(const char *names, struct atoll_sweep *how, struct atoll_sweep_summary *all)
+{
+    int code = 0;
+    char *save = NULL, *const list = strdup(names);
     uint32_t i = 0, count = 0;
-    for (const char *p = names; p && *p; p++) count += *p == '\n' || !p[1];
-    for (char *name = strtok_r(names, "\n", &save); name && !code && !all->stopped;
+    if (!list) return cli_mistake("out of memory");
+    for (const char *p = names; *p; p++) count += *p == '\n' || !p[1];
+    for (char *name = strtok_r(list, "\n", &save); name && !code && !all->stopped;
          name = strtok_r(NULL, "\n", &save)) {
-        struct atoll_sweep_summary one;
-        atoll_sim *sim = cli_sim(NULL, NULL, &code);
-        if (!sim) return code;
         how->experiment = name;
         study_of(++i, count, name);
-        if (how->verbose) (void)fprintf(stderr, "atoll: %s\n", name);
-        const atoll_status status = atoll_sweep(sim, how, &one);
-        study_end();
-        if (status)
-            code = cli_fail(sim, status);
-        else
-            add(all, &one);
-        atoll_destroy(sim);
+        if (how->verbose && !how->plan_only) (void)fprintf(stderr, "atoll: %s\n", name);
+        code = sweep_one(how, all);
     }
+    free(list);
     return code;
+}
+
+/* All are planned before the first runs: the progress can tell how long the whole will take. */
+static int plan_all(const char *names, const struct atoll_sweep *how)
+{
+    struct atoll_sweep plan = *how;
+    struct atoll_sweep_summary ignored = {0};
+    plan.plan_only = true;
+    return sweep_all(names, &plan, &ignored);
 }
 
 static int find_names(const char *paper, char **names)
@@ -76,6 +94,7 @@ static int reproduce(const char *paper, const struct reproduce_args *args, struc
     char *names = NULL;
     struct atoll_sweep_summary all = {0};
     int code = find_names(paper, &names);
+    if (!code) code = plan_all(names, how);
     if (!code) code = sweep_all(names, how, &all);
     free(names);
     if (code) return code;

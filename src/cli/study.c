@@ -38,17 +38,23 @@ static void show_note(void *arg, const char *line)
     (void)fprintf(stderr, "atoll: %s\n", line);
 }
 
+static void format_left(char buf[64], double seconds, const char *of)
+{
+    buf[0] = '\0';
+    if (!isfinite(seconds)) return;
+    (void)snprintf(buf, 64, seconds < 120 ? ", %.0f s left%s" : ", %.0f min left%s",
+                   seconds < 120 ? seconds : seconds / 60, of);
+}
+
 static void show_progress(void *arg, const struct atoll_sweep_progress *p)
 {
-    char left[64] = "";
+    char left[64], all[64] = "";
     (void)arg;
-    if (isfinite(p->left_seconds) && p->left_seconds < 120)
-        (void)snprintf(left, sizeof left, ", %.0f s left", p->left_seconds);
-    else if (isfinite(p->left_seconds))
-        (void)snprintf(left, sizeof left, ", %.0f min left", p->left_seconds / 60);
-    (void)fprintf(stderr, "\r\033[K%s%3.0f %%, %u of %u points, %u running, %u failed, %.0f s%s", of_what,
+    format_left(left, p->left_seconds, "");
+    if (*of_what) format_left(all, p->left_seconds + p->later_seconds, " of all");
+    (void)fprintf(stderr, "\r\033[K%s%3.0f %%, %u of %u points, %u running, %u failed, %.0f s%s%s", of_what,
                   p->total ? 100.0 * p->finished / p->total : 100.0, p->finished, p->total, p->running,
-                  p->failed, p->elapsed_seconds, left);
+                  p->failed, p->elapsed_seconds, left, all);
     (void)fflush(stderr);
     line_shown = true;
 }

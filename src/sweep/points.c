@@ -141,6 +141,7 @@ void sweep_points_begin(struct sweep_points *p, struct study *s, struct store *s
         p->mean_wall[w] = mean;
         p->mean_count[w] = 1;
     }
+    p->elsewhere = store_left_elsewhere(store, s);
     map_init(&seen);
     diag_defer(&freeing, free_map, &seen);
     for (uint32_t i = 0; i < s->point_count; i++) {
@@ -233,5 +234,6 @@ void sweep_tell(const struct sweep_points *p, const struct sweep_rest *rest)
     const double running = expected(p, rest->running, rest->running_count, other) - rest->running_seconds;
     t.left_seconds = expected(p, rest->left, rest->left_count, other) + (running > 0 ? running : 0 * running);
     t.left_seconds /= rest->at_once ? rest->at_once : 1;
+    t.later_seconds = p->elsewhere ? p->elsewhere * other / (rest->at_once ? rest->at_once : 1) : 0;
     p->options->progress(p->options->arg, &t);
 }

@@ -339,6 +339,20 @@ double store_mean_wall(struct store *s, const char *workload)
     return v;
 }
 
+uint32_t store_left_elsewhere(struct store *s, const struct study *study)
+{
+    struct store_query q;
+    store_begin(
+        s, &q,
+        "SELECT count(DISTINCT key) FROM point WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM run) "
+        "AND key NOT IN (SELECT key FROM point JOIN study ON study.id=point.study "
+        "WHERE name=? AND key IS NOT NULL)",
+        "s", study->name);
+    const uint32_t count = store_step(&q) ? (uint32_t)sqlite3_column_int64(q.stmt, 0) : 0;
+    store_end(&q);
+    return count;
+}
+
 /* ---- who runs what ---- */
 
 void store_beat(struct store *s)

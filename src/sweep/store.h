@@ -51,6 +51,8 @@ void store_put_run(struct store *s, const struct store_run *run);
 uint32_t store_drop_failures(struct store *s, const struct study *study);
 /* Seconds that runs of a workload took so far, on average; NAN: unknown. */
 double store_mean_wall(struct store *s, const char *workload);
+/* Runs that only other studies of the database ask for and that are not there yet. */
+uint32_t store_left_elsewhere(struct store *s, const struct study *study);
 
 /* ---- who runs what ---- */
 

@@ -97,6 +97,32 @@ static void a_run_is_written_once_and_its_figures_become_columns(void **state)
     store_close(db);
 }
 
+/* Two studies share k1; k3 is asked for twice, k2 by the first alone. */
+static void what_other_studies_ask_for_is_counted_once(void **state)
+{
+    const struct scratch *s = *state;
+    struct store *db = store_open(s->path, STORE_WRITE);
+    for (int64_t id = 1; id <= 2; id++)
+        store_do(db,
+                 "INSERT INTO study(id,name,title,file,text,scale,command,version,added_at) "
+                 "VALUES(?,?,'','','','','','','')",
+                 "is", id, id == 1 ? "first" : "second");
+    static const struct {
+        int64_t study;
+        const char *key;
+    } points[] = {{1, "k1"}, {1, "k2"}, {2, "k1"}, {2, "k3"}, {2, "k3"}, {2, "k4"}, {2, NULL}};
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        store_do(db, "INSERT INTO point(study,idx,key,machine,workload,axes,seed) VALUES(?,?,?,'','','',1)",
+                 "iis", points[i].study, (int64_t)i, points[i].key);
+    const struct study first = {.name = "first"};
+    assert_int_equal(store_left_elsewhere(db, &first), 2);
+    struct store_run run = example;
+    run.key = "k3";
+    store_put_run(db, &run);
+    assert_int_equal(store_left_elsewhere(db, &first), 1);
+    store_close(db);
+}
+
 static void put_large(void *arg)
 {
     struct store_run large = example;
@@ -196,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_is_written_once_and_its_figures_become_columns, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_nothing_half_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_other_studies_ask_for_is_counted_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_runners_never_have_the_same_point, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims_of_the_dead_count_for_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_databases_are_refused, set_up, tear_down),

@@ -28,6 +28,7 @@ struct sweep_points {
     struct atoll_sweep_summary summary;
     double start_seconds;
     uint32_t finished, failed; /* of the whole study, by key */
+    uint32_t elsewhere;        /* to run for other studies of the database */
     double *mean_wall;         /* by workload */
     uint32_t *mean_count;
 };
