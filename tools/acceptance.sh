@@ -9,7 +9,7 @@ thousands=${INSTRUCTIONS:-3000}
 store=$build/acceptance
 mkdir -p "$store"
 for workload in dnn_conv:selrep resnet:selrep squeezenet:selrep nn_ispass:selrep0 nn_ispass:selrep1 nn_ispass:selrep2 nn_ispass:selrep3 \
-    nn_ispass:selrep4 sgemm:selrep0 sgemm:selrep1 sgemm:selrep2 sgemm:selrep3 sgemm:selrep4; do
+    nn_ispass:selrep4 matmul_tiled:selrep0 matmul_tiled:selrep1 matmul_tiled:selrep2 matmul_tiled:selrep3 matmul_tiled:selrep4; do
     file=$store/$workload-$thousands.json
     [ -s "$file" ] && continue
     echo "$workload" >&2
@@ -21,7 +21,7 @@ python3 - "$store" "$thousands" << 'PYTHON'
 import json, sys
 store, thousands = sys.argv[1:]
 rows = [("AN", "dnn_conv:selrep"), ("RN", "resnet:selrep"), ("SN", "squeezenet:selrep")]
-rows += [(f"nn_{k}", f"nn_ispass:selrep{k}") for k in range(5)] + [(f"mm_{k}", f"sgemm:selrep{k}") for k in range(5)]
+rows += [(f"nn_{k}", f"nn_ispass:selrep{k}") for k in range(5)] + [(f"mm_{k}", f"matmul_tiled:selrep{k}") for k in range(5)]
 print("| workload | cycles | L1 reads that reach the LLC | lines read by > 2 SMs | by > 9 SMs | read-only of shared lines | replies per cycle | conditions met |")
 print("|---|---|---|---|---|---|---|---|")
 for name, workload in rows:

@@ -15,7 +15,11 @@ run 0 "" squeezenet:in=16,squeeze=8,expand=9,size=7,maps=1
 run 0 "" dnn_conv:maps=2
 run 2 "10 input channels in chunks of 10" resnet:channels=10,width=16,size=7,maps=6
 run 2 "1 input channels in chunks of 0" resnet:channels=16,width=1,size=7,maps=6
-run 1 "selrep3        n=480,k=496  (SelRep mm_3, 1.9 MB shared)" 'mm:?'
+run 1 "selrep3        n=64,k=3712,batch=4,repeat=20,ahead=1,alone=1  (SelRep mm_3, 1.9 MB shared)" 'mm:?'
+run 0 "" mm:tiny,ahead=1,batch=3
+run 0 "" mm:n=48,m=32,k=192,ahead=1,repeat=2 --racecheck
+run 2 "ahead: k is not a multiple of 64" mm:tiny,k=80,ahead=1
+expect 0 "" "$ATOLL" run -m selrep -w mm:tiny,ahead=1,batch=3 --check
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999
