@@ -10,10 +10,10 @@ run 0 "" vecadd:tiny
 run 0 "" gather:n=2K,from=4K
 run 0 "" bfs:tiny+nw:tiny
 # networks by whole maps, as SelRep's settings have them
-run 0 "" resnet:channels=16,width=16,size=7,maps=6
+run 0 "" resnet:channels=16,width=32,size=7,maps=6
 run 0 "" squeezenet:in=16,squeeze=8,expand=9,size=7,maps=1
 run 0 "" dnn_conv:maps=2
-run 2 "10 input channels in chunks of 10" resnet:channels=10,width=16,size=7,maps=6
+run 2 "10 input channels in chunks of 10" resnet:channels=10,width=32,size=7,maps=6
 run 2 "1 input channels in chunks of 0" resnet:channels=16,width=1,size=7,maps=6
 run 1 "selrep3        n=64,k=3712,batch=4,repeat=20,ahead=1,alone=1  (SelRep mm_3, 1.9 MB shared)" 'mm:?'
 run 0 "" mm:tiny,ahead=1,batch=3

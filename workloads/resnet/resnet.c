@@ -1,11 +1,12 @@
 /* resnet: host script; ResNet-50 (RN) of the papers: one bottleneck block (1x1, 3x3, 1x1, sum with its
  * input). NUBA, 4 MB: stage conv3 (28 x 28, inner width 128), 384 of its 512 channels. SelRep, 4.2 MB shared:
- * the inputs of the convolutions of stage conv4 (14 x 14): three blocks of 1x1, 3x3, 1x1 and the first 1x1 of
- * the next, each read by all SMs, which make an output channel each (64 of 256 and 1024). The 1x1 read their
- * 0.8 and 0.2 MB once, the 3x3 reads half of its 0.2 MB nine times, then the other half: what is live fits 16
+ * the inputs of 14 convolutions of stage conv3 (28 x 28), 1x1, 3x3, 1x1 and again, 96 of the 128 and 512
+ * channels of each, read by all SMs, which make an output channel each (64 of 128 and 512). The 1x1 read
+ * their 0.3 MB once, the 3x3 reads a quarter of it, 75 KB, nine times, then the next: what is live fits 16
  * times into the 4 MB of rn_0 and once into the 0.125 MB of rn_4 (LLC of 4, 1, 0.5, 0.25 and 0.125 MB, -s
- * gpu.llc_size). Stage conv3, whose 1x1 reads 1.6 MB, left SMs too far apart: lines read by more than two
- * were half instead of more than 80 %. */
+ * gpu.llc_size). All 512 channels in one launch, or all 128 of the 3x3 at once, leave SMs so far apart that
+ * half instead of 80 % of the lines are read by more than two within 1000 cycles; of maps of 14 x 14 an SM
+ * takes four blocks, so that 64 blocks lie on 16 SMs when SMs do not begin at once. */
 #include "layer.h"
 
 enum { LAYERS = 3, BLOCK = 256, SEED_FACTOR = 50 };
@@ -17,16 +18,16 @@ static const struct wl_param params[] = {
     {"maps", 0, 0, 1024, 0, "only convolutions, with as many output channels; 0 = all of the block"},
     {0},
 };
-#define CONV4 "channels=1024,width=256,size=14,maps=64"
+#define CONV3 "channels=96,width=96,size=28,maps=64"
 static const struct wl_size sizes[] = {
     {"tiny", "channels=10,width=6,size=7", NULL},
     {"nuba", "channels=384,width=128,size=28", "NUBA RN, 4 MB"},
-    {"selrep", CONV4, "SelRep RN, 4.2 MB shared"},
-    {"selrep0", CONV4, "SelRep rn_0: -s gpu.llc_size=4MiB"},
-    {"selrep1", CONV4, "SelRep rn_1: -s gpu.llc_size=1MiB"},
-    {"selrep2", CONV4, "SelRep rn_2: -s gpu.llc_size=512KiB"},
-    {"selrep3", CONV4, "SelRep rn_3: -s gpu.llc_size=256KiB"},
-    {"selrep4", CONV4, "SelRep rn_4: -s gpu.llc_size=128KiB"},
+    {"selrep", CONV3, "SelRep RN, 4.2 MB shared"},
+    {"selrep0", CONV3, "SelRep rn_0: -s gpu.llc_size=4MiB"},
+    {"selrep1", CONV3, "SelRep rn_1: -s gpu.llc_size=1MiB"},
+    {"selrep2", CONV3, "SelRep rn_2: -s gpu.llc_size=512KiB"},
+    {"selrep3", CONV3, "SelRep rn_3: -s gpu.llc_size=256KiB"},
+    {"selrep4", CONV3, "SelRep rn_4: -s gpu.llc_size=128KiB"},
     {0},
 };
 
@@ -49,7 +50,7 @@ static struct block block_of(const struct wl *w)
     return b;
 }
 
-enum { MAPS = 10 };
+enum { MAPS = 14 };
 
 static void maps_of(const struct wl *w, struct layer layers[MAPS])
 {
@@ -63,7 +64,7 @@ static void maps_of(const struct wl *w, struct layer layers[MAPS])
                                    .pad = k % 3 == 1,
                                    .seed = 1 + 2 * (uint64_t)k,
                                    .chunk = k % 3 == 0   ? channels
-                                            : k % 3 == 1 ? width / 2
+                                            : k % 3 == 1 ? width / 4
                                                          : width};
 }
 
