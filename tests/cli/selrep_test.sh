@@ -5,7 +5,7 @@
 json() {
     name=$1
     shift
-    timeout 100 "$ATOLL" run "$@" --json "$dir/$name.json" > "$dir/$name.txt" 2>&1
+    timeout 300 "$ATOLL" run "$@" --json "$dir/$name.json" > "$dir/$name.txt" 2>&1
 }
 # recorded streams: dense matrices, a tree, a layer of AlexNet
 json gemm -m selrep -w gemm_naive:n=128 -s selrep.shadow=true -s selrep.epoch_cyc=1000 -s gpu.llc_size=512KiB
