@@ -17,6 +17,7 @@ run 2 "10 input channels in chunks of 10" resnet:channels=10,width=32,size=7,map
 run 2 "1 input channels in chunks of 0" resnet:channels=16,width=1,size=7,maps=6
 run 1 "selrep3        n=64,k=3712,batch=4,repeat=20,ahead=1,alone=1  (SelRep mm_3, 1.9 MB shared)" 'mm:?'
 run 0 "" mm:tiny,ahead=1,batch=3
+run 0 "" nn:images=5,batch=2 --racecheck
 run 0 "" mm:n=48,m=32,k=192,ahead=1,repeat=2 --racecheck
 run 2 "ahead: k is not a multiple of 64" mm:tiny,k=80,ahead=1
 expect 0 "" "$ATOLL" run -m selrep -w mm:tiny,ahead=1,batch=3 --check
