@@ -1,0 +1,442 @@
+/* One contract for every policy that decides on copies of lines in the LLC: the rows of nuba_copies with
+ * every model and profiler (mdr_choices.def) and those of replication_policy with every form of the directory
+ * (replication_choices.def), on a small GPU with traffic that gives them something to decide. A new row is
+ * tested by being there.
+ *
+ *   - what is in force changes nuba.decision_cyc (selrep.decision_cyc) after the end of an epoch or later,
+ * once per decision at most, and an epoch without requests changes nothing
+ *   - lines that are not marked read-only, stores and atomics have one place: the line's home
+ *   - what the end of a kernel does leaves no copy
+ *   - the same run gives the same counts, whatever the order of visits; shares are at most 1, predictions at
+ *     most what the slices carry, all laws hold */
+#include "gpu/gpu_testbed.h"
+#include "llc/llc_private.h"
+
+enum {
+    EPOCH = 250,
+    LATENCY = 37,
+    LOOK = 50,
+    SHARED_LINES = 96,
+    WRITTEN_LINES = 64,
+    OWN_LINES = 512,
+    SMS = 4
+};
+#define SHARED  0x100000
+#define WRITTEN 0x200000
+#define OWN     0x300000
+
+/* Four SMs, slices and channels; as partitions, or as one stack with a cluster for each SM. */
+#define GPU_OF_FOUR \
+    "chiplet.partitions=4;gpu.llc_size=64 KiB;gpu.memory_size=256 MiB;llc.boundary=flush;" \
+    "net.source_packets=4;nuba.epoch_cyc=250;nuba.decision_cyc=37;nuba.profiled_sets=64;" \
+    "selrep.clusters=4;selrep.epoch_cyc=250;selrep.decision_cyc=37;selrep.profile_cyc=250;" \
+    "selrep.period_cyc=1000;selrep.rdd_sets=8;"
+#define PARTITIONS \
+    GPU_OF_FOUR "llc.organisation=nuba;net.topology=links;net.link_latency_cyc=4;slice_net.topology=" \
+                "crossbar;slice_net.width=16 B;" \
+                "runtime.placement=first_touch;"
+#define STACK GPU_OF_FOUR "llc.stacks=1;"
+
+/* What a policy has in force. */
+struct state {
+    bool replicates, is_private;
+    uint32_t degree;
+};
+
+struct watch {
+    struct bed bed;
+    uint64_t due_cyc; /* when the policy of a stack wants to be asked */
+    struct state state;
+    uint64_t decisions, decided_cyc; /* so far, the last one */
+    uint64_t served, served_early;   /* requests that slices have had, and early in the epoch */
+    uint64_t least_cyc;              /* the last decision may be in force from here on */
+    uint32_t changes, copied_lines;
+};
+
+static struct state state_of(const struct gpu *g)
+{
+    const struct organisation *o = g->organisations;
+    return (struct state){organisation_replicates(o), o->is_private, o->degree};
+}
+
+static uint64_t decisions_of(const struct gpu *g)
+{
+    return (g->mdr ? g->mdr->stats.epochs : 0) + (g->replication ? g->replication->stats.epochs : 0);
+}
+
+static uint64_t requests_of(const struct gpu *g)
+{
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < g->slice_count; k++)
+        sum += slice_stats(g->slices[k])->requests + slice_stats(g->slices[k])->past;
+    return sum;
+}
+
+/* ---- where requests go ---- */
+
+/* Follows a request from its SM to memory: the slices where it may leave its line. */
+static uint32_t places_of(const struct organisation *o, const struct request *r, uint32_t sm, uint16_t at[2])
+{
+    uint32_t count = 0;
+    struct stop stop = o->next(o, r, HERE_SM, sm);
+    while (stop.kind == STOP_SLICE) {
+        const uint16_t here = stop.idx;
+        assert_true(here < SMS);
+        stop = o->next(o, r, HERE_SLICE, here);
+        assert_true(count < 2);
+        if (stop.kind == STOP_MEMORY || stop.allocate) at[count++] = here;
+    }
+    assert_int_equal(stop.idx, r->home.channel);
+    return count;
+}
+
+static void what_may_be_written_has_one_place(const struct gpu *g)
+{
+    const struct organisation *o = g->organisations;
+    for (uint32_t kind = 0; kind < REQUEST_WALK; kind++)
+        for (uint32_t read_only = 0; read_only < 2; read_only++)
+            for (uint32_t n = 0; n < SMS * SMS; n++) {
+                const uint16_t home = (uint16_t)(n % SMS);
+                const struct request r = {.kind = (uint8_t)kind,
+                                          .flags = read_only ? REQUEST_READ_ONLY : 0,
+                                          .home = {.slice = home, .channel = home}};
+                uint16_t at[2];
+                const uint32_t places = places_of(o, &r, n / SMS, at);
+                const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
+                if (kind == REQUEST_READ && read_only) continue;
+                if (o->is_private && !atomic) continue; /* written through: memory has the truth */
+                assert_int_equal(places, 1);
+                assert_int_equal(at[0], home);
+            }
+}
+
+/* ---- what slices hold ---- */
+
+static struct home home_of(const struct gpu *g, uint64_t address)
+{
+    return mmu_home(g->mmus[0], 0, 0, address >> LINE_LOG2);
+}
+
+/* Copies of these lines outside their homes; those written to have none but at home. */
+static uint32_t copies_of(const struct gpu *g, uint64_t from, uint32_t lines, uint32_t *used)
+{
+    uint32_t copies = 0;
+    for (uint32_t n = 0; n < lines; n++) {
+        const struct home h = home_of(g, from + (uint64_t)n * LINE_BYTES);
+        for (uint32_t k = 0; k < g->slice_count; k++) {
+            const struct slice *s = g->slices[k];
+            const uint32_t at_line = tags_find(&s->tags, slice_set_of(s->spec, h.line), h.line);
+            if (at_line == TAGS_NONE) continue;
+            ++*used;
+            copies += k != h.slice;
+            if (k != h.slice) assert_true(!(s->dirty[at_line][0] | s->dirty[at_line][1]));
+        }
+    }
+    return copies;
+}
+
+/* Counts copies of all lines; every line that slices hold is one of ours. */
+static uint32_t look_at_slices(const struct gpu *g)
+{
+    uint32_t used = 0, held = 0;
+    const uint32_t shared = copies_of(g, SHARED, SHARED_LINES, &used);
+    const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
+    const uint32_t own = copies_of(g, OWN, SMS * OWN_LINES, &used);
+    for (uint32_t k = 0; k < g->slice_count; k++) held += slice_lines_used(g->slices[k]);
+    assert_int_equal(used, held);
+    if (!g->organisations->is_private) assert_int_equal(written, 0);
+    return shared + written + own;
+}
+
+/* Copies are made and dropped all the time; of what may be written there are none at any. */
+static void look_while_running(struct watch *w)
+{
+    const struct gpu *g = w->bed.gpu;
+    uint32_t used = 0;
+    w->copied_lines += copies_of(g, SHARED, SHARED_LINES, &used);
+    const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
+    if (!g->organisations->is_private && !g->organisations->paused) assert_int_equal(written, 0);
+}
+
+/* ---- a run, cycle by cycle ---- */
+
+/* Between the last look and now. */
+static void watch_state(struct watch *w, uint64_t last, uint64_t now)
+{
+    const struct gpu *g = w->bed.gpu;
+    const struct state s = state_of(g);
+    const uint64_t decisions = decisions_of(g);
+    if (decisions != w->decisions) {
+        assert_int_equal(decisions, w->decisions + 1);
+        assert_true(now >= EPOCH);
+        if (w->decisions) assert_true(now / EPOCH > w->decided_cyc / EPOCH); /* one per epoch */
+        w->decisions = decisions;
+        w->decided_cyc = last + 1; /* or later */
+        /* an epoch that ended while nobody sent anything is decided on later, and at once */
+        const bool late = now % EPOCH >= LATENCY || w->served == w->served_early;
+        w->least_cyc = late ? last + 1 : now / EPOCH * EPOCH + LATENCY;
+    }
+    w->served = requests_of(g);
+    if (last % EPOCH < EPOCH / 2 && now % EPOCH >= EPOCH / 2) w->served_early = w->served;
+    assert_true(s.degree >= 1 && s.degree <= SMS && (s.degree & (s.degree - 1)) == 0);
+    if (s.replicates == w->state.replicates && s.is_private == w->state.is_private &&
+        s.degree == w->state.degree)
+        return;
+    if (!w->decisions) fail_msg("a change at cycle %llu without a decision", (unsigned long long)now);
+    if (now < w->least_cyc || (now == w->decided_cyc && now == last + 1))
+        fail_msg("in force at cycle %llu, decided at %llu", (unsigned long long)now,
+                 (unsigned long long)w->decided_cyc);
+    w->state = s;
+    w->changes++;
+    what_may_be_written_has_one_place(g);
+}
+
+/* Cycle by cycle where an epoch ends, until its decision may be in force; else in steps. */
+static uint64_t next_look(const struct watch *w, uint64_t now)
+{
+    uint64_t next = now % EPOCH <= LATENCY + 1 ? now + 1 : now / LOOK * LOOK + LOOK;
+    if (w->bed.gpu->replication && w->due_cyc > now && w->due_cyc < next) next = w->due_cyc;
+    return next;
+}
+
+static uint64_t step(struct watch *w, uint64_t last)
+{
+    struct gpu *g = w->bed.gpu;
+    const uint64_t now = next_look(w, last);
+    (void)engine_run(g->engine, now);
+    if (g->replication && g->replication->due && now >= w->due_cyc)
+        w->due_cyc = g->replication->due(g->replication, now);
+    watch_state(w, last, now);
+    if (now % LOOK == 0) look_while_running(w);
+    return now;
+}
+
+static void run(struct watch *w, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
+{
+    struct bed *b = &w->bed;
+    struct gpu *g = b->gpu;
+    bed_begin(b, ops, warps, blocks);
+    if (g->replication) w->due_cyc = replication_begin(g->replication, gpu_now(g));
+    uint64_t now = gpu_now(g);
+    while (!b->over) now = step(w, now);
+    bed_finish(b);
+    while (g->organisations->paused) now = step(w, now); /* nothing may be due any more; time goes on */
+    bed_settle(b);
+    if (g->replication) replication_settle(g->replication, gpu_now(g));
+}
+
+static void count_down(void *slices) { --*(uint32_t *)slices; }
+
+/* As at the end of a kernel. */
+static void end_kernel(struct watch *w)
+{
+    struct gpu *g = w->bed.gpu;
+    const enum llc_boundary how = organisation_boundary(g->organisations);
+    w->copied_lines += look_at_slices(g);
+    if (how != llc_boundary_keep) {
+        uint32_t busy = g->slice_count;
+        organisation_forget_copies(g->organisations);
+        if (how == llc_boundary_flush) mdr_flush(g->mdr);
+        for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], how, true, count_down, &busy);
+        bed_settle(&w->bed);
+        assert_int_equal(busy, 0);
+    }
+    assert_int_equal(look_at_slices(g), 0);
+}
+
+/* ---- traffic ---- */
+
+/* All SMs read the same lines again and again, and write to others. */
+static const struct bed_op shares[] = {
+    BED_LOAD(SHARED, 1, .uniform = true, .scatter_lines = SHARED_LINES,
+             .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
+    BED_LOAD(SHARED, 2, .uniform = true, .scatter_lines = SHARED_LINES,
+             .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
+    BED_LOAD(SHARED, 3, .uniform = true, .scatter_lines = SHARED_LINES,
+             .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
+    BED_LOAD(WRITTEN, 4, .uniform = true, .scatter_lines = WRITTEN_LINES, .flags = WARP_F_STRONG),
+    BED_USE(1),
+    BED_USE(2),
+    BED_USE(3),
+    BED_STORE(WRITTEN, 4, .uniform = true, .scatter_lines = WRITTEN_LINES),
+    BED_MEMORY(ATOMIC, WRITTEN, 5, BED_NO_REG, .mask = 1, .scatter_lines = WRITTEN_LINES),
+    BED_USE(5),
+    BED_END};
+/* More read-only lines than the LLC has, each read once: copies would only take room. */
+static const struct bed_op streams[] = {
+    BED_LOAD(OWN, 1, .uniform = true, .scatter_lines = (uint64_t)SMS * OWN_LINES,
+             .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
+    BED_LOAD(OWN, 2, .uniform = true, .scatter_lines = (uint64_t)SMS * OWN_LINES,
+             .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
+    BED_USE(1), BED_USE(2), BED_END};
+static const struct bed_op computes[] = {BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1),
+                                         BED_END};
+
+static void place(struct bed *b)
+{
+    for (uint32_t k = 0; k < SMS; k++) {
+        bed_touch(b, k, SHARED + (uint64_t)k * SHARED_LINES / SMS * LINE_BYTES, 1);
+        bed_touch(b, k, OWN + (uint64_t)k * OWN_LINES * LINE_BYTES, OWN_LINES * LINE_BYTES);
+    }
+    bed_touch(b, 1, SHARED, SHARED_LINES * LINE_BYTES);
+    bed_touch(b, 2, WRITTEN, WRITTEN_LINES * LINE_BYTES);
+}
+
+/* ---- the contract ---- */
+
+static bool is_ours(const char *group) { return !strcmp(group, "nuba") || !strcmp(group, "selrep"); }
+
+static void shares_and_predictions_are_possible(const struct bed *b, const struct stats *s)
+{
+    const struct config *c = &b->machine.config;
+    for (size_t k = 0; k < ratio_row_count; k++) {
+        const struct ratio_row *r = &ratio_rows[k];
+        if (is_ours(r->group_name) && !*r->unit && r->numerator(s) > r->denominator(s))
+            fail_msg("%s.%s is above 1", r->group_name, r->name);
+    }
+    assert_true(s->nuba.changes <= s->nuba.epochs && s->nuba.epochs_on <= s->nuba.epochs);
+    const uint64_t peak = (uint64_t)((double)c->llc.port * (double)c->clock.llc * SMS * 1e-6);
+    assert_true(s->nuba.predicted_without <= peak * s->nuba.epochs);
+    assert_true(s->nuba.predicted_with <= peak * s->nuba.epochs);
+    const uint64_t *const predicted = &s->selrep.predicted_mb_per_s_1; /* rows of degrees follow each other */
+    for (uint32_t k = 0; k < 3; k++) assert_true(predicted[k] <= peak * s->selrep.epochs);
+}
+
+/* Those of the LLC and of policies; the bed has no applications. */
+static void laws_hold(const struct stats *s)
+{
+    uint32_t held = 0;
+    for (size_t k = 0; k < law_row_count; k++) {
+        const struct law_row *r = &law_rows[k];
+        if (strcmp(r->group_name, "llc") && !is_ours(r->group_name)) continue;
+        if (r->left(s) != r->right(s)) fail_msg("law %s.%s is broken", r->group_name, r->name);
+        held++;
+    }
+    assert_true(held >= 2);
+}
+
+/* Epochs without requests change nothing, from whatever was decided before. A private organisation may end
+ * its time, to profile again. */
+static void nothing_is_known(struct watch *w, bool copies)
+{
+    const struct gpu *g = w->bed.gpu;
+    struct organisation *o = g->organisations;
+    run(w, computes, 8, 72); /* the end of the epoch in which others sent something */
+    if (g->mdr) o->replicate = o->replicate_next = copies;
+    if (g->replication && g->replication->due) o->degree = copies ? 2 : 1;
+    o->replicated |= copies;
+    w->state = state_of(g);
+    const uint32_t before = w->changes;
+    const bool is_private = w->state.is_private;
+    run(w, computes, 8, 160);
+    assert_true(w->bed.end_cyc - w->bed.start_cyc > 4 * EPOCH);
+    if (!is_private) assert_int_equal(w->changes, before);
+}
+
+/* Returns the counts of the whole run. */
+static struct stats obey(const char *settings, const char *order, struct watch *w)
+{
+    char all[1024];
+    (void)snprintf(all, sizeof all, "%s;sim.visit_order=%s", settings, order);
+    memset(w, 0, sizeof *w);
+    bed_open(&w->bed, all);
+    place(&w->bed);
+    w->state = state_of(w->bed.gpu);
+    what_may_be_written_has_one_place(w->bed.gpu);
+    nothing_is_known(w, false);
+    run(w, shares, 8, 40);
+    end_kernel(w);
+    nothing_is_known(w, true);
+    run(w, streams, 8, 60);
+    end_kernel(w);
+    const struct stats s = bed_stats(&w->bed);
+    laws_hold(&s);
+    shares_and_predictions_are_possible(&w->bed, &s);
+    assert_int_equal(s.nuba.changes <= w->decisions, 1);
+    struct stats out = s;
+    memset(&out.engine, 0, sizeof out.engine); /* how it was simulated */
+    bed_close(&w->bed);
+    return out;
+}
+
+struct seen {
+    uint32_t rows, deciding, changing, copying;
+};
+
+/* Returns whether somebody decides. */
+static bool contract(const char *settings, struct seen *seen)
+{
+    struct watch w;
+    const struct stats first = obey(settings, "fixed", &w);
+    seen->rows++;
+    seen->deciding += w.decisions > 0;
+    seen->changing += w.changes > 0;
+    seen->copying += w.copied_lines > 0;
+    const bool decides = w.decisions > 0;
+    if (decides) assert_true(w.decisions >= 4);
+    const struct stats shuffled = obey(settings, "shuffled", &w);
+    assert_memory_equal(&first, &shuffled, sizeof first);
+    return decides;
+}
+
+BED_TEST(every_policy_between_partitions_keeps_the_contract)
+{
+    struct seen seen = {0};
+    for (uint32_t row = 0; row < nuba_copies_count; row++)
+        for (uint32_t n = 0; n < mdr_model_count * mdr_profiler_count; n++) {
+            char settings[1024];
+            (void)snprintf(
+                settings, sizeof settings, PARTITIONS "nuba.replication=%s;nuba.model=%s;nuba.profiler=%s",
+                choice_name(CHOICES_nuba_copies, row), choice_name(CHOICES_mdr_model, n / mdr_profiler_count),
+                choice_name(CHOICES_mdr_profiler, n % mdr_profiler_count));
+            if (!contract(settings, &seen)) break; /* nobody decides: no model is asked */
+        }
+    /* the traffic is worth the name: mdr decides and changes its mind with every model and profiler */
+    assert_true(seen.deciding >= mdr_model_count * mdr_profiler_count);
+    assert_int_equal(seen.changing, seen.deciding);
+    assert_int_equal(seen.copying, seen.deciding + 1); /* full */
+}
+
+BED_TEST(every_policy_in_a_stack_keeps_the_contract)
+{
+    static const enum llc_organisation organisations[] = {llc_organisation_selective,
+                                                          llc_organisation_adaptive};
+    struct seen seen = {0};
+    for (uint32_t row = 0; row < replication_policy_count; row++)
+        for (uint32_t form = 0; form < rdd_form_count; form++)
+            for (size_t k = 0; k < 2; k++) {
+                char settings[1024];
+                (void)snprintf(
+                    settings, sizeof settings, STACK "selrep.policy=%s;selrep.rdd=%s;llc.organisation=%s",
+                    choice_name(CHOICES_replication_policy, row), choice_name(CHOICES_rdd_form, form),
+                    choice_name(CHOICES_llc_organisation, organisations[k]));
+                (void)contract(settings, &seen);
+            }
+    assert_int_equal(seen.deciding, seen.rows);
+    assert_true(seen.changing >= rdd_form_count * 2);
+    assert_true(seen.copying >= rdd_form_count * 2);
+}
+
+/* Degrees that are fixed: nobody decides, all else holds. */
+BED_TEST(fixed_degrees_keep_the_contract)
+{
+    for (uint32_t degree = 1; degree <= SMS; degree *= 2) {
+        struct seen seen = {0};
+        char settings[1024];
+        (void)snprintf(settings, sizeof settings, STACK "llc.organisation=selective;selrep.degree=%u",
+                       degree);
+        (void)contract(settings, &seen);
+        assert_int_equal(seen.deciding, 0);
+        assert_int_equal(seen.copying, degree > 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_policy_between_partitions_keeps_the_contract),
+        cmocka_unit_test(every_policy_in_a_stack_keeps_the_contract),
+        cmocka_unit_test(fixed_degrees_keep_the_contract),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
