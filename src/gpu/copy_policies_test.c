@@ -100,7 +100,7 @@ static void what_may_be_written_has_one_place(const struct gpu *g)
                 const struct request r = {.kind = (uint8_t)kind,
                                           .flags = read_only ? REQUEST_READ_ONLY : 0,
                                           .home = {.slice = home, .channel = home}};
-                uint16_t at[2];
+                uint16_t at[2] = {0};
                 const uint32_t places = places_of(o, &r, n / SMS, at);
                 const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
                 if (kind == REQUEST_READ && read_only) continue;
