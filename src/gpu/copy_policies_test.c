@@ -75,7 +75,8 @@ static uint64_t requests_of(const struct gpu *g)
 /* ---- where requests go ---- */
 
 /* Follows a request from its SM to memory: the slices where it may leave its line. */
-static uint32_t places_of(const struct organisation *o, const struct request *r, uint32_t sm, uint16_t at[2])
+static uint32_t places_of(const struct organisation *o, const struct request *r, uint32_t sm,
+                          uint16_t places[2])
 {
     uint32_t count = 0;
     struct stop stop = o->next(o, r, HERE_SM, sm);
@@ -84,7 +85,7 @@ static uint32_t places_of(const struct organisation *o, const struct request *r,
         assert_true(here < SMS);
         stop = o->next(o, r, HERE_SLICE, here);
         assert_true(count < 2);
-        if (stop.kind == STOP_MEMORY || stop.allocate) at[count++] = here;
+        if (stop.kind == STOP_MEMORY || stop.allocate) places[count++] = here;
     }
     assert_int_equal(stop.idx, r->home.channel);
     return count;
@@ -100,13 +101,13 @@ static void what_may_be_written_has_one_place(const struct gpu *g)
                 const struct request r = {.kind = (uint8_t)kind,
                                           .flags = read_only ? REQUEST_READ_ONLY : 0,
                                           .home = {.slice = home, .channel = home}};
-                uint16_t at[2] = {0};
-                const uint32_t places = places_of(o, &r, n / SMS, at);
+                uint16_t at_slices[2] = {0};
+                const uint32_t places = places_of(o, &r, n / SMS, at_slices);
                 const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
                 if (kind == REQUEST_READ && read_only) continue;
                 if (o->is_private && !atomic) continue; /* written through: memory has the truth */
                 assert_int_equal(places, 1);
-                assert_int_equal(at[0], home);
+                assert_int_equal(at_slices[0], home);
             }
 }
 
@@ -298,8 +299,9 @@ static void shares_and_predictions_are_possible(const struct bed *b, const struc
     const uint64_t peak = (uint64_t)((double)c->llc.port * (double)c->clock.llc * SMS * 1e-6);
     assert_true(s->nuba.predicted_without <= peak * s->nuba.epochs);
     assert_true(s->nuba.predicted_with <= peak * s->nuba.epochs);
-    const uint64_t *const predicted = &s->selrep.predicted_mb_per_s_1; /* rows of degrees follow each other */
-    for (uint32_t k = 0; k < 3; k++) assert_true(predicted[k] <= peak * s->selrep.epochs);
+    assert_true(s->selrep.predicted_mb_per_s_1 <= peak * s->selrep.epochs);
+    assert_true(s->selrep.predicted_mb_per_s_2 <= peak * s->selrep.epochs);
+    assert_true(s->selrep.predicted_mb_per_s_4 <= peak * s->selrep.epochs);
 }
 
 /* Those of the LLC and of policies; the bed has no applications. */

@@ -41,12 +41,14 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
 }
 
 /* Loads of one line each, every one after the use of the one before, each in a bank that is closed. */
-static void chase(const char *preset)
+static void chase(const char *preset, const char *settings)
 {
     enum { LINES = 16 };
     struct bed b;
     struct bed_op ops[2 * LINES + 1];
-    bed_open_machine(&b, preset, "mmu.mode=ideal;dram.refresh=false");
+    char all[256];
+    (void)snprintf(all, sizeof all, "mmu.mode=ideal;dram.refresh=false;%s", settings);
+    bed_open_machine(&b, preset, all);
     uint64_t address = A;
     uint64_t banks_used[256] = {0}; /* by channel */
     for (uint32_t k = 0; k < LINES; k++) {
@@ -84,10 +86,23 @@ static void chase(const char *preset)
 
 BED_TEST(unloaded_latency_is_the_sum_of_its_parts)
 {
-    chase("uba-mem");
-    chase("selrep-shared");
-    chase("gpu1");
-    chase("v100");
+    chase("uba-mem", "");
+    chase("selrep-shared", "");
+    chase("gpu1", "");
+    chase("v100", "");
+}
+
+/* Lines of the own partition, or half: over the links of the SM, or the crossbar of its half, and no further.
+ */
+BED_TEST(unloaded_latency_near_home_is_the_sum_of_its_parts)
+{
+    chase("nuba-norep", "runtime.placement=first_touch");
+    chase("nuba-fullrep", "runtime.placement=first_touch");
+    chase("nuba", "runtime.placement=first_touch");
+    chase("uba-sm", "runtime.placement=first_touch");
+    chase("mcm-uba", "runtime.placement=first_touch");
+    chase("mcm-nuba", "runtime.placement=first_touch");
+    chase("a100", "runtime.placement=first_touch");
 }
 
 /* ---- bandwidth: the time that twice as many loads take longer ---- */
@@ -166,10 +181,14 @@ BED_TEST(a_stream_reaches_the_bandwidth_of_the_memory_channel)
 #define ONE_CHANNEL \
     WIDE "chiplet.partitions=1;partition.sms=8;partition.channels=1;partition.slices=2;" \
          "gpu.llc_size=192 KiB;gpu.memory_size=256 MiB;net.topology=crossbar;mmu.mode=ideal"
-    static const char *const presets[] = {"uba-mem", "selrep-shared", "gpu1", "v100"};
-    static const char *const settings[] = {ONE_CHANNEL, ONE_CHANNEL ";llc.stacks=1;selrep.clusters=1",
-                                           ONE_CHANNEL, ONE_CHANNEL};
-    for (int k = 0; k < 4; k++) {
+#define ONE_PARTITION \
+    WIDE "chiplet.partitions=1;partition.sms=8;partition.channels=1;partition.slices=2;" \
+         "gpu.llc_size=192 KiB;gpu.memory_size=256 MiB;slice_net.topology=crossbar;mmu.mode=ideal"
+    static const char *const presets[] = {"uba-mem", "selrep-shared", "gpu1", "v100", "nuba-norep", "nuba"};
+    static const char *const settings[] = {ONE_CHANNEL,   ONE_CHANNEL ";llc.stacks=1;selrep.clusters=1",
+                                           ONE_CHANNEL,   ONE_CHANNEL,
+                                           ONE_PARTITION, ONE_PARTITION};
+    for (size_t k = 0; k < sizeof presets / sizeof *presets; k++) {
         struct bed b;
         bed_open_machine(&b, presets[k], settings[k]);
         const struct config *c = &b.machine.config;
@@ -316,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unloaded_latency_is_the_sum_of_its_parts),
+        cmocka_unit_test(unloaded_latency_near_home_is_the_sum_of_its_parts),
         cmocka_unit_test(a_stream_reaches_the_bandwidth_of_the_memory_channel),
         cmocka_unit_test(reads_that_hit_the_llc_reach_the_slice_ports),
         cmocka_unit_test(reads_that_hit_the_llc_reach_the_network),

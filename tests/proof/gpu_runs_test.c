@@ -37,6 +37,30 @@ static const char *const odd_clocks[] = {"clock.sm=1200 MHz", "clock.net=1000 MH
                                          "clock.dram=700 MHz", NULL};
 static const char *const as_it_is[] = {NULL};
 
+/* GPUs whose slices send to each other: fewer workloads, so that it stays quick. */
+static const char *const forwarding[] = {"uba-sm",  "nuba-norep", "nuba-fullrep", "nuba",
+                                         "mcm-uba", "mcm-nuba",   "a100"};
+static const char *const sharing[] = {"gemm_naive:tiny", "bfs:tiny", "histogram:tiny", "bicg:tiny",
+                                      "stencil5:tiny"};
+enum { FORWARDING = sizeof forwarding / sizeof *forwarding, SHARING = sizeof sharing / sizeof *sharing };
+static const char *const one_entry_between[] = {"slice_net.vcs=2",
+                                                "slice_net.input_speedup=1",
+                                                "slice_net.vc_flits=1",
+                                                "slice_net.source_packets=1",
+                                                "slice_net.sink_packets=1",
+                                                "chiplet_net.source_packets=1",
+                                                "chiplet_net.sink_packets=1",
+                                                "llc.local_queue=1",
+                                                "llc.forward_queue=1",
+                                                "llc.mshrs=1",
+                                                "llc.data_queue=1",
+                                                "llc.reply_queue=1",
+                                                "llc.memory_queue=1",
+                                                "net.source_packets=1",
+                                                "net.sink_packets=1",
+                                                "l1.miss_queue=1",
+                                                NULL};
+
 /* How often the simulator looked is not what the machine did. */
 static void drop_engine(json_t *value)
 {
@@ -144,6 +168,24 @@ static void clocks_that_do_not_divide_each_other_change_no_result(void **state)
     all_on_all(odd_clocks, 1);
 }
 
+static void gpus_whose_slices_forward_may_be_visited_in_any_way(void **state)
+{
+    static const char *const *const settings[] = {as_it_is, one_entry_between, thrashing, odd_clocks};
+    (void)state;
+    for (int p = 0; p < FORWARDING; p++)
+        for (int w = 0; w < SHARING; w++)
+            for (int k = 0; k < 4; k++) {
+                if (k && (p + k) % SHARING != w) continue; /* one workload for each of the others */
+                json_t *first = run(forwarding[p], sharing[w], settings[k], NULL);
+                expect_same(first, run(forwarding[p], sharing[w], settings[k], "sim.visit_order=shuffled"),
+                            sharing[w], forwarding[p], "in shuffled order");
+                if (!k)
+                    expect_same(first, run(forwarding[p], sharing[w], settings[k], "sim.work_ahead=false"),
+                                sharing[w], forwarding[p], "cycle by cycle");
+                json_decref(first);
+            }
+}
+
 static void applications_side_by_side_may_be_visited_in_any_way(void **state)
 {
     static const char *const shared[] = {"ugpu-mps", "ugpu-bp"}, *const pair = "sgemm:tiny+vecadd:tiny";
@@ -158,16 +200,20 @@ static void applications_side_by_side_may_be_visited_in_any_way(void **state)
     }
 }
 
+static void repeat(const char *preset)
+{
+    json_t *first = run(preset, "bfs:tiny", as_it_is, NULL);
+    char *shift = malloc(12345); /* the next run's memory lies elsewhere */
+    expect_same(first, run(preset, "bfs:tiny", as_it_is, NULL), "bfs:tiny", preset, "repeated");
+    free(shift);
+    json_decref(first);
+}
+
 static void a_run_repeats_to_the_bit(void **state)
 {
     (void)state;
-    for (int p = 0; p < PRESETS; p++) {
-        json_t *first = run(presets[p], "bfs:tiny", as_it_is, NULL);
-        char *shift = malloc(12345); /* the next run's memory lies elsewhere */
-        expect_same(first, run(presets[p], "bfs:tiny", as_it_is, NULL), "bfs:tiny", presets[p], "repeated");
-        free(shift);
-        json_decref(first);
-    }
+    for (int p = 0; p < PRESETS; p++) repeat(presets[p]);
+    for (int p = 0; p < FORWARDING; p++) repeat(forwarding[p]);
 }
 
 /* ---- other processes ---- */
@@ -225,6 +271,7 @@ int main(void)
         cmocka_unit_test(queues_of_one_entry_change_no_result),
         cmocka_unit_test(caches_that_hold_next_to_nothing_change_no_result),
         cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
+        cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
         cmocka_unit_test(a_run_repeats_to_the_bit),
         cmocka_unit_test(host_memory_may_lie_anywhere),

@@ -128,6 +128,14 @@ static void lab_breaks_ties_for_the_requester_and_else_in_turn(void **state)
              "3");
 }
 
+/* By hand: 0; of 1 2 3 the first, turns go on at 2; 2 and 3 get their own, which is nobody's turn; all have
+ * one: first touch; of 1 2 3 again, now from 2 on. */
+static void lab_goes_on_where_the_last_turn_ended(void **state)
+{
+    (void)state;
+    sequence(page_placement_lab, 4, "002300", "012302");
+}
+
 static void lab_keeps_ties_in_turn_when_told_so(void **state)
 {
     (void)state;
@@ -212,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_map_without_a_choice_is_served),
         cmocka_unit_test(figure_6_of_the_paper),
         cmocka_unit_test(lab_breaks_ties_for_the_requester_and_else_in_turn),
+        cmocka_unit_test(lab_goes_on_where_the_last_turn_ended),
         cmocka_unit_test(lab_keeps_ties_in_turn_when_told_so),
         cmocka_unit_test(lab_needs_nine_pages_per_partition_before_it_is_as_first_touch),
         cmocka_unit_test(lab_is_least_first_at_the_threshold_itself),
