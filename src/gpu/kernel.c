@@ -446,9 +446,21 @@ static struct running *new_running(struct gpu *g)
     return r;
 }
 
+/* SMs that begin early do not take what those that begin later would have had: a skew shifts blocks in time,
+ * not to other SMs. ASSUMPTION: where applications share a machine they do, because SMs may change hands. */
+static void deal(struct running *r, uint32_t blocks_per_sm)
+{
+    const struct gpu *g = r->gpu;
+    if (!g->config->runtime.start_skew_cyc || g->apps.count > 1) return;
+    for (uint32_t round = 0; round < blocks_per_sm; round++)
+        for (uint32_t k = 0; k < g->sm_count; k++)
+            if (sm_idle(g->sms[k])) cta_sched_deal(&r->blocks, g->apps.place[k]);
+}
+
 static void begin_on_sms(struct running *r, const struct gpu_kernel_record *record)
 {
     struct gpu *g = r->gpu;
+    deal(r, record->blocks_per_sm);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         const uint64_t skew = g->config->runtime.start_skew_cyc
                                   ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)

@@ -18,10 +18,14 @@ void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c
                             .sms_per_partition = c->partition.sms,
                             .group_sms = c->runtime.cta_group_sms < sms ? c->runtime.cta_group_sms : sms,
                             .run = c->runtime.cta_run,
+                            .block_slots = c->sm.block_slots,
                             .part_sms = c->runtime.cta_sched == block_scheduler_chunks ? level_sms(c) : 1};
     s->from = ARENA_ARRAY(a, uint64_t, sms);
     s->to = ARENA_ARRAY(a, uint64_t, sms);
     s->left_in_run = ARENA_ARRAY(a, uint32_t, sms);
+    s->dealt = ARENA_ARRAY(a, uint64_t, (size_t)sms * s->block_slots);
+    s->dealt_from = ARENA_ARRAY(a, uint32_t, sms);
+    s->dealt_to = ARENA_ARRAY(a, uint32_t, sms);
     switch (c->runtime.cta_sched) {
     case block_scheduler_round_robin:
     case block_scheduler_count: s->next = cta_round_robin; break;
@@ -42,8 +46,15 @@ void cta_sched_begin(struct cta_sched *s, uint64_t blocks, uint32_t sms)
         s->from[part] = (uint64_t)((unsigned __int128)blocks * part / parts);
         s->to[part] = (uint64_t)((unsigned __int128)blocks * (part + 1) / parts);
     }
-    for (uint32_t sm = 0; sm < s->sms; sm++) s->left_in_run[sm] = 0;
+    for (uint32_t sm = 0; sm < s->sms; sm++) s->left_in_run[sm] = s->dealt_from[sm] = s->dealt_to[sm] = 0;
     if (s->next != cta_two_level) return;
     const uint32_t groups = (s->sms + s->group_sms - 1) / s->group_sms;
     for (uint32_t g = 0; g < groups; g++) s->from[g] = g; /* then every groups-th */
+}
+
+void cta_sched_deal(struct cta_sched *s, uint32_t sm)
+{
+    if (s->given == s->blocks || s->dealt_to[sm] == s->block_slots) return;
+    const uint64_t block = s->next(s, sm);
+    if (block != CTA_NONE) s->dealt[sm * s->block_slots + s->dealt_to[sm]++] = block;
 }

@@ -23,14 +23,21 @@ struct cta_sched {
     uint64_t cursor;     /* round robin: next block */
     uint64_t *from, *to; /* per SM or group: own part, next and end */
     uint32_t *left_in_run;
+    /* Given out, but not taken yet: up to block_slots of each SM. */
+    uint64_t *dealt;
+    uint32_t *dealt_from, *dealt_to, block_slots;
 };
 
 /* Memory of the state is the arena's; begin again for every grid. */
 void cta_sched_init(struct cta_sched *s, struct arena *a, const struct config *c, uint32_t sms);
 /* sms: at most as many as at init; next() is asked with numbers below it. */
 void cta_sched_begin(struct cta_sched *s, uint64_t blocks, uint32_t sms);
+/* Keeps a block for an SM that will ask later: SMs that begin at different times get what they would have got
+ * beginning together. */
+void cta_sched_deal(struct cta_sched *s, uint32_t sm);
 static inline uint64_t cta_sched_next(struct cta_sched *s, uint32_t sm)
 {
+    if (s->dealt_from[sm] < s->dealt_to[sm]) return s->dealt[sm * s->block_slots + s->dealt_from[sm]++];
     return s->given < s->blocks ? s->next(s, sm) : CTA_NONE;
 }
 

@@ -41,6 +41,8 @@ static void every_policy_gives_every_block_exactly_once(void **state)
                 const uint64_t blocks = 1 + rng_below(&rng, 100);
                 uint8_t given[100] = {0};
                 cta_sched_begin(&s, blocks, s.sms);
+                for (uint64_t deals = rng_below(&rng, 40); deals; deals--)
+                    cta_sched_deal(&s, (uint32_t)rng_below(&rng, sms));
                 for (int ask = 0; ask < 2000; ask++) {
                     const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, sms));
                     if (block == CTA_NONE) continue;
@@ -50,6 +52,29 @@ static void every_policy_gives_every_block_exactly_once(void **state)
                 for (uint64_t block = 0; block < blocks; block++) assert_int_equal(given[block], 1);
             }
         }
+}
+
+/* In turn, two each; then they ask in another order, and some more than twice. */
+static void what_is_dealt_is_what_asking_together_gives(void **state)
+{
+    (void)state;
+    enum { SMS = 8, ROUNDS = 2 };
+    for (int policy = 0; policy < block_scheduler_count; policy++) {
+        struct cta_sched together = make((enum block_scheduler)policy, SMS, 2, 4, 2),
+                         dealt = make((enum block_scheduler)policy, SMS, 2, 4, 2);
+        uint64_t expected[ROUNDS][SMS];
+        cta_sched_begin(&together, 13, SMS);
+        cta_sched_begin(&dealt, 13, SMS);
+        for (uint32_t round = 0; round < ROUNDS; round++)
+            for (uint32_t sm = 0; sm < SMS; sm++) {
+                expected[round][sm] = cta_sched_next(&together, sm);
+                cta_sched_deal(&dealt, sm);
+            }
+        for (uint32_t sm = SMS; sm-- > 0;)
+            for (uint32_t round = 0; round < ROUNDS; round++)
+                assert_int_equal(cta_sched_next(&dealt, sm), expected[round][sm]);
+        assert_int_equal(cta_sched_next(&dealt, 0), cta_sched_next(&together, 0));
+    }
 }
 
 #define GIVES(s, sm, ...) \
@@ -139,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_policy_gives_every_block_exactly_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_dealt_is_what_asking_together_gives, set_up, tear_down),
         cmocka_unit_test_setup_teardown(round_robin_follows_the_grid_whoever_asks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(distributed_keeps_parts_and_steals_inside_the_partition_only, set_up,
                                         tear_down),
