@@ -126,11 +126,32 @@ static bool independent(const uint64_t *rows, uint32_t count, uint64_t inputs)
     return true;
 }
 
+/* Does every stride of a power of two reach all slices, four times evenly? Among any few neighbours of the
+ * input bits, two more than slice numbers have, the bits of slice numbers are independent. */
+static bool spreads_strides(const struct dram_map *m, uint64_t inputs)
+{
+    enum { MORE = 2 };
+    uint64_t rows[DRAM_MAP_BITS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->width[DRAM_FIELD_CHANNEL]; i++)
+        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_CHANNEL, i)];
+    for (uint32_t i = 0; i < m->slice_bits; i++)
+        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_BANK, i)];
+    for (; (uint32_t)__builtin_popcountll(inputs) >= count + MORE; inputs &= inputs - 1) {
+        uint64_t window = 0, rest = inputs;
+        for (uint32_t i = 0; i < count + MORE; i++, rest &= rest - 1) window |= rest & (~rest + 1);
+        if (!independent(rows, count, window)) return false;
+    }
+    return true;
+}
+
 /* Channel and bank bits become random XORs of row, channel and bank bits; rows and columns stay, so the map
- * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times). */
+ * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times), and
+ * until it spreads strides (some hundred times; ASSUMPTION: who builds a memory controller chooses a good
+ * matrix). */
 static void randomise(struct dram_map *m, uint64_t seed)
 {
-    enum { PAE_STREAM = 0x706165 };
+    enum { PAE_STREAM = 0x706165, DRAWS = 100000 };
     struct rng rng = rng_seed(seed, PAE_STREAM);
     uint64_t inputs = 0, square = 0;
     for (uint32_t bit = m->offset_bits; bit < m->bits; bit++) {
@@ -140,9 +161,11 @@ static void randomise(struct dram_map *m, uint64_t seed)
     }
     const uint32_t first = m->shift[DRAM_FIELD_BANK];
     const uint32_t count = m->width[DRAM_FIELD_BANK] + m->width[DRAM_FIELD_CHANNEL];
+    uint32_t draws = 0;
     do {
         for (uint32_t i = 0; i < count; i++) m->forward_rows[first + i] = rng_u64(&rng) & inputs;
-    } while (!independent(&m->forward_rows[first], count, square));
+    } while (!independent(&m->forward_rows[first], count, square) ||
+             (!spreads_strides(m, inputs) && ++draws < DRAWS));
 }
 
 static void slices(struct dram_map *m)

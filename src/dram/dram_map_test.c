@@ -220,6 +220,38 @@ MAP_TEST(pae_balances_strides_over_channels_and_depends_on_its_seed)
     drop(&g);
 }
 
+/* The bits of v at the places of an address that are listed. */
+static uint64_t deposit(const uint32_t *bits, uint32_t count, uint64_t v)
+{
+    uint64_t address = 0;
+    for (uint32_t i = 0; i < count; i++) address |= (v >> i & 1) << bits[i];
+    return address;
+}
+
+/* 256 lines at any stride of a power of two, over the bits that choose: four in each of the 64 slices. */
+MAP_TEST(pae_spreads_every_stride_of_a_power_of_two_evenly)
+{
+    for (int seed = 1; seed <= 5; seed++) {
+        struct fixture f;
+        char settings[64];
+        uint32_t bits[DRAM_MAP_BITS_MAX], count = 0;
+        (void)snprintf(settings, sizeof settings, "map.kind=pae sim.seed=%d", seed);
+        build(&f, settings);
+        for (uint32_t bit = f.map->offset_bits; bit < f.map->bits; bit++)
+            if (f.map->layout[bit].field != DRAM_FIELD_COLUMN) bits[count++] = bit;
+        assert_true(count >= 16 && f.map->slice_bits == 1);
+        for (uint32_t first = 0; first + 8 <= count; first++) {
+            uint32_t used[64] = {0};
+            for (uint64_t i = 0; i < 256; i++) {
+                const struct dram_place p = dram_map_place(f.map, deposit(bits + first, 8, i));
+                used[p.channel * 2 + p.slice]++;
+            }
+            for (int i = 0; i < 64; i++) assert_int_equal(used[i], 4);
+        }
+        drop(&f);
+    }
+}
+
 MAP_TEST(an_interleaved_map_puts_neighbours_into_neighbouring_channels)
 {
     struct fixture f;
@@ -371,6 +403,7 @@ int main(void)
         cmocka_unit_test(two_megabyte_pages_keep_one_channel_each),
         cmocka_unit_test(hashing_spreads_neighbouring_rows_over_banks),
         cmocka_unit_test(pae_balances_strides_over_channels_and_depends_on_its_seed),
+        cmocka_unit_test(pae_spreads_every_stride_of_a_power_of_two_evenly),
         cmocka_unit_test(an_interleaved_map_puts_neighbours_into_neighbouring_channels),
         cmocka_unit_test(the_page_move_layout_is_that_of_the_figure),
         cmocka_unit_test(a_page_of_a_page_move_map_has_one_channel_index_in_all_stacks),
