@@ -184,11 +184,17 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
     return next;
 }
 
+/* Only the warps that wait for memory are ready, and it takes none. */
+static inline bool pipe_is_full(const struct sm *sm)
+{
+    return sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm);
+}
+
 /* The next cycle at which a warp can issue, as far as the SM itself knows. */
 static inline uint64_t next_issue(const struct sm *sm, uint64_t now)
 {
     if (sm->issued && sm->any_ready) return now + 1;
-    uint64_t next = sm->any_ready ? port_free(sm, now) : ENGINE_NEVER;
+    uint64_t next = sm->any_ready && !pipe_is_full(sm) ? port_free(sm, now) : ENGINE_NEVER;
     if (sm->wheel_used) {
         const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
         const uint64_t turned = sm->wheel_used >> from | sm->wheel_used << (-from % SM_WHEEL);
@@ -212,12 +218,6 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
 }
 
 /* ---- cycles ---- */
-
-/* Only the warps that wait for memory are ready, and it takes none. */
-static inline bool pipe_is_full(const struct sm *sm)
-{
-    return sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm);
-}
 
 static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_scheduler policy)
 {
@@ -271,7 +271,7 @@ static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint
 }
 
 /* One copy of the loops per policy. */
-uint64_t sm_issue(struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
 {
     switch (sm->spec->policy) {
     case warp_scheduler_gto: return cycles(sm, now, warp_scheduler_gto);
@@ -280,4 +280,22 @@ uint64_t sm_issue(struct sm *sm, uint64_t now)
     case warp_scheduler_count: break;
     }
     return ENGINE_NEVER;
+}
+
+/* Do all warps wait for what they waited for before this visit? Most visits of an SM that is bound by memory
+ * are for a line of a load that waits for more lines, or for the next line of an access. */
+static inline bool is_quiet(const struct sm *sm, uint64_t now)
+{
+    if (sm->changed | sm->unknown | (sm->wheel_used >> now % SM_WHEEL & 1)) return false;
+    return !sm->wants_blocks && (!sm->any_ready || pipe_is_full(sm));
+}
+
+uint64_t sm_issue(struct sm *sm, uint64_t now)
+{
+    if (is_quiet(sm, now)) {
+        sm->issued = 0;
+        const uint64_t next = next_visit(sm, now);
+        if (next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now)) return next;
+    }
+    return cycles_by_policy(sm, now);
 }
