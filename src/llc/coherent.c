@@ -57,7 +57,7 @@ void coherent_drop(struct slice *s, uint64_t now, uint64_t key)
     if (line == TAGS_NONE) return;
     s->stats.invalidated++;
     if (s->tags.pinned[line])
-        s->mshrs[s->mshr_of[line]].overtaken = true;
+        s->lines[line].overtaken = true;
     else
         slice_drop_line(s, now, line);
 }

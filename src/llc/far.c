@@ -62,7 +62,7 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
                                    .flags = r->flags | REQUEST_FETCH,
                                    .sectors = sectors,
                                    .app = r->app};
-    s->mshrs[s->mshr_of[line]].asked |= sectors;
+    s->lines[line].asked |= sectors;
     s->stats.fetches++;
     if (s->wire.check) check_forward(s->wire.check, idx, for_idx);
     send_out(s, now, idx);
@@ -76,7 +76,7 @@ static bool may_pin(struct slice *s, uint32_t set)
     uint32_t pinned = 0;
     if (s->far->mshrs_used + 1 >= s->spec->ways) /* else there are too few of them to fill a set */
         for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
-            pinned += s->tags.pinned[line] && s->mshrs[s->mshr_of[line]].far;
+            pinned += s->tags.pinned[line] && s->lines[line].far;
     if (pinned + 1 >= s->spec->ways) {
         s->blocked = &s->stats.wait_way;
         return false;
@@ -100,9 +100,9 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
         s->far->holds[line] = 1;
-        s->dirty[line][0] = s->dirty[line][1] = 0;
+        s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
     }
-    struct mshr *m = slice_pin(s, line);
+    struct slice_line *m = slice_pin(s, line);
     m->far = true;
     s->far->mshrs_used++;
     s->far->epoch_of[line] = epoch_now(s);
@@ -117,7 +117,7 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
 static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
 {
     const struct request *r = at(s, idx);
-    struct mshr *m = &s->mshrs[s->mshr_of[line]];
+    struct slice_line *m = &s->lines[line];
     const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
     if (m->waiting.count >= s->spec->mshr_merges) {
         s->blocked = &s->stats.wait_mshr;
@@ -138,7 +138,7 @@ static uint32_t fresh(struct slice *s, uint64_t now, uint32_t line)
     if (line == TAGS_NONE || s->far->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
         return line;
     if (s->tags.pinned[line]) {
-        s->mshrs[s->mshr_of[line]].overtaken = true;
+        s->lines[line].overtaken = true;
         return line;
     }
     s->stats.stale_lines++;
@@ -152,7 +152,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     const struct request *r = at(s, idx);
     line = fresh(s, now, line);
     const bool pinned = line != TAGS_NONE && s->tags.pinned[line];
-    if (pinned && s->mshrs[s->mshr_of[line]].overtaken) {
+    if (pinned && s->lines[line].overtaken) {
         if (!pass_on(s, now, idx)) return false;
         s->stats.read_misses++;
         s->stats.crossing_reads++;
@@ -179,8 +179,8 @@ static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     s->stats.write_hits++;
     if (FAULT_FIRES(llc_store_passes_copy)) return;
     if (s->tags.pinned[line]) {
-        s->dirty[line][0] |= r->bytes[0];
-        s->dirty[line][1] |= r->bytes[1];
+        s->lines[line].dirty[0] |= r->bytes[0];
+        s->lines[line].dirty[1] |= r->bytes[1];
     }
     if (s->far->copies) check_copy_store(s->far->copies, line, idx, now);
 }
@@ -197,7 +197,7 @@ bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32
     if (r->kind == REQUEST_WRITE)
         update(s, now, idx, line);
     else if (s->tags.pinned[line])
-        s->mshrs[s->mshr_of[line]].overtaken = true;
+        s->lines[line].overtaken = true;
     else if (!FAULT_FIRES(llc_atomic_passes_copy))
         slice_drop_line(s, now, line);
     return true;
@@ -206,7 +206,7 @@ bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
 {
     s->far->mshrs_used--;
-    s->dirty[line][0] = s->dirty[line][1] = 0; /* its home has these too */
+    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* its home has these too */
     if (overtaken) slice_drop_line(s, now, line);
 }
 
@@ -236,7 +236,7 @@ static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
                            .move = r->owner + 1,
                            .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);
-    (void)use_port(s, now, line_cycles(s->spec));
+    (void)use_port(s, now, s->spec->line_cyc);
     if (s->wire.check) check_page_write(s->wire.check, idx, op.line);
     s->stats.page_writes++;
     s->stats.memory_writes++;
@@ -261,7 +261,7 @@ void far_receive(struct slice *s, uint64_t now)
     }
     if (r->flags & REQUEST_FETCH) {
         if (s->far->copies) {
-            check_far_fill(s->far->copies, r->owner, idx, r->sectors, s->dirty[r->owner]);
+            check_far_fill(s->far->copies, r->owner, idx, r->sectors, s->lines[r->owner].dirty);
             check_forward_done(s->wire.check, idx);
         }
         s->stats.remote_latency_cyc += now - r->sent_cyc;

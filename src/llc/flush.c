@@ -20,7 +20,8 @@ static bool flush_drops(const struct slice *s, uint32_t line)
 
 static inline bool flush_cleans(const struct slice *s, uint32_t line)
 {
-    return (s->dirty[line][0] | s->dirty[line][1]) != 0 && s->flush_how != llc_boundary_drop_remote;
+    return (s->lines[line].dirty[0] | s->lines[line].dirty[1]) != 0 &&
+           s->flush_how != llc_boundary_drop_remote;
 }
 
 /* A line has been looked at; those after it that nothing happens to take their cycles without a visit, and
@@ -45,11 +46,10 @@ void slice_flush_step(struct slice *s, uint64_t now)
     if (now < s->flush_cyc) return;
     if (line < tags_lines(&s->tags)) {
         const bool cleans = flush_cleans(s, line);
-        if (cleans && s->ops_count + 2 > s->spec->memory_queue + s->spec->mshrs)
-            return;                       /* woken by the channel */
-        if (s->tags.pinned[line]) return; /* its fill comes first and wakes the slice */
+        if (cleans && !slice_memory_has_room(s)) return; /* woken by the channel */
+        if (s->tags.pinned[line]) return;                /* its fill comes first and wakes the slice */
         if (cleans && !FAULT_FIRES(llc_flush_skips)) {
-            s->valid[line] |= sectors_written(s->dirty[line]); /* clean now, and whole */
+            s->lines[line].valid |= sectors_written(s->lines[line].dirty); /* clean now, and whole */
             slice_write_back(s, now, line);
             s->stats.flush_writebacks++;
         }

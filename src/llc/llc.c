@@ -8,26 +8,11 @@
 
 /* ---- small parts ---- */
 
-/* Bits of x under the mask, moved together (the mask has few runs). */
-static inline uint64_t gather_bits(uint64_t x, uint64_t mask)
-{
-    uint64_t out = 0;
-    uint32_t filled = 0;
-    while (mask) {
-        const uint32_t low = (uint32_t)__builtin_ctzll(mask);
-        const uint64_t run = mask >> low;
-        const uint32_t length =
-            (uint32_t)__builtin_ctzll(~run); /* below 64: an offset stands below every mask */
-        out |= (x >> low & (((uint64_t)1 << length) - 1)) << filled;
-        filled += length;
-        mask = run >> length << length << low;
-    }
-    return out;
-}
-
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
-    const uint64_t idx = gather_bits(line << LINE_LOG2, p->index_mask);
+    uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
+    for (uint32_t k = 1; k < p->run_count; k++)
+        idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;
     return p->hashed ? tags_set_hashed(idx, p->sets) : (uint32_t)(idx % p->sets);
 }
 
@@ -101,7 +86,7 @@ static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t t
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->mshrs[s->mshr_of[tag_line]].asked |= sectors_of(s->spec, op.first_column, op.column_count);
+    s->lines[tag_line].asked |= sectors_of(s->spec, op.first_column, op.column_count);
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
     slice_push_op(s, op);
@@ -109,7 +94,7 @@ static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t t
 
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 {
-    uint64_t *const dirty = s->dirty[tag_line];
+    uint64_t *const dirty = s->lines[tag_line].dirty;
     uint8_t sectors = 0;
     for (uint32_t k = 0; k < LINE_SECTORS; k++)
         if ((uint32_t)(dirty[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
@@ -229,15 +214,10 @@ static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint
     append(s, way, idx);
 }
 
-static uint32_t reply_port_bytes(const struct request *r)
-{
-    if (r->kind == REQUEST_READ) return SECTOR_BYTES * (uint32_t)__builtin_popcount(r->sectors);
-    return r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes);
-}
-
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r)
 {
-    const uint32_t once = port_cycles(s, reply_port_bytes(r));
+    if (r->kind == REQUEST_READ) return s->spec->read_cyc[r->sectors & SECTORS_ALL];
+    const uint32_t once = port_cycles(s, r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes));
     if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return once ? once : 1;
     return 2 * once + (r->conflict - 1u) * s->spec->atomic_cyc; /* read, change, write */
 }
@@ -307,8 +287,8 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
     if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
     if (!s->write_through) {
         if (s->far && s->far->sharers) coherent_write(s, now, line, r);
-        s->dirty[line][0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
-        s->dirty[line][1] |= r->bytes[1];
+        s->lines[line].dirty[0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
+        s->lines[line].dirty[1] |= r->bytes[1];
     }
     if (s->copies) check_copy_store(s->copies, line, idx, now);
 }
@@ -322,7 +302,7 @@ static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 }
 
 /* Requests that waited for the line and have all they need go on; others stay. Their flags. */
-static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct mshr *m)
+static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct slice_line *m)
 {
     uint8_t flags = 0;
     struct request_list rest = {0}, writers = {0};
@@ -363,7 +343,7 @@ static void answer_writers(struct slice *s, uint64_t now, struct request_list wr
 /* The line's data is here; or it must be read once more. */
 static void take_line(struct slice *s, uint64_t now, const struct fill *f)
 {
-    struct mshr *m = &s->mshrs[s->mshr_of[f->tag_line]];
+    struct slice_line *m = &s->lines[f->tag_line];
     s->stats.fills += !m->far;
     m->asked &= (uint8_t)~f->sectors;
     if (m->again) {
@@ -376,13 +356,13 @@ static void take_line(struct slice *s, uint64_t now, const struct fill *f)
         read_memory(s, now, tags_key(&s->tags, f->tag_line), f->tag_line, redo);
         return;
     }
-    s->valid[f->tag_line] |= f->sectors;
+    s->lines[f->tag_line].valid |= f->sectors;
     if (s->copies && !m->far)
-        check_memory_fill(s->copies, f->tag_line, f->sectors, s->dirty[f->tag_line], now);
+        check_memory_fill(s->copies, f->tag_line, f->sectors, s->lines[f->tag_line].dirty, now);
     const uint8_t flags = serve_waiting(s, now, f->tag_line, m);
     if (m->waiting.count || m->asked) return;
     s->tags.pinned[f->tag_line] = 0;
-    s->mshr_free[s->mshr_free_count++] = s->mshr_of[f->tag_line];
+    s->mshr_free_count++;
     if (m->far) far_filled(s, now, f->tag_line, m->overtaken);
     if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
 }
@@ -433,7 +413,7 @@ static void take_fills(struct slice *s, uint64_t now)
 
 static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
 {
-    s->valid[line] = 0;
+    s->lines[line].valid = 0;
     if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(copies_of(s, line), line, now);
     if (!s->far) return;
@@ -451,19 +431,21 @@ static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
     }
     if (tags_used(&s->tags, line)) {
         s->stats.evictions++;
-        if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(llc_loses_write_back))
+        if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(llc_loses_write_back))
             slice_write_back(s, now, line);
     }
-    if (FAULT_FIRES(llc_loses_write_back)) s->dirty[line][0] = s->dirty[line][1] = 0;
+    if (FAULT_FIRES(llc_loses_write_back)) s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
     drop_line(s, now, line);
     return line;
 }
 
 static void pin(struct slice *s, uint32_t line)
 {
-    const uint16_t idx = s->mshr_free[--s->mshr_free_count];
-    s->mshr_of[line] = idx;
-    s->mshrs[idx] = (struct mshr){0};
+    struct slice_line *const l = &s->lines[line];
+    s->mshr_free_count--;
+    l->waiting = (struct request_list){0};
+    l->asked = l->redo = 0;
+    l->far = l->overtaken = l->again = false;
     s->tags.pinned[line] = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
@@ -473,7 +455,7 @@ static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
 {
     struct request *r = at(s, idx);
     if (s->tags.pinned[line]) {
-        struct mshr *m = &s->mshrs[s->mshr_of[line]];
+        struct slice_line *m = &s->lines[line];
         const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
         if (m->waiting.count >= s->spec->mshr_merges) {
             s->blocked = &s->stats.wait_mshr;
@@ -488,7 +470,7 @@ static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
         return false;
     }
     pin(s, line);
-    append(s, &s->mshrs[s->mshr_of[line]].waiting, idx);
+    append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
                 s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
     return true;
@@ -556,9 +538,9 @@ static bool tag_may_run(struct slice *s, uint64_t now, const struct request_list
 {
     const struct slice_spec *p = s->spec;
     s->blocked = NULL;
-    if (s->port_free_cyc > now + (uint64_t)p->data_queue * line_cycles(p)) s->blocked = &s->stats.wait_port;
+    if (s->port_free_cyc > now + p->data_queue_cyc) s->blocked = &s->stats.wait_port;
     if (!slice_may_reply(p, hits)) s->blocked = &s->stats.wait_reply;
-    if (s->ops_count + 2 > p->memory_queue + p->mshrs) s->blocked = &s->stats.wait_memory;
+    if (!slice_memory_has_room(s)) s->blocked = &s->stats.wait_memory;
     return !s->blocked;
 }
 
@@ -616,9 +598,9 @@ static inline void served(struct slice *s, struct request *r, uint64_t now)
 static void give_up(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!s->tags.pinned[line]);
-    if ((s->dirty[line][0] | s->dirty[line][1]) && !FAULT_FIRES(move_loses_dirty))
+    if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(move_loses_dirty))
         slice_write_back(s, now, line);
-    s->dirty[line][0] = s->dirty[line][1] = 0;
+    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
     slice_drop_line(s, now, line);
 }
 
@@ -730,7 +712,7 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     if (s->walked.count) next = earlier(next, walker_due(s));
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
-            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
+            next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
         } else if (!s->blocked ||
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
@@ -741,7 +723,7 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     if (s->flush_done && s->flush_cyc > now)
         next = earlier(next, s->flush_cyc);
     else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
-             s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs)
+             slice_memory_has_room(s))
         next = now + 1;
     return next > now ? next : now + 1;
 }
@@ -765,7 +747,7 @@ static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
     if (far_reply_at(s, now) != REQUEST_NONE) next = now + 1;
     if (far_request_at(s, now) != REQUEST_NONE) {
         if (f->blocked == &s->stats.wait_port)
-            next = earlier(next, s->port_free_cyc - (uint64_t)s->spec->data_queue * line_cycles(s->spec));
+            next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
         else if (!f->blocked || (f->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &f->hits)))
             next = now + 1;
     }
@@ -827,7 +809,7 @@ uint64_t slice_waiting(const struct slice *s)
 {
     uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + far_waiting(s);
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
-        if (s->tags.pinned[line]) count += s->mshrs[s->mshr_of[line]].waiting.count;
+        if (s->tags.pinned[line]) count += s->lines[line].waiting.count;
     return count;
 }
 
@@ -865,13 +847,8 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->wire = *wiring;
     tags_init(&s->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + wiring->slice_idx);
     const uint32_t lines = tags_lines(&s->tags);
-    s->valid = ARENA_ARRAY(a, uint8_t, lines);
-    s->dirty = arena_array(a, lines, sizeof *s->dirty);
-    s->mshr_of = ARENA_ARRAY(a, uint16_t, lines);
-    s->mshrs = ARENA_ARRAY(a, struct mshr, spec->mshrs);
-    s->mshr_free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
+    s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
-    for (uint32_t i = 0; i < spec->mshrs; i++) s->mshr_free[i] = (uint16_t)(spec->mshrs - 1 - i);
     s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
@@ -917,17 +894,17 @@ void slice_forget(struct slice *s, uint64_t line)
 {
     const uint32_t at_line = tags_find(&s->tags, set_of(s, line), line);
     if (at_line == TAGS_NONE) return;
-    DIAG_ASSERT(!s->tags.pinned[at_line] && !(s->dirty[at_line][0] | s->dirty[at_line][1]));
+    DIAG_ASSERT(!s->tags.pinned[at_line] && !(s->lines[at_line].dirty[0] | s->lines[at_line].dirty[1]));
     slice_drop_line(s, engine_now(s->wire.engine, s->wire.domain), at_line);
 }
 
 /* ---- for far.c ---- */
 
 uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set) { return make_room(s, now, set); }
-struct mshr *slice_pin(struct slice *s, uint32_t line)
+struct slice_line *slice_pin(struct slice *s, uint32_t line)
 {
     pin(s, line);
-    return &s->mshrs[s->mshr_of[line]];
+    return &s->lines[line];
 }
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line)
 {

@@ -31,6 +31,8 @@ struct check_place;
 struct organisation;
 struct slice;
 
+enum { SLICE_RUNS = 32 };
+
 /* Immutable, shared by all slices of a machine. */
 struct slice_spec {
     uint32_t sets, ways;
@@ -46,6 +48,15 @@ struct slice_spec {
     uint64_t ticks_per_cycle;
     const struct dram_map *map;
     uint64_t index_mask; /* address bits that number the lines of a slice (not offset, channel or slice) */
+    /* worked out of the others once */
+    struct slice_bits { /* a run of the index bits: of the line number, and where it goes */
+        uint64_t mask;
+        uint32_t right, left;
+    } runs[SLICE_RUNS];
+    uint32_t run_count;
+    uint32_t line_cyc, data_queue_cyc; /* data port time of a line, of as many as may wait for it */
+    uint32_t hits_limit;               /* replies on their way */
+    uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
     uint32_t page_lines; /* of pages that move, on their way at one time */
 };

@@ -7,14 +7,19 @@
 #include "check/fault.h"
 #include "llc/llc.h"
 
-struct mshr {
+/* What a slice knows of a line and, while it is pinned, its MSHR. */
+struct slice_line {
+    uint64_t dirty[2]; /* bytes */
+    uint8_t valid;     /* sectors */
+    /* MSHR */
+    bool far : 1;       /* from another slice, see far.c */
+    bool overtaken : 1; /* what comes is older than what later readers must see */
+    bool again : 1;     /* what is on its way was read too early: read it once more */
+    uint8_t redo;       /* sectors of it */
+    uint8_t asked;      /* sectors on their way */
     struct request_list waiting;
-    uint8_t asked;  /* sectors on their way */
-    bool far;       /* from another slice, see far.c */
-    bool overtaken; /* what comes is older than what later readers must see */
-    bool again;     /* what is on its way was read too early: read it once more */
-    uint8_t redo;   /* sectors of it */
 };
+_Static_assert(sizeof(struct slice_line) == 32, "half a cache line");
 
 /* A line, or the news that memory has accepted writes. */
 struct fill {
@@ -36,11 +41,7 @@ struct slice {
     struct slice_wiring wire;
     uint32_t component;
     struct tags tags;
-    uint8_t *valid;       /* per line: sectors */
-    uint64_t (*dirty)[2]; /* per line: bytes */
-    struct mshr *mshrs;   /* of pinned lines, by mshr_of */
-    uint16_t *mshr_of;    /* per line */
-    uint16_t *mshr_free;
+    struct slice_line *lines; /* as the tags */
     uint32_t mshr_free_count;
     struct request_list hits, filled;  /* on their way to the reply port */
     struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
@@ -129,10 +130,9 @@ static inline uint8_t sectors_written(const uint64_t bytes[2])
 /* Sectors of a line that can be read. */
 static inline uint8_t readable(const struct slice *s, uint32_t line)
 {
-    uint8_t sectors = s->valid[line];
-    if (sectors != SECTORS_ALL && (s->dirty[line][0] | s->dirty[line][1]))
-        sectors |= sectors_written(s->dirty[line]);
-    return sectors;
+    const struct slice_line *l = &s->lines[line];
+    if (l->valid == SECTORS_ALL || !(l->dirty[0] | l->dirty[1])) return l->valid;
+    return l->valid | sectors_written(l->dirty);
 }
 
 /* ---- who is inside ---- */
@@ -158,16 +158,16 @@ static inline void leaves(struct slice *s, const struct request *r, uint64_t now
     s->stats.stay_cyc += (uint32_t)now - r->served;
 }
 
-/* Data port time of a line. */
-static inline uint32_t line_cycles(const struct slice_spec *p)
-{
-    return LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
-}
-
 /* What waits beyond those that are still on their way through the slice is the reply queue. */
 static inline bool slice_may_reply(const struct slice_spec *p, const struct request_list *hits)
 {
-    return hits->count < p->reply_queue + p->latency_cyc / line_cycles(p) + p->data_queue;
+    return hits->count < p->hits_limit;
+}
+
+/* Two: a request may write back one line and read another. */
+static inline bool slice_memory_has_room(const struct slice *s)
+{
+    return s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs;
 }
 
 /* Statistics of the application of a request, NULL when there is one only. */
@@ -282,7 +282,7 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
 uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);
 /* Keeps the line until its MSHR is free again. */
-struct mshr *slice_pin(struct slice *s, uint32_t line);
+struct slice_line *slice_pin(struct slice *s, uint32_t line);
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
 /* Writes what is dirty of the line to memory. */
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line);

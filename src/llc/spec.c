@@ -18,10 +18,38 @@ static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool b
     return mask;
 }
 
+/* The runs of the index bits, to be moved together. */
+static void find_runs(struct slice_spec *p)
+{
+    uint32_t filled = 0;
+    for (uint64_t mask = p->index_mask >> LINE_LOG2; mask;) {
+        const uint32_t low = (uint32_t)__builtin_ctzll(mask);
+        const uint64_t run = mask >> low;
+        const uint32_t length = (uint32_t)__builtin_ctzll(~run); /* below 64: no line number is that long */
+        DIAG_ASSERT(p->run_count < SLICE_RUNS);
+        p->runs[p->run_count++] =
+            (struct slice_bits){.mask = ((uint64_t)1 << length) - 1, .right = low, .left = filled};
+        filled += length;
+        mask = run >> length << length << low;
+    }
+}
+
+static void work_out(struct slice_spec *p)
+{
+    find_runs(p);
+    p->line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
+    p->data_queue_cyc = p->data_queue * p->line_cyc;
+    p->hits_limit = p->reply_queue + p->latency_cyc / p->line_cyc + p->data_queue;
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
+        const uint32_t bytes = SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
+        p->read_cyc[sectors] = (uint8_t)(bytes ? (bytes + p->port_bytes - 1) / p->port_bytes : 1);
+    }
+}
+
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
 {
     const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
-    return (struct slice_spec){
+    struct slice_spec p = {
         .sets = (uint32_t)(lines / c->llc.ways),
         .ways = c->llc.ways,
         .latency_cyc = c->llc.latency_cyc + c->selrep.router_delay_cyc,
@@ -59,4 +87,6 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .invalidate_cyc = c->llc.invalidate_cyc,
         .page_lines = pager_requests(c),
     };
+    work_out(&p);
+    return p;
 }

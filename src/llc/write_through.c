@@ -43,8 +43,8 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
     s->stats.write_hits += here;
     if (line != TAGS_NONE) {
         tags_touch(&s->tags, line);
-        if (s->tags.pinned[line]) s->mshrs[s->mshr_of[line]].again = true;
-        s->valid[line] |= whole;
+        if (s->tags.pinned[line]) s->lines[line].again = true;
+        s->lines[line].valid |= whole;
         slice_write_line(s, now, line, idx);
     }
     (void)use_port(s, now, slice_service_cycles(s, r));
@@ -55,12 +55,12 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
 /* What is known of the line is old: nobody finds it, and who waits for it gets it read again. */
 static void forget_line(struct slice *s, uint64_t now, uint32_t line)
 {
-    DIAG_ASSERT(!(s->dirty[line][0] | s->dirty[line][1]));
+    DIAG_ASSERT(!(s->lines[line].dirty[0] | s->lines[line].dirty[1]));
     if (s->tags.pinned[line]) {
-        struct mshr *m = &s->mshrs[s->mshr_of[line]];
+        struct slice_line *m = &s->lines[line];
         m->again = true;
-        m->redo |= s->valid[line];
-        s->valid[line] = 0;
+        m->redo |= s->lines[line].valid;
+        s->lines[line].valid = 0;
         if (s->copies) check_copy_drop(s->copies, line, now);
         return;
     }
