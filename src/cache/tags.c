@@ -20,6 +20,8 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
 {
     DIAG_ASSERT(sets && ways);
     *t = (struct tags){.sets = sets, .ways = ways, .policy = policy, .rng = rng_seed(seed, 0x7a65)};
+    DIAG_ASSERT((uint64_t)sets * ways * ways < (uint64_t)1 << 32); /* then tags_set_of() is exact */
+    t->set_per_line = ((uint64_t)1 << 32) / ways + 1;
     t->keys = ARENA_ARRAY(a, uint64_t, (size_t)sets * ways);
     t->hint_ways = (ways + 15) / 16 * 16;
     t->hints = ARENA_ARRAY(a, uint8_t, (size_t)sets * t->hint_ways);
@@ -84,12 +86,13 @@ uint32_t tags_victim(struct tags *t, uint32_t set)
 void tags_drop(struct tags *t, uint32_t line)
 {
     t->keys[line] = 0;
-    t->hints[(size_t)(line / t->ways) * t->hint_ways + line % t->ways] = 0;
+    const uint32_t set = tags_set_of(t, line);
+    t->hints[(size_t)set * t->hint_ways + (line - set * t->ways)] = 0;
 }
 
 void tags_fill(struct tags *t, uint32_t line, uint64_t key)
 {
-    const uint32_t set = line / t->ways, way = line % t->ways;
+    const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
     t->keys[line] = key + 1;
     t->hints[(size_t)set * t->hint_ways + way] = tags_hint(key);
     if (t->order)

@@ -30,6 +30,7 @@ struct tags {
     uint8_t *predictions; /* srrip: 0-3, per line */
     uint8_t *pinned;
     uint32_t sets, ways, hint_ways;
+    uint64_t set_per_line; /* as a fraction of 2^32, rounded up: no division */
     enum replacement policy;
     struct rng rng;
 };
@@ -40,6 +41,11 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
 static inline uint32_t tags_lines(const struct tags *t) { return t->sets * t->ways; }
 static inline bool tags_used(const struct tags *t, uint32_t line) { return t->keys[line] != 0; }
 static inline uint64_t tags_key(const struct tags *t, uint32_t line) { return t->keys[line] - 1; }
+
+static inline uint32_t tags_set_of(const struct tags *t, uint32_t line)
+{
+    return (uint32_t)(line * t->set_per_line >> 32);
+}
 
 /* 1-255; 0 = empty way. */
 static inline uint8_t tags_hint(uint64_t key)
@@ -93,10 +99,19 @@ static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
 /* The line was used. */
 static inline void tags_touch(struct tags *t, uint32_t line)
 {
+    const uint32_t set = tags_set_of(t, line);
     if (t->policy == replacement_lru)
-        tags_make_newest(t, line / t->ways, line % t->ways);
+        tags_make_newest(t, set, line - set * t->ways);
     else if (t->policy == replacement_srrip)
         t->predictions[line] = 0;
+}
+
+/* Fetches what a lookup in the set and the choice of a victim need into the host's caches. */
+static inline void tags_fetch(const struct tags *t, uint32_t set)
+{
+    __builtin_prefetch(t->hints + (size_t)set * t->hint_ways, 1);
+    __builtin_prefetch(t->pinned + (size_t)set * t->ways, 1);
+    if (t->order) __builtin_prefetch(t->order + (size_t)set * (t->ways + 1) + t->ways, 1);
 }
 
 /* The line of a set that makes room: an empty one first, never a pinned one; TAGS_NONE when all are pinned.

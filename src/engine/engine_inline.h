@@ -84,6 +84,12 @@ static inline uint64_t engine_edges(const struct engine_clock *k, uint64_t tick)
     return cycles + (tick - cycles * k->ticks_per_cycle >= k->ticks_per_cycle);
 }
 
+/* Whole cycles of a domain in so many ticks: a division without one. */
+static inline uint64_t engine_cycles(const struct engine *e, uint32_t domain, uint64_t ticks)
+{
+    return engine_edges(((const struct engine_front *)e)->clocks[domain], ticks);
+}
+
 static inline uint64_t engine_clock_now(const struct engine_front *f, const struct engine_clock *k)
 {
     return k->now_tick == f->tick ? k->now_cyc : engine_edges(k, f->tick);

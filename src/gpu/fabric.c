@@ -44,13 +44,28 @@ static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t 
     engine_wake_at_tick(s->engine, component, net_cyc * s->ticks_per_cycle);
 }
 
+/* The host's caches: first the request, then what it tells of where the receiver will look. */
+static void coming(void *ctx, uint64_t handle)
+{
+    const struct fabric_side *s = ctx;
+    if (s->requests) __builtin_prefetch(request_at(s->requests, (uint32_t)handle), 1);
+}
+
+static inline void expect(const struct fabric_side *s, uint32_t sink, uint64_t visible_cyc)
+{
+    const struct net_packet *p = net_peek(s->net, sink, visible_cyc);
+    if (p) s->expect(s->expecting[sink], request_at(s->requests, (uint32_t)p->handle));
+}
+
 static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
 {
     const struct fabric_side *s = ctx;
-    if (sink < s->receiver_count)
-        wake_port(s, s->receivers[sink], visible_cyc);
-    else
+    if (sink >= s->receiver_count) {
         gate_arrived(&s->ports[sink - s->receiver_count], visible_cyc * s->ticks_per_cycle);
+        return;
+    }
+    wake_port(s, s->receivers[sink], visible_cyc);
+    if (s->expect) expect(s, sink, visible_cyc);
 }
 
 static void room(void *ctx, uint32_t source, uint64_t from_cyc)
@@ -241,7 +256,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     if (spec.topology != NET_RING)
         spec.max_packet_bytes =
             (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
-    const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room};
+    const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room, .coming = coming};
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
                               .net = net_new(a, &spec, &wiring),
@@ -269,6 +284,7 @@ static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a,
     fabric_side_build(s, a, f->engine, c, level, direction, f->domain,
                       arena_printf(a, "%s%s.%s", at, net_level_names[level],
                                    direction == NET_REQUESTS ? "requests" : "replies"));
+    s->requests = f->requests;
     s->senders = from.components + from.first;
     s->first_sender = from.first;
     s->sender_count = from.count;

@@ -36,7 +36,11 @@ struct fabric_side {
     bool by_pairs;    /* a link for every pair: each has room of its own */
     bool same_clock;  /* senders, network and receivers share a clock */
     uint32_t *inside; /* by sink: packets that were given to the network and not taken */
-    uint32_t gates;   /* gate ports on each side, after the others */
+    struct pool *requests;
+    /* Hint for a receiver whose packet arrives next: it fetches what it will touch. NULL: it does not. */
+    void (*expect)(const void *receiver, const struct request *r);
+    void *const *expecting; /* by sink */
+    uint32_t gates;         /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
         uint64_t *pending, bit; /* there: which of its inputs */

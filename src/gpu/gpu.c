@@ -195,7 +195,12 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
     for (uint32_t k = 0; k < g->chiplet_count; k++) {
         fabric_init(&g->fabrics[k], &g->arena, g->engine, c, k, &g->requests, g->net_domains[NET_LEVEL_net],
                     g->sm_components, g->slice_components);
-        g->fabrics[k].traffic = &g->traffic;
+        struct fabric *f = &g->fabrics[k];
+        f->traffic = &g->traffic;
+        f->request.expect = slice_expect;
+        f->request.expecting = (void *const *)(g->slices + f->request.first_receiver);
+        f->reply.expect = sm_expect;
+        f->reply.expecting = (void *const *)(g->sms + f->reply.first_receiver);
     }
     if (g->chiplet_count > 1)
         g->gates = gates_new(&g->arena, g->engine, c, g->fabrics, g->net_domains, stats);

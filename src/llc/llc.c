@@ -35,19 +35,13 @@ static inline uint32_t byte_count(const uint64_t bytes[2])
 
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
 {
-    const uint32_t lowest = (uint32_t)__builtin_ctz(sectors), highest = 31 - (uint32_t)__builtin_clz(sectors);
-    *first = lowest * SECTOR_BYTES / p->column_bytes;
-    *count = highest * SECTOR_BYTES / p->column_bytes - *first + 1;
+    *first = p->columns_of[sectors].first;
+    *count = p->columns_of[sectors].count;
 }
 
 static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t count)
 {
-    if (p->column_bytes < SECTOR_BYTES) { /* a sector needs several columns */
-        const uint32_t per = SECTOR_BYTES / p->column_bytes;
-        return (uint8_t)((1u << (first + count) / per) - (1u << (first + per - 1) / per));
-    }
-    const uint32_t per = p->column_bytes / SECTOR_BYTES;
-    return (uint8_t)((1u << (first + count) * per) - (1u << first * per)) & SECTORS_ALL;
+    return (uint8_t)((p->sectors_to[first + count] - p->sectors_from[first]) & SECTORS_ALL);
 }
 
 uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
@@ -150,6 +144,7 @@ void slice_memory_accepted(struct slice *s, uint32_t lane)
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
     if (++l->ops_head == s->ops_capacity) l->ops_head = 0;
     if (!--l->ops_count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops[l->ops_head]);
     s->ops_count--;
     if (s->waits_for_memory || s->flush_done)
         engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
@@ -163,16 +158,18 @@ void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
                        uint32_t column_count, uint64_t accept_tick, uint64_t tick)
 {
-    const uint64_t tpc = s->spec->ticks_per_cycle;
+    const struct engine *const e = s->wire.engine;
+    const uint32_t domain = s->wire.domain;
     /* The fill's own time is waited for here: then line and reply are one visit. */
-    uint64_t ready = (tick + tpc - 1) / tpc + s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
-    const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
+    uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
+                     s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
+    const uint64_t next = engine_now(e, domain) + 1;
     if (ready < next) ready = next;
     push_fill(s, lane,
               (struct fill){.ready_cyc = ready,
                             .tag_line = tag_line,
                             .sectors = sectors_of(s->spec, first_column, column_count)});
-    STATS_COUNT(s->stats.memory_latency, (tick - accept_tick) / tpc);
+    STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
     engine_wake(s->wire.engine, s->component, ready);
 }
 
@@ -390,6 +387,16 @@ static uint64_t fill_due(const struct slice *s)
     return ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
+/* Into the host's caches: who waits for the next fill, and the line of the one after it. */
+static inline void fetch_next(const struct slice *s, const struct lane *l)
+{
+    if (l->fills_count < 2) return;
+    const uint32_t after = l->fills_head + 1 == s->fills_capacity ? 0 : l->fills_head + 1;
+    const uint32_t line = l->fills[l->fills_head].tag_line, line_after = l->fills[after].tag_line;
+    if (line != TAGS_NONE) __builtin_prefetch(at(s, s->lines[line].waiting.first), 1);
+    if (line_after != TAGS_NONE) __builtin_prefetch(&s->lines[line_after], 1);
+}
+
 static void take_fills(struct slice *s, uint64_t now)
 {
     for (struct lane *l; (l = first_lane(s));) {
@@ -399,6 +406,7 @@ static void take_fills(struct slice *s, uint64_t now)
         if (++l->fills_head == s->fills_capacity) l->fills_head = 0;
         l->fills_count--;
         s->fills_count--;
+        fetch_next(s, l);
         if (s->spec->stack_width)
             s->in_free_cyc =
                 now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
@@ -881,6 +889,11 @@ uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t col
     return sectors_of(s->spec, first_column, column_count);
 }
 uint32_t slice_component(const struct slice *s) { return s->component; }
+void slice_expect(const void *slice, const struct request *r)
+{
+    const struct slice *s = slice;
+    tags_fetch(&s->tags, set_of(s, r->home.line));
+}
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }
 
 void llc_epoch_change(struct llc_epoch *e, uint64_t tick)

@@ -31,7 +31,7 @@ struct check_place;
 struct organisation;
 struct slice;
 
-enum { SLICE_RUNS = 32 };
+enum { SLICE_RUNS = 32, SLICE_COLUMNS = 16 /* of a line, at most */ };
 
 /* Immutable, shared by all slices of a machine. */
 struct slice_spec {
@@ -54,6 +54,11 @@ struct slice_spec {
         uint32_t right, left;
     } runs[SLICE_RUNS];
     uint32_t run_count;
+    struct {
+        uint8_t first, count;
+    } columns_of[SECTORS_ALL + 1]; /* from the first that holds one of these sectors to the last */
+    /* bit of the first sector that begins at or after a column, and of the first that does not end before */
+    uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
     uint32_t line_cyc, data_queue_cyc; /* data port time of a line, of as many as may wait for it */
     uint32_t hits_limit;               /* replies on their way */
     uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
@@ -116,6 +121,8 @@ struct slice_wiring {
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name);
 uint32_t slice_component(const struct slice *s);
+/* A request arrives soon: fetches what it will touch into the host's caches. */
+void slice_expect(const void *slice, const struct request *r);
 /* llc.count_lines: counts the lines that are still there. */
 void slice_count_lines(struct slice *s);
 struct llc_stats *slice_stats(struct slice *s);

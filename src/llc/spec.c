@@ -34,9 +34,27 @@ static void find_runs(struct slice_spec *p)
     }
 }
 
+static void find_columns(struct slice_spec *p)
+{
+    for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++) {
+        const uint32_t lowest = (uint32_t)__builtin_ctz(sectors),
+                       highest = 31 - (uint32_t)__builtin_clz(sectors),
+                       first = lowest * SECTOR_BYTES / p->column_bytes;
+        p->columns_of[sectors].first = (uint8_t)first;
+        p->columns_of[sectors].count = (uint8_t)(highest * SECTOR_BYTES / p->column_bytes - first + 1);
+    }
+    DIAG_ASSERT(p->columns_per_line <= SLICE_COLUMNS);
+    for (uint32_t column = 0; column <= p->columns_per_line; column++) {
+        const uint32_t byte = column * p->column_bytes; /* a column may be longer than a line */
+        p->sectors_from[column] = (uint16_t)(1u << (byte + SECTOR_BYTES - 1) / SECTOR_BYTES);
+        p->sectors_to[column] = (uint16_t)(1u << byte / SECTOR_BYTES);
+    }
+}
+
 static void work_out(struct slice_spec *p)
 {
     find_runs(p);
+    find_columns(p);
     p->line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
     p->data_queue_cyc = p->data_queue * p->line_cyc;
     p->hits_limit = p->reply_queue + p->latency_cyc / p->line_cyc + p->data_queue;

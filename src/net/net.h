@@ -73,7 +73,7 @@ struct net_packet {
     uint32_t cls; /* message class */
 };
 
-/* What the network calls; both may be NULL. Called inside net_step(now); room also inside a net_try_inject()
+/* What the network calls; all may be NULL. Called inside net_step(now); room also inside a net_try_inject()
  * that is refused only because the place was left in this very cycle. */
 struct net_wiring {
     void *ctx;
@@ -81,6 +81,8 @@ struct net_wiring {
                     uint64_t visible_cyc); /* net_peek() has something from that cycle on */
     void (*room)(void *ctx, uint32_t source,
                  uint64_t from_cyc); /* after a refusal: try again from that cycle on */
+    /* A hint for the host's caches: the packet is on its way to its sink. Not every network gives it. */
+    void (*coming)(void *ctx, uint64_t handle);
 };
 
 struct net_link_stats {

@@ -343,7 +343,9 @@ static __attribute__((noinline)) void events(struct net *n, uint64_t cyc, uint32
         count = net_events_of(n, NET_EVENT_HEAD, cyc, &items);
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t idx = (uint32_t)items[i];
-            ask(n, idx, stay_of(n, idx, lane_at(n, idx)->head)->out, cyc);
+            const struct net_stay *const front = stay_of(n, idx, lane_at(n, idx)->head);
+            __builtin_prefetch(&n->flights[front->flight], 1); /* it may be granted soon */
+            ask(n, idx, front->out, cyc);
         }
     }
     if (kinds & 1u << NET_EVENT_SOURCE_WAKE) net_source_wakes(n, cyc);

@@ -71,6 +71,7 @@ static inline void net_whole_push(struct net *n, uint32_t sink, uint32_t flight,
     s->queue[s->pushed & s->mask] = flight;
     if (s->pushed++ == s->popped) net_front_set(n, sink, f);
     net_count_delivery(n, s, f);
+    if (n->wiring.coming) n->wiring.coming(n->wiring.ctx, f->packet.handle);
     if (n->wiring.arrived) net_post(n, NET_EVENT_EJECT, visible_cyc, sink);
 }
 

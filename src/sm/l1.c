@@ -284,6 +284,16 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
     release(sm, mshr);
 }
 
+void sm_expect(const void *self, const struct request *r)
+{
+    const struct sm *sm = self;
+    const struct l1 *l1 = &sm->l1;
+    if (r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs) return; /* of no MSHR */
+    __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
+    __builtin_prefetch(&l1->buckets[bucket_of(l1, r->line)], 1);
+    tags_fetch(&l1->tags, set_of(sm, r->line));
+}
+
 void sm_acquire(struct sm *sm, bool keep)
 {
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);

@@ -284,6 +284,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     }
     if (++sm->misses_head == sm->spec->miss_queue) sm->misses_head = 0;
     sm->misses_count--;
+    if (sm->misses_count) __builtin_prefetch(request_at(sm->wire.requests, sm->misses[sm->misses_head]), 1);
     sm->stats.requests_sent++;
     if (counter) ++*counter;
 }

@@ -82,6 +82,8 @@ uint32_t sm_bank_cycles(const struct sm_spec *spec, const struct warp_op *op, st
 struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_wiring *wiring,
                   const char *name);
 uint32_t sm_component(const struct sm *sm);
+/* A reply arrives soon: fetches what it will touch into the host's caches. */
+void sm_expect(const void *sm, const struct request *r);
 struct sm_stats *sm_stats(struct sm *sm);
 struct l1_stats *sm_l1_stats(struct sm *sm);
 
