@@ -39,9 +39,8 @@ struct home {
     uint16_t channel, slice; /* counted over the whole machine */
 };
 
-struct request {
-    uint64_t line;     /* simulated virtual address >> 7 */
-    uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
+struct request {                /* one cache line and what only writes need */
+    _Alignas(64) uint64_t line; /* simulated virtual address >> 7 */
     struct home home;
     uint64_t sent_cyc;  /* when the SM made it */
     uint64_t ready_cyc; /* when the present stop is done with it */
@@ -55,14 +54,20 @@ struct request {
     uint8_t app;
     uint8_t hit;  /* found in the slice: for the owner's statistics */
     uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
+
+    _Alignas(64) uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
 };
+_Static_assert(sizeof(struct request) == 128, "found by a shift");
 
 /* Linked by their 'next'. */
 struct request_list {
     uint32_t first, last, count;
 };
 
-static inline struct request *request_at(const struct pool *p, uint32_t idx) { return pool_at(p, idx); }
+static inline struct request *request_at(const struct pool *p, uint32_t idx)
+{
+    return (struct request *)(void *)p->objects + idx; /* as pool_at(), the size being known */
+}
 
 static inline bool request_writes(const struct request *r)
 {

@@ -208,8 +208,10 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     DIAG_ASSERT(idx != REQUEST_NONE);
     struct request *r = request_at(sm->wire.requests, idx);
     r->line = a->line;
-    r->bytes[0] = a->bytes[0];
-    r->bytes[1] = a->bytes[1];
+    if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
+        r->bytes[0] = a->bytes[0];
+        r->bytes[1] = a->bytes[1];
+    }
     r->home = mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, a->line);
     r->sent_cyc = now;
     r->owner = owner;
@@ -468,40 +470,40 @@ static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
 
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
-    const struct request r = *request_at(sm->wire.requests, idx);
+    const struct request *const r = request_at(sm->wire.requests, idx);
     if (sm->wire.check) check_answer(sm, idx, now);
     if (sm->wire.organisation->is_private) {
-        uint16_t *const counter = on_way(sm, &r);
+        uint16_t *const counter = on_way(sm, r);
         if (counter) --*counter;
     }
-    pool_give(sm->wire.requests, idx);
-    if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r.line), now);
+    if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r->line), now);
     count_flight(sm, now);
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
-    sm->stats.request_cyc += now - r.sent_cyc;
-    switch ((enum request_kind)r.kind) {
+    sm->stats.request_cyc += now - r->sent_cyc;
+    switch ((enum request_kind)r->kind) {
     case REQUEST_READ:
         sm->stats.reads_done++;
-        sm->stats.read_latency_cyc += now - r.sent_cyc;
-        STATS_COUNT(sm->stats.request_latency, now - r.sent_cyc);
-        if ((uint32_t)r.home.slice - sm->wire.near_first < sm->wire.near_count)
-            STATS_COUNT(sm->stats.near_latency, now - r.sent_cyc);
-        if (r.owner == MOVE_OWNER)
+        sm->stats.read_latency_cyc += now - r->sent_cyc;
+        STATS_COUNT(sm->stats.request_latency, now - r->sent_cyc);
+        if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
+            STATS_COUNT(sm->stats.near_latency, now - r->sent_cyc);
+        if (r->owner == MOVE_OWNER)
             move_line_done(sm);
-        else if (r.owner & 1u << 31)
-            load_line_done(sm, r.owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
+        else if (r->owner & 1u << 31)
+            load_line_done(sm, r->owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
         else
-            l1_fill(sm, r.owner, r.sectors, now);
+            l1_fill(sm, r->owner, r->sectors, now);
         break;
     case REQUEST_ATOMIC:
-        write_done(sm, sm->loads[r.owner].warp, now);
-        load_line_done(sm, r.owner, now + sm->spec->fill_latency_cyc, now);
+        write_done(sm, sm->loads[r->owner].warp, now);
+        load_line_done(sm, r->owner, now + sm->spec->fill_latency_cyc, now);
         break;
     case REQUEST_WRITE:
-    case REQUEST_REDUCTION: store_acknowledged(sm, r.owner, now); break;
+    case REQUEST_REDUCTION: store_acknowledged(sm, r->owner, now); break;
     case REQUEST_WALK:
     case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
     }
+    pool_give(sm->wire.requests, idx);
 }
