@@ -127,6 +127,11 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     cache->frame[at] = *frame;
 }
 
+void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
+{
+    if (!page_table_find(m->pages, sm, key)) place(m, sm, key);
+}
+
 uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
 {
     uint32_t at;

@@ -48,6 +48,8 @@ void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *
 struct placement *mmu_placement(struct mmu *m);
 /* An SM is about to access the page: with prefault it is placed now. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
+/* The same for a page that the driver itself uses: placed at once, never by a fault. */
+void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key);
 /* mmu.count_sharing, once at the end: pages of the machine by SMs that used them. */
 void mmu_count_sharing(struct mmu *m);
 /* The frame's first byte; the page must be placed. */

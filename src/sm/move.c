@@ -4,8 +4,8 @@
  *   told to stop ─► no issue ─► loads and stores end ─► context written ─► block_left()
  *   resume ─► slot taken ─► context read ─► warps go on
  *
- * ASSUMPTION: the driver keeps contexts in memory of the application's own address space; a context is all
- * registers and all shared memory of the block. */
+ * ASSUMPTION: the driver keeps contexts in memory of the application's own address space, which has frames
+ * whether or not pages are faulted in; a context is all registers and all shared memory of the block. */
 #include "sm/sm_private.h"
 
 /* A block runs at least this long between moves, or it would do nothing but travel. */
@@ -81,8 +81,8 @@ static void send_line(struct sm *sm, uint64_t now)
                                   .conflict = 1,
                                   .flags = REQUEST_UNCACHED,
                                   .place = sm->blocks[m->slot].place};
-    mmu_touch(sm->wire.mmu, sm->wire.sm_idx,
-              mmu_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
+    mmu_place_for_driver(sm->wire.mmu, sm->wire.sm_idx,
+                         mmu_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
     uint64_t *const blocked = sm->lsu_blocked;
     if (lsu_send(sm, &a, MOVE_OWNER, SECTORS_ALL, now)) {
         m->sent++;
