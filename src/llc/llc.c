@@ -211,12 +211,27 @@ static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint
     append(s, way, idx);
 }
 
+/* What an atomic takes longer because lanes want the same word. */
+static inline uint32_t lanes_in_turn(const struct slice *s, const struct request *r)
+{
+    return (r->conflict - 1u) * s->spec->atomic_cyc;
+}
+
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r)
 {
     if (r->kind == REQUEST_READ) return s->spec->read_cyc[r->sectors & SECTORS_ALL];
     const uint32_t once = port_cycles(s, r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes));
     if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return once ? once : 1;
-    return 2 * once + (r->conflict - 1u) * s->spec->atomic_cyc; /* read, change, write */
+    return 2 * once + lanes_in_turn(s, r); /* read, change, write */
+}
+
+/* Books the data port; returns from when on the latency of a hit counts. An atomic is not answered before its
+ * last lane. */
+static inline uint64_t serve_at_port(struct slice *s, uint64_t now, const struct request *r)
+{
+    const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
+    if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return start;
+    return start + lanes_in_turn(s, r);
 }
 
 /* Gives the oldest reply that is ready to the network; at most one per cycle. */
@@ -314,7 +329,7 @@ static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struc
         }
         use_line(s, now, line, idx);
         flags |= r->flags;
-        const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
+        const uint64_t start = serve_at_port(s, now, r);
         if (s->write_through && request_writes(r)) {
             written[0] |= r->bytes[0];
             written[1] |= r->bytes[1];
@@ -491,7 +506,7 @@ void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
     tags_touch(&s->tags, line);
     r->hit = 1;
     s->stats.read_hits += r->kind == REQUEST_READ;
-    const uint64_t start = use_port(s, now, slice_service_cycles(s, r));
+    const uint64_t start = serve_at_port(s, now, r);
     if (s->write_through && request_writes(r))
         slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else

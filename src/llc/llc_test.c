@@ -174,6 +174,23 @@ BED_TEST(lanes_on_one_word_take_the_port_one_after_the_other)
     bed_close(&b);
 }
 
+/* The value that a warp waits for is there when its last lane has had its turn. */
+BED_TEST(an_atomic_is_answered_after_its_last_lane)
+{
+    uint64_t took[2][2]; /* cycles per lane; line from memory, line in the slice */
+    for (uint32_t k = 0; k < 2; k++) {
+        struct bed b;
+        bed_open(&b, k ? "llc.atomic_cyc=10" : "llc.atomic_cyc=3");
+        for (uint32_t hit = 0; hit < 2; hit++) {
+            bed_run(&b, ENDS(BED_MEMORY(ATOMIC, A, 1, BED_NO_REG, .uniform = true), BED_USE(1)), 1, 1);
+            took[k][hit] = bed_cyc(&b, 0, 0, 1);
+        }
+        bed_close(&b);
+    }
+    assert_int_equal(took[1][0] - took[0][0], 31 * 7);
+    assert_int_equal(took[1][1] - took[0][1], 31 * 7);
+}
+
 /* ---- flushes ---- */
 
 static void flushed(void *arg) { *(bool *)arg = true; }
@@ -235,6 +252,7 @@ int main(void)
         cmocka_unit_test(only_dirty_columns_of_evicted_lines_are_written_back),
         cmocka_unit_test(a_stream_that_fits_hits_and_one_line_more_never_does),
         cmocka_unit_test(lanes_on_one_word_take_the_port_one_after_the_other),
+        cmocka_unit_test(an_atomic_is_answered_after_its_last_lane),
         cmocka_unit_test(a_flush_writes_back_every_dirty_line_and_looks_at_one_per_cycle),
         cmocka_unit_test(a_flush_waits_for_memory),
     };

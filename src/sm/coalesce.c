@@ -188,10 +188,17 @@ uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struc
 
 enum { SHARED_WORDS_MAX = 4, WORD_TABLE = 256 };
 
-/* Words that lanes share are read once; each bank gives one word per cycle. ASSUMPTION: wide accesses are
- * spread over the banks as well as they can be, whichever lanes they belong to. */
+/* Words that lanes share are read once, but changed by one atomic after the other; each bank gives one word
+ * per cycle. ASSUMPTION: wide accesses are spread over the banks as well as they can be, whichever lanes they
+ * belong to. */
+static inline bool lanes_share(const struct warp_op *op)
+{
+    return op->info->class != WARP_CLASS_ATOMIC && op->info->class != WARP_CLASS_REDUCTION;
+}
+
 static uint32_t busiest_bank(const struct warp_op *op, uint32_t words, uint32_t banks)
 {
+    const bool share = lanes_share(op);
     uint8_t on_bank[64] = {0}, table[WORD_TABLE];
     uint64_t seen[SM_LANES * SHARED_WORDS_MAX];
     uint32_t count = 0, most = 1;
@@ -200,7 +207,7 @@ static uint32_t busiest_bank(const struct warp_op *op, uint32_t words, uint32_t 
         for (uint32_t k = 0; k < words; k++) {
             const uint64_t word = op->address[__builtin_ctz(left)] / 4 + k;
             uint32_t at = (uint32_t)word % WORD_TABLE;
-            while (table[at] && seen[table[at] - 1] != word) at = (at + 1) % WORD_TABLE;
+            while (table[at] && (!share || seen[table[at] - 1] != word)) at = (at + 1) % WORD_TABLE;
             if (table[at]) continue;
             seen[count] = word;
             table[at] = (uint8_t)++count;
@@ -220,7 +227,7 @@ static uint32_t work_out_conflicts(const struct warp_op *op, uint32_t banks)
     const uint64_t first = op->address[__builtin_ctz(op->mask)];
     for (uint32_t left = op->mask; left; left &= left - 1)
         distinct |= op->address[__builtin_ctz(left)] ^ first;
-    if (!distinct) return (words + banks - 1) / banks;
+    if (!distinct && lanes_share(op)) return (words + banks - 1) / banks;
     /* More than 16 bytes per lane (matrix fragments) go in parts of 16. */
     const uint32_t part = words < SHARED_WORDS_MAX ? words : SHARED_WORDS_MAX;
     return busiest_bank(op, part, banks) * ((words + part - 1) / part);

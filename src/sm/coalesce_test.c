@@ -211,6 +211,32 @@ static void groups_of_lanes_have_the_conflicts_of_their_lanes(void **state)
     }
 }
 
+/* Lanes that change a word do it one after the other; those that read it, together. */
+static void atomics_on_one_word_of_shared_memory_take_turns(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t mask, bytes, divide, cycles;
+    } cases[] = {
+        {UINT32_MAX, 4, 32, 32}, /* all on one word */
+        {UINT32_MAX, 4, 4, 4},   /* four on each of eight */
+        {UINT32_MAX, 4, 1, 1},   /* one each */
+        {0xff, 4, 32, 8},        {UINT32_MAX, 8, 32, 32}, {1, 4, 32, 1},
+    };
+    static struct conflict_cache cache;
+    for (int class = 0; class < 2; class ++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            struct warp_op_info info = {.bytes = (uint16_t)cases[k].bytes,
+                                        .class = class ? WARP_CLASS_ATOMIC : WARP_CLASS_REDUCTION};
+            struct warp_op op = {.info = &info, .mask = cases[k].mask};
+            memset(&cache, 0, sizeof cache);
+            for (uint64_t lane = 0; lane < 32; lane++)
+                op.address[lane] = lane / cases[k].divide * cases[k].bytes;
+            for (int again = 0; again < 2; again++)
+                assert_int_equal(shared_conflict_cycles(&op, 32, &cache), cases[k].cycles);
+        }
+}
+
 static void known_patterns_have_their_textbook_conflicts(void **state)
 {
     (void)state;
@@ -237,6 +263,7 @@ int main(void)
         cmocka_unit_test(unaligned_unit_stride_stores_mark_every_byte_once),
         cmocka_unit_test(shared_memory_takes_as_long_as_its_busiest_bank),
         cmocka_unit_test(known_patterns_have_their_textbook_conflicts),
+        cmocka_unit_test(atomics_on_one_word_of_shared_memory_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
