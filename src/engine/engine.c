@@ -135,6 +135,12 @@ void engine_work_ends(struct engine *e)
 
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc) { e->watchdog_cyc = limit_cyc; }
 
+void engine_set_stuck(struct engine *e, void (*stuck)(void *self), void *self)
+{
+    e->stuck = stuck;
+    e->stuck_self = self;
+}
+
 struct next {
     struct domain *domain; /* NULL: nothing is due ever */
     uint64_t cycle, tick;
@@ -205,10 +211,10 @@ static void check_watchdog(struct engine *e)
 {
     if (!e->work_outstanding || e->watchdog_cyc == ENGINE_NEVER) return;
     const uint64_t idle_cyc = (e->front.tick - e->front.progress_tick) / e->front.clocks[0]->ticks_per_cycle;
-    if (idle_cyc > e->watchdog_cyc)
-        diag_bug("engine", engine_now(e, 0),
-                 "nothing moved for %llu cycles although work is outstanding:\n%s",
-                 (unsigned long long)idle_cyc, engine_wait_report(e));
+    if (idle_cyc <= e->watchdog_cyc) return;
+    if (e->stuck) e->stuck(e->stuck_self);
+    diag_bug("engine", engine_now(e, 0), "nothing moved for %llu cycles although work is outstanding:\n%s",
+             (unsigned long long)idle_cyc, engine_wait_report(e));
 }
 
 static struct visits visit_in_order(struct engine *e, struct engine_clock *k, struct wheel_slot due,
@@ -309,8 +315,8 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     e->front.open_tick = e->front.tick + 1;
     e->front.stats.events_pending = count_pending(e);
     if (end == ENGINE_IDLE && e->stats_registry) stats_series_finish(e->stats_registry);
-    if (end == ENGINE_IDLE && e->work_outstanding)
-        diag_bug("engine", engine_now(e, 0), "nothing is due although work is outstanding:\n%s",
-                 engine_wait_report(e));
-    return end;
+    if (end != ENGINE_IDLE || !e->work_outstanding) return end;
+    if (e->stuck) e->stuck(e->stuck_self);
+    diag_bug("engine", engine_now(e, 0), "nothing is due although work is outstanding:\n%s",
+             engine_wait_report(e));
 }

@@ -98,6 +98,8 @@ void engine_work_ends(struct engine *e);
 static inline void engine_progress(struct engine *e);
 /* Stuck after this many cycles of domain 0 without progress. */
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
+/* Asked before a run that stopped moving is called a bug: raises a mistake when the program is to blame. */
+void engine_set_stuck(struct engine *e, void (*stuck)(void *self), void *self);
 
 enum engine_end { ENGINE_IDLE, ENGINE_LIMIT, ENGINE_STOPPED };
 /* Runs until nothing is due, or until domain 0 would pass limit_cyc. Raises a bug with the chain of who

@@ -28,6 +28,7 @@ static void build_clocks(struct gpu *g, const struct config *c)
     }
     g->dram_domain = engine_add_domain(g->engine, "dram", c->clock.dram);
     engine_set_watchdog(g->engine, c->sim.watchdog_cyc);
+    engine_set_stuck(g->engine, kernel_check_stuck, g);
     if (c->sim.visit_order == visit_order_shuffled)
         engine_shuffle_visits(g->engine, rng_seed(c->sim.seed, 0x5f0f));
 }

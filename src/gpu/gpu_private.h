@@ -92,7 +92,7 @@ struct gpu {
     uint32_t record_count, record_capacity;
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
-    uint64_t end_cyc;            /* pages move, and the run has ended: when; 0: not */
+    uint64_t end_cyc;            /* pages or blocks move, and the run has ended: when; 0: not */
     bool stopped;                /* in the middle of a kernel */
     struct check *check;         /* --check; NULL: none */
 };
@@ -101,6 +101,7 @@ struct gpu {
 void kernel_remember(struct running *r, struct exec_block *b);
 void kernel_forget(struct running *r, const struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
+void kernel_check_stuck(void *gpu);
 
 /* The organisation has changed: kernels that waited for it may end. */
 void kernel_go_on(struct gpu *g);

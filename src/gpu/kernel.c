@@ -302,8 +302,9 @@ static void break_off(void *arg)
 }
 
 /* A run that stops moving because of the program says who waits; it is not our bug. */
-static void check_stuck(struct gpu *g)
+void kernel_check_stuck(void *gpu)
 {
+    struct gpu *g = gpu;
     for (uint32_t n = 0; n < g->running_count; n++)
         for (uint32_t k = 0; k < g->running[n]->resident_count; k++)
             exec_block_check_stuck(g->running[n]->resident[k]);
@@ -359,7 +360,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
         const bool waits = g->organisations->paused; /* for the policy */
         if (asks) epoch_ask(g, asked_cyc);
         if (end == ENGINE_IDLE && !(asks && waits)) {
-            check_stuck(g);
+            kernel_check_stuck(g);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
         }
@@ -556,7 +557,7 @@ void gpu_finish(struct gpu *g)
 {
     mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
-    if (g->pager) g->end_cyc = gpu_now(g);
+    if (g->pager || g->mover) g->end_cyc = gpu_now(g); /* before a turn of theirs that comes too late */
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
     apps_count(&g->apps);

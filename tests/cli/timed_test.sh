@@ -283,5 +283,18 @@ holds "a point that fails does not stop the others" grep -qE "vecadd:tiny +[0-9,
 expect 0 "vecadd:n=3000" "$ATOLL" compare -m uba-mem -w vecadd:n=3000,sgemm:tiny -s sm.warps=32
 expect 0 "gemm_naive:n=32,chain=1" "$ATOLL" compare -m uba-mem -w vecadd:tiny,gemm_naive:n=32,chain=1
 expect 1 "takes machines and workloads" "$ATOLL" compare -m uba-mem
+# A kernel that waits for itself is the program's mistake, with time as without.
+cat > "$dir/stuck.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry stuck()
+{
+    bar.sync 0, 64;
+    ret;
+}
+PTX
+expect 1 "barrier 0: 32 of 64 threads arrived" "$ATOLL" run -m uba-mem "$dir/stuck.ptx" --grid 1 --block 32
+expect 1 "out of range: 0 to 1000000000000 cycles" "$ATOLL" run -m uba-mem -w vecadd:tiny -s runtime.launch_gap_cyc=18446744073709551615
 expect 1 "has an empty name in it" "$ATOLL" compare -m uba-mem, -w vecadd:tiny
 finish
