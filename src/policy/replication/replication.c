@@ -2,6 +2,7 @@
 #include "policy/replication/replication.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "policy/replication/bandwidth.h"
@@ -33,8 +34,10 @@ static void end_window(struct replication *p, uint32_t w)
         uint32_t most = 0;
         for (uint32_t i = 0; i < p->organisation->clusters.stack_slices; i++) {
             if (window->requests[k][i] > most) most = window->requests[k][i];
+            if (k == 0) window->seen += window->requests[k][i];
             window->requests[k][i] = 0;
         }
+        window->busiest[k] += most;
         if (k < STAT_DEGREES) *of_degree(rows, k) += most;
     }
 }
@@ -134,12 +137,21 @@ static struct replication_decision *new_decision(struct replication *p)
     return &p->decisions[p->decision_count++];
 }
 
+/* Over epochs as the paper has it, or as the mean of short times. */
+static double slice_parallelism(const struct replication *p, uint32_t k)
+{
+    if (p->config->selrep.lsp == lsp_time_epoch)
+        return bandwidth_lsp(p->requests[k], p->organisation->clusters.stack_slices);
+    const struct replication_window *w = &p->windows[p->config->selrep.lsp == lsp_time_cycles_1k];
+    return w->busiest[k] ? (double)w->seen / (double)w->busiest[k] : 0;
+}
+
 static void judge_degree(struct replication *p, struct replication_decision *d, uint32_t k)
 {
     const uint32_t slices = p->organisation->clusters.stack_slices;
     uint32_t most = 0, sum = 0;
     d->hit_rate[k] = p->rdd.acc[k] ? (double)p->rdd.hit[k] / p->rdd.acc[k] : -1;
-    d->lsp[k] = bandwidth_lsp(p->requests[k], slices);
+    d->lsp[k] = slice_parallelism(p, k);
     d->bandwidth[k] =
         d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], p->llc_bytes, p->memory_bytes);
     for (uint32_t i = 0; i < slices; i++) {
@@ -168,6 +180,10 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
     d->next = d->degree;
     d->accesses = p->rdd.acc[log2_of(d->degree)];
     for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) {
+        p->windows[w].seen = 0;
+        memset(p->windows[w].busiest, 0, sizeof p->windows[w].busiest);
+    }
     rdd_reset(&p->rdd);
     p->stats.epochs++;
     ++*of_degree(&p->stats.epochs_at_1, log2_of(d->degree));

@@ -52,8 +52,10 @@ struct replication {
     struct replication_window {
         uint64_t length_cyc, end_cyc;
         uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES];
-    } windows[REPLICATION_WINDOWS]; /* the same over short times, for study */
-    double llc_bytes, memory_bytes; /* B_LLC, B_mem: per slice and second */
+        uint64_t seen,
+            busiest[RDD_DEGREES_MAX]; /* in those that ended since the last decision: all, the most */
+    } windows[REPLICATION_WINDOWS];   /* the same over short times: 256 and 1024 cycles */
+    double llc_bytes, memory_bytes;   /* B_LLC, B_mem: per slice and second */
     /* times */
     uint64_t epoch_cyc, since_cyc; /* next end of an epoch; degree counted up to here */
     uint64_t change_cyc;           /* the next degree comes into force; UINT64_MAX: none waits */
