@@ -53,7 +53,7 @@ static int sweep_one(const struct atoll_sweep *how, struct atoll_sweep_summary *
 static int sweep_all(const char *names, struct atoll_sweep *how, struct atoll_sweep_summary *all)
 {
     int code = 0;
-    char *save = NULL, *const list = strdup(names);
+    char *save = NULL, *const list = names ? strdup(names) : NULL;
     uint32_t i = 0, count = 0;
     if (!list) return cli_mistake("out of memory");
     for (const char *p = names; *p; p++) count += *p == '\n' || !p[1];
