@@ -130,7 +130,7 @@ static uint32_t copies_of(const struct gpu *g, uint64_t from, uint32_t lines, ui
             if (at_line == TAGS_NONE) continue;
             ++*used;
             copies += k != h.slice;
-            if (k != h.slice) assert_true(!(s->dirty[at_line][0] | s->dirty[at_line][1]));
+            if (k != h.slice) assert_true(!(s->lines[at_line].dirty[0] | s->lines[at_line].dirty[1]));
         }
     }
     return copies;
