@@ -224,7 +224,7 @@ static struct outcome run(const char *machine, const char *setting, const char *
     return o;
 }
 
-/* Memory binds both; what is left is balance. */
+/* Memory binds both; what is left is balance: PAE has it, and LAB lets it fall to its threshold, 0.9. */
 BED_TEST(pure_streams_gain_next_to_nothing)
 {
     static const char *const streams[] = {"triad:n=1048576", "vecadd:n=1048576"};
@@ -234,7 +234,7 @@ BED_TEST(pure_streams_gain_next_to_nothing)
         const double gain = u.seconds / n.seconds;
         print_message("    %s: H %.3f, gain %.3f\n", streams[k], u.hit_rate, gain);
         assert_true(u.hit_rate < 0.05);
-        assert_true(gain > 0.95 && gain < 1.10);
+        assert_true(gain > 0.90 && gain < 1.10);
     }
 }
 
