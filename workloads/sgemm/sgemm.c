@@ -7,7 +7,7 @@
  * element of C per thread, 16x16 tiles need 20 warp instructions per line of the LLC, and issue bounds the
  * run at 5 lines per cycle. Blocks of one SM drift apart (the oldest goes first), and with them the SMs: mm_2
  * to mm_4 have 64 blocks with a long k, and 'alone' keeps them on an SM each (48 of its 64 KiB of shared
- * memory: without, SMs that begin first take those of their neighbours), to go through A and B together; mm_3
+ * memory), to go through A and B together; mm_3
  * and mm_4 four products of the same A and B at a time, so that each line has 16 readers or more. mm_1
  * (larger than an L1) is re-read by many products in one launch; mm_0 fits into an L1, which begins each
  * launch empty: it is launched again and again. */
