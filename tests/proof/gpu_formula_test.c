@@ -2,7 +2,7 @@
  * slopes of a hot line, hit rates of known streams, what scales with channels and what does not. */
 #include "gpu/gpu_testbed.h"
 #include "net/net_level.h"
-#include "net/net_model.h"
+#include "network_alone.h"
 
 #define ENDS(...) ((const struct bed_op[]){__VA_ARGS__, BED_END})
 
@@ -220,23 +220,12 @@ BED_TEST(reads_that_hit_the_llc_reach_the_slice_ports)
  */
 BED_TEST(reads_that_hit_the_llc_reach_the_network)
 {
-    struct bed b;
-    bed_open_machine(&b, "uba-mem", SMALL);
-    struct net_model_spec alone = net_model_default();
-    struct net_model_result r;
-    alone.net = *net_spec_of(b.gpu->fabrics->reply.net);
-    alone.packet_bytes[0] = 8;
-    alone.size_count = 1;
-    alone.reply_bytes = 136;
-    alone.outstanding = 32;
-    alone.service_cyc = b.machine.config.llc.latency_cyc;
-    net_model_run(&alone, &r);
-    bed_close(&b);
+    const double alone = network_alone("uba-mem", SMALL, 32);
     const double width = 16 / 9.0; /* replies per cycle of 16 ports */
     const double got =
         read_rate("uba-mem", SMALL "llc.port=128 B;l1.mshrs=31;sm.stores=1", 48, 4096, WARP_F_CACHE_L2);
-    print_message("    e = %.3f, the network alone %.3f\n", got / width, r.accepted_packets / width);
-    assert_true(got > 0.95 * r.accepted_packets && got <= width * 1.001);
+    print_message("    e = %.3f, the network alone %.3f\n", got / width, alone / width);
+    assert_true(got > 0.95 * alone && got <= width * 1.001);
 }
 
 /* ---- hot lines: k SMs, n lines in n slices, each read by all; replies of 9 flits leave one port ---- */

@@ -11,7 +11,7 @@
  * pae): pages that lie in one channel each would add camping, which is not what the bound is about. */
 #include "gpu/gpu_testbed.h"
 #include "net/net_level.h"
-#include "net/net_model.h"
+#include "network_alone.h"
 
 #include <jansson.h>
 
@@ -112,25 +112,6 @@ static struct rate measure(const char *machine, const char *settings, const stru
                              (double)s.llc.home_reads / (double)(s.llc.home_reads + s.llc.crossing_reads)};
 }
 
-/* Replies per cycle of the crossbar alone, 64 requests of every SM on their way to slices chosen at random,
- * over its width. */
-static double efficiency(const char *settings)
-{
-    static struct bed b;
-    bed_open_machine(&b, "uba-mem", settings);
-    struct net_model_spec alone = net_model_default();
-    struct net_model_result r;
-    alone.net = *net_spec_of(b.gpu->fabrics->reply.net);
-    alone.packet_bytes[0] = 8;
-    alone.size_count = 1;
-    alone.reply_bytes = 136;
-    alone.outstanding = 64;
-    alone.service_cyc = b.machine.config.llc.latency_cyc;
-    net_model_run(&alone, &r);
-    bed_close(&b);
-    return r.accepted_packets / crossbar;
-}
-
 #define SPREAD "map.kind=pae;"
 
 static double crossbar_carries(const char *settings)
@@ -150,7 +131,7 @@ static void expect_gain(const char *what, double gain, double bound)
 
 static void private_data(const char *uba, const char *nuba, uint32_t every)
 {
-    const double carried = crossbar_carries(uba), alone = crossbar * efficiency(uba);
+    const double carried = crossbar_carries(uba), alone = network_alone("uba-mem", uba, 64);
     print_message("    e %.3f, the network alone %.3f\n", carried / crossbar, alone / crossbar);
     assert_true(carried < alone && carried > 0.7 * alone);
     for (uint32_t own = 0; own <= 10; own += every) {
