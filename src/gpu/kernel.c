@@ -165,6 +165,7 @@ static void slice_flushed(void *arg)
 static void boundary(struct running *r)
 {
     r->boundary = organisation_boundary(r->gpu->organisations);
+    if (r->gpu->replication) replication_boundary(r->gpu->replication);
     if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas))
         kernel_over(r);
     else

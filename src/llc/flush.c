@@ -1,5 +1,5 @@
 /* flush: a pass over the lines of a slice at the end of a kernel: dirty ones are written back, those that the
- * boundary names are dropped; a line per cycle, while the slice goes on serving. */
+ * boundary names are dropped; llc.flush_lines per cycle, while the slice goes on serving. */
 #include "llc/llc_private.h"
 
 static bool flush_drops(const struct slice *s, uint32_t line)
@@ -36,7 +36,8 @@ static void flush_next(struct slice *s, uint64_t now)
         slice_drop_line(s, now, line);
     }
     s->flush_cursor = line;
-    s->flush_cyc = now + (line < lines ? line : lines - 1) - from;
+    s->flush_cyc =
+        now + ((line < lines ? line : lines - 1) - from + s->spec->flush_lines - 1) / s->spec->flush_lines;
     s->stats.flushed_lines += line - from;
 }
 

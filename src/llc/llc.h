@@ -63,7 +63,8 @@ struct slice_spec {
     uint32_t hits_limit;               /* replies on their way */
     uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
-    uint32_t page_lines; /* of pages that move, on their way at one time */
+    uint32_t flush_lines; /* looked at per cycle */
+    uint32_t page_lines;  /* of pages that move, on their way at one time */
 };
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is

@@ -222,6 +222,25 @@ BED_TEST(a_flush_writes_back_every_dirty_line_and_looks_at_one_per_cycle)
     bed_close(&b);
 }
 
+/* Sixteen per cycle: those between two that must be written back or dropped; each of these takes a cycle. */
+BED_TEST(a_flush_may_look_at_a_set_per_cycle)
+{
+    struct bed b;
+    bed_open(&b, "llc.flush_lines=16");
+    bed_run(&b, ENDS(WRITE(A, .bytes = 16), READ(B, 1), BED_USE(1)), 3, 1);
+    bed_settle(&b);
+    const uint32_t used = slice_lines_used(b.gpu->slices[0]);
+    bool done = false;
+    const uint64_t begin = gpu_now(b.gpu);
+    slice_flush(b.gpu->slices[0], llc_boundary_flush, false, flushed, &done);
+    while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
+    assert_in_range(gpu_now(b.gpu) - begin, 1024 / 16, 1024 / 16 + 2 * used);
+    bed_settle(&b);
+    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);
+    assert_int_equal(bed_stats(&b).llc.flushed_lines, 1024);
+    bed_close(&b);
+}
+
 /* More dirty lines than the way to memory carries at one per cycle: the flush waits, and loses none. */
 BED_TEST(a_flush_waits_for_memory)
 {
@@ -254,6 +273,7 @@ int main(void)
         cmocka_unit_test(lanes_on_one_word_take_the_port_one_after_the_other),
         cmocka_unit_test(an_atomic_is_answered_after_its_last_lane),
         cmocka_unit_test(a_flush_writes_back_every_dirty_line_and_looks_at_one_per_cycle),
+        cmocka_unit_test(a_flush_may_look_at_a_set_per_cycle),
         cmocka_unit_test(a_flush_waits_for_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

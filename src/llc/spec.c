@@ -103,6 +103,7 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .local_queue = c->llc.local_queue,
         .pass_cyc = c->llc.pass_cyc,
         .invalidate_cyc = c->llc.invalidate_cyc,
+        .flush_lines = c->llc.flush_lines,
         .page_lines = pager_requests(c),
     };
     work_out(&p);

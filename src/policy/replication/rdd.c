@@ -64,7 +64,7 @@ static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t ho
         if (slot / group != 0 || home % group != 0) continue;
         bool hit;
         struct rdd_entry *e = lookup(r, k, sample, line, &hit);
-        *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock};
+        *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock, .copy = home != 0};
         count(r, k, hit);
     }
 }
@@ -79,7 +79,7 @@ static void see_literal(struct rdd *r, uint64_t line, uint32_t sample, uint32_t 
         const uint32_t group = r->spec.clusters.stack_slices >> k, first = slot / group * group;
         const uint64_t of_group = (group == 64 ? UINT64_MAX : ((uint64_t)1 << group) - 1) << first;
         const bool near = r->spec.form == rdd_form_literal || newer < r->spec.ways >> k;
-        count(r, k, found && near && e->clusters & of_group);
+        count(r, k, found && near && (k == 0 || e->clusters & of_group));
     }
     e->clusters |= (uint64_t)1 << slot;
     e->used = ++r->clock;
@@ -93,6 +93,19 @@ void rdd_see(struct rdd *r, uint64_t line, uint32_t set, uint32_t home, uint32_t
         see_exact(r, line, sample, home, slot);
     else if (home == 0)
         see_literal(r, line, sample, slot);
+}
+
+/* Literal forms keep one tag for all degrees: it stays for degree 1, the clusters go. ASSUMPTION: of those
+ * whose group holds the home itself, only the first is remembered when copies alone are dropped. */
+void rdd_boundary(struct rdd *r, bool copies_only)
+{
+    const size_t directory = (size_t)r->spec.sampled * r->spec.ways;
+    if (r->spec.form != rdd_form_exact) {
+        for (size_t i = 0; i < directory; i++) r->entries[i].clusters &= copies_only ? 1 : 0;
+        return;
+    }
+    for (size_t i = directory; i < r->spec.degrees * directory; i++)
+        if (r->entries[i].copy || !copies_only) r->entries[i] = (struct rdd_entry){0};
 }
 
 void rdd_reset(struct rdd *r)

@@ -32,6 +32,7 @@ struct rdd_entry {
     uint64_t line;     /* + 1; 0: empty */
     uint64_t used;     /* order of last use */
     uint64_t clusters; /* literal forms: that used the line, by slot */
+    bool copy;         /* exact: the line's home is another slice */
 };
 
 struct rdd {
@@ -45,6 +46,9 @@ void rdd_init(struct rdd *r, struct arena *a, const struct rdd_spec *spec);
 /* A read-only request: set of its line in a slice; home: its slice in the stack; slot: of its cluster
  * (clusters_slot). */
 void rdd_see(struct rdd *r, uint64_t line, uint32_t set, uint32_t home, uint32_t slot);
+/* A kernel has ended: at every degree above 1 slices would lose their lines now, or only the copies among
+ * them; at degree 1 there are no copies and nothing is dropped (organisation_boundary()). */
+void rdd_boundary(struct rdd *r, bool copies_only);
 /* Forgets counts, not lines. */
 void rdd_reset(struct rdd *r);
 

@@ -113,6 +113,15 @@ uint64_t replication_begin(struct replication *p, uint64_t now)
     return p->due ? p->due(p, now) : UINT64_MAX;
 }
 
+/* Profilers stand for slices at all degrees, so they lose what slices would lose at each. */
+void replication_boundary(struct replication *p)
+{
+    const bool copies_only = p->config->llc.boundary == llc_boundary_replicas;
+    accesses_flush(&p->accesses);
+    if (p->config->selrep.rdd_boundary) rdd_boundary(&p->rdd, copies_only);
+    if (p->shadow) shadow_boundary(p->shadow, copies_only);
+}
+
 void replication_settle(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);

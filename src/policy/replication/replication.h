@@ -75,6 +75,8 @@ void replication_free(struct replication *p);
 struct llc_tap replication_tap(struct replication *p);
 /* A kernel begins; returns when to be asked first. */
 uint64_t replication_begin(struct replication *p, uint64_t now);
+/* A kernel ends, whatever its boundary does to the slices at the present degree. */
+void replication_boundary(struct replication *p);
 /* A kernel has ended, or the run was stopped: counts are complete. */
 void replication_settle(struct replication *p, uint64_t now);
 

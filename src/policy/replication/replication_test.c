@@ -232,6 +232,36 @@ static void storage_is_the_papers(void **state)
     assert_int_equal(rdd_directory_bytes(&literal.spec), 2 * 16 * (22 + 4 + 30) / 8);
 }
 
+/* Line 99 has its home in slice 0, line 107 in slice 8: at degree 2 and above slice 0 has a copy of it. */
+static void a_boundary_takes_what_each_degree_would_lose(void **state)
+{
+    (void)state;
+    for (int copies_only = 0; copies_only < 2; copies_only++) {
+        struct rdd exact = make_rdd(rdd_form_exact, SLICES, 32, 2, DEGREES),
+                   literal = make_rdd(rdd_form_literal, SLICES, 32, 2, DEGREES);
+        rdd_see(&exact, 99, 0, 0, 0);
+        rdd_see(&exact, 107, 0, 8, 0);
+        for (uint32_t slot = 0; slot < SLICES; slot++) rdd_see(&literal, 99, 0, 0, slot);
+        rdd_boundary(&exact, copies_only);
+        rdd_boundary(&literal, copies_only);
+        rdd_reset(&exact);
+        rdd_reset(&literal);
+        rdd_see(&exact, 99, 0, 0, 0);
+        rdd_see(&literal, 99, 0, 0, 0);
+        for (uint32_t k = 0; k < DEGREES;
+             k++) { /* degree 1 drops nothing, the others keep homes or nothing */
+            assert_int_equal(exact.hit[k], k == 0 || copies_only);
+            assert_int_equal(literal.hit[k], k == 0 || copies_only);
+        }
+        rdd_see(&exact, 107, 0, 8, 0);
+        rdd_see(&literal, 99, 0, 0, SLICES - 1); /* in the last group, whose slice has a copy at best */
+        for (uint32_t k = 1; k < DEGREES; k++) {
+            assert_int_equal(exact.hit[k], copies_only);
+            assert_int_equal(literal.hit[k], copies_only);
+        }
+    }
+}
+
 static void a_full_counter_halves_all(void **state)
 {
     (void)state;
@@ -279,6 +309,10 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
         rdd_see(&rdd, line, set, home, cluster);
         shadow_see(brute, line, set, home, cluster);
         seen++;
+        if (step % 30000 == 29999) { /* a kernel ends */
+            rdd_boundary(&rdd, step > 50000);
+            shadow_boundary(brute, step > 50000);
+        }
         if (step % 20000) continue; /* an epoch */
         for (uint32_t k = 0; k < DEGREES; k++) {
             acc[k] += rdd.acc[k];
@@ -422,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(storage_is_the_papers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_boundary_takes_what_each_degree_would_lose, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_counter_halves_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_directory_is_exact_on_its_sets_and_near_on_all, set_up,
                                         tear_down),

@@ -11,7 +11,7 @@ struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
 }
 
 /* LRU, as the slices have it. */
-static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line)
+static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool copy)
 {
     struct shadow_way *place = set;
     bool hit = false;
@@ -19,7 +19,7 @@ static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line)
         hit = w->line == line + 1;
         if (hit || w->used < place->used) place = w;
     }
-    *place = (struct shadow_way){.line = line + 1, .used = ++s->clock};
+    *place = (struct shadow_way){.line = line + 1, .used = ++s->clock, .copy = copy};
     return hit;
 }
 
@@ -30,10 +30,17 @@ void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, ui
     for (uint32_t k = 0; k < spec->degrees; k++) {
         const uint32_t slice = clusters_slice(&spec->clusters, home, cluster, 1u << k);
         const size_t place = ((size_t)k * spec->clusters.stack_slices + slice) * spec->sets + set;
-        const bool hit = touch(s, s->ways + place * spec->ways, line);
+        const bool hit = touch(s, s->ways + place * spec->ways, line, slice != home);
         s->hit[k] += hit;
         if (!sampled || slice) continue;
         s->sampled_acc[k]++;
         s->sampled_hit[k] += hit;
     }
+}
+
+void shadow_boundary(struct shadow *s, bool copies_only)
+{
+    const size_t degree = (size_t)s->spec.clusters.stack_slices * s->spec.sets * s->spec.ways;
+    for (size_t i = degree; i < s->spec.degrees * degree; i++)
+        if (s->ways[i].copy || !copies_only) s->ways[i] = (struct shadow_way){0};
 }

@@ -12,6 +12,7 @@
 struct shadow_way {
     uint64_t line; /* + 1; 0: empty */
     uint64_t used; /* order of last use */
+    bool copy;     /* the line's home is another slice */
 };
 
 struct shadow {
@@ -25,5 +26,7 @@ struct shadow {
 struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec);
 /* As rdd_see(); cluster: of the SM. */
 void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, uint32_t cluster);
+/* As rdd_boundary(). */
+void shadow_boundary(struct shadow *s, bool copies_only);
 
 #endif
