@@ -38,10 +38,24 @@ static insn_fn *hot(const struct lower *l, const struct access *s, bool store)
     const bool shared = s->space == PTX_SPACE_SHARED;
     const bool global =
         s->space == PTX_SPACE_GLOBAL || s->space == PTX_SPACE_GENERIC || s->space == PTX_SPACE_CONST;
-    if (s->is_constant || s->count != 1 || (!shared && !global) || s->reg[0] == REF_NONE) return NULL;
+    if (s->is_constant || (!shared && !global)) return NULL;
     if (s->log2_bytes != 2 && s->log2_bytes != 3) return NULL;
-    if (s->reg64[0] != (s->log2_bytes == 3)) return NULL;
+    for (uint32_t e = 0; e < s->count; e++)
+        if (s->reg[e] == REF_NONE || s->reg64[e] != (s->log2_bytes == 3)) return NULL;
+    if (s->count > 1) {
+        const bool served = s->count == 2 || (s->count == 4 && s->log2_bytes == 2);
+        const uint32_t which = s->log2_bytes == 3 ? 2 : s->count == 4;
+        return served ? (store ? m->store_vector : m->load_vector)[which] : NULL;
+    }
     return (store ? m->store : m->load)[shared][s->address64][s->log2_bytes == 3];
+}
+
+/* A load at one place for every lane, in a space whose bytes lie beside each other. */
+static bool of_variable(const struct lower *l, const struct access *s)
+{
+    if (!s->is_constant) return false;
+    if (s->space == PTX_SPACE_SHARED) return !l->env->options.racecheck; /* which asks lane by lane */
+    return s->space == PTX_SPACE_GLOBAL || s->space == PTX_SPACE_CONST;
 }
 
 static bool word_rows(const struct access *s)
@@ -63,6 +77,7 @@ static bool lower_load(struct lower *l)
     insn_fn *fn = hot(l, s, false);
     if (!fn && s->space == PTX_SPACE_PARAM && s->is_constant) fn = h_load_param;
     if (!fn && s->space == PTX_SPACE_LOCAL && word_rows(s)) fn = h_local_load;
+    if (!fn && of_variable(l, s)) fn = h_load_variable;
     struct insn *i = lower_emit(l, fn ? fn : h_load);
     i->d = s->reg[0] == REF_NONE ? CONST_TRUE : s->reg[0];
     if (!s->is_constant) i->a = s->address;

@@ -340,9 +340,15 @@ struct memory_handlers {
     uint32_t (*groups[2])(const void *address, uint32_t log2_bytes, uint64_t base[4]); /* [64 bits] */
     /* Loads elements of 4 or 8 bytes of all lanes in such groups. */
     void (*load_groups[2])(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to);
+    /* Shared or global, addresses of any width: two elements of 4 bytes, four of them, two of 8. */
+    insn_fn *load_vector[3], *store_vector[3];
+    /* Loads such vectors of all lanes in groups that follow each other by whole vectors or are the same. */
+    void (*load_vector_groups)(const struct exec_warp *w, const struct access *s, const uint8_t *from,
+                               const uint64_t base[4], uint32_t unit);
 };
 extern const struct memory_handlers memory_plain, memory_avx2;
-insn_fn h_load, h_store, h_load_param, h_local_load, h_local_store, h_atom, h_copy_async, h_prefetch;
+insn_fn h_load, h_store, h_load_param, h_load_variable, h_local_load, h_local_store, h_atom, h_copy_async,
+    h_prefetch;
 /* One lane, checked and slow; address includes the offset of the access. */
 void access_load_lane(struct exec_warp *w, const struct insn *i, struct access *s, uint32_t lane,
                       uint64_t address);

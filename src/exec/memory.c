@@ -220,13 +220,10 @@ const struct insn *h_store(struct exec_warp *w, const struct insn *i, uint32_t m
     return i + 1;
 }
 
-/* ld.param of a kernel at a constant place: the same for every lane. */
-const struct insn *h_load_param(struct exec_warp *w, const struct insn *i, uint32_t mask)
+/* What stands at p into the registers of every lane of the mask. */
+static void load_for_all(struct exec_warp *w, const struct access *s, const uint8_t *p, uint32_t mask)
 {
-    struct access *s = i->x.access;
     const uint32_t bytes = 1u << s->log2_bytes;
-    if (!mask) return i + 1;
-    const uint8_t *p = param_pointer(w, i, s, lowest_lane(mask), (uint64_t)s->offset, bytes * s->count);
     for (uint32_t e = 0; e < s->count; e++) {
         uint64_t v[2];
         if (s->reg[e] == UINT32_MAX) continue;
@@ -248,6 +245,31 @@ const struct insn *h_load_param(struct exec_warp *w, const struct insn *i, uint3
                 ((uint32_t *)d)[lane] = mask >> lane & 1 ? (uint32_t)v[0] : ((uint32_t *)d)[lane];
         }
     }
+}
+
+/* ld.param of a kernel at a constant place: the same for every lane. */
+const struct insn *h_load_param(struct exec_warp *w, const struct insn *i, uint32_t mask)
+{
+    struct access *s = i->x.access;
+    if (!mask) return i + 1;
+    load_for_all(
+        w, s,
+        param_pointer(w, i, s, lowest_lane(mask), (uint64_t)s->offset, (uint32_t)s->count << s->log2_bytes),
+        mask);
+    return i + 1;
+}
+
+/* A variable in constant, global or shared memory. */
+const struct insn *h_load_variable(struct exec_warp *w, const struct insn *i, uint32_t mask)
+{
+    struct access *s = i->x.access;
+    uint32_t space;
+    w->spin += s->strong;
+    if (!mask) return i + 1;
+    load_for_all(w, s,
+                 access_pointer(w, i, s, lowest_lane(mask), (uint64_t)s->offset,
+                                (uint32_t)s->count << s->log2_bytes, &space),
+                 mask);
     return i + 1;
 }
 

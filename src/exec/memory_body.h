@@ -250,6 +250,8 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
 LOAD_GROUPS(32, 2)
 LOAD_GROUPS(64, 3)
 
+#include "exec/memory_vector.h"
+
 #define TABLE(kind) \
     { \
         {{kind##32_globala32, kind##64_globala32}, {kind##32_globala64, kind##64_globala64}}, \
@@ -260,4 +262,7 @@ LOAD_GROUPS(64, 3)
 const struct memory_handlers MEMORY_NAME = {.load = TABLE(load),
                                             .store = TABLE(store),
                                             .groups = {groups_a32, groups_a64},
-                                            .load_groups = {load32_groups, load64_groups}};
+                                            .load_groups = {load32_groups, load64_groups},
+                                            .load_vector = {load_v2x32, load_v4x32, load_v2x64},
+                                            .store_vector = {store_v2x32, store_v4x32, store_v2x64},
+                                            .load_vector_groups = load_vector_groups};

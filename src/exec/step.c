@@ -201,17 +201,22 @@ static bool is_quiet(const struct insn *i)
            i->fn == h_load_param || i->is_shared;
 }
 
-/* A weak load of one element from shared memory. A store that must be seen has been ordered before it by an
- * instruction of the warp that is not quiet, so it may be executed right after that one. */
+static bool among(insn_fn *fn, insn_fn *const *fns, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (fn == fns[k]) return true;
+    return false;
+}
+
+/* A weak load from shared memory, by a hot handler. A store that must be seen has been ordered before it by
+ * an instruction of the warp that is not quiet, so it may be executed right after that one. */
 static bool is_shared_load(const struct insn *i)
 {
-    insn_fn *const fns[] = {memory_plain.load[1][0][0], memory_plain.load[1][0][1],
-                            memory_plain.load[1][1][0], memory_plain.load[1][1][1],
-                            memory_avx2.load[1][0][0],  memory_avx2.load[1][0][1],
-                            memory_avx2.load[1][1][0],  memory_avx2.load[1][1][1]};
-    for (size_t k = 0; k < sizeof fns / sizeof *fns; k++)
-        if (i->fn == fns[k]) return i->guard == CONST_TRUE && !i->guard_xor && !i->x.access->strong;
-    return false;
+    const bool element =
+        among(i->fn, &memory_plain.load[1][0][0], 4) || among(i->fn, &memory_avx2.load[1][0][0], 4);
+    const bool vector = among(i->fn, memory_plain.load_vector, 3) || among(i->fn, memory_avx2.load_vector, 3);
+    if (!element && !(vector && i->x.access->space == PTX_SPACE_SHARED)) return false;
+    return i->guard == CONST_TRUE && !i->guard_xor && !i->x.access->strong;
 }
 
 /* Registers, shared memory and barriers of the block. */
@@ -519,19 +524,19 @@ static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *p
 
 /* Where the lanes' addresses of a register lie, as long as no instruction of the run changes it. */
 struct ahead_base {
-    uint32_t ref, log2_bytes; /* log2_bytes: of the elements; 0: nothing is known */
+    uint32_t ref, log2_bytes; /* log2_bytes: of what a lane loads; 0: nothing is known */
     uint32_t unit, cycles;    /* cycles: of the banks; depend on distances only */
     uint64_t at[4];           /* of lanes 0, 8, 16, 24 */
 };
 enum { AHEAD_BASES = 4 };
 
 static bool base_of(const struct exec_block *b, struct exec_warp *w, const struct insn *pc,
-                    const struct memory_handlers *h, struct ahead_base *base)
+                    const struct memory_handlers *h, uint32_t log2_bytes, struct ahead_base *base)
 {
     const struct access *s = pc->x.access;
     struct warp_op op; /* what the banks look at */
     base->log2_bytes = 0;
-    const uint32_t unit = h->groups[s->address64](ref_at(w, pc->a), s->log2_bytes, base->at);
+    const uint32_t unit = h->groups[s->address64](ref_at(w, pc->a), log2_bytes, base->at);
     if (unit == UINT32_MAX) return false;
     op.info = pc->info;
     op.mask = LANES_ALL;
@@ -540,7 +545,7 @@ static bool base_of(const struct exec_block *b, struct exec_warp *w, const struc
     op.unit = (uint8_t)unit;
     for (uint32_t g = 0; g < 4; g++) op.base[g] = base->at[g] + (uint64_t)s->offset;
     base->ref = pc->a;
-    base->log2_bytes = s->log2_bytes;
+    base->log2_bytes = log2_bytes;
     base->unit = unit;
     base->cycles = b->launch->bank_cycles(b->launch->bank_ctx, &op);
     return true;
@@ -553,8 +558,10 @@ static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *
     const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
     const struct access *s = pc->x.access;
     struct ahead_base *base = &bases[pc->a / 128 % AHEAD_BASES];
-    if ((base->ref != pc->a || base->log2_bytes != s->log2_bytes) && !base_of(b, w, pc, h, base)) return 0;
-    const uint64_t bytes = (uint64_t)1 << s->log2_bytes, shift = (uint64_t)s->offset;
+    const uint32_t log2_bytes = s->log2_bytes + s->count / 2u; /* vectors have two elements or four */
+    if ((base->ref != pc->a || base->log2_bytes != log2_bytes) && !base_of(b, w, pc, h, log2_bytes, base))
+        return 0;
+    const uint64_t bytes = (uint64_t)1 << log2_bytes, shift = (uint64_t)s->offset;
     const uint64_t most = w->shared_bytes >= 8 * bytes ? w->shared_bytes - 8 * bytes : 0;
     uint64_t at[4], odd = 0, outside = 0;
     for (uint32_t g = 0; g < 4; g++) {
@@ -563,7 +570,10 @@ static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *
         outside |= (uint64_t)(at[g] > most); /* the last few elements are stepped */
     }
     if (outside || odd & (bytes - 1)) return 0;
-    h->load_groups[s->log2_bytes == 3](w->shared, at, base->unit, ref_at(w, pc->d));
+    if (s->count > 1)
+        h->load_vector_groups(w, s, w->shared, at, base->unit);
+    else
+        h->load_groups[s->log2_bytes == 3](w->shared, at, base->unit, ref_at(w, pc->d));
     return base->cycles;
 }
 
