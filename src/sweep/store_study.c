@@ -97,14 +97,17 @@ static void get_points(struct store *s, struct study *study, int64_t id)
                      study->name, i, study->point_count);
 }
 
+/* As a paper has them: figures by number, then studies of our own. */
+#define IN_ORDER "instr(name,'-fig')=0, CAST(substr(name,instr(name,'-fig')+4) AS INTEGER), name"
+
 struct study *store_get_study(struct store *s, uint32_t i, const char **command)
 {
     struct store_query q;
     struct diag_cleanup freeing;
     struct study *study = study_new();
     diag_defer(&freeing, free_study, study);
-    store_begin(s, &q, "SELECT id,file,text,scale,command FROM study ORDER BY name LIMIT 1 OFFSET ?", "i",
-                (int64_t)i);
+    store_begin(s, &q, "SELECT id,file,text,scale,command FROM study ORDER BY " IN_ORDER " LIMIT 1 OFFSET ?",
+                "i", (int64_t)i);
     if (!store_step(&q)) diag_mistake("'%s' has no study %u", s->path, i);
     const int64_t id = sqlite3_column_int64(q.stmt, 0);
     const char *text = text_at(&q, 2), *scale = text_at(&q, 3);

@@ -68,6 +68,13 @@ sed -n '/^```python/,/^```$/p' docs/experiments.md | sed '1d;$d' | sed "s#noc.db
 holds "the Python example of the docs has ten lines" [ "$(wc -l < "$dir/example.py")" = 10 ]
 expect 0 "uba-mem" python3 "$dir/example.py"
 
+# several studies in one database: figures of a paper by number, then the others
+for name in p-all p-fig12 p-fig3; do
+    printf 'title: a\nmachines: [uba-mem]\nworkloads: [vecadd:n=2048]\n' > "$dir/$name.yaml"
+    "$ATOLL" sweep "$dir/$name.yaml" --db "$dir/p.db" > /dev/null 2>&1
+done
+holds "studies of a report are in the order of a paper" [ "$("$ATOLL" report "$dir/p.db" | sed -n 's/^\(p-[a-z0-9]*\):.*/\1/p' | tr '\n' ' ')" = "p-fig3 p-fig12 p-all " ]
+
 # the study of the docs with every form of a claim that they show
 sed -n '/^```yaml/,/^```$/p' docs/experiments.md | sed '1d;$d' > "$dir/docs.yaml"
 sed -n 's/^| [a-z].* | `\({id: [^`]*}\)`.*/  - \1/p' docs/experiments.md >> "$dir/docs.yaml"
