@@ -71,6 +71,7 @@ static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
 static void room(void *ctx, uint32_t source, uint64_t from_cyc)
 {
     const struct fabric_side *s = ctx;
+    s->full_cyc[source] = from_cyc;
     if (source < s->sender_count)
         wake_port(s, s->senders[source], from_cyc);
     else
@@ -101,6 +102,8 @@ bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packe
     const bool taken = net_try_inject(s->net, p, at);
     s->inside[p->dst] += taken;
     step_soon(s, at, before);
+    if (!taken && !s->by_pairs && s->full_cyc[p->src] <= at)
+        s->full_cyc[p->src] = NET_NEVER; /* room() tells */
     return taken;
 }
 
@@ -262,6 +265,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
                               .net = net_new(a, &spec, &wiring),
                               .by_pairs = spec.topology == NET_LINKS,
                               .inside = ARENA_ARRAY(a, uint32_t, spec.sinks),
+                              .full_cyc = ARENA_ARRAY(a, uint64_t, spec.sources),
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
                               .gates = net_level_gates(c, level)};

@@ -33,9 +33,10 @@ struct fabric_side {
     uint32_t sender_count, receiver_count;
     uint32_t first_sender, first_receiver; /* SM or slice at port 0 */
     uint64_t ticks_per_cycle;
-    bool by_pairs;    /* a link for every pair: each has room of its own */
-    bool same_clock;  /* senders, network and receivers share a clock */
-    uint32_t *inside; /* by sink: packets that were given to the network and not taken */
+    bool by_pairs;      /* a link for every pair: each has room of its own */
+    bool same_clock;    /* senders, network and receivers share a clock */
+    uint32_t *inside;   /* by sink: packets that were given to the network and not taken */
+    uint64_t *full_cyc; /* by source, not by_pairs: what it offers before is refused */
     struct pool *requests;
     /* Hint for a receiver whose packet arrives next: it fetches what it will touch. NULL: it does not. */
     void (*expect)(const void *receiver, const struct request *r);
@@ -93,6 +94,24 @@ static inline uint32_t fabric_at(const struct fabric_side *s, uint64_t now, uint
     return p ? (uint32_t)p->handle : REQUEST_NONE;
 }
 void fabric_take(struct fabric_side *s, uint64_t now, uint32_t receiver);
+
+/* The same for who looks often, as a port and its questions. */
+static inline const struct net_front *fabric_front(const struct fabric_side *s, uint32_t receiver)
+{
+    return net_front_of(s->net, receiver - s->first_receiver);
+}
+static inline uint32_t fabric_front_at(const struct net_front *f, uint64_t net_now)
+{
+    return net_front_shows(f, net_now) ? (uint32_t)f->packet->handle : REQUEST_NONE;
+}
+/* Has the network said no, and not yet that it has room? Then this offer is counted, and need not be made.
+ * Not when clocks differ: there an offer also asks again to be woken. */
+static inline bool fabric_refuses(const struct fabric_side *s, uint64_t now, uint32_t sender)
+{
+    if (now >= s->full_cyc[sender - s->first_sender] || !s->same_clock) return false;
+    net_refuse_again(s->net);
+    return true;
+}
 
 /* The first cycle of the SM's clock in which a reply may arrive, as far as can be told now. */
 uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm);

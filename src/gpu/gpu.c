@@ -269,6 +269,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     epoch_new(g, c);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
+    for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);
     apps_init(&g->apps, g);
     mover_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);

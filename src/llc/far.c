@@ -333,3 +333,11 @@ void far_new(struct slice *s, struct arena *a, const char *name)
         s->far->copies = check_place_new(
             s->wire.check, arena_printf(a, "%s, copies of lines that live elsewhere", name), lines, false);
 }
+
+void slice_connect(struct slice *s)
+{
+    if (!s->far) return;
+    s->far->near = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
+    s->far->asked = fabric_front(&s->wire.fabric->far_request, s->wire.slice_idx);
+    s->far->answers = fabric_front(&s->wire.fabric->far_reply, s->wire.slice_idx);
+}

@@ -117,6 +117,29 @@ uint64_t slice_memory_due(const struct slice *s, uint32_t lane)
     return l->ops_count ? l->ops[l->ops_head].ready_tick : ENGINE_NEVER;
 }
 
+/* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
+static struct lane *first_lane(const struct slice *s)
+{
+    struct lane *first = NULL;
+    if (!s->fills_count) return NULL;
+    if (s->spec->lanes == 1) return s->lanes;
+    for (struct lane *l = s->lanes; l < s->lanes + s->spec->lanes; l++) {
+        if (!l->fills_count) continue;
+        if (!first || l->fills[l->fills_head].ready_cyc < first->fills[first->fills_head].ready_cyc)
+            first = l;
+    }
+    return first;
+}
+
+/* When the next fill comes; ENGINE_NEVER: none is under way. */
+static uint64_t fill_due(const struct slice *s)
+{
+    const struct lane *l = first_lane(s);
+    if (!l) return ENGINE_NEVER;
+    const uint64_t ready = l->fills[l->fills_head].ready_cyc;
+    return ready > s->in_free_cyc ? ready : s->in_free_cyc;
+}
+
 static void push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
@@ -126,6 +149,7 @@ static void push_fill(struct slice *s, uint32_t lane, struct fill f)
     l->fills[tail] = f;
     l->fills_count++;
     s->fills_count++;
+    if (s->far) own_due(s, fill_due(s));
 }
 
 void slice_memory_accepted(struct slice *s, uint32_t lane)
@@ -244,7 +268,8 @@ static void send_reply(struct slice *s, uint64_t now)
     const struct request *r = at(s, idx);
     const uint32_t next = r->next;
     if (!FAULT_FIRES(reply_dropped) &&
-        !fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm)) {
+        (fabric_refuses(&s->wire.fabric->reply, now, s->wire.slice_idx) ||
+         !fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm))) {
         s->reply_refused = true;
         return;
     }
@@ -377,29 +402,6 @@ static void take_line(struct slice *s, uint64_t now, const struct fill *f)
     s->mshr_free_count++;
     if (m->far) far_filled(s, now, f->tag_line, m->overtaken);
     if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
-}
-
-/* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
-static struct lane *first_lane(const struct slice *s)
-{
-    struct lane *first = NULL;
-    if (!s->fills_count) return NULL;
-    if (s->spec->lanes == 1) return s->lanes;
-    for (struct lane *l = s->lanes; l < s->lanes + s->spec->lanes; l++) {
-        if (!l->fills_count) continue;
-        if (!first || l->fills[l->fills_head].ready_cyc < first->fills[first->fills_head].ready_cyc)
-            first = l;
-    }
-    return first;
-}
-
-/* When the next fill comes; ENGINE_NEVER: none is under way. */
-static uint64_t fill_due(const struct slice *s)
-{
-    const struct lane *l = first_lane(s);
-    if (!l) return ENGINE_NEVER;
-    const uint64_t ready = l->fills[l->fills_head].ready_cyc;
-    return ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
 /* Into the host's caches: who waits for the next fill, and the line of the one after it. */
@@ -723,15 +725,10 @@ static void tag_stages(struct slice *s, uint64_t now)
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* When there is something to do that nobody will wake the slice for. */
-static uint64_t next_visit(struct slice *s, uint64_t now)
+/* When the stages before the reply port have something to do that nobody will wake the slice for. */
+static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
 {
-    uint64_t next = ENGINE_NEVER;
-    if (!s->reply_refused) {
-        if (s->hits.count) next = earlier(next, at(s, s->hits.first)->ready_cyc);
-        if (s->filled.count) next = earlier(next, at(s, s->filled.first)->ready_cyc);
-    }
-    if (s->fills_count) next = earlier(next, fill_due(s));
+    uint64_t next = s->fills_count ? fill_due(s) : ENGINE_NEVER;
     if (s->walked.count) next = earlier(next, walker_due(s));
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
@@ -748,81 +745,112 @@ static uint64_t next_visit(struct slice *s, uint64_t now)
     else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
              slice_memory_has_room(s))
         next = now + 1;
-    return next > now ? next : now + 1;
+    return next;
 }
 
-/* The same for what goes between slices. */
-static inline uint64_t far_next_visit(const struct slice *s, uint64_t now)
+/* What the slice does by itself, up to the reply port. */
+static inline __attribute__((always_inline)) void own_stages(struct slice *s, uint64_t now)
 {
-    const struct far *f = s->far;
-    uint64_t next = ENGINE_NEVER;
-    if (!f->out_refused) {
-        if (f->out.count) next = earlier(next, at(s, f->out.first)->ready_cyc);
-        if (f->past.count) next = earlier(next, at(s, f->past.first)->ready_cyc);
-    }
-    if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
-    if (f->near_seen) next = earlier(next, near_next_visit(s, now));
-    if (!f->reply_refused) {
-        if (f->hits.count) next = earlier(next, at(s, f->hits.first)->ready_cyc);
-        if (f->filled.count) next = earlier(next, at(s, f->filled.first)->ready_cyc);
-    }
-    if (s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue) next = now + 1;
-    if (far_reply_at(s, now) != REQUEST_NONE) next = now + 1;
-    if (far_request_at(s, now) != REQUEST_NONE) {
-        if (f->blocked == &s->stats.wait_port)
-            next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
-        else if (!f->blocked || (f->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &f->hits)))
-            next = now + 1;
-    }
-    return next > now ? next : now + 1;
-}
-
-/* Requests and replies to other slices. */
-static inline void far_send(struct slice *s, uint64_t now)
-{
-    struct far *f = s->far;
-    if (f->pages.count) far_send_page_line(s, now);
-    f->out_refused = f->reply_refused = false;
-    if (f->past.count | f->out.count) {
-        struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
-        f->out_refused = out && !far_send_request(s, now, out);
-    }
-    if (f->hits.count | f->filled.count) {
-        struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
-        f->reply_refused = way && !far_send_reply(s, now, way);
-    }
-}
-
-static void wake(void *self, uint64_t now)
-{
-    struct slice *s = self;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    if (s->far && far_reply_at(s, now) != REQUEST_NONE) far_receive(s, now);
-    if (s->far && s->wire.near_only) {
-        const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
-        s->far->near_seen = idx != REQUEST_NONE;
-        if (idx != REQUEST_NONE) near_accept(s, now, idx);
-    }
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now);
-    if (s->hits.count | s->filled.count) send_reply(s, now);
-    if (s->far) far_send(s, now);
     if (s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
     s->waits_for_memory =
         s->blocked == &s->stats.wait_memory || (s->far && s->far->blocked == &s->stats.wait_memory);
-    uint64_t next = next_visit(s, now);
-    if (s->far) next = earlier(next, far_next_visit(s, now));
+}
+
+/* Replies to SMs; returns when there are more. */
+static inline uint64_t reply_stage(struct slice *s, uint64_t now)
+{
+    if (!(s->hits.count | s->filled.count)) return ENGINE_NEVER;
+    send_reply(s, now);
+    return s->reply_refused ? ENGINE_NEVER : ready_first(s, &s->hits, &s->filled);
+}
+
+static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
+{
+    if (next <= now) next = now + 1;
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
     if (s->wire.fabric->clocks_differ)
         fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
+}
+
+/* Lines of its own only. */
+static void wake(void *self, uint64_t now)
+{
+    struct slice *s = self;
+    own_stages(s, now);
+    const uint64_t next = reply_stage(s, now);
+    visit_again(s, now, earlier(next, own_next_visit(s, now)));
+}
+
+/* Requests and replies to other slices; returns when there are more. */
+static inline uint64_t far_send(struct slice *s, uint64_t now)
+{
+    struct far *f = s->far;
+    const struct fabric *fabric = s->wire.fabric;
+    const uint32_t here = s->wire.slice_idx;
+    uint64_t next = ENGINE_NEVER;
+    if (f->pages.count) far_send_page_line(s, now);
+    if (f->past.count | f->out.count) {
+        struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
+        if (!out || (!fabric_refuses(&fabric->far_request, now, here) && far_send_request(s, now, out)))
+            next = ready_first(s, &f->past, &f->out);
+    }
+    if (f->hits.count | f->filled.count) {
+        struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
+        if (!way || (!fabric_refuses(&fabric->far_reply, now, here) && far_send_reply(s, now, way)))
+            next = earlier(next, ready_first(s, &f->hits, &f->filled));
+    }
+    if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
+    return next;
+}
+
+/* A request of another slice that is still there: when the tag stage may take it. */
+static uint64_t far_request_due(const struct slice *s, uint64_t now)
+{
+    const uint64_t *const blocked = s->far->blocked;
+    if (blocked == &s->stats.wait_port) return s->port_free_cyc - s->spec->data_queue_cyc;
+    const bool may = !blocked || (blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->far->hits));
+    return may ? now + 1 : ENGINE_NEVER;
+}
+
+/* Of others too. What only goes past gives the slice's own stages nothing to do: they are left out until
+ * something is for them or due, or waits for what a visit may see (s->watchful). */
+static void wake_far(void *self, uint64_t now)
+{
+    struct slice *s = self;
+    struct far *f = s->far;
+    const uint64_t net_now = fabric_net_now(&s->wire.fabric->request, now);
+    uint64_t next = ENGINE_NEVER;
+    if (net_front_shows(f->answers, net_now)) {
+        far_receive(s, now);
+        if (net_front_shows(f->answers, net_now)) next = now + 1;
+    }
+    const bool near = net_front_shows(f->near, net_now), asked = net_front_shows(f->asked, net_now);
+    if (near && s->wire.near_only) near_accept(s, now);
+    const bool own = asked || s->own_cyc <= now || s->watchful || (s->wire.near_only ? f->local.count : near);
+    if (own) own_stages(s, now);
+    next = earlier(next, reply_stage(s, now));
+    if (own) {
+        s->own_cyc = own_next_visit(s, now);
+        s->watchful = s->blocked || f->blocked || s->flush_done || s->walks.count;
+    }
+    next = earlier(earlier(next, s->own_cyc), far_send(s, now));
+    if (s->watchful && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
+        next = now + 1;
+    if (asked && net_front_shows(f->asked, net_now)) next = earlier(next, far_request_due(s, now));
+    if (near && s->wire.near_only) next = earlier(next, near_next_visit(s, now));
+    visit_again(s, now, next);
 }
 
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 {
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
+    s->watchful = true;
     engine_wake(s->wire.engine, s->component, ready_cyc);
 }
 
@@ -892,7 +920,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                       .self = s,
                                                                       .domain = wiring->domain,
-                                                                      .wake = wake,
+                                                                      .wake = s->far ? wake_far : wake,
                                                                       .receive = slice_receive,
                                                                       .waits = waits});
     return s;

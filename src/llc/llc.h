@@ -122,6 +122,8 @@ struct slice_wiring {
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name);
 uint32_t slice_component(const struct slice *s);
+/* The networks of its fabric are there. */
+void slice_connect(struct slice *s);
 /* A request arrives soon: fetches what it will touch into the host's caches. */
 void slice_expect(const void *slice, const struct request *r);
 /* llc.count_lines: counts the lines that are still there. */

@@ -55,6 +55,8 @@ struct slice {
     bool waits_for_memory, reply_refused, walk_turn;
     bool fill_came;        /* since the tag stage last looked */
     bool more;             /* another request is at the port */
+    bool watchful;         /* every visit may matter to the slice's own stages, see wake_far() */
+    uint64_t own_cyc;      /* else they have nothing to do before, unless something comes */
     uint32_t flush_cursor; /* tags_lines() when there is none */
     uint64_t flush_cyc;    /* when it gets there */
     void (*flush_done)(void *arg);
@@ -190,9 +192,26 @@ static inline struct request_list *reply_ready(const struct slice *s, struct req
     return way;
 }
 
+/* When the fronts of two lists are ready. */
+static inline uint64_t ready_first(const struct slice *s, const struct request_list *a,
+                                   const struct request_list *b)
+{
+    uint64_t first = a->count ? at(s, a->first)->ready_cyc : ENGINE_NEVER;
+    if (b->count && at(s, b->first)->ready_cyc < first) first = at(s, b->first)->ready_cyc;
+    return first;
+}
+
+/* The slice's own stages have something to do then. */
+static inline void own_due(struct slice *s, uint64_t cyc)
+{
+    if (cyc < s->own_cyc) s->own_cyc = cyc;
+}
+
 /* ---- lines of other chiplets: far.c ---- */
 
 struct far {
+    const struct net_front *near, *asked,
+        *answers;                     /* from SMs and, from other slices, requests and replies */
     struct request_list out;          /* requests for other slices */
     struct request_list hits, filled; /* replies to other slices, as those to SMs */
     uint32_t mshrs_used;              /* by lines that come from other slices */
@@ -203,9 +222,7 @@ struct far {
     struct request_list pages;        /* lines of pages that get a frame here, to be asked for */
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
-    bool out_refused, reply_refused;
-    bool near_seen; /* nuba: in this visit a request of an SM was at the port: there may be more behind it */
-    struct check_place *copies; /* --check; NULL: none */
+    struct check_place *copies;       /* --check; NULL: none */
     uint64_t *sharers; /* sm_side: per line that lives here, chiplets that may have a copy; else NULL */
     uint64_t hold_cyc; /* stores and atomics are not answered before: others must know of them */
 };
@@ -219,11 +236,11 @@ static inline bool far_holds(const struct slice *s, uint32_t tag_line)
 /* What has arrived from other slices. */
 static inline uint32_t far_reply_at(const struct slice *s, uint64_t now)
 {
-    return fabric_at(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
+    return fabric_front_at(s->far->answers, fabric_net_now(&s->wire.fabric->far_reply, now));
 }
 static inline uint32_t far_request_at(const struct slice *s, uint64_t now)
 {
-    return fabric_at(&s->wire.fabric->far_request, now, s->wire.slice_idx);
+    return fabric_front_at(s->far->asked, fabric_net_now(&s->wire.fabric->far_request, now));
 }
 void far_new(struct slice *s, struct arena *a, const char *name);
 /* Serves a request whose home is another slice; false: not now, s->blocked says why. */
@@ -251,7 +268,8 @@ void coherent_evict(struct slice *s, uint32_t line);
 void coherent_drop(struct slice *s, uint64_t now, uint64_t key);
 
 /* near.c: takes the request that the network has for it from the partition's SMs, if there is room */
-void near_accept(struct slice *s, uint64_t now, uint32_t idx);
+void near_accept(struct slice *s, uint64_t now);
+/* After that: another may be there. */
 uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */

@@ -8,10 +8,14 @@
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 
-static bool stays(const struct slice *s, const struct request *r)
+static inline bool stays(const struct slice *s, const struct request *r)
 {
-    if (r->home.slice == s->wire.slice_idx) return true;
-    return s->wire.organisation->next(s->wire.organisation, r, HERE_SLICE, s->wire.slice_idx).allocate;
+    return r->home.slice == s->wire.slice_idx || nuba_may_copy(s->wire.organisation, r);
+}
+
+static inline uint32_t near_request_at(const struct slice *s, uint64_t now)
+{
+    return fabric_front_at(s->far->near, fabric_net_now(&s->wire.fabric->request, now));
 }
 
 static inline bool has_room(const struct slice *s, bool staying)
@@ -19,8 +23,9 @@ static inline bool has_room(const struct slice *s, bool staying)
     return staying ? s->far->local.count < s->spec->local_queue : s->far->past.count < s->spec->forward_queue;
 }
 
-void near_accept(struct slice *s, uint64_t now, uint32_t idx)
+void near_accept(struct slice *s, uint64_t now)
 {
+    const uint32_t idx = near_request_at(s, now);
     struct request *r = at(s, idx);
     const bool staying = stays(s, r);
     if (!has_room(s, staying)) return;
@@ -42,6 +47,6 @@ void near_accept(struct slice *s, uint64_t now, uint32_t idx)
 
 uint64_t near_next_visit(const struct slice *s, uint64_t now)
 {
-    const uint32_t idx = fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+    const uint32_t idx = near_request_at(s, now);
     return idx != REQUEST_NONE && has_room(s, stays(s, at(s, idx))) ? now + 1 : ENGINE_NEVER;
 }

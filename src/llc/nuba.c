@@ -9,7 +9,6 @@
  * Of the slices of a partition a request takes the one in the place of its home slice. Copies of lines of
  * other partitions (replicas) are made only of lines that nobody writes while the kernel runs, so they are
  * coherent until its end (llc.boundary). near.c is the slice's input, far.c what concerns lines of others. */
-#include "check/fault.h"
 #include "llc/organisation.h"
 
 struct stop nuba_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx)
@@ -19,7 +18,5 @@ struct stop nuba_next(const struct organisation *o, const struct request *r, enu
         return (struct stop){STOP_SLICE, (uint16_t)(first + r->home.slice % o->slices_per_partition), true};
     }
     if (r->home.slice == idx) return (struct stop){STOP_MEMORY, r->home.channel, true};
-    return (struct stop){STOP_SLICE, r->home.slice,
-                         r->kind == REQUEST_READ && organisation_replicates(o) &&
-                             (r->flags & REQUEST_READ_ONLY || FAULT_FIRES(nuba_copies_written))};
+    return (struct stop){STOP_SLICE, r->home.slice, nuba_may_copy(o, r)};
 }

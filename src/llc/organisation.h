@@ -5,6 +5,7 @@
 #ifndef ATOLL_LLC_ORGANISATION_H
 #define ATOLL_LLC_ORGANISATION_H
 
+#include "check/fault.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "gpu/request.h"
@@ -69,5 +70,11 @@ struct stop selective_next(const struct organisation *o, const struct request *r
                            uint32_t idx);
 /* nuba.c */
 struct stop nuba_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
+/* May a slice of another partition than the home keep what this request reads? */
+static inline bool nuba_may_copy(const struct organisation *o, const struct request *r)
+{
+    return r->kind == REQUEST_READ && organisation_replicates(o) &&
+           (r->flags & REQUEST_READ_ONLY || FAULT_FIRES(nuba_copies_written));
+}
 
 #endif

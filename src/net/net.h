@@ -142,6 +142,12 @@ static inline const struct net_packet *net_peek(const struct net *n, uint32_t si
     const struct net_front *f = &((const struct net_view *)n)->fronts[sink];
     return f->visible_cyc <= now ? f->packet : NULL;
 }
+/* For a receiver that looks often: what stays the same of the question. */
+static inline const struct net_front *net_front_of(const struct net *n, uint32_t sink)
+{
+    return &((const struct net_view *)n)->fronts[sink];
+}
+static inline bool net_front_shows(const struct net_front *f, uint64_t now) { return f->visible_cyc <= now; }
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
 /* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER:
  * nothing. */
