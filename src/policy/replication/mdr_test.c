@@ -191,6 +191,142 @@ BED_TEST(decisions_are_in_force_after_their_latency)
     bench_close(&b);
 }
 
+/* What an epoch samples: reads of lines in sampled sets. */
+struct epoch {
+    const char *near;  /* lines of the profiled slice, read by its own SMs: a letter each */
+    const char *far;   /* lines of another partition, read by the profiled slice's SMs */
+    const char *asked; /* lines of the profiled slice, read by others */
+    bool far_written, asked_written;
+    /* by hand: hits of seen without copies, with copies; near ones of L1 misses */
+    uint32_t without_hits, without, with_hits, with, near_misses, misses;
+    bool on;
+};
+
+/* All of them in its epoch; the last one in its last cycle. */
+static void sample(struct bench *b, const struct epoch *e, uint64_t epoch)
+{
+    const uint64_t end_cyc = (epoch + 1) * 1000;
+    uint64_t cyc = end_cyc - strlen(e->near) - strlen(e->far) - strlen(e->asked);
+    for (const char *p = e->near; *p; p++) miss(b, sampled_line(b, (uint32_t)*p), 0, 0, true, cyc++);
+    for (const char *p = e->far; *p; p++)
+        miss(b, sampled_line(b, (uint32_t)*p), 0, 8, !e->far_written, cyc++);
+    for (const char *p = e->asked; *p; p++)
+        miss(b, sampled_line(b, (uint32_t)*p), 4, 0, !e->asked_written, cyc++);
+    assert_int_equal(cyc, end_cyc);
+}
+
+/* Each of the three rates alone turns one of these decisions round. GB/s of a slice, without and with. */
+BED_TEST(decisions_are_those_of_the_equations_for_what_was_sampled)
+{
+    static const struct epoch epochs[] = {
+        /* nothing near, 0.9 without, 0.8 with: 22.4 < 44.8 */
+        {.near = "",
+         .far = "AAAAAAAABB",
+         .asked = "CCCCCCCCCC",
+         .without_hits = 9,
+         .without = 10,
+         .with_hits = 8,
+         .with = 10,
+         .misses = 10,
+         .on = true},
+        /* 0.2 with: 22.4 > 0.2 * 44.8 + 11.25 = 20.21 (without taken for none: 11.25) */
+        {.near = "",
+         .far = "DEFGD",
+         .asked = "HHHHHHHHHH",
+         .without_hits = 9,
+         .without = 10,
+         .with_hits = 1,
+         .with = 5,
+         .misses = 5},
+        /* all near, 0.9 either way: 44.8 = 44.8 (taken for remote: 22.4) */
+        {.near = "IIIIIIIIII",
+         .far = "",
+         .asked = "",
+         .without_hits = 9,
+         .without = 10,
+         .with_hits = 9,
+         .with = 10,
+         .near_misses = 10,
+         .misses = 10},
+    };
+    for (size_t k = 0; k < sizeof epochs / sizeof *epochs; k++) {
+        struct bench b;
+        const struct epoch *e = &epochs[k];
+        bench_open(&b, NULL);
+        close_to(b.mdr->rates.llc * 1e-9, paper.llc);
+        close_to(b.mdr->rates.net * 1e-9, paper.net);
+        sample(&b, e, 0);
+        miss(&b, sampled_line(&b, 0), 0, 8, true, 1000); /* of the next */
+        const struct nuba_stats *t = &b.mdr->stats;
+        assert_int_equal(t->epochs, 1);
+        assert_int_equal(t->sampled_without_hits, e->without_hits);
+        assert_int_equal(t->sampled_without, e->without);
+        assert_int_equal(t->sampled_with_hits, e->with_hits);
+        assert_int_equal(t->sampled_with, e->with);
+        assert_int_equal(t->sampled_near, e->near_misses);
+        assert_int_equal(t->sampled_misses, e->misses);
+        assert_int_equal(t->epochs_on, e->on);
+        assert_int_equal(b.organisation.replicate_next, e->on);
+        bench_close(&b);
+    }
+}
+
+/* One rate is not known in each of these: what was decided before stays, whichever it was. */
+BED_TEST(an_epoch_that_lacks_a_sample_decides_nothing)
+{
+    static const struct epoch epochs[] = {
+        {.near = "", .far = "", .asked = "AABB", .asked_written = true}, /* no L1 miss of its own */
+        {.near = "", .far = "AAAA", .asked = ""}, /* no line that would be here without */
+        {.near = "", .far = "AA", .asked = "BB", .far_written = true}, /* none that would be with */
+    };
+    for (size_t k = 0; k < 2 * (sizeof epochs / sizeof *epochs); k++) {
+        struct bench b;
+        bench_open(&b, NULL);
+        b.organisation.replicate = b.organisation.replicate_next = k % 2;
+        sample(&b, &epochs[k / 2], 0);
+        accesses_flush(&b.mdr->accesses);
+        assert_int_equal(!b.mdr->misses + !b.mdr->without.seen + !b.mdr->with.seen, 1);
+        miss(&b, sampled_line(&b, 0), 0, 0, true, 1000);
+        assert_int_equal(b.mdr->stats.epochs, 0);
+        assert_int_equal(b.organisation.replicate, k % 2);
+        assert_int_equal(b.organisation.replicate_next, k % 2);
+        assert_int_equal(b.organisation.change_tick, ENGINE_NEVER);
+        /* and its counts are not the next epoch's */
+        accesses_flush(&b.mdr->accesses);
+        assert_int_equal(b.mdr->misses, 1);
+        assert_int_equal(b.mdr->without.seen, 1);
+        assert_int_equal(b.mdr->with.seen, 1);
+        bench_close(&b);
+    }
+}
+
+/* A full set: slice 4 brings a line, slice 6 reads the one that has to leave for it. In one cycle they come
+ * in the order of slices, whoever was visited first. */
+BED_TEST(requests_of_a_cycle_are_seen_in_the_order_of_slices)
+{
+    for (uint32_t backwards = 0; backwards < 2; backwards++) {
+        struct bench b;
+        bench_open(&b, NULL);
+        uint64_t lines[17];
+        uint32_t found = 0;
+        for (uint64_t line = 0; found < 17; line++)
+            if (slice_set_of(&b.slices, line) == 0) lines[found++] = line;
+        for (uint32_t k = 0; k < 16; k++) miss(&b, lines[k], 0, 0, true, k + 1);
+        if (backwards) miss(&b, lines[0], 6, 0, true, 50);
+        miss(&b, lines[16], 4, 0, true, 50);
+        if (!backwards) miss(&b, lines[0], 6, 0, true, 50);
+        accesses_flush(&b.mdr->accesses);
+        assert_int_equal(b.mdr->without.seen, 18);
+        assert_int_equal(b.mdr->without.hits, 0);
+        /* so it was line 1 that left last, and 2 is still there */
+        miss(&b, lines[2], 6, 0, true, 60);
+        miss(&b, lines[1], 4, 0, true, 61);
+        accesses_flush(&b.mdr->accesses);
+        assert_int_equal(b.mdr->without.hits, 1);
+        bench_close(&b);
+    }
+}
+
 /* A kernel that nothing was copied for has no copies to drop; one that ends while a decision for them is on
  * its way may have. */
 BED_TEST(a_boundary_drops_copies_only_if_there_may_be_some)
@@ -224,6 +360,9 @@ int main(void)
         cmocka_unit_test(the_local_profiler_sees_its_slice_only),
         cmocka_unit_test(shadows_hold_as_many_lines_as_a_set_has_ways),
         cmocka_unit_test(decisions_are_in_force_after_their_latency),
+        cmocka_unit_test(decisions_are_those_of_the_equations_for_what_was_sampled),
+        cmocka_unit_test(an_epoch_that_lacks_a_sample_decides_nothing),
+        cmocka_unit_test(requests_of_a_cycle_are_seen_in_the_order_of_slices),
         cmocka_unit_test(a_boundary_drops_copies_only_if_there_may_be_some),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
