@@ -74,7 +74,13 @@ static void wake_feeder(struct net *n, struct net_vc *q)
 /* The next `flits` flits of a VC leave, one per cycle, the last in last_cyc; who waits for places learns. */
 static inline void leave(struct net *n, struct net_vc *q, uint32_t flits, uint64_t last_cyc)
 {
-    struct net_leave *e = &q->log[q->log_end++ & n->leave_mask];
+    struct net_leave *e = &q->log[(q->log_end - 1) & n->leave_mask];
+    if (e->cyc + AHEAD <= n->clock) { /* nobody can tell apart places that are free since long */
+        q->log[0] = *e;
+        q->log_at = 0;
+        q->log_end = 1;
+    }
+    e = &q->log[q->log_end++ & n->leave_mask];
     DIAG_ASSERT(q->log_end - q->log_at <= n->leave_mask);
     const bool had_place = places(q) > 0;
     e->end = q->freed += flits;
@@ -170,8 +176,11 @@ static inline void front_goes(struct net *n, struct net_vc *q, uint64_t last_cyc
         *last = left >= NET_LAST_ONE ? left : (left & ~NET_LAST_CYC) | last_cyc;
     }
     q->busy_cyc = last_cyc;
+    if (!--q->count) {
+        q->head = 0; /* so that an input with one packet at a time is in few cache lines */
+        return;
+    }
     q->head++;
-    if (!--q->count) return;
     const uint64_t head_cyc = stay_at(n, q, 0)->head_cyc;
     net_post(n, NET_EVENT_HEAD, head_cyc > last_cyc ? head_cyc : last_cyc, (uint64_t)(q - n->vcs));
 }
