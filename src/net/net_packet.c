@@ -375,8 +375,7 @@ static inline void runs_end(struct net *n, uint64_t slot_cyc)
     for (uint32_t i = 0; i < count; i++) {
         struct net_out *o = &n->outs[items[i]];
         struct net_router *r = &n->routers[o->router];
-        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
-        r->taken_in[q->in_word] &= ~q->in_bit;
+        net_bit_clear(r->taken_in, o->held_ivc / n->group);
         o->held_ivc = NET_NO_PORT;
         if (o->ready_count) out_update(n, o, slot_cyc);
         if (r->sa_active[0] || r->out_words > 1) net_bit_set(n->active_routers, r->idx);
@@ -416,6 +415,23 @@ static void wheel_catch_up(struct net *n, uint64_t until_cyc)
     }
 }
 
+/* Packets come to the front of their VCs. Most of the time went into waiting for the host's memory: what is
+ * looked at next is fetched for all of them first, also for the allocation that follows in this step. */
+static inline void heads_arrive(struct net *n, const uint64_t *items, uint32_t count, uint64_t cyc)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        __builtin_prefetch(&n->vcs[items[i]], 1);
+        __builtin_prefetch(&n->vcs[items[i]].lasts, 1);
+    }
+    for (uint32_t i = 0; i < count; i++) __builtin_prefetch(stay_at(n, &n->vcs[items[i]], 0));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct net_stay *front = stay_at(n, &n->vcs[items[i]], 0);
+        __builtin_prefetch(&n->outs[front->out], 1);
+        __builtin_prefetch(&n->flights[front->flight]);
+    }
+    for (uint32_t i = 0; i < count; i++) ask(n, &n->vcs[items[i]], cyc);
+}
+
 static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
 {
     const uint64_t *items;
@@ -431,7 +447,7 @@ static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
     if (kinds & 1u << NET_EVENT_RUN_END) runs_end(n, cyc);
     if (kinds & 1u << NET_EVENT_HEAD) {
         count = net_events_of(n, NET_EVENT_HEAD, cyc, &items);
-        for (uint32_t i = 0; i < count; i++) ask(n, &n->vcs[items[i]], cyc);
+        heads_arrive(n, items, count, cyc);
     }
     if (kinds & 1u << NET_EVENT_WAKE) {
         count = net_events_of(n, NET_EVENT_WAKE, cyc, &items);
@@ -577,8 +593,7 @@ static bool allocate(struct net *n, struct net_router *r)
     if (!any) return false;
     for (uint32_t i = 0; i < r->end_count; i++) { /* one flit: as runs_end() */
         struct net_out *o = &n->outs[r->ends[i]];
-        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
-        r->taken_in[q->in_word] &= ~q->in_bit;
+        net_bit_clear(r->taken_in, o->held_ivc / n->group);
         o->held_ivc = NET_NO_PORT;
         if (o->ready_count) out_update(n, o, n->clock);
     }
