@@ -55,11 +55,16 @@ static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
+    uint64_t sector_before = UINT64_MAX;
     struct line_access *a = NULL;
     memset(table, 0, sizeof table);
     for (uint32_t left = op->mask; left; left &= left - 1) {
         const uint64_t address = op->address[__builtin_ctz(left)], line = address >> LINE_LOG2;
         const uint32_t offset = (uint32_t)address % LINE_BYTES;
+        /* Most lanes of a load with a few lanes off lie in the sector of the lane before. */
+        const bool same = address / SECTOR_BYTES == sector_before;
+        if (same && !writes && offset % SECTOR_BYTES + bytes <= SECTOR_BYTES) continue;
+        sector_before = address / SECTOR_BYTES;
         if (!a || a->line != line) {
             uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
             while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
