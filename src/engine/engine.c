@@ -124,6 +124,7 @@ void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64
 
 /* ---- running ---- */
 
+void engine_set_awaited(struct engine *e, bool on) { e->awaited = on; }
 void engine_work_begins(struct engine *e) { e->work_outstanding++; }
 
 void engine_work_ends(struct engine *e)
@@ -297,8 +298,8 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     e->next_look_tick = e->front.tick;
     for (;;) {
         const struct next next = earliest(e);
-        if (!next.domain) break;
-        if (next.tick > e->limit_tick) {
+        if (!next.domain && !e->awaited) break;
+        if (!next.domain || next.tick > e->limit_tick) {
             end = ENGINE_LIMIT;
             if (e->front.tick < e->limit_tick) e->front.tick = e->limit_tick;
             break;

@@ -101,6 +101,9 @@ void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
 /* Asked before a run that stopped moving is called a bug: raises a mistake when the program is to blame. */
 void engine_set_stuck(struct engine *e, void (*stuck)(void *self), void *self);
 
+/* Somebody outside the engine goes on at the limit of a run: until then nothing need be due. */
+void engine_set_awaited(struct engine *e, bool on);
+
 enum engine_end { ENGINE_IDLE, ENGINE_LIMIT, ENGINE_STOPPED };
 /* Runs until nothing is due, or until domain 0 would pass limit_cyc. Raises a bug with the chain of who
  * waits for whom when work is outstanding and nothing moves. */

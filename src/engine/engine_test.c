@@ -464,6 +464,22 @@ static void work_without_events_is_reported_at_once(void **state)
     engine_free(e);
 }
 
+/* Who waits for somebody outside goes on at the limit, with nothing due and work left. */
+static void an_awaited_engine_idles_up_to_its_limit(void **state)
+{
+    (void)state;
+    struct engine *e = engine_create(1000, NULL);
+    (void)engine_add_domain(e, "c", 1000);
+    engine_work_begins(e);
+    engine_set_awaited(e, true);
+    assert_int_equal(engine_run(e, 100), ENGINE_LIMIT);
+    assert_int_equal(engine_now(e, 0), 100);
+    engine_set_awaited(e, false);
+    engine_work_ends(e);
+    assert_int_equal(engine_run(e, 200), ENGINE_IDLE);
+    engine_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +492,7 @@ int main(void)
         cmocka_unit_test(growth_falls_into_its_interval_and_laws_survive_a_reset),
         cmocka_unit_test(a_stuck_machine_is_reported_as_a_chain),
         cmocka_unit_test(work_without_events_is_reported_at_once),
+        cmocka_unit_test(an_awaited_engine_idles_up_to_its_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,7 @@ void epoch_new(struct gpu *g, const struct config *c)
     g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations, &m);
     if (!g->replication) return;
     g->tap = replication_tap(g->replication);
+    stats_on_edge(g->stats, replication_edge, g->replication);
     STATS_REGISTER(g->stats, selrep, &g->replication->stats, STATS_EVERYWHERE);
 }
 

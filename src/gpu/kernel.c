@@ -355,12 +355,13 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
         if (g->drains) drain(g);
         const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
         const bool asks = asked_cyc <= end_cyc;
+        engine_set_awaited(g->engine, g->organisations->paused); /* SMs wait for the policy */
         const enum engine_end end =
             asks && asked_cyc <= now ? ENGINE_LIMIT : engine_run(g->engine, asks ? asked_cyc : end_cyc);
+        engine_set_awaited(g->engine, false);
         if (first_over(g)) break;
-        const bool waits = g->organisations->paused; /* for the policy */
         if (asks) epoch_ask(g, asked_cyc);
-        if (end == ENGINE_IDLE && !(asks && waits)) {
+        if (end == ENGINE_IDLE) {
             kernel_check_stuck(g);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));

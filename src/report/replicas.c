@@ -23,8 +23,9 @@ static void write_degree(const struct report *r, FILE *out, uint32_t k)
         (void)fprintf(out, " %7.1f %%  ", 100 * share((double)(&s->read_only_found_1)[k], (double)reads));
     else
         (void)fprintf(out, " %9s  ", "-");
-    if (s->epochs)
-        (void)fprintf(out, "%9.0f", 1e-3 * share((double)(&s->predicted_mb_per_s_1)[k], (double)s->epochs));
+    if ((&s->judged_1)[k])
+        (void)fprintf(out, "%9.0f",
+                      1e-3 * share((double)(&s->predicted_mb_per_s_1)[k], (double)(&s->judged_1)[k]));
     else
         (void)fprintf(out, "%9s", "-");
     if (reads)
@@ -32,8 +33,11 @@ static void write_degree(const struct report *r, FILE *out, uint32_t k)
                       share((double)reads * LINE_BYTES * 1e-9 * (double)r->config->clock.sm, (double)cycles));
     else
         (void)fprintf(out, " %8s  ", "-");
-    (void)fprintf(out, "%6.1f %6.1f\n", share((double)s->epoch_requests, (double)(&s->busiest_epoch_1)[k]),
-                  share((double)s->requests, (double)(&s->busiest_256_1)[k]));
+    if (s->epoch_requests)
+        (void)fprintf(out, "%6.1f", share((double)s->epoch_requests, (double)(&s->busiest_epoch_1)[k]));
+    else
+        (void)fprintf(out, "%6s", "-");
+    (void)fprintf(out, " %6.1f\n", share((double)s->requests, (double)(&s->busiest_256_1)[k]));
 }
 
 static void write_sharing(const struct selrep_stats *s, FILE *out)
@@ -64,10 +68,12 @@ void report_replicas_text(const struct report *r, FILE *out)
                   "times the mean\n",
                   100 * share((double)r->stats.llc.read_misses, (double)r->stats.llc.reads),
                   (double)r->stats.llc.replies / (double)r->total.cycles, share(l->busiest, l->use));
-    (void)fputs("                            read-only hits        read-only GB/s    slices of 16 in use\n"
-                "    degree    time  epochs  predicted  measured  predicted measured   epoch  256 cyc\n",
-                out);
-    for (uint32_t k = 0; k < DEGREES; k++) write_degree(r, out, k);
+    const uint32_t slices = (uint32_t)(config_slices_per_gpu(r->config) / r->config->llc.stacks);
+    (void)fprintf(out,
+                  "                            read-only hits        read-only GB/s    slices of %u in use\n"
+                  "    degree    time  epochs  predicted  measured  predicted measured   epoch  256 cyc\n",
+                  slices);
+    for (uint32_t k = 0; k < DEGREES && 1u << k <= slices; k++) write_degree(r, out, k);
     write_sharing(s, out);
     (void)fputc('\n', out);
 }

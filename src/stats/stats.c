@@ -93,6 +93,12 @@ void stats_on_reset(struct stats_registry *r, void (*after)(void *arg), void *ar
     r->on_reset[r->on_reset_count++] = (struct stats_hook){after, arg};
 }
 
+void stats_on_edge(struct stats_registry *r, void (*count)(void *arg, uint64_t edge_cyc), void *arg)
+{
+    DIAG_ASSERT(r->on_edge_count < sizeof r->on_edge / sizeof *r->on_edge);
+    r->on_edge[r->on_edge_count++] = (struct stats_edge_hook){count, arg};
+}
+
 void stats_reset(struct stats_registry *r)
 {
     for (uint32_t i = 0; i < r->block_count; i++)
@@ -199,7 +205,12 @@ void stats_sample(struct stats_registry *r, uint64_t now_cyc)
 {
     if (now_cyc < r->series_next_cyc) return;
     sum_followed(r);
-    while (now_cyc >= r->series_next_cyc) end_interval(r); /* idle ones are zero */
+    while (now_cyc >= r->series_next_cyc) { /* idle ones are zero, but for time itself */
+        for (uint32_t i = 0; i < r->on_edge_count; i++)
+            r->on_edge[i].count(r->on_edge[i].arg, r->series_next_cyc);
+        if (r->on_edge_count) sum_followed(r);
+        end_interval(r);
+    }
 }
 
 void stats_series_finish(struct stats_registry *r)

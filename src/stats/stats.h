@@ -105,6 +105,11 @@ struct stats_registry {
         void *arg;
     } on_reset[8];
     uint32_t on_reset_count;
+    struct stats_edge_hook {
+        void (*count)(void *arg, uint64_t edge_cyc);
+        void *arg;
+    } on_edge[4];
+    uint32_t on_edge_count;
     /* time series: one column of points per row of series_rows */
     uint64_t series_interval_cyc, series_next_cyc;
     uint32_t series_points;
@@ -128,6 +133,9 @@ void stats_sum(const struct stats_registry *r, struct stats_scope filter, struct
 /* later - earlier, for a region or a kernel; a peak keeps its later value (it is of the whole run). */
 void stats_subtract(const struct stats *later, const struct stats *earlier, struct stats *out);
 void stats_add(struct stats *into, const struct stats *more);
+
+/* Called before an interval of the series ends: who counts time only now and then counts up to its edge. */
+void stats_on_edge(struct stats_registry *r, void (*count)(void *arg, uint64_t edge_cyc), void *arg);
 
 /* Adds a point for every interval that ended at or before now_cyc. Call before anything of cycle now_cyc
  * happens, so that growth falls into the interval in which it happened. */

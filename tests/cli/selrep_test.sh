@@ -78,6 +78,24 @@ timeout 100 "$ATOLL" run -m selrep -w gemm_naive:tiny -s selrep.degree=4 --timel
 holds "the timeline has the degree" python3 - "$dir" << 'PYTHON'
 import json, sys
 events = [e for e in json.load(open(f"{sys.argv[1]}/t.json"))["traceEvents"] if e.get("name") == "replication"]
-assert events and max(e["args"]["copies"] for e in events) > 3.5, events[:3]
+copies = [e["args"]["copies"] for e in events]
+assert len(copies) > 4 and all(3.99 < c <= 4 for c in copies[:-2]), copies  # the last two: where the run ends
+PYTHON
+
+# adaptive: decides on what came while it profiled, and only when both forms were seen
+timeout 100 "$ATOLL" run -m selrep-adaptive -w gemm_naive:n=128 -s selrep.profile_cyc=1000 -s selrep.period_cyc=9000 -s selrep.rdd_boundary=false \
+    --json "$dir/a.json" > "$dir/log" 2>&1
+holds "adaptive decides on its profiles" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/a.json"))
+stats, decisions = result["stats"], result["replication"]["decisions"]
+assert len(decisions) > 3
+assert stats["selrep.epoch_requests"] < stats["selrep.requests"] / 2, (stats["selrep.epoch_requests"], stats["selrep.requests"])
+for d in decisions:
+    shared, private = d["hit_rate"][0], d["hit_rate"][-1]
+    wants = shared >= 0 and private >= 0 and d["bytes_per_second"][-1] > d["bytes_per_second"][0]
+    assert d["next"] == (16 if wants else 1), d
+for k in (1, 2, 4, 8, 16):
+    assert stats[f"selrep.judged_{k}"] == sum(d["hit_rate"][k.bit_length() - 1] >= 0 for d in decisions)
 PYTHON
 finish

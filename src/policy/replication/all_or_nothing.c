@@ -39,14 +39,15 @@ static uint64_t decide(struct replication *p, uint64_t now)
     const uint32_t all = p->degrees - 1;
     p->epoch_cyc = now + p->config->selrep.period_cyc;
     p->phase = RUN;
-    if (!(d->bandwidth[all] > d->bandwidth[0])) return p->epoch_cyc;
+    const bool judged = d->hit_rate[0] >= 0 && d->hit_rate[all] >= 0; /* else nothing speaks for a change */
+    if (!judged || !(d->bandwidth[all] > d->bandwidth[0])) return p->epoch_cyc;
     d->next = 1u << all;
     return stop(p, now);
 }
 
 static uint64_t start_profile(struct replication *p, uint64_t now)
 {
-    rdd_reset(&p->rdd);
+    replication_forget(p); /* what came in private mode, or before */
     p->phase = PROFILE;
     p->epoch_cyc = now + p->config->selrep.profile_cyc;
     return p->epoch_cyc;

@@ -107,9 +107,16 @@ void replication_count_degree(struct replication *p, uint64_t now)
     p->since_cyc = now;
 }
 
+void replication_edge(void *self, uint64_t edge_cyc)
+{
+    struct replication *p = self;
+    if (p->running && edge_cyc > p->since_cyc) replication_count_degree(p, edge_cyc);
+}
+
 uint64_t replication_begin(struct replication *p, uint64_t now)
 {
     p->since_cyc = now;
+    p->running = true;
     return p->due ? p->due(p, now) : UINT64_MAX;
 }
 
@@ -125,6 +132,7 @@ void replication_boundary(struct replication *p)
 void replication_settle(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);
+    p->running = false;
     accesses_flush(&p->accesses);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) end_window(p, w);
     for (uint32_t k = 0; p->shadow && k < p->degrees && k < STAT_DEGREES; k++)
@@ -166,7 +174,6 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     for (uint32_t i = 0; i < slices; i++) {
         if (p->requests[k][i] > most) most = p->requests[k][i];
         sum += p->requests[k][i];
-        p->requests[k][i] = 0;
     }
     if (k == 0) p->stats.epoch_requests += sum;
     if (k >= STAT_DEGREES) return;
@@ -177,8 +184,20 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
         *of_degree(&p->stats.shadow_sampled_1, k) = p->shadow->sampled_acc[k];
         *of_degree(&p->stats.shadow_sampled_hits_1, k) = p->shadow->sampled_hit[k];
     }
+    *of_degree(&p->stats.judged_1, k) += d->hit_rate[k] >= 0;
     *of_degree(&p->stats.predicted_mb_per_s_1, k) +=
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
+}
+
+void replication_forget(struct replication *p)
+{
+    accesses_flush(&p->accesses);
+    memset(p->requests, 0, sizeof p->requests);
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) {
+        p->windows[w].seen = 0;
+        memset(p->windows[w].busiest, 0, sizeof p->windows[w].busiest);
+    }
+    rdd_reset(&p->rdd);
 }
 
 struct replication_decision *replication_judge(struct replication *p, uint64_t now)
@@ -189,11 +208,7 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
     d->next = d->degree;
     d->accesses = p->rdd.acc[log2_of(d->degree)];
     for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
-    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) {
-        p->windows[w].seen = 0;
-        memset(p->windows[w].busiest, 0, sizeof p->windows[w].busiest);
-    }
-    rdd_reset(&p->rdd);
+    replication_forget(p);
     p->stats.epochs++;
     ++*of_degree(&p->stats.epochs_at_1, log2_of(d->degree));
     return d;

@@ -58,6 +58,7 @@ struct replication {
     double llc_bytes, memory_bytes;   /* B_LLC, B_mem: per slice and second */
     /* times */
     uint64_t epoch_cyc, since_cyc; /* next end of an epoch; degree counted up to here */
+    bool running;                  /* kernels: their cycles count */
     uint64_t change_cyc;           /* the next degree comes into force; UINT64_MAX: none waits */
     uint32_t next_degree;
     uint32_t phase;          /* of the policy */
@@ -73,6 +74,8 @@ struct replication *replication_new(struct arena *a, const struct config *c, con
                                     struct organisation *o, const struct replication_machine *m);
 void replication_free(struct replication *p);
 struct llc_tap replication_tap(struct replication *p);
+/* Of a series (stats_on_edge): the present degree counts up to there. */
+void replication_edge(void *p, uint64_t edge_cyc);
 /* A kernel begins; returns when to be asked first. */
 uint64_t replication_begin(struct replication *p, uint64_t now);
 /* A kernel ends, whatever its boundary does to the slices at the present degree. */
@@ -85,6 +88,8 @@ void replication_settle(struct replication *p, uint64_t now);
 /* Fills in hit rates, slice parallelism and bandwidths of all degrees, resets the counters; the chosen degree
  * is still to be set. */
 struct replication_decision *replication_judge(struct replication *p, uint64_t now);
+/* Requests so far count for nothing: a profile begins. */
+void replication_forget(struct replication *p);
 /* The present degree counts up to now. */
 void replication_count_degree(struct replication *p, uint64_t now);
 
