@@ -102,6 +102,7 @@ struct rule_row {
     enum param_idx param; /* where the message is shown */
     bool (*holds)(const struct config *c);
     const char *message;
+    uint64_t (*unit)(const struct config *c); /* the parameter (bytes) is a multiple of it; NULL: any value */
 };
 extern const struct rule_row rule_rows[];
 extern const size_t rule_row_count;

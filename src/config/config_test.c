@@ -292,6 +292,24 @@ static void broken_rules_point_at_the_value(void **state)
     struct scratch *s = *state;
     expect_file(state, "gpu:\n  llc_size: 1025 B\n",
                 "m.yaml:2:13: gpu.llc_size must divide evenly among the LLC slices");
+    expect_file(
+        state, "gpu:\n  llc_size: 6000 KiB\n",
+        "m.yaml:2:13: gpu.llc_size gives a slice no whole number of sets: choose a multiple of slices x "
+        "llc.ways x 128 B, or other llc.ways (gpu.llc_size is 6000 KiB; nearest: 5888 KiB, 6016 KiB)");
+    expect_file(
+        state, "l1:\n  size: 64 KiB\n",
+        "m.yaml:2:9: l1.size is no whole number of sets: choose a multiple of l1.ways x 128 B, or other "
+        "l1.ways (l1.size is 64 KiB; nearest: 65280 B, 66048 B)");
+    expect_file(
+        state, "extends: selrep\nllc:\n  organisation: adaptive\n",
+        "an adaptive LLC is shared or private as a whole, and this policy chooses numbers of copies: it "
+        "would copy nothing. Set selrep.policy to all_or_nothing, or llc.organisation to selective "
+        "(selrep.policy is bandwidth)");
+    expect_file(
+        state, "extends: selrep\nselrep: {policy: all_or_nothing}\n",
+        "m.yaml:2:18: a selective LLC has a number of copies, and this policy chooses shared or private: "
+        "it would copy nothing. Set selrep.policy to bandwidth, selrep.degree to a number of copies, or "
+        "llc.organisation to adaptive");
     s->load = NULL;
     s->set[0] = "chiplet.partitions=1024";
     s->set[1] = "gpu.chiplets=64";

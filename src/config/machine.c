@@ -97,6 +97,17 @@ void machine_set(struct machine *m, const char *assignment)
                    equals + 1, (struct diag_place){source, 1, key_len + 2, (uint32_t)strlen(equals + 1)});
 }
 
+/* "; nearest: 5888 KiB, 6016 KiB" for a size that must be a multiple of something. */
+static const char *nearest(struct machine *m, const struct rule_row *rule)
+{
+    char below[UNITS_TEXT_MAX], above[UNITS_TEXT_MAX];
+    if (!rule->unit) return "";
+    const void *field = (const char *)&m->config + param_rows[rule->param].offset;
+    const uint64_t unit = rule->unit(&m->config), size = *(const uint64_t *)field / unit * unit;
+    return arena_printf(&m->arena, "; nearest: %s, %s", units_print(size, QUANTITY_BYTES, below),
+                        units_print(size + unit, QUANTITY_BYTES, above));
+}
+
 void machine_finish(struct machine *m)
 {
     for (size_t i = 0; i < rule_row_count; i++) {
@@ -104,9 +115,9 @@ void machine_finish(struct machine *m)
         if (rule->holds(&m->config)) continue;
         char buf[UNITS_TEXT_MAX];
         const struct param_row *row = &param_rows[rule->param];
-        diag_note_mistake_at(m->set_at[rule->param], "%s (%s.%s is %s%s)", rule->message, row->section,
+        diag_note_mistake_at(m->set_at[rule->param], "%s (%s.%s is %s%s%s)", rule->message, row->section,
                              row->name, param_print(&m->config, rule->param, buf),
-                             m->set_at[rule->param].source ? "" : ", its default");
+                             m->set_at[rule->param].source ? "" : ", its default", nearest(m, rule));
     }
     diag_raise_if_any();
 }
