@@ -14,7 +14,8 @@ struct channel {
     uint64_t ticks_per_cycle;
     struct dram_channel *dram;
     const struct dram_map *map;
-    uint64_t address_mask; /* within its chiplet */
+    uint64_t address_mask;                          /* within its chiplet */
+    void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
     bool full;                            /* wait for dram_wiring.space */
     uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
@@ -139,11 +140,37 @@ static void pull_stack(struct channel *ch, uint64_t now)
     }
 }
 
+/* The slice whose next operation has waited longest, at equal times the next in turn. */
+static uint32_t oldest(const struct channel *ch)
+{
+    uint32_t best = UINT32_MAX;
+    uint64_t first = ENGINE_NEVER;
+    for (uint32_t k = 0; k < ch->wire.slice_count; k++) {
+        const uint32_t slice = (ch->turn + k) % ch->wire.slice_count;
+        if (!(*ch->wire.pending >> slice & 1)) continue;
+        const uint64_t since = slice_memory_due(ch->wire.slices[slice], ch->wire.lane);
+        if (since >= first) continue;
+        first = since;
+        best = slice;
+    }
+    return best;
+}
+
+/* Through the stack's crossbar in the order in which slices asked. */
+static void pull_oldest(struct channel *ch, uint64_t now)
+{
+    while (!ch->full && *ch->wire.pending && ch->in_free_tick < (now + 1) * ch->ticks_per_cycle) {
+        const uint32_t slice = oldest(ch);
+        if (slice == UINT32_MAX || !accept(ch, now, slice)) return;
+        ch->turn = (slice + 1) % ch->wire.slice_count;
+    }
+}
+
 static void wake(void *self, uint64_t now)
 {
     struct channel *ch = self;
     uint64_t next = dram_channel_step(ch->dram, now);
-    if (!ch->full) (ch->wire.slice_spec->stack_width ? pull_stack : pull)(ch, now);
+    if (!ch->full) ch->pull(ch, now);
     const uint64_t accepted_next = dram_channel_next(ch->dram);
     if (accepted_next < next) next = accepted_next;
     if (next != DRAM_NEVER) engine_wake(ch->wire.engine, ch->component, next > now ? next : now + 1);
@@ -152,6 +179,12 @@ static void wake(void *self, uint64_t now)
         const uint64_t due = slice_memory_due(ch->wire.slices[__builtin_ctzll(left)], ch->wire.lane);
         engine_wake_at_tick(ch->wire.engine, ch->component, due);
     }
+}
+
+static void (*pull_of(const struct slice_spec *p))(struct channel *ch, uint64_t now)
+{
+    if (!p->stack_width) return pull;
+    return p->stack_order == stack_order_oldest ? pull_oldest : pull_stack;
 }
 
 static struct wait waits(void *self)
@@ -171,6 +204,7 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
     struct channel *ch = ARENA_NEW(a, struct channel);
     DIAG_ASSERT(links->slice_count <= 64);
     *ch = (struct channel){.wire = *links,
+                           .pull = pull_of(links->slice_spec),
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
                            .address_mask = ((uint64_t)1 << map->bits) - 1};

@@ -98,4 +98,17 @@ for d in decisions:
 for k in (1, 2, 4, 8, 16):
     assert stats[f"selrep.judged_{k}"] == sum(d["hit_rate"][k.bit_length() - 1] >= 0 for d in decisions)
 PYTHON
+
+# the crossbar of a stack: a stream through all slices leaves rows open longer when channels take what came first
+stream() {
+    timeout 100 "$ATOLL" run -m selrep -w blackscholes:selrep --max-instructions 600000 -s selrep.degree="$1" -s llc.stack_order="$2" --json "$dir/$1-$2.json" > "$dir/log" 2>&1
+}
+stream 1 oldest
+stream 16 oldest
+stream 16 in_turn
+holds "operations of a stack in their order of arrival" python3 - "$dir" << 'PYTHON'
+import json, sys
+shared, oldest, in_turn = (json.load(open(f"{sys.argv[1]}/{name}.json"))["stats"]["dram.columns_per_activate"] for name in ("1-oldest", "16-oldest", "16-in_turn"))
+assert shared > oldest > 1.05 * in_turn, (shared, oldest, in_turn)
+PYTHON
 finish
