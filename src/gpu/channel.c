@@ -143,15 +143,16 @@ static void pull_stack(struct channel *ch, uint64_t now)
 /* The slice whose next operation has waited longest, at equal times the next in turn. */
 static uint32_t oldest(const struct channel *ch)
 {
-    uint32_t best = UINT32_MAX;
+    const uint32_t count = ch->wire.slice_count;
+    uint32_t best = 0, best_turn = UINT32_MAX;
     uint64_t first = ENGINE_NEVER;
-    for (uint32_t k = 0; k < ch->wire.slice_count; k++) {
-        const uint32_t slice = (ch->turn + k) % ch->wire.slice_count;
-        if (!(*ch->wire.pending >> slice & 1)) continue;
+    for (uint64_t left = *ch->wire.pending; left; left &= left - 1) {
+        const uint32_t slice = (uint32_t)__builtin_ctzll(left), turn = (slice + count - ch->turn) % count;
         const uint64_t since = slice_memory_due(ch->wire.slices[slice], ch->wire.lane);
-        if (since >= first) continue;
+        if (since > first || (since == first && turn > best_turn)) continue;
         first = since;
         best = slice;
+        best_turn = turn;
     }
     return best;
 }
@@ -161,7 +162,7 @@ static void pull_oldest(struct channel *ch, uint64_t now)
 {
     while (!ch->full && *ch->wire.pending && ch->in_free_tick < (now + 1) * ch->ticks_per_cycle) {
         const uint32_t slice = oldest(ch);
-        if (slice == UINT32_MAX || !accept(ch, now, slice)) return;
+        if (!accept(ch, now, slice)) return;
         ch->turn = (slice + 1) % ch->wire.slice_count;
     }
 }

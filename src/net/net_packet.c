@@ -434,7 +434,7 @@ static inline void heads_arrive(struct net *n, const uint64_t *items, uint32_t c
 
 static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
 {
-    const uint64_t *items;
+    const uint64_t *items = NULL;
     uint32_t count;
     if (kinds & 1u << NET_EVENT_SLOTS) {
         count = net_events_of(n, NET_EVENT_SLOTS, cyc, &items);
