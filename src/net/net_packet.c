@@ -74,13 +74,7 @@ static void wake_feeder(struct net *n, struct net_vc *q)
 /* The next `flits` flits of a VC leave, one per cycle, the last in last_cyc; who waits for places learns. */
 static inline void leave(struct net *n, struct net_vc *q, uint32_t flits, uint64_t last_cyc)
 {
-    struct net_leave *e = &q->log[(q->log_end - 1) & n->leave_mask];
-    if (e->cyc + AHEAD <= n->clock) { /* nobody can tell apart places that are free since long */
-        q->log[0] = *e;
-        q->log_at = 0;
-        q->log_end = 1;
-    }
-    e = &q->log[q->log_end++ & n->leave_mask];
+    struct net_leave *e = &q->log[q->log_end++ & n->leave_mask];
     DIAG_ASSERT(q->log_end - q->log_at <= n->leave_mask);
     const bool had_place = places(q) > 0;
     e->end = q->freed += flits;
@@ -176,11 +170,8 @@ static inline void front_goes(struct net *n, struct net_vc *q, uint64_t last_cyc
         *last = left >= NET_LAST_ONE ? left : (left & ~NET_LAST_CYC) | last_cyc;
     }
     q->busy_cyc = last_cyc;
-    if (!--q->count) {
-        q->head = 0; /* so that an input with one packet at a time is in few cache lines */
-        return;
-    }
     q->head++;
+    if (!--q->count) return;
     const uint64_t head_cyc = stay_at(n, q, 0)->head_cyc;
     net_post(n, NET_EVENT_HEAD, head_cyc > last_cyc ? head_cyc : last_cyc, (uint64_t)(q - n->vcs));
 }
@@ -375,7 +366,8 @@ static inline void runs_end(struct net *n, uint64_t slot_cyc)
     for (uint32_t i = 0; i < count; i++) {
         struct net_out *o = &n->outs[items[i]];
         struct net_router *r = &n->routers[o->router];
-        net_bit_clear(r->taken_in, o->held_ivc / n->group);
+        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
+        r->taken_in[q->in_word] &= ~q->in_bit;
         o->held_ivc = NET_NO_PORT;
         if (o->ready_count) out_update(n, o, slot_cyc);
         if (r->sa_active[0] || r->out_words > 1) net_bit_set(n->active_routers, r->idx);
@@ -415,26 +407,9 @@ static void wheel_catch_up(struct net *n, uint64_t until_cyc)
     }
 }
 
-/* Packets come to the front of their VCs. Most of the time went into waiting for the host's memory: what is
- * looked at next is fetched for all of them first, also for the allocation that follows in this step. */
-static inline void heads_arrive(struct net *n, const uint64_t *items, uint32_t count, uint64_t cyc)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        __builtin_prefetch(&n->vcs[items[i]], 1);
-        __builtin_prefetch(&n->vcs[items[i]].lasts, 1);
-    }
-    for (uint32_t i = 0; i < count; i++) __builtin_prefetch(stay_at(n, &n->vcs[items[i]], 0));
-    for (uint32_t i = 0; i < count; i++) {
-        const struct net_stay *front = stay_at(n, &n->vcs[items[i]], 0);
-        __builtin_prefetch(&n->outs[front->out], 1);
-        __builtin_prefetch(&n->flights[front->flight]);
-    }
-    for (uint32_t i = 0; i < count; i++) ask(n, &n->vcs[items[i]], cyc);
-}
-
 static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
 {
-    const uint64_t *items = NULL;
+    const uint64_t *items;
     uint32_t count;
     if (kinds & 1u << NET_EVENT_SLOTS) {
         count = net_events_of(n, NET_EVENT_SLOTS, cyc, &items);
@@ -447,7 +422,7 @@ static inline void router_events(struct net *n, uint64_t cyc, uint32_t kinds)
     if (kinds & 1u << NET_EVENT_RUN_END) runs_end(n, cyc);
     if (kinds & 1u << NET_EVENT_HEAD) {
         count = net_events_of(n, NET_EVENT_HEAD, cyc, &items);
-        heads_arrive(n, items, count, cyc);
+        for (uint32_t i = 0; i < count; i++) ask(n, &n->vcs[items[i]], cyc);
     }
     if (kinds & 1u << NET_EVENT_WAKE) {
         count = net_events_of(n, NET_EVENT_WAKE, cyc, &items);
@@ -593,7 +568,8 @@ static bool allocate(struct net *n, struct net_router *r)
     if (!any) return false;
     for (uint32_t i = 0; i < r->end_count; i++) { /* one flit: as runs_end() */
         struct net_out *o = &n->outs[r->ends[i]];
-        net_bit_clear(r->taken_in, o->held_ivc / n->group);
+        const struct net_vc *q = &n->vcs[r->ivc_base + o->held_ivc];
+        r->taken_in[q->in_word] &= ~q->in_bit;
         o->held_ivc = NET_NO_PORT;
         if (o->ready_count) out_update(n, o, n->clock);
     }
