@@ -80,6 +80,13 @@ void report_replicas_text(const struct report *r, FILE *out)
 
 /* ---- as data: what every epoch was decided on ---- */
 
+static json_t *counts_of(const uint32_t *values, uint32_t count)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < count; k++) (void)json_array_append_new(list, json_integer(values[k]));
+    return list;
+}
+
 static json_t *list_of(const double *values, uint32_t count)
 {
     json_t *list = json_array();
@@ -94,12 +101,12 @@ void report_replicas_json(const struct report *r, json_t *root)
     json_t *list = json_array();
     for (uint32_t k = 0; k < p->decision_count; k++) {
         const struct replication_decision *d = &p->decisions[k];
-        (void)json_array_append_new(list, json_pack("{s:I, s:i, s:i, s:i, s:o, s:o, s:o}", "cycle",
-                                                    (json_int_t)d->cyc, "degree", (int)d->degree, "next",
-                                                    (int)d->next, "sampled", (int)d->accesses, "hit_rate",
-                                                    list_of(d->hit_rate, p->degrees), "slice_parallelism",
-                                                    list_of(d->lsp, p->degrees), "bytes_per_second",
-                                                    list_of(d->bandwidth, p->degrees)));
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:I, s:i, s:i, s:o, s:o, s:o, s:o}", "cycle", (json_int_t)d->cyc, "degree",
+                      (int)d->degree, "next", (int)d->next, "sampled", counts_of(d->sampled, p->degrees),
+                      "hit_rate", list_of(d->hit_rate, p->degrees), "slice_parallelism",
+                      list_of(d->lsp, p->degrees), "bytes_per_second", list_of(d->bandwidth, p->degrees)));
     }
     (void)json_object_set_new(root, "replication", json_pack("{s:o}", "decisions", list));
 }

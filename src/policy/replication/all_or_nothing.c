@@ -5,7 +5,8 @@
  *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
  *
  * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
- * it profiles there. Its decision is SelRep's model between degree 1 and full replication. Kernel boundaries
+ * it profiles there. Its decision is SelRep's model between degree 1 and full replication, which
+ * goes private also where both are about equal. Kernel boundaries
  * do not start another profile: many kernels are shorter than one; ASSUMPTION. */
 #include "check/fault.h"
 #include "policy/replication/replication.h"
@@ -39,8 +40,7 @@ static uint64_t decide(struct replication *p, uint64_t now)
     const uint32_t all = p->degrees - 1;
     p->epoch_cyc = now + p->config->selrep.period_cyc;
     p->phase = RUN;
-    const bool judged = d->hit_rate[0] >= 0 && d->hit_rate[all] >= 0; /* else nothing speaks for a change */
-    if (!judged || !(d->bandwidth[all] > d->bandwidth[0])) return p->epoch_cyc;
+    if (replication_choose(p, d, 1u | 1u << all) != (int)all) return p->epoch_cyc;
     d->next = 1u << all;
     return stop(p, now);
 }

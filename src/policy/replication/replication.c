@@ -168,6 +168,7 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     const uint32_t slices = p->organisation->clusters.stack_slices;
     uint32_t most = 0, sum = 0;
     d->hit_rate[k] = p->rdd.acc[k] ? (double)p->rdd.hit[k] / p->rdd.acc[k] : -1;
+    d->sampled[k] = p->rdd.acc[k];
     d->lsp[k] = slice_parallelism(p, k);
     d->bandwidth[k] =
         d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], p->llc_bytes, p->memory_bytes);
@@ -189,6 +190,41 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
 }
 
+/* Is most of the bandwidth that is predicted at a hit rate that of hits? */
+static bool mostly_hits(const struct replication *p, double hit_rate)
+{
+    return 2 * hit_rate * p->llc_bytes > bandwidth_of(1, hit_rate, p->llc_bytes, p->memory_bytes);
+}
+
+static bool judged(const struct replication *p, const struct replication_decision *d, uint32_t k)
+{
+    return d->sampled[k] >= p->config->selrep.samples;
+}
+
+/* What a degree can give at most, as far as the epoch tells: all hits where too few requests were sampled. */
+static double at_most(const struct replication *p, const struct replication_decision *d, uint32_t k)
+{
+    return judged(p, d, k) ? d->bandwidth[k] : d->lsp[k] * p->llc_bytes;
+}
+
+/* The highest predicted bandwidth. What lies closer to it than a directory of a few hundred samples can tell
+ * apart is equal to it: of these the one with most copies if its requests mostly hit, because copies also
+ * keep requests out of each other's way in the routers, else the one with fewest, because a stream gains
+ * nothing by them. ASSUMPTION: the paper does not say what happens to equal predictions. */
+int replication_choose(const struct replication *p, const struct replication_decision *d, uint32_t candidates)
+{
+    double most = 0;
+    for (uint32_t k = 0; k < p->degrees; k++)
+        if (candidates >> k & 1 && at_most(p, d, k) > most) most = at_most(p, d, k);
+    int best = -1;
+    for (uint32_t k = 0; k < p->degrees; k++) {
+        if (!(candidates >> k & 1) || !judged(p, d, k)) continue;
+        if (d->bandwidth[k] < most * (1 - p->config->selrep.equal)) continue;
+        if (best < 0 || mostly_hits(p, d->hit_rate[k])) best = (int)k;
+    }
+    return best;
+}
+
 void replication_forget(struct replication *p)
 {
     accesses_flush(&p->accesses);
@@ -206,7 +242,6 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
     struct replication_decision *d = new_decision(p);
     *d = (struct replication_decision){.cyc = now, .degree = present_degree(p)};
     d->next = d->degree;
-    d->accesses = p->rdd.acc[log2_of(d->degree)];
     for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
     replication_forget(p);
     p->stats.epochs++;

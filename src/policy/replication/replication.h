@@ -24,8 +24,8 @@ enum { REPLICATION_SLICES = 64, REPLICATION_WINDOWS = 2 };
 /* One end of an epoch, for reports. */
 struct replication_decision {
     uint64_t cyc;
-    uint32_t degree, next; /* during the epoch, chosen */
-    uint32_t accesses;     /* sampled, at the degree of the epoch */
+    uint32_t degree, next;             /* during the epoch, chosen */
+    uint32_t sampled[RDD_DEGREES_MAX]; /* requests that the hit rate of each degree was found from */
     double hit_rate[RDD_DEGREES_MAX], lsp[RDD_DEGREES_MAX], bandwidth[RDD_DEGREES_MAX]; /* bytes per second */
 };
 
@@ -88,6 +88,10 @@ void replication_settle(struct replication *p, uint64_t now);
 /* Fills in hit rates, slice parallelism and bandwidths of all degrees, resets the counters; the chosen degree
  * is still to be set. */
 struct replication_decision *replication_judge(struct replication *p, uint64_t now);
+/* The degree to take of those in `candidates` (bit k: degree 1 << k), as a power of two; -1: what was sampled
+ * speaks for none. */
+int replication_choose(const struct replication *p, const struct replication_decision *d,
+                       uint32_t candidates);
 /* Requests so far count for nothing: a profile begins. */
 void replication_forget(struct replication *p);
 /* The present degree counts up to now. */

@@ -163,6 +163,58 @@ static void equations_by_hand(void **state)
     assert_true(hidden > 358.399999 && hidden < 358.400001);
 }
 
+/* ---- choice ---- */
+
+/* Degrees 1 to 16 of a stack whose slices are evenly used, or nearly. */
+static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal)
+{
+    static struct config c;
+    c.selrep.equal = equal;
+    c.selrep.samples = 32;
+    const struct replication p = {.config = &c, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    struct replication_decision d = {.degree = 1};
+    for (uint32_t k = 0; k < DEGREES; k++) {
+        d.hit_rate[k] = hit_rate[k];
+        d.lsp[k] = lsp[k];
+        d.sampled[k] = sampled;
+        d.bandwidth[k] = bandwidth_of(lsp[k], hit_rate[k], p.llc_bytes, p.memory_bytes);
+    }
+    return replication_choose(&p, &d, UINT32_MAX);
+}
+
+static void equal_predictions_take_most_copies_where_requests_hit(void **state)
+{
+    (void)state;
+    static const double even[DEGREES] = {15, 15, 15, 15, 15}, camped[DEGREES] = {9, 12, 15, 14.9, 14.8},
+                        all[DEGREES] = {1, 1, 1, 1, 1}, none[DEGREES] = {0, 0, 0, 0, 0},
+                        falling[DEGREES] = {1, 0.95, 0.9, 0.5, 0.2};
+    assert_int_equal(choice(all, even, 100, 0.1), 4);
+    assert_int_equal(choice(none, even, 100, 0.1), 0); /* a stream: copies bring nothing */
+    assert_int_equal(choice(falling, even, 100, 0.1),
+                     2); /* up to 20 % of misses are hidden, then memory is short */
+    assert_int_equal(choice(all, camped, 100, 0.1), 4);
+    assert_int_equal(choice(all, camped, 100, 0), 2); /* the highest, whatever comes near */
+    assert_int_equal(choice(none, camped, 100, 0.1), 2);
+    assert_int_equal(choice(all, even, 31, 0.1), -1); /* too few to tell */
+    assert_int_equal(choice(all, even, 32, 0.1), 4);
+}
+
+/* Degree 1 was not sampled: it could be all hits. What is known to come near that is taken, else nothing. */
+static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **state)
+{
+    (void)state;
+    static struct config c = {.selrep = {.equal = 0.1, .samples = 32}};
+    const struct replication p = {.config = &c, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    struct replication_decision d = {.degree = 1,
+                                     .sampled = {0, 0, 0, 0, 100},
+                                     .hit_rate = {-1, -1, -1, -1, 0.95},
+                                     .lsp = {13, 0, 0, 0, 14},
+                                     .bandwidth = {0, 0, 0, 0, bandwidth_of(14, 0.95, 44.8, 9.375)}};
+    assert_int_equal(replication_choose(&p, &d, 0x11), 4);
+    d.bandwidth[4] = bandwidth_of(14, 0.5, 44.8, 9.375);
+    assert_int_equal(replication_choose(&p, &d, 0x11), -1);
+}
+
 /* ---- Figure 10 ---- */
 
 static struct rdd make_rdd(enum rdd_form form, uint32_t slices, uint32_t sets, uint32_t sampled,
@@ -452,6 +504,8 @@ int main(void)
         cmocka_unit_test(what_may_be_written_stays_at_home),
         cmocka_unit_test(private_sends_atomics_home_and_all_else_to_the_cluster),
         cmocka_unit_test(equations_by_hand),
+        cmocka_unit_test(equal_predictions_take_most_copies_where_requests_hit),
+        cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
                                         tear_down),
