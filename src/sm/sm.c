@@ -144,9 +144,8 @@ static inline bool place_is_idle(const struct sm_place *p)
 }
 
 /* First half: what comes back, what goes out. */
-static void visit_memory(void *self, uint64_t now)
+static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uint64_t now)
 {
-    struct sm *sm = self;
     DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
     if (sm->outstanding) {
@@ -172,9 +171,8 @@ static void tell_drained(struct sm *sm, uint64_t now)
 }
 
 /* Second half: blocks and instructions. */
-static void visit_issue(void *self, uint64_t now)
+static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint64_t now)
 {
-    struct sm *sm = self;
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     const uint64_t next = sm_issue(sm, now);
@@ -182,6 +180,14 @@ static void visit_issue(void *self, uint64_t now)
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
     if (sm->wire.fabric->clocks_differ)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
+}
+
+static void visit_memory(void *self, uint64_t now) { memory_half(self, now); }
+static void visit_issue(void *self, uint64_t now) { issue_half(self, now); }
+static void visit(void *self, uint64_t now)
+{
+    memory_half(self, now);
+    issue_half(self, now);
 }
 
 /* ---- kernels ---- */
@@ -365,6 +371,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
                                                                        .domain = wiring->domain,
                                                                        .wake = visit_memory,
                                                                        .commit = visit_issue,
+                                                                       .visit = visit,
                                                                        .waits = waits});
     return sm;
 }
