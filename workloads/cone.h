@@ -99,7 +99,7 @@ static inline void cone_check(struct wl *w, const struct cone *c, const char *na
             const uint64_t at = k * (count - 1) / 7;
             if (cone_value(c, at) != (double)swept[at]) wl_fail(w, "the references of %s differ", name);
         }
-        check.reference = wl_expect_f32, check.arg = swept;
+        check.reference = wl_expect_f32, check.references = wl_expect_f32_many, check.arg = swept;
     }
     wl_check_f32(w, &check);
 }

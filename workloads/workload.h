@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WL_API 2u /* grows when scripts must be compiled again */
+#define WL_API 3u /* grows when scripts must be compiled again */
 
 struct wl; /* one running application */
 
@@ -100,6 +100,8 @@ typedef void wl_fill_fn(void *arg, void *to, uint64_t first, uint64_t bytes);
 
 /* What output word i must be. */
 typedef double wl_reference_fn(const void *arg, uint64_t i);
+/* The same of floats first .. first + count - 1, rounded to float; at most WL_CHECK_BLOCK at a time. */
+typedef void wl_references_fn(struct wl *w, const void *arg, uint64_t first, uint64_t count, float *to);
 
 /* A check of one output array against a reference that can be computed word by word. When all words would
  * cost too much (count x cost above WL_CHECK_BUDGET), a sample is checked: both ends and words chosen by a
@@ -109,11 +111,20 @@ struct wl_check {
     const void *output; /* float or uint32_t, in device memory */
     uint64_t count;     /* words */
     wl_reference_fn *reference;
+    /* Of floats, NULL when there is none: what is equal to it is right, what is not is left to reference. */
+    wl_references_fn *references;
     const void *arg;
     uint64_t cost;             /* operations behind one reference value; 0 = 1 */
     double relative, absolute; /* allowed: absolute + relative x |reference|; both 0: exact */
 };
 #define WL_CHECK_BUDGET 20000000u
+#define WL_CHECK_BLOCK  1024u
+
+/* Numbers to compute many of, see below. */
+struct wl_numbers {
+    uint64_t seed;
+    float low, high; /* of floats */
+};
 
 struct wl_calls {
     int64_t (*param)(const struct wl *w, const char *name);
@@ -128,6 +139,9 @@ struct wl_calls {
     void (*launch)(struct wl *w, const struct wl_launch *launch, const struct wl_arg *args,
                    uint32_t arg_count);
     void (*wait)(struct wl *w);
+    void (*many_f32)(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to);
+    void (*many_f32_at)(const struct wl_numbers *n, const uint32_t *at, uint64_t count, float *to);
+    void (*many_below)(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to);
     void (*check_f32)(struct wl *w, const struct wl_check *check);
     void (*check_u32)(struct wl *w, const struct wl_check *check);
     __attribute__((noreturn, format(printf, 2, 3))) void (*fail)(struct wl *w, const char *format, ...);
@@ -252,10 +266,16 @@ static inline void wl_check_f32(struct wl *w, const struct wl_check *check) { w-
 /* Compares an output of 32-bit words, signed or unsigned. */
 static inline void wl_check_u32(struct wl *w, const struct wl_check *check) { w->calls->check_u32(w, check); }
 
-/* References that are arrays: .reference = wl_expect_f32, .arg = array. */
+/* References that are arrays: .reference = wl_expect_f32, .references = wl_expect_f32_many, .arg = array. */
 static inline double wl_expect_f32(const void *array, uint64_t i)
 {
     return (double)((const float *)array)[i];
+}
+static inline void wl_expect_f32_many(struct wl *w, const void *array, uint64_t first, uint64_t count,
+                                      float *to)
+{
+    (void)w;
+    __builtin_memcpy(to, (const float *)array + first, count * sizeof *to);
 }
 static inline double wl_expect_u32(const void *array, uint64_t i)
 {
@@ -289,6 +309,27 @@ static inline uint64_t wl_below(uint64_t seed, uint64_t i, uint64_t bound)
 static inline float wl_f32(uint64_t seed, uint64_t i, float low, float high)
 {
     return low + (high - low) * ((float)(wl_u64(seed, i) >> 40) * 0x1p-24f);
+}
+
+/* Many at a time, which is several times faster. to[k] = wl_f32(seed, first + k, low, high). */
+static inline void wl_many_f32(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count,
+                               float *to)
+{
+    w->calls->many_f32(n, first, count, to);
+}
+
+/* to[k] = wl_f32(seed, at[k], low, high) */
+static inline void wl_many_f32_at(struct wl *w, const struct wl_numbers *n, const uint32_t *at,
+                                  uint64_t count, float *to)
+{
+    w->calls->many_f32_at(n, at, count, to);
+}
+
+/* to[k] = wl_below(seed, first + k, bound) */
+static inline void wl_many_below(struct wl *w, uint64_t seed, uint64_t first, uint64_t count, uint32_t bound,
+                                 uint32_t *to)
+{
+    w->calls->many_below(seed, first, count, bound, to);
 }
 
 #endif

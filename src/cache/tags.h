@@ -121,6 +121,30 @@ uint32_t tags_victim(struct tags *t, uint32_t set);
 void tags_fill(struct tags *t, uint32_t line, uint64_t key);
 void tags_drop(struct tags *t, uint32_t line);
 
+/* lru, fifo: tags_victim() and tags_fill() in one. *before: what tags_key() of the line was, + 1; 0: it was
+ * empty. */
+static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint64_t *before)
+{
+    const uint32_t ways = t->ways, first = set * ways;
+    uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
+    const struct tags_order *const o = t->order + (size_t)set * (ways + 1);
+    uint32_t way = ways;
+    for (uint32_t k = 0; k < ways && way >= ways; k += 16) {
+        const uint32_t empty = tags_equal_bytes(hints + k, 0);
+        if (empty) way = k + (uint32_t)__builtin_ctz(empty); /* bytes beyond the last way are 0, too */
+    }
+    if (way >= ways) {
+        way = o[ways].newer;
+        while (way != ways && t->pinned[first + way]) way = o[way].newer;
+        if (way == ways) return TAGS_NONE;
+    }
+    *before = t->keys[first + way];
+    t->keys[first + way] = key + 1;
+    hints[way] = tags_hint(key);
+    tags_make_newest(t, set, way);
+    return first + way;
+}
+
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each
  * run turned by an amount of its own, so that strides do not fall into few sets. */
 static inline uint32_t tags_set_hashed(uint64_t idx, uint32_t sets)

@@ -96,7 +96,10 @@ uint32_t engine_add(struct engine *e, struct component_spec spec)
     e->receivers[id] = (struct receiver){spec.receive, spec.self, d->wheel, d->clock};
     struct engine_component *c = &e->front.components[id];
     *c = (struct engine_component){.clock = d->clock, .self = spec.self, .wake = spec.wake};
-    if (spec.commit) {
+    if (spec.visit) {
+        DIAG_ASSERT(spec.commit);
+        c->wake = spec.visit;
+    } else if (spec.commit) {
         struct component_spec *both = ARENA_NEW(&e->arena, struct component_spec);
         *both = spec;
         c->self = both;

@@ -62,6 +62,7 @@ struct component_spec {
     void (*receive)(void *self, uint64_t now_cyc, uint64_t message); /* NULL: takes no messages */
     struct wait (*waits)(void *self);                                /* NULL: never blocks */
     void (*commit)(void *self, uint64_t now_cyc);                    /* NULL: all is done in wake() */
+    void (*visit)(void *self, uint64_t now_cyc); /* wake() and then commit() in one call; may be NULL */
 };
 
 struct engine;

@@ -93,18 +93,41 @@ static void take_off(const struct engine *e, struct engine_component *c, uint32_
     k->summary[slot] &= ~c->group;
 }
 
-void engine_wake_other(struct engine *e, uint32_t component, uint64_t at_cyc)
+/* In the cycle under way, or the one of another domain: when it was asked for. */
+static inline uint64_t asked_now(const struct engine *e, const struct engine_clock *k)
 {
-    DIAG_ASSERT(component < e->front.component_count);
-    if (at_cyc == ENGINE_NEVER) return;
+    return k->open_cyc == ENGINE_CLOSED ? ENGINE_CLOSED + e->front.tick : k->open_cyc;
+}
+
+/* Both the wake-up and the one that it replaces, if any, are near, and every component has a row of its own
+ * in the summary. */
+static inline void wake_near(struct engine *e, struct engine_component *c, uint64_t at_cyc, bool pending)
+{
+    struct engine_clock *const k = c->clock;
+    const uint64_t asked = asked_now(e, k);
+    if (pending) {
+        const uint32_t slot = (uint32_t)c->wake_cyc % ENGINE_SLOTS;
+        /* Not when both were asked for in one cycle: who asked first does not matter. */
+        e->front.stats.events_merged += c->asked != asked;
+        if (!(c->row[slot] &= ~c->bit)) k->summary[slot] &= ~c->group;
+    } else {
+        k->asked_count++;
+        k->counted++;
+        e->front.stats.events_sent++;
+    }
+    c->wake_cyc = at_cyc;
+    c->asked = asked;
+    insert_near(c);
+    if (at_cyc < k->next_cyc) k->next_cyc = at_cyc;
+}
+
+static __attribute__((noinline)) void wake_any(struct engine *e, uint32_t component, uint64_t at_cyc)
+{
     struct engine_component *c = &e->front.components[component];
     struct engine_clock *k = c->clock;
-    DIAG_ASSERT(at_cyc <= k->last_cyc && at_cyc * k->ticks_per_cycle >= e->front.open_tick);
     const bool pending = (c->wake_cyc - k->base_cyc) >> ENGINE_CYCLE_LOG2 == 0;
-    if (pending && c->wake_cyc <= at_cyc) return;
-    const uint64_t asked = k->open_cyc == ENGINE_CLOSED ? ENGINE_CLOSED + e->front.tick : k->open_cyc;
+    const uint64_t asked = asked_now(e, k);
     if (pending) {
-        /* Not when both were asked for in one cycle: who asked first does not matter. */
         e->front.stats.events_merged += c->asked != asked;
         take_off(e, c, component / 64);
     } else {
@@ -127,6 +150,23 @@ void engine_wake_other(struct engine *e, uint32_t component, uint64_t at_cyc)
         if (at_cyc < k->far_cyc) k->far_cyc = at_cyc;
     }
     if (at_cyc < k->next_cyc) k->next_cyc = at_cyc;
+}
+
+void engine_wake_other(struct engine *e, uint32_t component, uint64_t at_cyc)
+{
+    DIAG_ASSERT(component < e->front.component_count);
+    if (at_cyc == ENGINE_NEVER) return;
+    struct engine_component *c = &e->front.components[component];
+    const struct engine_clock *k = c->clock;
+    DIAG_ASSERT(at_cyc <= k->last_cyc && at_cyc * k->ticks_per_cycle >= e->front.open_tick);
+    const bool pending = (c->wake_cyc - k->base_cyc) >> ENGINE_CYCLE_LOG2 == 0;
+    if (pending && c->wake_cyc <= at_cyc) return;
+    const bool near = at_cyc - k->base_cyc < ENGINE_NEAR && !e->group_log2 &&
+                      (!pending || !(k->far_count && k->far[component / 64] & c->bit));
+    if (near)
+        wake_near(e, c, at_cyc, pending);
+    else
+        wake_any(e, component, at_cyc);
 }
 
 /* ---- moving the clock ---- */

@@ -9,13 +9,7 @@
 #include "exec/exec.h"
 #include "mmu/tlb.h"
 
-enum { PAGE_CACHE = 64, PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
-
-/* Translations that an SM used last, for the simulator's own speed. */
-struct page_cache {
-    uint64_t key[PAGE_CACHE]; /* + 1 */
-    uint64_t frame[PAGE_CACHE];
-};
+enum { PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
 
 struct timed_page {
     uint64_t key, cyc;
@@ -107,7 +101,7 @@ struct placement *mmu_placement(struct mmu *m) { return &m->pages->apps[0].polic
 
 static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
 {
-    *at = (uint32_t)(key ^ key >> 6 ^ key >> 12) % PAGE_CACHE;
+    *at = mmu_page_slot(key);
     return &m->sms[sm - m->wire.first_sm].cache;
 }
 
@@ -154,6 +148,13 @@ struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
 }
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
+bool mmu_is_ideal(const struct mmu *m) { return m->ideal; }
+const struct page_table *mmu_page_table(const struct mmu *m) { return m->pages; }
+
+const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm)
+{
+    return &m->sms[sm - m->wire.first_sm].cache;
+}
 
 /* Page tables go to one class of the GPU's own memory after the other, of those that the application may use;
  * to any of these when it has none there. */

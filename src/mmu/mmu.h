@@ -22,6 +22,13 @@
 
 struct mmu;
 
+/* Translations that an SM used last, for the simulator's own speed. */
+enum { MMU_PAGES = 64 };
+struct page_cache {
+    uint64_t key[MMU_PAGES]; /* + 1 */
+    uint64_t frame[MMU_PAGES];
+};
+
 struct mmu_wiring {
     struct engine *engine;
     uint32_t domain;
@@ -41,6 +48,19 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
 void mmu_free(struct mmu *m); /* the page table is not the arena's */
 
 uint32_t mmu_page_log2(const struct mmu *m);
+/* Does every lookup hit, at no cost? */
+bool mmu_is_ideal(const struct mmu *m);
+const struct page_table *mmu_page_table(const struct mmu *m);
+/* Of the SM: what mmu_touch() and mmu_home() would find, without a call. */
+const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm);
+static inline uint32_t mmu_page_slot(uint64_t key)
+{
+    return (uint32_t)(key ^ key >> 6 ^ key >> 12) % MMU_PAGES;
+}
+static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
+{
+    return cache->key[mmu_page_slot(key)] == key + 1;
+}
 /* A kernel is about to start: the placement policy may place pages of its arguments. */
 struct exec_launch;
 void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch);

@@ -88,6 +88,32 @@ static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line
     return count;
 }
 
+/* The same for loads of up to a sector, each of which lies in one sector: an access is aligned to its size.
+ * Nobody asks for the bytes of a load. */
+static uint32_t any_load(const struct warp_op *op, struct line_access *out)
+{
+    uint8_t table[TABLE];
+    uint32_t count = 0;
+    struct line_access *a = NULL;
+    uint64_t line_before = UINT64_MAX;
+    memset(table, 0, sizeof table);
+    for (uint32_t left = op->mask; left; left &= left - 1) {
+        const uint64_t address = op->address[__builtin_ctz(left)], line = address >> LINE_LOG2;
+        if (line != line_before) {
+            uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
+            while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
+            if (!table[at]) {
+                out[count] = (struct line_access){.line = line, .conflict = 1};
+                table[at] = (uint8_t)++count;
+            }
+            a = &out[table[at] - 1];
+            line_before = line;
+        }
+        a->sectors = (uint8_t)(a->sectors | 1u << address / SECTOR_BYTES % LINE_SECTORS);
+    }
+    return count;
+}
+
 /* Most lanes on one word of each line: they act one after the other. */
 static void count_conflicts(const struct warp_op *op, struct line_access *out, uint32_t count)
 {
@@ -129,8 +155,11 @@ static uint32_t add_run(struct line_access *out, uint32_t count, uint64_t addres
 
 static uint32_t coalesce_groups(const struct warp_op *op, struct line_access *out, bool writes)
 {
-    const uint64_t bytes = op->info->bytes;
+    const uint64_t bytes = op->info->bytes, *const base = op->base;
     uint32_t count = 0;
+    const bool in_order =
+        base[1] == base[0] + 8 * bytes && base[2] == base[0] + 16 * bytes && base[3] == base[0] + 24 * bytes;
+    if (in_order && (op->unit & 15) == 15) return unit_stride(base[0], (uint32_t)(32 * bytes), out, writes);
     for (uint32_t g = 0; g < 4;) {
         const uint64_t first = op->base[g];
         uint64_t end = first + (op->unit >> g & 1 ? 8 * bytes : bytes);
@@ -147,6 +176,8 @@ uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes
     if (op->grouped) return coalesce_groups(op, out, writes);
     if (op->mask == UINT32_MAX && bytes <= 16 && is_unit_stride(op, bytes))
         count = unit_stride(op->address[0], SM_LANES * bytes, out, writes);
+    else if (!writes && bytes <= SECTOR_BYTES && !(bytes & (bytes - 1)))
+        count = any_load(op, out);
     else
         count = any_stride(op, bytes, out, writes);
     if (atomic) count_conflicts(op, out, count);

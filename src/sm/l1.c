@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "sm/sm_private.h"
+#include "sm/send.h"
 
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx)
 {
@@ -30,18 +30,20 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 
 static inline uint32_t history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
 
-static void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
+static inline void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
 {
     l1->history[history_of(line)] = line << 2 | (uint64_t)why;
 }
 
-static void count_cause(struct l1 *l1, uint64_t line)
+static inline void count_cause(struct l1 *l1, uint64_t line)
 {
     const uint64_t h = l1->history[history_of(line)];
-    const enum l1_left why = h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT;
-    uint64_t *const counters[] = {&l1->stats.misses_cold, &l1->stats.misses_replaced,
-                                  &l1->stats.misses_write_evict, &l1->stats.misses_coherence};
-    ++*counters[why];
+    switch (h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT) {
+    case LEFT_NOT: l1->stats.misses_cold++; break;
+    case LEFT_REPLACED: l1->stats.misses_replaced++; break;
+    case LEFT_WRITE: l1->stats.misses_write_evict++; break;
+    case LEFT_COHERENCE: l1->stats.misses_coherence++; break;
+    }
 }
 
 /* ---- MSHRs ---- */
@@ -59,13 +61,14 @@ static inline uint32_t search(const struct l1 *l1, uint64_t line)
 }
 
 /* Nobody finds the MSHR any more. */
-static void forget(struct l1 *l1, uint32_t mshr)
+static inline void forget(struct l1 *l1, uint32_t mshr)
 {
-    uint32_t hole = search(l1, l1_mshr_at(l1, mshr)->line);
+    uint32_t hole = l1_mshr_at(l1, mshr)->bucket;
     for (uint32_t b = (hole + 1) & l1->bucket_mask; l1->buckets[b]; b = (b + 1) & l1->bucket_mask) {
-        const uint32_t wanted = bucket_of(l1, l1_mshr_at(l1, l1->buckets[b] - 1u)->line);
-        if (((b - wanted) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
+        struct l1_mshr *const m = l1_mshr_at(l1, l1->buckets[b] - 1u);
+        if (((b - bucket_of(l1, m->line)) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
         l1->buckets[hole] = l1->buckets[b];
+        m->bucket = hole;
         hole = b;
     }
     l1->buckets[hole] = 0;
@@ -103,10 +106,10 @@ static void throw_out(struct l1 *l1, uint32_t line, enum l1_left why)
     empty(l1, line);
 }
 
-static uint32_t make_room(struct sm *sm, uint64_t line)
+/* Replacement policies that need more than an order. */
+static __attribute__((noinline)) uint32_t make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line)
 {
-    struct l1 *l1 = &sm->l1;
-    const uint32_t place = tags_victim(&l1->tags, set_of(sm, line));
+    const uint32_t place = tags_victim(&l1->tags, set);
     if (place == TAGS_NONE) return place;
     if (tags_used(&l1->tags, place)) {
         l1->stats.evictions++;
@@ -117,7 +120,21 @@ static uint32_t make_room(struct sm *sm, uint64_t line)
     return place;
 }
 
-static void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
+static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line)
+{
+    if (!l1->tags.order) return make_room_by_policy(l1, set, line);
+    uint64_t before;
+    const uint32_t place = tags_replace(&l1->tags, set, line, &before);
+    if (place == TAGS_NONE) return place;
+    if (before) {
+        l1->stats.evictions++;
+        note_left(l1, before - 1, LEFT_REPLACED);
+    }
+    empty(l1, place);
+    return place;
+}
+
+static inline void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
 {
     struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
     if (FAULT_FIRES(l1_forgets_waiter)) return;
@@ -125,7 +142,8 @@ static void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a
 }
 
 /* The line is on its way: wait with the others, and ask for what they have not asked for. */
-static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now)
+static __attribute__((noinline)) bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a,
+                                            uint64_t now)
 {
     struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
     const uint8_t missing = a->sectors & (uint8_t) ~(m->asked | m->here);
@@ -147,11 +165,12 @@ static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uin
 }
 
 /* place: of the line when it is present without these sectors, else TAGS_NONE. */
-static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uint32_t bucket, uint64_t now)
+static inline bool miss(struct sm *sm, const struct line_access *a, uint32_t set, uint32_t place,
+                        uint32_t bucket, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     const bool present = place != TAGS_NONE;
-    if (!l1->free_count || sm->outstanding == sm_request_limit(sm->spec) ||
+    if (!l1->free_count || sm->outstanding == sm->spec->request_limit ||
         (present && l1->tags.pinned[place] == UINT8_MAX)) {
         sm->lsu_blocked = &l1->stats.wait_mshr;
         return false;
@@ -161,7 +180,7 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
         return false;
     }
     if (!present && !sm->spec->allocate_on_fill) {
-        place = make_room(sm, a->line);
+        place = make_room(l1, set, a->line);
         if (place == TAGS_NONE) {
             sm->lsu_blocked = &l1->stats.wait_way;
             return false;
@@ -172,6 +191,8 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
     const uint8_t asked = present ? wanted & (uint8_t)~l1->valid[place] : wanted;
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
     m->line = a->line;
+    m->set = set;
+    m->bucket = bucket;
     m->tag_line = place;
     m->waiting = 0;
     m->asked = asked;
@@ -191,22 +212,24 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t place, uin
         l1->stats.misses_sector++;
     else
         count_cause(l1, a->line);
-    const bool sent = lsu_send(sm, a, mshr, asked, now);
-    DIAG_ASSERT(sent);
+    send_line(sm, a, mshr, asked, now);
+    return true;
+}
+
+static __attribute__((noinline)) bool bypass(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
+    if (!lsu_send(sm, a, a->load | 1u << 31, wanted, now)) return false;
+    sm->l1.stats.reads++;
+    sm->l1.stats.bypassed++;
     return true;
 }
 
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    if (a->flags & REQUEST_UNCACHED) {
-        const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
-        if (!lsu_send(sm, a, a->load | 1u << 31, wanted, now)) return false;
-        l1->stats.reads++;
-        l1->stats.bypassed++;
-        return true;
-    }
-    const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line);
+    if (a->flags & REQUEST_UNCACHED) return bypass(sm, a, now);
+    const uint32_t set = set_of(sm, a->line), place = tags_find(&l1->tags, set, a->line);
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
         l1->stats.reads++;
         l1->stats.hits++;
@@ -217,7 +240,7 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
     }
     const uint32_t bucket = search(l1, a->line);
     if (l1->buckets[bucket]) return merge(sm, l1->buckets[bucket] - 1u, a, now);
-    return miss(sm, a, place, bucket, now);
+    return miss(sm, a, set, place, bucket, now);
 }
 
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
@@ -239,14 +262,14 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 }
 
 /* Nobody waits any more: the place can be used, the MSHR too. */
-static void release(struct sm *sm, uint32_t mshr)
+static inline void release(struct sm *sm, uint32_t mshr)
 {
     struct l1 *l1 = &sm->l1;
     const struct l1_mshr *m = l1_mshr_at(l1, mshr);
     if (m->tag_line != TAGS_NONE) {
         l1->tags.pinned[m->tag_line]--;
     } else if (!m->stale) {
-        const uint32_t place = make_room(sm, m->line);
+        const uint32_t place = make_room(l1, m->set, m->line);
         if (place != TAGS_NONE) {
             l1->valid[place] = m->here;
             if (l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), m->here);

@@ -1,7 +1,7 @@
 /* lsu: memory instructions from issue to their last line: coalesced lines wait in order for the L1, pages
  * that are not known park an access, misses and stores go to the network, replies come back. */
 #include "gpu/pager.h"
-#include "sm/sm_private.h"
+#include "sm/send.h"
 
 bool lsu_has_room(const struct sm *sm)
 {
@@ -115,7 +115,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
-    const uint32_t app = sm->app, page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    const uint32_t app = sm->app, page_log2 = sm->page_lines_log2;
     const uint8_t place = sm->blocks[sm->warps[warp].block].place;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
@@ -127,7 +127,8 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         a->flags = flags;
         if (a->line >> page_log2 == page) continue;
         page = a->line >> page_log2;
-        mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
+        if (!mmu_is_cached(sm->pages, mmu_key(app, page)))
+            mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
     }
     if (writes) sm->warps[warp].stores += m->count;
     if (!waits) sm->places[place].stores += m->count;
@@ -141,7 +142,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
 
 /* ---- values that have come ---- */
 
-static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
+void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 {
     const struct load l = sm->loads[idx];
     struct sm_warp *w = &sm->warps[l.warp];
@@ -165,27 +166,7 @@ static void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     }
 }
 
-void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
-{
-    struct load *l = &sm->loads[load];
-    if (done_cyc > l->done_cyc) l->done_cyc = done_cyc;
-    if (--l->remaining == 0) load_done(sm, load, now);
-}
-
 /* ---- towards the network ---- */
-
-/* Called before the number of requests on their way changes. */
-static inline void count_flight(struct sm *sm, uint64_t now)
-{
-    sm->stats.in_flight_cyc += (now - sm->flight_cyc) * sm->outstanding;
-    sm->flight_cyc = now;
-}
-
-/* Pages that move (pager.h). */
-static inline uint64_t page_key(const struct sm *sm, uint64_t line)
-{
-    return mmu_key(sm->app, line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2));
-}
 
 /* Must the access wait for its page, known or not? */
 static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
@@ -194,46 +175,22 @@ static inline bool page_stops(const struct sm *sm, const struct line_access *a, 
                                          a->kind != REQUEST_READ, (a->flags & REQUEST_READ_ONLY) != 0, now);
 }
 
+void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now)
+{
+    const struct request *r = request_at(sm->wire.requests, idx);
+    struct check_access access = access_of(sm, a);
+    if (r->owner == MOVE_OWNER) check_context(sm, &access, now);
+    check_send(sm->wire.check, &access, idx, r->home.line, now);
+}
+
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
 {
-    if (sm->misses_count == sm->spec->miss_queue) {
-        sm->lsu_blocked = &sm->l1.stats.wait_queue;
+    uint64_t *const blocked = send_blocked(sm);
+    if (blocked) {
+        sm->lsu_blocked = blocked;
         return false;
     }
-    if (sm->outstanding == sm_request_limit(sm->spec)) {
-        sm->lsu_blocked = &sm->l1.stats.wait_mshr;
-        return false;
-    }
-    const uint32_t idx = pool_try_take(sm->wire.requests);
-    DIAG_ASSERT(idx != REQUEST_NONE);
-    struct request *r = request_at(sm->wire.requests, idx);
-    r->line = a->line;
-    if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
-        r->bytes[0] = a->bytes[0];
-        r->bytes[1] = a->bytes[1];
-    }
-    r->home = mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, a->line);
-    r->sent_cyc = now;
-    r->owner = owner;
-    r->sm = (uint16_t)sm->wire.sm_idx;
-    r->kind = a->kind;
-    r->flags = a->flags;
-    r->sectors = sectors;
-    r->conflict = a->conflict;
-    r->app = (uint8_t)sm->app;
-    r->hit = 0;
-    if (sm->wire.check) {
-        struct check_access access = access_of(sm, a);
-        if (owner == MOVE_OWNER) check_context(sm, &access, now);
-        check_send(sm->wire.check, &access, idx, r->home.line, now);
-    }
-    uint32_t tail = sm->misses_head + sm->misses_count++;
-    if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
-    sm->misses[tail] = idx;
-    if (sm->wire.pager)
-        pager_sent(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
-    count_flight(sm, now);
-    sm->outstanding++;
+    send_line(sm, a, owner, sectors, now);
     return true;
 }
 
@@ -267,11 +224,18 @@ static bool may_overtake(const struct sm *sm, const struct request *r)
     return !(atomic ? sm->stores_on_way[k] : sm->atomics_on_way[k]) || FAULT_FIRES(private_orders_not);
 }
 
+/* The network said no, and not yet that it has room. */
+static inline bool still_refused(const struct sm *sm, uint64_t now)
+{
+    const struct fabric_side *const s = &sm->wire.fabric->request;
+    if (!sm->miss_refused) return false;
+    if (!s->by_pairs && s->same_clock && now < s->full_cyc[sm->wire.sm_idx - s->first_sender]) return true;
+    return !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx);
+}
+
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
-    if (sm->miss_refused && !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx))
-        return; /* woken when it may */
     sm->miss_refused = false;
     if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
@@ -293,9 +257,8 @@ static void send_miss(struct sm *sm, uint64_t now)
 
 /* ---- one line at a time ---- */
 
-static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now)
+static __attribute__((noinline)) bool write_line(struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    if (a->kind == REQUEST_READ) return l1_read(sm, a, now);
     if (sm->stores_out == sm->spec->stores) {
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
         return false;
@@ -309,6 +272,11 @@ static bool access_line(struct sm *sm, const struct line_access *a, uint64_t now
     l1_write(sm, a, now);
     sm->stores_out += a->kind != REQUEST_ATOMIC;
     return true;
+}
+
+static inline bool access_line(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    return a->kind == REQUEST_READ ? l1_read(sm, a, now) : write_line(sm, a, now);
 }
 
 static bool is_waited_for(const struct line_access *a)
@@ -334,9 +302,14 @@ static void unpark(struct sm *sm, const struct line_access *a)
 }
 
 /* The line's page first: true when the access is done with here (served or parked). */
-static bool translate_and_access(struct sm *sm, struct memory_instr *m, uint64_t now)
+static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct memory_instr *m,
+                                                           uint64_t now)
 {
     const struct line_access *a = line_of(m, m->at);
+    if (sm->parked_count + sm->replay_count >= sm->spec->waiting_for_pages) {
+        sm->lsu_blocked = &sm->stats.stall_page_busy;
+        return false;
+    }
     if (m->translated && !sm->wire.pager) return access_line(sm, a, now);
     const uint64_t key = page_key(sm, a->line);
     switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
@@ -352,7 +325,7 @@ static bool translate_and_access(struct sm *sm, struct memory_instr *m, uint64_t
 /* Accesses whose page has come get in line again, before others. */
 static void take_pages(struct sm *sm, uint64_t now)
 {
-    const uint32_t page_log2 = mmu_page_log2(sm->wire.mmu) - LINE_LOG2;
+    const uint32_t page_log2 = sm->page_lines_log2;
     for (uint64_t key; (key = mmu_arrival(sm->wire.mmu, sm->wire.sm_idx, now)) != UINT64_MAX;) {
         uint32_t rest = 0;
         for (uint32_t k = 0; k < sm->parked_count; k++) {
@@ -388,16 +361,14 @@ static bool replay_one(struct sm *sm, uint64_t now)
     return true;
 }
 
-static bool access_one(struct sm *sm, uint64_t now)
+static inline bool access_one(struct sm *sm, uint64_t now)
 {
     if (sm->replay_count) return replay_one(sm, now);
     if (!sm->queue_count) return false;
     struct memory_instr *m = &sm->queue[sm->queue_head];
-    if (m->count && sm->parked_count + sm->replay_count >= sm->spec->waiting_for_pages) {
-        sm->lsu_blocked = &sm->stats.stall_page_busy;
+    if (m->count &&
+        !(sm->translates ? translate_and_access(sm, m, now) : access_line(sm, line_of(m, m->at), now)))
         return false;
-    }
-    if (m->count && !translate_and_access(sm, m, now)) return false;
     m->translated = false;
     if (++m->at < m->count) return true;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
@@ -418,15 +389,14 @@ void lsu_step(struct sm *sm, uint64_t now)
     if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
     sm->lsu_blocked_cyc = now;
     if (sm->parked_count) take_pages(sm, now);
-    if (still_blocked(sm)) {
-        if (sm->misses_count) send_miss(sm, now);
-        return;
+    if (!still_blocked(sm)) {
+        sm->lsu_blocked = NULL;
+        sm->reply_came = false;
+        uint32_t left = sm->spec->lines_per_cyc;
+        while (access_one(sm, now) && --left) {
+        }
     }
-    sm->lsu_blocked = NULL;
-    sm->reply_came = false;
-    for (uint32_t k = 0; k < sm->spec->lines_per_cyc; k++)
-        if (!access_one(sm, now)) break;
-    if (sm->misses_count) send_miss(sm, now);
+    if (sm->misses_count && !still_refused(sm, now)) send_miss(sm, now);
 }
 
 /* ---- replies ---- */

@@ -70,6 +70,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .policy = c->sm.scheduler,
         .loads = c->sm.loads,
         .stores = c->sm.stores,
+        .request_limit = c->l1.mshrs + c->sm.stores,
         .lsu_queue = c->sm.lsu_queue,
         .shared_latency_cyc = c->sm.shared_latency_cyc,
         .shared_banks = c->sm.shared_banks,
@@ -143,9 +144,8 @@ static inline bool place_is_idle(const struct sm_place *p)
 }
 
 /* First half: what comes back, what goes out. */
-static void visit_memory(void *self, uint64_t now)
+static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uint64_t now)
 {
-    struct sm *sm = self;
     DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
     if (sm->outstanding) {
@@ -171,9 +171,8 @@ static void tell_drained(struct sm *sm, uint64_t now)
 }
 
 /* Second half: blocks and instructions. */
-static void visit_issue(void *self, uint64_t now)
+static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint64_t now)
 {
-    struct sm *sm = self;
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     const uint64_t next = sm_issue(sm, now);
@@ -181,6 +180,14 @@ static void visit_issue(void *self, uint64_t now)
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
     if (sm->wire.fabric->clocks_differ)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
+}
+
+static void visit_memory(void *self, uint64_t now) { memory_half(self, now); }
+static void visit_issue(void *self, uint64_t now) { issue_half(self, now); }
+static void visit(void *self, uint64_t now)
+{
+    memory_half(self, now);
+    issue_half(self, now);
 }
 
 /* ---- kernels ---- */
@@ -263,10 +270,19 @@ void sm_ask(struct sm *sm)
     engine_wake(sm->wire.engine, sm->component, sm->asked_cyc);
 }
 
+static void set_mmu(struct sm *sm, struct mmu *mmu)
+{
+    sm->wire.mmu = mmu;
+    sm->translates = sm->wire.pager || !mmu_is_ideal(mmu);
+    sm->page_lines_log2 = mmu_page_log2(mmu) - LINE_LOG2;
+    sm->pages = mmu_page_cache(mmu, sm->wire.sm_idx);
+    sm->table = mmu_page_table(mmu);
+}
+
 void sm_use_mmu(struct sm *sm, struct mmu *mmu)
 {
     DIAG_ASSERT(sm_idle(sm));
-    sm->wire.mmu = mmu;
+    set_mmu(sm, mmu);
 }
 
 bool sm_serves(const struct sm *sm, const struct sm_kernel *kernel)
@@ -286,7 +302,7 @@ bool sm_idle(const struct sm *sm)
            !sm->parked_count && !sm->replay_count;
 }
 
-uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->mshrs + spec->stores; }
+uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->request_limit; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
 void sm_hold(struct sm *sm, bool on) { sm->sends_nothing = on; }
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
@@ -342,6 +358,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->spec = spec;
     sm->arena = a;
     sm->wire = *wiring;
+    set_mmu(sm, wiring->mmu);
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
@@ -354,6 +371,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
                                                                        .domain = wiring->domain,
                                                                        .wake = visit_memory,
                                                                        .commit = visit_issue,
+                                                                       .visit = visit,
                                                                        .waits = waits});
     return sm;
 }

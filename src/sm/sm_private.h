@@ -36,6 +36,7 @@ struct sm_spec {
     uint64_t shared_bytes;
     enum warp_scheduler policy;
     uint32_t loads, stores, lsu_queue, lsu_interval_cyc;
+    uint32_t request_limit;
     uint32_t shared_latency_cyc, shared_banks, const_latency_cyc, barrier_latency_cyc, branch_latency_cyc,
         start_latency_cyc;
     bool fence_invalidates;
@@ -155,9 +156,10 @@ struct l1_mshr {
     uint64_t line;
     uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
     uint16_t waiting;
-    uint8_t asked; /* sectors on their way */
-    uint8_t here;  /* sectors that came */
-    bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
+    uint8_t asked;        /* sectors on their way */
+    uint8_t here;         /* sectors that came */
+    uint32_t set, bucket; /* bucket: where it is found, while it is not stale */
+    bool stale;           /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     struct mshr_waiter waiters[]; /* [merges] */
 };
 
@@ -211,6 +213,10 @@ struct sm {
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
+    bool translates;                             /* a line's page may be unknown, or stopped by the pager */
+    uint32_t page_lines_log2;
+    const struct page_cache *pages; /* of wire.mmu */
+    const struct page_table *table;
     uint32_t block_count;
     uint32_t may_issue; /* schedulers, a bit each: others have no ready warp */
     uint32_t issued;    /* schedulers that issued in this cycle */
@@ -322,9 +328,17 @@ bool lsu_has_room(const struct sm *sm);
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
-void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now);
+void load_done(struct sm *sm, uint32_t load, uint64_t now);
+static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
+{
+    struct load *l = &sm->loads[load];
+    if (done_cyc > l->done_cyc) l->done_cyc = done_cyc;
+    if (--l->remaining == 0) load_done(sm, load, now);
+}
 /* Gives a line to memory; false when the queue is full. */
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
+/* --check: the request is about to be queued. */
+void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now);
 /* coalesce.c: the lines of sm->op into out; returns how many. */
 uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic);
 /* The lines of a texture fetch; those beyond 32 into more, which is made when needed. */

@@ -65,8 +65,8 @@ struct operands {
 static struct operands operands_of(struct wl *w, uint64_t m, uint64_t n, uint64_t k)
 {
     float *a = wl_scratch(w, m * k * sizeof *a), *b = wl_scratch(w, k * n * sizeof *b);
-    for (uint64_t i = 0; i < m * k; i++) a[i] = wl_f32(SEED_A, i, 0, 1);
-    for (uint64_t i = 0; i < k * n; i++) b[i] = wl_f32(SEED_B, i, 0, 1);
+    wl_many_f32(w, &(struct wl_numbers){SEED_A, 0, 1}, 0, m * k, a);
+    wl_many_f32(w, &(struct wl_numbers){SEED_B, 0, 1}, 0, k * n, b);
     struct tile *last = wl_scratch(w, sizeof *last);
     last->idx = UINT64_MAX;
     return (struct operands){a, b, m, n, k, last};

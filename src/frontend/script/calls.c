@@ -1,4 +1,5 @@
 /* calls: what a host script's calls do: the table behind workload.h. All of it runs on the script's fiber. */
+#include "frontend/script/numbers.h"
 #include "frontend/script/script_private.h"
 
 #include <stdarg.h>
@@ -45,24 +46,17 @@ static void *call_input(struct wl *w, const char *name, uint64_t bytes, wl_fill_
     return device;
 }
 
-struct uniform {
-    uint64_t seed;
-    float low, high;
-};
-
 static void fill_uniform(void *arg, void *to, uint64_t first, uint64_t bytes)
 {
-    const struct uniform *u = arg;
-    for (uint64_t i = 0; i < bytes / 4; i++)
-        ((float *)to)[i] = wl_f32(u->seed, first / 4 + i, u->low, u->high);
+    numbers_f32(arg, first / 4, bytes / 4, to);
 }
 
 static void *call_input_f32(struct wl *w, const char *name, uint64_t count, uint64_t seed, float low,
                             float high)
 {
-    struct uniform *u = ARENA_NEW(&script_app_of(w)->scratch, struct uniform);
-    *u = (struct uniform){seed, low, high};
-    return call_input(w, name, count * sizeof(float), fill_uniform, u);
+    struct wl_numbers *n = ARENA_NEW(&script_app_of(w)->scratch, struct wl_numbers);
+    *n = (struct wl_numbers){seed, low, high};
+    return call_input(w, name, count * sizeof(float), fill_uniform, n);
 }
 
 static void *call_scratch(struct wl *w, uint64_t bytes)
@@ -160,6 +154,9 @@ const struct wl_calls script_calls = {
     .output = call_output,
     .launch = call_launch,
     .wait = call_wait,
+    .many_f32 = numbers_f32,
+    .many_f32_at = numbers_f32_at,
+    .many_below = numbers_below,
     .check_f32 = check_f32,
     .check_u32 = check_u32,
     .fail = call_fail,

@@ -1,6 +1,7 @@
 /* Tests of what host scripts share: numbers, stencil cones, skewed graphs, matrix references, and how checks
  * sample. The references are compared with the plain way to compute the same. */
 #include "cone.h"
+#include "frontend/script/numbers.h"
 #include "frontend/script/script_private.h"
 #include "graph.h"
 #include "matrix.h"
@@ -54,6 +55,28 @@ static void numbers_depend_on_seed_and_place_only(void **state)
         sum += (double)x;
     }
     assert_true(fabs(sum / 100000 - 2) < 0.05); /* the middle, within 7 standard errors */
+}
+
+static void many_numbers_are_those_made_one_by_one(void **state)
+{
+    (void)state;
+    enum { COUNT = 1003 };
+    static const struct wl_numbers kinds[] = {{7, -2, 6}, {1, 0, 1}, {UINT64_MAX, -1e30f, 1e-3f}, {0, 3, 3}};
+    static const uint32_t bounds[] = {1, 10, 1u << 22, 0xfffffffbu};
+    float f[COUNT], g[COUNT];
+    uint32_t at[COUNT];
+    for (uint32_t n = 0; n < 4; n++)
+        for (uint64_t first = 0, count = COUNT; count > 900; first = first * 7 + 123456789, count--) {
+            const struct wl_numbers *k = &kinds[n];
+            numbers_f32(k, first, count, f);
+            numbers_below(k->seed, first, count, bounds[n], at);
+            numbers_f32_at(k, at, count, g);
+            for (uint64_t i = 0; i < count; i++) {
+                assert_true(f[i] == wl_f32(k->seed, first + i, k->low, k->high));
+                assert_int_equal(at[i], wl_below(k->seed, first + i, bounds[n]));
+                assert_true(g[i] == wl_f32(k->seed, at[i], k->low, k->high));
+            }
+        }
 }
 
 /* ---- stencils ---- */
@@ -186,6 +209,41 @@ static void a_check_of_cheap_words_reads_all_of_them(void **state)
     }
 }
 
+static void sevens(struct wl *w, const void *arg, uint64_t first, uint64_t count, float *to)
+{
+    (void)w, (void)arg, (void)first;
+    for (uint64_t i = 0; i < count; i++) to[i] = 7;
+}
+
+static void a_check_by_blocks_finds_every_wrong_word(void **state)
+{
+    (void)state;
+    enum { COUNT = 2 * WL_CHECK_BLOCK + 5 };
+    struct fake f;
+    fake_init(&f);
+    float words[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) words[i] = 7;
+    struct job j = {.fake = &f,
+                    .floats = true,
+                    .check = {.name = "words",
+                              .output = words,
+                              .count = COUNT,
+                              .reference = seven,
+                              .references = sevens,
+                              .absolute = 0.5}};
+    assert_int_equal(kind_of(&j), DIAG_NONE);
+    assert_int_equal(f.app.words_checked, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        words[i] = 7.25f; /* allowed, though it is no equal block */
+        assert_int_equal(kind_of(&j), DIAG_NONE);
+        words[i] = 8;
+        assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+        words[i] = NAN;
+        assert_int_equal(kind_of(&j), DIAG_CHECK_FAILED);
+        words[i] = 7;
+    }
+}
+
 static void a_sample_of_dear_words_holds_both_ends_and_is_bounded(void **state)
 {
     (void)state;
@@ -239,10 +297,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_depend_on_seed_and_place_only),
+        cmocka_unit_test(many_numbers_are_those_made_one_by_one),
         cmocka_unit_test(a_cone_gives_what_a_whole_sweep_gives),
         cmocka_unit_test(graphs_have_skewed_degrees_and_targets),
         cmocka_unit_test(matrix_references_are_dot_products),
         cmocka_unit_test(a_check_of_cheap_words_reads_all_of_them),
+        cmocka_unit_test(a_check_by_blocks_finds_every_wrong_word),
         cmocka_unit_test(a_sample_of_dear_words_holds_both_ends_and_is_bounded),
         cmocka_unit_test(tolerances_are_absolute_plus_relative_and_nan_never_passes),
     };

@@ -1,0 +1,130 @@
+/* numbers_avx2: eight numbers at a time, as two vectors of four: places 0 1 4 5 and 2 3 6 7, so that the
+ * halves of both join in order without crossing the middle of a register.
+ *
+ *   place ── x GOLDEN + start ──► z ── (z ^ z >> 30) x MIX_1 ── (z ^ z >> 27) x MIX_2 ──► its upper 32 bits
+ *
+ * The last step of wl_u64(), z ^ z >> 31, changes none of the 24 bits that a float is made of. */
+#include "frontend/script/numbers.h"
+
+#ifdef __AVX2__
+#include <immintrin.h>
+
+#define GOLDEN 0x9e3779b97f4a7c15u
+#define SEEDS  0xd1342543de82ef95u
+#define MIX_1  0xbf58476d1ce4e5b9u
+#define MIX_2  0x94d049bb133111ebu
+
+typedef __m256i v4;
+
+static inline v4 all(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
+static inline v4 turned(uint64_t x) { return all(x << 32 | x >> 32); }
+
+/* z * c, the lower 64 bits: low x low, and both low x high added to its upper half. */
+static inline v4 times(v4 z, uint64_t c)
+{
+    const v4 cross = _mm256_mullo_epi32(z, turned(c)), upper = all(0xffffffff00000000u);
+    const v4 sum = _mm256_add_epi64(_mm256_mul_epu32(z, all(c)), _mm256_and_si256(cross, upper));
+    return _mm256_add_epi64(sum, _mm256_slli_epi64(cross, 32));
+}
+
+/* The same; only the upper 32 bits are right. */
+static inline v4 times_upper(v4 z, uint64_t c)
+{
+    const v4 cross = _mm256_mullo_epi32(z, turned(c));
+    const v4 sum = _mm256_add_epi32(_mm256_mul_epu32(z, all(c)), cross);
+    return _mm256_add_epi64(sum, _mm256_slli_epi64(cross, 32));
+}
+
+static inline v4 folded(v4 z, int by) { return _mm256_xor_si256(z, _mm256_srli_epi64(z, by)); }
+static inline v4 mixed_once(v4 z) { return folded(times(folded(z, 30), MIX_1), 27); }
+static inline v4 upper_of(v4 z) { return times_upper(mixed_once(z), MIX_2); }
+static inline v4 whole_of(v4 z) { return folded(times(mixed_once(z), MIX_2), 31); }
+
+/* The upper 32 bits of eight, in order. */
+static inline v4 join(v4 a, v4 b)
+{
+    return _mm256_castps_si256(
+        _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _MM_SHUFFLE(3, 1, 3, 1)));
+}
+
+/* The operations of wl_f32(), in its order. */
+static inline void put_floats(float *to, v4 a, v4 b, __m256 low, __m256 width)
+{
+    const __m256 whole = _mm256_cvtepi32_ps(_mm256_srli_epi32(join(a, b), 8));
+    const __m256 part = _mm256_mul_ps(whole, _mm256_set1_ps(0x1p-24f));
+    _mm256_storeu_ps(to, _mm256_add_ps(low, _mm256_mul_ps(width, part)));
+}
+
+/* z of places first + 0 1 4 5; those of 2 3 6 7 are 2 * GOLDEN further. */
+static inline v4 start(uint64_t seed, uint64_t first)
+{
+    const uint64_t z = (first + 1) * GOLDEN + seed * SEEDS;
+    return _mm256_add_epi64(
+        all(z), _mm256_set_epi64x((long long)(5 * GOLDEN), (long long)(4 * GOLDEN), (long long)GOLDEN, 0));
+}
+
+uint64_t numbers_f32_avx2(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to)
+{
+    const __m256 low = _mm256_set1_ps(n->low), width = _mm256_set1_ps(n->high - n->low);
+    v4 z = start(n->seed, first);
+    uint64_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        put_floats(to + k, upper_of(z), upper_of(_mm256_add_epi64(z, all(2 * GOLDEN))), low, width);
+        z = _mm256_add_epi64(z, all(8 * GOLDEN));
+    }
+    return k;
+}
+
+uint64_t numbers_f32_at_avx2(const struct wl_numbers *n, const uint32_t *at, uint64_t count, float *to)
+{
+    const __m256 low = _mm256_set1_ps(n->low), width = _mm256_set1_ps(n->high - n->low);
+    const v4 from = all(GOLDEN + n->seed * SEEDS), order = _mm256_set_epi32(7, 6, 3, 2, 5, 4, 1, 0);
+    uint64_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        const v4 places = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i_u *)(at + k)), order);
+        const v4 a = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(places));
+        const v4 b = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(places, 1));
+        put_floats(to + k, upper_of(_mm256_add_epi64(times(a, GOLDEN), from)),
+                   upper_of(_mm256_add_epi64(times(b, GOLDEN), from)), low, width);
+    }
+    return k;
+}
+
+/* The upper 32 bits of x * bound / 2^32, which are x * bound / 2^64: only they count. */
+static inline v4 share(v4 x, v4 bound)
+{
+    const v4 low = _mm256_srli_epi64(_mm256_mul_epu32(x, bound), 32);
+    return _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), bound), low);
+}
+
+uint64_t numbers_below_avx2(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to)
+{
+    const v4 bounds = all(bound);
+    v4 z = start(seed, first);
+    uint64_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        const v4 a = share(whole_of(z), bounds);
+        const v4 b = share(whole_of(_mm256_add_epi64(z, all(2 * GOLDEN))), bounds);
+        _mm256_storeu_si256((__m256i_u *)(to + k), join(a, b));
+        z = _mm256_add_epi64(z, all(8 * GOLDEN));
+    }
+    return k;
+}
+
+#else /* never called */
+uint64_t numbers_f32_avx2(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to)
+{
+    (void)n, (void)first, (void)count, (void)to;
+    return 0;
+}
+uint64_t numbers_f32_at_avx2(const struct wl_numbers *n, const uint32_t *at, uint64_t count, float *to)
+{
+    (void)n, (void)at, (void)count, (void)to;
+    return 0;
+}
+uint64_t numbers_below_avx2(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to)
+{
+    (void)seed, (void)first, (void)count, (void)bound, (void)to;
+    return 0;
+}
+#endif

@@ -1,0 +1,73 @@
+/* send: a line's request, from the SM into the queue before the network. Shared by lsu.c and l1.c, in which a
+ * miss is one function. */
+#ifndef ATOLL_SM_SEND_H
+#define ATOLL_SM_SEND_H
+
+#include "gpu/pager.h"
+#include "sm/sm_private.h"
+
+/* Called before the number of requests on their way changes. */
+static inline void count_flight(struct sm *sm, uint64_t now)
+{
+    sm->stats.in_flight_cyc += (now - sm->flight_cyc) * sm->outstanding;
+    sm->flight_cyc = now;
+}
+
+static inline uint64_t page_key(const struct sm *sm, uint64_t line)
+{
+    return mmu_key(sm->app, line >> sm->page_lines_log2);
+}
+
+/* Where the line lives: as mmu_home(), which is asked when the page is none of those used last. */
+static inline struct home home_of(struct sm *sm, uint64_t line)
+{
+#ifndef ATOLL_FAULTS /* one of them is there */
+    const uint64_t key = page_key(sm, line), within = line & (((uint64_t)1 << sm->page_lines_log2) - 1);
+    const uint32_t slot = mmu_page_slot(key);
+    if (__builtin_expect(sm->pages->key[slot] == key + 1, 1))
+        return page_table_home(sm->table, sm->pages->frame[slot] + (within << LINE_LOG2));
+#endif
+    return mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, line);
+}
+
+/* The counter of why no request can be made now; NULL: it can. */
+static inline uint64_t *send_blocked(struct sm *sm)
+{
+    if (sm->misses_count == sm->spec->miss_queue) return &sm->l1.stats.wait_queue;
+    if (sm->outstanding == sm->spec->request_limit) return &sm->l1.stats.wait_mshr;
+    return NULL;
+}
+
+/* Nothing is in its way: see send_blocked(). */
+static inline __attribute__((always_inline)) void send_line(struct sm *sm, const struct line_access *a,
+                                                            uint32_t owner, uint8_t sectors, uint64_t now)
+{
+    const uint32_t idx = pool_try_take(sm->wire.requests);
+    DIAG_ASSERT(idx != REQUEST_NONE);
+    struct request *r = request_at(sm->wire.requests, idx);
+    r->line = a->line;
+    if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
+        r->bytes[0] = a->bytes[0];
+        r->bytes[1] = a->bytes[1];
+    }
+    r->home = home_of(sm, a->line);
+    r->sent_cyc = now;
+    r->owner = owner;
+    r->sm = (uint16_t)sm->wire.sm_idx;
+    r->kind = a->kind;
+    r->flags = a->flags;
+    r->sectors = sectors;
+    r->conflict = a->conflict;
+    r->app = (uint8_t)sm->app;
+    r->hit = 0;
+    if (sm->wire.check) lsu_check_send(sm, a, idx, now);
+    uint32_t tail = sm->misses_head + sm->misses_count++;
+    if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
+    sm->misses[tail] = idx;
+    if (sm->wire.pager)
+        pager_sent(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
+    count_flight(sm, now);
+    sm->outstanding++;
+}
+
+#endif
