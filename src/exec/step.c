@@ -515,11 +515,9 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
  * registers are in the host's cache then, and the SM issues them without asking. Only while the lanes are
  * together: what divergent lanes do next may depend on other warps. */
 
-enum { AHEAD_LEAST = 2 };
-
 static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *pc)
 {
-    return pc && pc->quiet >= AHEAD_LEAST && pc->counted && !w->divergent && w->state == WARP_RUNNING;
+    return pc && pc->quiet && pc->counted && !w->divergent && w->state == WARP_RUNNING;
 }
 
 /* Where the lanes' addresses of a register lie, as long as no instruction of the run changes it. */
@@ -644,9 +642,13 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
     return may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : tell(w, w->pc, next);
 }
 
+/* A warp that starts, or that others have let go, runs ahead like one that was stepped. */
 static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)
 {
-    return exec_warp_peek(self, warp, next);
+    struct exec_block *b = self;
+    struct exec_warp *w = &b->warps[warp];
+    const enum warp_step step = exec_warp_peek(b, warp, next);
+    return step == WARP_STEP_OP && !next->run && may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : step;
 }
 
 static void source_keep(void *self, uint32_t warp, const struct warp_next *rest)
