@@ -14,8 +14,9 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
         return;
     }
     w->reg_base = next->reg_base;
-    w->run = next->run;
+    w->run = (uint8_t)next->run;
     w->run_mask = next->run_mask;
+    if (next->run) w->run_lanes = (uint8_t)lanes_in(next->run_mask);
     w->after = next->after;
     sm->sources[warp].cycles = next->cycles;
     set_next(sm, warp, next->info);
@@ -43,9 +44,7 @@ void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
 {
     const struct warp_op *op = &sm->op;
-    uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
+    set_registers(&sm->warps[warp], op->info, op->reg_base, done);
 }
 
 static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)

@@ -3,13 +3,28 @@
 #include "sm/scoreboard.h"
 #include "sm/stalls.h"
 
-/* Warps whose cycle has come. */
-static inline void wake_warps(struct sm *sm, uint64_t now)
+/* Schedulers of these warps, a bit each. */
+static inline uint32_t schedulers_of(const struct sm *sm, uint64_t warps)
 {
-    uint64_t due = sm->wheel[now % SM_WHEEL];
-    sm->wheel[now % SM_WHEEL] = 0;
-    sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
-    sm->sleeping &= ~due;
+    const uint32_t count = sm->spec->schedulers;
+    if (__builtin_expect(count & (count - 1), 0)) {
+        uint32_t schedulers = 0;
+        for (uint32_t k = 0; k < count; k++) schedulers |= (uint32_t)((warps & sm->mask_of[k]) != 0) << k;
+        return schedulers;
+    }
+    uint32_t folded = (uint32_t)(warps >> 32 | warps); /* warp w belongs to scheduler w mod count */
+    folded |= folded >> 16;
+    if (count <= 8) folded |= folded >> 8;
+    if (count <= 4) folded |= folded >> 4;
+    if (count <= 2) folded |= folded >> 2;
+    if (count <= 1) folded |= folded >> 1;
+    return folded & sm->spec->all_schedulers;
+}
+
+/* Of these warps some sleep for longer than the wheel reaches, sleep by themselves, or have to stop: those
+ * that can issue. */
+static __attribute__((noinline)) uint64_t wake_rarer(struct sm *sm, uint64_t due, uint64_t now)
+{
     for (uint64_t far = due & sm->far; far; far &= far - 1) { /* once around the wheel was not enough */
         const uint32_t warp = (uint32_t)__builtin_ctzll(far);
         sm->far &= ~bit_of(warp);
@@ -18,32 +33,35 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
         sleep_until(sm, warp, sm->warps[warp].ready_cyc, now);
     }
     sm->asleep &= ~due;
-    const uint64_t stopped = due & sm->stopping;
-    sm->held |= stopped;
-    sm->any_ready |= due & ~stopped;
-    uint32_t schedulers = 0;
-    for (; due; due &= due - 1) {
-        const uint32_t warp = (uint32_t)__builtin_ctzll(due);
-        const struct sm_warp *w = &sm->warps[warp];
-        schedulers |= 1u << w->scheduler;
-        sm->ready[w->class.unit] |= due & (~due + 1) & ~stopped;
-    }
-    sm->changed |= schedulers;
-    sm->may_issue |= schedulers;
+    sm->held |= due & sm->stopping;
+    sm->changed |= schedulers_of(sm, due);
+    return due & ~sm->stopping;
+}
+
+/* Warps whose cycle has come. */
+static inline void wake_warps(struct sm *sm, uint64_t now)
+{
+    uint64_t due = sm->wheel[now % SM_WHEEL];
+    sm->wheel[now % SM_WHEEL] = 0;
+    sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
+    sm->sleeping &= ~due;
+    if (__builtin_expect((due & (sm->far | sm->asleep | sm->stopping)) != 0, 0))
+        due = wake_rarer(sm, due, now);
+    sm->any_ready |= due;
+    sm->changed |= schedulers_of(sm, due);
 }
 
 /* An operation of a run: it has been executed. */
-static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, struct class_spec class,
-                                uint64_t now)
+static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
+                                                               uint32_t warp, struct class_spec class,
+                                                               uint64_t now)
 {
     const struct warp_op_info *info = w->next;
     const uint64_t done = class.unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
                                                     : now + class.latency_cyc;
-    uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < info->dst_count; k++)
-        regs[(w->reg_base + info->dst[k]) % SM_REGS] = short_cyc(done);
+    set_registers(w, info, w->reg_base, done);
     sm->stats.warp_instructions++;
-    sm->stats.thread_instructions += lanes_in(w->run_mask);
+    sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
         set_next(sm, warp, info + 1);
         wait_for_registers(sm, warp, now + 1, now);
@@ -61,10 +79,10 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, uint
 {
     struct sm_warp *w = &sm->warps[warp];
     const struct class_spec class = w->class;
-    sm->ready[class.unit] &= ~bit_of(warp);
     sm->any_ready &= ~bit_of(warp);
     sm->last[scheduler] = (uint8_t)warp;
     sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
+    sm->stats.issue_cycles++;
     if (w->run)
         issue_of_run(sm, w, warp, class, now);
     else
@@ -115,20 +133,28 @@ static inline uint32_t pick(struct sm *sm, uint32_t scheduler, uint64_t candidat
     return UINT32_MAX;
 }
 
+/* Warps whose next instruction goes into the memory pipe. */
+static inline uint64_t pipe_warps(const struct sm *sm)
+{
+    return sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_TEXTURE];
+}
+
 /* Warps of the scheduler whose port is free. */
 static inline uint64_t candidates_of(const struct sm *sm, uint32_t scheduler, uint64_t now)
 {
     const uint32_t *const port_free = sm->port_free[scheduler];
+    const uint64_t ready = sm->any_ready & sm->mask_of[scheduler], pipe = ready & pipe_warps(sm);
     uint64_t candidates = 0;
-    for (uint32_t u = 0; u < UNIT_SHARED; u++)
-        if (short_ahead(port_free[u], now) <= 0) candidates |= sm->ready[u];
-    if (sm->ready[UNIT_SHARED] && sm->shared_free_cyc <= now && short_ahead(port_free[UNIT_SHARED], now) <= 0)
-        candidates |= sm->ready[UNIT_SHARED];
-    if (sm->ready[UNIT_MEMORY] && short_ahead(port_free[UNIT_MEMORY], now) <= 0 && lsu_has_room(sm))
-        candidates |= sm->ready[UNIT_MEMORY];
-    if (sm->ready[UNIT_TEXTURE] && short_ahead(port_free[UNIT_TEXTURE], now) <= 0 && lsu_has_room(sm))
-        candidates |= sm->ready[UNIT_TEXTURE];
-    return candidates & sm->mask_of[scheduler];
+    if (ready != pipe)
+        for (uint32_t u = 0; u < UNIT_SHARED; u++)
+            if (short_ahead(port_free[u], now) <= 0) candidates |= sm->of_unit[u];
+    if (sm->shared_free_cyc <= now && short_ahead(port_free[UNIT_SHARED], now) <= 0)
+        candidates |= sm->of_unit[UNIT_SHARED];
+    if (pipe && pipe_has_room(sm)) {
+        if (short_ahead(port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
+        if (short_ahead(port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
+    }
+    return candidates & ready;
 }
 
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
@@ -137,7 +163,7 @@ static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, e
 {
     if (policy != warp_scheduler_two_level) {
         uint64_t ready = sm->any_ready & sm->mask_of[scheduler];
-        if (sm->shared_free_cyc > now) ready &= ~sm->ready[UNIT_SHARED];
+        if (sm->shared_free_cyc > now) ready &= ~sm->of_unit[UNIT_SHARED];
         if (!ready) return UINT32_MAX;
         const uint32_t first = pick(sm, scheduler, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
@@ -150,15 +176,15 @@ static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, e
 static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
                                                             enum warp_scheduler policy)
 {
-    for (uint32_t left = sm->may_issue; left; left &= left - 1) {
+    uint32_t issued = 0;
+    for (uint32_t left = schedulers_of(sm, sm->any_ready); left; left &= left - 1) {
         const uint32_t k = (uint32_t)__builtin_ctz(left);
         const uint32_t warp = choose(sm, k, now, policy);
-        if (warp != UINT32_MAX) {
-            issue_warp(sm, k, warp, now);
-            sm->issued |= 1u << k;
-        }
-        if (!(sm->any_ready & sm->mask_of[k])) sm->may_issue &= ~(1u << k);
+        if (warp == UINT32_MAX) continue;
+        issue_warp(sm, k, warp, now);
+        issued |= 1u << k;
     }
+    sm->issued = issued;
 }
 
 /* ---- what comes next ---- */
@@ -170,10 +196,11 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 {
     uint64_t next = ENGINE_NEVER;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
-        if (!sm->ready[u]) continue;
-        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
-        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-            if (!(sm->ready[u] & sm->mask_of[k])) continue;
+        const uint64_t ready = sm->any_ready & sm->of_unit[u];
+        if (!ready) continue;
+        if (u >= UNIT_MEMORY && !pipe_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        for (uint32_t left = schedulers_of(sm, ready); left; left &= left - 1) {
+            const uint32_t k = (uint32_t)__builtin_ctz(left);
             const int32_t ahead = short_ahead(sm->port_free[k][u], now);
             uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
             if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
@@ -187,7 +214,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 /* Only the warps that wait for memory are ready, and it takes none. */
 static inline bool pipe_is_full(const struct sm *sm)
 {
-    return sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm);
+    return !(sm->any_ready & ~pipe_warps(sm)) && !pipe_has_room(sm);
 }
 
 /* The next cycle at which a warp can issue, as far as the SM itself knows. */

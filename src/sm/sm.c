@@ -109,6 +109,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
     stalls_find(sm, sm->unknown);
+    sm->unknown = 0;
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (s->since_cyc >= now) continue;
@@ -210,10 +211,13 @@ static void take_place(struct sm *sm, const struct sm_kernel *kernel, uint64_t s
 /* Registers of a warp lie close together, in cache lines of their own. */
 static void set_stride(struct sm *sm, uint32_t stride)
 {
-    if (sm->place_count == 1) sm->reg_stride = stride;
-    if (stride <= sm->reg_stride) return;
-    for (uint32_t warp = SM_WARPS; warp-- > 0;) /* from behind: they move up */
-        memmove(sm->regs + (size_t)warp * stride, sm_regs(sm, warp), sm->reg_stride * sizeof *sm->regs);
+    const bool moves = sm->place_count > 1;
+    if (moves && stride <= sm->reg_stride) return;
+    for (uint32_t warp = SM_WARPS; warp-- > 0;) { /* from behind: they move up */
+        uint32_t *const to = sm->regs + (size_t)warp * stride;
+        if (moves) memmove(to, sm_regs(sm, warp), sm->reg_stride * sizeof *sm->regs);
+        sm->warps[warp].regs = to;
+    }
     sm->reg_stride = stride;
 }
 
@@ -345,6 +349,8 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
+        sm->warps[warp].regs = sm->regs;
+        sm->of_unit[sm->warps[warp].class.unit] |= bit_of(warp);
         sm->mask_of[warp % spec->schedulers] |= bit_of(warp);
     }
     for (uint32_t k = 0; k < spec->schedulers; k++) sm->last[k] = SM_WARPS - 1; /* begin with 0 */

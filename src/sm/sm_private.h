@@ -7,7 +7,7 @@
 #include "check/fault.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -29,8 +29,10 @@ struct class_spec { /* eight bytes: looked up for every instruction */
     uint8_t unit;
 };
 
+_Static_assert((unsigned)WARP_CLASS_COUNT <= (unsigned)SM_CLASSES, "a row of the table is a shift");
+
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][WARP_CLASS_COUNT]; /* accesses: by where they go */
+    struct class_spec classes[WARP_SPACE_COUNT][SM_CLASSES]; /* accesses: by where they go */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -90,13 +92,15 @@ struct sm_warp {
     const struct warp_op_info *after; /* of a run, see struct warp_next */
     uint64_t ready_cyc;               /* not before this cycle */
     struct class_spec class;          /* of next; unit: the port it needs */
-    uint32_t run, run_mask;
+    uint32_t *regs;                   /* its part of sm.regs */
+    uint32_t run_mask;
     uint32_t reg_base;
     uint32_t stores, copies; /* on their way */
     uint16_t generation;     /* tells the stores of this warp from those of one before it in the same slot */
     uint8_t block;           /* slot */
     uint8_t idx;             /* in its block */
     uint8_t scheduler;
+    uint8_t run, run_lanes; /* operations left of a run, lanes of each */
 };
 _Static_assert(sizeof(struct sm_warp) == 64, "one cache line");
 
@@ -212,17 +216,16 @@ struct sm {
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     uint32_t block_count;
-    uint32_t may_issue; /* schedulers, a bit each: others have no ready warp */
-    uint32_t issued;    /* schedulers that issued in this cycle */
-    uint32_t changed;   /* schedulers whose warps may wait for something else since the last visit */
-    uint32_t unknown;   /* schedulers whose reason has not been looked for */
+    uint32_t issued;  /* schedulers, a bit each: those that issued in this cycle */
+    uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
+    uint32_t unknown; /* schedulers whose reason has not been looked for */
     /* warps as bit masks */
-    uint64_t any_ready;                      /* in one of ready */
+    uint64_t any_ready;                      /* could issue now but for the port */
     uint64_t sleeping, far;                  /* in the wheel; far: and for longer than it reaches */
     uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
     uint64_t outward;                        /* next instruction can be noticed outside of the SM */
     uint64_t stopping;                       /* warps of a block on the move */
-    uint64_t ready[UNIT_COUNT];              /* could issue now but for the port */
+    uint64_t of_unit[UNIT_COUNT];            /* every warp, by the port of its next instruction */
     uint64_t wait_barrier, wait_fence, resident;
     uint64_t held;         /* of stopping: those that would be ready */
     uint64_t *lsu_blocked; /* counter, NULL: goes on */
@@ -275,10 +278,7 @@ static inline uint32_t short_cyc(uint64_t cyc) { return (uint32_t)cyc; }
 /* How far it is ahead of now; negative: it has passed. */
 static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)(cyc - (uint32_t)now); }
 
-static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp)
-{
-    return sm->regs + (size_t)warp * sm->reg_stride;
-}
+static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp) { return sm->warps[warp].regs; }
 
 static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
 

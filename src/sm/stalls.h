@@ -21,7 +21,7 @@ static inline uint64_t *reason(struct sm *sm, uint64_t mask)
 {
     const uint64_t ready = sm->any_ready & mask;
     if (ready)
-        return ready & ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE])
+        return ready & ~(sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_SHARED] | sm->of_unit[UNIT_TEXTURE])
                    ? &sm->stats.stall_structural
                    : &sm->stats.stall_pipe;
     if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
@@ -32,7 +32,6 @@ static inline uint64_t *reason(struct sm *sm, uint64_t mask)
 /* Of schedulers, a bit each. */
 static inline void stalls_find(struct sm *sm, uint32_t schedulers)
 {
-    sm->unknown &= ~schedulers;
     for (; schedulers; schedulers &= schedulers - 1) {
         const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
         sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
@@ -43,17 +42,17 @@ static inline void stalls_find(struct sm *sm, uint32_t schedulers)
  * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
 static inline void stalls_count(struct sm *sm, uint64_t now, uint64_t next)
 {
-    const uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
+    const uint32_t issued = sm->issued, changed = (sm->changed & sm->spec->all_schedulers) | issued;
     sm->changed = 0;
     for (uint32_t left = changed; left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left), issued = sm->issued >> k & 1;
+        const uint32_t k = (uint32_t)__builtin_ctz(left);
         struct scheduler *s = &sm->schedulers[k];
-        if (!(sm->unknown >> k & 1)) *s->counter += now - s->since_cyc;
-        s->since_cyc = now + issued;
-        sm->stats.issue_cycles += issued;
+        *s->counter += now - s->since_cyc; /* 0 when the reason is unknown */
+        s->since_cyc = now + (issued >> k & 1);
     }
-    sm->unknown |= changed;
-    stalls_find(sm, sm->unknown & ~(next == now + 1 ? sm->issued : 0));
+    const uint32_t issues_next = next == now + 1 ? issued : 0;
+    stalls_find(sm, (sm->unknown | changed) & ~issues_next);
+    sm->unknown = issues_next;
 }
 
 #endif
