@@ -3,24 +3,6 @@
 #include "sm/scoreboard.h"
 #include "sm/stalls.h"
 
-/* Schedulers of these warps, a bit each. */
-static inline uint32_t schedulers_of(const struct sm *sm, uint64_t warps)
-{
-    const uint32_t count = sm->spec->schedulers;
-    if (__builtin_expect(count & (count - 1), 0)) {
-        uint32_t schedulers = 0;
-        for (uint32_t k = 0; k < count; k++) schedulers |= (uint32_t)((warps & sm->mask_of[k]) != 0) << k;
-        return schedulers;
-    }
-    uint32_t folded = (uint32_t)(warps >> 32 | warps); /* warp w belongs to scheduler w mod count */
-    folded |= folded >> 16;
-    if (count <= 8) folded |= folded >> 8;
-    if (count <= 4) folded |= folded >> 4;
-    if (count <= 2) folded |= folded >> 2;
-    if (count <= 1) folded |= folded >> 1;
-    return folded & sm->spec->all_schedulers;
-}
-
 /* Of these warps some sleep for longer than the wheel reaches, sleep by themselves, or have to stop: those
  * that can issue. */
 static __attribute__((noinline)) uint64_t wake_rarer(struct sm *sm, uint64_t due, uint64_t now)
@@ -34,7 +16,7 @@ static __attribute__((noinline)) uint64_t wake_rarer(struct sm *sm, uint64_t due
     }
     sm->asleep &= ~due;
     sm->held |= due & sm->stopping;
-    sm->changed |= schedulers_of(sm, due);
+    sm_all_changed(sm);
     return due & ~sm->stopping;
 }
 
@@ -48,7 +30,6 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
     if (__builtin_expect((due & (sm->far | sm->asleep | sm->stopping)) != 0, 0))
         due = wake_rarer(sm, due, now);
     sm->any_ready |= due;
-    sm->changed |= schedulers_of(sm, due);
 }
 
 /* An operation of a run: it has been executed. */
@@ -74,14 +55,14 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
     }
 }
 
-static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp,
-                                                             uint64_t now)
+static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, struct scheduler *s,
+                                                             uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
     const struct class_spec class = w->class;
     sm->any_ready &= ~bit_of(warp);
-    sm->last[scheduler] = (uint8_t)warp;
-    sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
+    s->last = (uint8_t)warp;
+    s->port_free[class.unit] = short_cyc(now + class.interval_cyc);
     sm->stats.issue_cycles++;
     if (w->run)
         issue_of_run(sm, w, warp, class, now);
@@ -105,27 +86,27 @@ static inline uint32_t after_last(uint32_t last, uint64_t candidates)
 }
 
 /* The active set: a warp that waits for memory leaves, a ready one comes in. */
-static uint64_t active_of(struct sm *sm, uint32_t scheduler, uint64_t candidates)
+static uint64_t active_of(struct sm *sm, const struct scheduler *s, uint64_t candidates)
 {
-    uint64_t active = sm->active[scheduler];
+    uint64_t *const kept = &sm->active[s - sm->schedulers], active = *kept;
     active &= (sm->any_ready | sm->sleeping) & ~sm->asleep; /* neither waits nor has ended */
     for (uint64_t more = candidates & ~active; more; more &= more - 1) {
         if ((uint32_t)__builtin_popcountll(active) >= sm->spec->active_warps) break;
         active |= more & (~more + 1);
     }
-    sm->active[scheduler] = active;
+    *kept = active;
     return candidates & active;
 }
 
-static inline uint32_t pick(struct sm *sm, uint32_t scheduler, uint64_t candidates,
+static inline uint32_t pick(struct sm *sm, const struct scheduler *s, uint64_t candidates,
                             enum warp_scheduler policy)
 {
-    const uint32_t last = sm->last[scheduler];
+    const uint32_t last = s->last;
     switch (policy) {
     case warp_scheduler_gto: return candidates & bit_of(last) ? last : oldest(sm, candidates);
     case warp_scheduler_lrr: return after_last(last, candidates);
     case warp_scheduler_two_level: {
-        const uint64_t active = active_of(sm, scheduler, candidates);
+        const uint64_t active = active_of(sm, s, candidates);
         return active ? after_last(last, active) : UINT32_MAX;
     }
     case warp_scheduler_count: break;
@@ -139,52 +120,63 @@ static inline uint64_t pipe_warps(const struct sm *sm)
     return sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_TEXTURE];
 }
 
-/* Warps of the scheduler whose port is free. */
-static inline uint64_t candidates_of(const struct sm *sm, uint32_t scheduler, uint64_t now)
+/* Of the scheduler's ready warps those whose port is free. */
+static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler *s, uint64_t ready,
+                                     uint64_t now)
 {
-    const uint32_t *const port_free = sm->port_free[scheduler];
-    const uint64_t ready = sm->any_ready & sm->mask_of[scheduler], pipe = ready & pipe_warps(sm);
+    const uint64_t pipe = ready & pipe_warps(sm);
     uint64_t candidates = 0;
     if (ready != pipe)
         for (uint32_t u = 0; u < UNIT_SHARED; u++)
-            if (short_ahead(port_free[u], now) <= 0) candidates |= sm->of_unit[u];
-    if (sm->shared_free_cyc <= now && short_ahead(port_free[UNIT_SHARED], now) <= 0)
+            if (short_ahead(s->port_free[u], now) <= 0) candidates |= sm->of_unit[u];
+    if (sm->shared_free_cyc <= now && short_ahead(s->port_free[UNIT_SHARED], now) <= 0)
         candidates |= sm->of_unit[UNIT_SHARED];
     if (pipe && pipe_has_room(sm)) {
-        if (short_ahead(port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
-        if (short_ahead(port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
+        if (short_ahead(s->port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
+        if (short_ahead(s->port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
     }
     return candidates & ready;
 }
 
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
-static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, enum warp_scheduler policy)
+static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
+                              enum warp_scheduler policy)
 {
     if (policy != warp_scheduler_two_level) {
-        uint64_t ready = sm->any_ready & sm->mask_of[scheduler];
-        if (sm->shared_free_cyc > now) ready &= ~sm->of_unit[UNIT_SHARED];
-        if (!ready) return UINT32_MAX;
-        const uint32_t first = pick(sm, scheduler, ready, policy) % SM_WARPS;
+        if (sm->shared_free_cyc > now) {
+            ready &= ~sm->of_unit[UNIT_SHARED];
+            if (!ready) return UINT32_MAX;
+        }
+        const uint32_t first = pick(sm, s, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
-        if (unit < UNIT_MEMORY && short_ahead(sm->port_free[scheduler][unit], now) <= 0) return first;
+        if (unit < UNIT_MEMORY && short_ahead(s->port_free[unit], now) <= 0) return first;
     }
-    const uint64_t candidates = candidates_of(sm, scheduler, now);
-    return candidates ? pick(sm, scheduler, candidates, policy) : UINT32_MAX;
+    const uint64_t candidates = candidates_of(sm, s, ready, now);
+    return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
 }
 
-static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
-                                                            enum warp_scheduler policy)
+/* Returns the schedulers that could issue nothing though they have a ready warp. */
+static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t now,
+                                                                enum warp_scheduler policy)
 {
-    uint32_t issued = 0;
-    for (uint32_t left = schedulers_of(sm, sm->any_ready); left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left);
-        const uint32_t warp = choose(sm, k, now, policy);
-        if (warp == UINT32_MAX) continue;
-        issue_warp(sm, k, warp, now);
-        issued |= 1u << k;
+    struct scheduler *s = sm->schedulers, *const end = s + sm->spec->schedulers;
+    uint32_t issued = 0, stalled = 0;
+    for (uint32_t bit = 1; s < end; s++, bit <<= 1) {
+        const uint64_t ready = sm->any_ready & s->warps;
+        if (!ready) continue;
+        const uint32_t warp = choose(sm, s, ready, now, policy);
+        if (warp == UINT32_MAX) {
+            stalls_until(s, now, now);
+            stalled |= bit;
+            continue;
+        }
+        stalls_until(s, now, now + 1);
+        issued |= bit;
+        issue_warp(sm, s, warp, now);
     }
     sm->issued = issued;
+    return stalled;
 }
 
 /* ---- what comes next ---- */
@@ -199,9 +191,9 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
         const uint64_t ready = sm->any_ready & sm->of_unit[u];
         if (!ready) continue;
         if (u >= UNIT_MEMORY && !pipe_has_room(sm)) continue; /* the memory pipe is visited while it moves */
-        for (uint32_t left = schedulers_of(sm, ready); left; left &= left - 1) {
-            const uint32_t k = (uint32_t)__builtin_ctz(left);
-            const int32_t ahead = short_ahead(sm->port_free[k][u], now);
+        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+            if (!(ready & sm->schedulers[k].warps)) continue;
+            const int32_t ahead = short_ahead(sm->schedulers[k].port_free[u], now);
             uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
             if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
             if (at <= now + 1) return now + 1;
@@ -248,12 +240,16 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
 
 static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_scheduler policy)
 {
+    uint32_t stalled = 0;
     sm->issued = 0;
-    if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
+    if (sm->wheel_used >> now % SM_WHEEL & 1) {
+        wake_warps(sm, now);
+        sm_all_changed(sm);
+    }
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    if (sm->any_ready && !pipe_is_full(sm)) issue_all(sm, now, policy);
+    if (sm->any_ready && !pipe_is_full(sm)) stalled = issue_all(sm, now, policy);
     const uint64_t next = next_visit(sm, now);
-    stalls_count(sm, now, next);
+    stalls_count(sm, stalled, now, next);
     return next;
 }
 
@@ -288,11 +284,10 @@ static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint
     while (next < until && is_inside(sm, next)) {
         const uint64_t cyc = next;
         sm->ahead_cyc = cyc;
-        sm->issued = 0;
         if (sm->wheel_used >> cyc % SM_WHEEL & 1) wake_warps(sm, cyc);
-        issue_all(sm, cyc, policy);
+        const uint32_t stalled = issue_all(sm, cyc, policy);
         next = next_issue(sm, cyc);
-        stalls_count(sm, cyc, next);
+        stalls_count(sm, stalled, cyc, next);
     }
     return next;
 }

@@ -37,10 +37,11 @@ static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp
 static inline void set_registers(const struct sm_warp *w, const struct warp_op_info *info, uint32_t base,
                                  uint64_t done)
 {
-    uint32_t k = 0;
-    do /* most write one register */
-        if (k < info->dst_count) w->regs[(base + info->dst[k]) % SM_REGS] = short_cyc(done);
-    while (++k < info->dst_count);
+    if (__builtin_expect(info->dst_count == 1, 1)) {
+        w->regs[(base + info->dst[0]) % SM_REGS] = short_cyc(done);
+        return;
+    }
+    for (uint32_t k = 0; k < info->dst_count; k++) w->regs[(base + info->dst[k]) % SM_REGS] = short_cyc(done);
 }
 
 /* Does the instruction wait for stores that the warp has on their way? */

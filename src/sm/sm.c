@@ -135,7 +135,8 @@ static void sm_refresh(struct sm *sm, uint64_t now)
     }
     for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
         for (uint32_t u = 0; u < UNIT_COUNT; u++)
-            if (slept || short_ahead(sm->port_free[k][u], now) < 0) sm->port_free[k][u] = short_cyc(now);
+            if (slept || short_ahead(sm->schedulers[k].port_free[u], now) < 0)
+                sm->schedulers[k].port_free[u] = short_cyc(now);
 }
 
 static inline bool place_is_idle(const struct sm_place *p)
@@ -236,7 +237,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
             sm->schedulers[k].since_cyc = now + 1;
         }
         for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
-            for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->port_free[k][u] = short_cyc(now);
+            for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->schedulers[k].port_free[u] = short_cyc(now);
     }
     if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
@@ -351,9 +352,9 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
         sm->warps[warp].regs = sm->regs;
         sm->of_unit[sm->warps[warp].class.unit] |= bit_of(warp);
-        sm->mask_of[warp % spec->schedulers] |= bit_of(warp);
+        sm->schedulers[warp % spec->schedulers].warps |= bit_of(warp);
     }
-    for (uint32_t k = 0; k < spec->schedulers; k++) sm->last[k] = SM_WARPS - 1; /* begin with 0 */
+    for (uint32_t k = 0; k < spec->schedulers; k++) sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
     build_memory(sm, a, name);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,

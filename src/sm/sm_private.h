@@ -144,11 +144,15 @@ struct move {
 };
 #define MOVE_OWNER 0x7ffffffeu /* of requests that carry a context */
 
-/* What a scheduler that issues nothing waits for: the counter of the reason. */
+/* A scheduler: one cache line. */
 struct scheduler {
-    uint64_t *counter;
-    uint64_t since_cyc; /* counted up to here */
+    _Alignas(64) uint64_t warps;
+    uint64_t *counter;              /* of what it waits for while it issues nothing */
+    uint64_t since_cyc;             /* counted up to here */
+    uint32_t port_free[UNIT_COUNT]; /* short cycles, see short_cyc() */
+    uint8_t last;                   /* warp that it issued last */
 };
+_Static_assert(sizeof(struct scheduler) == 64, "one cache line");
 
 struct mshr_waiter {
     uint16_t load;
@@ -236,14 +240,11 @@ struct sm {
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     struct move move;
     struct sm_wiring wire;
-    struct arena *arena;             /* of the machine */
-    uint64_t mask_of[SM_SCHEDULERS]; /* warps of a scheduler */
+    struct arena *arena; /* of the machine */
     struct scheduler schedulers[SM_SCHEDULERS];
-    uint8_t last[SM_SCHEDULERS];                   /* warp that a scheduler issued last */
-    uint32_t port_free[SM_SCHEDULERS][UNIT_COUNT]; /* short cycles, see short_cyc() */
-    uint64_t active[SM_SCHEDULERS];                /* two_level */
-    uint32_t *regs;                                /* short cycle from which a register can be read */
-    uint32_t reg_stride;                           /* from warp to warp */
+    uint64_t active[SM_SCHEDULERS]; /* two_level */
+    uint32_t *regs;                 /* short cycle from which a register can be read */
+    uint32_t reg_stride;            /* from warp to warp */
     uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];

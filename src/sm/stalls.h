@@ -34,24 +34,31 @@ static inline void stalls_find(struct sm *sm, uint32_t schedulers)
 {
     for (; schedulers; schedulers &= schedulers - 1) {
         const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
-        sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
+        sm->schedulers[k].counter = reason(sm, sm->schedulers[k].warps);
     }
 }
 
-/* At the end of a cycle: what the schedulers did up to now is counted. One that issued does that for a cycle;
- * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
-static inline void stalls_count(struct sm *sm, uint64_t now, uint64_t next)
+/* Up to now the scheduler waited for what it waited for; no time has passed when that is unknown. */
+static inline void stalls_until(struct scheduler *s, uint64_t now, uint64_t since)
 {
-    const uint32_t issued = sm->issued, changed = (sm->changed & sm->spec->all_schedulers) | issued;
-    sm->changed = 0;
-    for (uint32_t left = changed; left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left);
-        struct scheduler *s = &sm->schedulers[k];
-        *s->counter += now - s->since_cyc; /* 0 when the reason is unknown */
-        s->since_cyc = now + (issued >> k & 1);
+    *s->counter += now - s->since_cyc;
+    s->since_cyc = since;
+}
+
+/* At the end of a cycle: what changed schedulers wait for is looked for again. One that issued is asked at
+ * the end of the next one, if it does not issue then. */
+static inline void stalls_count(struct sm *sm, uint32_t changed, uint64_t now, uint64_t next)
+{
+    const uint32_t issued = sm->issued;
+    if (__builtin_expect(sm->changed != 0, 0)) { /* from outside */
+        const uint32_t others = sm->changed & sm->spec->all_schedulers & ~(changed | issued);
+        sm->changed = 0;
+        changed |= others;
+        for (uint32_t left = others; left; left &= left - 1)
+            stalls_until(&sm->schedulers[__builtin_ctz(left)], now, now);
     }
     const uint32_t issues_next = next == now + 1 ? issued : 0;
-    stalls_find(sm, (sm->unknown | changed) & ~issues_next);
+    stalls_find(sm, (sm->unknown | changed | issued) & ~issues_next);
     sm->unknown = issues_next;
 }
 
