@@ -34,6 +34,16 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
     go_on(sm, warp, step, &next, earliest_cyc, now);
 }
 
+void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
+{
+    if (ahead < SM_FAR / 4) {
+        sleep_until(sm, warp, now + ahead, now);
+        return;
+    }
+    sm->warps[warp].ready_cyc = now + 1;
+    sm->wait_memory |= bit_of(warp);
+}
+
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
     sm_changed(sm, warp);
@@ -125,7 +135,6 @@ void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
     const struct sm_warp_source *source = &sm->sources[warp];
     *source->clock = now;
     const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
-    sm->stats.warp_instructions++;
     sm->stats.thread_instructions += lanes_in(sm->op.mask);
     const uint64_t earliest = execute(sm, warp, latency_cyc, now);
     if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);

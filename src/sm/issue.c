@@ -34,18 +34,16 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
 
 /* An operation of a run: it has been executed. */
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
-                                                               uint32_t warp, struct class_spec class,
-                                                               uint64_t now)
+                                                               uint32_t warp, uint32_t unit, uint64_t now)
 {
     const struct warp_op_info *info = w->next;
-    const uint64_t done = class.unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
-                                                    : now + class.latency_cyc;
+    const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
+                                              : now + w->class.latency_cyc;
     set_registers(w, info, w->reg_base, done);
-    sm->stats.warp_instructions++;
     sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
         set_next(sm, warp, info + 1);
-        wait_for_registers(sm, warp, now + 1, now);
+        wait_in_run(sm, w, warp, now);
     } else if (w->after) {
         set_next(sm, warp, w->after);
         set_outward(sm, warp, w->after);
@@ -59,15 +57,15 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, stru
                                                              uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
-    const struct class_spec class = w->class;
+    const uint32_t unit = w->class.unit;
     sm->any_ready &= ~bit_of(warp);
     s->last = (uint8_t)warp;
-    s->port_free[class.unit] = short_cyc(now + class.interval_cyc);
-    sm->stats.issue_cycles++;
+    sm->stats.warp_instructions++;
+    s->port_free[unit] = short_cyc(now) + w->class.interval_cyc;
     if (w->run)
-        issue_of_run(sm, w, warp, class, now);
+        issue_of_run(sm, w, warp, unit, now);
     else
-        sm_step(sm, warp, class.latency_cyc, now);
+        sm_step(sm, warp, w->class.latency_cyc, now);
 }
 
 /* ---- schedulers ---- */
@@ -160,22 +158,22 @@ static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t
 static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t now,
                                                                 enum warp_scheduler policy)
 {
-    struct scheduler *s = sm->schedulers, *const end = s + sm->spec->schedulers;
-    uint32_t issued = 0, stalled = 0;
-    for (uint32_t bit = 1; s < end; s++, bit <<= 1) {
+    struct scheduler *s = sm->schedulers, *const end = sm->schedulers_end;
+    uint32_t stalled = 0;
+    sm->issued = 0;
+    for (; s < end; s++) {
         const uint64_t ready = sm->any_ready & s->warps;
         if (!ready) continue;
         const uint32_t warp = choose(sm, s, ready, now, policy);
         if (warp == UINT32_MAX) {
             stalls_until(s, now, now);
-            stalled |= bit;
+            stalled |= s->bit;
             continue;
         }
         stalls_until(s, now, now + 1);
-        issued |= bit;
+        sm->issued |= s->bit;
         issue_warp(sm, s, warp, now);
     }
-    sm->issued = issued;
     return stalled;
 }
 
@@ -242,12 +240,12 @@ static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_schedu
 {
     uint32_t stalled = 0;
     sm->issued = 0;
-    if (sm->wheel_used >> now % SM_WHEEL & 1) {
-        wake_warps(sm, now);
-        sm_all_changed(sm);
-    }
+    if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    if (sm->any_ready && !pipe_is_full(sm)) stalled = issue_all(sm, now, policy);
+    if (sm->any_ready && pipe_is_full(sm))
+        sm_all_changed(sm);
+    else if (sm->any_ready)
+        stalled = issue_all(sm, now, policy);
     const uint64_t next = next_visit(sm, now);
     stalls_count(sm, stalled, now, next);
     return next;
@@ -319,5 +317,8 @@ uint64_t sm_issue(struct sm *sm, uint64_t now)
         const uint64_t next = next_visit(sm, now);
         if (next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now)) return next;
     }
-    return cycles_by_policy(sm, now);
+    const uint64_t before = sm->stats.warp_instructions;
+    const uint64_t next = cycles_by_policy(sm, now);
+    sm->stats.issue_cycles += sm->stats.warp_instructions - before;
+    return next;
 }

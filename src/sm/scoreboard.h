@@ -78,6 +78,20 @@ static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t ear
     sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
 }
 
+/* The same for the instruction after one of a run: it may issue in the next cycle. */
+static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+{
+    const uint32_t ahead = (uint32_t)later(registers_ahead(w, w->next, now), 1);
+    if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
+        sm_wait_long(sm, warp, ahead, now);
+        return;
+    }
+    const uint32_t slot = (uint32_t)(now + ahead) % SM_WHEEL;
+    sm->wheel[slot] |= bit_of(warp);
+    sm->wheel_used |= (uint64_t)1 << slot;
+    sm->sleeping |= bit_of(warp);
+}
+
 static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];

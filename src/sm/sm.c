@@ -347,6 +347,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->spec = spec;
     sm->arena = a;
     sm->wire = *wiring;
+    sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
@@ -354,7 +355,10 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
         sm->of_unit[sm->warps[warp].class.unit] |= bit_of(warp);
         sm->schedulers[warp % spec->schedulers].warps |= bit_of(warp);
     }
-    for (uint32_t k = 0; k < spec->schedulers; k++) sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
+    for (uint32_t k = 0; k < spec->schedulers; k++) {
+        sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
+        sm->schedulers[k].bit = (uint16_t)(1u << k);
+    }
     build_memory(sm, a, name);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,

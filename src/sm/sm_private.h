@@ -7,7 +7,7 @@
 #include "check/fault.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -29,10 +29,9 @@ struct class_spec { /* eight bytes: looked up for every instruction */
     uint8_t unit;
 };
 
-_Static_assert((unsigned)WARP_CLASS_COUNT <= (unsigned)SM_CLASSES, "a row of the table is a shift");
-
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][SM_CLASSES]; /* accesses: by where they go */
+    struct class_spec classes[WARP_SPACE_COUNT][256]; /* accesses: by where they go; 256: class and space of
+                                                       * an info are read as one number */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -151,6 +150,7 @@ struct scheduler {
     uint64_t since_cyc;             /* counted up to here */
     uint32_t port_free[UNIT_COUNT]; /* short cycles, see short_cyc() */
     uint8_t last;                   /* warp that it issued last */
+    uint16_t bit;                   /* of masks of schedulers */
 };
 _Static_assert(sizeof(struct scheduler) == 64, "one cache line");
 
@@ -241,7 +241,7 @@ struct sm {
     struct move move;
     struct sm_wiring wire;
     struct arena *arena; /* of the machine */
-    struct scheduler schedulers[SM_SCHEDULERS];
+    struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
     uint64_t active[SM_SCHEDULERS]; /* two_level */
     uint32_t *regs;                 /* short cycle from which a register can be read */
     uint32_t reg_stride;            /* from warp to warp */
@@ -299,6 +299,8 @@ static inline void sm_all_changed(struct sm *sm) { sm->changed = UINT32_MAX; }
 uint64_t sm_issue(struct sm *sm, uint64_t now);
 /* execute.c */
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
+/* The registers of the next instruction come in so many cycles, more than the wheel has, or from memory. */
+void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now);
 /* What it waited for (memory, stores) has come. */
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
 /* The warp executes its next instruction. */
