@@ -104,6 +104,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
+    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
     if (!cycles) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;
