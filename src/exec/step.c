@@ -515,11 +515,9 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
  * registers are in the host's cache then, and the SM issues them without asking. Only while the lanes are
  * together: what divergent lanes do next may depend on other warps. */
 
-enum { AHEAD_LEAST = 2 };
-
 static inline bool may_run_ahead(const struct exec_warp *w, const struct insn *pc)
 {
-    return pc && pc->quiet >= AHEAD_LEAST && pc->counted && !w->divergent && w->state == WARP_RUNNING;
+    return pc && pc->quiet && pc->counted && !w->divergent && w->state == WARP_RUNNING;
 }
 
 /* Where the lanes' addresses of a register lie, as long as no instruction of the run changes it. */
@@ -527,6 +525,7 @@ struct ahead_base {
     uint32_t ref, log2_bytes; /* log2_bytes: of what a lane loads; 0: nothing is known */
     uint32_t unit, cycles;    /* cycles: of the banks; depend on distances only */
     uint64_t at[4];           /* of lanes 0, 8, 16, 24 */
+    uint64_t low, high, odd;  /* of these: the lowest, the highest, bits that one of them has */
 };
 enum { AHEAD_BASES = 4 };
 
@@ -543,7 +542,15 @@ static bool base_of(const struct exec_block *b, struct exec_warp *w, const struc
     op.space = WARP_SPACE_SHARED;
     op.grouped = 1;
     op.unit = (uint8_t)unit;
-    for (uint32_t g = 0; g < 4; g++) op.base[g] = base->at[g] + (uint64_t)s->offset;
+    base->low = UINT64_MAX;
+    base->high = base->odd = 0;
+    for (uint32_t g = 0; g < 4; g++) {
+        const uint64_t at = base->at[g];
+        op.base[g] = at + (uint64_t)s->offset;
+        base->low = at < base->low ? at : base->low;
+        base->high = at > base->high ? at : base->high;
+        base->odd |= at;
+    }
     base->ref = pc->a;
     base->log2_bytes = log2_bytes;
     base->unit = unit;
@@ -553,50 +560,49 @@ static bool base_of(const struct exec_block *b, struct exec_warp *w, const struc
 
 /* Executes a load from shared memory; returns the cycles of the banks, 0: it must be stepped. */
 static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *w, const struct insn *pc,
-                                  struct ahead_base bases[AHEAD_BASES])
+                                  const struct memory_handlers *h, struct ahead_base bases[AHEAD_BASES])
 {
-    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
     const struct access *s = pc->x.access;
     struct ahead_base *base = &bases[pc->a / 128 % AHEAD_BASES];
     const uint32_t log2_bytes = s->log2_bytes + s->count / 2u; /* vectors have two elements or four */
     if ((base->ref != pc->a || base->log2_bytes != log2_bytes) && !base_of(b, w, pc, h, log2_bytes, base))
         return 0;
-    const uint64_t bytes = (uint64_t)1 << log2_bytes, shift = (uint64_t)s->offset;
-    const uint64_t most = w->shared_bytes >= 8 * bytes ? w->shared_bytes - 8 * bytes : 0;
-    uint64_t at[4], odd = 0, outside = 0;
-    for (uint32_t g = 0; g < 4; g++) {
-        at[g] = s->address64 ? base->at[g] + shift : (uint32_t)(base->at[g] + shift);
-        odd |= at[g];
-        outside |= (uint64_t)(at[g] > most); /* the last few elements are stepped */
-    }
-    if (outside || odd & (bytes - 1)) return 0;
+    /* All groups lie in shared memory, without a carry out of the address: few other loads are worth a case,
+     * and the last few elements are stepped, too. */
+    const uint64_t shift = (uint64_t)s->offset, group = (uint64_t)8 << log2_bytes;
+    const uint64_t low = base->low + shift, end = base->high + shift + group;
+    if (low > end || end > w->shared_bytes || (base->odd | shift) & (group / 8 - 1)) return 0;
+    const uint8_t *const from = w->shared + (int64_t)shift;
     if (s->count > 1)
-        h->load_vector_groups(w, s, w->shared, at, base->unit);
+        h->load_vector_groups(w, s, from, base->at, base->unit);
     else
-        h->load_groups[s->log2_bytes == 3](w->shared, at, base->unit, ref_at(w, pc->d));
+        h->load_groups[s->log2_bytes == 3](from, base->at, base->unit, ref_at(w, pc->d));
     return base->cycles;
 }
 
 static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
 {
     const struct insn *pc = w->pc;
-    const struct warp_op_info *const first = info_of(w, pc);
+    const struct memory_handlers *const h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
+    const struct warp_op_info *const first = info_of(w, pc), *info = first;
     const uint32_t mask = w->mask;
     struct ahead_base bases[AHEAD_BASES];
     uint32_t run = 0;
     for (uint32_t k = 0; k < AHEAD_BASES; k++) bases[k].log2_bytes = 0;
     while (pc->quiet && run < AHEAD_MOST) {
-        if (pc->counted && pc->info != first + run) break;
+        const uint32_t counted = pc->counted;
+        if (counted && pc->info != info) break;
         uint32_t cycles = 0;
         const struct insn *after = pc + 1;
         if (!pc->is_shared)
             after = pc->fn(w, pc, mask);
-        else if (mask != LANES_ALL || !(cycles = load_ahead(b, w, pc, bases)))
+        else if (mask != LANES_ALL || !(cycles = load_ahead(b, w, pc, h, bases)))
             break;
         if (pc->is_base)
             for (uint32_t k = 0; k < AHEAD_BASES; k++) bases[k].log2_bytes = 0;
         w->ahead_cycles[run] = (uint8_t)cycles;
-        run += pc->counted;
+        run += counted;
+        info += counted;
         pc = after;
     }
     w->pc = pc;
@@ -644,9 +650,13 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
     return may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : tell(w, w->pc, next);
 }
 
+/* A warp that starts, or that others have let go, runs ahead like one that was stepped. */
 static enum warp_step source_peek(void *self, uint32_t warp, struct warp_next *next)
 {
-    return exec_warp_peek(self, warp, next);
+    struct exec_block *b = self;
+    struct exec_warp *w = &b->warps[warp];
+    const enum warp_step step = exec_warp_peek(b, warp, next);
+    return step == WARP_STEP_OP && !next->run && may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : step;
 }
 
 static void source_keep(void *self, uint32_t warp, const struct warp_next *rest)

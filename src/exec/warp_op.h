@@ -50,22 +50,25 @@ enum { WARP_OP_REGS_MAX = 24 };
 
 /* The part that is the same at every execution. Lives as long as the kernel. */
 struct warp_op_info {
-    uint8_t class;  /* enum warp_class */
-    uint8_t space;  /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
-    uint8_t scope;  /* enum warp_scope */
-    uint8_t flags;  /* WARP_F_ */
-    uint16_t bytes; /* per lane, all elements of a vector together */
+    /* The registers of dst and src when they are at most four, modulo 256, one of them repeated to make four;
+     * sealed: they stand here, see warp_op_seal(). */
+    uint8_t any[4];
+    bool sealed;
+    uint8_t class; /* enum warp_class */
+    uint8_t space; /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
+    uint8_t scope; /* enum warp_scope */
+    uint8_t flags; /* WARP_F_ */
     uint8_t dst_count, src_count;
     uint8_t
         detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
-    uint16_t dst[WARP_OP_REGS_MAX], src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
-    /* The registers of dst and src when they are at most four, one of them repeated to make four; sealed:
-     * they stand here, see warp_op_seal(). */
-    bool sealed;
-    uint16_t any[4];
+    uint16_t bytes;           /* per lane, all elements of a vector together */
     uint16_t read_only_group; /* loads that a launch finds read-only together (ld.global.ro); 0: never */
     uint32_t pc, line;        /* place in the kernel: instruction index and PTX line */
+    _Alignas(8) uint16_t dst[WARP_OP_REGS_MAX];
+    uint16_t src[WARP_OP_REGS_MAX]; /* registers of the scoreboard; guard included */
+    uint64_t unused;                /* an index is a shift */
 };
+_Static_assert(sizeof(struct warp_op_info) == 128, "two cache lines");
 
 /* For sources: once an info has its registers. Who does not call it is only slower. */
 static inline void warp_op_seal(struct warp_op_info *info)
@@ -74,7 +77,7 @@ static inline void warp_op_seal(struct warp_op_info *info)
     info->sealed = count > 0 && count <= 4;
     for (uint32_t k = 0; k < 4 && info->sealed; k++) {
         const uint32_t at = k < count ? k : count - 1;
-        info->any[k] = at < info->dst_count ? info->dst[at] : info->src[at - info->dst_count];
+        info->any[k] = (uint8_t)(at < info->dst_count ? info->dst[at] : info->src[at - info->dst_count]);
     }
 }
 

@@ -44,7 +44,8 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     w->block = (uint8_t)slot;
     w->idx = (uint8_t)idx;
     w->generation++;
-    w->stores = w->copies = w->run = 0;
+    w->stores = w->copies = 0;
+    w->run = 0;
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
 }
 

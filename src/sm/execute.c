@@ -14,8 +14,9 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
         return;
     }
     w->reg_base = next->reg_base;
-    w->run = next->run;
+    w->run = (uint8_t)next->run;
     w->run_mask = next->run_mask;
+    if (next->run) w->run_lanes = (uint8_t)lanes_in(next->run_mask);
     w->after = next->after;
     sm->sources[warp].cycles = next->cycles;
     set_next(sm, warp, next->info);
@@ -33,6 +34,16 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
     go_on(sm, warp, step, &next, earliest_cyc, now);
 }
 
+void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
+{
+    if (ahead < SM_FAR / 4) {
+        sleep_until(sm, warp, now + ahead, now);
+        return;
+    }
+    sm->warps[warp].ready_cyc = now + 1;
+    sm->wait_memory |= bit_of(warp);
+}
+
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
     sm_changed(sm, warp);
@@ -43,9 +54,7 @@ void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
 {
     const struct warp_op *op = &sm->op;
-    uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < op->info->dst_count; k++)
-        regs[(op->reg_base + op->info->dst[k]) % SM_REGS] = short_cyc(done);
+    set_registers(&sm->warps[warp], op->info, op->reg_base, done);
 }
 
 static void shared_access(struct sm *sm, uint32_t warp, uint64_t now)
@@ -126,7 +135,6 @@ void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
     const struct sm_warp_source *source = &sm->sources[warp];
     *source->clock = now;
     const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
-    sm->stats.warp_instructions++;
     sm->stats.thread_instructions += lanes_in(sm->op.mask);
     const uint64_t earliest = execute(sm, warp, latency_cyc, now);
     if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);

@@ -3,13 +3,10 @@
 #include "sm/scoreboard.h"
 #include "sm/stalls.h"
 
-/* Warps whose cycle has come. */
-static inline void wake_warps(struct sm *sm, uint64_t now)
+/* Of these warps some sleep for longer than the wheel reaches, sleep by themselves, or have to stop: those
+ * that can issue. */
+static __attribute__((noinline)) uint64_t wake_rarer(struct sm *sm, uint64_t due, uint64_t now)
 {
-    uint64_t due = sm->wheel[now % SM_WHEEL];
-    sm->wheel[now % SM_WHEEL] = 0;
-    sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
-    sm->sleeping &= ~due;
     for (uint64_t far = due & sm->far; far; far &= far - 1) { /* once around the wheel was not enough */
         const uint32_t warp = (uint32_t)__builtin_ctzll(far);
         sm->far &= ~bit_of(warp);
@@ -18,35 +15,35 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
         sleep_until(sm, warp, sm->warps[warp].ready_cyc, now);
     }
     sm->asleep &= ~due;
-    const uint64_t stopped = due & sm->stopping;
-    sm->held |= stopped;
-    sm->any_ready |= due & ~stopped;
-    uint32_t schedulers = 0;
-    for (; due; due &= due - 1) {
-        const uint32_t warp = (uint32_t)__builtin_ctzll(due);
-        const struct sm_warp *w = &sm->warps[warp];
-        schedulers |= 1u << w->scheduler;
-        sm->ready[w->class.unit] |= due & (~due + 1) & ~stopped;
-    }
-    sm->changed |= schedulers;
-    sm->may_issue |= schedulers;
+    sm->held |= due & sm->stopping;
+    sm_all_changed(sm);
+    return due & ~sm->stopping;
+}
+
+/* Warps whose cycle has come. */
+static inline void wake_warps(struct sm *sm, uint64_t now)
+{
+    uint64_t due = sm->wheel[now % SM_WHEEL];
+    sm->wheel[now % SM_WHEEL] = 0;
+    sm->wheel_used &= ~((uint64_t)1 << now % SM_WHEEL);
+    sm->sleeping &= ~due;
+    if (__builtin_expect((due & (sm->far | sm->asleep | sm->stopping)) != 0, 0))
+        due = wake_rarer(sm, due, now);
+    sm->any_ready |= due;
 }
 
 /* An operation of a run: it has been executed. */
-static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp, struct class_spec class,
-                                uint64_t now)
+static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
+                                                               uint32_t warp, uint32_t unit, uint64_t now)
 {
     const struct warp_op_info *info = w->next;
-    const uint64_t done = class.unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
-                                                    : now + class.latency_cyc;
-    uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < info->dst_count; k++)
-        regs[(w->reg_base + info->dst[k]) % SM_REGS] = short_cyc(done);
-    sm->stats.warp_instructions++;
-    sm->stats.thread_instructions += lanes_in(w->run_mask);
+    const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
+                                              : now + w->class.latency_cyc;
+    set_registers(w, info, w->reg_base, done);
+    sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
         set_next(sm, warp, info + 1);
-        wait_for_registers(sm, warp, now + 1, now);
+        wait_in_run(sm, w, warp, now);
     } else if (w->after) {
         set_next(sm, warp, w->after);
         set_outward(sm, warp, w->after);
@@ -56,19 +53,19 @@ static inline void issue_of_run(struct sm *sm, struct sm_warp *w, uint32_t warp,
     }
 }
 
-static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, uint32_t scheduler, uint32_t warp,
-                                                             uint64_t now)
+static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, struct scheduler *s,
+                                                             uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
-    const struct class_spec class = w->class;
-    sm->ready[class.unit] &= ~bit_of(warp);
+    const uint32_t unit = w->class.unit;
     sm->any_ready &= ~bit_of(warp);
-    sm->last[scheduler] = (uint8_t)warp;
-    sm->port_free[scheduler][class.unit] = short_cyc(now + class.interval_cyc);
+    s->last = (uint8_t)warp;
+    sm->stats.warp_instructions++;
+    s->port_free[unit] = short_cyc(now) + w->class.interval_cyc;
     if (w->run)
-        issue_of_run(sm, w, warp, class, now);
+        issue_of_run(sm, w, warp, unit, now);
     else
-        sm_step(sm, warp, class.latency_cyc, now);
+        sm_step(sm, warp, w->class.latency_cyc, now);
 }
 
 /* ---- schedulers ---- */
@@ -87,27 +84,27 @@ static inline uint32_t after_last(uint32_t last, uint64_t candidates)
 }
 
 /* The active set: a warp that waits for memory leaves, a ready one comes in. */
-static uint64_t active_of(struct sm *sm, uint32_t scheduler, uint64_t candidates)
+static uint64_t active_of(struct sm *sm, const struct scheduler *s, uint64_t candidates)
 {
-    uint64_t active = sm->active[scheduler];
+    uint64_t *const kept = &sm->active[s - sm->schedulers], active = *kept;
     active &= (sm->any_ready | sm->sleeping) & ~sm->asleep; /* neither waits nor has ended */
     for (uint64_t more = candidates & ~active; more; more &= more - 1) {
         if ((uint32_t)__builtin_popcountll(active) >= sm->spec->active_warps) break;
         active |= more & (~more + 1);
     }
-    sm->active[scheduler] = active;
+    *kept = active;
     return candidates & active;
 }
 
-static inline uint32_t pick(struct sm *sm, uint32_t scheduler, uint64_t candidates,
+static inline uint32_t pick(struct sm *sm, const struct scheduler *s, uint64_t candidates,
                             enum warp_scheduler policy)
 {
-    const uint32_t last = sm->last[scheduler];
+    const uint32_t last = s->last;
     switch (policy) {
     case warp_scheduler_gto: return candidates & bit_of(last) ? last : oldest(sm, candidates);
     case warp_scheduler_lrr: return after_last(last, candidates);
     case warp_scheduler_two_level: {
-        const uint64_t active = active_of(sm, scheduler, candidates);
+        const uint64_t active = active_of(sm, s, candidates);
         return active ? after_last(last, active) : UINT32_MAX;
     }
     case warp_scheduler_count: break;
@@ -115,50 +112,72 @@ static inline uint32_t pick(struct sm *sm, uint32_t scheduler, uint64_t candidat
     return UINT32_MAX;
 }
 
-/* Warps of the scheduler whose port is free. */
-static inline uint64_t candidates_of(const struct sm *sm, uint32_t scheduler, uint64_t now)
+/* Warps whose next instruction goes into the memory pipe. */
+static inline uint64_t pipe_warps(const struct sm *sm)
 {
-    const uint32_t *const port_free = sm->port_free[scheduler];
+    return sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_TEXTURE];
+}
+
+/* Of the scheduler's ready warps those whose port is free. */
+static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler *s, uint64_t ready,
+                                     uint64_t now)
+{
+    const uint64_t pipe = ready & pipe_warps(sm);
     uint64_t candidates = 0;
-    for (uint32_t u = 0; u < UNIT_SHARED; u++)
-        if (short_ahead(port_free[u], now) <= 0) candidates |= sm->ready[u];
-    if (sm->ready[UNIT_SHARED] && sm->shared_free_cyc <= now && short_ahead(port_free[UNIT_SHARED], now) <= 0)
-        candidates |= sm->ready[UNIT_SHARED];
-    if (sm->ready[UNIT_MEMORY] && short_ahead(port_free[UNIT_MEMORY], now) <= 0 && lsu_has_room(sm))
-        candidates |= sm->ready[UNIT_MEMORY];
-    if (sm->ready[UNIT_TEXTURE] && short_ahead(port_free[UNIT_TEXTURE], now) <= 0 && lsu_has_room(sm))
-        candidates |= sm->ready[UNIT_TEXTURE];
-    return candidates & sm->mask_of[scheduler];
+    if (ready != pipe)
+        for (uint32_t u = 0; u < UNIT_SHARED; u++)
+            if (short_ahead(s->port_free[u], now) <= 0) candidates |= sm->of_unit[u];
+    if (sm->shared_free_cyc <= now && short_ahead(s->port_free[UNIT_SHARED], now) <= 0)
+        candidates |= sm->of_unit[UNIT_SHARED];
+    if (pipe && pipe_has_room(sm)) {
+        if (short_ahead(s->port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
+        if (short_ahead(s->port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
+    }
+    return candidates & ready;
 }
 
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
-static inline uint32_t choose(struct sm *sm, uint32_t scheduler, uint64_t now, enum warp_scheduler policy)
+static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
+                              enum warp_scheduler policy)
 {
     if (policy != warp_scheduler_two_level) {
-        uint64_t ready = sm->any_ready & sm->mask_of[scheduler];
-        if (sm->shared_free_cyc > now) ready &= ~sm->ready[UNIT_SHARED];
-        if (!ready) return UINT32_MAX;
-        const uint32_t first = pick(sm, scheduler, ready, policy) % SM_WARPS;
+        if (sm->shared_free_cyc > now) {
+            ready &= ~sm->of_unit[UNIT_SHARED];
+            if (!ready) return UINT32_MAX;
+        }
+        const uint32_t first = pick(sm, s, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
-        if (unit < UNIT_MEMORY && short_ahead(sm->port_free[scheduler][unit], now) <= 0) return first;
+        const bool free = short_ahead(s->port_free[unit], now) <= 0;
+        if (free && (unit < UNIT_MEMORY || pipe_has_room(sm))) return first;
+        ready &= ~sm->of_unit[unit]; /* most wait for the same port */
+        if (!ready) return UINT32_MAX;
     }
-    const uint64_t candidates = candidates_of(sm, scheduler, now);
-    return candidates ? pick(sm, scheduler, candidates, policy) : UINT32_MAX;
+    const uint64_t candidates = candidates_of(sm, s, ready, now);
+    return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
 }
 
-static inline __attribute__((always_inline)) void issue_all(struct sm *sm, uint64_t now,
-                                                            enum warp_scheduler policy)
+/* Returns the schedulers that could issue nothing though they have a ready warp. */
+static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t now,
+                                                                enum warp_scheduler policy)
 {
-    for (uint32_t left = sm->may_issue; left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left);
-        const uint32_t warp = choose(sm, k, now, policy);
-        if (warp != UINT32_MAX) {
-            issue_warp(sm, k, warp, now);
-            sm->issued |= 1u << k;
+    struct scheduler *s = sm->schedulers, *const end = sm->schedulers_end;
+    uint32_t stalled = 0;
+    sm->issued = 0;
+    for (; s < end; s++) {
+        const uint64_t ready = sm->any_ready & s->warps;
+        if (!ready) continue;
+        const uint32_t warp = choose(sm, s, ready, now, policy);
+        if (warp == UINT32_MAX) {
+            stalls_until(s, now, now);
+            stalled |= s->bit;
+            continue;
         }
-        if (!(sm->any_ready & sm->mask_of[k])) sm->may_issue &= ~(1u << k);
+        stalls_until(s, now, now + 1);
+        sm->issued |= s->bit;
+        issue_warp(sm, s, warp, now);
     }
+    return stalled;
 }
 
 /* ---- what comes next ---- */
@@ -170,11 +189,12 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 {
     uint64_t next = ENGINE_NEVER;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
-        if (!sm->ready[u]) continue;
-        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        const uint64_t ready = sm->any_ready & sm->of_unit[u];
+        if (!ready) continue;
+        if (u >= UNIT_MEMORY && !pipe_has_room(sm)) continue; /* the memory pipe is visited while it moves */
         for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
-            if (!(sm->ready[u] & sm->mask_of[k])) continue;
-            const int32_t ahead = short_ahead(sm->port_free[k][u], now);
+            if (!(ready & sm->schedulers[k].warps)) continue;
+            const int32_t ahead = short_ahead(sm->schedulers[k].port_free[u], now);
             uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
             if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
             if (at <= now + 1) return now + 1;
@@ -187,7 +207,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 /* Only the warps that wait for memory are ready, and it takes none. */
 static inline bool pipe_is_full(const struct sm *sm)
 {
-    return sm->any_ready == (sm->ready[UNIT_MEMORY] | sm->ready[UNIT_TEXTURE]) && !lsu_has_room(sm);
+    return !(sm->any_ready & ~pipe_warps(sm)) && !pipe_has_room(sm);
 }
 
 /* The next cycle at which a warp can issue, as far as the SM itself knows. */
@@ -204,7 +224,7 @@ static inline uint64_t next_issue(const struct sm *sm, uint64_t now)
 }
 
 /* ... and what comes from outside and goes there. */
-static uint64_t next_visit(const struct sm *sm, uint64_t now)
+static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm *sm, uint64_t now)
 {
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
@@ -219,14 +239,19 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
 
 /* ---- cycles ---- */
 
-static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_scheduler policy)
+static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now,
+                                                                  enum warp_scheduler policy)
 {
+    uint32_t stalled = 0;
     sm->issued = 0;
     if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    if (sm->any_ready && !pipe_is_full(sm)) issue_all(sm, now, policy);
+    if (sm->any_ready && pipe_is_full(sm))
+        sm_all_changed(sm);
+    else if (sm->any_ready)
+        stalled = issue_all(sm, now, policy);
     const uint64_t next = next_visit(sm, now);
-    stalls_count(sm, now, next);
+    stalls_count(sm, stalled, now, next);
     return next;
 }
 
@@ -261,22 +286,34 @@ static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint
     while (next < until && is_inside(sm, next)) {
         const uint64_t cyc = next;
         sm->ahead_cyc = cyc;
-        sm->issued = 0;
         if (sm->wheel_used >> cyc % SM_WHEEL & 1) wake_warps(sm, cyc);
-        issue_all(sm, cyc, policy);
+        const uint32_t stalled = issue_all(sm, cyc, policy);
         next = next_issue(sm, cyc);
-        stalls_count(sm, cyc, next);
+        stalls_count(sm, stalled, cyc, next);
     }
     return next;
 }
 
 /* One copy of the loops per policy. */
-static __attribute__((noinline)) uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t cycles_gto(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_gto);
+}
+static __attribute__((noinline)) uint64_t cycles_lrr(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_lrr);
+}
+static __attribute__((noinline)) uint64_t cycles_two_level(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_two_level);
+}
+
+static inline uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
 {
     switch (sm->spec->policy) {
-    case warp_scheduler_gto: return cycles(sm, now, warp_scheduler_gto);
-    case warp_scheduler_lrr: return cycles(sm, now, warp_scheduler_lrr);
-    case warp_scheduler_two_level: return cycles(sm, now, warp_scheduler_two_level);
+    case warp_scheduler_gto: return cycles_gto(sm, now);
+    case warp_scheduler_lrr: return cycles_lrr(sm, now);
+    case warp_scheduler_two_level: return cycles_two_level(sm, now);
     case warp_scheduler_count: break;
     }
     return ENGINE_NEVER;
@@ -290,12 +327,19 @@ static inline bool is_quiet(const struct sm *sm, uint64_t now)
     return !sm->wants_blocks && (!sm->any_ready || pipe_is_full(sm));
 }
 
+/* ... then it goes past the schedulers; 0: there is work for them after all. */
+static __attribute__((noinline)) uint64_t quiet_visit(struct sm *sm, uint64_t now)
+{
+    sm->issued = 0;
+    const uint64_t next = next_visit(sm, now);
+    return next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now) ? next : 0;
+}
+
 uint64_t sm_issue(struct sm *sm, uint64_t now)
 {
     if (is_quiet(sm, now)) {
-        sm->issued = 0;
-        const uint64_t next = next_visit(sm, now);
-        if (next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now)) return next;
+        const uint64_t next = quiet_visit(sm, now);
+        if (next) return next;
     }
     return cycles_by_policy(sm, now);
 }

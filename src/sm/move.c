@@ -34,10 +34,7 @@ bool sm_stop_block(struct sm *sm)
                              .slot = oldest,
                              .lines = context_lines(sm_kernel_of(sm, &sm->blocks[oldest]))};
     sm->stopping = sm->blocks[oldest].warps;
-    for (uint32_t u = 0; u < UNIT_COUNT; u++) {
-        sm->held |= sm->ready[u] & sm->stopping;
-        sm->ready[u] &= ~sm->stopping;
-    }
+    sm->held |= sm->any_ready & sm->stopping;
     sm->any_ready &= ~sm->stopping;
     engine_wake(sm->wire.engine, sm->component, now + 1);
     return true;

@@ -1,7 +1,7 @@
 /* scoreboard: from when on a warp's next instruction can issue, and where the warp waits until then.
  *
- * Every resident warp is in exactly one place: ready[unit of its next instruction], the wheel (waits for a
- * known cycle), wait_memory, wait_barrier, wait_fence, asleep, or it has ended. */
+ * Every resident warp is in exactly one place: any_ready, the wheel (waits for a known cycle), wait_memory,
+ * wait_barrier, wait_fence, asleep, or it has ended. */
 #ifndef ATOLL_SM_SCOREBOARD_H
 #define ATOLL_SM_SCOREBOARD_H
 
@@ -15,24 +15,33 @@ static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_
 }
 
 /* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
- * more: one waits for memory. */
-static inline int32_t registers_ahead(const struct sm *sm, uint32_t warp, uint64_t now)
+ * more: one waits for memory; below 0: they have been there for long. */
+_Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
+static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp_op_info *info, uint64_t now)
 {
-    const struct sm_warp *w = &sm->warps[warp];
-    const struct warp_op_info *info = w->next;
-    const uint32_t *const regs = sm_regs(sm, warp);
+    const uint32_t *const regs = w->regs;
     int32_t most = 0;
-    if (__builtin_expect(info->sealed, 1)) {
-        most = later(most, register_ahead(regs, w->reg_base + info->any[0], now));
-        most = later(most, register_ahead(regs, w->reg_base + info->any[1], now));
-        most = later(most, register_ahead(regs, w->reg_base + info->any[2], now));
-        return later(most, register_ahead(regs, w->reg_base + info->any[3], now));
+    if (__builtin_expect(info->sealed && !w->reg_base, 1)) {
+        const int32_t a = later(short_ahead(regs[info->any[0]], now), short_ahead(regs[info->any[1]], now));
+        const int32_t b = later(short_ahead(regs[info->any[2]], now), short_ahead(regs[info->any[3]], now));
+        return later(a, b);
     }
     for (uint32_t k = 0; k < info->src_count; k++)
         most = later(most, register_ahead(regs, w->reg_base + info->src[k], now));
     for (uint32_t k = 0; k < info->dst_count; k++)
         most = later(most, register_ahead(regs, w->reg_base + info->dst[k], now));
     return most;
+}
+
+/* What the instruction writes can be read from then on. */
+static inline void set_registers(const struct sm_warp *w, const struct warp_op_info *info, uint32_t base,
+                                 uint64_t done)
+{
+    if (__builtin_expect(info->dst_count == 1, 1)) {
+        w->regs[(base + info->dst[0]) % SM_REGS] = short_cyc(done);
+        return;
+    }
+    for (uint32_t k = 0; k < info->dst_count; k++) w->regs[(base + info->dst[k]) % SM_REGS] = short_cyc(done);
 }
 
 /* Does the instruction wait for stores that the warp has on their way? */
@@ -48,8 +57,8 @@ static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint6
     if (__builtin_expect(cyc - now >= SM_WHEEL, 0)) {
         slot_cyc = now + SM_WHEEL - 1;
         sm->far |= bit_of(warp);
+        sm->warps[warp].ready_cyc = cyc;
     }
-    sm->warps[warp].ready_cyc = cyc;
     sm->wheel[slot_cyc % SM_WHEEL] |= bit_of(warp);
     sm->wheel_used |= (uint64_t)1 << slot_cyc % SM_WHEEL;
     sm->sleeping |= bit_of(warp);
@@ -58,14 +67,29 @@ static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint6
 /* The next instruction waits for nothing but its registers. */
 static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 {
-    const int32_t ahead = registers_ahead(sm, warp, now);
+    struct sm_warp *w = &sm->warps[warp];
+    const int32_t ahead = registers_ahead(w, w->next, now);
     if (__builtin_expect(ahead >= (int32_t)(SM_FAR / 4), 0)) {
-        sm->warps[warp].ready_cyc = earliest_cyc; /* holds when memory has answered, too */
+        w->ready_cyc = earliest_cyc; /* holds when memory has answered, too */
         sm->wait_memory |= bit_of(warp);
         return;
     }
-    const uint64_t ready = now + (uint32_t)ahead;
+    const uint64_t ready = now + (uint64_t)(int64_t)later(ahead, 0);
     sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
+}
+
+/* The same for the instruction after one of a run: it may issue in the next cycle. */
+static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+{
+    const uint32_t ahead = (uint32_t)later(registers_ahead(w, w->next, now), 1);
+    if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
+        sm_wait_long(sm, warp, ahead, now);
+        return;
+    }
+    const uint32_t slot = (uint32_t)(now + ahead) % SM_WHEEL;
+    sm->wheel[slot] |= bit_of(warp);
+    sm->wheel_used |= (uint64_t)1 << slot;
+    sm->sleeping |= bit_of(warp);
 }
 
 static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
@@ -83,8 +107,16 @@ static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cy
 static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
 {
     struct sm_warp *w = &sm->warps[warp];
+    sm->of_unit[w->class.unit] ^= bit_of(warp);
     w->next = info;
     w->class = sm->spec->classes[info->space][info->class];
+    sm->of_unit[w->class.unit] ^= bit_of(warp);
+}
+
+/* As lsu_has_room() */
+static inline bool pipe_has_room(const struct sm *sm)
+{
+    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
 }
 
 /* Those of a run are all inside. */

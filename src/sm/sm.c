@@ -105,11 +105,13 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
+    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
     if (!cycles) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
     stalls_find(sm, sm->unknown);
+    sm->unknown = 0;
     for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
         struct scheduler *s = &sm->schedulers[k];
         if (s->since_cyc >= now) continue;
@@ -135,7 +137,8 @@ static void sm_refresh(struct sm *sm, uint64_t now)
     }
     for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
         for (uint32_t u = 0; u < UNIT_COUNT; u++)
-            if (slept || short_ahead(sm->port_free[k][u], now) < 0) sm->port_free[k][u] = short_cyc(now);
+            if (slept || short_ahead(sm->schedulers[k].port_free[u], now) < 0)
+                sm->schedulers[k].port_free[u] = short_cyc(now);
 }
 
 static inline bool place_is_idle(const struct sm_place *p)
@@ -217,10 +220,13 @@ static void take_place(struct sm *sm, const struct sm_kernel *kernel, uint64_t s
 /* Registers of a warp lie close together, in cache lines of their own. */
 static void set_stride(struct sm *sm, uint32_t stride)
 {
-    if (sm->place_count == 1) sm->reg_stride = stride;
-    if (stride <= sm->reg_stride) return;
-    for (uint32_t warp = SM_WARPS; warp-- > 0;) /* from behind: they move up */
-        memmove(sm->regs + (size_t)warp * stride, sm_regs(sm, warp), sm->reg_stride * sizeof *sm->regs);
+    const bool moves = sm->place_count > 1;
+    if (moves && stride <= sm->reg_stride) return;
+    for (uint32_t warp = SM_WARPS; warp-- > 0;) { /* from behind: they move up */
+        uint32_t *const to = sm->regs + (size_t)warp * stride;
+        if (moves) memmove(to, sm_regs(sm, warp), sm->reg_stride * sizeof *sm->regs);
+        sm->warps[warp].regs = to;
+    }
     sm->reg_stride = stride;
 }
 
@@ -239,7 +245,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
             sm->schedulers[k].since_cyc = now + 1;
         }
         for (uint32_t k = 0; k < SM_SCHEDULERS; k++)
-            for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->port_free[k][u] = short_cyc(now);
+            for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->schedulers[k].port_free[u] = short_cyc(now);
     }
     if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
@@ -359,12 +365,18 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->arena = a;
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
+    sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);
-        sm->mask_of[warp % spec->schedulers] |= bit_of(warp);
+        sm->warps[warp].regs = sm->regs;
+        sm->of_unit[sm->warps[warp].class.unit] |= bit_of(warp);
+        sm->schedulers[warp % spec->schedulers].warps |= bit_of(warp);
     }
-    for (uint32_t k = 0; k < spec->schedulers; k++) sm->last[k] = SM_WARPS - 1; /* begin with 0 */
+    for (uint32_t k = 0; k < spec->schedulers; k++) {
+        sm->schedulers[k].last = SM_WARPS - 1; /* begin with 0 */
+        sm->schedulers[k].bit = (uint16_t)(1u << k);
+    }
     build_memory(sm, a, name);
     sm->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                        .self = sm,

@@ -30,7 +30,8 @@ struct class_spec { /* eight bytes: looked up for every instruction */
 };
 
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][WARP_CLASS_COUNT]; /* accesses: by where they go */
+    struct class_spec classes[WARP_SPACE_COUNT][256]; /* accesses: by where they go; 256: class and space of
+                                                       * an info are read as one number */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -91,13 +92,15 @@ struct sm_warp {
     const struct warp_op_info *after; /* of a run, see struct warp_next */
     uint64_t ready_cyc;               /* not before this cycle */
     struct class_spec class;          /* of next; unit: the port it needs */
-    uint32_t run, run_mask;
+    uint32_t *regs;                   /* its part of sm.regs */
+    uint32_t run_mask;
     uint32_t reg_base;
     uint32_t stores, copies; /* on their way */
     uint16_t generation;     /* tells the stores of this warp from those of one before it in the same slot */
     uint8_t block;           /* slot */
     uint8_t idx;             /* in its block */
     uint8_t scheduler;
+    uint8_t run, run_lanes; /* operations left of a run, lanes of each */
 };
 _Static_assert(sizeof(struct sm_warp) == 64, "one cache line");
 
@@ -141,11 +144,16 @@ struct move {
 };
 #define MOVE_OWNER 0x7ffffffeu /* of requests that carry a context */
 
-/* What a scheduler that issues nothing waits for: the counter of the reason. */
+/* A scheduler: one cache line. */
 struct scheduler {
-    uint64_t *counter;
-    uint64_t since_cyc; /* counted up to here */
+    _Alignas(64) uint64_t warps;
+    uint64_t *counter;              /* of what it waits for while it issues nothing */
+    uint64_t since_cyc;             /* counted up to here */
+    uint32_t port_free[UNIT_COUNT]; /* short cycles, see short_cyc() */
+    uint8_t last;                   /* warp that it issued last */
+    uint16_t bit;                   /* of masks of schedulers */
 };
+_Static_assert(sizeof(struct scheduler) == 64, "one cache line");
 
 struct mshr_waiter {
     uint16_t load;
@@ -218,17 +226,16 @@ struct sm {
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
     uint32_t block_count;
-    uint32_t may_issue; /* schedulers, a bit each: others have no ready warp */
-    uint32_t issued;    /* schedulers that issued in this cycle */
-    uint32_t changed;   /* schedulers whose warps may wait for something else since the last visit */
-    uint32_t unknown;   /* schedulers whose reason has not been looked for */
+    uint32_t issued;  /* schedulers, a bit each: those that issued in this cycle */
+    uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
+    uint32_t unknown; /* schedulers whose reason has not been looked for */
     /* warps as bit masks */
-    uint64_t any_ready;                      /* in one of ready */
+    uint64_t any_ready;                      /* could issue now but for the port */
     uint64_t sleeping, far;                  /* in the wheel; far: and for longer than it reaches */
     uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
     uint64_t outward;                        /* next instruction can be noticed outside of the SM */
     uint64_t stopping;                       /* warps of a block on the move */
-    uint64_t ready[UNIT_COUNT];              /* could issue now but for the port */
+    uint64_t of_unit[UNIT_COUNT];            /* every warp, by the port of its next instruction */
     uint64_t wait_barrier, wait_fence, resident;
     uint64_t held;         /* of stopping: those that would be ready */
     uint64_t *lsu_blocked; /* counter, NULL: goes on */
@@ -239,14 +246,11 @@ struct sm {
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     struct move move;
     struct sm_wiring wire;
-    struct arena *arena;             /* of the machine */
-    uint64_t mask_of[SM_SCHEDULERS]; /* warps of a scheduler */
-    struct scheduler schedulers[SM_SCHEDULERS];
-    uint8_t last[SM_SCHEDULERS];                   /* warp that a scheduler issued last */
-    uint32_t port_free[SM_SCHEDULERS][UNIT_COUNT]; /* short cycles, see short_cyc() */
-    uint64_t active[SM_SCHEDULERS];                /* two_level */
-    uint32_t *regs;                                /* short cycle from which a register can be read */
-    uint32_t reg_stride;                           /* from warp to warp */
+    struct arena *arena; /* of the machine */
+    struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
+    uint64_t active[SM_SCHEDULERS]; /* two_level */
+    uint32_t *regs;                 /* short cycle from which a register can be read */
+    uint32_t reg_stride;            /* from warp to warp */
     uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];
@@ -281,10 +285,7 @@ static inline uint32_t short_cyc(uint64_t cyc) { return (uint32_t)cyc; }
 /* How far it is ahead of now; negative: it has passed. */
 static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)(cyc - (uint32_t)now); }
 
-static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp)
-{
-    return sm->regs + (size_t)warp * sm->reg_stride;
-}
+static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp) { return sm->warps[warp].regs; }
 
 static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }
 
@@ -304,6 +305,8 @@ static inline void sm_all_changed(struct sm *sm) { sm->changed = UINT32_MAX; }
 uint64_t sm_issue(struct sm *sm, uint64_t now);
 /* execute.c */
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
+/* The registers of the next instruction come in so many cycles, more than the wheel has, or from memory. */
+void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now);
 /* What it waited for (memory, stores) has come. */
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
 /* The warp executes its next instruction. */

@@ -21,7 +21,7 @@ static inline uint64_t *reason(struct sm *sm, uint64_t mask)
 {
     const uint64_t ready = sm->any_ready & mask;
     if (ready)
-        return ready & ~(sm->ready[UNIT_MEMORY] | sm->ready[UNIT_SHARED] | sm->ready[UNIT_TEXTURE])
+        return ready & ~(sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_SHARED] | sm->of_unit[UNIT_TEXTURE])
                    ? &sm->stats.stall_structural
                    : &sm->stats.stall_pipe;
     if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
@@ -32,28 +32,34 @@ static inline uint64_t *reason(struct sm *sm, uint64_t mask)
 /* Of schedulers, a bit each. */
 static inline void stalls_find(struct sm *sm, uint32_t schedulers)
 {
-    sm->unknown &= ~schedulers;
     for (; schedulers; schedulers &= schedulers - 1) {
         const uint32_t k = (uint32_t)__builtin_ctz(schedulers);
-        sm->schedulers[k].counter = reason(sm, sm->mask_of[k]);
+        sm->schedulers[k].counter = reason(sm, sm->schedulers[k].warps);
     }
 }
 
-/* At the end of a cycle: what the schedulers did up to now is counted. One that issued does that for a cycle;
- * what it waits for afterwards is asked at the end of the next one, if it does not issue then. */
-static inline void stalls_count(struct sm *sm, uint64_t now, uint64_t next)
+/* Up to now the scheduler waited for what it waited for; no time has passed when that is unknown. */
+static inline void stalls_until(struct scheduler *s, uint64_t now, uint64_t since)
 {
-    const uint32_t changed = (sm->changed & sm->spec->all_schedulers) | sm->issued;
-    sm->changed = 0;
-    for (uint32_t left = changed; left; left &= left - 1) {
-        const uint32_t k = (uint32_t)__builtin_ctz(left), issued = sm->issued >> k & 1;
-        struct scheduler *s = &sm->schedulers[k];
-        if (!(sm->unknown >> k & 1)) *s->counter += now - s->since_cyc;
-        s->since_cyc = now + issued;
-        sm->stats.issue_cycles += issued;
+    *s->counter += now - s->since_cyc;
+    s->since_cyc = since;
+}
+
+/* At the end of a cycle: what changed schedulers wait for is looked for again. One that issued is asked at
+ * the end of the next one, if it does not issue then. */
+static inline void stalls_count(struct sm *sm, uint32_t changed, uint64_t now, uint64_t next)
+{
+    const uint32_t issued = sm->issued;
+    if (__builtin_expect(sm->changed != 0, 0)) { /* from outside */
+        const uint32_t others = sm->changed & sm->spec->all_schedulers & ~(changed | issued);
+        sm->changed = 0;
+        changed |= others;
+        for (uint32_t left = others; left; left &= left - 1)
+            stalls_until(&sm->schedulers[__builtin_ctz(left)], now, now);
     }
-    sm->unknown |= changed;
-    stalls_find(sm, sm->unknown & ~(next == now + 1 ? sm->issued : 0));
+    const uint32_t issues_next = next == now + 1 ? issued : 0;
+    stalls_find(sm, (sm->unknown | changed | issued) & ~issues_next);
+    sm->unknown = issues_next;
 }
 
 #endif
