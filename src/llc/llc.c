@@ -68,8 +68,8 @@ void slice_push_op(struct slice *s, struct memory_op op)
     if (tail >= s->ops_capacity) tail -= s->ops_capacity;
     DIAG_ASSERT(l->ops_count < s->ops_capacity);
     l->ops[tail] = op;
-    l->ops_count++;
     s->ops_count++;
+    if (l->ops_count++) return; /* the channel waits for the one in front, or is full */
     s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
     engine_wake_at_tick(s->wire.engine, s->wire.channel_components[lane], op.ready_tick);
 }
@@ -140,16 +140,18 @@ static uint64_t fill_due(const struct slice *s)
     return ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
-static void push_fill(struct slice *s, uint32_t lane, struct fill f)
+/* True: the first of its lane. For another one the slice need not be woken: it waits for the first. */
+static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
     uint32_t tail = l->fills_head + l->fills_count;
     if (tail >= s->fills_capacity) tail -= s->fills_capacity;
     DIAG_ASSERT(l->fills_count < s->fills_capacity);
     l->fills[tail] = f;
-    l->fills_count++;
     s->fills_count++;
+    l->fills_count++;
     if (s->far) own_due(s, fill_due(s));
+    return l->fills_count == 1;
 }
 
 void slice_memory_accepted(struct slice *s, uint32_t lane)
@@ -162,7 +164,8 @@ void slice_memory_accepted(struct slice *s, uint32_t lane)
             idx = at(s, idx)->next;
         }
         const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
-        push_fill(s, lane, (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
+        (void)push_fill(s, lane,
+                        (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
@@ -176,7 +179,7 @@ void slice_memory_accepted(struct slice *s, uint32_t lane)
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
-    push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
+    (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
@@ -189,12 +192,12 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32
                      s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
     const uint64_t next = engine_now(e, domain) + 1;
     if (ready < next) ready = next;
-    push_fill(s, lane,
-              (struct fill){.ready_cyc = ready,
-                            .tag_line = tag_line,
-                            .sectors = sectors_of(s->spec, first_column, column_count)});
+    const bool first = push_fill(s, lane,
+                                 (struct fill){.ready_cyc = ready,
+                                               .tag_line = tag_line,
+                                               .sectors = sectors_of(s->spec, first_column, column_count)});
     STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
-    engine_wake(s->wire.engine, s->component, ready);
+    if (first) engine_wake(s->wire.engine, s->component, ready);
 }
 
 /* ---- lines ---- */
@@ -725,6 +728,20 @@ static void tag_stages(struct slice *s, uint64_t now)
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* Will the request in front find every MSHR taken in the next cycle? Then the stop can be noted now, and the
+ * next visit is that of the next fill. Only for what is plain to see. */
+static inline bool stops_next(const struct slice *s, uint64_t now)
+{
+    if (s->mshr_free_count || s->walks.count || s->flush_done || s->far) return false;
+    if (s->reply_refused) return false; /* every visit is an offer that the network counts */
+    const struct request *r = at(s, port_front(s, now));
+    if (r->kind == REQUEST_WRITE || r->flags & REQUEST_TAKES) return false;
+    if (s->port_free_cyc > now + 1 + s->spec->data_queue_cyc || !slice_may_reply(s->spec, &s->hits) ||
+        !slice_memory_has_room(s))
+        return false;
+    return tags_find(&s->tags, set_of(s, r->home.line), r->home.line) == TAGS_NONE;
+}
+
 /* When the stages before the reply port have something to do that nobody will wake the slice for. */
 static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
 {
@@ -733,6 +750,9 @@ static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
+        } else if (!s->blocked && next > now + 1 && stops_next(s, now)) {
+            s->blocked = &s->stats.wait_mshr;
+            s->blocked_cyc = now + 1;
         } else if (!s->blocked ||
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
@@ -851,6 +871,11 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
     s->watchful = true;
+    if (s->blocked &&
+        s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* foreseen: look again */
+        s->blocked = NULL;
+        engine_wake(s->wire.engine, s->component, s->blocked_cyc);
+    }
     engine_wake(s->wire.engine, s->component, ready_cyc);
 }
 
