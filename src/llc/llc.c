@@ -64,14 +64,14 @@ void slice_push_op(struct slice *s, struct memory_op op)
         s->out_free_tick =
             op.ready_tick + stack_cycles(p, slice_memory_op_bytes(p, &op)) * p->ticks_per_cycle;
     }
-    uint32_t tail = l->ops_head + l->ops_count;
+    uint32_t tail = l->ops.head + l->ops.count;
     if (tail >= s->ops_capacity) tail -= s->ops_capacity;
-    DIAG_ASSERT(l->ops_count < s->ops_capacity);
-    l->ops[tail] = op;
+    DIAG_ASSERT(l->ops.count < s->ops_capacity);
+    l->ops.ring[tail] = op;
     s->ops_count++;
-    if (l->ops_count++) return; /* the channel waits for the one in front, or is full */
+    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
     s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
-    engine_wake_at_tick(s->wire.engine, s->wire.channel_components[lane], op.ready_tick);
+    s->wire.memory_comes(s->wire.channels[lane], op.ready_tick);
 }
 
 static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line, uint8_t sectors)
@@ -104,18 +104,7 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
     slice_push_op(s, op);
 }
 
-const struct memory_op *slice_memory_op(const struct slice *s, uint32_t lane, uint64_t tick)
-{
-    const struct lane *l = &s->lanes[lane];
-    const struct memory_op *op = &l->ops[l->ops_head];
-    return l->ops_count && op->ready_tick <= tick ? op : NULL;
-}
-
-uint64_t slice_memory_due(const struct slice *s, uint32_t lane)
-{
-    const struct lane *l = &s->lanes[lane];
-    return l->ops_count ? l->ops[l->ops_head].ready_tick : ENGINE_NEVER;
-}
+const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
 
 /* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
 static struct lane *first_lane(const struct slice *s)
@@ -154,11 +143,11 @@ static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
     return l->fills_count == 1;
 }
 
-void slice_memory_accepted(struct slice *s, uint32_t lane)
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *l = &s->lanes[lane];
-    const struct memory_op *op = &l->ops[l->ops_head];
-    if (op->writers.count) {
+    const struct memory_op *op = &l->ops.ring[l->ops.head];
+    if (op->writers.count) { /* where there are such, channels are never late */
         for (uint32_t k = 0, idx = op->writers.first; s->copies && k < op->writers.count; k++) {
             check_memory_store(s->copies, idx);
             idx = at(s, idx)->next;
@@ -169,12 +158,13 @@ void slice_memory_accepted(struct slice *s, uint32_t lane)
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
-    if (++l->ops_head == s->ops_capacity) l->ops_head = 0;
-    if (!--l->ops_count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
-    __builtin_prefetch(&l->ops[l->ops_head]);
+    if (++l->ops.head == s->ops_capacity) l->ops.head = 0;
+    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
     s->ops_count--;
-    if (s->waits_for_memory || s->flush_done)
-        engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+    if (!s->waits_for_memory && !s->flush_done) return;
+    const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
+    if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
@@ -768,10 +758,33 @@ static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
     return next;
 }
 
+/* Operations that a channel accepts late are still counted here. Long before that stops the tag stage, and
+ * while a flush waits for them, the channels have to be in time. */
+static void hurry(struct slice *s, bool on)
+{
+    const uint64_t bit = (uint64_t)1 << s->wire.pending_bit;
+    s->hurries = on;
+    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
+        s->wire.hurry[lane] = on ? s->wire.hurry[lane] | bit : s->wire.hurry[lane] & ~bit;
+        if (on) s->wire.memory_settle(s->wire.channels[lane]);
+    }
+}
+
+void slice_mind_memory(struct slice *s)
+{
+    if (!s->wire.memory_settle) return;
+    const bool flushes = s->flush_done != NULL;
+    if (flushes || s->ops_count + SLICE_HURRY > s->spec->memory_queue + s->spec->mshrs)
+        hurry(s, true);
+    else if (s->hurries)
+        hurry(s, false);
+}
+
 /* What the slice does by itself, up to the reply port. */
 static inline __attribute__((always_inline)) void own_stages(struct slice *s, uint64_t now)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
+    slice_mind_memory(s);
     if (s->fills_count) take_fills(s, now);
     if (s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now);
@@ -908,7 +921,7 @@ static struct wait waits(void *self)
                        s->hits.count + s->filled.count - 1);
     } else if (waiting || s->ops_count) {
         w.reason = WAIT_REPLY;
-        w.on = s->wire.channel_components[0];
+        w.on = s->wire.channel_component;
         (void)snprintf(w.detail, sizeof w.detail, "%llu requests inside, %u for the memory channel",
                        (unsigned long long)waiting, s->ops_count);
     }
@@ -931,7 +944,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
     s->lanes = ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
-        s->lanes[k].ops = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
+        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
         s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
     }
     s->flush_cursor = lines;

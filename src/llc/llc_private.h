@@ -31,9 +31,9 @@ struct fill {
 
 /* To and from one memory channel. */
 struct lane {
-    struct memory_op *ops;
+    struct lane_ops ops;
     struct fill *fills;
-    uint32_t ops_head, ops_count, fills_head, fills_count;
+    uint32_t fills_head, fills_count;
 };
 
 struct slice {
@@ -53,6 +53,7 @@ struct slice {
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
     bool waits_for_memory, reply_refused, walk_turn;
+    bool hurries;          /* its channels must not be late, see hurry() */
     bool fill_came;        /* since the tag stage last looked */
     bool more;             /* another request is at the port */
     bool watchful;         /* every visit may matter to the slice's own stages, see wake_far() */
@@ -291,6 +292,8 @@ void slice_flush_step(struct slice *s, uint64_t now);
 /* ---- llc.c, for the other files ---- */
 
 void slice_push_op(struct slice *s, struct memory_op op);
+/* Does it matter to the slice when its channels accept operations? Then they are told. */
+void slice_mind_memory(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count);
 /* Data port time of a request that finds what it needs. */
