@@ -53,11 +53,12 @@ struct slice {
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
     bool waits_for_memory, reply_refused, walk_turn;
-    bool hurries;          /* its channels must not be late, see hurry() */
-    bool fill_came;        /* since the tag stage last looked */
-    bool more;             /* another request is at the port */
-    bool watchful;         /* every visit may matter to the slice's own stages, see wake_far() */
-    uint64_t own_cyc;      /* else they have nothing to do before, unless something comes */
+    bool plain;       /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
+    bool hurries;     /* its channels must not be late, see hurry() */
+    bool fill_came;   /* since the tag stage last looked */
+    bool more;        /* another request is at the port */
+    bool watchful;    /* every visit may matter to the slice's own stages, see wake_far() */
+    uint64_t own_cyc; /* else they have nothing to do before, unless something comes */
     uint32_t flush_cursor; /* tags_lines() when there is none */
     uint64_t flush_cyc;    /* when it gets there */
     void (*flush_done)(void *arg);
