@@ -32,10 +32,11 @@ struct channel {
     uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
 };
 
-/* What comes back with a read: slice, line of its tags, columns. */
-static uint64_t pack(uint32_t slice, const struct memory_op *op)
+/* What comes back with a read: slice, columns, sectors, line of its tags. */
+static uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
-    return (uint64_t)slice << 48 | (uint64_t)op->first_column << 40 | (uint64_t)op->column_count << 32 |
+    return (uint64_t)slice << 48 | (uint64_t)op->column_count << 40 |
+           (uint64_t)slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count) << 32 |
            op->tag_line;
 }
 
@@ -50,15 +51,15 @@ static void done(void *owner, const struct dram_done *d)
 {
     struct channel *ch = owner;
     if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    const uint32_t columns = d->tag >> 32 & 0xff;
     uint64_t tick = d->done_cyc * ch->ticks_per_cycle;
     if (ch->wire.slice_spec->stack_width) {
+        const uint32_t columns = d->tag >> 40 & 0xff;
         if (tick < ch->out_free_tick) tick = ch->out_free_tick;
         tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
         ch->out_free_tick = tick;
     }
-    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, d->tag >> 40 & 0xff,
-                      columns, d->accept_cyc * ch->ticks_per_cycle, tick);
+    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, (uint8_t)(d->tag >> 32),
+                      d->accept_cyc * ch->ticks_per_cycle, tick);
 }
 
 static void space(void *owner) { ((struct channel *)owner)->full = false; }
@@ -69,7 +70,7 @@ static void check_operation(struct channel *ch, uint32_t slice, const struct mem
     const struct slice *s = ch->wire.slices[slice];
     if (op->tag_line != TAGS_NONE)
         check_memory_read(slice_copies(s), op->tag_line, op->line,
-                          slice_sectors(s, op->first_column, op->column_count));
+                          slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count));
     else if (!op->writers.count) /* those that are written through: slice_memory_accepted() */
         check_memory_write(ch->wire.check, op->line);
 }
@@ -92,41 +93,45 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
     }
 }
 
-static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
+/* The oldest operation of a slice, for which there may be room. */
+static bool take(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
 {
-    const struct lane_ops *lane = ch->lanes[slice];
-    const uint64_t tick = now * ch->ticks_per_cycle;
-    if (lane_due(lane) > tick) return false;
-    const struct memory_op *op = &lane->ring[lane->head];
-    struct slice *s = ch->wire.slices[slice];
-    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(s, ch->wire.lane, tick);
-        return true;
-    }
-    if (dram_try_refuse(ch->dram, op->column_count)) {
-        ch->full = true;
-        return false;
-    }
     const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2 & ch->address_mask);
     const struct dram_request r = {.kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ,
                                    .bank = place.bank,
                                    .row = place.row,
                                    .column = place.column + op->first_column,
                                    .column_count = op->column_count,
-                                   .tag = pack(slice, op)};
+                                   .tag = pack(ch, slice, op)};
     if (!dram_try_accept(ch->dram, now, &r)) {
         ch->full = true;
         return false;
     }
+    const uint64_t tick = now * ch->ticks_per_cycle;
     if (ch->wire.check) check_operation(ch, slice, op);
     if (op->writers.count) tell_others(ch, slice, op);
     if (ch->wire.slice_spec->stack_width) {
         if (ch->in_free_tick < tick) ch->in_free_tick = tick;
         ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
     }
-    slice_memory_accepted(s, ch->wire.lane, tick);
+    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
     engine_progress(ch->wire.engine);
     return true;
+}
+
+/* The same when it is due. Small, as many offers end here. */
+static inline bool accept(struct channel *ch, uint64_t now, uint32_t slice)
+{
+    const struct lane_ops *lane = ch->lanes[slice];
+    if (lane_due(lane) > now * ch->ticks_per_cycle) return false;
+    const struct memory_op *op = &lane->ring[lane->head];
+    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
+        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, now * ch->ticks_per_cycle);
+        return true;
+    }
+    if (!dram_try_refuse(ch->dram, op->column_count)) return take(ch, now, slice, op);
+    ch->full = true;
+    return false;
 }
 
 /* One operation per slice and cycle, in turn. */

@@ -43,11 +43,6 @@ void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first,
     *count = p->columns_of[sectors].count;
 }
 
-static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t count)
-{
-    return (uint8_t)((p->sectors_to[first + count] - p->sectors_from[first]) & SECTORS_ALL);
-}
-
 uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
 {
     return p->header_bytes + (op->tag_line == TAGS_NONE ? op->column_count * p->column_bytes : 0);
@@ -88,7 +83,7 @@ static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, 
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->lines[tag_line].asked |= sectors_of(s->spec, op.first_column, op.column_count);
+    s->lines[tag_line].asked |= slice_sectors(s->spec, op.first_column, op.column_count);
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
     push_op(s, op, plain);
@@ -180,20 +175,16 @@ void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64
     (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
-                       uint32_t column_count, uint64_t accept_tick, uint64_t tick)
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
+                       uint64_t accept_tick, uint64_t tick)
 {
     const struct engine *const e = s->wire.engine;
     const uint32_t domain = s->wire.domain;
     /* The fill's own time is waited for here: then line and reply are one visit. */
-    uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
-                     s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
-    const uint64_t next = engine_now(e, domain) + 1;
-    if (ready < next) ready = next;
-    const bool first = push_fill(s, lane,
-                                 (struct fill){.ready_cyc = ready,
-                                               .tag_line = tag_line,
-                                               .sectors = sectors_of(s->spec, first_column, column_count)});
+    const uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
+                           s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
+    const bool first =
+        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
     if (first) engine_wake(s->wire.engine, s->component, ready);
 }
@@ -669,7 +660,7 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
 static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool plain)
 {
     if (plain || !s->far || !s->wire.near_only)
-        return fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+        return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
     return s->far->local.count ? s->far->local.first : REQUEST_NONE;
 }
 
@@ -794,8 +785,7 @@ static void hurry(struct slice *s, bool on)
 void slice_mind_memory(struct slice *s)
 {
     if (!s->wire.memory_settle) return;
-    const bool flushes = s->flush_done != NULL;
-    if (flushes || s->ops_count + SLICE_HURRY > s->spec->memory_queue + s->spec->mshrs)
+    if (s->flush_done || s->ops_count > s->ops_easy || !s->ops_easy)
         hurry(s, true);
     else if (s->hurries)
         hurry(s, false);
@@ -805,7 +795,7 @@ void slice_mind_memory(struct slice *s)
 static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    slice_mind_memory(s);
+    if (s->ops_count > s->ops_easy || s->hurries) slice_mind_memory(s);
     if (s->fills_count) take_fills(s, now, plain);
     if (s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now, plain);
@@ -972,6 +962,9 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
+    s->requests = request_at(wiring->requests, 0);
+    const uint32_t room = spec->memory_queue + spec->mshrs;
+    s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
     s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
@@ -989,6 +982,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
     if (wiring->forwards && organisation_coherent(wiring->organisation->config)) coherent_new(s, a);
+    if (!s->ops_easy && wiring->memory_settle) hurry(s, true);
     s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
                spec->lanes == 1 && !spec->stack_width && !wiring->pager;
     s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
@@ -1001,10 +995,6 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
 }
 
 struct check_place *slice_copies(const struct slice *s) { return s->copies; }
-uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count)
-{
-    return sectors_of(s->spec, first_column, column_count);
-}
 uint32_t slice_component(const struct slice *s) { return s->component; }
 void slice_expect(const void *slice, const struct request *r)
 {

@@ -175,10 +175,15 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick);
 uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op);
 /* --check: the copies of its lines. */
 struct check_place *slice_copies(const struct slice *s);
-uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count);
+/* Sectors that a run of columns covers. */
+static inline uint8_t slice_sectors(const struct slice_spec *p, uint32_t first_column, uint32_t column_count)
+{
+    return (uint8_t)((p->sectors_to[first_column + column_count] - p->sectors_from[first_column]) &
+                     SECTORS_ALL);
+}
 /* Data of a read is at the channel's pins at this tick. */
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
-                       uint32_t column_count, uint64_t accept_tick, uint64_t tick);
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
+                       uint64_t accept_tick, uint64_t tick);
 /* Memory has accepted a write of a line that lives here from another slice. */
 void slice_snoop(struct slice *s, uint64_t line);
 

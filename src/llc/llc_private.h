@@ -40,6 +40,8 @@ struct slice {
     const struct slice_spec *spec;
     struct slice_wiring wire;
     uint32_t component;
+    const struct net_front *front; /* of the request network */
+    struct request *requests;      /* the pool's */
     struct tags tags;
     struct slice_line *lines; /* as the tags */
     uint32_t mshr_free_count;
@@ -47,6 +49,7 @@ struct slice {
     struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
     struct lane *lanes;                /* one, or one to each channel of the stack */
     uint32_t ops_count, ops_capacity;  /* of all lanes; of one */
+    uint32_t ops_easy;                 /* with more it hurries */
     uint32_t fills_count, fills_capacity;
     uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
     uint64_t port_free_cyc;
@@ -77,10 +80,7 @@ struct slice {
     struct llc_stats stats;
 };
 
-static inline struct request *at(const struct slice *s, uint32_t idx)
-{
-    return request_at(s->wire.requests, idx);
-}
+static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
 
 static inline void append(struct slice *s, struct request_list *l, uint32_t idx)
 {
