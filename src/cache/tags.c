@@ -3,7 +3,7 @@
 
 #include "base/diag.h"
 
-enum { SRRIP_FAR = 2, SRRIP_MOST = 3 };
+enum { SRRIP_MOST = 3 };
 
 static void order_init(struct tags *t, struct arena *a)
 {
@@ -31,15 +31,6 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     t->pinned = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
 }
 
-static uint32_t oldest(const struct tags *t, uint32_t set)
-{
-    const struct tags_order *const o = t->order + (size_t)set * (t->ways + 1);
-    const uint8_t *const pinned = t->pinned + (size_t)set * t->ways;
-    uint32_t way = o[t->ways].newer;
-    while (way != t->ways && pinned[way]) way = o[way].newer;
-    return way == t->ways ? TAGS_NONE : set * t->ways + way;
-}
-
 static uint32_t any(struct tags *t, uint32_t first)
 {
     const uint32_t start = (uint32_t)rng_below(&t->rng, t->ways);
@@ -63,21 +54,14 @@ static uint32_t least_awaited(struct tags *t, uint32_t first)
     return best;
 }
 
-uint32_t tags_victim(struct tags *t, uint32_t set)
+uint32_t tags_choose(struct tags *t, uint32_t set)
 {
     const uint32_t first = set * t->ways;
-    const uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
-    for (uint32_t way = 0; way < t->ways; way += 16) {
-        const uint32_t empty = tags_equal_bytes(hints + way, 0);
-        if (!empty) continue;
-        const uint32_t found = way + (uint32_t)__builtin_ctz(empty);
-        if (found < t->ways) return first + found;
-    }
     switch (t->policy) {
-    case replacement_lru:
-    case replacement_fifo: return oldest(t, set);
     case replacement_random: return any(t, first);
     case replacement_srrip: return least_awaited(t, first);
+    case replacement_lru:
+    case replacement_fifo: /* tags_oldest() */
     case replacement_count: break;
     }
     return TAGS_NONE;
@@ -88,15 +72,4 @@ void tags_drop(struct tags *t, uint32_t line)
     t->keys[line] = 0;
     const uint32_t set = tags_set_of(t, line);
     t->hints[(size_t)set * t->hint_ways + (line - set * t->ways)] = 0;
-}
-
-void tags_fill(struct tags *t, uint32_t line, uint64_t key)
-{
-    const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
-    t->keys[line] = key + 1;
-    t->hints[(size_t)set * t->hint_ways + way] = tags_hint(key);
-    if (t->order)
-        tags_make_newest(t, set, way);
-    else if (t->predictions)
-        t->predictions[line] = SRRIP_FAR;
 }

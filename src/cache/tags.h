@@ -18,6 +18,8 @@
 
 #define TAGS_NONE UINT32_MAX
 
+enum { TAGS_SRRIP_FAR = 2 };
+
 struct tags {
     uint64_t *keys; /* key + 1; 0 = empty */
     uint8_t
@@ -114,11 +116,43 @@ static inline void tags_fetch(const struct tags *t, uint32_t set)
     if (t->order) __builtin_prefetch(t->order + (size_t)set * (t->ways + 1) + t->ways, 1);
 }
 
+/* lru, fifo: the line that was not used, or filled, for longest. */
+static inline uint32_t tags_oldest(const struct tags *t, uint32_t set)
+{
+    const struct tags_order *const o = t->order + (size_t)set * (t->ways + 1);
+    const uint8_t *const pinned = t->pinned + (size_t)set * t->ways;
+    uint32_t way = o[t->ways].newer;
+    while (way != t->ways && pinned[way]) way = o[way].newer;
+    return way == t->ways ? TAGS_NONE : set * t->ways + way;
+}
+/* As the other policies choose. */
+uint32_t tags_choose(struct tags *t, uint32_t set);
+
 /* The line of a set that makes room: an empty one first, never a pinned one; TAGS_NONE when all are pinned.
  */
-uint32_t tags_victim(struct tags *t, uint32_t set);
+static inline uint32_t tags_victim(struct tags *t, uint32_t set)
+{
+    const uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
+    for (uint32_t way = 0; way < t->ways; way += 16) {
+        const uint32_t empty = tags_equal_bytes(hints + way, 0);
+        if (!empty) continue;
+        const uint32_t found = way + (uint32_t)__builtin_ctz(empty);
+        if (found < t->ways) return set * t->ways + found;
+    }
+    return t->order ? tags_oldest(t, set) : tags_choose(t, set);
+}
+
 /* Gives a line (from tags_victim) to key. */
-void tags_fill(struct tags *t, uint32_t line, uint64_t key);
+static inline void tags_fill(struct tags *t, uint32_t line, uint64_t key)
+{
+    const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
+    t->keys[line] = key + 1;
+    t->hints[(size_t)set * t->hint_ways + way] = tags_hint(key);
+    if (t->order)
+        tags_make_newest(t, set, way);
+    else if (t->predictions)
+        t->predictions[line] = TAGS_SRRIP_FAR;
+}
 void tags_drop(struct tags *t, uint32_t line);
 
 /* lru, fifo: tags_victim() and tags_fill() in one. *before: what tags_key() of the line was, + 1; 0: it was

@@ -8,7 +8,7 @@ static void catch_up(struct dram_channel *ch, uint64_t now);
 static inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain);
 static inline void row_bus(struct dram_channel *ch, uint64_t now);
 static inline void rows_before(struct dram_channel *ch, uint64_t now);
-static void offer_space(struct dram_channel *ch);
+static inline void offer_space(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
 /* Anything may be due. */
@@ -294,7 +294,7 @@ static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
     }
 }
 
-DRAM_RARE static void offer_space(struct dram_channel *ch)
+static inline void offer_space(struct dram_channel *ch)
 {
     ch->refused = false;
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);

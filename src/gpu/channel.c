@@ -1,7 +1,15 @@
 /* channel: see channel.h.
  *
  * Slices do not push: two of them would then race for the last entry in an order that depends on who is
- * visited first. The channel pulls, the slice after the last one served first. */
+ * visited first. The channel pulls, the slice after the last one served first.
+ *
+ * Late visits. An operation is known to the channel long before it is due, and a line that was read comes to
+ * its slice llc.memory_latency_cyc later. So nobody can tell whether a cycle of the channel is worked off
+ * when it is due or slack_cyc cycles later together with those after it, which costs one visit, with the
+ * channel's state in the host's caches, in place of many. It can be told by a slice that waits until its
+ * operations are accepted: channel_settle(), and wiring.hurry while it does by who looks at statistics: no
+ * visit is put off beyond engine_unwatched_until(); channel_finish() and where writes are answered when
+ * memory accepts them, pages move or slices share a crossbar in front of the channel: no slack there. */
 #include "gpu/channel.h"
 
 #include "cache/tags.h"
@@ -18,13 +26,17 @@ struct channel {
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
     bool full;                            /* wait for dram_wiring.space */
+    uint32_t slack_cyc;                   /* how late a cycle may be worked off; 0: in time */
+    uint64_t due_cyc;                     /* what is not worked off begins here */
+    const struct lane_ops **lanes;        /* of the slices */
     uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
 };
 
-/* What comes back with a read: slice, line of its tags, columns. */
-static uint64_t pack(uint32_t slice, const struct memory_op *op)
+/* What comes back with a read: slice, columns, sectors, line of its tags. */
+static uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
-    return (uint64_t)slice << 48 | (uint64_t)op->first_column << 40 | (uint64_t)op->column_count << 32 |
+    return (uint64_t)slice << 48 | (uint64_t)op->column_count << 40 |
+           (uint64_t)slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count) << 32 |
            op->tag_line;
 }
 
@@ -39,15 +51,15 @@ static void done(void *owner, const struct dram_done *d)
 {
     struct channel *ch = owner;
     if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    const uint32_t columns = d->tag >> 32 & 0xff;
     uint64_t tick = d->done_cyc * ch->ticks_per_cycle;
     if (ch->wire.slice_spec->stack_width) {
+        const uint32_t columns = d->tag >> 40 & 0xff;
         if (tick < ch->out_free_tick) tick = ch->out_free_tick;
         tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
         ch->out_free_tick = tick;
     }
-    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, d->tag >> 40 & 0xff,
-                      columns, d->accept_cyc * ch->ticks_per_cycle, tick);
+    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, (uint8_t)(d->tag >> 32),
+                      d->accept_cyc * ch->ticks_per_cycle, tick);
 }
 
 static void space(void *owner) { ((struct channel *)owner)->full = false; }
@@ -58,7 +70,7 @@ static void check_operation(struct channel *ch, uint32_t slice, const struct mem
     const struct slice *s = ch->wire.slices[slice];
     if (op->tag_line != TAGS_NONE)
         check_memory_read(slice_copies(s), op->tag_line, op->line,
-                          slice_sectors(s, op->first_column, op->column_count));
+                          slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count));
     else if (!op->writers.count) /* those that are written through: slice_memory_accepted() */
         check_memory_write(ch->wire.check, op->line);
 }
@@ -81,40 +93,45 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
     }
 }
 
-static bool accept(struct channel *ch, uint64_t now, uint32_t slice)
+/* The oldest operation of a slice, for which there may be room. */
+static bool take(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
 {
-    struct slice *s = ch->wire.slices[slice];
-    const struct memory_op *op = slice_memory_op(s, ch->wire.lane, now * ch->ticks_per_cycle);
-    if (!op) return false;
-    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(s, ch->wire.lane);
-        return true;
-    }
-    if (dram_try_refuse(ch->dram, op->column_count)) {
-        ch->full = true;
-        return false;
-    }
     const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2 & ch->address_mask);
     const struct dram_request r = {.kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ,
                                    .bank = place.bank,
                                    .row = place.row,
                                    .column = place.column + op->first_column,
                                    .column_count = op->column_count,
-                                   .tag = pack(slice, op)};
+                                   .tag = pack(ch, slice, op)};
     if (!dram_try_accept(ch->dram, now, &r)) {
         ch->full = true;
         return false;
     }
+    const uint64_t tick = now * ch->ticks_per_cycle;
     if (ch->wire.check) check_operation(ch, slice, op);
     if (op->writers.count) tell_others(ch, slice, op);
     if (ch->wire.slice_spec->stack_width) {
-        const uint64_t tick = now * ch->ticks_per_cycle;
         if (ch->in_free_tick < tick) ch->in_free_tick = tick;
         ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
     }
-    slice_memory_accepted(s, ch->wire.lane);
+    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
     engine_progress(ch->wire.engine);
     return true;
+}
+
+/* The same when it is due. Small, as many offers end here. */
+static inline bool accept(struct channel *ch, uint64_t now, uint32_t slice)
+{
+    const struct lane_ops *lane = ch->lanes[slice];
+    if (lane_due(lane) > now * ch->ticks_per_cycle) return false;
+    const struct memory_op *op = &lane->ring[lane->head];
+    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
+        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, now * ch->ticks_per_cycle);
+        return true;
+    }
+    if (!dram_try_refuse(ch->dram, op->column_count)) return take(ch, now, slice, op);
+    ch->full = true;
+    return false;
 }
 
 /* One operation per slice and cycle, in turn. */
@@ -122,9 +139,10 @@ static void pull(struct channel *ch, uint64_t now)
 {
     const uint32_t count = ch->wire.slice_count;
     for (uint32_t k = 0; k < count && !ch->full && *ch->wire.pending; k++) {
-        const uint32_t slice = (ch->turn + k) % count;
+        uint32_t slice = ch->turn + k;
+        if (slice >= count) slice -= count;
         if (!(*ch->wire.pending >> slice & 1)) continue;
-        if (accept(ch, now, slice) && k == 0) ch->turn = (ch->turn + 1) % count;
+        if (accept(ch, now, slice) && k == 0) ch->turn = ch->turn + 1 == count ? 0 : ch->turn + 1;
     }
 }
 
@@ -148,7 +166,7 @@ static uint32_t oldest(const struct channel *ch)
     uint64_t first = ENGINE_NEVER;
     for (uint64_t left = *ch->wire.pending; left; left &= left - 1) {
         const uint32_t slice = (uint32_t)__builtin_ctzll(left), turn = (slice + count - ch->turn) % count;
-        const uint64_t since = slice_memory_due(ch->wire.slices[slice], ch->wire.lane);
+        const uint64_t since = lane_due(ch->lanes[slice]);
         if (since > first || (since == first && turn > best_turn)) continue;
         first = since;
         best = slice;
@@ -167,19 +185,73 @@ static void pull_oldest(struct channel *ch, uint64_t now)
     }
 }
 
+/* ---- time ---- */
+
+/* The first cycle that is not before a tick. */
+static uint64_t cycle_from(const struct channel *ch, uint64_t tick)
+{
+    return engine_cycles(ch->wire.engine, ch->wire.domain, tick + ch->ticks_per_cycle - 1);
+}
+
+/* After cycle now: when there is something to do. */
+static inline uint64_t next_due(const struct channel *ch, uint64_t now)
+{
+    uint64_t next = dram_channel_next(ch->dram);
+    for (uint64_t left = ch->full ? 0 : *ch->wire.pending; left; left &= left - 1) {
+        const uint64_t due = cycle_from(ch, lane_due(ch->lanes[__builtin_ctzll(left)]));
+        if (due < next) next = due;
+    }
+    return next > now ? next : now + 1;
+}
+
+/* Every cycle that is due by now. */
+static void work(struct channel *ch, uint64_t now)
+{
+    while (ch->due_cyc <= now) {
+        const uint64_t cyc = ch->due_cyc;
+        (void)dram_channel_step(ch->dram, cyc);
+        if (!ch->full) ch->pull(ch, cyc);
+        ch->due_cyc = next_due(ch, cyc);
+    }
+}
+
+/* When it works off what is due next. */
+static uint64_t visit_cyc(const struct channel *ch)
+{
+    const uint64_t due = ch->due_cyc;
+    if (!ch->slack_cyc || *ch->wire.hurry || due == DRAM_NEVER) return due;
+    const uint64_t last = engine_unwatched_until(ch->wire.engine, ch->wire.domain) - 1;
+    if (due + ch->slack_cyc <= last) return due + ch->slack_cyc;
+    return due > last ? due : last;
+}
+
 static void wake(void *self, uint64_t now)
 {
     struct channel *ch = self;
-    uint64_t next = dram_channel_step(ch->dram, now);
-    if (!ch->full) ch->pull(ch, now);
-    const uint64_t accepted_next = dram_channel_next(ch->dram);
-    if (accepted_next < next) next = accepted_next;
-    if (next != DRAM_NEVER) engine_wake(ch->wire.engine, ch->component, next > now ? next : now + 1);
-    if (ch->full) return;
-    for (uint64_t left = *ch->wire.pending; left; left &= left - 1) {
-        const uint64_t due = slice_memory_due(ch->wire.slices[__builtin_ctzll(left)], ch->wire.lane);
-        engine_wake_at_tick(ch->wire.engine, ch->component, due);
-    }
+    work(ch, now);
+    if (ch->due_cyc != DRAM_NEVER) engine_wake(ch->wire.engine, ch->component, visit_cyc(ch));
+}
+
+void channel_comes(struct channel *ch, uint64_t ready_tick)
+{
+    if (ch->full) return; /* woken for what makes room */
+    const uint64_t due = cycle_from(ch, ready_tick);
+    if (due >= ch->due_cyc) return;
+    ch->due_cyc = due;
+    engine_wake_at_tick(ch->wire.engine, ch->component, visit_cyc(ch) * ch->ticks_per_cycle);
+}
+
+void channel_settle(struct channel *ch)
+{
+    const uint64_t tick = engine_tick(ch->wire.engine);
+    if (tick) work(ch, engine_cycles(ch->wire.engine, ch->wire.domain, tick - 1));
+    if (ch->due_cyc != DRAM_NEVER)
+        engine_wake_at_tick(ch->wire.engine, ch->component, visit_cyc(ch) * ch->ticks_per_cycle);
+}
+
+void channel_finish(struct channel *ch)
+{
+    if (ch->slack_cyc) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
 }
 
 static void (*pull_of(const struct slice_spec *p))(struct channel *ch, uint64_t now)
@@ -199,6 +271,15 @@ static struct wait waits(void *self)
     return w;
 }
 
+/* A line read in a cycle is at its slice no sooner than that many cycles after the one that follows. Clocks
+ * too far apart: SLICE_HURRY operations may be used up before the channel has noticed. */
+static uint32_t slack(const struct config *c, const struct slice_spec *p)
+{
+    const uint64_t ticks = config_tick_frequency(c) / c->clock.dram;
+    if (ticks > 4 * p->ticks_per_cycle) return 0;
+    return (uint32_t)((p->memory_latency_cyc + p->fill_latency_cyc - 1) * p->ticks_per_cycle / ticks);
+}
+
 struct channel *channel_new(struct arena *a, const struct config *c, const struct dram_spec *spec,
                             const struct dram_map *map, const struct channel_wiring *links, const char *name)
 {
@@ -211,10 +292,19 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                            .address_mask = ((uint64_t)1 << map->bits) - 1};
     const struct dram_wiring wiring = {.owner = ch, .done = done, .space = space};
     ch->dram = dram_channel_new(a, spec, &wiring);
+    ch->due_cyc = DRAM_NEVER;
+    ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
+    ch->lanes = ARENA_ARRAY(a, const struct lane_ops *, links->slice_count);
     ch->component = engine_add(
         links->engine, (struct component_spec){
                            .name = name, .self = ch, .domain = links->domain, .wake = wake, .waits = waits});
     return ch;
+}
+
+void channel_connect(struct channel *ch)
+{
+    for (uint32_t k = 0; k < ch->wire.slice_count; k++)
+        ch->lanes[k] = slice_lane_ops(ch->wire.slices[k], ch->wire.lane);
 }
 
 uint32_t channel_component(const struct channel *ch) { return ch->component; }

@@ -18,6 +18,8 @@ struct channel_wiring {
     struct slice *const *slices; /* filled before the first operation; those that reach the channel */
     uint32_t slice_count, lane;  /* lane: what the slices know the channel by */
     const uint64_t *pending;     /* bit = slice that has operations */
+    const uint64_t *hurry;       /* bit = slice to which it matters when they are accepted */
+    bool may_be_late;            /* nobody else waits for that */
     struct slice *const *all;    /* every slice of the machine */
     const struct slice_spec *slice_spec;
     const struct organisation *organisation;
@@ -27,7 +29,17 @@ struct channel_wiring {
 
 struct channel *channel_new(struct arena *a, const struct config *c, const struct dram_spec *spec,
                             const struct dram_map *map, const struct channel_wiring *links, const char *name);
+/* The slices are there. */
+void channel_connect(struct channel *ch);
 uint32_t channel_component(const struct channel *ch);
+
+/* For slices: an operation is the first of its lane, due at that tick, later than now. */
+void channel_comes(struct channel *ch, uint64_t ready_tick);
+/* For slices: everything that was due before this instant is done now, and while wiring.hurry says so what
+ * comes is done in time. */
+void channel_settle(struct channel *ch);
+/* When the engine has stopped: everything that is due by now is done. */
+void channel_finish(struct channel *ch);
 struct dram_stats *channel_stats(struct channel *ch);
 
 #endif

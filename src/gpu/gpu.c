@@ -53,6 +53,13 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
                                 (int32_t)(partition % c->chiplet.partitions), STATS_ANY};
 }
 
+/* Does nobody but slices wait for memory to accept something? See channel.c. */
+static bool may_be_late(const struct gpu *g, const struct config *c)
+{
+    return !pager_requests(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
+           !net_level_used(c, NET_LEVEL_slice_net);
+}
+
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
 {
     const uint32_t lanes = g->slice_spec.lanes, per_channel = g->slice_spec.slices_per_channel;
@@ -61,8 +68,12 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
     const struct slice_wiring w = {.engine = g->engine,
                                    .fabric = &g->fabrics[chiplet],
                                    .requests = &g->requests,
-                                   .channel_components = g->channel_components + first_channel,
+                                   .channels = g->channels + first_channel,
+                                   .memory_comes = channel_comes,
+                                   .memory_settle = may_be_late(g, c) ? channel_settle : NULL,
+                                   .channel_component = channel_component(g->channels[first_channel]),
                                    .pending = g->pending + first_channel,
+                                   .hurry = g->hurry + first_channel,
                                    .pending_bit = idx % (per_channel * lanes),
                                    .tap = g->tap,
                                    .input_tap = mdr_input_tap(g->mdr),
@@ -113,6 +124,8 @@ static void build_memory(struct gpu *g, const struct config *c)
                                          .slice_count = reaching,
                                          .lane = k % lanes,
                                          .pending = &g->pending[k],
+                                         .hurry = &g->hurry[k],
+                                         .may_be_late = may_be_late(g, c),
                                          .all = g->slices,
                                          .slice_spec = &g->slice_spec,
                                          .organisation = g->organisations,
@@ -120,7 +133,6 @@ static void build_memory(struct gpu *g, const struct config *c)
                                          .check = g->check};
         g->channels[k] = channel_new(&g->arena, c, &g->dram_spec, g->map, &w,
                                      name_in(g, "channel", k, c->partition.channels));
-        g->channel_components[k] = channel_component(g->channels[k]);
         STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope_of(c, k / c->partition.channels));
     }
 }
@@ -229,8 +241,8 @@ static void allocate(struct gpu *g, const struct config *c)
     g->channels = ARENA_ARRAY(&g->arena, struct channel *, g->channel_count);
     g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
-    g->channel_components = ARENA_ARRAY(&g->arena, uint32_t, g->channel_count);
     g->pending = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
+    g->hurry = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
     g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
     g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);
@@ -270,6 +282,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);
+    for (uint32_t k = 0; k < g->channel_count; k++) channel_connect(g->channels[k]);
     apps_init(&g->apps, g);
     mover_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);

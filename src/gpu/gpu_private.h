@@ -78,8 +78,9 @@ struct gpu {
     struct sm **sms;
     struct slice **slices;
     struct channel **channels;
-    uint32_t *sm_components, *slice_components, *channel_components;
-    uint64_t *pending; /* by channel: which of its slices have operations for it */
+    uint32_t *sm_components, *slice_components;
+    uint64_t *pending; /* by channel: which of its slices have operations for it, */
+    uint64_t *hurry;   /* and to which it matters when it accepts them */
     uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;

@@ -346,6 +346,12 @@ bool kernel_any_runs(const struct gpu *g)
     return false;
 }
 
+/* Channels may be late: before anybody looks at what they have counted. */
+static void finish_channels(const struct gpu *g)
+{
+    for (uint32_t k = 0; k < g->channel_count; k++) channel_finish(g->channels[k]);
+}
+
 static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
 {
     const struct gpu_listener *l = &g->listener;
@@ -358,6 +364,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
         engine_set_awaited(g->engine, g->organisations->paused); /* SMs wait for the policy */
         const enum engine_end end =
             asks && asked_cyc <= now ? ENGINE_LIMIT : engine_run(g->engine, asks ? asked_cyc : end_cyc);
+        finish_channels(g);
         engine_set_awaited(g->engine, false);
         if (first_over(g)) break;
         if (asks) epoch_ask(g, asked_cyc);

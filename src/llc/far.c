@@ -336,6 +336,7 @@ void far_new(struct slice *s, struct arena *a, const char *name)
 
 void slice_connect(struct slice *s)
 {
+    s->front = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
     if (!s->far) return;
     s->far->near = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
     s->far->asked = fabric_front(&s->wire.fabric->far_request, s->wire.slice_idx);

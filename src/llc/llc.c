@@ -6,6 +6,10 @@
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 
+/* What happens once per request is compiled twice: for slices of any kind, and for plain ones (see
+ * llc_private.h), where questions that have one answer there are not asked. */
+#define SLICE_HOT inline __attribute__((always_inline))
+
 /* ---- small parts ---- */
 
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
@@ -39,11 +43,6 @@ void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first,
     *count = p->columns_of[sectors].count;
 }
 
-static uint8_t sectors_of(const struct slice_spec *p, uint32_t first, uint32_t count)
-{
-    return (uint8_t)((p->sectors_to[first + count] - p->sectors_from[first]) & SECTORS_ALL);
-}
-
 uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
 {
     return p->header_bytes + (op->tag_line == TAGS_NONE ? op->column_count * p->column_bytes : 0);
@@ -54,36 +53,40 @@ static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width;
 }
 
-void slice_push_op(struct slice *s, struct memory_op op)
+static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 {
     const struct slice_spec *p = s->spec;
-    const uint32_t lane = p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
+    const uint32_t lane =
+        !plain && p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
     struct lane *l = &s->lanes[lane];
-    if (p->stack_width) { /* one after the other into the crossbar */
+    if (!plain && p->stack_width) { /* one after the other into the crossbar */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
         s->out_free_tick =
             op.ready_tick + stack_cycles(p, slice_memory_op_bytes(p, &op)) * p->ticks_per_cycle;
     }
-    uint32_t tail = l->ops_head + l->ops_count;
+    uint32_t tail = l->ops.head + l->ops.count;
     if (tail >= s->ops_capacity) tail -= s->ops_capacity;
-    DIAG_ASSERT(l->ops_count < s->ops_capacity);
-    l->ops[tail] = op;
-    l->ops_count++;
+    DIAG_ASSERT(l->ops.count < s->ops_capacity);
+    l->ops.ring[tail] = op;
     s->ops_count++;
+    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
     s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
-    engine_wake_at_tick(s->wire.engine, s->wire.channel_components[lane], op.ready_tick);
+    s->wire.memory_comes(s->wire.channels[lane], op.ready_tick);
 }
 
-static void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line, uint8_t sectors)
+void slice_push_op(struct slice *s, struct memory_op op) { push_op(s, op, false); }
+
+static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line,
+                                  uint8_t sectors, bool plain)
 {
     struct memory_op op = {.line = FAULT_FIRES(memory_wrong_line) ? line ^ 1 : line,
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->lines[tag_line].asked |= sectors_of(s->spec, op.first_column, op.column_count);
+    s->lines[tag_line].asked |= slice_sectors(s->spec, op.first_column, op.column_count);
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
-    slice_push_op(s, op);
+    push_op(s, op, plain);
 }
 
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
@@ -104,25 +107,14 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
     slice_push_op(s, op);
 }
 
-const struct memory_op *slice_memory_op(const struct slice *s, uint32_t lane, uint64_t tick)
-{
-    const struct lane *l = &s->lanes[lane];
-    const struct memory_op *op = &l->ops[l->ops_head];
-    return l->ops_count && op->ready_tick <= tick ? op : NULL;
-}
-
-uint64_t slice_memory_due(const struct slice *s, uint32_t lane)
-{
-    const struct lane *l = &s->lanes[lane];
-    return l->ops_count ? l->ops[l->ops_head].ready_tick : ENGINE_NEVER;
-}
+const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
 
 /* The lane whose first fill is ready first, at equal times the lower one; NULL: nothing is under way. */
-static struct lane *first_lane(const struct slice *s)
+static SLICE_HOT struct lane *first_lane(const struct slice *s, bool plain)
 {
     struct lane *first = NULL;
     if (!s->fills_count) return NULL;
-    if (s->spec->lanes == 1) return s->lanes;
+    if (plain || s->spec->lanes == 1) return s->lanes;
     for (struct lane *l = s->lanes; l < s->lanes + s->spec->lanes; l++) {
         if (!l->fills_count) continue;
         if (!first || l->fills[l->fills_head].ready_cyc < first->fills[first->fills_head].ready_cyc)
@@ -132,69 +124,69 @@ static struct lane *first_lane(const struct slice *s)
 }
 
 /* When the next fill comes; ENGINE_NEVER: none is under way. */
-static uint64_t fill_due(const struct slice *s)
+static SLICE_HOT uint64_t fill_due(const struct slice *s, bool plain)
 {
-    const struct lane *l = first_lane(s);
+    const struct lane *l = first_lane(s, plain);
     if (!l) return ENGINE_NEVER;
     const uint64_t ready = l->fills[l->fills_head].ready_cyc;
-    return ready > s->in_free_cyc ? ready : s->in_free_cyc;
+    return plain || ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
-static void push_fill(struct slice *s, uint32_t lane, struct fill f)
+/* True: the first of its lane. For another one the slice need not be woken: it waits for the first. */
+static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
     uint32_t tail = l->fills_head + l->fills_count;
     if (tail >= s->fills_capacity) tail -= s->fills_capacity;
     DIAG_ASSERT(l->fills_count < s->fills_capacity);
     l->fills[tail] = f;
-    l->fills_count++;
     s->fills_count++;
-    if (s->far) own_due(s, fill_due(s));
+    l->fills_count++;
+    if (s->far) own_due(s, fill_due(s, false));
+    return l->fills_count == 1;
 }
 
-void slice_memory_accepted(struct slice *s, uint32_t lane)
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *l = &s->lanes[lane];
-    const struct memory_op *op = &l->ops[l->ops_head];
-    if (op->writers.count) {
+    const struct memory_op *op = &l->ops.ring[l->ops.head];
+    if (op->writers.count) { /* where there are such, channels are never late */
         for (uint32_t k = 0, idx = op->writers.first; s->copies && k < op->writers.count; k++) {
             check_memory_store(s->copies, idx);
             idx = at(s, idx)->next;
         }
         const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
-        push_fill(s, lane, (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
+        (void)push_fill(s, lane,
+                        (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
-    if (++l->ops_head == s->ops_capacity) l->ops_head = 0;
-    if (!--l->ops_count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
-    __builtin_prefetch(&l->ops[l->ops_head]);
+    if (++l->ops.head == s->ops_capacity) l->ops.head = 0;
+    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
     s->ops_count--;
-    if (s->waits_for_memory || s->flush_done)
-        engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+    if (!s->waits_for_memory && !s->flush_done) return;
+    const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
+    if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
-    push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
+    (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
-                       uint32_t column_count, uint64_t accept_tick, uint64_t tick)
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
+                       uint64_t accept_tick, uint64_t tick)
 {
     const struct engine *const e = s->wire.engine;
     const uint32_t domain = s->wire.domain;
     /* The fill's own time is waited for here: then line and reply are one visit. */
-    uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
-                     s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
-    const uint64_t next = engine_now(e, domain) + 1;
-    if (ready < next) ready = next;
-    push_fill(s, lane,
-              (struct fill){.ready_cyc = ready,
-                            .tag_line = tag_line,
-                            .sectors = sectors_of(s->spec, first_column, column_count)});
+    const uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
+                           s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
+    const bool first =
+        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
-    engine_wake(s->wire.engine, s->component, ready);
+    if (first) engine_wake(s->wire.engine, s->component, ready);
 }
 
 /* ---- lines ---- */
@@ -224,13 +216,14 @@ void slice_count_lines(struct slice *s)
 /* ---- replies ---- */
 
 /* The request leaves the slice at ready. */
-static void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready)
+static SLICE_HOT void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready,
+                             bool plain)
 {
     if (at(s, idx)->kind == REQUEST_WALK)
         way = &s->walked;
-    else if (s->far && at(s, idx)->via) /* of another slice */
+    else if (!plain && s->far && at(s, idx)->via) /* of another slice */
         way = way == &s->hits ? &s->far->hits : &s->far->filled;
-    if (s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
+    if (!plain && s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
     at(s, idx)->ready_cyc = ready;
     append(s, way, idx);
 }
@@ -331,15 +324,17 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
 }
 
 /* A request finds what it needs in the line. */
-static void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
+static SLICE_HOT void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
 {
     const struct request *r = at(s, idx);
-    if (s->copies && r->kind != REQUEST_WALK) check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
+    if (!plain && s->copies && r->kind != REQUEST_WALK)
+        check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
     if (request_writes(r)) slice_write_line(s, now, line, idx);
 }
 
 /* Requests that waited for the line and have all they need go on; others stay. Their flags. */
-static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct slice_line *m)
+static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct slice_line *m,
+                                       bool plain)
 {
     uint8_t flags = 0;
     struct request_list rest = {0}, writers = {0};
@@ -352,19 +347,19 @@ static uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struc
             append(s, &rest, idx);
             continue;
         }
-        use_line(s, now, line, idx);
+        use_line(s, now, line, idx, plain);
         flags |= r->flags;
         const uint64_t start = serve_at_port(s, now, r);
-        if (s->write_through && request_writes(r)) {
+        if (!plain && s->write_through && request_writes(r)) {
             written[0] |= r->bytes[0];
             written[1] |= r->bytes[1];
             append(s, &writers, idx);
         } else {
-            answer(s, idx, &s->filled, start);
+            answer(s, idx, &s->filled, start, plain);
         }
     }
     m->waiting = rest;
-    if (writers.count) slice_write_on(s, now, tags_key(&s->tags, line), written, writers);
+    if (!plain && writers.count) slice_write_on(s, now, tags_key(&s->tags, line), written, writers);
     return flags;
 }
 
@@ -373,34 +368,34 @@ static void answer_writers(struct slice *s, uint64_t now, struct request_list wr
 {
     while (writers.count) {
         const uint32_t idx = take_first(s, &writers);
-        answer(s, idx, &s->filled, use_port(s, now, 0));
+        answer(s, idx, &s->filled, use_port(s, now, 0), false);
     }
 }
 
 /* The line's data is here; or it must be read once more. */
-static void take_line(struct slice *s, uint64_t now, const struct fill *f)
+static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill *f, bool plain)
 {
     struct slice_line *m = &s->lines[f->tag_line];
-    s->stats.fills += !m->far;
+    s->stats.fills += plain || !m->far;
     m->asked &= (uint8_t)~f->sectors;
-    if (m->again) {
+    if (!plain && m->again) {
         m->redo |= f->sectors;
         if (m->asked) return;
         const uint8_t redo = m->redo;
         m->again = false;
         m->redo = 0;
         s->stats.read_again++;
-        read_memory(s, now, tags_key(&s->tags, f->tag_line), f->tag_line, redo);
+        read_memory(s, now, tags_key(&s->tags, f->tag_line), f->tag_line, redo, plain);
         return;
     }
     s->lines[f->tag_line].valid |= f->sectors;
-    if (s->copies && !m->far)
+    if (!plain && s->copies && !m->far)
         check_memory_fill(s->copies, f->tag_line, f->sectors, s->lines[f->tag_line].dirty, now);
-    const uint8_t flags = serve_waiting(s, now, f->tag_line, m);
+    const uint8_t flags = serve_waiting(s, now, f->tag_line, m, plain);
     if (m->waiting.count || m->asked) return;
     s->tags.pinned[f->tag_line] = 0;
     s->mshr_free_count++;
-    if (m->far) far_filled(s, now, f->tag_line, m->overtaken);
+    if (!plain && m->far) far_filled(s, now, f->tag_line, m->overtaken);
     if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
 }
 
@@ -414,31 +409,33 @@ static inline void fetch_next(const struct slice *s, const struct lane *l)
     if (line_after != TAGS_NONE) __builtin_prefetch(&s->lines[line_after], 1);
 }
 
-static void take_fills(struct slice *s, uint64_t now)
+static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
 {
-    for (struct lane *l; (l = first_lane(s));) {
-        const struct fill f = l->fills[l->fills_head];
-        if (f.ready_cyc > now || s->in_free_cyc > now) return;
+    for (struct lane *l; (l = first_lane(s, plain));) {
+        const struct fill *const first = &l->fills[l->fills_head];
+        if (first->ready_cyc > now || (!plain && s->in_free_cyc > now)) return;
+        const struct fill f = *first;
         s->fill_came = true;
         if (++l->fills_head == s->fills_capacity) l->fills_head = 0;
         l->fills_count--;
         s->fills_count--;
         fetch_next(s, l);
-        if (s->spec->stack_width)
+        if (!plain && s->spec->stack_width)
             s->in_free_cyc =
                 now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
-        if (f.tag_line == TAGS_NONE)
+        if (!plain && f.tag_line == TAGS_NONE)
             answer_writers(s, now, f.writers);
         else
-            take_line(s, now, &f);
+            take_line(s, now, &f, plain);
     }
 }
 
 /* ---- tag stage ---- */
 
-static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
+static SLICE_HOT void drop_line(struct slice *s, uint64_t now, uint32_t line, bool plain)
 {
     s->lines[line].valid = 0;
+    if (plain) return;
     if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(copies_of(s, line), line, now);
     if (!s->far) return;
@@ -447,7 +444,7 @@ static inline void drop_line(struct slice *s, uint64_t now, uint32_t line)
 }
 
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
-static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
+static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set, bool plain)
 {
     const uint32_t line = tags_victim(&s->tags, set);
     if (line == TAGS_NONE) {
@@ -460,11 +457,11 @@ static uint32_t make_room(struct slice *s, uint64_t now, uint32_t set)
             slice_write_back(s, now, line);
     }
     if (FAULT_FIRES(llc_loses_write_back)) s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
-    drop_line(s, now, line);
+    drop_line(s, now, line, plain);
     return line;
 }
 
-static void pin(struct slice *s, uint32_t line)
+static SLICE_HOT void pin(struct slice *s, uint32_t line)
 {
     struct slice_line *const l = &s->lines[line];
     s->mshr_free_count--;
@@ -476,7 +473,7 @@ static void pin(struct slice *s, uint32_t line)
 }
 
 /* Waits for the missing sectors of a line that has a place; false when there is no room to wait. */
-static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
+static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line, bool plain)
 {
     struct request *r = at(s, idx);
     if (s->tags.pinned[line]) {
@@ -487,7 +484,7 @@ static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
             return false;
         }
         append(s, &m->waiting, idx);
-        if (missing) read_memory(s, now, r->home.line, line, missing);
+        if (missing) read_memory(s, now, r->home.line, line, missing, plain);
         return true;
     }
     if (!s->mshr_free_count) {
@@ -497,30 +494,33 @@ static bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     pin(s, line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
-                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
+                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
     return true;
 }
 
-void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
+static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
 {
     struct request *r = at(s, idx);
-    use_line(s, now, line, idx);
+    use_line(s, now, line, idx, plain);
     tags_touch(&s->tags, line);
     r->hit = 1;
     s->stats.read_hits += r->kind == REQUEST_READ;
     const uint64_t start = serve_at_port(s, now, r);
-    if (s->write_through && request_writes(r))
+    if (!plain && s->write_through && request_writes(r))
         slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
-        answer(s, idx, &s->hits, start + s->spec->latency_cyc);
+        answer(s, idx, &s->hits, start + s->spec->latency_cyc, plain);
 }
 
-static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx) { hit(s, now, line, idx, false); }
+
+static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                                 bool plain)
 {
     struct request *r = at(s, idx);
     const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
     if (line != TAGS_NONE && (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply))) {
-        slice_hit(s, now, line, idx);
+        hit(s, now, line, idx, plain);
         return true;
     }
     const bool merged = line != TAGS_NONE && s->tags.pinned[line];
@@ -529,37 +529,38 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
             s->blocked = &s->stats.wait_mshr;
             return false;
         }
-        line = make_room(s, now, set);
+        line = make_room(s, now, set, plain);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
     }
-    if (!wait_for(s, now, idx, line)) return false;
+    if (!wait_for(s, now, idx, line, plain)) return false;
     tags_touch(&s->tags, line);
     if (r->kind == REQUEST_READ) *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
-    if (r->kind == REQUEST_READ && s->apps && !merged) app_of(s, r)->llc_read_misses++;
+    if (!plain && r->kind == REQUEST_READ && s->apps && !merged) app_of(s, r)->llc_read_misses++;
     s->stats.atomic_misses += atomic;
     return true;
 }
 
-static bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                                  bool plain)
 {
     const struct request *r = at(s, idx);
-    if (s->write_through) return slice_write_through(s, now, idx, set, line);
+    if (!plain && s->write_through) return slice_write_through(s, now, idx, set, line);
     s->stats.write_hits += line != TAGS_NONE;
     if (line == TAGS_NONE) {
-        line = make_room(s, now, set);
+        line = make_room(s, now, set, plain);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
     }
     tags_touch(&s->tags, line);
     if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, &s->hits, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc);
+    answer(s, idx, &s->hits, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc, plain);
     return true;
 }
 
 /* May the tag stage serve anything now? */
-static bool tag_may_run(struct slice *s, uint64_t now, const struct request_list *hits)
+static SLICE_HOT bool tag_may_run(struct slice *s, uint64_t now, const struct request_list *hits)
 {
     const struct slice_spec *p = s->spec;
     s->blocked = NULL;
@@ -569,7 +570,7 @@ static bool tag_may_run(struct slice *s, uint64_t now, const struct request_list
     return !s->blocked;
 }
 
-static void count_request(struct slice *s, const struct request *r)
+static SLICE_HOT void count_request(struct slice *s, const struct request *r, bool plain)
 {
     s->stats.requests++;
     s->stats.tag_cycles++;
@@ -582,7 +583,7 @@ static void count_request(struct slice *s, const struct request *r)
     case REQUEST_KINDS: break;
     }
     if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
-        *(s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+        *(!plain && s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
     if (r->sm / s->wire.sms_per_partition == s->wire.partition)
         s->stats.local++;
     else
@@ -606,17 +607,18 @@ static void count_app(struct slice *s, const struct request *r)
 
 void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride)
 {
+    s->plain = false;
     s->apps = (char *)first;
     s->app_stride = stride;
 }
 
 /* A request has passed the tag stage. */
-static inline void served(struct slice *s, struct request *r, uint64_t now)
+static SLICE_HOT void served(struct slice *s, struct request *r, uint64_t now, bool plain)
 {
-    count_request(s, r);
-    if (s->apps) count_app(s, r);
+    count_request(s, r, plain);
+    if (!plain && s->apps) count_app(s, r);
     enters(s, r, now);
-    if (s->line_requests) count_use(s, r);
+    if (!plain && s->line_requests) count_use(s, r);
 }
 
 /* The line's page moves: memory has all of it before it is read there. */
@@ -629,69 +631,72 @@ static void give_up(struct slice *s, uint64_t now, uint32_t line)
     slice_drop_line(s, now, line);
 }
 
-static bool serve(struct slice *s, uint64_t now, uint32_t idx)
+static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool plain)
 {
     struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
-    if (line != TAGS_NONE && r->flags & REQUEST_TAKES) {
+    if (!plain && line != TAGS_NONE && r->flags & REQUEST_TAKES) {
         give_up(s, now, line);
         line = TAGS_NONE;
     }
-    if (s->far && r->home.slice != s->wire.slice_idx) {
+    if (!plain && s->far && r->home.slice != s->wire.slice_idx) {
         if (!far_serve(s, now, idx, set, line)) return false;
-    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line)
-                                          : serve_read(s, now, idx, set, line))) {
+    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, plain)
+                                          : serve_read(s, now, idx, set, line, plain))) {
         return false;
     }
-    served(s, r, now);
+    served(s, r, now, plain);
     return true;
 }
 
 bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct request_list *hits)
 {
-    return tag_may_run(s, now, hits) && serve(s, now, idx);
+    return tag_may_run(s, now, hits) && serve(s, now, idx, false);
 }
 
 /* The request of an SM that is next. */
-static inline uint32_t port_front(const struct slice *s, uint64_t now)
+static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool plain)
 {
-    if (!s->far || !s->wire.near_only) return fabric_at(&s->wire.fabric->request, now, s->wire.slice_idx);
+    if (plain || !s->far || !s->wire.near_only)
+        return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
     return s->far->local.count ? s->far->local.first : REQUEST_NONE;
 }
 
 /* Serves one of these two, in turn. */
-static bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet)
+static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet, bool plain)
 {
     const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
     const uint32_t idx = from_walker ? walk : packet;
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     const uint64_t misses = s->stats.read_misses;
-    struct request_list *const list = from_walker ? &s->walks : s->wire.near_only ? &s->far->local : NULL;
+    struct request_list *const list = from_walker                   ? &s->walks
+                                      : !plain && s->wire.near_only ? &s->far->local
+                                                                    : NULL;
     if (list) (void)take_first(s, list);
-    if (!serve(s, now, idx)) {
+    if (!serve(s, now, idx, plain)) {
         if (list) put_back(s, list, idx);
         return false;
     }
     s->walk_turn = !from_walker;
     if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
-    if (s->wire.tap.see)
+    if (!plain && s->wire.tap.see)
         s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
-    s->more = port_front(s, now) != REQUEST_NONE;
+    s->more = port_front(s, now, plain) != REQUEST_NONE;
     return true;
 }
 
 /* Serves a request from the network or from a walker, if there is one. */
-static inline bool tag_stage(struct slice *s, uint64_t now)
+static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool plain)
 {
-    const uint32_t packet = port_front(s, now);
+    const uint32_t packet = port_front(s, now, plain);
     const uint32_t walk =
         s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
     s->more = packet != REQUEST_NONE;
-    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet);
+    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, plain);
     s->blocked = NULL;
     return false;
 }
@@ -706,15 +711,15 @@ static inline bool far_tag_stage(struct slice *s, uint64_t now)
 }
 
 /* One request per cycle: of SMs and walkers, or of other slices, in turn. */
-static void tag_stages(struct slice *s, uint64_t now)
+static SLICE_HOT void tag_stages(struct slice *s, uint64_t now, bool plain)
 {
     struct far *f = s->far;
-    if (!f) {
-        (void)tag_stage(s, now);
+    if (plain || !f) {
+        (void)tag_stage(s, now, plain);
     } else if (f->turn && far_tag_stage(s, now)) {
         f->turn = false;
-        s->more = port_front(s, now) != REQUEST_NONE;
-    } else if (tag_stage(s, now)) {
+        s->more = port_front(s, now, false) != REQUEST_NONE;
+    } else if (tag_stage(s, now, false)) {
         f->turn = true;
     } else if (!f->turn) {
         (void)far_tag_stage(s, now);
@@ -725,14 +730,31 @@ static void tag_stages(struct slice *s, uint64_t now)
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* When the stages before the reply port have something to do that nobody will wake the slice for. */
-static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
+/* Will the request in front find every MSHR taken in the next cycle? Then the stop can be noted now, and the
+ * next visit is that of the next fill. Only for what is plain to see. */
+static inline bool stops_next(const struct slice *s, uint64_t now)
 {
-    uint64_t next = s->fills_count ? fill_due(s) : ENGINE_NEVER;
+    if (s->mshr_free_count || s->walks.count || s->flush_done || s->far) return false;
+    if (s->reply_refused) return false; /* every visit is an offer that the network counts */
+    const struct request *r = at(s, port_front(s, now, true));
+    if (r->kind == REQUEST_WRITE || r->flags & REQUEST_TAKES) return false;
+    if (s->port_free_cyc > now + 1 + s->spec->data_queue_cyc || !slice_may_reply(s->spec, &s->hits) ||
+        !slice_memory_has_room(s))
+        return false;
+    return tags_find(&s->tags, set_of(s, r->home.line), r->home.line) == TAGS_NONE;
+}
+
+/* When the stages before the reply port have something to do that nobody will wake the slice for. */
+static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool plain)
+{
+    uint64_t next = s->fills_count ? fill_due(s, plain) : ENGINE_NEVER;
     if (s->walked.count) next = earlier(next, walker_due(s));
     if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
+        } else if (!s->blocked && next > now + 1 && stops_next(s, now)) {
+            s->blocked = &s->stats.wait_mshr;
+            s->blocked_cyc = now + 1;
         } else if (!s->blocked ||
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
@@ -748,17 +770,39 @@ static inline uint64_t own_next_visit(struct slice *s, uint64_t now)
     return next;
 }
 
+/* Operations that a channel accepts late are still counted here. Long before that stops the tag stage, and
+ * while a flush waits for them, the channels have to be in time. */
+static void hurry(struct slice *s, bool on)
+{
+    const uint64_t bit = (uint64_t)1 << s->wire.pending_bit;
+    s->hurries = on;
+    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
+        s->wire.hurry[lane] = on ? s->wire.hurry[lane] | bit : s->wire.hurry[lane] & ~bit;
+        if (on) s->wire.memory_settle(s->wire.channels[lane]);
+    }
+}
+
+void slice_mind_memory(struct slice *s)
+{
+    if (!s->wire.memory_settle) return;
+    if (s->flush_done || s->ops_count > s->ops_easy || !s->ops_easy)
+        hurry(s, true);
+    else if (s->hurries)
+        hurry(s, false);
+}
+
 /* What the slice does by itself, up to the reply port. */
-static inline __attribute__((always_inline)) void own_stages(struct slice *s, uint64_t now)
+static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    if (s->fills_count) take_fills(s, now);
+    if (s->ops_count > s->ops_easy || s->hurries) slice_mind_memory(s);
+    if (s->fills_count) take_fills(s, now, plain);
     if (s->flush_done) slice_flush_step(s, now);
-    tag_stages(s, now);
+    tag_stages(s, now, plain);
     if (s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
     s->waits_for_memory =
-        s->blocked == &s->stats.wait_memory || (s->far && s->far->blocked == &s->stats.wait_memory);
+        s->blocked == &s->stats.wait_memory || (!plain && s->far && s->far->blocked == &s->stats.wait_memory);
 }
 
 /* Replies to SMs; returns when there are more. */
@@ -781,9 +825,22 @@ static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
 static void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
-    own_stages(s, now);
+    own_stages(s, now, false);
     const uint64_t next = reply_stage(s, now);
-    visit_again(s, now, earlier(next, own_next_visit(s, now)));
+    visit_again(s, now, earlier(next, own_next_visit(s, now, false)));
+}
+
+/* The same without what most slices do not have. */
+static void wake_plain(void *self, uint64_t now)
+{
+    struct slice *s = self;
+    if (!s->plain) {
+        wake(self, now);
+        return;
+    }
+    own_stages(s, now, true);
+    const uint64_t next = reply_stage(s, now);
+    visit_again(s, now, earlier(next, own_next_visit(s, now, true)));
 }
 
 /* Requests and replies to other slices; returns when there are more. */
@@ -832,10 +889,10 @@ static void wake_far(void *self, uint64_t now)
     const bool near = net_front_shows(f->near, net_now), asked = net_front_shows(f->asked, net_now);
     if (near && s->wire.near_only) near_accept(s, now);
     const bool own = asked || s->own_cyc <= now || s->watchful || (s->wire.near_only ? f->local.count : near);
-    if (own) own_stages(s, now);
+    if (own) own_stages(s, now, false);
     next = earlier(next, reply_stage(s, now));
     if (own) {
-        s->own_cyc = own_next_visit(s, now);
+        s->own_cyc = own_next_visit(s, now, false);
         s->watchful = s->blocked || f->blocked || s->flush_done || s->walks.count;
     }
     next = earlier(earlier(next, s->own_cyc), far_send(s, now));
@@ -851,6 +908,11 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
     s->watchful = true;
+    if (s->blocked &&
+        s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* foreseen: look again */
+        s->blocked = NULL;
+        engine_wake(s->wire.engine, s->component, s->blocked_cyc);
+    }
     engine_wake(s->wire.engine, s->component, ready_cyc);
 }
 
@@ -883,7 +945,7 @@ static struct wait waits(void *self)
                        s->hits.count + s->filled.count - 1);
     } else if (waiting || s->ops_count) {
         w.reason = WAIT_REPLY;
-        w.on = s->wire.channel_components[0];
+        w.on = s->wire.channel_component;
         (void)snprintf(w.detail, sizeof w.detail, "%llu requests inside, %u for the memory channel",
                        (unsigned long long)waiting, s->ops_count);
     }
@@ -900,13 +962,16 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
+    s->requests = request_at(wiring->requests, 0);
+    const uint32_t room = spec->memory_queue + spec->mshrs;
+    s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
     s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
     s->lanes = ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
-        s->lanes[k].ops = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
+        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
         s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
     }
     s->flush_cursor = lines;
@@ -917,20 +982,19 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
     if (wiring->forwards && organisation_coherent(wiring->organisation->config)) coherent_new(s, a);
+    if (!s->ops_easy && wiring->memory_settle) hurry(s, true);
+    s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
+               spec->lanes == 1 && !spec->stack_width && !wiring->pager;
     s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
                                                                       .self = s,
                                                                       .domain = wiring->domain,
-                                                                      .wake = s->far ? wake_far : wake,
+                                                                      .wake = s->far ? wake_far : wake_plain,
                                                                       .receive = slice_receive,
                                                                       .waits = waits});
     return s;
 }
 
 struct check_place *slice_copies(const struct slice *s) { return s->copies; }
-uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count)
-{
-    return sectors_of(s->spec, first_column, column_count);
-}
 uint32_t slice_component(const struct slice *s) { return s->component; }
 void slice_expect(const void *slice, const struct request *r)
 {
@@ -956,7 +1020,10 @@ void slice_forget(struct slice *s, uint64_t line)
 
 /* ---- for far.c ---- */
 
-uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set) { return make_room(s, now, set); }
+uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set)
+{
+    return make_room(s, now, set, false);
+}
 struct slice_line *slice_pin(struct slice *s, uint32_t line)
 {
     pin(s, line);
@@ -964,6 +1031,6 @@ struct slice_line *slice_pin(struct slice *s, uint32_t line)
 }
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line)
 {
-    drop_line(s, now, line);
+    drop_line(s, now, line, false);
     tags_drop(&s->tags, line);
 }

@@ -26,12 +26,18 @@
 #include "gpu/request.h"
 #include "stats/stats.h"
 
+struct channel;
 struct check;
 struct check_place;
 struct organisation;
 struct slice;
 
-enum { SLICE_RUNS = 32, SLICE_COLUMNS = 16 /* of a line, at most */ };
+enum {
+    SLICE_RUNS = 32,
+    SLICE_COLUMNS = 16, /* of a line, at most */
+    /* Room for so many operations is more than a slice uses up in a few cycles of memory: see channel.c. */
+    SLICE_HURRY = 24
+};
 
 /* Immutable, shared by all slices of a machine. */
 struct slice_spec {
@@ -88,6 +94,18 @@ struct memory_op {
     uint32_t move;                       /* + 1: a line of this move of a page; 0: none */
 };
 
+/* Operations on their way to one memory channel, in order: a ring. */
+struct lane_ops {
+    struct memory_op *ring;
+    uint32_t head, count;
+};
+
+/* When the oldest one is due; ENGINE_NEVER: none waits. */
+static inline uint64_t lane_due(const struct lane_ops *l)
+{
+    return l->count ? l->ring[l->head].ready_tick : ENGINE_NEVER;
+}
+
 /* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
  * slice and cycle, slices in any order. missed: a read that goes to memory. */
 struct llc_tap {
@@ -99,10 +117,16 @@ struct slice_wiring {
     struct engine *engine;
     struct fabric *fabric;
     struct pool *requests;
-    const uint32_t *channel_components; /* by lane */
-    uint64_t *pending;                  /* by lane: bit = slice of the lane's channel that has operations */
+    struct channel *const *channels; /* by lane */
+    /* An operation is the first of its lane; it is due at that tick. */
+    void (*memory_comes)(struct channel *ch, uint64_t ready_tick);
+    /* A channel does what was due before this instant; NULL: channels are never late. */
+    void (*memory_settle)(struct channel *ch);
+    uint64_t *pending; /* by lane: bit = slice of the lane's channel that has operations */
+    uint64_t *hurry;   /* by lane: bit = slice to which it matters when the channel accepts */
     uint32_t pending_bit;
-    struct llc_tap tap; /* see == NULL: none */
+    uint32_t channel_component; /* of lane 0, for reports */
+    struct llc_tap tap;         /* see == NULL: none */
     struct llc_tap input_tap,
         remote_tap; /* nuba: L1 misses at the input; requests of other slices that are served */
     uint32_t slice_idx, partition, sms_per_partition;
@@ -144,20 +168,22 @@ void slice_forget(struct slice *s, uint64_t line);
 
 /* ---- the channel's side ---- */
 
-/* The oldest operation of the lane that is due at tick, NULL when there is none. */
-const struct memory_op *slice_memory_op(const struct slice *s, uint32_t lane, uint64_t tick);
-/* When the oldest one is due; ENGINE_NEVER: none waits. */
-uint64_t slice_memory_due(const struct slice *s, uint32_t lane);
-/* The channel has accepted it. */
-void slice_memory_accepted(struct slice *s, uint32_t lane);
+const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane);
+/* The channel has accepted the oldest operation of the lane, at this tick: now, or before. */
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick);
 /* Bytes that an operation brings to the channel. */
 uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op);
 /* --check: the copies of its lines. */
 struct check_place *slice_copies(const struct slice *s);
-uint8_t slice_sectors(const struct slice *s, uint32_t first_column, uint32_t column_count);
+/* Sectors that a run of columns covers. */
+static inline uint8_t slice_sectors(const struct slice_spec *p, uint32_t first_column, uint32_t column_count)
+{
+    return (uint8_t)((p->sectors_to[first_column + column_count] - p->sectors_from[first_column]) &
+                     SECTORS_ALL);
+}
 /* Data of a read is at the channel's pins at this tick. */
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint32_t first_column,
-                       uint32_t column_count, uint64_t accept_tick, uint64_t tick);
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
+                       uint64_t accept_tick, uint64_t tick);
 /* Memory has accepted a write of a line that lives here from another slice. */
 void slice_snoop(struct slice *s, uint64_t line);
 

@@ -31,15 +31,17 @@ struct fill {
 
 /* To and from one memory channel. */
 struct lane {
-    struct memory_op *ops;
+    struct lane_ops ops;
     struct fill *fills;
-    uint32_t ops_head, ops_count, fills_head, fills_count;
+    uint32_t fills_head, fills_count;
 };
 
 struct slice {
     const struct slice_spec *spec;
     struct slice_wiring wire;
     uint32_t component;
+    const struct net_front *front; /* of the request network */
+    struct request *requests;      /* the pool's */
     struct tags tags;
     struct slice_line *lines; /* as the tags */
     uint32_t mshr_free_count;
@@ -47,16 +49,19 @@ struct slice {
     struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
     struct lane *lanes;                /* one, or one to each channel of the stack */
     uint32_t ops_count, ops_capacity;  /* of all lanes; of one */
+    uint32_t ops_easy;                 /* with more it hurries */
     uint32_t fills_count, fills_capacity;
     uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
     uint64_t port_free_cyc;
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
     bool waits_for_memory, reply_refused, walk_turn;
-    bool fill_came;        /* since the tag stage last looked */
-    bool more;             /* another request is at the port */
-    bool watchful;         /* every visit may matter to the slice's own stages, see wake_far() */
-    uint64_t own_cyc;      /* else they have nothing to do before, unless something comes */
+    bool plain;       /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
+    bool hurries;     /* its channels must not be late, see hurry() */
+    bool fill_came;   /* since the tag stage last looked */
+    bool more;        /* another request is at the port */
+    bool watchful;    /* every visit may matter to the slice's own stages, see wake_far() */
+    uint64_t own_cyc; /* else they have nothing to do before, unless something comes */
     uint32_t flush_cursor; /* tags_lines() when there is none */
     uint64_t flush_cyc;    /* when it gets there */
     void (*flush_done)(void *arg);
@@ -75,10 +80,7 @@ struct slice {
     struct llc_stats stats;
 };
 
-static inline struct request *at(const struct slice *s, uint32_t idx)
-{
-    return request_at(s->wire.requests, idx);
-}
+static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
 
 static inline void append(struct slice *s, struct request_list *l, uint32_t idx)
 {
@@ -291,6 +293,8 @@ void slice_flush_step(struct slice *s, uint64_t now);
 /* ---- llc.c, for the other files ---- */
 
 void slice_push_op(struct slice *s, struct memory_op op);
+/* Does it matter to the slice when its channels accept operations? Then they are told. */
+void slice_mind_memory(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count);
 /* Data port time of a request that finds what it needs. */
