@@ -24,6 +24,7 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
     l1->bucket_mask = buckets - 1;
     l1->history = ARENA_ARRAY(a, uint64_t, L1_HISTORY);
+    l1->coming_line = UINT64_MAX;
 }
 
 /* ---- why lines are missing ---- */
@@ -229,7 +230,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     if (a->flags & REQUEST_UNCACHED) return bypass(sm, a, now);
-    const uint32_t set = set_of(sm, a->line), place = tags_find(&l1->tags, set, a->line);
+    const uint32_t set = a->line == l1->coming_line ? l1->coming_set : set_of(sm, a->line);
+    const uint32_t place = tags_find(&l1->tags, set, a->line);
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
         l1->stats.reads++;
         l1->stats.hits++;
@@ -305,6 +307,17 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
     }
     if (rest || m->asked) return;
     release(sm, mshr);
+}
+
+void l1_coming(struct sm *sm, const struct line_access *a)
+{
+    struct l1 *l1 = &sm->l1;
+    l1->coming_line = a->line;
+    l1->coming_set = set_of(sm, a->line);
+    if (l1->free_count) __builtin_prefetch(l1_mshr_at(l1, l1->free[l1->free_count - 1]), 1);
+    __builtin_prefetch(&l1->buckets[bucket_of(l1, a->line)], 1);
+    __builtin_prefetch(&l1->history[history_of(a->line)]);
+    __builtin_prefetch(l1->tags.hints + (size_t)l1->coming_set * l1->tags.hint_ways);
 }
 
 void sm_expect(const void *self, const struct request *r)

@@ -370,7 +370,10 @@ static inline bool access_one(struct sm *sm, uint64_t now)
         !(sm->translates ? translate_and_access(sm, m, now) : access_line(sm, line_of(m, m->at), now)))
         return false;
     m->translated = false;
-    if (++m->at < m->count) return true;
+    if (++m->at < m->count) {
+        l1_coming(sm, line_of(m, m->at));
+        return true;
+    }
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;
     return true;

@@ -172,7 +172,9 @@ struct l1 {
     uint32_t free_count;
     uint16_t *buckets; /* mshr + 1 by line; linear probing */
     uint32_t bucket_mask;
-    uint64_t *history;          /* line << 2 | cause it left for */
+    uint64_t *history;    /* line << 2 | cause it left for */
+    uint64_t coming_line; /* what was fetched for, see l1_coming() */
+    uint32_t coming_set;
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
@@ -209,12 +211,20 @@ struct sm {
     uint64_t wheel_used; /* bit per slot */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
-    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     bool translates;                             /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
+    uint32_t queue_head, misses_head, loads_free_count;
+    uint64_t refreshed_cyc;
+    uint64_t ahead_cyc;       /* what happened up to here, nobody outside can notice */
+    uint64_t flight_cyc;      /* in_flight_cyc is counted up to here */
+    uint64_t lsu_blocked_cyc; /* counted up to here */
+    uint64_t *lsu_blocked;    /* counter, NULL: goes on */
+    struct memory_instr *queue;
+    uint32_t *misses; /* requests for the network */
+    struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
     uint32_t block_count;
@@ -230,15 +240,12 @@ struct sm {
     uint64_t stopping;                       /* warps of a block on the move */
     uint64_t ready[UNIT_COUNT];              /* could issue now but for the port */
     uint64_t wait_barrier, wait_fence, resident;
-    uint64_t held;         /* of stopping: those that would be ready */
-    uint64_t *lsu_blocked; /* counter, NULL: goes on */
-    uint64_t start_cyc;    /* from when on some kernel can be asked for blocks */
+    uint64_t held;      /* of stopping: those that would be ready */
+    uint64_t start_cyc; /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;
-    uint64_t refreshed_cyc;
-    uint64_t ahead_cyc; /* what happened up to here, nobody outside can notice */
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     struct move move;
-    struct sm_wiring wire;
+    _Alignas(64) struct sm_wiring wire;
     struct arena *arena;             /* of the machine */
     uint64_t mask_of[SM_SCHEDULERS]; /* warps of a scheduler */
     struct scheduler schedulers[SM_SCHEDULERS];
@@ -259,16 +266,11 @@ struct sm {
     uint64_t shared_used;
     uint64_t settled_cyc; /* cycles are counted up to here */
     /* memory */
-    struct load *loads;
     uint16_t *loads_free;
-    uint32_t loads_free_count;
-    uint32_t queue_head, replay_head, misses_head;
-    struct memory_instr *queue;
-    struct line_access *parked, *replay; /* waiting for pages; pages that have come */
-    uint32_t *misses;                    /* requests for the network */
-    uint64_t flight_cyc;                 /* in_flight_cyc is counted up to here */
-    uint64_t lsu_blocked_cyc;            /* counted up to here */
-    struct l1 l1;
+    uint32_t replay_head;
+    struct line_access *parked, *replay;                        /* waiting for pages; pages that have come */
+    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
+    _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
     struct sm_stats stats;
 };
@@ -347,6 +349,8 @@ uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
+/* The line is the next one: fetches what the access will touch into the host's caches. */
+void l1_coming(struct sm *sm, const struct line_access *a);
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now);
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
 void l1_invalidate(struct sm *sm);
