@@ -3,11 +3,6 @@
 #include "gpu/pager.h"
 #include "sm/send.h"
 
-bool lsu_has_room(const struct sm *sm)
-{
-    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
-}
-
 /* ---- issue ---- */
 
 static uint8_t kind_of(const struct warp_op_info *info)
@@ -224,18 +219,12 @@ static bool may_overtake(const struct sm *sm, const struct request *r)
     return !(atomic ? sm->stores_on_way[k] : sm->atomics_on_way[k]) || FAULT_FIRES(private_orders_not);
 }
 
-/* The network said no, and not yet that it has room. */
-static inline bool still_refused(const struct sm *sm, uint64_t now)
-{
-    const struct fabric_side *const s = &sm->wire.fabric->request;
-    if (!sm->miss_refused) return false;
-    if (!s->by_pairs && s->same_clock && now < s->full_cyc[sm->wire.sm_idx - s->first_sender]) return true;
-    return !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx);
-}
-
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
+    if (sm->miss_refused &&
+        (lsu_still_refused(sm, now) || !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx)))
+        return; /* woken when it may */
     sm->miss_refused = false;
     if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
@@ -379,27 +368,19 @@ static inline bool access_one(struct sm *sm, uint64_t now)
     return true;
 }
 
-/* What stopped the line in front has not changed: no need to look again. */
-static inline bool still_blocked(const struct sm *sm)
-{
-    if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
-    if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
-    return false;
-}
-
 void lsu_step(struct sm *sm, uint64_t now)
 {
     if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
     sm->lsu_blocked_cyc = now;
     if (sm->parked_count) take_pages(sm, now);
-    if (!still_blocked(sm)) {
+    if (!lsu_still_blocked(sm)) {
         sm->lsu_blocked = NULL;
         sm->reply_came = false;
         uint32_t left = sm->spec->lines_per_cyc;
         while (access_one(sm, now) && --left) {
         }
     }
-    if (sm->misses_count && !still_refused(sm, now)) send_miss(sm, now);
+    if (sm->misses_count) send_miss(sm, now);
 }
 
 /* ---- replies ---- */
@@ -441,6 +422,23 @@ static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
     check_reply(sm->wire.check, idx, now);
 }
 
+/* The answer to a store or an atomic. */
+static __attribute__((noinline)) void written(struct sm *sm, enum request_kind kind, uint32_t owner,
+                                              uint64_t now)
+{
+    switch (kind) {
+    case REQUEST_ATOMIC:
+        write_done(sm, sm->loads[owner].warp, now);
+        load_line_done(sm, owner, now + sm->spec->fill_latency_cyc, now);
+        break;
+    case REQUEST_WRITE:
+    case REQUEST_REDUCTION: store_acknowledged(sm, owner, now); break;
+    case REQUEST_READ:
+    case REQUEST_WALK:
+    case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
+    }
+}
+
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request *const r = request_at(sm->wire.requests, idx);
@@ -454,29 +452,23 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
-    sm->stats.request_cyc += now - r->sent_cyc;
-    switch ((enum request_kind)r->kind) {
-    case REQUEST_READ:
-        sm->stats.reads_done++;
-        sm->stats.read_latency_cyc += now - r->sent_cyc;
-        STATS_COUNT(sm->stats.request_latency, now - r->sent_cyc);
-        if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
-            STATS_COUNT(sm->stats.near_latency, now - r->sent_cyc);
-        if (r->owner == MOVE_OWNER)
-            move_line_done(sm);
-        else if (r->owner & 1u << 31)
-            load_line_done(sm, r->owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
-        else
-            l1_fill(sm, r->owner, r->sectors, now);
-        break;
-    case REQUEST_ATOMIC:
-        write_done(sm, sm->loads[r->owner].warp, now);
-        load_line_done(sm, r->owner, now + sm->spec->fill_latency_cyc, now);
-        break;
-    case REQUEST_WRITE:
-    case REQUEST_REDUCTION: store_acknowledged(sm, r->owner, now); break;
-    case REQUEST_WALK:
-    case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
+    const uint64_t took = now - r->sent_cyc;
+    const uint32_t owner = r->owner;
+    sm->stats.request_cyc += took;
+    pool_give(sm->wire.requests, idx); /* nobody takes one before this ends */
+    if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
+        written(sm, (enum request_kind)r->kind, owner, now);
+        return;
     }
-    pool_give(sm->wire.requests, idx);
+    sm->stats.reads_done++;
+    sm->stats.read_latency_cyc += took;
+    STATS_COUNT(sm->stats.request_latency, took);
+    if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
+        STATS_COUNT(sm->stats.near_latency, took);
+    if (__builtin_expect(!(owner & 1u << 31) && owner != MOVE_OWNER, 1))
+        l1_fill(sm, owner, r->sectors, now);
+    else if (owner == MOVE_OWNER)
+        move_line_done(sm);
+    else
+        load_line_done(sm, owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
 }

@@ -326,9 +326,36 @@ void move_step(struct sm *sm, uint64_t now);
 void move_line_done(struct sm *sm);
 void move_keep_runs(const struct sm *sm, const struct sm_block *b);
 /* lsu.c */
-bool lsu_has_room(const struct sm *sm);
+static inline bool lsu_has_room(const struct sm *sm)
+{
+    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+}
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);
+/* What stopped the line in front has not changed: no need to look again. */
+static inline bool lsu_still_blocked(const struct sm *sm)
+{
+    if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
+    if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
+    return false;
+}
+/* The network said no, and not yet that it has room. */
+static inline bool lsu_still_refused(const struct sm *sm, uint64_t now)
+{
+    const struct fabric_side *const s = &sm->wire.fabric->request;
+    return sm->miss_refused && !s->by_pairs && s->same_clock &&
+           now < s->full_cyc[sm->wire.sm_idx - s->first_sender];
+}
+/* Nothing can move in this cycle? Then all of lsu_step() is to count. */
+static inline bool lsu_rests(struct sm *sm, uint64_t now)
+{
+    if ((sm->parked_count | sm->replay_count) || (sm->queue_count && !lsu_still_blocked(sm)) ||
+        (sm->misses_count && !lsu_still_refused(sm, now)))
+        return false;
+    if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
+    sm->lsu_blocked_cyc = now;
+    return true;
+}
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
 void load_done(struct sm *sm, uint32_t load, uint64_t now);
 static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
