@@ -360,7 +360,7 @@ static inline bool access_one(struct sm *sm, uint64_t now)
         return false;
     m->translated = false;
     if (++m->at < m->count) {
-        l1_coming(sm, line_of(m, m->at));
+        l1_coming(&sm->l1, sm->spec, line_of(m, m->at)->line);
         return true;
     }
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;

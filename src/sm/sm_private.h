@@ -187,6 +187,27 @@ static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 enum { L1_HISTORY = 4096 };
 
+static inline uint32_t l1_history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
+static inline uint32_t l1_bucket_of(const struct l1 *l1, uint64_t line)
+{
+    return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
+}
+static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
+{
+    return spec->hashed ? tags_set_hashed(line, spec->sets) : (uint32_t)(line % spec->sets);
+}
+
+/* The line is accessed next: fetches what that will touch into the host's caches. */
+static inline void l1_coming(struct l1 *l1, const struct sm_spec *spec, uint64_t line)
+{
+    l1->coming_line = line;
+    l1->coming_set = l1_set_of(spec, line);
+    __builtin_prefetch(l1_mshr_at(l1, l1->free[l1->free_count ? l1->free_count - 1 : 0]), 1);
+    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, line)], 1);
+    __builtin_prefetch(&l1->history[l1_history_of(line)]);
+    __builtin_prefetch(l1->tags.hints + (size_t)l1->coming_set * l1->tags.hint_ways);
+}
+
 /* Bank conflicts depend on the distances between the lanes' addresses only, which repeat: what was worked out
  * last for an instruction is kept. */
 enum { CONFLICT_CACHE = 128 };
@@ -376,8 +397,6 @@ uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
-/* The line is the next one: fetches what the access will touch into the host's caches. */
-void l1_coming(struct sm *sm, const struct line_access *a);
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now);
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
 void l1_invalidate(struct sm *sm);
