@@ -253,6 +253,7 @@ struct sm {
     uint32_t issued;    /* schedulers that issued in this cycle */
     uint32_t changed;   /* schedulers whose warps may wait for something else since the last visit */
     uint32_t unknown;   /* schedulers whose reason has not been looked for */
+    struct move move;
     /* warps as bit masks */
     uint64_t any_ready;                      /* in one of ready */
     uint64_t sleeping, far;                  /* in the wheel; far: and for longer than it reaches */
@@ -265,7 +266,6 @@ struct sm {
     uint64_t start_cyc; /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
-    struct move move;
     _Alignas(64) struct sm_wiring wire;
     struct arena *arena;             /* of the machine */
     uint64_t mask_of[SM_SCHEDULERS]; /* warps of a scheduler */
