@@ -5,8 +5,9 @@
 
 /* ---- issue ---- */
 
-static uint8_t kind_of(const struct warp_op_info *info)
+static inline uint8_t kind_of(const struct warp_op_info *info)
 {
+    if (info->class == WARP_CLASS_LOAD) return REQUEST_READ;
     switch ((enum warp_class)info->class) {
     case WARP_CLASS_STORE: return REQUEST_WRITE;
     case WARP_CLASS_ATOMIC: return info->dst_count ? REQUEST_ATOMIC : REQUEST_REDUCTION;
@@ -32,7 +33,8 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
-static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t now)
+static inline uint16_t new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
+                                uint64_t now)
 {
     const struct warp_op *op = &sm->op;
     const uint16_t idx = sm->loads_free[--sm->loads_free_count];
@@ -47,7 +49,7 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
                       .remaining = (uint16_t)lines,
                       .warp = (uint8_t)warp,
                       .copy = copy};
-    sm->blocks[sm->warps[warp].block].loads++;
+    block->loads++;
     if (copy)
         sm->warps[warp].copies++;
     else
@@ -101,6 +103,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     uint32_t tail = sm->queue_head + sm->queue_count;
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
+    struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
     m->at = 0;
     m->translated = false;
@@ -109,9 +112,9 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     else
         m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
-    const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
+    const uint16_t load = waits ? new_load(sm, block, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->app, page_log2 = sm->page_lines_log2;
-    const uint8_t place = sm->blocks[sm->warps[warp].block].place;
+    const uint8_t place = block->place;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
         struct line_access *a = line_of(m, k);
