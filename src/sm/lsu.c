@@ -234,9 +234,11 @@ static void send_miss(struct sm *sm, uint64_t now)
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
     if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
-    const struct stop stop = o->next(o, r, HERE_SM, sm->wire.sm_idx);
+    /* The usual organisation is asked without a call. */
+    const uint32_t to =
+        o->next == memory_side_next ? r->home.slice : o->next(o, r, HERE_SM, sm->wire.sm_idx).idx;
     uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
-    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, stop.idx)) {
+    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, to)) {
         sm->miss_refused = true;
         return;
     }
