@@ -100,7 +100,7 @@ static uint32_t any_load(const struct warp_op *op, struct line_access *out)
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
-    struct line_access *a = NULL;
+    struct line_access *a = out;
     uint64_t line_before = UINT64_MAX;
     memset(table, 0, sizeof table);
     for (uint32_t left = op->mask; left; left &= left - 1) {
