@@ -93,14 +93,14 @@ static void take_off(const struct engine *e, struct engine_component *c, uint32_
     k->summary[slot] &= ~c->group;
 }
 
-/* In the cycle under way, or the one of another domain: when it was asked for. */
+/* What is asked for now bears this mark, see struct engine_component. */
 static inline uint64_t asked_now(const struct engine *e, const struct engine_clock *k)
 {
     return k->open_cyc == ENGINE_CLOSED ? ENGINE_CLOSED + e->front.tick : k->open_cyc;
 }
 
-/* Both the wake-up and the one that it replaces, if any, are near, and every component has a row of its own
- * in the summary. */
+/* The common case of wake_any(), which needs no call: the wake-up and the one that it replaces, if any, are
+ * near, and a bit of the summary stands for one row. */
 static inline void wake_near(struct engine *e, struct engine_component *c, uint64_t at_cyc, bool pending)
 {
     struct engine_clock *const k = c->clock;

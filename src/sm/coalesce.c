@@ -34,6 +34,12 @@ static bool is_unit_stride(const struct warp_op *op, uint32_t bytes)
 static uint32_t unit_stride(uint64_t first, uint32_t total, struct line_access *out, bool writes)
 {
     uint32_t count = 0;
+    if (total == LINE_BYTES && first % LINE_BYTES == 0) { /* most accesses of four bytes per lane */
+        const uint64_t bytes = writes ? UINT64_MAX : 0;
+        *out = (struct line_access){
+            .line = first >> LINE_LOG2, .bytes = {bytes, bytes}, .sectors = SECTORS_ALL, .conflict = 1};
+        return 1;
+    }
     for (uint64_t address = first, end = first + total; address < end; count++) {
         const uint32_t offset = (uint32_t)address % LINE_BYTES;
         const uint32_t here =
@@ -94,7 +100,7 @@ static uint32_t any_load(const struct warp_op *op, struct line_access *out)
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
-    struct line_access *a = NULL;
+    struct line_access *a = out;
     uint64_t line_before = UINT64_MAX;
     memset(table, 0, sizeof table);
     for (uint32_t left = op->mask; left; left &= left - 1) {

@@ -24,20 +24,19 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
     l1->bucket_mask = buckets - 1;
     l1->history = ARENA_ARRAY(a, uint64_t, L1_HISTORY);
+    l1->coming_line = UINT64_MAX;
 }
 
 /* ---- why lines are missing ---- */
 
-static inline uint32_t history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
-
 static inline void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
 {
-    l1->history[history_of(line)] = line << 2 | (uint64_t)why;
+    l1->history[l1_history_of(line)] = line << 2 | (uint64_t)why;
 }
 
 static inline void count_cause(struct l1 *l1, uint64_t line)
 {
-    const uint64_t h = l1->history[history_of(line)];
+    const uint64_t h = l1->history[l1_history_of(line)];
     switch (h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT) {
     case LEFT_NOT: l1->stats.misses_cold++; break;
     case LEFT_REPLACED: l1->stats.misses_replaced++; break;
@@ -48,14 +47,9 @@ static inline void count_cause(struct l1 *l1, uint64_t line)
 
 /* ---- MSHRs ---- */
 
-static inline uint32_t bucket_of(const struct l1 *l1, uint64_t line)
-{
-    return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
-}
-
 static inline uint32_t search(const struct l1 *l1, uint64_t line)
 {
-    uint32_t b = bucket_of(l1, line);
+    uint32_t b = l1_bucket_of(l1, line);
     while (l1->buckets[b] && l1_mshr_at(l1, l1->buckets[b] - 1u)->line != line) b = (b + 1) & l1->bucket_mask;
     return b;
 }
@@ -66,7 +60,7 @@ static inline void forget(struct l1 *l1, uint32_t mshr)
     uint32_t hole = l1_mshr_at(l1, mshr)->bucket;
     for (uint32_t b = (hole + 1) & l1->bucket_mask; l1->buckets[b]; b = (b + 1) & l1->bucket_mask) {
         struct l1_mshr *const m = l1_mshr_at(l1, l1->buckets[b] - 1u);
-        if (((b - bucket_of(l1, m->line)) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
+        if (((b - l1_bucket_of(l1, m->line)) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
         l1->buckets[hole] = l1->buckets[b];
         m->bucket = hole;
         hole = b;
@@ -83,11 +77,6 @@ static void overtake(struct l1 *l1, uint32_t mshr, enum l1_left why)
 }
 
 /* ---- access ---- */
-
-static inline uint32_t set_of(const struct sm *sm, uint64_t line)
-{
-    return sm->spec->hashed ? tags_set_hashed(line, sm->spec->sets) : (uint32_t)(line % sm->spec->sets);
-}
 
 /* What is at the place counts no more. */
 static inline void empty(struct l1 *l1, uint32_t line)
@@ -229,7 +218,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     if (a->flags & REQUEST_UNCACHED) return bypass(sm, a, now);
-    const uint32_t set = set_of(sm, a->line), place = tags_find(&l1->tags, set, a->line);
+    const uint32_t set = a->line == l1->coming_line ? l1->coming_set : l1_set_of(sm->spec, a->line);
+    const uint32_t place = tags_find(&l1->tags, set, a->line);
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
         l1->stats.reads++;
         l1->stats.hits++;
@@ -246,7 +236,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    const uint32_t place = tags_find(&l1->tags, set_of(sm, a->line), a->line), bucket = search(l1, a->line);
+    const uint32_t place = tags_find(&l1->tags, l1_set_of(sm->spec, a->line), a->line),
+                   bucket = search(l1, a->line);
     l1->stats.writes++;
     if (l1->buckets[bucket] && !FAULT_FIRES(l1_keeps_overtaken))
         overtake(l1, l1->buckets[bucket] - 1u, LEFT_WRITE);
@@ -279,13 +270,11 @@ static inline void release(struct sm *sm, uint32_t mshr)
     l1->free[l1->free_count++] = (uint16_t)mshr;
 }
 
-void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
+/* Those who wait for sectors that are here now. */
+static __attribute__((noinline)) void serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     struct l1_mshr *m = l1_mshr_at(l1, mshr);
-    m->here |= sectors;
-    m->asked &= (uint8_t)~sectors;
-    l1->stats.fills++;
     struct mshr_waiter *const waiters = m->waiters;
     uint16_t rest = 0;
     for (uint16_t k = 0; k < m->waiting; k++) {
@@ -299,11 +288,26 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
         load_line_done(sm, w.load, now + sm->spec->fill_latency_cyc, now);
     }
     m->waiting = rest;
+}
+
+void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
+{
+    struct l1 *l1 = &sm->l1;
+    struct l1_mshr *m = l1_mshr_at(l1, mshr);
+    m->here |= sectors;
+    m->asked &= (uint8_t)~sectors;
+    l1->stats.fills++;
+    if (__builtin_expect(m->waiting == 1 && !m->asked && !l1->copies, 1)) { /* all that it wants is here */
+        load_line_done(sm, m->waiters[0].load, now + sm->spec->fill_latency_cyc, now);
+        m->waiting = 0;
+    } else {
+        serve_waiters(sm, mshr, now);
+    }
     if (m->tag_line != TAGS_NONE && !m->stale) {
         l1->valid[m->tag_line] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
         if (l1->copies) check_copy_from(l1->copies, m->tag_line, copy_of(l1, mshr), sectors);
     }
-    if (rest || m->asked) return;
+    if (m->waiting || m->asked) return;
     release(sm, mshr);
 }
 
@@ -313,8 +317,8 @@ void sm_expect(const void *self, const struct request *r)
     const struct l1 *l1 = &sm->l1;
     if (r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs) return; /* of no MSHR */
     __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
-    __builtin_prefetch(&l1->buckets[bucket_of(l1, r->line)], 1);
-    tags_fetch(&l1->tags, set_of(sm, r->line));
+    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, r->line)], 1);
+    tags_fetch(&l1->tags, l1_set_of(sm->spec, r->line));
 }
 
 void sm_acquire(struct sm *sm, bool keep)

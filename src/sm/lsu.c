@@ -3,15 +3,11 @@
 #include "gpu/pager.h"
 #include "sm/send.h"
 
-bool lsu_has_room(const struct sm *sm)
-{
-    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
-}
-
 /* ---- issue ---- */
 
-static uint8_t kind_of(const struct warp_op_info *info)
+static inline uint8_t kind_of(const struct warp_op_info *info)
 {
+    if (info->class == WARP_CLASS_LOAD) return REQUEST_READ;
     switch ((enum warp_class)info->class) {
     case WARP_CLASS_STORE: return REQUEST_WRITE;
     case WARP_CLASS_ATOMIC: return info->dst_count ? REQUEST_ATOMIC : REQUEST_REDUCTION;
@@ -37,7 +33,8 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
-static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t now)
+static inline uint16_t new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
+                                uint64_t now)
 {
     const struct warp_op *op = &sm->op;
     const uint16_t idx = sm->loads_free[--sm->loads_free_count];
@@ -52,7 +49,7 @@ static uint16_t new_load(struct sm *sm, uint32_t warp, uint32_t lines, uint64_t 
                       .remaining = (uint16_t)lines,
                       .warp = (uint8_t)warp,
                       .copy = copy};
-    sm->blocks[sm->warps[warp].block].loads++;
+    block->loads++;
     if (copy)
         sm->warps[warp].copies++;
     else
@@ -106,6 +103,7 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     uint32_t tail = sm->queue_head + sm->queue_count;
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
     struct memory_instr *m = &sm->queue[tail];
+    struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
     m->at = 0;
     m->translated = false;
@@ -114,9 +112,9 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     else
         m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
-    const uint16_t load = waits ? new_load(sm, warp, m->count, now) : sm->warps[warp].generation;
+    const uint16_t load = waits ? new_load(sm, block, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->app, page_log2 = sm->page_lines_log2;
-    const uint8_t place = sm->blocks[sm->warps[warp].block].place;
+    const uint8_t place = block->place;
     uint64_t page = UINT64_MAX;
     for (uint32_t k = 0; k < m->count; k++) {
         struct line_access *a = line_of(m, k);
@@ -224,27 +222,23 @@ static bool may_overtake(const struct sm *sm, const struct request *r)
     return !(atomic ? sm->stores_on_way[k] : sm->atomics_on_way[k]) || FAULT_FIRES(private_orders_not);
 }
 
-/* The network said no, and not yet that it has room. */
-static inline bool still_refused(const struct sm *sm, uint64_t now)
-{
-    const struct fabric_side *const s = &sm->wire.fabric->request;
-    if (!sm->miss_refused) return false;
-    if (!s->by_pairs && s->same_clock && now < s->full_cyc[sm->wire.sm_idx - s->first_sender]) return true;
-    return !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx);
-}
-
 /* One request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
+    if (sm->miss_refused &&
+        (lsu_still_refused(sm, now) || !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx)))
+        return; /* woken when it may */
     sm->miss_refused = false;
     if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
     if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
-    const struct stop stop = o->next(o, r, HERE_SM, sm->wire.sm_idx);
+    /* The usual organisation is asked without a call. */
+    const uint32_t to =
+        o->next == memory_side_next ? r->home.slice : o->next(o, r, HERE_SM, sm->wire.sm_idx).idx;
     uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
-    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, stop.idx)) {
+    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, to)) {
         sm->miss_refused = true;
         return;
     }
@@ -370,18 +364,13 @@ static inline bool access_one(struct sm *sm, uint64_t now)
         !(sm->translates ? translate_and_access(sm, m, now) : access_line(sm, line_of(m, m->at), now)))
         return false;
     m->translated = false;
-    if (++m->at < m->count) return true;
+    if (++m->at < m->count) {
+        l1_coming(&sm->l1, sm->spec, line_of(m, m->at)->line);
+        return true;
+    }
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;
     return true;
-}
-
-/* What stopped the line in front has not changed: no need to look again. */
-static inline bool still_blocked(const struct sm *sm)
-{
-    if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
-    if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
-    return false;
 }
 
 void lsu_step(struct sm *sm, uint64_t now)
@@ -389,14 +378,14 @@ void lsu_step(struct sm *sm, uint64_t now)
     if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
     sm->lsu_blocked_cyc = now;
     if (sm->parked_count) take_pages(sm, now);
-    if (!still_blocked(sm)) {
+    if (!lsu_still_blocked(sm)) {
         sm->lsu_blocked = NULL;
         sm->reply_came = false;
         uint32_t left = sm->spec->lines_per_cyc;
         while (access_one(sm, now) && --left) {
         }
     }
-    if (sm->misses_count && !still_refused(sm, now)) send_miss(sm, now);
+    if (sm->misses_count) send_miss(sm, now);
 }
 
 /* ---- replies ---- */
@@ -438,6 +427,23 @@ static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
     check_reply(sm->wire.check, idx, now);
 }
 
+/* The answer to a store or an atomic. */
+static __attribute__((noinline)) void written(struct sm *sm, enum request_kind kind, uint32_t owner,
+                                              uint64_t now)
+{
+    switch (kind) {
+    case REQUEST_ATOMIC:
+        write_done(sm, sm->loads[owner].warp, now);
+        load_line_done(sm, owner, now + sm->spec->fill_latency_cyc, now);
+        break;
+    case REQUEST_WRITE:
+    case REQUEST_REDUCTION: store_acknowledged(sm, owner, now); break;
+    case REQUEST_READ:
+    case REQUEST_WALK:
+    case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
+    }
+}
+
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request *const r = request_at(sm->wire.requests, idx);
@@ -451,29 +457,23 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
-    sm->stats.request_cyc += now - r->sent_cyc;
-    switch ((enum request_kind)r->kind) {
-    case REQUEST_READ:
-        sm->stats.reads_done++;
-        sm->stats.read_latency_cyc += now - r->sent_cyc;
-        STATS_COUNT(sm->stats.request_latency, now - r->sent_cyc);
-        if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
-            STATS_COUNT(sm->stats.near_latency, now - r->sent_cyc);
-        if (r->owner == MOVE_OWNER)
-            move_line_done(sm);
-        else if (r->owner & 1u << 31)
-            load_line_done(sm, r->owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
-        else
-            l1_fill(sm, r->owner, r->sectors, now);
-        break;
-    case REQUEST_ATOMIC:
-        write_done(sm, sm->loads[r->owner].warp, now);
-        load_line_done(sm, r->owner, now + sm->spec->fill_latency_cyc, now);
-        break;
-    case REQUEST_WRITE:
-    case REQUEST_REDUCTION: store_acknowledged(sm, r->owner, now); break;
-    case REQUEST_WALK:
-    case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
+    const uint64_t took = now - r->sent_cyc;
+    const uint32_t owner = r->owner;
+    sm->stats.request_cyc += took;
+    pool_give(sm->wire.requests, idx); /* nobody takes one before this ends */
+    if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
+        written(sm, (enum request_kind)r->kind, owner, now);
+        return;
     }
-    pool_give(sm->wire.requests, idx);
+    sm->stats.reads_done++;
+    sm->stats.read_latency_cyc += took;
+    STATS_COUNT(sm->stats.request_latency, took);
+    if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
+        STATS_COUNT(sm->stats.near_latency, took);
+    if (__builtin_expect(!(owner & 1u << 31) && owner != MOVE_OWNER, 1))
+        l1_fill(sm, owner, r->sectors, now);
+    else if (owner == MOVE_OWNER)
+        move_line_done(sm);
+    else
+        load_line_done(sm, owner & 0xffff, now + sm->spec->fill_latency_cyc, now);
 }

@@ -159,7 +159,8 @@ static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uin
             if (sm->sends_nothing && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
         }
     }
-    if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) lsu_step(sm, now);
+    if ((sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) && !lsu_rests(sm, now))
+        lsu_step(sm, now);
 }
 
 /* Tells kernels that have nothing left here. */

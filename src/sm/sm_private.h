@@ -180,7 +180,9 @@ struct l1 {
     uint32_t free_count;
     uint16_t *buckets; /* mshr + 1 by line; linear probing */
     uint32_t bucket_mask;
-    uint64_t *history;          /* line << 2 | cause it left for */
+    uint64_t *history;    /* line << 2 | cause it left for */
+    uint64_t coming_line; /* what was fetched for, see l1_coming() */
+    uint32_t coming_set;
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
@@ -192,6 +194,27 @@ static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 enum { L1_HISTORY = 4096 };
+
+static inline uint32_t l1_history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
+static inline uint32_t l1_bucket_of(const struct l1 *l1, uint64_t line)
+{
+    return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
+}
+static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
+{
+    return spec->hashed ? tags_set_hashed(line, spec->sets) : (uint32_t)(line % spec->sets);
+}
+
+/* The line is accessed next: fetches what that will touch into the host's caches. */
+static inline void l1_coming(struct l1 *l1, const struct sm_spec *spec, uint64_t line)
+{
+    l1->coming_line = line;
+    l1->coming_set = l1_set_of(spec, line);
+    __builtin_prefetch(l1_mshr_at(l1, l1->free[l1->free_count ? l1->free_count - 1 : 0]), 1);
+    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, line)], 1);
+    __builtin_prefetch(&l1->history[l1_history_of(line)]);
+    __builtin_prefetch(l1->tags.hints + (size_t)l1->coming_set * l1->tags.hint_ways);
+}
 
 /* Bank conflicts depend on the distances between the lanes' addresses only, which repeat: what was worked out
  * last for an instruction is kept. */
@@ -217,18 +240,27 @@ struct sm {
     uint64_t wheel_used; /* bit per slot */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
-    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     bool translates;                             /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
+    uint32_t queue_head, misses_head, loads_free_count;
+    uint64_t refreshed_cyc;
+    uint64_t ahead_cyc;       /* what happened up to here, nobody outside can notice */
+    uint64_t flight_cyc;      /* in_flight_cyc is counted up to here */
+    uint64_t lsu_blocked_cyc; /* counted up to here */
+    uint64_t *lsu_blocked;    /* counter, NULL: goes on */
+    struct memory_instr *queue;
+    uint32_t *misses; /* requests for the network */
+    struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
     uint32_t block_count;
     uint32_t issued;  /* schedulers, a bit each: those that issued in this cycle */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
     uint32_t unknown; /* schedulers whose reason has not been looked for */
+    struct move move;
     /* warps as bit masks */
     uint64_t any_ready;                      /* could issue now but for the port */
     uint64_t sleeping, far;                  /* in the wheel; far: and for longer than it reaches */
@@ -237,15 +269,11 @@ struct sm {
     uint64_t stopping;                       /* warps of a block on the move */
     uint64_t of_unit[UNIT_COUNT];            /* every warp, by the port of its next instruction */
     uint64_t wait_barrier, wait_fence, resident;
-    uint64_t held;         /* of stopping: those that would be ready */
-    uint64_t *lsu_blocked; /* counter, NULL: goes on */
-    uint64_t start_cyc;    /* from when on some kernel can be asked for blocks */
+    uint64_t held;      /* of stopping: those that would be ready */
+    uint64_t start_cyc; /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;
-    uint64_t refreshed_cyc;
-    uint64_t ahead_cyc; /* what happened up to here, nobody outside can notice */
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
-    struct move move;
-    struct sm_wiring wire;
+    _Alignas(64) struct sm_wiring wire;
     struct arena *arena; /* of the machine */
     struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
     uint64_t active[SM_SCHEDULERS]; /* two_level */
@@ -263,16 +291,11 @@ struct sm {
     uint64_t shared_used;
     uint64_t settled_cyc; /* cycles are counted up to here */
     /* memory */
-    struct load *loads;
     uint16_t *loads_free;
-    uint32_t loads_free_count;
-    uint32_t queue_head, replay_head, misses_head;
-    struct memory_instr *queue;
-    struct line_access *parked, *replay; /* waiting for pages; pages that have come */
-    uint32_t *misses;                    /* requests for the network */
-    uint64_t flight_cyc;                 /* in_flight_cyc is counted up to here */
-    uint64_t lsu_blocked_cyc;            /* counted up to here */
-    struct l1 l1;
+    uint32_t replay_head;
+    struct line_access *parked, *replay;                        /* waiting for pages; pages that have come */
+    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
+    _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
     struct sm_stats stats;
 };
@@ -327,9 +350,36 @@ void move_step(struct sm *sm, uint64_t now);
 void move_line_done(struct sm *sm);
 void move_keep_runs(const struct sm *sm, const struct sm_block *b);
 /* lsu.c */
-bool lsu_has_room(const struct sm *sm);
+static inline bool lsu_has_room(const struct sm *sm)
+{
+    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+}
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);
+/* What stopped the line in front has not changed: no need to look again. */
+static inline bool lsu_still_blocked(const struct sm *sm)
+{
+    if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
+    if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
+    return false;
+}
+/* The network said no, and not yet that it has room. */
+static inline bool lsu_still_refused(const struct sm *sm, uint64_t now)
+{
+    const struct fabric_side *const s = &sm->wire.fabric->request;
+    return sm->miss_refused && !s->by_pairs && s->same_clock &&
+           now < s->full_cyc[sm->wire.sm_idx - s->first_sender];
+}
+/* Nothing can move in this cycle? Then all of lsu_step() is to count. */
+static inline bool lsu_rests(struct sm *sm, uint64_t now)
+{
+    if ((sm->parked_count | sm->replay_count) || (sm->queue_count && !lsu_still_blocked(sm)) ||
+        (sm->misses_count && !lsu_still_refused(sm, now)))
+        return false;
+    if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
+    sm->lsu_blocked_cyc = now;
+    return true;
+}
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
 void load_done(struct sm *sm, uint32_t load, uint64_t now);
 static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)

@@ -59,8 +59,8 @@ static inline void put_floats(float *to, v4 a, v4 b, __m256 low, __m256 width)
 static inline v4 start(uint64_t seed, uint64_t first)
 {
     const uint64_t z = (first + 1) * GOLDEN + seed * SEEDS;
-    return _mm256_add_epi64(
-        all(z), _mm256_set_epi64x((long long)(5 * GOLDEN), (long long)(4 * GOLDEN), (long long)GOLDEN, 0));
+    const uint64_t places[4] = {z, z + GOLDEN, z + 4 * GOLDEN, z + 5 * GOLDEN};
+    return _mm256_loadu_si256((const __m256i_u *)places);
 }
 
 uint64_t numbers_f32_avx2(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to)
