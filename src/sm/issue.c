@@ -172,6 +172,7 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
         }
         stalls_until(s, now, now + 1);
         sm->issued |= s->bit;
+        sm->stats.issue_cycles++;
         issue_warp(sm, s, warp, now);
     }
     return stalled;
@@ -221,7 +222,7 @@ static inline uint64_t next_issue(const struct sm *sm, uint64_t now)
 }
 
 /* ... and what comes from outside and goes there. */
-static uint64_t next_visit(const struct sm *sm, uint64_t now)
+static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm *sm, uint64_t now)
 {
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
@@ -236,7 +237,8 @@ static uint64_t next_visit(const struct sm *sm, uint64_t now)
 
 /* ---- cycles ---- */
 
-static inline uint64_t first_cycle(struct sm *sm, uint64_t now, enum warp_scheduler policy)
+static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now,
+                                                                  enum warp_scheduler policy)
 {
     uint32_t stalled = 0;
     sm->issued = 0;
@@ -291,12 +293,25 @@ static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint
 }
 
 /* One copy of the loops per policy. */
-static __attribute__((noinline)) uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t cycles_gto(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_gto);
+}
+static __attribute__((noinline)) uint64_t cycles_lrr(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_lrr);
+}
+static __attribute__((noinline)) uint64_t cycles_two_level(struct sm *sm, uint64_t now)
+{
+    return cycles(sm, now, warp_scheduler_two_level);
+}
+
+static inline uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
 {
     switch (sm->spec->policy) {
-    case warp_scheduler_gto: return cycles(sm, now, warp_scheduler_gto);
-    case warp_scheduler_lrr: return cycles(sm, now, warp_scheduler_lrr);
-    case warp_scheduler_two_level: return cycles(sm, now, warp_scheduler_two_level);
+    case warp_scheduler_gto: return cycles_gto(sm, now);
+    case warp_scheduler_lrr: return cycles_lrr(sm, now);
+    case warp_scheduler_two_level: return cycles_two_level(sm, now);
     case warp_scheduler_count: break;
     }
     return ENGINE_NEVER;
@@ -310,15 +325,19 @@ static inline bool is_quiet(const struct sm *sm, uint64_t now)
     return !sm->wants_blocks && (!sm->any_ready || pipe_is_full(sm));
 }
 
+/* ... then it goes past the schedulers; 0: there is work for them after all. */
+static __attribute__((noinline)) uint64_t quiet_visit(struct sm *sm, uint64_t now)
+{
+    sm->issued = 0;
+    const uint64_t next = next_visit(sm, now);
+    return next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now) ? next : 0;
+}
+
 uint64_t sm_issue(struct sm *sm, uint64_t now)
 {
     if (is_quiet(sm, now)) {
-        sm->issued = 0;
-        const uint64_t next = next_visit(sm, now);
-        if (next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now)) return next;
+        const uint64_t next = quiet_visit(sm, now);
+        if (next) return next;
     }
-    const uint64_t before = sm->stats.warp_instructions;
-    const uint64_t next = cycles_by_policy(sm, now);
-    sm->stats.issue_cycles += sm->stats.warp_instructions - before;
-    return next;
+    return cycles_by_policy(sm, now);
 }
