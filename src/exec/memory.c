@@ -247,15 +247,38 @@ static void load_for_all(struct exec_warp *w, const struct access *s, const uint
     }
 }
 
+/* The same for one element of the register's own size and all lanes: most parameters. */
+typedef uint64_t pair __attribute__((vector_size(16)));
+static inline void for_all64(uint8_t *d, const uint8_t *p)
+{
+    const pair v = (pair){} + *(const uint64_t *)p;
+#pragma GCC unroll 16
+    for (uint32_t k = 0; k < LANES / 2; k++) ((pair *)d)[k] = v;
+}
+static inline void for_all32(uint8_t *d, const uint8_t *p)
+{
+    const pair v = (pair){} + *(const uint32_t *)p * ((uint64_t)1 << 32 | 1);
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES / 4; k++) ((pair *)d)[k] = v;
+}
+
 /* ld.param of a kernel at a constant place: the same for every lane. */
 const struct insn *h_load_param(struct exec_warp *w, const struct insn *i, uint32_t mask)
 {
     struct access *s = i->x.access;
     if (!mask) return i + 1;
-    load_for_all(
-        w, s,
-        param_pointer(w, i, s, lowest_lane(mask), (uint64_t)s->offset, (uint32_t)s->count << s->log2_bytes),
-        mask);
+    const uint8_t *p =
+        param_pointer(w, i, s, lowest_lane(mask), (uint64_t)s->offset, (uint32_t)s->count << s->log2_bytes);
+    const bool plain = mask == LANES_ALL && s->count == 1 && s->reg[0] != UINT32_MAX;
+    if (plain && s->log2_bytes == 3 && s->reg64[0]) {
+        for_all64(ref_at(w, s->reg[0]), p);
+        return i + 1;
+    }
+    if (plain && s->log2_bytes == 2 && !s->reg64[0]) {
+        for_all32(ref_at(w, s->reg[0]), p);
+        return i + 1;
+    }
+    load_for_all(w, s, p, mask);
     return i + 1;
 }
 

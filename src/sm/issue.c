@@ -148,7 +148,10 @@ static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t
         }
         const uint32_t first = pick(sm, s, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
-        if (unit < UNIT_MEMORY && short_ahead(s->port_free[unit], now) <= 0) return first;
+        const bool free = short_ahead(s->port_free[unit], now) <= 0;
+        if (free && (unit < UNIT_MEMORY || pipe_has_room(sm))) return first;
+        ready &= ~sm->of_unit[unit]; /* most wait for the same port */
+        if (!ready) return UINT32_MAX;
     }
     const uint64_t candidates = candidates_of(sm, s, ready, now);
     return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
