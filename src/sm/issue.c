@@ -45,10 +45,12 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
         set_next(sm, warp, info + 1);
         wait_in_run(sm, w, warp, now);
     } else if (w->after) {
+        sm->any_ready &= ~bit_of(warp);
         set_next(sm, warp, w->after);
         set_outward(sm, warp, w->after);
         reconsider(sm, warp, now + 1, now);
     } else {
+        sm->any_ready &= ~bit_of(warp);
         sm_next(sm, warp, now + 1, now);
     }
 }
@@ -58,14 +60,15 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, stru
 {
     struct sm_warp *w = &sm->warps[warp];
     const uint32_t unit = w->class.unit;
-    sm->any_ready &= ~bit_of(warp);
     s->last = (uint8_t)warp;
     sm->stats.warp_instructions++;
     s->port_free[unit] = short_cyc(now) + w->class.interval_cyc;
-    if (w->run)
+    if (w->run) {
         issue_of_run(sm, w, warp, unit, now);
-    else
+    } else {
+        sm->any_ready &= ~bit_of(warp);
         sm_step(sm, warp, w->class.latency_cyc, now);
+    }
 }
 
 /* ---- schedulers ---- */

@@ -78,15 +78,18 @@ static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t ear
     sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
 }
 
-/* The same for the instruction after one of a run: it may issue in the next cycle. */
+/* The same for the instruction after one of a run. It may issue in the next cycle: then the warp stays among
+ * the ready ones, because its scheduler has issued in this one. */
 static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
 {
-    const uint32_t ahead = (uint32_t)later(registers_ahead(w, w->next, now), 1);
+    const int32_t ahead = registers_ahead(w, w->next, now);
+    if (ahead <= 1) return;
+    sm->any_ready &= ~bit_of(warp);
     if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
-        sm_wait_long(sm, warp, ahead, now);
+        sm_wait_long(sm, warp, (uint32_t)ahead, now);
         return;
     }
-    const uint32_t slot = (uint32_t)(now + ahead) % SM_WHEEL;
+    const uint32_t slot = (uint32_t)(now + (uint32_t)ahead) % SM_WHEEL;
     sm->wheel[slot] |= bit_of(warp);
     sm->wheel_used |= (uint64_t)1 << slot;
     sm->sleeping |= bit_of(warp);
