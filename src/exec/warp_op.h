@@ -134,7 +134,8 @@ struct warp_next {
 
 /* A resident block of warps, whatever it executes. */
 struct warp_source {
-    /* What the warp executes next, without executing it: OP = *next is filled. */
+    /* What the warp executes next: OP = *next is filled. Nothing has been executed but a run, if it tells
+     * one. */
     enum warp_step (*peek)(void *self, uint32_t warp, struct warp_next *next);
     /* Executes what peek told, describes it, and tells what comes after it as peek would. */
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);
