@@ -21,7 +21,7 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
         w->after = next->after;
         sm->sources[warp].cycles = next->cycles;
     }
-    set_next(sm, warp, next->info);
+    set_next(sm, w, bit_of(warp), next->info);
     set_outward(sm, warp, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }

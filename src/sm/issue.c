@@ -36,21 +36,22 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
                                                                uint32_t warp, uint32_t unit, uint64_t now)
 {
+    const uint64_t bit = bit_of(warp);
     const struct warp_op_info *info = w->next;
     const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
                                               : now + w->class.latency_cyc;
     set_registers(w, info, w->reg_base, done);
     sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
-        set_next(sm, warp, info + 1);
-        wait_in_run(sm, w, warp, now);
+        set_next(sm, w, bit, info + 1);
+        wait_in_run(sm, w, bit, now);
     } else if (w->after) {
-        sm->any_ready &= ~bit_of(warp);
-        set_next(sm, warp, w->after);
+        sm->any_ready &= ~bit;
+        set_next(sm, w, bit, w->after);
         set_outward(sm, warp, w->after);
         reconsider(sm, warp, now + 1, now);
     } else {
-        sm->any_ready &= ~bit_of(warp);
+        sm->any_ready &= ~bit;
         sm_next(sm, warp, now + 1, now);
     }
 }
@@ -59,6 +60,7 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, stru
                                                              uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
+    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
     const uint32_t unit = w->class.unit;
     s->last = (uint8_t)warp;
     sm->stats.warp_instructions++;

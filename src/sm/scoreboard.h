@@ -80,19 +80,19 @@ static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t ear
 
 /* The same for the instruction after one of a run. It may issue in the next cycle: then the warp stays among
  * the ready ones, because its scheduler has issued in this one. */
-static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint64_t bit, uint64_t now)
 {
     const int32_t ahead = registers_ahead(w, w->next, now);
     if (ahead <= 1) return;
-    sm->any_ready &= ~bit_of(warp);
+    sm->any_ready &= ~bit;
     if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
-        sm_wait_long(sm, warp, (uint32_t)ahead, now);
+        sm_wait_long(sm, (uint32_t)(w - sm->warps), (uint32_t)ahead, now);
         return;
     }
     const uint32_t slot = (uint32_t)(now + (uint32_t)ahead) % SM_WHEEL;
-    sm->wheel[slot] |= bit_of(warp);
+    sm->wheel[slot] |= bit;
     sm->wheel_used |= (uint64_t)1 << slot;
-    sm->sleeping |= bit_of(warp);
+    sm->sleeping |= bit;
 }
 
 static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
@@ -107,13 +107,12 @@ static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cy
     wait_for_registers(sm, warp, earliest_cyc, now);
 }
 
-static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
+static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, const struct warp_op_info *info)
 {
-    struct sm_warp *w = &sm->warps[warp];
-    sm->of_unit[w->class.unit] ^= bit_of(warp);
+    sm->of_unit[w->class.unit] ^= bit;
     w->next = info;
     w->class = sm->spec->classes[info->space][info->class];
-    sm->of_unit[w->class.unit] ^= bit_of(warp);
+    sm->of_unit[w->class.unit] ^= bit;
 }
 
 /* As lsu_has_room() */
