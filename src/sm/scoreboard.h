@@ -7,6 +7,8 @@
 
 #include "sm/sm_private.h"
 
+_Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
+
 static inline int32_t later(int32_t a, int32_t b) { return a > b ? a : b; }
 
 static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_t now)
@@ -16,7 +18,6 @@ static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_
 
 /* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
  * more: one waits for memory; below 0: they have been there for long. */
-_Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
 static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp_op_info *info, uint64_t now)
 {
     const uint32_t *const regs = w->regs;
@@ -115,7 +116,7 @@ static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, cons
     sm->of_unit[w->class.unit] ^= bit;
 }
 
-/* As lsu_has_room() */
+/* As lsu_has_room(), in line. */
 static inline bool pipe_has_room(const struct sm *sm)
 {
     return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
