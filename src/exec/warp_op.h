@@ -119,11 +119,11 @@ enum warp_step {
 struct warp_next {
     const struct warp_op_info *info;
     uint32_t reg_base;
-    /* Not 0: that many operations from this one on have been executed already, because nobody could tell when
-     * they were: infos that follow each other in memory, the same lanes, no step() for them. They change
-     * registers only; weak loads from shared memory may be among them, because a program may not care whether
-     * these are executed when they issue or after whatever of the warp came before.
-     * After them comes `after`; NULL: ask peek(). */
+    /* Not 0: that many operations (at most 255) from this one on have been executed already, because nobody
+     * could tell when they were: infos that follow each other in memory, the same lanes, no step() for them.
+     * They change registers only; weak loads from shared memory may be among them, because a program may not
+     * care whether these are executed when they issue or after whatever of the warp came before. After them
+     * comes `after`; NULL: ask peek(). */
     uint32_t run;
     uint32_t run_mask;
     const struct warp_op_info *after;
@@ -134,7 +134,8 @@ struct warp_next {
 
 /* A resident block of warps, whatever it executes. */
 struct warp_source {
-    /* What the warp executes next, without executing it: OP = *next is filled. */
+    /* What the warp executes next: OP = *next is filled. Nothing has been executed but a run, if it tells
+     * one. */
     enum warp_step (*peek)(void *self, uint32_t warp, struct warp_next *next);
     /* Executes what peek told, describes it, and tells what comes after it as peek would. */
     enum warp_step (*step)(void *self, uint32_t warp, struct warp_op *out, struct warp_next *next);

@@ -15,11 +15,13 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
     }
     w->reg_base = next->reg_base;
     w->run = (uint8_t)next->run;
-    w->run_mask = next->run_mask;
-    if (next->run) w->run_lanes = (uint8_t)lanes_in(next->run_mask);
-    w->after = next->after;
-    sm->sources[warp].cycles = next->cycles;
-    set_next(sm, warp, next->info);
+    if (next->run) {
+        w->run_mask = next->run_mask;
+        w->run_lanes = (uint8_t)lanes_in(next->run_mask);
+        w->after = next->after;
+        sm->sources[warp].cycles = next->cycles;
+    }
+    set_next(sm, w, bit_of(warp), next->info);
     set_outward(sm, warp, next->info);
     reconsider(sm, warp, earliest_cyc, now);
 }

@@ -36,19 +36,22 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
                                                                uint32_t warp, uint32_t unit, uint64_t now)
 {
+    const uint64_t bit = bit_of(warp);
     const struct warp_op_info *info = w->next;
     const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
                                               : now + w->class.latency_cyc;
     set_registers(w, info, w->reg_base, done);
     sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
-        set_next(sm, warp, info + 1);
-        wait_in_run(sm, w, warp, now);
+        set_next(sm, w, bit, info + 1);
+        wait_in_run(sm, w, bit, now);
     } else if (w->after) {
-        set_next(sm, warp, w->after);
+        sm->any_ready &= ~bit;
+        set_next(sm, w, bit, w->after);
         set_outward(sm, warp, w->after);
         reconsider(sm, warp, now + 1, now);
     } else {
+        sm->any_ready &= ~bit;
         sm_next(sm, warp, now + 1, now);
     }
 }
@@ -57,15 +60,17 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, stru
                                                              uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
+    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
     const uint32_t unit = w->class.unit;
-    sm->any_ready &= ~bit_of(warp);
     s->last = (uint8_t)warp;
     sm->stats.warp_instructions++;
     s->port_free[unit] = short_cyc(now) + w->class.interval_cyc;
-    if (w->run)
+    if (w->run) {
         issue_of_run(sm, w, warp, unit, now);
-    else
+    } else {
+        sm->any_ready &= ~bit_of(warp);
         sm_step(sm, warp, w->class.latency_cyc, now);
+    }
 }
 
 /* ---- schedulers ---- */
@@ -129,7 +134,7 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
             if (short_ahead(s->port_free[u], now) <= 0) candidates |= sm->of_unit[u];
     if (sm->shared_free_cyc <= now && short_ahead(s->port_free[UNIT_SHARED], now) <= 0)
         candidates |= sm->of_unit[UNIT_SHARED];
-    if (pipe && pipe_has_room(sm)) {
+    if (pipe && lsu_has_room(sm)) {
         if (short_ahead(s->port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
         if (short_ahead(s->port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
     }
@@ -149,7 +154,7 @@ static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t
         const uint32_t first = pick(sm, s, ready, policy) % SM_WARPS;
         const uint8_t unit = sm->warps[first].class.unit;
         const bool free = short_ahead(s->port_free[unit], now) <= 0;
-        if (free && (unit < UNIT_MEMORY || pipe_has_room(sm))) return first;
+        if (free && (unit < UNIT_MEMORY || lsu_has_room(sm))) return first;
         ready &= ~sm->of_unit[unit]; /* most wait for the same port */
         if (!ready) return UINT32_MAX;
     }
@@ -175,6 +180,7 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
         }
         stalls_until(s, now, now + 1);
         sm->issued |= s->bit;
+        sm->stats.issue_cycles++;
         issue_warp(sm, s, warp, now);
     }
     return stalled;
@@ -191,7 +197,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
         const uint64_t ready = sm->any_ready & sm->of_unit[u];
         if (!ready) continue;
-        if (u >= UNIT_MEMORY && !pipe_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
         for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
             if (!(ready & sm->schedulers[k].warps)) continue;
             const int32_t ahead = short_ahead(sm->schedulers[k].port_free[u], now);
@@ -207,7 +213,7 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
 /* Only the warps that wait for memory are ready, and it takes none. */
 static inline bool pipe_is_full(const struct sm *sm)
 {
-    return !(sm->any_ready & ~pipe_warps(sm)) && !pipe_has_room(sm);
+    return !(sm->any_ready & ~pipe_warps(sm)) && !lsu_has_room(sm);
 }
 
 /* The next cycle at which a warp can issue, as far as the SM itself knows. */

@@ -7,6 +7,8 @@
 
 #include "sm/sm_private.h"
 
+_Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
+
 static inline int32_t later(int32_t a, int32_t b) { return a > b ? a : b; }
 
 static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_t now)
@@ -16,7 +18,6 @@ static inline int32_t register_ahead(const uint32_t *regs, uint32_t reg, uint64_
 
 /* How far ahead the cycle is from which every register of the next instruction can be used; SM_FAR / 4 and
  * more: one waits for memory; below 0: they have been there for long. */
-_Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
 static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp_op_info *info, uint64_t now)
 {
     const uint32_t *const regs = w->regs;
@@ -78,18 +79,21 @@ static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t ear
     sleep_until(sm, warp, ready > earliest_cyc ? ready : earliest_cyc, now);
 }
 
-/* The same for the instruction after one of a run: it may issue in the next cycle. */
-static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t now)
+/* The same for the instruction after one of a run. It may issue in the next cycle: then the warp stays among
+ * the ready ones, because its scheduler has issued in this one. */
+static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint64_t bit, uint64_t now)
 {
-    const uint32_t ahead = (uint32_t)later(registers_ahead(w, w->next, now), 1);
+    const int32_t ahead = registers_ahead(w, w->next, now);
+    if (ahead <= 1) return;
+    sm->any_ready &= ~bit;
     if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
-        sm_wait_long(sm, warp, ahead, now);
+        sm_wait_long(sm, (uint32_t)(w - sm->warps), (uint32_t)ahead, now);
         return;
     }
-    const uint32_t slot = (uint32_t)(now + ahead) % SM_WHEEL;
-    sm->wheel[slot] |= bit_of(warp);
+    const uint32_t slot = (uint32_t)(now + (uint32_t)ahead) % SM_WHEEL;
+    sm->wheel[slot] |= bit;
     sm->wheel_used |= (uint64_t)1 << slot;
-    sm->sleeping |= bit_of(warp);
+    sm->sleeping |= bit;
 }
 
 static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
@@ -104,19 +108,12 @@ static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cy
     wait_for_registers(sm, warp, earliest_cyc, now);
 }
 
-static inline void set_next(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
+static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, const struct warp_op_info *info)
 {
-    struct sm_warp *w = &sm->warps[warp];
-    sm->of_unit[w->class.unit] ^= bit_of(warp);
+    sm->of_unit[w->class.unit] ^= bit;
     w->next = info;
     w->class = sm->spec->classes[info->space][info->class];
-    sm->of_unit[w->class.unit] ^= bit_of(warp);
-}
-
-/* As lsu_has_room() */
-static inline bool pipe_has_room(const struct sm *sm)
-{
-    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+    sm->of_unit[w->class.unit] ^= bit;
 }
 
 /* Those of a run are all inside. */

@@ -7,7 +7,7 @@
 #include "check/fault.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -29,9 +29,10 @@ struct class_spec { /* eight bytes: looked up for every instruction */
     uint8_t unit;
 };
 
+_Static_assert((uint32_t)WARP_CLASS_COUNT <= (uint32_t)SM_CLASSES, "a row of the table is a shift");
+
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][256]; /* accesses: by where they go; 256: class and space of
-                                                       * an info are read as one number */
+    struct class_spec classes[WARP_SPACE_COUNT][SM_CLASSES]; /* accesses: by where they go */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -274,11 +275,11 @@ struct sm {
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     _Alignas(64) struct sm_wiring wire;
-    struct arena *arena; /* of the machine */
+    struct arena *arena;                                         /* of the machine */
     struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
-    uint64_t active[SM_SCHEDULERS]; /* two_level */
-    uint32_t *regs;                 /* short cycle from which a register can be read */
-    uint32_t reg_stride;            /* from warp to warp */
+    uint64_t active[SM_SCHEDULERS];                              /* two_level */
+    uint32_t *regs;      /* short cycle from which a register can be read */
+    uint32_t reg_stride; /* from warp to warp */
     uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];
