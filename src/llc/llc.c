@@ -215,17 +215,19 @@ void slice_count_lines(struct slice *s)
 
 /* ---- replies ---- */
 
-/* The request leaves the slice at ready. */
-static SLICE_HOT void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready,
-                             bool plain)
+/* The request leaves the slice at ready, through one of two queues. */
+static SLICE_HOT void answer(struct slice *s, uint32_t idx, bool is_hit, uint64_t ready, bool plain)
 {
-    if (at(s, idx)->kind == REQUEST_WALK)
-        way = &s->walked;
-    else if (!plain && s->far && at(s, idx)->via) /* of another slice */
-        way = way == &s->hits ? &s->far->hits : &s->far->filled;
-    if (!plain && s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
-    at(s, idx)->ready_cyc = ready;
-    append(s, way, idx);
+    struct request *r = at(s, idx);
+    if (!plain && s->far && ready < s->far->hold_cyc && request_writes(r)) ready = s->far->hold_cyc;
+    if (!plain && (r->kind == REQUEST_WALK || (s->far && r->via))) {
+        r->ready_cyc = ready;
+        append(s, r->kind == REQUEST_WALK ? &s->walked : is_hit ? &s->far->hits : &s->far->filled, idx);
+    } else if (is_hit) {
+        append_hit(s, idx, ready);
+    } else {
+        append_filled(s, idx, ready);
+    }
 }
 
 /* What an atomic takes longer because lanes want the same word. */
@@ -252,11 +254,12 @@ static inline uint64_t serve_at_port(struct slice *s, uint64_t now, const struct
 }
 
 /* Gives the oldest reply that is ready to the network; at most one per cycle. */
-static void send_reply(struct slice *s, uint64_t now)
+static inline void send_reply(struct slice *s, uint64_t now)
 {
-    struct request_list *const way = reply_ready(s, &s->hits, &s->filled, now);
+    const bool is_hit = s->hits_cyc < s->filled_cyc;
+    struct request_list *const way = is_hit ? &s->hits : &s->filled;
     s->reply_refused = false;
-    if (!way) return;
+    if ((is_hit ? s->hits_cyc : s->filled_cyc) > now) return;
     const uint32_t idx = way->first;
     const struct request *r = at(s, idx);
     const uint32_t next = r->next;
@@ -268,7 +271,7 @@ static void send_reply(struct slice *s, uint64_t now)
     }
     if (FAULT_FIRES(reply_twice)) (void)fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm);
     way->first = next;
-    way->count--;
+    *(is_hit ? &s->hits_cyc : &s->filled_cyc) = --way->count ? at(s, next)->ready_cyc : ENGINE_NEVER;
     leaves(s, r, now);
     s->stats.replies++;
 }
@@ -284,6 +287,7 @@ static void answer_walkers(struct slice *s, uint64_t now)
             continue;
         }
         const uint32_t owner = r->owner, gpu = r->sm;
+        s->walkers--;
         leaves(s, r, now);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
@@ -355,7 +359,7 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
             written[1] |= r->bytes[1];
             append(s, &writers, idx);
         } else {
-            answer(s, idx, &s->filled, start, plain);
+            answer(s, idx, false, start, plain);
         }
     }
     m->waiting = rest;
@@ -368,7 +372,7 @@ static void answer_writers(struct slice *s, uint64_t now, struct request_list wr
 {
     while (writers.count) {
         const uint32_t idx = take_first(s, &writers);
-        answer(s, idx, &s->filled, use_port(s, now, 0), false);
+        answer(s, idx, false, use_port(s, now, 0), false);
     }
 }
 
@@ -509,7 +513,7 @@ static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t
     if (!plain && s->write_through && request_writes(r))
         slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
-        answer(s, idx, &s->hits, start + s->spec->latency_cyc, plain);
+        answer(s, idx, true, start + s->spec->latency_cyc, plain);
 }
 
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx) { hit(s, now, line, idx, false); }
@@ -555,7 +559,7 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
     tags_touch(&s->tags, line);
     if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, &s->hits, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc, plain);
+    answer(s, idx, true, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc, plain);
     return true;
 }
 
@@ -694,7 +698,7 @@ static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool plain)
 {
     const uint32_t packet = port_front(s, now, plain);
     const uint32_t walk =
-        s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+        !plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
     s->more = packet != REQUEST_NONE;
     if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, plain);
     s->blocked = NULL;
@@ -748,8 +752,8 @@ static inline bool stops_next(const struct slice *s, uint64_t now)
 static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool plain)
 {
     uint64_t next = s->fills_count ? fill_due(s, plain) : ENGINE_NEVER;
-    if (s->walked.count) next = earlier(next, walker_due(s));
-    if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
+    if (!plain && s->walked.count) next = earlier(next, walker_due(s));
+    if (s->more || (!plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
         } else if (!s->blocked && next > now + 1 && stops_next(s, now)) {
@@ -759,9 +763,10 @@ static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool pla
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
         }
-    } else if (s->walks.count) {
+    } else if (!plain && s->walks.count) {
         next = earlier(next, at(s, s->walks.first)->ready_cyc);
     }
+    if (plain) return next;
     if (s->flush_done && s->flush_cyc > now)
         next = earlier(next, s->flush_cyc);
     else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
@@ -797,9 +802,9 @@ static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->ops_count > s->ops_easy || s->hurries) slice_mind_memory(s);
     if (s->fills_count) take_fills(s, now, plain);
-    if (s->flush_done) slice_flush_step(s, now);
+    if (!plain && s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now, plain);
-    if (s->walked.count) answer_walkers(s, now);
+    if (!plain && s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
     s->waits_for_memory =
         s->blocked == &s->stats.wait_memory || (!plain && s->far && s->far->blocked == &s->stats.wait_memory);
@@ -810,7 +815,7 @@ static inline uint64_t reply_stage(struct slice *s, uint64_t now)
 {
     if (!(s->hits.count | s->filled.count)) return ENGINE_NEVER;
     send_reply(s, now);
-    return s->reply_refused ? ENGINE_NEVER : ready_first(s, &s->hits, &s->filled);
+    return s->reply_refused ? ENGINE_NEVER : earlier(s->hits_cyc, s->filled_cyc);
 }
 
 static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
@@ -834,7 +839,7 @@ static void wake(void *self, uint64_t now)
 static void wake_plain(void *self, uint64_t now)
 {
     struct slice *s = self;
-    if (!s->plain) {
+    if (!s->plain || s->walkers || s->flush_done) {
         wake(self, now);
         return;
     }
@@ -907,6 +912,7 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 {
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
+    s->walkers++;
     s->watchful = true;
     if (s->blocked &&
         s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* foreseen: look again */
@@ -962,6 +968,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
+    s->hits_cyc = s->filled_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;

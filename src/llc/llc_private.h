@@ -46,6 +46,7 @@ struct slice {
     struct slice_line *lines; /* as the tags */
     uint32_t mshr_free_count;
     struct request_list hits, filled;  /* on their way to the reply port */
+    uint64_t hits_cyc, filled_cyc;     /* when the first of each is ready; ENGINE_NEVER: none */
     struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
     struct lane *lanes;                /* one, or one to each channel of the stack */
     uint32_t ops_count, ops_capacity;  /* of all lanes; of one */
@@ -56,6 +57,7 @@ struct slice {
     uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
     bool waits_for_memory, reply_refused, walk_turn;
+    uint32_t walkers; /* requests of walkers inside */
     bool plain;       /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
     bool hurries;     /* its channels must not be late, see hurry() */
     bool fill_came;   /* since the tag stage last looked */
@@ -192,6 +194,20 @@ static inline struct request_list *reply_ready(const struct slice *s, struct req
     }
     if (hits->count && at(s, hits->first)->ready_cyc < oldest) way = hits;
     return way;
+}
+
+/* A reply to an SM, ready then. */
+static inline void append_filled(struct slice *s, uint32_t idx, uint64_t ready)
+{
+    at(s, idx)->ready_cyc = ready;
+    if (!s->filled.count) s->filled_cyc = ready;
+    append(s, &s->filled, idx);
+}
+static inline void append_hit(struct slice *s, uint32_t idx, uint64_t ready)
+{
+    at(s, idx)->ready_cyc = ready;
+    if (!s->hits.count) s->hits_cyc = ready;
+    append(s, &s->hits, idx);
 }
 
 /* When the fronts of two lists are ready. */
