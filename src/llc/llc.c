@@ -976,7 +976,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
-    s->lanes = ARENA_ARRAY(a, struct lane, spec->lanes);
+    s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
         s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
         s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);

@@ -116,6 +116,7 @@ struct llc_tap {
 struct slice_wiring {
     struct engine *engine;
     struct fabric *fabric;
+    uint32_t slice_idx, partition, sms_per_partition;
     struct pool *requests;
     struct channel *const *channels; /* by lane */
     /* An operation is the first of its lane; it is due at that tick. */
@@ -128,8 +129,7 @@ struct slice_wiring {
     uint32_t channel_component; /* of lane 0, for reports */
     struct llc_tap tap;         /* see == NULL: none */
     struct llc_tap input_tap,
-        remote_tap; /* nuba: L1 misses at the input; requests of other slices that are served */
-    uint32_t slice_idx, partition, sms_per_partition;
+        remote_tap;       /* nuba: L1 misses at the input; requests of other slices that are served */
     void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
     uint32_t domain;
