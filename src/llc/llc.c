@@ -37,7 +37,7 @@ static inline uint32_t byte_count(const uint64_t bytes[2])
 
 /* ---- towards memory ---- */
 
-void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count)
 {
     *first = p->columns_of[sectors].first;
     *count = p->columns_of[sectors].count;
@@ -150,14 +150,16 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *l = &s->lanes[lane];
     const struct memory_op *op = &l->ops.ring[l->ops.head];
-    if (op->writers.count) { /* where there are such, channels are never late */
-        for (uint32_t k = 0, idx = op->writers.first; s->copies && k < op->writers.count; k++) {
+    if (op->writers_count) { /* where there are such, channels are never late */
+        for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
             check_memory_store(s->copies, idx);
             idx = at(s, idx)->next;
         }
         const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
         (void)push_fill(s, lane,
-                        (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
+                        (struct fill){.ready_cyc = next,
+                                      .writers_first = op->writers_first,
+                                      .writers_count = op->writers_count});
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
@@ -368,8 +370,9 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
 }
 
 /* Memory has accepted them. */
-static void answer_writers(struct slice *s, uint64_t now, struct request_list writers)
+static void answer_writers(struct slice *s, uint64_t now, const struct fill *f)
 {
+    struct request_list writers = {.first = f->writers_first, .count = f->writers_count};
     while (writers.count) {
         const uint32_t idx = take_first(s, &writers);
         answer(s, idx, false, use_port(s, now, 0), false);
@@ -408,9 +411,9 @@ static inline void fetch_next(const struct slice *s, const struct lane *l)
 {
     if (l->fills_count < 2) return;
     const uint32_t after = l->fills_head + 1 == s->fills_capacity ? 0 : l->fills_head + 1;
-    const uint32_t line = l->fills[l->fills_head].tag_line, line_after = l->fills[after].tag_line;
-    if (line != TAGS_NONE) __builtin_prefetch(at(s, s->lines[line].waiting.first), 1);
-    if (line_after != TAGS_NONE) __builtin_prefetch(&s->lines[line_after], 1);
+    const struct fill *const first = &l->fills[l->fills_head], *const second = &l->fills[after];
+    if (!first->writers_count) __builtin_prefetch(at(s, s->lines[first->tag_line].waiting.first), 1);
+    if (!second->writers_count) __builtin_prefetch(&s->lines[second->tag_line], 1);
 }
 
 static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
@@ -427,8 +430,8 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
         if (!plain && s->spec->stack_width)
             s->in_free_cyc =
                 now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
-        if (!plain && f.tag_line == TAGS_NONE)
-            answer_writers(s, now, f.writers);
+        if (!plain && f.writers_count)
+            answer_writers(s, now, &f);
         else
             take_line(s, now, &f, plain);
     }

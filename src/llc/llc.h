@@ -88,11 +88,13 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
 struct memory_op {
     uint64_t line;
     uint64_t ready_tick;
-    uint32_t first_column, column_count; /* in the line */
-    uint32_t tag_line;                   /* reads: where it is filled; TAGS_NONE: a write */
-    struct request_list writers;         /* written through: answered when memory has accepted it */
-    uint32_t move;                       /* + 1: a line of this move of a page; 0: none */
+    uint32_t tag_line;                  /* reads: where it is filled; TAGS_NONE: a write */
+    uint8_t first_column, column_count; /* in the line */
+    uint16_t writers_count;             /* written through: answered when memory has accepted it; */
+    uint32_t writers_first;             /* linked by their 'next' */
+    uint32_t move;                      /* + 1: a line of this move of a page; 0: none */
 };
+_Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 
 /* Operations on their way to one memory channel, in order: a ring. */
 struct lane_ops {

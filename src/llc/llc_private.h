@@ -24,10 +24,14 @@ _Static_assert(sizeof(struct slice_line) == 32, "half a cache line");
 /* A line, or the news that memory has accepted writes. */
 struct fill {
     uint64_t ready_cyc;
-    uint32_t tag_line; /* TAGS_NONE: writers are answered */
+    union {
+        uint32_t tag_line;
+        uint32_t writers_first; /* linked by their 'next' */
+    };
     uint8_t sectors;
-    struct request_list writers;
+    uint16_t writers_count; /* > 0: so many are answered */
 };
+_Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
 /* To and from one memory channel. */
 struct lane {
@@ -318,7 +322,7 @@ void slice_push_op(struct slice *s, struct memory_op op);
 /* Does it matter to the slice when its channels accept operations? Then they are told. */
 void slice_mind_memory(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
-void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count);
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count);
 /* Data port time of a request that finds what it needs. */
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r);
 void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
