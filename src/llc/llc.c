@@ -830,7 +830,7 @@ static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
 }
 
 /* Lines of its own only. */
-static void wake(void *self, uint64_t now)
+static __attribute__((noinline)) void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     own_stages(s, now, false);
