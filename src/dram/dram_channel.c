@@ -210,6 +210,7 @@ static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct 
     dram_wish_remove(ch, b);
     ch->act_mask &= ~b->bit;
     for (uint32_t kind = 0; kind < 2; kind++) {
+        if (!b->side[kind].head) continue;
         next_hit(ch, kind, b, b->side[kind].head);
         if (!b->side[kind].hit) continue;
         ch->hit_mask[kind] |= b->bit;

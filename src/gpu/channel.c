@@ -71,7 +71,7 @@ static void check_operation(struct channel *ch, uint32_t slice, const struct mem
     if (op->tag_line != TAGS_NONE)
         check_memory_read(slice_copies(s), op->tag_line, op->line,
                           slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count));
-    else if (!op->writers.count) /* those that are written through: slice_memory_accepted() */
+    else if (!op->writers_count) /* those that are written through: slice_memory_accepted() */
         check_memory_write(ch->wire.check, op->line);
 }
 
@@ -85,7 +85,7 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
         slice_snoop(ch->wire.all[home], op->line);
         return;
     }
-    for (uint32_t n = 0, idx = op->writers.first; n < op->writers.count; n++) {
+    for (uint32_t n = 0, idx = op->writers_first; n < op->writers_count; n++) {
         const struct request *r = request_at(ch->wire.requests, idx);
         const uint32_t own = clusters_slice(k, home, clusters_of_sm(k, r->sm), k->stack_slices);
         if (own != home) slice_snoop(ch->wire.all[own], op->line);
@@ -109,7 +109,7 @@ static bool take(struct channel *ch, uint64_t now, uint32_t slice, const struct 
     }
     const uint64_t tick = now * ch->ticks_per_cycle;
     if (ch->wire.check) check_operation(ch, slice, op);
-    if (op->writers.count) tell_others(ch, slice, op);
+    if (op->writers_count) tell_others(ch, slice, op);
     if (ch->wire.slice_spec->stack_width) {
         if (ch->in_free_tick < tick) ch->in_free_tick = tick;
         ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));

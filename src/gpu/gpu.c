@@ -56,8 +56,8 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
 /* Does nobody but slices wait for memory to accept something? See channel.c. */
 static bool may_be_late(const struct gpu *g, const struct config *c)
 {
-    return !pager_requests(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
-           !net_level_used(c, NET_LEVEL_slice_net);
+    return c->sim.work_ahead && !pager_requests(c) && !g->slice_spec.stack_width &&
+           !g->slice_spec.may_write_through && !net_level_used(c, NET_LEVEL_slice_net);
 }
 
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)

@@ -270,8 +270,7 @@ void far_receive(struct slice *s, uint64_t now)
         return;
     }
     enters(s, r, now);
-    r->ready_cyc = now + 1;
-    append(s, &s->filled, idx);
+    append_filled(s, idx, now + 1);
 }
 
 /* ---- requests of other slices ---- */

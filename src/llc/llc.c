@@ -37,7 +37,7 @@ static inline uint32_t byte_count(const uint64_t bytes[2])
 
 /* ---- towards memory ---- */
 
-void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count)
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count)
 {
     *first = p->columns_of[sectors].first;
     *count = p->columns_of[sectors].count;
@@ -150,14 +150,16 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *l = &s->lanes[lane];
     const struct memory_op *op = &l->ops.ring[l->ops.head];
-    if (op->writers.count) { /* where there are such, channels are never late */
-        for (uint32_t k = 0, idx = op->writers.first; s->copies && k < op->writers.count; k++) {
+    if (op->writers_count) { /* where there are such, channels are never late */
+        for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
             check_memory_store(s->copies, idx);
             idx = at(s, idx)->next;
         }
         const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
         (void)push_fill(s, lane,
-                        (struct fill){.ready_cyc = next, .tag_line = TAGS_NONE, .writers = op->writers});
+                        (struct fill){.ready_cyc = next,
+                                      .writers_first = op->writers_first,
+                                      .writers_count = op->writers_count});
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
@@ -215,17 +217,19 @@ void slice_count_lines(struct slice *s)
 
 /* ---- replies ---- */
 
-/* The request leaves the slice at ready. */
-static SLICE_HOT void answer(struct slice *s, uint32_t idx, struct request_list *way, uint64_t ready,
-                             bool plain)
+/* The request leaves the slice at ready, through one of two queues. */
+static SLICE_HOT void answer(struct slice *s, uint32_t idx, bool is_hit, uint64_t ready, bool plain)
 {
-    if (at(s, idx)->kind == REQUEST_WALK)
-        way = &s->walked;
-    else if (!plain && s->far && at(s, idx)->via) /* of another slice */
-        way = way == &s->hits ? &s->far->hits : &s->far->filled;
-    if (!plain && s->far && ready < s->far->hold_cyc && request_writes(at(s, idx))) ready = s->far->hold_cyc;
-    at(s, idx)->ready_cyc = ready;
-    append(s, way, idx);
+    struct request *r = at(s, idx);
+    if (!plain && s->far && ready < s->far->hold_cyc && request_writes(r)) ready = s->far->hold_cyc;
+    if (!plain && (r->kind == REQUEST_WALK || (s->far && r->via))) {
+        r->ready_cyc = ready;
+        append(s, r->kind == REQUEST_WALK ? &s->walked : is_hit ? &s->far->hits : &s->far->filled, idx);
+    } else if (is_hit) {
+        append_hit(s, idx, ready);
+    } else {
+        append_filled(s, idx, ready);
+    }
 }
 
 /* What an atomic takes longer because lanes want the same word. */
@@ -252,11 +256,12 @@ static inline uint64_t serve_at_port(struct slice *s, uint64_t now, const struct
 }
 
 /* Gives the oldest reply that is ready to the network; at most one per cycle. */
-static void send_reply(struct slice *s, uint64_t now)
+static inline void send_reply(struct slice *s, uint64_t now)
 {
-    struct request_list *const way = reply_ready(s, &s->hits, &s->filled, now);
+    const bool is_hit = s->hits_cyc < s->filled_cyc;
+    struct request_list *const way = is_hit ? &s->hits : &s->filled;
     s->reply_refused = false;
-    if (!way) return;
+    if ((is_hit ? s->hits_cyc : s->filled_cyc) > now) return;
     const uint32_t idx = way->first;
     const struct request *r = at(s, idx);
     const uint32_t next = r->next;
@@ -268,7 +273,7 @@ static void send_reply(struct slice *s, uint64_t now)
     }
     if (FAULT_FIRES(reply_twice)) (void)fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm);
     way->first = next;
-    way->count--;
+    *(is_hit ? &s->hits_cyc : &s->filled_cyc) = --way->count ? at(s, next)->ready_cyc : ENGINE_NEVER;
     leaves(s, r, now);
     s->stats.replies++;
 }
@@ -284,6 +289,7 @@ static void answer_walkers(struct slice *s, uint64_t now)
             continue;
         }
         const uint32_t owner = r->owner, gpu = r->sm;
+        s->walkers--;
         leaves(s, r, now);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
@@ -355,7 +361,7 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
             written[1] |= r->bytes[1];
             append(s, &writers, idx);
         } else {
-            answer(s, idx, &s->filled, start, plain);
+            answer(s, idx, false, start, plain);
         }
     }
     m->waiting = rest;
@@ -364,11 +370,12 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
 }
 
 /* Memory has accepted them. */
-static void answer_writers(struct slice *s, uint64_t now, struct request_list writers)
+static void answer_writers(struct slice *s, uint64_t now, const struct fill *f)
 {
+    struct request_list writers = {.first = f->writers_first, .count = f->writers_count};
     while (writers.count) {
         const uint32_t idx = take_first(s, &writers);
-        answer(s, idx, &s->filled, use_port(s, now, 0), false);
+        answer(s, idx, false, use_port(s, now, 0), false);
     }
 }
 
@@ -404,9 +411,9 @@ static inline void fetch_next(const struct slice *s, const struct lane *l)
 {
     if (l->fills_count < 2) return;
     const uint32_t after = l->fills_head + 1 == s->fills_capacity ? 0 : l->fills_head + 1;
-    const uint32_t line = l->fills[l->fills_head].tag_line, line_after = l->fills[after].tag_line;
-    if (line != TAGS_NONE) __builtin_prefetch(at(s, s->lines[line].waiting.first), 1);
-    if (line_after != TAGS_NONE) __builtin_prefetch(&s->lines[line_after], 1);
+    const struct fill *const first = &l->fills[l->fills_head], *const second = &l->fills[after];
+    if (!first->writers_count) __builtin_prefetch(at(s, s->lines[first->tag_line].waiting.first), 1);
+    if (!second->writers_count) __builtin_prefetch(&s->lines[second->tag_line], 1);
 }
 
 static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
@@ -423,8 +430,8 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
         if (!plain && s->spec->stack_width)
             s->in_free_cyc =
                 now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
-        if (!plain && f.tag_line == TAGS_NONE)
-            answer_writers(s, now, f.writers);
+        if (!plain && f.writers_count)
+            answer_writers(s, now, &f);
         else
             take_line(s, now, &f, plain);
     }
@@ -509,7 +516,7 @@ static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t
     if (!plain && s->write_through && request_writes(r))
         slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
-        answer(s, idx, &s->hits, start + s->spec->latency_cyc, plain);
+        answer(s, idx, true, start + s->spec->latency_cyc, plain);
 }
 
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx) { hit(s, now, line, idx, false); }
@@ -555,7 +562,7 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
     tags_touch(&s->tags, line);
     if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, &s->hits, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc, plain);
+    answer(s, idx, true, use_port(s, now, slice_service_cycles(s, r)) + s->spec->latency_cyc, plain);
     return true;
 }
 
@@ -694,7 +701,7 @@ static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool plain)
 {
     const uint32_t packet = port_front(s, now, plain);
     const uint32_t walk =
-        s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+        !plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
     s->more = packet != REQUEST_NONE;
     if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, plain);
     s->blocked = NULL;
@@ -748,8 +755,8 @@ static inline bool stops_next(const struct slice *s, uint64_t now)
 static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool plain)
 {
     uint64_t next = s->fills_count ? fill_due(s, plain) : ENGINE_NEVER;
-    if (s->walked.count) next = earlier(next, walker_due(s));
-    if (s->more || (s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
+    if (!plain && s->walked.count) next = earlier(next, walker_due(s));
+    if (s->more || (!plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
             next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
         } else if (!s->blocked && next > now + 1 && stops_next(s, now)) {
@@ -759,9 +766,10 @@ static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool pla
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
         }
-    } else if (s->walks.count) {
+    } else if (!plain && s->walks.count) {
         next = earlier(next, at(s, s->walks.first)->ready_cyc);
     }
+    if (plain) return next;
     if (s->flush_done && s->flush_cyc > now)
         next = earlier(next, s->flush_cyc);
     else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
@@ -797,9 +805,9 @@ static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->ops_count > s->ops_easy || s->hurries) slice_mind_memory(s);
     if (s->fills_count) take_fills(s, now, plain);
-    if (s->flush_done) slice_flush_step(s, now);
+    if (!plain && s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now, plain);
-    if (s->walked.count) answer_walkers(s, now);
+    if (!plain && s->walked.count) answer_walkers(s, now);
     s->blocked_cyc = now;
     s->waits_for_memory =
         s->blocked == &s->stats.wait_memory || (!plain && s->far && s->far->blocked == &s->stats.wait_memory);
@@ -810,7 +818,7 @@ static inline uint64_t reply_stage(struct slice *s, uint64_t now)
 {
     if (!(s->hits.count | s->filled.count)) return ENGINE_NEVER;
     send_reply(s, now);
-    return s->reply_refused ? ENGINE_NEVER : ready_first(s, &s->hits, &s->filled);
+    return s->reply_refused ? ENGINE_NEVER : earlier(s->hits_cyc, s->filled_cyc);
 }
 
 static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
@@ -822,7 +830,7 @@ static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
 }
 
 /* Lines of its own only. */
-static void wake(void *self, uint64_t now)
+static __attribute__((noinline)) void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     own_stages(s, now, false);
@@ -834,7 +842,7 @@ static void wake(void *self, uint64_t now)
 static void wake_plain(void *self, uint64_t now)
 {
     struct slice *s = self;
-    if (!s->plain) {
+    if (!s->plain || s->walkers || s->flush_done) {
         wake(self, now);
         return;
     }
@@ -907,6 +915,7 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 {
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
+    s->walkers++;
     s->watchful = true;
     if (s->blocked &&
         s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* foreseen: look again */
@@ -962,6 +971,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
+    s->hits_cyc = s->filled_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -969,7 +979,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
-    s->lanes = ARENA_ARRAY(a, struct lane, spec->lanes);
+    s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
         s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
         s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);

@@ -88,11 +88,13 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
 struct memory_op {
     uint64_t line;
     uint64_t ready_tick;
-    uint32_t first_column, column_count; /* in the line */
-    uint32_t tag_line;                   /* reads: where it is filled; TAGS_NONE: a write */
-    struct request_list writers;         /* written through: answered when memory has accepted it */
-    uint32_t move;                       /* + 1: a line of this move of a page; 0: none */
+    uint32_t tag_line;                  /* reads: where it is filled; TAGS_NONE: a write */
+    uint8_t first_column, column_count; /* in the line */
+    uint16_t writers_count;             /* written through: answered when memory has accepted it; */
+    uint32_t writers_first;             /* linked by their 'next' */
+    uint32_t move;                      /* + 1: a line of this move of a page; 0: none */
 };
+_Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 
 /* Operations on their way to one memory channel, in order: a ring. */
 struct lane_ops {
@@ -116,6 +118,7 @@ struct llc_tap {
 struct slice_wiring {
     struct engine *engine;
     struct fabric *fabric;
+    uint32_t slice_idx, partition, sms_per_partition;
     struct pool *requests;
     struct channel *const *channels; /* by lane */
     /* An operation is the first of its lane; it is due at that tick. */
@@ -128,8 +131,7 @@ struct slice_wiring {
     uint32_t channel_component; /* of lane 0, for reports */
     struct llc_tap tap;         /* see == NULL: none */
     struct llc_tap input_tap,
-        remote_tap; /* nuba: L1 misses at the input; requests of other slices that are served */
-    uint32_t slice_idx, partition, sms_per_partition;
+        remote_tap;       /* nuba: L1 misses at the input; requests of other slices that are served */
     void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
     uint32_t domain;

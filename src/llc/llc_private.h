@@ -24,10 +24,14 @@ _Static_assert(sizeof(struct slice_line) == 32, "half a cache line");
 /* A line, or the news that memory has accepted writes. */
 struct fill {
     uint64_t ready_cyc;
-    uint32_t tag_line; /* TAGS_NONE: writers are answered */
+    union {
+        uint32_t tag_line;
+        uint32_t writers_first; /* linked by their 'next' */
+    };
     uint8_t sectors;
-    struct request_list writers;
+    uint16_t writers_count; /* > 0: so many are answered */
 };
+_Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
 /* To and from one memory channel. */
 struct lane {
@@ -36,48 +40,56 @@ struct lane {
     uint32_t fills_head, fills_count;
 };
 
+/* What every visit looks at comes first, in few of the host's cache lines. */
 struct slice {
-    const struct slice_spec *spec;
-    struct slice_wiring wire;
-    uint32_t component;
-    const struct net_front *front; /* of the request network */
-    struct request *requests;      /* the pool's */
-    struct tags tags;
-    struct slice_line *lines; /* as the tags */
-    uint32_t mshr_free_count;
-    struct request_list hits, filled;  /* on their way to the reply port */
-    struct request_list walks, walked; /* of walkers, which have wires of their own: waiting, answered */
-    struct lane *lanes;                /* one, or one to each channel of the stack */
-    uint32_t ops_count, ops_capacity;  /* of all lanes; of one */
-    uint32_t ops_easy;                 /* with more it hurries */
-    uint32_t fills_count, fills_capacity;
-    uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
-    uint64_t port_free_cyc;
-    uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
+    _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
+    const struct net_front *front; /* of the request network */
+    uint64_t hits_cyc, filled_cyc; /* when the first of each is ready; ENGINE_NEVER: none */
+    uint32_t fills_count;          /* of all lanes */
+    uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
+    uint32_t mshr_free_count;
+    bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
+    bool hurries;   /* its channels must not be late, see hurry() */
+    bool fill_came; /* since the tag stage last looked */
+    bool more;      /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
-    bool plain;       /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
-    bool hurries;     /* its channels must not be late, see hurry() */
-    bool fill_came;   /* since the tag stage last looked */
-    bool more;        /* another request is at the port */
-    bool watchful;    /* every visit may matter to the slice's own stages, see wake_far() */
-    uint64_t own_cyc; /* else they have nothing to do before, unless something comes */
+    bool watchful; /* every visit may matter to the slice's own stages, see wake_far() */
+
+    struct request_list hits, filled; /* on their way to the reply port */
+    uint64_t port_free_cyc;
+    struct lane *lanes; /* one, or one to each channel of the stack */
+    uint32_t component;
+    uint32_t walkers; /* requests of walkers inside */
+    void (*flush_done)(void *arg);
+    struct request *requests; /* the pool's */
+
+    const struct slice_spec *spec;
+    struct lane own_lane;     /* when there is one */
+    struct slice_line *lines; /* as the tags */
+    uint32_t fills_capacity, ops_capacity;
+    uint64_t inside_cyc; /* counted up to here */
+
+    struct tags tags;
+    uint32_t inside; /* requests served by the tag stage and not answered */
+    struct slice_wiring wire;
+
+    struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
+    uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
+    uint64_t own_cyc;      /* not watchful: own stages have nothing to do before, unless something comes */
     uint32_t flush_cursor; /* tags_lines() when there is none */
     uint64_t flush_cyc;    /* when it gets there */
-    void (*flush_done)(void *arg);
     void *flush_arg;
     enum llc_boundary flush_how;
     bool flush_alone;           /* nobody sends requests meanwhile */
     bool write_through;         /* see write_through.c */
     struct check_place *copies; /* --check; NULL: none */
-    uint32_t inside;            /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;        /* counted up to here */
     uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
-    struct llc_stats stats;
+    _Alignas(64) struct llc_stats stats;
 };
 
 static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
@@ -194,6 +206,20 @@ static inline struct request_list *reply_ready(const struct slice *s, struct req
     return way;
 }
 
+/* A reply to an SM, ready then. */
+static inline void append_filled(struct slice *s, uint32_t idx, uint64_t ready)
+{
+    at(s, idx)->ready_cyc = ready;
+    if (!s->filled.count) s->filled_cyc = ready;
+    append(s, &s->filled, idx);
+}
+static inline void append_hit(struct slice *s, uint32_t idx, uint64_t ready)
+{
+    at(s, idx)->ready_cyc = ready;
+    if (!s->hits.count) s->hits_cyc = ready;
+    append(s, &s->hits, idx);
+}
+
 /* When the fronts of two lists are ready. */
 static inline uint64_t ready_first(const struct slice *s, const struct request_list *a,
                                    const struct request_list *b)
@@ -296,7 +322,7 @@ void slice_push_op(struct slice *s, struct memory_op op);
 /* Does it matter to the slice when its channels accept operations? Then they are told. */
 void slice_mind_memory(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
-void slice_columns(const struct slice_spec *p, uint8_t sectors, uint32_t *first, uint32_t *count);
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count);
 /* Data port time of a request that finds what it needs. */
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r);
 void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);

@@ -11,12 +11,14 @@
 void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
                     struct request_list writers)
 {
+    DIAG_ASSERT(writers.count <= UINT16_MAX);
     uint8_t sectors = 0;
     for (uint32_t k = 0; k < LINE_SECTORS; k++)
         if ((uint32_t)(bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
     struct memory_op op = {.line = line,
                            .tag_line = TAGS_NONE,
-                           .writers = writers,
+                           .writers_first = writers.first,
+                           .writers_count = (uint16_t)writers.count,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
     for (uint32_t k = 0, idx = writers.first; s->copies && k < writers.count; k++) {
