@@ -177,6 +177,17 @@ void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64
     (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
+/* Into the host's caches, long before the fill is taken: its line, and who waits for the one before it. */
+static inline void fetch_for_last(const struct slice *s, const struct lane *l)
+{
+    uint32_t last = l->fills_head + l->fills_count - 1;
+    if (last >= s->fills_capacity) last -= s->fills_capacity;
+    __builtin_prefetch(&s->lines[l->fills[last].tag_line], 1);
+    if (l->fills_count < 2) return;
+    const struct fill *const before = &l->fills[last ? last - 1 : s->fills_capacity - 1];
+    if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
+}
+
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
                        uint64_t accept_tick, uint64_t tick)
 {
@@ -187,6 +198,7 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
                            s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
     const bool first =
         push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
+    fetch_for_last(s, &s->lanes[lane]);
     STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
     if (first) engine_wake(s->wire.engine, s->component, ready);
 }
