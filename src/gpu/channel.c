@@ -6,10 +6,12 @@
  * Late visits. An operation is known to the channel long before it is due, and a line that was read comes to
  * its slice llc.memory_latency_cyc later. So nobody can tell whether a cycle of the channel is worked off
  * when it is due or slack_cyc cycles later together with those after it, which costs one visit, with the
- * channel's state in the host's caches, in place of many. It can be told by a slice that waits until its
- * operations are accepted: channel_settle(), and wiring.hurry while it does by who looks at statistics: no
- * visit is put off beyond engine_unwatched_until(); channel_finish() and where writes are answered when
- * memory accepts them, pages move or slices share a crossbar in front of the channel: no slack there. */
+ * channel's state in the host's caches, in place of many. Who could tell is served in time:
+ *   - a slice that waits until its operations are accepted (channel_settle(), and wiring.hurry while it
+ * does);
+ *   - who looks at statistics: no visit is put off beyond engine_unwatched_until(), see channel_finish();
+ *   - where writes are answered when memory accepts them, pages move, or slices share a crossbar in front of
+ *     the channel, there is no slack. */
 #include "gpu/channel.h"
 
 #include "cache/tags.h"
