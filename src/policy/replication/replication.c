@@ -190,37 +190,40 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
 }
 
-/* Is most of the bandwidth that is predicted at a hit rate that of hits? */
-static bool mostly_hits(const struct replication *p, double hit_rate)
-{
-    return 2 * hit_rate * p->llc_bytes > bandwidth_of(1, hit_rate, p->llc_bytes, p->memory_bytes);
-}
-
 static bool judged(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
     return d->sampled[k] >= p->config->selrep.samples;
 }
 
-/* What a degree can give at most, as far as the epoch tells: all hits where too few requests were sampled. */
-static double at_most(const struct replication *p, const struct replication_decision *d, uint32_t k)
+/* What a degree promises: its bandwidth, with no more hits than fewer copies have (each degree is sampled by
+ * requests of its own, so that only chance says otherwise); all hits where too few requests were sampled. */
+static double promise(const struct replication *p, const struct replication_decision *d, uint32_t k,
+                      double *hit_rate)
 {
-    return judged(p, d, k) ? d->bandwidth[k] : d->lsp[k] * p->llc_bytes;
+    *hit_rate = 1;
+    if (!judged(p, d, k)) return d->lsp[k] * p->llc_bytes;
+    for (uint32_t fewer = 0; fewer <= k; fewer++)
+        if (judged(p, d, fewer) && d->hit_rate[fewer] < *hit_rate) *hit_rate = d->hit_rate[fewer];
+    return bandwidth_of(d->lsp[k], *hit_rate, p->llc_bytes, p->memory_bytes);
 }
 
-/* The highest predicted bandwidth. What lies closer to it than a directory of a few hundred samples can tell
- * apart is equal to it: of these the one with most copies if its requests mostly hit, because copies also
- * keep requests out of each other's way in the routers, else the one with fewest, because a stream gains
- * nothing by them. ASSUMPTION: the paper does not say what happens to equal predictions. */
+/* The highest promise. What lies closer to it than a directory of a few hundred samples can tell apart is
+ * equal to it: of these the one with most copies among those whose misses memory hides (Equation 2), because
+ * copies cost nothing then and keep requests out of each other's way in the routers; if there is none, the
+ * one with fewest. ASSUMPTION: the paper does not say what happens to equal predictions. */
 int replication_choose(const struct replication *p, const struct replication_decision *d, uint32_t candidates)
 {
-    double most = 0;
-    for (uint32_t k = 0; k < p->degrees; k++)
-        if (candidates >> k & 1 && at_most(p, d, k) > most) most = at_most(p, d, k);
+    double most = 0, hit_rate;
+    for (uint32_t k = 0; k < p->degrees; k++) {
+        const double b = promise(p, d, k, &hit_rate);
+        if (candidates >> k & 1 && b > most) most = b;
+    }
     int best = -1;
     for (uint32_t k = 0; k < p->degrees; k++) {
         if (!(candidates >> k & 1) || !judged(p, d, k)) continue;
-        if (d->bandwidth[k] < most * (1 - p->config->selrep.equal)) continue;
-        if (best < 0 || mostly_hits(p, d->hit_rate[k])) best = (int)k;
+        if (promise(p, d, k, &hit_rate) < most * (1 - p->config->selrep.equal)) continue;
+        const bool hidden = (1 - hit_rate) * p->llc_bytes <= p->memory_bytes;
+        if (best < 0 || hidden) best = (int)k;
     }
     return best;
 }

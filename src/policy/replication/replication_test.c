@@ -177,12 +177,11 @@ static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, d
         d.hit_rate[k] = hit_rate[k];
         d.lsp[k] = lsp[k];
         d.sampled[k] = sampled;
-        d.bandwidth[k] = bandwidth_of(lsp[k], hit_rate[k], p.llc_bytes, p.memory_bytes);
     }
     return replication_choose(&p, &d, UINT32_MAX);
 }
 
-static void equal_predictions_take_most_copies_where_requests_hit(void **state)
+static void equal_predictions_take_most_copies_where_misses_are_hidden(void **state)
 {
     (void)state;
     static const double even[DEGREES] = {15, 15, 15, 15, 15}, camped[DEGREES] = {9, 12, 15, 14.9, 14.8},
@@ -195,6 +194,11 @@ static void equal_predictions_take_most_copies_where_requests_hit(void **state)
     assert_int_equal(choice(all, camped, 100, 0.1), 4);
     assert_int_equal(choice(all, camped, 100, 0), 2); /* the highest, whatever comes near */
     assert_int_equal(choice(none, camped, 100, 0.1), 2);
+    /* memory is short of bandwidth: of equal ones the fewest copies; more hits with more copies are chance */
+    static const double half[DEGREES] = {0.48, 0.47, 0.44, 0.3, 0.1},
+                        chance[DEGREES] = {0.31, 0.13, 0.33, 0.35, 0.42};
+    assert_int_equal(choice(half, even, 100, 0.1), 0);
+    assert_int_equal(choice(chance, even, 100, 0.1), 0);
     assert_int_equal(choice(all, even, 31, 0.1), -1); /* too few to tell */
     assert_int_equal(choice(all, even, 32, 0.1), 4);
 }
@@ -208,10 +212,9 @@ static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **s
     struct replication_decision d = {.degree = 1,
                                      .sampled = {0, 0, 0, 0, 100},
                                      .hit_rate = {-1, -1, -1, -1, 0.95},
-                                     .lsp = {13, 0, 0, 0, 14},
-                                     .bandwidth = {0, 0, 0, 0, bandwidth_of(14, 0.95, 44.8, 9.375)}};
+                                     .lsp = {13, 0, 0, 0, 14}};
     assert_int_equal(replication_choose(&p, &d, 0x11), 4);
-    d.bandwidth[4] = bandwidth_of(14, 0.5, 44.8, 9.375);
+    d.hit_rate[4] = 0.5;
     assert_int_equal(replication_choose(&p, &d, 0x11), -1);
 }
 
@@ -504,7 +507,7 @@ int main(void)
         cmocka_unit_test(what_may_be_written_stays_at_home),
         cmocka_unit_test(private_sends_atomics_home_and_all_else_to_the_cluster),
         cmocka_unit_test(equations_by_hand),
-        cmocka_unit_test(equal_predictions_take_most_copies_where_requests_hit),
+        cmocka_unit_test(equal_predictions_take_most_copies_where_misses_are_hidden),
         cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
