@@ -90,7 +90,7 @@ PYTHON
 json literal -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.epoch_cyc=4000 -s selrep.equal=0 -s selrep.samples=1
 holds "without a rule for equal predictions: the highest" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys
-from choose import chosen, predicted
+from choose import chosen
 for d in json.load(open(f"{sys.argv[1]}/literal.json"))["replication"]["decisions"]:
     assert d["next"] == chosen(d, equal=0, samples=1), d
 PYTHON
