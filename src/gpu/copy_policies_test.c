@@ -242,6 +242,7 @@ static void end_kernel(struct watch *w)
         bed_settle(&w->bed);
         assert_int_equal(busy, 0);
     }
+    if (how == llc_boundary_keep) organisation_keep_all(g->organisations);
     assert_int_equal(look_at_slices(g), 0);
 }
 

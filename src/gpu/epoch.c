@@ -6,7 +6,7 @@
 struct epoch {
     struct gpu *gpu;
     uint64_t due_cyc;  /* when the policy wants to be asked */
-    uint32_t flushing; /* slices; UINT32_MAX: no flush has begun */
+    uint32_t flushing; /* slices; UINT32_MAX: no pass over them has begun */
 };
 
 static bool quiet(void *self)
@@ -19,19 +19,27 @@ static bool quiet(void *self)
 
 static void slice_flushed(void *self) { ((struct epoch *)self)->flushing--; }
 
-static bool flush(void *self)
+static bool pass(struct epoch *e, enum llc_boundary how)
 {
-    struct epoch *e = self;
     struct gpu *g = e->gpu;
     if (e->flushing == UINT32_MAX && g->flushing) return false; /* a kernel's boundary comes first */
     if (e->flushing == UINT32_MAX) {
         e->flushing = g->slice_count;
-        for (uint32_t k = 0; k < g->slice_count; k++)
-            slice_flush(g->slices[k], llc_boundary_flush, false, slice_flushed, e);
+        g->organisations->memory_old = false;
+        for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], how, false, slice_flushed, e);
     }
     if (e->flushing) return false;
     e->flushing = UINT32_MAX;
     return true;
+}
+
+static bool flush(void *self) { return pass(self, llc_boundary_flush); }
+
+/* A kernel may end meanwhile: then what it wrote is to be looked for again. */
+static bool clean(void *self)
+{
+    struct epoch *e = self;
+    return pass(e, llc_boundary_clean) && !e->gpu->organisations->memory_old;
 }
 
 static void write_through(void *self, bool on)
@@ -69,7 +77,7 @@ void epoch_new(struct gpu *g, const struct config *c)
     e->gpu = g;
     e->flushing = UINT32_MAX;
     const struct replication_machine m = {
-        .self = e, .quiet = quiet, .flush = flush, .write_through = write_through};
+        .self = e, .quiet = quiet, .flush = flush, .clean = clean, .write_through = write_through};
     g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations, &m);
     if (!g->replication) return;
     g->tap = replication_tap(g->replication);

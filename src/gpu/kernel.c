@@ -166,10 +166,12 @@ static void boundary(struct running *r)
 {
     r->boundary = organisation_boundary(r->gpu->organisations);
     if (r->gpu->replication) replication_boundary(r->gpu->replication);
-    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas))
+    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
+        organisation_keep_all(r->gpu->organisations);
         kernel_over(r);
-    else
+    } else {
         flush(r);
+    }
 }
 
 static void sm_drained(void *self, uint32_t sm, uint64_t now)

@@ -41,10 +41,7 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
     switch (o->config->llc.organisation) {
     case llc_organisation_private:
     case llc_organisation_adaptive: return o->is_private ? llc_boundary_flush : o->config->llc.boundary;
-    case llc_organisation_selective: /* copies are read from memory: it must have what the last kernel wrote
-                                      */
-        if (o->config->selrep.degree == 1) return llc_boundary_keep;
-        return o->replicated ? o->config->llc.boundary : llc_boundary_clean;
+    case llc_organisation_selective:
     case llc_organisation_nuba: /* copies are read from the home slice, which keeps its lines */
         return o->replicated ? o->config->llc.boundary : llc_boundary_keep;
     case llc_organisation_memory_side:
@@ -58,7 +55,10 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
 void organisation_forget_copies(struct organisation *o)
 {
     o->replicated = o->degree > 1 || o->replicate || o->replicate_next;
+    o->memory_old = false;
 }
+
+void organisation_keep_all(struct organisation *o) { o->memory_old = true; }
 
 bool organisation_forwards(const struct config *c)
 {

@@ -31,6 +31,7 @@ struct organisation {
     /* What policies change, after all visits of a cycle. */
     uint32_t degree; /* selective: copies of a read-only line in a stack */
     bool replicated; /* selective, nuba: there may be copies outside home slices */
+    bool memory_old; /* selective: dirty lines of kernels that have ended may still be in their slices */
     bool is_private; /* every cluster has slices of its own; stores are written through */
     bool paused;     /* SMs send nothing: the organisation is about to change */
     /* nuba: are copies of read-only lines of other partitions made and read? Now, and from a tick on */
@@ -53,10 +54,12 @@ static inline bool organisation_replicates(const struct organisation *o)
 }
 
 /* What the end of a kernel does to the slices, as things are. ASSUMPTION: no copies since the last boundary,
- * none to look for. */
+ * none to look for; nor is anything written back then, before a policy wants copies (memory_old). */
 enum llc_boundary organisation_boundary(const struct organisation *o);
 /* The slices begin to do it: copies are from now on those that are made from now on. */
 void organisation_forget_copies(struct organisation *o);
+/* They do nothing: what the kernel wrote stays where it is. */
+void organisation_keep_all(struct organisation *o);
 
 /* memory_side.c */
 struct stop memory_side_next(const struct organisation *o, const struct request *r, enum here here,

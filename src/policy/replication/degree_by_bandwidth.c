@@ -1,11 +1,29 @@
 /* bandwidth (SelRep): at the end of an epoch the degree with the highest predicted bandwidth is chosen
  * (replication_choose()). It comes into force a few tens of cycles later, when the routers know it; nothing
- * is flushed. Epochs go on over kernel boundaries, and so does the degree; ASSUMPTION. */
+ * is flushed. Epochs go on over kernel boundaries, and so does the degree; ASSUMPTION.
+ *
+ * Copies are read from memory. It must have what the kernels before wrote: where none of their ends looked
+ * through the slices, for want of copies, this is made up for before the first are made; ASSUMPTION. */
+#include "check/fault.h"
 #include "policy/replication/replication.h"
+
+enum { POLL_CYC = 16 };
+
+static bool memory_is_old(struct replication *p)
+{
+    const struct organisation *o = p->organisation;
+    if (!(o->memory_old || p->cleaning) || FAULT_FIRES(selective_cleans_not)) return false;
+    p->cleaning = !p->machine.clean(p->machine.self);
+    return p->cleaning;
+}
 
 static void change(struct replication *p, uint64_t now)
 {
     struct organisation *o = p->organisation;
+    if ((p->next_degree > 1 || p->cleaning) && memory_is_old(p)) {
+        p->change_cyc = now + POLL_CYC;
+        return;
+    }
     replication_count_degree(p, now);
     p->stats.changes += o->degree != p->next_degree;
     o->degree = p->next_degree;

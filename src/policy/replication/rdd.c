@@ -1,6 +1,8 @@
 /* rdd: see rdd.h. */
 #include "policy/replication/rdd.h"
 
+#define RDD_DROPPED UINT64_MAX /* a way whose line was dropped: free, but not as cold as one never used */
+
 enum { COUNTER_MOST = UINT16_MAX, TAG_BITS = 22 };
 
 void rdd_init(struct rdd *r, struct arena *a, const struct rdd_spec *spec)
@@ -64,8 +66,9 @@ static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t ho
         if (slot / group != 0 || home % group != 0) continue;
         bool hit;
         struct rdd_entry *e = lookup(r, k, sample, line, &hit);
+        const bool cold = !e->line;
         *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock, .copy = home != 0};
-        count(r, k, hit);
+        if (!cold || !r->spec.skip_cold) count(r, k, hit);
     }
 }
 
@@ -105,7 +108,8 @@ void rdd_boundary(struct rdd *r, bool copies_only)
         return;
     }
     for (size_t i = directory; i < r->spec.degrees * directory; i++)
-        if (r->entries[i].copy || !copies_only) r->entries[i] = (struct rdd_entry){0};
+        if (r->entries[i].line && (r->entries[i].copy || !copies_only))
+            r->entries[i] = (struct rdd_entry){.line = RDD_DROPPED};
 }
 
 void rdd_reset(struct rdd *r)

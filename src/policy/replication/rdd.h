@@ -26,6 +26,7 @@ struct rdd_spec {
     uint32_t ways;
     uint32_t degrees; /* number of them: degree k is 1 << k */
     struct clusters clusters;
+    bool skip_cold; /* exact: misses of a set that has ways never used count for nothing */
 };
 
 struct rdd_entry {

@@ -1,6 +1,7 @@
 /* replication: profilers, counters and the times at which policies are asked; see replication.h. */
 #include "policy/replication/replication.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,6 +164,14 @@ static double slice_parallelism(const struct replication *p, uint32_t k)
     return w->busiest[k] ? (double)w->seen / (double)w->busiest[k] : 0;
 }
 
+/* What slices give at most: of a group of q slices that as many links ask for any, a router carries this. */
+static double slice_bytes(const struct replication *p, uint32_t k)
+{
+    const double group = (double)(p->organisation->clusters.stack_slices >> k);
+    const double most = p->config->selrep.carried;
+    return p->llc_bytes * (most + (1 - most) / group);
+}
+
 static void judge_degree(struct replication *p, struct replication_decision *d, uint32_t k)
 {
     const uint32_t slices = p->organisation->clusters.stack_slices;
@@ -171,7 +180,7 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     d->sampled[k] = p->rdd.acc[k];
     d->lsp[k] = slice_parallelism(p, k);
     d->bandwidth[k] =
-        d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], p->llc_bytes, p->memory_bytes);
+        d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], slice_bytes(p, k), p->memory_bytes);
     for (uint32_t i = 0; i < slices; i++) {
         if (p->requests[k][i] > most) most = p->requests[k][i];
         sum += p->requests[k][i];
@@ -195,35 +204,45 @@ static bool judged(const struct replication *p, const struct replication_decisio
     return d->sampled[k] >= p->config->selrep.samples;
 }
 
-/* What a degree promises: its bandwidth, with no more hits than fewer copies have (each degree is sampled by
- * requests of its own, so that only chance says otherwise); all hits where too few requests were sampled. */
-static double promise(const struct replication *p, const struct replication_decision *d, uint32_t k,
-                      double *hit_rate)
+/* Hits at a degree as sampled, but no more than fewer copies have (each degree is sampled by requests of its
+ * own, so that only chance says otherwise); all hits where too few requests were sampled. */
+static double hit_rate(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
-    *hit_rate = 1;
-    if (!judged(p, d, k)) return d->lsp[k] * p->llc_bytes;
+    double least = 1;
+    if (!judged(p, d, k)) return least;
     for (uint32_t fewer = 0; fewer <= k; fewer++)
-        if (judged(p, d, fewer) && d->hit_rate[fewer] < *hit_rate) *hit_rate = d->hit_rate[fewer];
-    return bandwidth_of(d->lsp[k], *hit_rate, p->llc_bytes, p->memory_bytes);
+        if (judged(p, d, fewer) && d->hit_rate[fewer] < least) least = d->hit_rate[fewer];
+    return least;
 }
 
-/* The highest promise. What lies closer to it than a directory of a few hundred samples can tell apart is
- * equal to it: of these the one with most copies among those whose misses memory hides (Equation 2), because
- * copies cost nothing then and keep requests out of each other's way in the routers; if there is none, the
- * one with fewest. ASSUMPTION: the paper does not say what happens to equal predictions. */
+/* The hit rate that the samples still speak for: the lower end of Wilson's interval. */
+static double sure_of(double rate, uint32_t samples, double sigmas)
+{
+    const double z = sigmas * sigmas, n = samples + z;
+    const double middle = (rate * samples + z / 2) / n;
+    const double spread = sigmas * sqrt(rate * (1 - rate) * samples + z / 4) / n;
+    return middle > spread ? middle - spread : 0;
+}
+
+/* The highest promise. What comes within selrep.equal of it is equal to it: of these the one with fewest
+ * copies, or the one with most among those that are sure to come so near and give more from slices than from
+ * memory: their requests keep out of each other's way in the routers. ASSUMPTION: the paper does not say what
+ * happens to equal predictions, nor to those of a few samples. */
 int replication_choose(const struct replication *p, const struct replication_decision *d, uint32_t candidates)
 {
-    double most = 0, hit_rate;
+    double most = 0;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        const double b = promise(p, d, k, &hit_rate);
+        const double b = bandwidth_of(d->lsp[k], hit_rate(p, d, k), slice_bytes(p, k), p->memory_bytes);
         if (candidates >> k & 1 && b > most) most = b;
     }
+    most *= 1 - p->config->selrep.equal;
     int best = -1;
     for (uint32_t k = 0; k < p->degrees; k++) {
         if (!(candidates >> k & 1) || !judged(p, d, k)) continue;
-        if (promise(p, d, k, &hit_rate) < most * (1 - p->config->selrep.equal)) continue;
-        const bool hidden = (1 - hit_rate) * p->llc_bytes <= p->memory_bytes;
-        if (best < 0 || hidden) best = (int)k;
+        const double rate = hit_rate(p, d, k), sure = sure_of(rate, d->sampled[k], p->config->selrep.sigmas);
+        const double hits = candidates & ((1u << k) - 1) ? sure : rate, slice = slice_bytes(p, k);
+        if (bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most) continue;
+        if (best < 0 || sure * slice > p->memory_bytes) best = (int)k;
     }
     return best;
 }
@@ -292,7 +311,8 @@ struct replication *replication_new(struct arena *a, const struct config *c, con
                                       c->selrep.rdd_sets < slices->sets ? c->selrep.rdd_sets : slices->sets,
                                   .ways = slices->ways,
                                   .degrees = p->degrees,
-                                  .clusters = o->clusters};
+                                  .clusters = o->clusters,
+                                  .skip_cold = c->selrep.rdd_skip_cold};
     rdd_init(&p->rdd, a, &spec);
     if (c->selrep.shadow) p->shadow = shadow_new(a, &p->rdd.spec);
     if (c->selrep.count_sharing) p->sharing = sharing_new(a);

@@ -36,6 +36,8 @@ struct replication_machine {
     bool (*quiet)(void *self);
     /* Writes back and drops all lines; true when it is done, to be asked again until then. */
     bool (*flush)(void *self);
+    /* Writes back what kernels that have ended left in slices, which go on serving; the same. */
+    bool (*clean)(void *self);
     void (*write_through)(void *self, bool on);
 };
 
@@ -61,6 +63,7 @@ struct replication {
     bool running;                  /* kernels: their cycles count */
     uint64_t change_cyc;           /* the next degree comes into force; UINT64_MAX: none waits */
     uint32_t next_degree;
+    bool cleaning;           /* slices write back what kernels before left there */
     uint32_t phase;          /* of the policy */
     struct sharing *sharing; /* NULL: not counted */
     struct shadow *shadow;   /* NULL: not kept */

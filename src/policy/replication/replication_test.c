@@ -165,13 +165,17 @@ static void equations_by_hand(void **state)
 
 /* ---- choice ---- */
 
-/* Degrees 1 to 16 of a stack whose slices are evenly used, or nearly. */
-static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal)
+/* Degrees 1 to 16 of a stack, each with so many samples. */
+static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal, double carried)
 {
     static struct config c;
     c.selrep.equal = equal;
     c.selrep.samples = 32;
-    const struct replication p = {.config = &c, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    c.selrep.sigmas = 2;
+    c.selrep.carried = carried;
+    struct organisation o = {.clusters = table_1};
+    const struct replication p = {
+        .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
     struct replication_decision d = {.degree = 1};
     for (uint32_t k = 0; k < DEGREES; k++) {
         d.hit_rate[k] = hit_rate[k];
@@ -181,34 +185,51 @@ static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, d
     return replication_choose(&p, &d, UINT32_MAX);
 }
 
-static void equal_predictions_take_most_copies_where_misses_are_hidden(void **state)
+static const double even[DEGREES] = {15, 15, 15, 15, 15};
+
+static void equal_predictions_take_most_copies_where_slices_give_most(void **state)
 {
     (void)state;
-    static const double even[DEGREES] = {15, 15, 15, 15, 15}, camped[DEGREES] = {9, 12, 15, 14.9, 14.8},
-                        all[DEGREES] = {1, 1, 1, 1, 1}, none[DEGREES] = {0, 0, 0, 0, 0},
-                        falling[DEGREES] = {1, 0.95, 0.9, 0.5, 0.2};
-    assert_int_equal(choice(all, even, 100, 0.1), 4);
-    assert_int_equal(choice(none, even, 100, 0.1), 0); /* a stream: copies bring nothing */
-    assert_int_equal(choice(falling, even, 100, 0.1),
-                     2); /* up to 20 % of misses are hidden, then memory is short */
-    assert_int_equal(choice(all, camped, 100, 0.1), 4);
-    assert_int_equal(choice(all, camped, 100, 0), 2); /* the highest, whatever comes near */
-    assert_int_equal(choice(none, camped, 100, 0.1), 2);
-    /* memory is short of bandwidth: of equal ones the fewest copies; more hits with more copies are chance */
-    static const double half[DEGREES] = {0.48, 0.47, 0.44, 0.3, 0.1},
-                        chance[DEGREES] = {0.31, 0.13, 0.33, 0.35, 0.42};
-    assert_int_equal(choice(half, even, 100, 0.1), 0);
-    assert_int_equal(choice(chance, even, 100, 0.1), 0);
-    assert_int_equal(choice(all, even, 31, 0.1), -1); /* too few to tell */
-    assert_int_equal(choice(all, even, 32, 0.1), 4);
+    static const double camped[DEGREES] = {9, 12, 15, 14.9, 14.8}, all[DEGREES] = {1, 1, 1, 1, 1},
+                        none[DEGREES] = {0, 0, 0, 0, 0}, falling[DEGREES] = {1, 0.95, 0.9, 0.5, 0.2};
+    assert_int_equal(choice(all, even, 100, 0.1, 1), 4);
+    assert_int_equal(choice(none, even, 100, 0.1, 1), 0);    /* a stream: memory gives all, copies nothing */
+    assert_int_equal(choice(falling, even, 100, 0.1, 1), 2); /* 0.5 x 44.8 + 9.375 is far from 44.8 */
+    assert_int_equal(choice(all, camped, 100, 0.1, 1), 4);
+    assert_int_equal(choice(all, camped, 100, 0, 1), 2); /* the highest, whatever comes near */
+    assert_int_equal(choice(none, camped, 100, 0.1, 1), 2);
+    assert_int_equal(choice(all, even, 31, 0.1, 1), -1); /* too few to tell */
+    assert_int_equal(choice(all, even, 32, 0.1, 1), 4);
+}
+
+/* 75 % of hits give 0.75 x 44.8 + 9.375 = 43.0, 96 % of what all hits give: equal, but only if it is sure. */
+static void copies_need_samples_that_speak_for_them(void **state)
+{
+    (void)state;
+    static const double fewer_hits[DEGREES] = {0.85, 0.85, 0.75, 0.75, 0.75};
+    assert_int_equal(choice(fewer_hits, even, 2000, 0.1, 1), 4); /* 0.73 of 0.75 are sure: 42.1 */
+    assert_int_equal(choice(fewer_hits, even, 40, 0.1, 1), 1);   /* 0.60: 36.0; but 0.71 of 0.85: 41.0 */
+    static const double chance[DEGREES] = {0.31, 0.13, 0.33, 0.35, 0.42}; /* more hits with more copies */
+    assert_int_equal(choice(chance, even, 100, 0.1, 1), 0);
+}
+
+/* With q links that ask q slices the router carries 0.72 + 0.28 / q: 33.0 at degree 1, 44.8 at degree 16. */
+static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
+{
+    (void)state;
+    static const double thrashing[DEGREES] = {1, 1, 0.9, 0.7, 0.4};
+    assert_int_equal(choice(thrashing, even, 10000, 0.05, 1), 2);    /* 44.8, 44.8, 44.8, 40.7, 27.3 */
+    assert_int_equal(choice(thrashing, even, 10000, 0.05, 0.72), 3); /* 33.0, 33.8, 35.4, 36.3, 27.3 */
 }
 
 /* Degree 1 was not sampled: it could be all hits. What is known to come near that is taken, else nothing. */
 static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **state)
 {
     (void)state;
-    static struct config c = {.selrep = {.equal = 0.1, .samples = 32}};
-    const struct replication p = {.config = &c, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    static struct config c = {.selrep = {.equal = 0.1, .samples = 32, .sigmas = 2, .carried = 1}};
+    struct organisation o = {.clusters = table_1};
+    const struct replication p = {
+        .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
     struct replication_decision d = {.degree = 1,
                                      .sampled = {0, 0, 0, 0, 100},
                                      .hit_rate = {-1, -1, -1, -1, 0.95},
@@ -315,6 +336,31 @@ static void a_boundary_takes_what_each_degree_would_lose(void **state)
             assert_int_equal(literal.hit[k], copies_only);
         }
     }
+}
+
+/* What misses while a set has ways that were never used would perhaps have hit in a warm directory. A line
+ * that a boundary took would not. */
+static void a_cold_set_says_nothing(void **state)
+{
+    (void)state;
+    struct rdd r = make_rdd(rdd_form_exact, SLICES, 32, 2, DEGREES);
+    r.spec.skip_cold = true;
+    for (uint64_t line = 0; line < WAYS; line++) rdd_see(&r, line, 0, 0, 0);
+    for (uint32_t k = 0; k < DEGREES; k++) assert_int_equal(r.acc[k], 0);
+    for (uint64_t line = 0; line < WAYS; line++) rdd_see(&r, line, 0, 0, 0);
+    for (uint32_t k = 0; k < DEGREES; k++) {
+        assert_int_equal(r.acc[k], WAYS);
+        assert_int_equal(r.hit[k], WAYS);
+    }
+    rdd_see(&r, WAYS, 0, 0, 0); /* the set is full: a miss like any other */
+    assert_int_equal(r.acc[4], WAYS + 1);
+    assert_int_equal(r.hit[4], WAYS);
+    rdd_see(&r, 99, 16, 0, 0); /* the other set is cold */
+    assert_int_equal(r.acc[4], WAYS + 1);
+    rdd_boundary(&r, false);
+    rdd_see(&r, 99, 16, 0, 0);
+    assert_int_equal(r.acc[4], WAYS + 2);
+    assert_int_equal(r.hit[4], WAYS);
 }
 
 static void a_full_counter_halves_all(void **state)
@@ -507,13 +553,16 @@ int main(void)
         cmocka_unit_test(what_may_be_written_stays_at_home),
         cmocka_unit_test(private_sends_atomics_home_and_all_else_to_the_cluster),
         cmocka_unit_test(equations_by_hand),
-        cmocka_unit_test(equal_predictions_take_most_copies_where_misses_are_hidden),
+        cmocka_unit_test(equal_predictions_take_most_copies_where_slices_give_most),
+        cmocka_unit_test(copies_need_samples_that_speak_for_them),
+        cmocka_unit_test(routers_carry_more_where_fewer_links_ask_a_slice),
         cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(storage_is_the_papers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_boundary_takes_what_each_degree_would_lose, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cold_set_says_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_counter_halves_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_directory_is_exact_on_its_sets_and_near_on_all, set_up,
                                         tear_down),
