@@ -14,6 +14,7 @@ static const struct wl_param params[] = {
     {"squeeze", 16, 1, 256, 0, "channels after the squeeze"},
     {"expand", 64, 1, 1024, 0, "channels of each expand"},
     {"size", 13, 3, 256, 0, "side of the maps"},
+    {"images", 1, 1, 1024, 0, "times that the module runs: images one after the other in the same buffers"},
     {"maps", 0, 0, 1, 0, "1 = a block makes a whole map, as SelRep's settings need; 0 = a piece of a row"},
     {0},
 };
@@ -86,9 +87,11 @@ static void run(struct wl *w)
           *b3 = layer_new_biases(w, "3x3 bias", &f.large);
     float *squeezed = wl_alloc(w, "squeezed", layer_outputs(&f.squeeze) * 4),
           *out = wl_alloc(w, "output", 2 * half * 4);
-    launch(w, &f.squeeze, in, w0, b0, squeezed);
-    launch(w, &f.small, squeezed, w1, b1, out);
-    launch(w, &f.large, squeezed, w3, b3, out + half);
+    for (int64_t image = 0; image < (int64_t)wl_param(w, "images"); image++) {
+        launch(w, &f.squeeze, in, w0, b0, squeezed);
+        launch(w, &f.small, squeezed, w1, b1, out);
+        launch(w, &f.large, squeezed, w3, b3, out + half);
+    }
 
     layer_check_relu(w, "squeezed", squeezed, &f.squeeze);
     f.small.from = f.large.from = squeezed;
