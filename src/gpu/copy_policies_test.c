@@ -35,7 +35,8 @@ enum {
     GPU_OF_FOUR "llc.organisation=nuba;net.topology=links;net.link_latency_cyc=4;slice_net.topology=" \
                 "crossbar;slice_net.width=16 B;" \
                 "runtime.placement=first_touch;"
-#define STACK GPU_OF_FOUR "llc.stacks=1;selrep.samples=1;" /* short runs: any request decides */
+/* Short runs: any request decides, in directories that never warm up. */
+#define STACK GPU_OF_FOUR "llc.stacks=1;selrep.samples=1;selrep.sigmas=0;selrep.rdd_skip_cold=false;"
 
 /* What a policy has in force. */
 struct state {

@@ -105,7 +105,7 @@ caught() {
     caught llc_atomic_passes_copy 2 "stale read" $order
     caught forward_dropped 3 "nothing is due" $small
     machine=selrep-adaptive
-    often="-w gemm_naive:n=128 -s selrep.profile_cyc=1000 -s selrep.period_cyc=4000 -s selrep.samples=1" # short profiles: any request decides
+    often="-w gemm_naive:n=128 -s selrep.profile_cyc=1000 -s selrep.period_cyc=4000 -s selrep.samples=1 -s selrep.sigmas=0" # short profiles: any request decides
     expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none -m $machine $often
     caught adaptive_flushes_not 3 "internal error" $often
 }
