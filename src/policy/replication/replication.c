@@ -242,7 +242,8 @@ int replication_choose(const struct replication *p, const struct replication_dec
         const double rate = hit_rate(p, d, k), sure = sure_of(rate, d->sampled[k], p->config->selrep.sigmas);
         const double hits = candidates & ((1u << k) - 1) ? sure : rate, slice = slice_bytes(p, k);
         if (bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most) continue;
-        if (best < 0 || sure * slice > p->memory_bytes) best = (int)k;
+        const double misses = (1 - sure) * slice;
+        if (best < 0 || sure * slice > (misses < p->memory_bytes ? misses : p->memory_bytes)) best = (int)k;
     }
     return best;
 }
