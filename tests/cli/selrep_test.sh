@@ -92,10 +92,13 @@ def chosen(d, candidates=range(5), equal=0.1, samples=32, sigmas=2, carried=0.72
     hits = {k: min(d["hit_rate"][j] for j in judged if j <= k) for k in judged}
     sure = {k: sure_of(hits[k], d["sampled"][k], sigmas) for k in judged}
     enough = max(predicted(d, k, hits.get(k, 1), carried) for k in candidates) * (1 - equal)
+    possible = {k: 1 - sure_of(1 - hits[k], d["sampled"][k], sigmas) for k in judged}
     counted = {k: hits[k] if k == candidates[0] else sure[k] for k in candidates if k in judged}
     near = [k for k in counted if predicted(d, k, counted[k], carried) >= enough]
+    present = d["degree"].bit_length() - 1
+    stays = present not in judged or predicted(d, present, possible[present], carried) >= enough
     safe = [k for k in near if sure[k] * port(k, carried) > min((1 - sure[k]) * port(k, carried), MEMORY) or k == near[0]]
-    return 1 << safe[-1] if near else d["degree"]
+    return 1 << max(safe + [present] * stays) if near else d["degree"]
 PYTHON
 holds "every decision is in the result, and follows from its predictions" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys

@@ -40,7 +40,7 @@ static uint64_t decide(struct replication *p, uint64_t now)
     const uint32_t all = p->degrees - 1;
     p->epoch_cyc = now + p->config->selrep.period_cyc;
     p->phase = RUN;
-    if (replication_choose(p, d, 1u | 1u << all) != (int)all) return p->epoch_cyc;
+    if (replication_choose(p, d, 1u | 1u << all) != all) return p->epoch_cyc;
     d->next = 1u << all;
     return stop(p, now);
 }

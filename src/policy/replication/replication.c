@@ -226,9 +226,11 @@ static double sure_of(double rate, uint32_t samples, double sigmas)
 
 /* The highest promise. What comes within selrep.equal of it is equal to it: of these the one with fewest
  * copies, or the one with most among those that are sure to come so near and give more from slices than from
- * memory: their requests keep out of each other's way in the routers. ASSUMPTION: the paper does not say what
- * happens to equal predictions, nor to those of a few samples. */
-int replication_choose(const struct replication *p, const struct replication_decision *d, uint32_t candidates)
+ * memory: their requests keep out of each other's way in the routers. Copies that are there are given up only
+ * when they are sure to be worse. ASSUMPTION: the paper does not say what happens to equal predictions, nor
+ * to those of a few samples. */
+uint32_t replication_choose(const struct replication *p, const struct replication_decision *d,
+                            uint32_t candidates)
 {
     double most = 0;
     for (uint32_t k = 0; k < p->degrees; k++) {
@@ -236,16 +238,22 @@ int replication_choose(const struct replication *p, const struct replication_dec
         if (candidates >> k & 1 && b > most) most = b;
     }
     most *= 1 - p->config->selrep.equal;
+    const double sigmas = p->config->selrep.sigmas;
     int best = -1;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        if (!(candidates >> k & 1) || !judged(p, d, k)) continue;
-        const double rate = hit_rate(p, d, k), sure = sure_of(rate, d->sampled[k], p->config->selrep.sigmas);
-        const double hits = candidates & ((1u << k) - 1) ? sure : rate, slice = slice_bytes(p, k);
-        if (bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most) continue;
-        const double misses = (1 - sure) * slice;
+        if (!(candidates >> k & 1)) continue;
+        const double rate = hit_rate(p, d, k), slice = slice_bytes(p, k);
+        const double sure = sure_of(rate, d->sampled[k], sigmas), misses = (1 - sure) * slice;
+        const double possible = 1 - sure_of(1 - rate, d->sampled[k], sigmas);
+        const double hits = candidates & ((1u << k) - 1) ? sure : rate;
+        const bool is_present = d->degree == 1u << k;
+        if (is_present &&
+            (!judged(p, d, k) || bandwidth_of(d->lsp[k], possible, slice, p->memory_bytes) >= most))
+            best = (int)k;
+        if (!judged(p, d, k) || bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most) continue;
         if (best < 0 || sure * slice > (misses < p->memory_bytes ? misses : p->memory_bytes)) best = (int)k;
     }
-    return best;
+    return best < 0 ? log2_of(d->degree) : (uint32_t)best;
 }
 
 void replication_forget(struct replication *p)

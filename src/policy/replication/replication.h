@@ -91,10 +91,10 @@ void replication_settle(struct replication *p, uint64_t now);
 /* Fills in hit rates, slice parallelism and bandwidths of all degrees, resets the counters; the chosen degree
  * is still to be set. */
 struct replication_decision *replication_judge(struct replication *p, uint64_t now);
-/* The degree to take of those in `candidates` (bit k: degree 1 << k), as a power of two; -1: what was sampled
- * speaks for none. */
-int replication_choose(const struct replication *p, const struct replication_decision *d,
-                       uint32_t candidates);
+/* The degree to take of those in `candidates` (bit k: degree 1 << k), as a power of two; the present one if
+ * what was sampled speaks for none. */
+uint32_t replication_choose(const struct replication *p, const struct replication_decision *d,
+                            uint32_t candidates);
 /* Requests so far count for nothing: a profile begins. */
 void replication_forget(struct replication *p);
 /* The present degree counts up to now. */

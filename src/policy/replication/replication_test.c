@@ -166,7 +166,8 @@ static void equations_by_hand(void **state)
 /* ---- choice ---- */
 
 /* Degrees 1 to 16 of a stack, each with so many samples. */
-static int choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal, double carried)
+static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal,
+                       double carried)
 {
     static struct config c;
     c.selrep.equal = equal;
@@ -198,7 +199,7 @@ static void equal_predictions_take_most_copies_where_slices_give_most(void **sta
     assert_int_equal(choice(all, camped, 100, 0.1, 1), 4);
     assert_int_equal(choice(all, camped, 100, 0, 1), 2); /* the highest, whatever comes near */
     assert_int_equal(choice(none, camped, 100, 0.1, 1), 2);
-    assert_int_equal(choice(all, even, 31, 0.1, 1), -1); /* too few to tell */
+    assert_int_equal(choice(all, even, 31, 0.1, 1), 0); /* too few to tell: as it is */
     assert_int_equal(choice(all, even, 32, 0.1, 1), 4);
 }
 
@@ -222,6 +223,28 @@ static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
     assert_int_equal(choice(thrashing, even, 10000, 0.05, 0.72), 3); /* 33.0, 33.8, 35.4, 36.3, 27.3 */
 }
 
+/* Degree 8 is in force: 60 % of hits and 64 samples may be 71 %, and equal; 40 % may not. */
+static void copies_stay_until_they_are_sure_to_be_worse(void **state)
+{
+    (void)state;
+    static struct config c = {.selrep = {.equal = 0.1, .samples = 32, .sigmas = 2, .carried = 1}};
+    struct organisation o = {.clusters = table_1};
+    const struct replication p = {
+        .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    struct replication_decision d = {.degree = 8,
+                                     .sampled = {64, 64, 64, 64, 64},
+                                     .hit_rate = {0.9, 0.6, 0.6, 0.6, 0.1},
+                                     .lsp = {15, 15, 15, 15, 15}};
+    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 3);
+    d.degree = 1;
+    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 0);
+    d.degree = 8;
+    d.hit_rate[3] = 0.4;
+    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 0);
+    d.sampled[3] = 31; /* nobody knows */
+    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 3);
+}
+
 /* Degree 1 was not sampled: it could be all hits. What is known to come near that is taken, else nothing. */
 static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **state)
 {
@@ -236,7 +259,7 @@ static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **s
                                      .lsp = {13, 0, 0, 0, 14}};
     assert_int_equal(replication_choose(&p, &d, 0x11), 4);
     d.hit_rate[4] = 0.5;
-    assert_int_equal(replication_choose(&p, &d, 0x11), -1);
+    assert_int_equal(replication_choose(&p, &d, 0x11), 0);
 }
 
 /* ---- Figure 10 ---- */
@@ -555,6 +578,7 @@ int main(void)
         cmocka_unit_test(equations_by_hand),
         cmocka_unit_test(equal_predictions_take_most_copies_where_slices_give_most),
         cmocka_unit_test(copies_need_samples_that_speak_for_them),
+        cmocka_unit_test(copies_stay_until_they_are_sure_to_be_worse),
         cmocka_unit_test(routers_carry_more_where_fewer_links_ask_a_slice),
         cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
