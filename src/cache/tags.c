@@ -8,11 +8,18 @@ enum { SRRIP_MOST = 3 };
 static void order_init(struct tags *t, struct arena *a)
 {
     const uint32_t ways = t->ways;
-    t->order = ARENA_ARRAY(a, struct tags_order, (size_t)t->sets * (ways + 1));
+    if (ways > TAGS_NARROW_WAYS)
+        t->wide = ARENA_ARRAY(a, struct tags_wide_order, (size_t)t->sets * (ways + 1));
     for (uint32_t set = 0; set < t->sets; set++)
-        for (uint32_t k = 0; k <= ways; k++)
-            t->order[(size_t)set * (ways + 1) + k] = (struct tags_order){
-                .newer = (uint16_t)(k == ways ? 0 : k + 1), .older = (uint16_t)(k ? k - 1 : ways)};
+        for (uint32_t k = 0; k <= ways; k++) {
+            const uint32_t newer = k == ways ? 0 : k + 1, older = k ? k - 1 : ways;
+            if (t->wide)
+                t->wide[(size_t)set * (ways + 1) + k] =
+                    (struct tags_wide_order){.newer = (uint16_t)newer, .older = (uint16_t)older};
+            else
+                tags_order_of(t, tags_row(t, set))[k] =
+                    (struct tags_order){.newer = (uint8_t)newer, .older = (uint8_t)older};
+        }
 }
 
 void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, enum replacement policy,
@@ -23,53 +30,79 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     DIAG_ASSERT((uint64_t)sets * ways * ways < (uint64_t)1 << 32); /* then tags_set_of() is exact */
     t->set_per_line = ((uint64_t)1 << 32) / ways + 1;
     t->keys = ARENA_ARRAY(a, uint64_t, (size_t)sets * ways);
-    t->hint_ways = (ways + 15) / 16 * 16;
-    t->hints = ARENA_ARRAY(a, uint8_t, (size_t)sets * t->hint_ways);
     DIAG_ASSERT(ways < UINT16_MAX);
+    t->ordered = policy == replacement_lru || policy == replacement_fifo;
+    t->hint_ways = (ways + 15) / 16 * 16;
+    t->order_at = t->hint_ways + ways;
+    const uint32_t order_bytes =
+        t->ordered && ways <= TAGS_NARROW_WAYS ? (ways + 1) * (uint32_t)sizeof(struct tags_order) : 0;
+    t->row_bytes = (t->order_at + order_bytes + 15) / 16 * 16;
+    if (t->row_bytes > 32) t->row_bytes = (t->row_bytes + 63) / 64 * 64;
+    t->rows = ARENA_ARRAY(a, uint8_t, (size_t)sets * t->row_bytes);
     if (policy == replacement_srrip) t->predictions = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
-    if (policy == replacement_lru || policy == replacement_fifo) order_init(t, a);
-    t->pinned = ARENA_ARRAY(a, uint8_t, (size_t)sets * ways);
+    if (t->ordered) order_init(t, a);
 }
 
-static uint32_t any(struct tags *t, uint32_t first)
+void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way)
+{
+    struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1), *const end = &o[t->ways];
+    const struct tags_wide_order at = o[way];
+    if (end->older == way) return;
+    o[at.newer].older = at.older;
+    o[at.older].newer = at.newer;
+    o[way] = (struct tags_wide_order){.newer = (uint16_t)t->ways, .older = end->older};
+    o[end->older].newer = (uint16_t)way;
+    end->older = (uint16_t)way;
+}
+
+uint32_t tags_oldest_wide(const struct tags *t, uint32_t set)
+{
+    const struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1);
+    const uint8_t *const pins = tags_row(t, set) + t->hint_ways;
+    uint32_t way = o[t->ways].newer;
+    while (way != t->ways && pins[way]) way = o[way].newer;
+    return way;
+}
+
+static uint32_t any(struct tags *t, const uint8_t *pins)
 {
     const uint32_t start = (uint32_t)rng_below(&t->rng, t->ways);
     for (uint32_t k = 0; k < t->ways; k++) {
-        const uint32_t line = first + (start + k) % t->ways;
-        if (!t->pinned[line]) return line;
+        const uint32_t way = (start + k) % t->ways;
+        if (!pins[way]) return way;
     }
-    return TAGS_NONE;
+    return t->ways;
 }
 
-static uint32_t least_awaited(struct tags *t, uint32_t first)
+static uint32_t least_awaited(struct tags *t, uint32_t set, const uint8_t *pins)
 {
-    uint32_t best = TAGS_NONE;
-    for (uint32_t line = first; line < first + t->ways; line++)
-        if (!t->pinned[line] && (best == TAGS_NONE || t->predictions[line] > t->predictions[best]))
-            best = line;
-    if (best == TAGS_NONE) return best;
-    const uint32_t age_by = SRRIP_MOST - t->predictions[best];
-    for (uint32_t line = first; age_by && line < first + t->ways; line++)
-        if (!t->pinned[line]) t->predictions[line] = (uint8_t)(t->predictions[line] + age_by);
+    uint8_t *const predictions = t->predictions + (size_t)set * t->ways;
+    uint32_t best = t->ways;
+    for (uint32_t way = 0; way < t->ways; way++)
+        if (!pins[way] && (best == t->ways || predictions[way] > predictions[best])) best = way;
+    if (best == t->ways) return best;
+    const uint32_t age_by = SRRIP_MOST - predictions[best];
+    for (uint32_t way = 0; age_by && way < t->ways; way++)
+        if (!pins[way]) predictions[way] = (uint8_t)(predictions[way] + age_by);
     return best;
 }
 
 uint32_t tags_choose(struct tags *t, uint32_t set)
 {
-    const uint32_t first = set * t->ways;
+    const uint8_t *const pins = tags_row(t, set) + t->hint_ways;
     switch (t->policy) {
-    case replacement_random: return any(t, first);
-    case replacement_srrip: return least_awaited(t, first);
+    case replacement_random: return any(t, pins);
+    case replacement_srrip: return least_awaited(t, set, pins);
     case replacement_lru:
     case replacement_fifo: /* tags_oldest() */
     case replacement_count: break;
     }
-    return TAGS_NONE;
+    return t->ways;
 }
 
 void tags_drop(struct tags *t, uint32_t line)
 {
     t->keys[line] = 0;
     const uint32_t set = tags_set_of(t, line);
-    t->hints[(size_t)set * t->hint_ways + (line - set * t->ways)] = 0;
+    tags_row(t, set)[line - set * t->ways] = 0;
 }

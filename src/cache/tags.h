@@ -20,18 +20,27 @@
 
 enum { TAGS_SRRIP_FAR = 2 };
 
+/* The ways of a set from the one used (lru) or filled (fifo) last to the one longest ago, as a ring that
+ * begins and ends at place `ways`. */
+struct tags_order {
+    uint8_t newer, older;
+};
+struct tags_wide_order {
+    uint16_t newer, older;
+};
+enum { TAGS_NARROW_WAYS = 254 };
+
 struct tags {
     uint64_t *keys; /* key + 1; 0 = empty */
-    uint8_t
-        *hints; /* [set][hint_ways]: a byte of each key, so that a set is looked through 16 ways at a time */
-    /* lru, fifo: the ways of a set from the one used (filled) last to the one used longest ago, as a ring
-     * that begins and ends at place `ways`: [set][ways + 1] */
-    struct tags_order {
-        uint16_t newer, older;
-    } * order;
-    uint8_t *predictions; /* srrip: 0-3, per line */
-    uint8_t *pinned;
-    uint32_t sets, ways, hint_ways;
+    /* [set][row_bytes]: what a lookup and a choice of victim look at, in few of the host's cache lines:
+     *   a byte of each key, so that a set is looked through 16 ways at a time   [hint_ways]
+     *   whether the line is pinned, or by how many                              [ways]
+     *   struct tags_order                                                       [ways + 1] */
+    uint8_t *rows;
+    struct tags_wide_order *wide; /* [set][ways + 1], of more than TAGS_NARROW_WAYS ways */
+    uint8_t *predictions;         /* srrip: 0-3, per line */
+    uint32_t sets, ways, hint_ways, order_at, row_bytes;
+    bool ordered;          /* lru, fifo */
     uint64_t set_per_line; /* as a fraction of 2^32, rounded up: no division */
     enum replacement policy;
     struct rng rng;
@@ -47,6 +56,21 @@ static inline uint64_t tags_key(const struct tags *t, uint32_t line) { return t-
 static inline uint32_t tags_set_of(const struct tags *t, uint32_t line)
 {
     return (uint32_t)(line * t->set_per_line >> 32);
+}
+
+static inline uint8_t *tags_row(const struct tags *t, uint32_t set)
+{
+    return t->rows + (size_t)set * t->row_bytes;
+}
+static inline struct tags_order *tags_order_of(const struct tags *t, uint8_t *row)
+{
+    return (struct tags_order *)(void *)(row + t->order_at);
+}
+/* 0: the line can be thrown out. */
+static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
+{
+    const uint32_t set = tags_set_of(t, line);
+    return tags_row(t, set) + t->hint_ways + (line - set * t->ways);
 }
 
 /* 1-255; 0 = empty way. */
@@ -76,7 +100,7 @@ static inline uint32_t tags_equal_bytes(const uint8_t *at, uint8_t hint)
 /* The line that holds key, or TAGS_NONE. Changes nothing. */
 static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t key)
 {
-    const uint8_t *const hints = t->hints + (uint64_t)set * t->hint_ways, hint = tags_hint(key);
+    const uint8_t *const hints = tags_row(t, set), hint = tags_hint(key);
     const uint32_t first = set * t->ways;
     for (uint32_t way = 0; way < t->ways; way += 16)
         for (uint32_t found = tags_equal_bytes(hints + way, hint); found; found &= found - 1) {
@@ -86,16 +110,24 @@ static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t ke
     return TAGS_NONE;
 }
 
+void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way);
+uint32_t tags_oldest_wide(const struct tags *t, uint32_t set); /* a way, `ways` if all are pinned */
+
 static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
 {
-    struct tags_order *const o = t->order + (size_t)set * (t->ways + 1), *const end = &o[t->ways];
+    if (__builtin_expect(t->wide != NULL, 0)) {
+        tags_make_newest_wide(t, set, way);
+        return;
+    }
+    struct tags_order *const o = tags_order_of(t, tags_row(t, set)), *const end = &o[t->ways];
     const struct tags_order at = o[way];
-    if (end->older == way) return;
+    const uint8_t newest = end->older;
+    if (newest == way) return;
     o[at.newer].older = at.older;
     o[at.older].newer = at.newer;
-    o[way] = (struct tags_order){.newer = (uint16_t)t->ways, .older = end->older};
-    o[end->older].newer = (uint16_t)way;
-    end->older = (uint16_t)way;
+    o[way] = (struct tags_order){.newer = (uint8_t)t->ways, .older = newest};
+    o[newest].newer = (uint8_t)way;
+    end->older = (uint8_t)way;
 }
 
 /* The line was used. */
@@ -111,35 +143,37 @@ static inline void tags_touch(struct tags *t, uint32_t line)
 /* Fetches what a lookup in the set and the choice of a victim need into the host's caches. */
 static inline void tags_fetch(const struct tags *t, uint32_t set)
 {
-    __builtin_prefetch(t->hints + (size_t)set * t->hint_ways, 1);
-    __builtin_prefetch(t->pinned + (size_t)set * t->ways, 1);
-    if (t->order) __builtin_prefetch(t->order + (size_t)set * (t->ways + 1) + t->ways, 1);
+    __builtin_prefetch(tags_row(t, set), 1);
+    if (t->row_bytes > 64) __builtin_prefetch(tags_row(t, set) + 64, 1);
 }
 
-/* lru, fifo: the line that was not used, or filled, for longest. */
+/* lru, fifo: the way that was not used, or filled, for longest; `ways` if all are pinned. */
 static inline uint32_t tags_oldest(const struct tags *t, uint32_t set)
 {
-    const struct tags_order *const o = t->order + (size_t)set * (t->ways + 1);
-    const uint8_t *const pinned = t->pinned + (size_t)set * t->ways;
+    if (__builtin_expect(t->wide != NULL, 0)) return tags_oldest_wide(t, set);
+    uint8_t *const row = tags_row(t, set);
+    const uint8_t *const pins = row + t->hint_ways;
+    const struct tags_order *const o = tags_order_of(t, row);
     uint32_t way = o[t->ways].newer;
-    while (way != t->ways && pinned[way]) way = o[way].newer;
-    return way == t->ways ? TAGS_NONE : set * t->ways + way;
+    while (way != t->ways && pins[way]) way = o[way].newer;
+    return way;
 }
-/* As the other policies choose. */
+/* As the other policies choose: the same. */
 uint32_t tags_choose(struct tags *t, uint32_t set);
 
 /* The line of a set that makes room: an empty one first, never a pinned one; TAGS_NONE when all are pinned.
  */
 static inline uint32_t tags_victim(struct tags *t, uint32_t set)
 {
-    const uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
+    const uint8_t *const hints = tags_row(t, set);
     for (uint32_t way = 0; way < t->ways; way += 16) {
         const uint32_t empty = tags_equal_bytes(hints + way, 0);
         if (!empty) continue;
         const uint32_t found = way + (uint32_t)__builtin_ctz(empty);
         if (found < t->ways) return set * t->ways + found;
     }
-    return t->order ? tags_oldest(t, set) : tags_choose(t, set);
+    const uint32_t way = t->ordered ? tags_oldest(t, set) : tags_choose(t, set);
+    return way == t->ways ? TAGS_NONE : set * t->ways + way;
 }
 
 /* Gives a line (from tags_victim) to key. */
@@ -147,8 +181,8 @@ static inline void tags_fill(struct tags *t, uint32_t line, uint64_t key)
 {
     const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
     t->keys[line] = key + 1;
-    t->hints[(size_t)set * t->hint_ways + way] = tags_hint(key);
-    if (t->order)
+    tags_row(t, set)[way] = tags_hint(key);
+    if (t->ordered)
         tags_make_newest(t, set, way);
     else if (t->predictions)
         t->predictions[line] = TAGS_SRRIP_FAR;
@@ -160,16 +194,14 @@ void tags_drop(struct tags *t, uint32_t line);
 static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint64_t *before)
 {
     const uint32_t ways = t->ways, first = set * ways;
-    uint8_t *const hints = t->hints + (size_t)set * t->hint_ways;
-    const struct tags_order *const o = t->order + (size_t)set * (ways + 1);
+    uint8_t *const hints = tags_row(t, set);
     uint32_t way = ways;
     for (uint32_t k = 0; k < ways && way >= ways; k += 16) {
         const uint32_t empty = tags_equal_bytes(hints + k, 0);
         if (empty) way = k + (uint32_t)__builtin_ctz(empty); /* bytes beyond the last way are 0, too */
     }
     if (way >= ways) {
-        way = o[ways].newer;
-        while (way != ways && t->pinned[first + way]) way = o[way].newer;
+        way = tags_oldest(t, set);
         if (way == ways) return TAGS_NONE;
     }
     *before = t->keys[first + way];

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "cache/tags.h"
 
-enum { WAYS = 4 };
+enum { WAYS = 4, WIDE_WAYS = TAGS_NARROW_WAYS + 3 };
 
 /* Brings key into set 0; returns what made room for it, UINT64_MAX: nothing had to. */
 static uint64_t use(struct tags *t, uint64_t key)
@@ -32,8 +32,8 @@ static uint64_t use(struct tags *t, uint64_t key)
 /* ---- naive models: keys in a list, the next to go first ---- */
 
 struct naive {
-    uint64_t keys[WAYS];
-    uint32_t count;
+    uint64_t keys[WIDE_WAYS];
+    uint32_t count, ways;
 };
 
 static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
@@ -47,7 +47,7 @@ static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
         return UINT64_MAX;
     }
     uint64_t left = UINT64_MAX;
-    if (n->count == WAYS) {
+    if (n->count == n->ways) {
         left = n->keys[0];
         memmove(n->keys, n->keys + 1, --n->count * sizeof *n->keys);
     }
@@ -55,28 +55,32 @@ static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
     return left;
 }
 
-static void against_naive(enum replacement policy)
+static void against_naive(enum replacement policy, uint32_t ways)
 {
     struct tags t;
-    struct naive n = {0};
+    struct naive n = {.ways = ways};
     struct rng rng = rng_seed(7, 1);
-    tags_init(&t, &arena, 2, WAYS, policy, 1);
+    tags_init(&t, &arena, 2, ways, policy, 1);
     for (int k = 0; k < 20000; k++) {
-        const uint64_t key = rng_below(&rng, 7);
+        const uint64_t key = rng_below(&rng, 2 * ways - 1);
         assert_int_equal(use(&t, key), naive_use(&n, key, policy == replacement_lru));
     }
 }
 
+/* As many ways as a row's order can count, and more. */
+static const uint32_t widths[] = {WAYS, TAGS_NARROW_WAYS, WIDE_WAYS};
+enum { WIDTHS = sizeof widths / sizeof *widths };
+
 static void lru_throws_out_the_line_not_used_for_longest(void **state)
 {
     (void)state;
-    against_naive(replacement_lru);
+    for (uint32_t k = 0; k < WIDTHS; k++) against_naive(replacement_lru, widths[k]);
 }
 
 static void fifo_throws_out_the_line_that_came_first(void **state)
 {
     (void)state;
-    against_naive(replacement_fifo);
+    for (uint32_t k = 0; k < WIDTHS; k++) against_naive(replacement_fifo, widths[k]);
 }
 
 /* RRIP by the paper: fill at 2, use to 0, victim = leftmost 3, all age until there is one. */
@@ -125,32 +129,37 @@ static void random_throws_out_every_way_about_as_often(void **state)
 
 /* ---- what every policy keeps to ---- */
 
+static void never_a_pinned_line(enum replacement policy, uint32_t ways)
+{
+    struct tags t;
+    struct rng rng = rng_seed(3, (uint64_t)policy);
+    tags_init(&t, &arena, 1, ways, policy, 1);
+    for (uint64_t k = 0; k < ways; k++) tags_fill(&t, tags_victim(&t, 0), 100 + k);
+    for (uint64_t k = 0; k < 1000; k++) {
+        const uint64_t most = rng_below(&rng, ways + 1);
+        uint32_t pinned = 0;
+        for (uint32_t way = 0; way < ways; way++) {
+            *tags_pins(&t, way) = k % 8 == 0 || rng_below(&rng, ways) < most;
+            pinned += *tags_pins(&t, way);
+        }
+        const uint32_t victim = tags_victim(&t, 0);
+        if (pinned == ways) {
+            assert_int_equal(victim, TAGS_NONE);
+        } else {
+            assert_int_equal(*tags_pins(&t, victim), 0);
+            tags_fill(&t, victim, 1000 + k);
+        }
+    }
+    for (uint32_t way = 0; way < ways; way++) *tags_pins(&t, way) = 0;
+    tags_drop(&t, 2);
+    assert_int_equal(tags_victim(&t, 0), 2); /* an empty place before any other */
+}
+
 static void no_policy_throws_out_a_pinned_line_or_a_full_set_with_room(void **state)
 {
     (void)state;
-    for (int policy = 0; policy < replacement_count; policy++) {
-        struct tags t;
-        struct rng rng = rng_seed(3, (uint64_t)policy);
-        tags_init(&t, &arena, 1, WAYS, (enum replacement)policy, 1);
-        for (uint64_t k = 0; k < WAYS; k++) tags_fill(&t, tags_victim(&t, 0), 100 + k);
-        for (int k = 0; k < 1000; k++) {
-            uint32_t pinned = 0;
-            for (uint32_t way = 0; way < WAYS; way++) {
-                t.pinned[way] = rng_below(&rng, 2) != 0;
-                pinned += t.pinned[way];
-            }
-            const uint32_t victim = tags_victim(&t, 0);
-            if (pinned == WAYS) {
-                assert_int_equal(victim, TAGS_NONE);
-            } else {
-                assert_int_equal(t.pinned[victim], 0);
-                tags_fill(&t, victim, 200 + (uint64_t)k);
-            }
-        }
-        memset(t.pinned, 0, WAYS);
-        tags_drop(&t, 2);
-        assert_int_equal(tags_victim(&t, 0), 2); /* an empty place before any other */
-    }
+    for (int policy = 0; policy < replacement_count; policy++)
+        for (uint32_t k = 0; k < WIDTHS; k++) never_a_pinned_line((enum replacement)policy, widths[k]);
 }
 
 static void key_zero_is_a_key(void **state)

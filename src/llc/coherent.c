@@ -56,7 +56,7 @@ void coherent_drop(struct slice *s, uint64_t now, uint64_t key)
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, key), key);
     if (line == TAGS_NONE) return;
     s->stats.invalidated++;
-    if (s->tags.pinned[line])
+    if (*tags_pins(&s->tags, line))
         s->lines[line].overtaken = true;
     else
         slice_drop_line(s, now, line);

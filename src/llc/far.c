@@ -76,7 +76,7 @@ static bool may_pin(struct slice *s, uint32_t set)
     uint32_t pinned = 0;
     if (s->far->mshrs_used + 1 >= s->spec->ways) /* else there are too few of them to fill a set */
         for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
-            pinned += s->tags.pinned[line] && s->lines[line].far;
+            pinned += *tags_pins(&s->tags, line) && s->lines[line].far;
     if (pinned + 1 >= s->spec->ways) {
         s->blocked = &s->stats.wait_way;
         return false;
@@ -137,7 +137,7 @@ static uint32_t fresh(struct slice *s, uint64_t now, uint32_t line)
 {
     if (line == TAGS_NONE || s->far->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
         return line;
-    if (s->tags.pinned[line]) {
+    if (*tags_pins(&s->tags, line)) {
         s->lines[line].overtaken = true;
         return line;
     }
@@ -151,7 +151,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
 {
     const struct request *r = at(s, idx);
     line = fresh(s, now, line);
-    const bool pinned = line != TAGS_NONE && s->tags.pinned[line];
+    const bool pinned = line != TAGS_NONE && *tags_pins(&s->tags, line);
     if (pinned && s->lines[line].overtaken) {
         if (!pass_on(s, now, idx)) return false;
         s->stats.read_misses++;
@@ -178,7 +178,7 @@ static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     const struct request *r = at(s, idx);
     s->stats.write_hits++;
     if (FAULT_FIRES(llc_store_passes_copy)) return;
-    if (s->tags.pinned[line]) {
+    if (*tags_pins(&s->tags, line)) {
         s->lines[line].dirty[0] |= r->bytes[0];
         s->lines[line].dirty[1] |= r->bytes[1];
     }
@@ -196,7 +196,7 @@ bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32
     if (line == TAGS_NONE) return true;
     if (r->kind == REQUEST_WRITE)
         update(s, now, idx, line);
-    else if (s->tags.pinned[line])
+    else if (*tags_pins(&s->tags, line))
         s->lines[line].overtaken = true;
     else if (!FAULT_FIRES(llc_atomic_passes_copy))
         slice_drop_line(s, now, line);

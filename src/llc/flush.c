@@ -30,7 +30,7 @@ static void flush_next(struct slice *s, uint64_t now)
 {
     const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
     uint32_t line = from + 1;
-    for (; line < lines && !flush_cleans(s, line) && !s->tags.pinned[line]; line++) {
+    for (; line < lines && !flush_cleans(s, line) && !*tags_pins(&s->tags, line); line++) {
         if (!flush_drops(s, line)) continue;
         if (!s->flush_alone) break;
         slice_drop_line(s, now, line);
@@ -48,7 +48,7 @@ void slice_flush_step(struct slice *s, uint64_t now)
     if (line < tags_lines(&s->tags)) {
         const bool cleans = flush_cleans(s, line);
         if (cleans && !slice_memory_has_room(s)) return; /* woken by the channel */
-        if (s->tags.pinned[line]) return;                /* its fill comes first and wakes the slice */
+        if (*tags_pins(&s->tags, line)) return;          /* its fill comes first and wakes the slice */
         if (cleans && !FAULT_FIRES(llc_flush_skips)) {
             s->lines[line].valid |= sectors_written(s->lines[line].dirty); /* clean now, and whole */
             slice_write_back(s, now, line);

@@ -412,7 +412,7 @@ static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill
         check_memory_fill(s->copies, f->tag_line, f->sectors, s->lines[f->tag_line].dirty, now);
     const uint8_t flags = serve_waiting(s, now, f->tag_line, m, plain);
     if (m->waiting.count || m->asked) return;
-    s->tags.pinned[f->tag_line] = 0;
+    *tags_pins(&s->tags, f->tag_line) = 0;
     s->mshr_free_count++;
     if (!plain && m->far) far_filled(s, now, f->tag_line, m->overtaken);
     if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
@@ -487,7 +487,7 @@ static SLICE_HOT void pin(struct slice *s, uint32_t line)
     l->waiting = (struct request_list){0};
     l->asked = l->redo = 0;
     l->far = l->overtaken = l->again = false;
-    s->tags.pinned[line] = 1;
+    *tags_pins(&s->tags, line) = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
 
@@ -495,7 +495,7 @@ static SLICE_HOT void pin(struct slice *s, uint32_t line)
 static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line, bool plain)
 {
     struct request *r = at(s, idx);
-    if (s->tags.pinned[line]) {
+    if (*tags_pins(&s->tags, line)) {
         struct slice_line *m = &s->lines[line];
         const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
         if (m->waiting.count >= s->spec->mshr_merges) {
@@ -542,7 +542,7 @@ static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, ui
         hit(s, now, line, idx, plain);
         return true;
     }
-    const bool merged = line != TAGS_NONE && s->tags.pinned[line];
+    const bool merged = line != TAGS_NONE && *tags_pins(&s->tags, line);
     if (line == TAGS_NONE) {
         if (!s->mshr_free_count) {
             s->blocked = &s->stats.wait_mshr;
@@ -643,7 +643,7 @@ static SLICE_HOT void served(struct slice *s, struct request *r, uint64_t now, b
 /* The line's page moves: memory has all of it before it is read there. */
 static void give_up(struct slice *s, uint64_t now, uint32_t line)
 {
-    DIAG_ASSERT(!s->tags.pinned[line]);
+    DIAG_ASSERT(!*tags_pins(&s->tags, line));
     if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(move_loses_dirty))
         slice_write_back(s, now, line);
     s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
@@ -784,8 +784,8 @@ static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool pla
     if (plain) return next;
     if (s->flush_done && s->flush_cyc > now)
         next = earlier(next, s->flush_cyc);
-    else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) && !s->tags.pinned[s->flush_cursor] &&
-             slice_memory_has_room(s))
+    else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) &&
+             !*tags_pins(&s->tags, s->flush_cursor) && slice_memory_has_room(s))
         next = now + 1;
     return next;
 }
@@ -943,7 +943,7 @@ uint64_t slice_waiting(const struct slice *s)
 {
     uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + far_waiting(s);
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
-        if (s->tags.pinned[line]) count += s->lines[line].waiting.count;
+        if (*tags_pins(&s->tags, line)) count += s->lines[line].waiting.count;
     return count;
 }
 
@@ -1036,7 +1036,7 @@ void slice_forget(struct slice *s, uint64_t line)
 {
     const uint32_t at_line = tags_find(&s->tags, set_of(s, line), line);
     if (at_line == TAGS_NONE) return;
-    DIAG_ASSERT(!s->tags.pinned[at_line] && !(s->lines[at_line].dirty[0] | s->lines[at_line].dirty[1]));
+    DIAG_ASSERT(!*tags_pins(&s->tags, at_line) && !(s->lines[at_line].dirty[0] | s->lines[at_line].dirty[1]));
     slice_drop_line(s, engine_now(s->wire.engine, s->wire.domain), at_line);
 }
 

@@ -45,7 +45,7 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
     s->stats.write_hits += here;
     if (line != TAGS_NONE) {
         tags_touch(&s->tags, line);
-        if (s->tags.pinned[line]) s->lines[line].again = true;
+        if (*tags_pins(&s->tags, line)) s->lines[line].again = true;
         s->lines[line].valid |= whole;
         slice_write_line(s, now, line, idx);
     }
@@ -58,7 +58,7 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
 static void forget_line(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!(s->lines[line].dirty[0] | s->lines[line].dirty[1]));
-    if (s->tags.pinned[line]) {
+    if (*tags_pins(&s->tags, line)) {
         struct slice_line *m = &s->lines[line];
         m->again = true;
         m->redo |= s->lines[line].valid;

@@ -21,9 +21,9 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->free_count = spec->mshrs;
     uint32_t buckets = 4;
     while (buckets < spec->mshrs * 2) buckets *= 2;
-    l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
+    l1->buckets = ARENA_ARRAY(a, struct l1_bucket, buckets);
     l1->bucket_mask = buckets - 1;
-    l1->history = ARENA_ARRAY(a, uint64_t, L1_HISTORY);
+    l1->history = ARENA_ARRAY(a, uint32_t, L1_HISTORY);
     l1->coming_line = UINT64_MAX;
 }
 
@@ -31,13 +31,13 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 
 static inline void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
 {
-    l1->history[l1_history_of(line)] = line << 2 | (uint64_t)why;
+    l1->history[l1_history_of(line)] = l1_history_entry(line) | (uint32_t)why;
 }
 
 static inline void count_cause(struct l1 *l1, uint64_t line)
 {
-    const uint64_t h = l1->history[l1_history_of(line)];
-    switch (h >> 2 == line ? (enum l1_left)(h & 3) : LEFT_NOT) {
+    const uint32_t h = l1->history[l1_history_of(line)];
+    switch ((h & ~3u) == l1_history_entry(line) ? (enum l1_left)(h & 3) : LEFT_NOT) {
     case LEFT_NOT: l1->stats.misses_cold++; break;
     case LEFT_REPLACED: l1->stats.misses_replaced++; break;
     case LEFT_WRITE: l1->stats.misses_write_evict++; break;
@@ -49,23 +49,26 @@ static inline void count_cause(struct l1 *l1, uint64_t line)
 
 static inline uint32_t search(const struct l1 *l1, uint64_t line)
 {
-    uint32_t b = l1_bucket_of(l1, line);
-    while (l1->buckets[b] && l1_mshr_at(l1, l1->buckets[b] - 1u)->line != line) b = (b + 1) & l1->bucket_mask;
+    const uint32_t home = l1_bucket_of(l1, line);
+    uint32_t b = home;
+    for (struct l1_bucket k; (k = l1->buckets[b]).mshr; b = (b + 1) & l1->bucket_mask)
+        if (k.home == home && l1_mshr_at(l1, k.mshr - 1u)->line == line) break;
     return b;
 }
 
 /* Nobody finds the MSHR any more. */
 static inline void forget(struct l1 *l1, uint32_t mshr)
 {
+    const uint32_t mask = l1->bucket_mask;
     uint32_t hole = l1_mshr_at(l1, mshr)->bucket;
-    for (uint32_t b = (hole + 1) & l1->bucket_mask; l1->buckets[b]; b = (b + 1) & l1->bucket_mask) {
-        struct l1_mshr *const m = l1_mshr_at(l1, l1->buckets[b] - 1u);
-        if (((b - l1_bucket_of(l1, m->line)) & l1->bucket_mask) < ((b - hole) & l1->bucket_mask)) continue;
-        l1->buckets[hole] = l1->buckets[b];
-        m->bucket = hole;
+    for (uint32_t b = (hole + 1) & mask; l1->buckets[b].mshr; b = (b + 1) & mask) {
+        const struct l1_bucket k = l1->buckets[b];
+        if (((b - k.home) & mask) < ((b - hole) & mask)) continue;
+        l1->buckets[hole] = k;
+        l1_mshr_at(l1, k.mshr - 1u)->bucket = hole;
         hole = b;
     }
-    l1->buckets[hole] = 0;
+    l1->buckets[hole].mshr = 0;
 }
 
 /* What is on its way was read too early for whoever asks from now on: they ask again. */
@@ -111,7 +114,7 @@ static __attribute__((noinline)) uint32_t make_room_by_policy(struct l1 *l1, uin
 
 static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line)
 {
-    if (!l1->tags.order) return make_room_by_policy(l1, set, line);
+    if (!l1->tags.ordered) return make_room_by_policy(l1, set, line);
     uint64_t before;
     const uint32_t place = tags_replace(&l1->tags, set, line, &before);
     if (place == TAGS_NONE) return place;
@@ -160,7 +163,7 @@ static inline bool miss(struct sm *sm, const struct line_access *a, uint32_t set
     struct l1 *l1 = &sm->l1;
     const bool present = place != TAGS_NONE;
     if (!l1->free_count || sm->outstanding == sm->spec->request_limit ||
-        (present && l1->tags.pinned[place] == UINT8_MAX)) {
+        (present && *tags_pins(&l1->tags, place) == UINT8_MAX)) {
         sm->lsu_blocked = &l1->stats.wait_mshr;
         return false;
     }
@@ -187,12 +190,13 @@ static inline bool miss(struct sm *sm, const struct line_access *a, uint32_t set
     m->asked = asked;
     m->here = present ? l1->valid[place] : 0;
     m->stale = false;
-    l1->buckets[bucket] = (uint16_t)(mshr + 1);
+    l1->buckets[bucket] =
+        (struct l1_bucket){.mshr = (uint16_t)(mshr + 1), .home = (uint16_t)l1_bucket_of(l1, a->line)};
     if (l1->copies) {
         check_copy_drop(l1->copies, copy_of(l1, mshr), now);
         check_copy_from(l1->copies, copy_of(l1, mshr), place, m->here);
     }
-    if (place != TAGS_NONE) l1->tags.pinned[place]++;
+    if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
     add_waiter(sm, mshr, a);
     stats_peak(&l1->stats.mshr_peak, sm->spec->mshrs - l1->free_count);
     l1->stats.reads++;
@@ -229,7 +233,7 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
         return true;
     }
     const uint32_t bucket = search(l1, a->line);
-    if (l1->buckets[bucket]) return merge(sm, l1->buckets[bucket] - 1u, a, now);
+    if (l1->buckets[bucket].mshr) return merge(sm, l1->buckets[bucket].mshr - 1u, a, now);
     return miss(sm, a, set, place, bucket, now);
 }
 
@@ -239,12 +243,12 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
     const uint32_t place = tags_find(&l1->tags, l1_set_of(sm->spec, a->line), a->line),
                    bucket = search(l1, a->line);
     l1->stats.writes++;
-    if (l1->buckets[bucket] && !FAULT_FIRES(l1_keeps_overtaken))
-        overtake(l1, l1->buckets[bucket] - 1u, LEFT_WRITE);
+    if (l1->buckets[bucket].mshr && !FAULT_FIRES(l1_keeps_overtaken))
+        overtake(l1, l1->buckets[bucket].mshr - 1u, LEFT_WRITE);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
     if (FAULT_FIRES(l1_keeps_after_store)) return;
-    if (l1->tags.pinned[place])
+    if (*tags_pins(&l1->tags, place))
         empty(l1, place);
     else if (a->kind != REQUEST_WRITE || !sm->spec->write_updates)
         throw_out(l1, place, LEFT_WRITE);
@@ -258,7 +262,7 @@ static inline void release(struct sm *sm, uint32_t mshr)
     struct l1 *l1 = &sm->l1;
     const struct l1_mshr *m = l1_mshr_at(l1, mshr);
     if (m->tag_line != TAGS_NONE) {
-        l1->tags.pinned[m->tag_line]--;
+        --*tags_pins(&l1->tags, m->tag_line);
     } else if (!m->stale) {
         const uint32_t place = make_room(l1, m->set, m->line);
         if (place != TAGS_NONE) {
@@ -333,11 +337,11 @@ void l1_invalidate(struct sm *sm)
 {
     struct l1 *l1 = &sm->l1;
     for (uint32_t b = 0; b <= l1->bucket_mask; b++)
-        while (l1->buckets[b]) overtake(l1, l1->buckets[b] - 1u, LEFT_COHERENCE);
+        while (l1->buckets[b].mshr) overtake(l1, l1->buckets[b].mshr - 1u, LEFT_COHERENCE);
     for (uint32_t line = 0; line < tags_lines(&l1->tags); line++) {
         if (!tags_used(&l1->tags, line)) continue;
         l1->stats.invalidations++;
-        if (l1->tags.pinned[line])
+        if (*tags_pins(&l1->tags, line))
             empty(l1, line);
         else
             throw_out(l1, line, LEFT_COHERENCE);

@@ -172,6 +172,12 @@ struct l1_mshr {
     struct mshr_waiter waiters[]; /* [merges] */
 };
 
+/* Those of other lines are passed without a look at their MSHRs. */
+struct l1_bucket {
+    uint16_t mshr; /* + 1; 0: empty */
+    uint16_t home; /* where the line is looked for first */
+};
+
 struct l1 {
     struct tags tags;
     uint8_t *valid; /* per line: sectors */
@@ -179,9 +185,9 @@ struct l1 {
     uint32_t mshr_bytes;
     uint16_t *free;
     uint32_t free_count;
-    uint16_t *buckets; /* mshr + 1 by line; linear probing */
+    struct l1_bucket *buckets; /* by line; linear probing */
     uint32_t bucket_mask;
-    uint64_t *history;    /* line << 2 | cause it left for */
+    uint32_t *history;    /* lines that left, with the cause: l1_history_entry() */
     uint64_t coming_line; /* what was fetched for, see l1_coming() */
     uint32_t coming_set;
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
@@ -196,7 +202,9 @@ static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 enum { L1_HISTORY = 4096 };
 
+/* Place and entry together are the line, up to 2^49 B of addresses. */
 static inline uint32_t l1_history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
+static inline uint32_t l1_history_entry(uint64_t line) { return (uint32_t)(line >> 12) << 2; }
 static inline uint32_t l1_bucket_of(const struct l1 *l1, uint64_t line)
 {
     return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
@@ -214,7 +222,7 @@ static inline void l1_coming(struct l1 *l1, const struct sm_spec *spec, uint64_t
     __builtin_prefetch(l1_mshr_at(l1, l1->free[l1->free_count ? l1->free_count - 1 : 0]), 1);
     __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, line)], 1);
     __builtin_prefetch(&l1->history[l1_history_of(line)]);
-    __builtin_prefetch(l1->tags.hints + (size_t)l1->coming_set * l1->tags.hint_ways);
+    __builtin_prefetch(tags_row(&l1->tags, l1->coming_set));
 }
 
 /* Bank conflicts depend on the distances between the lanes' addresses only, which repeat: what was worked out
