@@ -5,9 +5,8 @@
  *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
  *
  * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
- * it profiles there. Its decision is SelRep's model between degree 1 and full replication, which
- * goes private also where both are about equal. Kernel boundaries
- * do not start another profile: many kernels are shorter than one; ASSUMPTION. */
+ * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal).
+ * Kernel boundaries do not start another profile: many kernels are shorter than one. ASSUMPTION */
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
@@ -34,14 +33,20 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
     p->phase = is_private ? RUN : PROFILE;
 }
 
+bool replication_private_is_better(const struct replication *p, const struct replication_decision *d)
+{
+    const uint32_t all = p->degrees - 1;
+    if (!replication_judged(p, d, 0) || !replication_judged(p, d, all)) return false;
+    return d->bandwidth[all] > d->bandwidth[0] * (1 - p->config->selrep.equal);
+}
+
 static uint64_t decide(struct replication *p, uint64_t now)
 {
     struct replication_decision *d = replication_judge(p, now);
-    const uint32_t all = p->degrees - 1;
     p->epoch_cyc = now + p->config->selrep.period_cyc;
     p->phase = RUN;
-    if (replication_choose(p, d, 1u | 1u << all) != all) return p->epoch_cyc;
-    d->next = 1u << all;
+    if (!replication_private_is_better(p, d)) return p->epoch_cyc;
+    d->next = 1u << (p->degrees - 1);
     return stop(p, now);
 }
 

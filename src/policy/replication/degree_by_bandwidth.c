@@ -38,7 +38,7 @@ uint64_t replication_bandwidth_due(struct replication *p, uint64_t now)
     if (now >= p->change_cyc) change(p, now);
     if (now >= p->epoch_cyc) {
         struct replication_decision *d = replication_judge(p, now);
-        d->next = p->next_degree = 1u << replication_choose(p, d, UINT32_MAX);
+        d->next = p->next_degree = 1u << replication_choose(p, d);
         p->change_cyc = now + p->config->selrep.decision_cyc;
         p->epoch_cyc = (now / epoch + 1) * epoch;
     }

@@ -199,7 +199,7 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
 }
 
-static bool judged(const struct replication *p, const struct replication_decision *d, uint32_t k)
+bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
     return d->sampled[k] >= p->config->selrep.samples;
 }
@@ -209,9 +209,9 @@ static bool judged(const struct replication *p, const struct replication_decisio
 static double hit_rate(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
     double least = 1;
-    if (!judged(p, d, k)) return least;
+    if (!replication_judged(p, d, k)) return least;
     for (uint32_t fewer = 0; fewer <= k; fewer++)
-        if (judged(p, d, fewer) && d->hit_rate[fewer] < least) least = d->hit_rate[fewer];
+        if (replication_judged(p, d, fewer) && d->hit_rate[fewer] < least) least = d->hit_rate[fewer];
     return least;
 }
 
@@ -229,28 +229,27 @@ static double sure_of(double rate, uint32_t samples, double sigmas)
  * memory: their requests keep out of each other's way in the routers. Copies that are there are given up only
  * when they are sure to be worse. ASSUMPTION: the paper does not say what happens to equal predictions, nor
  * to those of a few samples. */
-uint32_t replication_choose(const struct replication *p, const struct replication_decision *d,
-                            uint32_t candidates)
+uint32_t replication_choose(const struct replication *p, const struct replication_decision *d)
 {
     double most = 0;
     for (uint32_t k = 0; k < p->degrees; k++) {
         const double b = bandwidth_of(d->lsp[k], hit_rate(p, d, k), slice_bytes(p, k), p->memory_bytes);
-        if (candidates >> k & 1 && b > most) most = b;
+        if (b > most) most = b;
     }
     most *= 1 - p->config->selrep.equal;
     const double sigmas = p->config->selrep.sigmas;
     int best = -1;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        if (!(candidates >> k & 1)) continue;
         const double rate = hit_rate(p, d, k), slice = slice_bytes(p, k);
         const double sure = sure_of(rate, d->sampled[k], sigmas), misses = (1 - sure) * slice;
         const double possible = 1 - sure_of(1 - rate, d->sampled[k], sigmas);
-        const double hits = candidates & ((1u << k) - 1) ? sure : rate;
+        const double hits = k ? sure : rate;
         const bool is_present = d->degree == 1u << k;
-        if (is_present &&
-            (!judged(p, d, k) || bandwidth_of(d->lsp[k], possible, slice, p->memory_bytes) >= most))
+        if (is_present && (!replication_judged(p, d, k) ||
+                           bandwidth_of(d->lsp[k], possible, slice, p->memory_bytes) >= most))
             best = (int)k;
-        if (!judged(p, d, k) || bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most) continue;
+        if (!replication_judged(p, d, k) || bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most)
+            continue;
         if (best < 0 || sure * slice > (misses < p->memory_bytes ? misses : p->memory_bytes)) best = (int)k;
     }
     return best < 0 ? log2_of(d->degree) : (uint32_t)best;

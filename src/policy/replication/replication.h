@@ -91,10 +91,12 @@ void replication_settle(struct replication *p, uint64_t now);
 /* Fills in hit rates, slice parallelism and bandwidths of all degrees, resets the counters; the chosen degree
  * is still to be set. */
 struct replication_decision *replication_judge(struct replication *p, uint64_t now);
-/* The degree to take of those in `candidates` (bit k: degree 1 << k), as a power of two; the present one if
- * what was sampled speaks for none. */
-uint32_t replication_choose(const struct replication *p, const struct replication_decision *d,
-                            uint32_t candidates);
+/* Enough requests of degree 1 << k were sampled to speak of it. */
+bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k);
+/* The degree to take, as a power of two; the present one if what was sampled speaks for none. */
+uint32_t replication_choose(const struct replication *p, const struct replication_decision *d);
+/* All or nothing: whether full replication is worth a change (all_or_nothing.c). */
+bool replication_private_is_better(const struct replication *p, const struct replication_decision *d);
 /* Requests so far count for nothing: a profile begins. */
 void replication_forget(struct replication *p);
 /* The present degree counts up to now. */

@@ -165,9 +165,8 @@ static void equations_by_hand(void **state)
 
 /* ---- choice ---- */
 
-/* Degrees 1 to 16 of a stack, each with so many samples. */
-static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal,
-                       double carried)
+/* What the policy makes of a decision's samples. */
+static uint32_t chosen(const struct replication_decision *d, double equal, double carried)
 {
     static struct config c;
     c.selrep.equal = equal;
@@ -177,13 +176,20 @@ static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t sampl
     struct organisation o = {.clusters = table_1};
     const struct replication p = {
         .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
+    return replication_choose(&p, d);
+}
+
+/* Degrees 1 to 16 of a stack, each with so many samples. */
+static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal,
+                       double carried)
+{
     struct replication_decision d = {.degree = 1};
     for (uint32_t k = 0; k < DEGREES; k++) {
         d.hit_rate[k] = hit_rate[k];
         d.lsp[k] = lsp[k];
         d.sampled[k] = sampled;
     }
-    return replication_choose(&p, &d, UINT32_MAX);
+    return chosen(&d, equal, carried);
 }
 
 static const double even[DEGREES] = {15, 15, 15, 15, 15};
@@ -227,39 +233,51 @@ static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
 static void copies_stay_until_they_are_sure_to_be_worse(void **state)
 {
     (void)state;
-    static struct config c = {.selrep = {.equal = 0.1, .samples = 32, .sigmas = 2, .carried = 1}};
-    struct organisation o = {.clusters = table_1};
-    const struct replication p = {
-        .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
     struct replication_decision d = {.degree = 8,
                                      .sampled = {64, 64, 64, 64, 64},
                                      .hit_rate = {0.9, 0.6, 0.6, 0.6, 0.1},
                                      .lsp = {15, 15, 15, 15, 15}};
-    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 3);
+    assert_int_equal(chosen(&d, 0.1, 1), 3);
     d.degree = 1;
-    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 0);
+    assert_int_equal(chosen(&d, 0.1, 1), 0);
     d.degree = 8;
     d.hit_rate[3] = 0.4;
-    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 0);
+    assert_int_equal(chosen(&d, 0.1, 1), 0);
     d.sampled[3] = 31; /* nobody knows */
-    assert_int_equal(replication_choose(&p, &d, UINT32_MAX), 3);
+    assert_int_equal(chosen(&d, 0.1, 1), 3);
 }
 
 /* Degree 1 was not sampled: it could be all hits. What is known to come near that is taken, else nothing. */
 static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **state)
 {
     (void)state;
-    static struct config c = {.selrep = {.equal = 0.1, .samples = 32, .sigmas = 2, .carried = 1}};
-    struct organisation o = {.clusters = table_1};
-    const struct replication p = {
-        .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
     struct replication_decision d = {.degree = 1,
                                      .sampled = {0, 0, 0, 0, 100},
                                      .hit_rate = {-1, -1, -1, -1, 0.95},
                                      .lsp = {13, 0, 0, 0, 14}};
-    assert_int_equal(replication_choose(&p, &d, 0x11), 4);
+    assert_int_equal(chosen(&d, 0.1, 1), 4);
     d.hit_rate[4] = 0.5;
-    assert_int_equal(replication_choose(&p, &d, 0x11), 0);
+    assert_int_equal(chosen(&d, 0.1, 1), 0);
+}
+
+/* All or nothing: a form that was not seen is not taken. */
+static void private_for_about_as_much_bandwidth(void **state)
+{
+    (void)state;
+    static struct config c = {.selrep = {.equal = 0.1, .samples = 32}};
+    const struct replication p = {.config = &c, .degrees = DEGREES};
+    static const struct {
+        uint32_t shared_samples, private_samples;
+        double shared_bandwidth, private_bandwidth;
+        bool is_private;
+    } cases[] = {{100, 100, 100, 110, true}, {100, 100, 100, 91, true},  {100, 100, 100, 89, false},
+                 {31, 100, 100, 110, false}, {100, 31, 100, 110, false}, {32, 32, 100, 110, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct replication_decision d = {
+            .sampled = {[0] = cases[i].shared_samples, [4] = cases[i].private_samples},
+            .bandwidth = {[0] = cases[i].shared_bandwidth, [4] = cases[i].private_bandwidth}};
+        assert_int_equal(replication_private_is_better(&p, &d), cases[i].is_private);
+    }
 }
 
 /* ---- Figure 10 ---- */
@@ -581,6 +599,7 @@ int main(void)
         cmocka_unit_test(copies_stay_until_they_are_sure_to_be_worse),
         cmocka_unit_test(routers_carry_more_where_fewer_links_ask_a_slice),
         cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
+        cmocka_unit_test(private_for_about_as_much_bandwidth),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
                                         tear_down),
