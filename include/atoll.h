@@ -84,6 +84,7 @@ struct atoll_job {
     bool details;              /* timed: the report goes on after its first screen */
     bool ascii;                /* timed: bars of the report without UTF-8 */
     bool timeline;             /* timed: also make outcome.timeline */
+    bool no_data;              /* outcome.json and outcome.csv are not wanted and stay NULL */
     const char *alone; /* "A+B", timed: JSON results of A alone and of B alone, with a comma; or NULL */
 };
 

@@ -261,6 +261,12 @@ void run_write_texts(struct run_call *call)
         write_report(call, text.file, cpu);
     }
     call->out->report = api_text_end(&text);
+    if (call->job->timeline) {
+        api_text_begin(&text);
+        timed_timeline(call->timed, text.file);
+        call->out->timeline = api_text_end(&text);
+    }
+    if (call->job->no_data) return;
     api_text_begin(&text);
     if (report)
         report_csv(report, text.file);
@@ -268,11 +274,6 @@ void run_write_texts(struct run_call *call)
         (void)fputs("name,value,unit\n", text.file);
     write_csv(call, text.file);
     call->out->csv = api_text_end(&text);
-    if (call->job->timeline) {
-        api_text_begin(&text);
-        timed_timeline(call->timed, text.file);
-        call->out->timeline = api_text_end(&text);
-    }
     struct diag_cleanup dropping;
     json_t *json = result_json(call, report, wall, cpu);
     diag_defer(&dropping, drop_json, json);

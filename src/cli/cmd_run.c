@@ -41,6 +41,7 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .details = args->details,
                               .ascii = !cli_is_utf8(),
                               .timeline = args->timeline != NULL,
+                              .no_data = !args->json && !args->csv,
                               .alone = args->alone};
     if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
         !parse_count("shared", args->shared, &shared))

@@ -17,13 +17,14 @@ enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11, BLOCK
 static uint64_t up64(uint64_t x) { return (x + 63) & ~(uint64_t)63; }
 
 struct layout {
-    uint64_t shared, frames, local, end;
+    uint64_t values, shared, frames, local, end;
 };
 
 static struct layout layout_of(const struct exec_launch *l)
 {
     struct layout at;
-    at.shared = up64(sizeof(struct exec_block) + l->warps_per_block * sizeof(struct exec_warp));
+    at.values = up64(sizeof(struct exec_block) + l->warps_per_block * sizeof(struct exec_warp));
+    at.shared = at.values + l->kernel->func->value_count * VALUE_BYTES;
     at.frames = up64(at.shared + l->shared_bytes);
     at.local = up64(at.frames + l->warps_per_block * up64(l->kernel->frame_bytes));
     at.end = up64(at.local + l->warps_per_block * l->kernel->local_bytes * LANES);
@@ -72,6 +73,7 @@ void exec_block_bind(struct exec_block *b)
         w->local = chunk + b->local_offset + n * k->local_bytes * LANES;
         w->base[0] = w->frames + w->frame;
         w->base[1] = b->env->constants - 1;
+        w->base[2] = chunk + b->values_offset - REF_VALUE;
     }
 }
 
@@ -112,6 +114,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
     b->warp_count = l->warps_per_block;
     b->live_threads = l->threads_per_block;
     b->turn = l->warps_per_block - 1; /* warp 0 runs first */
+    b->values_offset = at.values;
     b->shared_offset = at.shared;
     b->frames_offset = at.frames;
     b->local_offset = at.local;

@@ -47,9 +47,10 @@ static bool actual_place(const struct exec_warp *w, const struct call_value *v, 
         return true;
     }
     if (v->reg == REF_NONE) return false;
-    *p = (struct place){.array = (v->reg & 1 ? w->base[1] : w->frames + frame) + v->reg,
-                        .reg_class = v->reg_class,
-                        .bytes = v->bytes};
+    *p =
+        (struct place){.array = (v->reg & REF_BASE ? w->base[v->reg & REF_BASE] : w->frames + frame) + v->reg,
+                       .reg_class = v->reg_class,
+                       .bytes = v->bytes};
     return true;
 }
 

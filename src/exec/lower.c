@@ -107,6 +107,7 @@ uint32_t lower_reg(const struct lower *l, uint32_t reg)
     static const uint32_t bytes[PTX_REG_CLASS_COUNT] = {
         [PTX_REG_PRED] = 4, [PTX_REG_32] = 128, [PTX_REG_64] = 256, [PTX_REG_128] = 512};
     const uint8_t class = lower_reg_class(l, reg);
+    if (l->func->values[reg] != REF_NONE) return l->func->values[reg];
     const uint32_t slot = l->func->slots->slot[reg];
     DIAG_ASSERT(slot != PTX_NO_INDEX);
     return l->func->regs_offset[class] + slot * bytes[class];
@@ -325,6 +326,7 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
     const struct ptx_defuse *du = ptx_defuse_build(&env->arena, ptx);
     f->slots = ptx_slots_build(&env->arena, f->cfg, du);
     f->uniform = ptx_uniform_build(&env->arena, f->cfg, du, ptx->is_entry);
+    exec_find_values(f, du);
     lay_out_frame(f);
     struct lower l = {.env = env, .kernel = kernel, .func = f, .ptx = ptx};
     l.join_here = ARENA_ARRAY(&env->arena, bool, ptx->n_instrs + 1);
@@ -336,7 +338,9 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
         l.instr = &ptx->instrs[l.pc];
         f->index_of_pc[l.pc] = l.count;
         if (l.join_here[l.pc]) lower_emit_helper(&l, h_join);
+        const uint32_t first = l.count;
         lower_instr(&l);
+        if (l.count == first + 1) exec_execute_once(&l.code[first]);
     }
     /* The end: of a .func the place where all returning lanes meet; of a kernel the end of the threads. */
     l.pc = ptx->n_instrs;

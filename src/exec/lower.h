@@ -65,6 +65,10 @@ bool lower_arithmetic(struct lower *l);
 void lower_patch(struct lower *l, struct insn *i);
 /* reconverge.c: moves the joins of a kernel to where lanes that do not leave meet. */
 void exec_relax_joins(struct arena *arena, struct ptx_cfg *cfg);
+/* values.c: registers that all threads of a block share; an instruction that writes one; is executed once. */
+void exec_find_values(struct exec_func *f, const struct ptx_defuse *du);
+void exec_execute_once(struct insn *i);
+bool exec_is_once(const struct insn *i);
 /* Which pcs lanes meet again at. */
 void lower_mark_joins(struct lower *l);
 

@@ -2,12 +2,13 @@
  *
  *   insn ──handler(w, insn, mask)──► next insn (or NULL: the warp stops, w->state says why)
  *
- * Operand references ("ref"): a byte offset whose lowest bit selects the base: 0 = register frame of the
- * running function, 1 = constants of the environment. Everything in either is at least 4-byte aligned.
+ * Operand references ("ref"): a byte offset whose two lowest bits select the base: 0 = register frame of the
+ * running function, 1 = constants of the environment, 2 = values that all threads of the block share
+ * (values.c). Everything in each is at least 4-byte aligned.
  *
  * A block is one chunk of memory; pointers inside it are derived again by exec_block_bind() after a move:
  *
- *   exec_block │ warps │ shared │ frames of warp 0, 1 … │ local memory of warp 0, 1 …
+ *   exec_block │ warps │ values │ shared │ frames of warp 0, 1 … │ local memory of warp 0, 1 …
  *
  * Local memory is interleaved by word as in hardware: word k of lane l is at (k * 32 + l) * 4. */
 #ifndef ATOLL_EXEC_MACHINE_H
@@ -23,6 +24,8 @@
 #include "ptx/flow.h"
 
 enum { LANES = LANES_COUNT };
+enum { REF_BASE = 3, REF_VALUE = 2 }; /* lowest bits of a ref: all of them; of values */
+enum { VALUE_BYTES = 256, VALUES_MOST = 64 };
 
 struct exec_warp;
 struct insn;
@@ -97,6 +100,8 @@ struct exec_func {
     uint64_t local_bytes;  /* .local and .param of one activation, multiple of 16 */
     uint64_t arg_offset;   /* of the .param part in it */
     uint32_t regs_offset[PTX_REG_CLASS_COUNT];
+    uint32_t *values; /* refs by register, see values.c; REF_NONE: no such register */
+    uint32_t value_count;
     uint32_t temp_offset; /* scratch registers: FUNC_TEMPS x 512 bytes */
     struct ptx_cfg *cfg;
     struct ptx_slots *slots;
@@ -171,7 +176,7 @@ enum { PATIENCE_START = 1024, PATIENCE_LEAST = 16 };
 enum warp_state { WARP_RUNNING, WARP_BLOCKED, WARP_DONE };
 
 struct exec_warp {
-    uint8_t *base[2];           /* register frame, constants - 1 */
+    uint8_t *base[3];           /* register frame, constants - 1, values of the block - 2 */
     uint32_t mask;              /* running lanes */
     uint32_t frame;             /* offset of the running frame */
     const struct insn *join_pc; /* of the running lanes; NULL: none */
@@ -233,7 +238,8 @@ struct exec_block {
     uint32_t barriers_used; /* a bit for each that somebody has arrived at */
     struct barrier barriers[16];
     struct race_state *race;
-    uint64_t shared_offset, frames_offset, local_offset; /* in the chunk */
+    uint64_t values_known; /* a bit for each that was worked out */
+    uint64_t values_offset, shared_offset, frames_offset, local_offset; /* in the chunk */
     struct exec_warp warps[];
 };
 
@@ -274,7 +280,10 @@ struct exec_env {
 
 /* ---- small things that handlers use ---- */
 
-static inline uint8_t *ref_at(const struct exec_warp *w, uint32_t ref) { return w->base[ref & 1] + ref; }
+static inline uint8_t *ref_at(const struct exec_warp *w, uint32_t ref)
+{
+    return w->base[ref & REF_BASE] + ref;
+}
 
 static inline uint32_t lowest_lane(uint32_t mask) { return (uint32_t)__builtin_ctz(mask); }
 

@@ -198,7 +198,7 @@ static bool is_quiet(const struct insn *i)
                         i->fn == h_widen_sign || i->fn == h_local_address))
         return true;
     return i->fn == h_lanes || i->fn == h_lanes_site || i->fn == h_lanes_uniform || i->fn == h_spacebase ||
-           i->fn == h_load_param || i->is_shared;
+           i->fn == h_load_param || i->is_shared || exec_is_once(i);
 }
 
 static bool among(insn_fn *fn, insn_fn *const *fns, size_t count)

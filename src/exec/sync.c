@@ -17,7 +17,7 @@ static void write_result(struct exec_warp *w, const struct split *s, const struc
     const struct bar_site *site = i->x.extra;
     if (site->kind != BAR_RED) return;
     uint8_t *frame = w->frames + s->frame;
-    DIAG_ASSERT(!(i->d & 1));
+    DIAG_ASSERT(!(i->d & REF_BASE));
     if (site->red == PTX_SUB_POPC) {
         uint32_t *d = (uint32_t *)(frame + i->d);
         FOR_LANES(lane, s->mask)
