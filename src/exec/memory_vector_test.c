@@ -1,7 +1,7 @@
 /* Vectors per lane: the hot handlers leave the same memory as the lane-by-lane ones, whatever addresses and
  * mask, run as a whole or ahead as an SM does; what lies outside is still caught. */
-#include "base/arena.h"
 #include "exec/machine.h"
+#include "exec_fixture.h"
 #include "runtime/testbed.h"
 
 enum { THREADS = 64, DATA_WORD = 64, IN_WORDS = 2048, OUT_WORDS = 8192 };
@@ -116,27 +116,19 @@ static uint32_t one_cycle(void *ctx, const struct warp_op *op)
 static void rig_body(void *arg)
 {
     struct rig *r = arg;
-    const struct diag_source source = {"test.ptx", r->ptx, strlen(r->ptx)};
-    const struct exec_options options = {.isa = r->isa ? lanes_isa_best() : LANES_PLAIN};
-    struct arena arena;
-    struct devmem memory;
-    arena_init(&arena);
-    devmem_init(&memory, 0, 0);
-    struct exec_env *env = exec_env_create(&memory, &options);
-    struct ptx_module *m = ptx_parse(&arena, &source);
-    const struct ptx_program *p = ptx_link(&arena, &m, 1);
-    exec_env_link(env, p);
-    uint32_t *out = devmem_alloc(&memory, sizeof r->out, 256, DEVMEM_DEVICE, "out");
-    uint32_t *in = devmem_alloc(&memory, 4 * IN_WORDS, 256, DEVMEM_DEVICE, "in");
+    struct exec_fixture x;
+    exec_fixture_open(&x, r->ptx, r->isa ? lanes_isa_best() : LANES_PLAIN);
+    uint32_t *out = devmem_alloc(&x.memory, sizeof r->out, 256, DEVMEM_DEVICE, "out");
+    uint32_t *in = devmem_alloc(&x.memory, 4 * IN_WORDS, 256, DEVMEM_DEVICE, "in");
     for (uint32_t i = 0; i < IN_WORDS; i++) in[i] = i < THREADS ? r->at[i] : 0x01020304u * i + 77;
     const uint64_t params[2] = {(uint64_t)out, (uint64_t)in};
-    struct exec_launch launch = {.env = env,
-                                 .kernel = exec_kernel_get(env, ptx_find_entry(p, "k")),
+    struct exec_launch launch = {.env = x.env,
+                                 .kernel = exec_kernel_get(x.env, ptx_find_entry(x.program, "k")),
                                  .grid = {1, 1, 1},
                                  .block = {THREADS, 1, 1},
                                  .bank_cycles = one_cycle,
                                  .params = (const uint8_t *)params};
-    choose_handlers(r, env);
+    choose_handlers(r, x.env);
     if (r->as_sm) {
         exec_launch_begin(&launch);
         run_as_sm(r, &launch);
@@ -144,9 +136,7 @@ static void rig_body(void *arg)
         exec_launch_run(&launch);
     }
     memcpy(r->out, out, sizeof r->out);
-    exec_env_destroy(env);
-    devmem_free(&memory);
-    arena_free(&arena);
+    exec_fixture_close(&x);
 }
 
 static void rig_run(struct rig *r)

@@ -1,7 +1,7 @@
 /* One instruction at a time: the same results as a run, the operations that timing needs, blocks that move.
  */
-#include "base/arena.h"
 #include "exec/machine.h"
+#include "exec_fixture.h"
 #include "runtime/testbed.h"
 
 /* Tree reduction in shared memory with barriers, divergence, an atomic, a load and a store. */
@@ -17,10 +17,7 @@
              "0;\n@%p3 ld.shared.u32 %r9, [s];\n@%p3 atom.global.add.u32 %r10, [%rd1], %r9;\n" KERNEL_END
 
 struct rig {
-    struct rt_context *rt;
-    struct devmem memory;
-    struct arena arena;
-    struct exec_env *env;
+    struct exec_fixture x;
     struct exec_launch launch;
     uint32_t *out, *in;
     uint64_t params[2];
@@ -116,30 +113,22 @@ static void source_block(struct rig *r, uint64_t idx)
 static void rig_body(void *arg)
 {
     struct rig *r = arg;
-    static const char text[] = REDUCE;
-    static const struct diag_source source = {"test.ptx", text, sizeof text - 1};
-    const struct exec_options options = {.isa = lanes_isa_best()};
-    arena_init(&r->arena);
-    devmem_init(&r->memory, 0, 0);
-    r->env = exec_env_create(&r->memory, &options);
-    struct ptx_module *m = ptx_parse(&r->arena, &source);
-    const struct ptx_program *p = ptx_link(&r->arena, &m, 1);
-    exec_env_link(r->env, p);
-    r->out = devmem_alloc(&r->memory, 4096, 256, DEVMEM_DEVICE, "out");
-    r->in = devmem_alloc(&r->memory, 4096, 256, DEVMEM_DEVICE, "in");
+    exec_fixture_open(&r->x, REDUCE, lanes_isa_best());
+    r->out = devmem_alloc(&r->x.memory, 4096, 256, DEVMEM_DEVICE, "out");
+    r->in = devmem_alloc(&r->x.memory, 4096, 256, DEVMEM_DEVICE, "in");
     for (uint32_t i = 0; i < 1024; i++) r->in[i] = i * i;
     r->params[0] = (uint64_t)r->out;
     r->params[1] = (uint64_t)r->in;
-    r->in_simulated = devmem_simulated(&r->memory, (uint64_t)r->in);
-    r->launch = (struct exec_launch){.env = r->env,
-                                     .kernel = exec_kernel_get(r->env, ptx_find_entry(p, "k")),
+    r->in_simulated = devmem_simulated(&r->x.memory, (uint64_t)r->in);
+    r->launch = (struct exec_launch){.env = r->x.env,
+                                     .kernel = exec_kernel_get(r->x.env, ptx_find_entry(r->x.program, "k")),
                                      .grid = {4, 1, 1},
                                      .block = {64, 1, 1},
                                      .params = (const uint8_t *)r->params};
     if (r->mode == 2) {
         exec_launch_run(&r->launch);
-        r->operations = exec_totals(r->env).warp_instructions;
-        r->lanes = exec_totals(r->env).thread_instructions;
+        r->operations = exec_totals(r->x.env).warp_instructions;
+        r->lanes = exec_totals(r->x.env).thread_instructions;
     } else {
         exec_launch_begin(&r->launch);
         for (uint64_t b = 0; b < 4; b++) (r->mode >= 3 ? source_block : step_block)(r, b);
@@ -154,9 +143,7 @@ static void rig_run(struct rig *r)
     uint32_t want = 0;
     for (uint32_t i = 0; i < 256; i++) want += i * i;
     assert_int_equal(r->out[0], want);
-    exec_env_destroy(r->env);
-    devmem_free(&r->memory);
-    arena_free(&r->arena);
+    exec_fixture_close(&r->x);
 }
 
 static void stepping_executes_what_running_executes(void **state)

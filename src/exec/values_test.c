@@ -1,6 +1,6 @@
 /* Values that all threads of a block share: which registers hold one, and that nobody reads another's. */
-#include "base/arena.h"
 #include "exec/machine.h"
+#include "exec_fixture.h"
 #include "runtime/testbed.h"
 
 struct count {
@@ -11,20 +11,10 @@ struct count {
 static void count_body(void *arg)
 {
     struct count *c = arg;
-    const struct diag_source source = {"test.ptx", c->ptx, strlen(c->ptx)};
-    const struct exec_options options = {.isa = LANES_PLAIN};
-    struct arena arena;
-    struct devmem memory;
-    arena_init(&arena);
-    devmem_init(&memory, 0, 0);
-    struct exec_env *env = exec_env_create(&memory, &options);
-    struct ptx_module *m = ptx_parse(&arena, &source);
-    const struct ptx_program *p = ptx_link(&arena, &m, 1);
-    exec_env_link(env, p);
-    c->found = exec_kernel_get(env, ptx_find_entry(p, "k"))->func->value_count;
-    exec_env_destroy(env);
-    devmem_free(&memory);
-    arena_free(&arena);
+    struct exec_fixture x;
+    exec_fixture_open(&x, c->ptx, LANES_PLAIN);
+    c->found = exec_kernel_get(x.env, ptx_find_entry(x.program, "k"))->func->value_count;
+    exec_fixture_close(&x);
 }
 
 /* Besides the two arguments of every kernel here. */
