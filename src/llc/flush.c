@@ -67,13 +67,14 @@ void slice_flush_step(struct slice *s, uint64_t now)
 void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done)(void *arg), void *arg)
 {
     DIAG_ASSERT(!s->flush_done);
+    const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
     s->flush_how = how;
     s->flush_alone = alone;
     s->flush_cursor = 0;
-    s->flush_cyc = 0;
+    s->flush_cyc = next; /* not in this cycle: some slices have been visited, others not */
     s->flush_done = done;
     s->flush_arg = arg;
     s->watchful = true;
     slice_mind_memory(s);
-    engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
+    engine_wake(s->wire.engine, s->component, next);
 }

@@ -95,7 +95,7 @@ static void stores_and_loads_in_every_order_pass(void **state)
     assert_int_equal(failed, 0);
 }
 
-/* ---- machines of partitions ---- */
+/* ---- other organisations of the LLC ---- */
 
 static double stat(const json_t *stats, const char *name)
 {
@@ -128,7 +128,7 @@ static void within_bounds(const char *json)
     json_decref(root);
 }
 
-static void every_workload_passes_on_machines_of_partitions(void **state)
+static void every_workload_passes_in_every_organisation(void **state)
 {
     (void)state;
     static const struct {
@@ -143,7 +143,12 @@ static void every_workload_passes_on_machines_of_partitions(void **state)
                  {"nuba", "nuba.epoch_cyc=2000", true},
                  {"mcm-uba", "", false},
                  {"mcm-nuba", "nuba.epoch_cyc=2000", false},
-                 {"a100", "", false}};
+                 {"a100", "", false},
+                 {"selrep-private", "", false},
+                 {"selrep-private", "gpu.llc_size=128KiB llc.sectored=true", false},
+                 {"selrep-adaptive", "selrep.profile_cyc=500 selrep.period_cyc=1500 selrep.samples=1", false},
+                 {"selrep", "selrep.epoch_cyc=300 selrep.samples=1 selrep.sigmas=0", false},
+                 {"selrep", "selrep.degree=4 llc.boundary=replicas gpu.llc_size=128KiB", false}};
     uint32_t failed = 0;
     for (size_t m = 0; m < sizeof tried / sizeof *tried; m++)
         for (const struct workload *const *w = script_registry; *w; w++) {
@@ -161,7 +166,7 @@ int main(void)
         cmocka_unit_test(every_workload_passes_and_takes_the_same_cycles),
         cmocka_unit_test(every_workload_passes_under_every_setting),
         cmocka_unit_test(stores_and_loads_in_every_order_pass),
-        cmocka_unit_test(every_workload_passes_on_machines_of_partitions),
+        cmocka_unit_test(every_workload_passes_in_every_organisation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,15 +186,30 @@ static void gpus_whose_slices_forward_may_be_visited_in_any_way(void **state)
             }
 }
 
+/* A kernel of one ends, and the slices are looked through, while another runs. */
 static void applications_side_by_side_may_be_visited_in_any_way(void **state)
 {
-    static const char *const shared[] = {"ugpu-mps", "ugpu-bp"}, *const pair = "sgemm:tiny+vecadd:tiny";
+    static const char *const boundary[] = {"llc.boundary=flush", NULL},
+                             *const copies[] = {"selrep.degree=4", NULL},
+                             *const toggling[] = {"selrep.profile_cyc=1000", "selrep.period_cyc=3000",
+                                                  "selrep.samples=1", NULL};
+    static const struct {
+        const char *preset, *pair;
+        const char *const *settings;
+    } tried[] = {{"ugpu-mps", "sgemm:tiny+vecadd:tiny", as_it_is},
+                 {"ugpu-bp", "sgemm:tiny+vecadd:tiny", as_it_is},
+                 {"uba-mem", "vecadd:tiny+squeezenet:tiny", boundary},
+                 {"nuba-fullrep", "vecadd:tiny+squeezenet:tiny", as_it_is},
+                 {"selrep-private", "vecadd:tiny+squeezenet:tiny", as_it_is},
+                 {"selrep-adaptive", "vecadd:tiny+squeezenet:tiny", toggling},
+                 {"selrep", "vecadd:tiny+squeezenet:tiny", copies}};
     (void)state;
-    for (int p = 0; p < 2; p++) {
-        json_t *first = run(shared[p], pair, as_it_is, NULL);
-        expect_same(first, run(shared[p], pair, as_it_is, "sim.visit_order=shuffled"), pair, shared[p],
+    for (size_t p = 0; p < sizeof tried / sizeof *tried; p++) {
+        const char *const preset = tried[p].preset, *const pair = tried[p].pair;
+        json_t *first = run(preset, pair, tried[p].settings, NULL);
+        expect_same(first, run(preset, pair, tried[p].settings, "sim.visit_order=shuffled"), pair, preset,
                     "in shuffled order");
-        expect_same(first, run(shared[p], pair, as_it_is, "sim.work_ahead=false"), pair, shared[p],
+        expect_same(first, run(preset, pair, tried[p].settings, "sim.work_ahead=false"), pair, preset,
                     "cycle by cycle");
         json_decref(first);
     }
