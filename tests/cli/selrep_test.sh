@@ -8,9 +8,9 @@ json() {
     timeout 300 "$ATOLL" run "$@" --json "$dir/$name.json" > "$dir/$name.txt" 2>&1
 }
 # recorded streams: dense matrices, a tree, a layer of AlexNet
-json gemm -m selrep -w gemm_naive:n=128 -s selrep.shadow=true -s selrep.rdd_skip_cold=false -s selrep.epoch_cyc=1000 -s gpu.llc_size=512KiB
-json tree -m selrep -w btree:tiny -s selrep.shadow=true -s selrep.rdd_skip_cold=false -s selrep.epoch_cyc=500 -s gpu.llc_size=512KiB
-json layer -m selrep -w dnn_conv:selrep --max-instructions 1000000 -s selrep.shadow=true -s selrep.rdd_skip_cold=false -s selrep.epoch_cyc=4000 -s selrep.count_sharing=true
+json gemm -m selrep -w gemm_naive:n=128 -s selrep.shadow=true -s selrep.epoch_cyc=1000 -s gpu.llc_size=512KiB
+json tree -m selrep -w btree:tiny -s selrep.shadow=true -s selrep.epoch_cyc=500 -s gpu.llc_size=512KiB
+json layer -m selrep -w dnn_conv:selrep --max-instructions 1000000 -s selrep.shadow=true -s selrep.epoch_cyc=4000 -s selrep.count_sharing=true
 holds "the directory counts exactly what its sets would have seen at each degree" python3 - "$dir" << 'PYTHON'
 import json, sys
 for name in ("gemm", "tree", "layer"):
@@ -22,7 +22,7 @@ for name in ("gemm", "tree", "layer"):
             assert one == other, (name, degree, kind, one, other)
     assert sum(stats[f"selrep.sampled_{degree}"] for degree in (1, 2, 4, 8, 16)) > 0
 PYTHON
-json short -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.rdd_skip_cold=false -s selrep.lsp=cycles_256 -s selrep.epoch_cyc=4000
+json short -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.lsp=cycles_256 -s selrep.epoch_cyc=4000
 holds "slices are used less evenly over 256 cycles than over an epoch, and decisions can be made on it" python3 - "$dir" << 'PYTHON'
 import json, sys
 long, short = (json.load(open(f"{sys.argv[1]}/{name}.json"))["replication"]["decisions"][0] for name in ("layer", "short"))
@@ -32,7 +32,7 @@ assert long["hit_rate"] == short["hit_rate"]
 PYTHON
 for name in resnet squeezenet matmul_tiled; do
     [ $name = matmul_tiled ] && size=selrep3 || size=selrep
-    json $name -m selrep -w $name:$size --max-instructions 1500000 -s selrep.shadow=true -s selrep.rdd_skip_cold=false -s selrep.epoch_cyc=4000 -s gpu.llc_size=1MiB
+    json $name -m selrep -w $name:$size --max-instructions 1500000 -s selrep.shadow=true -s selrep.epoch_cyc=4000 -s gpu.llc_size=1MiB
 done
 holds "two sets tell the hit rate of all within 3 points, at each degree, over runs of four workloads" python3 - "$dir" << 'PYTHON'
 import json, sys

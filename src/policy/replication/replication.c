@@ -136,8 +136,10 @@ void replication_settle(struct replication *p, uint64_t now)
     p->running = false;
     accesses_flush(&p->accesses);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) end_window(p, w);
-    for (uint32_t k = 0; p->shadow && k < p->degrees && k < STAT_DEGREES; k++)
+    for (uint32_t k = 0; p->shadow && k < p->degrees && k < STAT_DEGREES; k++) {
+        *of_degree(&p->stats.shadow_reads_1, k) = p->shadow->acc[k];
         *of_degree(&p->stats.shadow_hits_1, k) = p->shadow->hit[k];
+    }
     if (p->sharing) sharing_settle(p->sharing, &p->stats);
 }
 

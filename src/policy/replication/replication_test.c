@@ -434,14 +434,19 @@ static uint64_t next_line(enum stream kind, struct rng *rng, uint64_t step, uint
     return 0;
 }
 
-/* difference[k] += predicted - true hit rate at each degree. */
+/* At each degree, over all maps. */
+struct against {
+    uint64_t sampled[DEGREES], sampled_hits[DEGREES], all[DEGREES], all_hits[DEGREES];
+};
+
 static void rdd_against_brute_force(enum stream kind, uint64_t lines, const struct slice_spec *spec,
-                                    uint64_t seed, double difference[DEGREES])
+                                    bool skip_cold, uint64_t seed, struct against *sum)
 {
     struct rdd rdd = make_rdd(rdd_form_exact, SLICES, spec->sets, 2, DEGREES);
+    rdd.spec.skip_cold = skip_cold;
     struct shadow *brute = shadow_new(&arena, &rdd.spec);
     struct rng rng = rng_seed(seed, (uint64_t)kind * 1000003 + lines);
-    uint64_t acc[DEGREES] = {0}, hit[DEGREES] = {0}, seen = 0;
+    uint64_t acc[DEGREES] = {0}, hit[DEGREES] = {0};
     const uint64_t steps = 100000, base = rng_below(&rng, 1 << 15) * 32; /* a page somewhere */
     for (uint64_t step = 0; step < steps; step++) {
         const uint64_t line = base + next_line(kind, &rng, step, lines);
@@ -450,7 +455,6 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
         const uint32_t set = slice_set_of(spec, line);
         rdd_see(&rdd, line, set, home, cluster);
         shadow_see(brute, line, set, home, cluster);
-        seen++;
         if (step % 30000 == 29999) { /* a kernel ends */
             rdd_boundary(&rdd, step > 50000);
             shadow_boundary(brute, step > 50000);
@@ -467,9 +471,10 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
         hit[k] += rdd.hit[k];
         assert_int_equal(acc[k], brute->sampled_acc[k]); /* exact on the sampled sets */
         assert_int_equal(hit[k], brute->sampled_hit[k]);
-        const double predicted = (double)hit[k] / (double)acc[k],
-                     true_rate = (double)brute->hit[k] / (double)seen;
-        difference[k] += predicted - true_rate;
+        sum->sampled[k] += acc[k];
+        sum->sampled_hits[k] += hit[k];
+        sum->all[k] += brute->acc[k];
+        sum->all_hits[k] += brute->hit[k];
     }
 }
 
@@ -483,21 +488,27 @@ static void against_brute_force(void *arg)
     machine_load(&m, "selrep");
     machine_finish(&m);
     static const uint64_t lines[] = {300, 5000, 20000, 60000};
-    enum { MAPS = 96 };
-    for (int kind = 0; kind < STREAMS; kind++)
-        for (size_t n = 0; n < sizeof lines / sizeof *lines; n++) {
-            double difference[DEGREES] = {0};
-            for (uint32_t map = 0; map < MAPS; map++) {
-                m.config.sim.seed = map + 1;
-                const struct slice_spec spec = slice_spec_of(&m.config, dram_map_new(&arena, &m.config));
-                assert_int_equal(spec.sets, 32);
-                rdd_against_brute_force((enum stream)kind, lines[n], &spec, map, difference);
-            }
-            for (uint32_t k = 0; k < DEGREES; k++)
-                if (difference[k] / MAPS > 0.03 || difference[k] / MAPS < -0.03)
-                    fail_msg("stream %d of %llu lines, degree %u: off by %.4f", kind,
-                             (unsigned long long)lines[n], 1u << k, difference[k] / MAPS);
+    enum { MAPS = 48, CASES = 2 * STREAMS * sizeof lines / sizeof *lines };
+    for (uint32_t c = 0; c < CASES; c++) {
+        const bool skip_cold = c % 2;
+        const enum stream kind = (enum stream)(c / 2 % STREAMS);
+        const uint64_t span = lines[c / 2 / STREAMS];
+        struct against sum = {0};
+        for (uint32_t map = 0; map < MAPS; map++) {
+            m.config.sim.seed = map + 1;
+            const struct slice_spec spec = slice_spec_of(&m.config, dram_map_new(&arena, &m.config));
+            assert_int_equal(spec.sets, 32);
+            rdd_against_brute_force(kind, span, &spec, skip_cold, map, &sum);
         }
+        for (uint32_t k = 0; k < DEGREES; k++) {
+            assert_true(sum.sampled[k] > 1000);
+            const double off = (double)sum.sampled_hits[k] / (double)sum.sampled[k] -
+                               (double)sum.all_hits[k] / (double)sum.all[k];
+            if (off > 0.03 || off < -0.03)
+                fail_msg("stream %d of %llu lines, degree %u, %s cold sets: off by %.4f", kind,
+                         (unsigned long long)span, 1u << k, skip_cold ? "without" : "with", off);
+        }
+    }
     machine_free(&m);
 }
 

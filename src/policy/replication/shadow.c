@@ -1,6 +1,8 @@
 /* shadow: see shadow.h. */
 #include "policy/replication/shadow.h"
 
+#define DROPPED UINT64_MAX /* free, but not as cold as one never used; as in rdd.c */
+
 struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
 {
     struct shadow *s = ARENA_NEW(a, struct shadow);
@@ -10,8 +12,8 @@ struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
     return s;
 }
 
-/* LRU, as the slices have it. */
-static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool copy)
+/* LRU, as the slices have it. *cold: a way was used that never was before. */
+static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool copy, bool *cold)
 {
     struct shadow_way *place = set;
     bool hit = false;
@@ -19,6 +21,7 @@ static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool 
         hit = w->line == line + 1;
         if (hit || w->used < place->used) place = w;
     }
+    *cold = !place->line;
     *place = (struct shadow_way){.line = line + 1, .used = ++s->clock, .copy = copy};
     return hit;
 }
@@ -30,7 +33,10 @@ void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, ui
     for (uint32_t k = 0; k < spec->degrees; k++) {
         const uint32_t slice = clusters_slice(&spec->clusters, home, cluster, 1u << k);
         const size_t place = ((size_t)k * spec->clusters.stack_slices + slice) * spec->sets + set;
-        const bool hit = touch(s, s->ways + place * spec->ways, line, slice != home);
+        bool cold;
+        const bool hit = touch(s, s->ways + place * spec->ways, line, slice != home, &cold);
+        if (cold && spec->skip_cold) continue;
+        s->acc[k]++;
         s->hit[k] += hit;
         if (!sampled || slice) continue;
         s->sampled_acc[k]++;
@@ -42,5 +48,6 @@ void shadow_boundary(struct shadow *s, bool copies_only)
 {
     const size_t degree = (size_t)s->spec.clusters.stack_slices * s->spec.sets * s->spec.ways;
     for (size_t i = degree; i < s->spec.degrees * degree; i++)
-        if (s->ways[i].copy || !copies_only) s->ways[i] = (struct shadow_way){0};
+        if (s->ways[i].line && (s->ways[i].copy || !copies_only))
+            s->ways[i] = (struct shadow_way){.line = DROPPED};
 }

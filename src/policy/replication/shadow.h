@@ -1,6 +1,7 @@
 /* shadow: the tags of a whole stack at every degree of replication at once, fed with the read-only requests
  * of a run (selrep.shadow): what the Replication Degree Directory estimates from two sets, without sampling.
- * For study and proof: no machine has it. Memory is the arena's. */
+ * It counts by the directory's rule for cold sets (rdd_spec.skip_cold). For study and proof: no machine has
+ * it. Memory is the arena's. */
 #ifndef ATOLL_POLICY_SHADOW_H
 #define ATOLL_POLICY_SHADOW_H
 
@@ -19,7 +20,7 @@ struct shadow {
     struct rdd_spec spec;    /* of the directory that it is compared with */
     struct shadow_way *ways; /* [degree][slice of the stack][set][way] */
     uint64_t clock;
-    uint64_t hit[RDD_DEGREES_MAX];                                       /* of all sets */
+    uint64_t acc[RDD_DEGREES_MAX], hit[RDD_DEGREES_MAX];                 /* all sets, as counted */
     uint64_t sampled_acc[RDD_DEGREES_MAX], sampled_hit[RDD_DEGREES_MAX]; /* slice 0, sampled sets */
 };
 
