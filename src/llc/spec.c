@@ -67,11 +67,12 @@ static void work_out(struct slice_spec *p)
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
 {
     const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
+    const uint32_t router_cyc = c->llc.stacks ? c->selrep.router_delay_cyc : 0;
     struct slice_spec p = {
         .sets = (uint32_t)(lines / c->llc.ways),
         .ways = c->llc.ways,
-        .latency_cyc = c->llc.latency_cyc + c->selrep.router_delay_cyc,
-        .miss_latency_cyc = c->llc.miss_latency_cyc + c->selrep.router_delay_cyc,
+        .latency_cyc = c->llc.latency_cyc + router_cyc,
+        .miss_latency_cyc = c->llc.miss_latency_cyc + router_cyc,
         .fill_latency_cyc = c->llc.fill_latency_cyc,
         .memory_latency_cyc = c->llc.memory_latency_cyc,
         .port_bytes = (uint32_t)c->llc.port,

@@ -15,7 +15,7 @@ struct building {
     const struct study_side *sides; /* by bar; by cluster when x is an axis: .combo is replaced */
 };
 
-/* ---- bars: machines, or values of an axis on one machine ---- */
+/* ---- bars: machines, one of them, or values of an axis on one ---- */
 
 static bool machine_has_results(const struct study_data *d, uint32_t machine)
 {
@@ -36,6 +36,7 @@ static struct study_side *make_bars(struct chart *c, const struct study_data *d,
         struct study_side side = {by_axis ? f->machine : i, s->base_combo};
         if (by_axis) side.combo = study_combo_with(s, s->base_combo, f->series_axis, i);
         if (side.combo == STUDY_NONE || !machine_has_results(d, side.machine)) continue;
+        if (f->one_machine && side.machine != f->machine) continue;
         c->bars[c->bar_count] = by_axis ? s->axes[f->series_axis].values[i].name : s->machines[i].name;
         sides[c->bar_count++] = side;
     }

@@ -57,9 +57,9 @@ void report_replicas_text(const struct report *r, FILE *out)
     const struct selrep_stats *s = &r->stats.selrep;
     const struct level_use *l = &r->total.levels[LEVEL_LLC];
     if (!s->cycles || !r->total.cycles) return;
-    (void)fprintf(out, "  replication: degree %.1f on average, %llu decisions, %llu changes",
+    (void)fprintf(out, "  replication: degree %.1f on average, %llu %s, %llu changes",
                   share((double)s->degree_cycles, (double)s->cycles), (unsigned long long)s->epochs,
-                  (unsigned long long)s->changes);
+                  r->config->selrep.degree ? "epochs" : "decisions", (unsigned long long)s->changes);
     if (s->private_cycles)
         (void)fprintf(out, ", private %.1f %% of the time",
                       100 * share((double)s->private_cycles, (double)s->cycles));

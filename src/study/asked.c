@@ -131,6 +131,7 @@ static void add_figure(struct study *s, const struct yaml_node *n)
     else if (series)
         f.series_axis = find_axis(s, series, "machine");
     if (machine) f.machine = study_find_machine(s, machine->place, nodes_scalar(machine, "machine"));
+    f.one_machine = machine != NULL;
     if (f.metric_count > 1 && f.plot != STUDY_STACKED && f.plot != STUDY_SCATTER)
         diag_mistake_at(n->place, "several metrics are shown by 'plot: stacked' and 'plot: scatter' only");
     if (f.plot == STUDY_SCATTER && f.metric_count != 2)

@@ -115,6 +115,7 @@ struct study_figure {
     uint32_t series_axis;              /* STUDY_NONE: machines; else values of this axis on one machine */
     enum study_curves curves;          /* one for each machine or axis value, group, workload */
     uint32_t machine;                  /* of series_axis, of curves by group or workload */
+    bool one_machine;                  /* bars of it alone */
     struct diag_place place;
 };
 

@@ -18,6 +18,7 @@ figures:
   - {title: Lines, metric: speedup, plot: lines, x: gpu.llc_size}
   - {title: By group, metric: hits, plot: lines, x: gpu.llc_size, series: group, machine: wide}
   - {title: Stacks, metrics: [hits, misses], plot: stacked}
+  - {title: Stacks of one, metrics: [hits, misses], plot: stacked, machine: wide}
   - {title: Spread, metric: speedup, plot: distribution}
   - {title: Cloud, metrics: [hits, speedup], plot: scatter}
 claims:
@@ -53,11 +54,14 @@ class Check(HTMLParser):
 c = Check()
 c.feed(text)
 assert not c.stack, c.stack
-assert c.seen["figure"] >= 9 and c.seen["svg"] == c.seen["figure"], c.seen
+assert c.seen["figure"] >= 10 and c.seen["svg"] == c.seen["figure"], c.seen
 for part in ("Bars", "Fig. 1", "Lines", "Stacks", "Spread", "Cloud", "3 MiB, easy: ", "6 MiB, hard: ", "T&lt;0&gt;", "bound holds", "harmonic mean", "easy mean", "order holds", "differs", "published 10.00",
              "atoll run -m uba-mem -w", "--details", "v100 has launch gaps", "traffic between partitions", "how busy its parts are",
              "atoll sweep", "confidence intervals over seeds", "the numbers"):
     assert part in text, part
+one = text[text.index(">Stacks of one"):text.index(">Spread")]
+assert "wide, misses" in one or "sgemm:tiny, misses" in one, one[:400]
+assert "v100" not in one and "uba-mem" not in one
 PY
 expect 0 "report: $dir/c.html" "$ATOLL" compare -m uba-mem,v100 -w vecadd:n=2048,sgemm:tiny --html "$dir/c.html"
 holds "compare writes the same kind of page" grep -q "harmonic mean" "$dir/c.html"

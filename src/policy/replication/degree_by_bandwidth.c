@@ -31,6 +31,15 @@ static void change(struct replication *p, uint64_t now)
     p->change_cyc = UINT64_MAX;
 }
 
+/* Nothing is chosen: what the model says of each degree is there to be compared with what comes. */
+uint64_t replication_fixed_due(struct replication *p, uint64_t now)
+{
+    const uint64_t epoch = p->config->selrep.epoch_cyc;
+    if (p->epoch_cyc && now >= p->epoch_cyc) (void)replication_judge(p, now);
+    p->epoch_cyc = (now / epoch + 1) * epoch;
+    return p->epoch_cyc;
+}
+
 uint64_t replication_bandwidth_due(struct replication *p, uint64_t now)
 {
     const uint64_t epoch = p->config->selrep.epoch_cyc;

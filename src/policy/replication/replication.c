@@ -274,6 +274,8 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
     struct replication_decision *d = new_decision(p);
     *d = (struct replication_decision){.cyc = now, .degree = present_degree(p)};
     d->next = d->degree;
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
+        if (!p->windows[w].seen) end_window(p, w); /* longer than the epoch */
     for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
     replication_forget(p);
     p->stats.epochs++;
@@ -285,8 +287,12 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
 
 static void choose_policy(struct replication *p, const struct config *c)
 {
-    const bool selective = c->llc.organisation == llc_organisation_selective && !c->selrep.degree;
-    if (c->llc.organisation != llc_organisation_adaptive && !selective) return; /* nothing to decide */
+    if (c->llc.organisation == llc_organisation_selective && c->selrep.degree) {
+        p->due = replication_fixed_due;
+        return;
+    }
+    if (c->llc.organisation != llc_organisation_adaptive && c->llc.organisation != llc_organisation_selective)
+        return; /* nothing to decide */
     switch (c->selrep.policy) {
     case replication_policy_bandwidth:
     case replication_policy_count: p->due = replication_bandwidth_due; break;

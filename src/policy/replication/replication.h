@@ -103,6 +103,7 @@ void replication_forget(struct replication *p);
 void replication_count_degree(struct replication *p, uint64_t now);
 
 uint64_t replication_bandwidth_due(struct replication *p, uint64_t now);
+uint64_t replication_fixed_due(struct replication *p, uint64_t now);
 uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now);
 
 #endif

@@ -488,7 +488,7 @@ static void against_brute_force(void *arg)
     machine_load(&m, "selrep");
     machine_finish(&m);
     static const uint64_t lines[] = {300, 5000, 20000, 60000};
-    enum { MAPS = 48, CASES = 2 * STREAMS * sizeof lines / sizeof *lines };
+    enum { MAPS = 96, CASES = 2 * STREAMS * sizeof lines / sizeof *lines };
     for (uint32_t c = 0; c < CASES; c++) {
         const bool skip_cold = c % 2;
         const enum stream kind = (enum stream)(c / 2 % STREAMS);
