@@ -105,8 +105,8 @@ def chosen(d, equal=0.1, samples=32, sigmas=2, carried=0.72):
 
 
 def all_or_nothing(d, equal=0.1, samples=32):
-    shared, private = d["bytes_per_second"][0], d["bytes_per_second"][4]
-    return 16 if min(d["sampled"][0], d["sampled"][4]) >= samples and private > shared * (1 - equal) else 1
+    shared = d["bytes_per_second"][0] if d["sampled"][0] >= samples else predicted(d, 0, 1)
+    return 16 if d["sampled"][4] >= samples and d["bytes_per_second"][4] > shared * (1 - equal) else 1
 PYTHON
 holds "every decision is in the result, and follows from its predictions" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys
@@ -142,7 +142,7 @@ copies = [e["args"]["copies"] for e in events]
 assert len(copies) > 4 and all(3.99 < c <= 4 for c in copies[:-2]), copies  # the last two: where the run ends
 PYTHON
 
-# adaptive: decides on what came while it profiled, and only when both forms were seen
+# adaptive: decides on what came while it profiled, and goes private only if that was seen
 json a -m selrep-adaptive -w resnet:selrep --max-instructions 2000000 -s selrep.profile_cyc=3000 -s selrep.period_cyc=9000 -s gpu.llc_size=512KiB
 holds "adaptive decides on its profiles" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys

@@ -5,7 +5,8 @@
  *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
  *
  * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
- * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal).
+ * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal);
+ * shared of which too little was sampled counts as all hits.
  * Kernel boundaries do not start another profile: many kernels are shorter than one. ASSUMPTION */
 #include "check/fault.h"
 #include "policy/replication/replication.h"
@@ -36,8 +37,9 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
 bool replication_private_is_better(const struct replication *p, const struct replication_decision *d)
 {
     const uint32_t all = p->degrees - 1;
-    if (!replication_judged(p, d, 0) || !replication_judged(p, d, all)) return false;
-    return d->bandwidth[all] > d->bandwidth[0] * (1 - p->config->selrep.equal);
+    if (!replication_judged(p, d, all)) return false;
+    const double shared = replication_judged(p, d, 0) ? d->bandwidth[0] : replication_at_most(p, d, 0);
+    return d->bandwidth[all] > shared * (1 - p->config->selrep.equal);
 }
 
 static uint64_t decide(struct replication *p, uint64_t now)

@@ -206,6 +206,11 @@ bool replication_judged(const struct replication *p, const struct replication_de
     return d->sampled[k] >= p->config->selrep.samples;
 }
 
+double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k)
+{
+    return bandwidth_of(d->lsp[k], 1, slice_bytes(p, k), p->memory_bytes);
+}
+
 /* Hits at a degree as sampled, but no more than fewer copies have (each degree is sampled by requests of its
  * own, so that only chance says otherwise); all hits where too few requests were sampled. */
 static double hit_rate(const struct replication *p, const struct replication_decision *d, uint32_t k)

@@ -93,6 +93,8 @@ void replication_settle(struct replication *p, uint64_t now);
 struct replication_decision *replication_judge(struct replication *p, uint64_t now);
 /* Enough requests of degree 1 << k were sampled to speak of it. */
 bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k);
+/* What degree 1 << k gives if all requests hit. */
+double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k);
 /* The degree to take, as a power of two; the present one if what was sampled speaks for none. */
 uint32_t replication_choose(const struct replication *p, const struct replication_decision *d);
 /* All or nothing: whether full replication is worth a change (all_or_nothing.c). */

@@ -260,21 +260,25 @@ static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **s
     assert_int_equal(chosen(&d, 0.1, 1), 0);
 }
 
-/* All or nothing: a form that was not seen is not taken. */
+/* All or nothing: private that was not seen is not taken; shared that was not seen is all hits, 100 GB/s
+ * here. */
 static void private_for_about_as_much_bandwidth(void **state)
 {
     (void)state;
-    static struct config c = {.selrep = {.equal = 0.1, .samples = 32}};
-    const struct replication p = {.config = &c, .degrees = DEGREES};
+    static struct config c = {.selrep = {.equal = 0.1, .samples = 32, .carried = 1}};
+    struct organisation o = {.clusters = table_1};
+    const struct replication p = {.config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 10};
     static const struct {
         uint32_t shared_samples, private_samples;
         double shared_bandwidth, private_bandwidth;
         bool is_private;
     } cases[] = {{100, 100, 100, 110, true}, {100, 100, 100, 91, true},  {100, 100, 100, 89, false},
-                 {31, 100, 100, 110, false}, {100, 31, 100, 110, false}, {32, 32, 100, 110, true}};
+                 {31, 100, 0, 110, true},    {31, 100, 0, 89, false},    {100, 31, 100, 110, false},
+                 {32, 32, 50, 46, true},     {100, 100, 200, 110, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct replication_decision d = {
             .sampled = {[0] = cases[i].shared_samples, [4] = cases[i].private_samples},
+            .lsp = {[0] = 10},
             .bandwidth = {[0] = cases[i].shared_bandwidth, [4] = cases[i].private_bandwidth}};
         assert_int_equal(replication_private_is_better(&p, &d), cases[i].is_private);
     }
