@@ -52,6 +52,28 @@ static void simulators_do_not_share_anything(void **state)
     }
 }
 
+static void data_that_nobody_wants_is_not_made(void **state)
+{
+    (void)state;
+    for (int functional = 0; functional < 2; functional++)
+        for (int no_data = 0; no_data < 2; no_data++) {
+            atoll_sim *sim;
+            struct atoll_outcome out;
+            const struct atoll_job job = {.workload = "vecadd:tiny",
+                                          .functional = functional,
+                                          .timeline = !functional,
+                                          .no_data = no_data};
+            assert_int_equal(atoll_create(&sim), ATOLL_OK);
+            assert_int_equal(atoll_run(sim, &job, &out), ATOLL_OK);
+            assert_non_null(out.report);
+            assert_int_equal(out.json == NULL, no_data);
+            assert_int_equal(out.csv == NULL, no_data);
+            assert_int_equal(out.timeline != NULL, !functional);
+            atoll_outcome_free(&out);
+            atoll_destroy(sim);
+        }
+}
+
 static void the_library_prints_nothing(void **state)
 {
     (void)state;
@@ -87,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failing_call_returns_a_status_and_a_message_and_the_next_call_works),
         cmocka_unit_test(simulators_do_not_share_anything),
+        cmocka_unit_test(data_that_nobody_wants_is_not_made),
         cmocka_unit_test(the_library_prints_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

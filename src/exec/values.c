@@ -1,11 +1,10 @@
 /* values: registers of a kernel that hold one value for all threads of a block: parameters, the block's
- * number and size, addresses of variables, and what is worked out from these at the start of the kernel. They
- * are kept once per block, where all its warps find them in the host's cache, and the first warp works them
- * out.
+ * number and size, addresses of variables, and what is worked out from these. They are kept once per block,
+ * where all its warps find them in the host's cache, and the first warp works them out.
  *
- * Such a register is written by one instruction, without a guard, in the first block of the control-flow
- * graph and before anybody reads it: so every warp passes that instruction first, and all would write the
- * same. Its scoreboard number and its slot are those of any other register: time does not know of it. */
+ * Such a register is written by one instruction, without a guard, that is on every way to those that read
+ * it: so every lane passes that instruction first, and all would write the same. Its scoreboard number and
+ * its slot are those of any other register: time does not know of it. */
 #include "exec/lower.h"
 
 static bool is_value(const struct exec_func *f, const struct ptx_operand *o)
@@ -97,7 +96,7 @@ static inline bool is_known(const struct exec_warp *w, uint32_t ref)
 }
 
 #define ONCE(handler) \
-    const struct insn *handler##_once(struct exec_warp *w, const struct insn *i, uint32_t mask) \
+    static const struct insn *handler##_once(struct exec_warp *w, const struct insn *i, uint32_t mask) \
     { \
         (void)mask; \
         return is_known(w, i->d) ? i + 1 : handler(w, i, LANES_ALL); \
@@ -107,16 +106,18 @@ ONCE(h_load_param)
 ONCE(h_spacebase)
 ONCE(h_sreg)
 
+static const struct {
+    insn_fn *each, *once;
+} handlers[] = {{h_lanes, h_lanes_once},
+                {h_load_param, h_load_param_once},
+                {h_spacebase, h_spacebase_once},
+                {h_sreg, h_sreg_once}};
+enum { HANDLERS = sizeof handlers / sizeof *handlers };
+
 void exec_execute_once(struct insn *i)
 {
-    static const struct {
-        insn_fn *each, *once;
-    } handlers[] = {{h_lanes, h_lanes_once},
-                    {h_load_param, h_load_param_once},
-                    {h_spacebase, h_spacebase_once},
-                    {h_sreg, h_sreg_once}};
     if ((i->d & REF_BASE) != REF_VALUE) return;
-    for (size_t k = 0; k < sizeof handlers / sizeof *handlers; k++)
+    for (size_t k = 0; k < HANDLERS; k++)
         if (i->fn == handlers[k].each) {
             i->fn = handlers[k].once;
             return;
@@ -125,6 +126,7 @@ void exec_execute_once(struct insn *i)
 
 bool exec_is_once(const struct insn *i)
 {
-    return i->fn == h_lanes_once || i->fn == h_load_param_once || i->fn == h_spacebase_once ||
-           i->fn == h_sreg_once;
+    for (size_t k = 0; k < HANDLERS; k++)
+        if (i->fn == handlers[k].once) return true;
+    return false;
 }
