@@ -256,6 +256,7 @@ struct access *lower_access(struct lower *l, const struct ptx_operand *o, uint32
     s->count = (uint8_t)count;
     while ((8u << s->log2_bytes) < element_bits) s->log2_bytes++;
     for (uint32_t e = 0; e < 8; e++) s->reg[e] = REF_NONE;
+    s->slope = REF_NONE;
     s->strong = l->instr->sem >= PTX_SEM_RELAXED;
     s->uniform = l->func->uniform->instr[l->pc];
     if (o) lower_address(l, s, o);
@@ -269,7 +270,9 @@ static void lay_out_frame(struct exec_func *f)
     uint32_t at = f->ptx->is_entry ? 0 : (uint32_t)sizeof(struct frame_header);
     const uint32_t *n = f->slots->n_slots;
     f->regs_offset[PTX_REG_PRED] = at;
-    at = (at + 4 * n[PTX_REG_PRED] + 63) & ~63u;
+    at = (at + 4 * n[PTX_REG_PRED] + 7) & ~7u;
+    f->slopes_offset = at;
+    at = (at + f->slope_count * (uint32_t)sizeof(struct slope) + 63) & ~63u;
     f->regs_offset[PTX_REG_32] = at;
     at += 128 * n[PTX_REG_32];
     f->regs_offset[PTX_REG_64] = at;
@@ -327,6 +330,7 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
     f->slots = ptx_slots_build(&env->arena, f->cfg, du);
     f->uniform = ptx_uniform_build(&env->arena, f->cfg, du, ptx->is_entry);
     exec_find_values(f, du);
+    exec_find_slopes(f, du);
     lay_out_frame(f);
     struct lower l = {.env = env, .kernel = kernel, .func = f, .ptx = ptx};
     l.join_here = ARENA_ARRAY(&env->arena, bool, ptx->n_instrs + 1);
@@ -341,6 +345,7 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
         const uint32_t first = l.count;
         lower_instr(&l);
         if (l.count == first + 1) exec_execute_once(&l.code[first]);
+        if (l.count == first + 1) lower_to_slope(&l, &l.code[first]);
     }
     /* The end: of a .func the place where all returning lanes meet; of a kernel the end of the threads. */
     l.pc = ptx->n_instrs;

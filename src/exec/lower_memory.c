@@ -74,7 +74,7 @@ static bool lower_load(struct lower *l)
         lower_access(l, lower_operand(l, 1), l->instr->space, ptx_type_bits(l->instr->type), vector_count(l));
     s->sign = ptx_type_kind(l->instr->type) == 'S';
     if (!set_registers(l, s, lower_operand(l, 0))) return false;
-    insn_fn *fn = hot(l, s, false);
+    insn_fn *fn = lower_slope_access(l, s, lower_operand(l, 1), hot(l, s, false));
     if (!fn && s->space == PTX_SPACE_PARAM && s->is_constant) fn = h_load_param;
     if (!fn && s->space == PTX_SPACE_LOCAL && word_rows(s)) fn = h_local_load;
     if (!fn && of_variable(l, s)) fn = h_load_variable;
@@ -93,7 +93,7 @@ static bool lower_store(struct lower *l)
     if (!set_registers(l, s, lower_operand(l, 1))) return false;
     for (uint32_t e = 0; e < s->count; e++)
         if (s->reg[e] == REF_NONE) return false;
-    insn_fn *fn = hot(l, s, true);
+    insn_fn *fn = lower_slope_access(l, s, lower_operand(l, 0), hot(l, s, true));
     if (!fn && s->space == PTX_SPACE_LOCAL && word_rows(s)) fn = h_local_store;
     struct insn *i = lower_emit(l, fn ? fn : h_store);
     i->b = s->reg[0];

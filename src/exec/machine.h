@@ -25,7 +25,8 @@
 
 enum { LANES = LANES_COUNT };
 enum { REF_BASE = 3, REF_VALUE = 2 }; /* lowest bits of a ref: all of them; of values */
-enum { VALUE_BYTES = 256, VALUES_MOST = 64 };
+enum { REF_NONE = UINT32_MAX };
+enum { VALUE_BYTES = 256, VALUES_MOST = 64, SLOPES_MOST = 64 };
 
 struct exec_warp;
 struct insn;
@@ -59,11 +60,19 @@ _Static_assert(sizeof(struct insn) <= 64, "an instruction fits a cache line");
 
 enum { AHEAD_MOST = 64 }; /* operations of a run, see struct warp_next */
 
+/* Lanes of a 64-bit register at even distances: base + lane * step, see slopes.c. */
+struct slope {
+    uint64_t base, step;
+    uint32_t lanes; /* that it holds for */
+};
+
 /* One static access to memory. */
 struct access {
     uint64_t lo, limit;  /* address - lo < limit: the whole access lies where it may, no lookup needed */
     int64_t offset;      /* added to the address register */
     uint32_t address;    /* ref; not used when is_constant */
+    uint32_t slope;      /* of that register, in the frame; REF_NONE: it has none */
+    insn_fn *by_lanes;   /* slope: the handler of other addresses */
     uint8_t space;       /* enum ptx_space; PARAM of a .func has become LOCAL */
     uint8_t log2_bytes;  /* of an element */
     uint8_t count;       /* elements */
@@ -102,6 +111,8 @@ struct exec_func {
     uint32_t regs_offset[PTX_REG_CLASS_COUNT];
     uint32_t *values; /* refs by register, see values.c; REF_NONE: no such register */
     uint32_t value_count;
+    uint32_t *slopes; /* by register, numbered, see slopes.c; REF_NONE: kept as an array */
+    uint32_t slope_count, slopes_offset;
     uint32_t temp_offset; /* scratch registers: FUNC_TEMPS x 512 bytes */
     struct ptx_cfg *cfg;
     struct ptx_slots *slots;
@@ -175,36 +186,39 @@ enum { PATIENCE_START = 1024, PATIENCE_LEAST = 16 };
 
 enum warp_state { WARP_RUNNING, WARP_BLOCKED, WARP_DONE };
 
+/* What every instruction looks at lies in its first cache line, what most do in the second. */
 struct exec_warp {
-    uint8_t *base[3];           /* register frame, constants - 1, values of the block - 2 */
-    uint32_t mask;              /* running lanes */
-    uint32_t frame;             /* offset of the running frame */
+    _Alignas(64) uint8_t *base[3]; /* register frame, constants - 1, values of the block - 2 */
+    const struct insn *pc;         /* while not running */
+    struct exec_block *block;
+    struct exec_env *env;
+    uint32_t mask;   /* running lanes */
+    uint32_t frame;  /* offset of the running frame */
+    uint8_t state;   /* enum warp_state */
+    uint8_t running; /* split */
+    bool divergent;  /* more than the running split: others ready, waiting or joined */
+    int32_t budget;  /* instructions left in this turn */
+
+    uint64_t warp_instructions, thread_instructions;
     const struct insn *join_pc; /* of the running lanes; NULL: none */
     uint32_t join_frame;
     uint32_t local_base; /* of the running frame */
     uint8_t *shared;
     uint64_t shared_bytes;
-    uint8_t *local;
-    uint8_t *frames;
-    struct exec_block *block;
-    struct exec_env *env;
-    const struct insn *pc;              /* while not running */
+    uint32_t live;        /* lanes not ended */
+    uint32_t carry;       /* CC.CF of each lane */
+    uint32_t spin;        /* strong loads and atomics since the last backward branch that counted */
+    uint32_t ahead_count; /* operations of the latest run */
+
+    uint8_t *local, *frames;
     uint64_t frames_bytes, local_bytes; /* limits */
-    uint32_t live, present;             /* lanes not ended; lanes that exist */
-    uint32_t carry;                     /* CC.CF of each lane */
+    uint32_t present;                   /* lanes that exist */
     uint32_t idx;                       /* in the block */
     uint32_t patience, patience_start;
-    uint32_t spin;   /* strong loads and atomics since the last backward branch that counted */
-    bool divergent;  /* more than the running split: others ready, waiting or joined */
-    int32_t budget;  /* instructions left in this turn */
-    uint8_t state;   /* enum warp_state */
-    uint8_t running; /* split */
-    uint32_t used;   /* splits in use, the running one included */
-    uint64_t joins_used;
+    uint32_t used;       /* splits in use, the running one included */
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
-    uint64_t warp_instructions, thread_instructions;
+    uint64_t joins_used;
     struct warp_next kept;            /* what warp_source.keep() gave back; run 0: nothing */
-    uint32_t ahead_count;             /* operations of the latest run */
     uint8_t ahead_cycles[AHEAD_MOST]; /* of its loads from shared memory, see warp_next.cycles */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
@@ -219,27 +233,28 @@ struct barrier {
 };
 
 struct exec_block {
-    struct exec_launch *launch;
+    _Alignas(64) struct exec_launch *launch; /* the first cache line: what instructions look at */
     struct exec_env *env;
+    uint64_t cycle; /* set by the timing model */
+    uint64_t woken;
+    uint64_t instructions; /* executed by this block */
+    uint32_t runnable;     /* warps that can go on */
+    uint32_t done;         /* warps that have ended */
+    uint32_t turn;         /* warp that ran last */
+    uint32_t warp_count;
+    uint64_t values_known; /* a bit for each that was worked out */
+
     uint64_t chunk_bytes, block_idx;
     uint32_t ctaid[3];
     uint32_t sm;
-    uint32_t warp_count;
     uint32_t live_threads;
-    uint32_t runnable; /* warps that can go on */
-    uint32_t done;     /* warps that have ended */
-    uint64_t woken;
-    uint64_t cycle; /* set by the timing model */
-    double nanoseconds_per_cycle;
-    bool timed;
-    uint32_t turn;          /* warp that ran last */
     uint32_t epoch;         /* racecheck: barriers completed */
-    uint64_t instructions;  /* executed by this block */
     uint32_t barriers_used; /* a bit for each that somebody has arrived at */
-    struct barrier barriers[16];
+    bool timed;
+    double nanoseconds_per_cycle;
     struct race_state *race;
-    uint64_t values_known; /* a bit for each that was worked out */
     uint64_t values_offset, shared_offset, frames_offset, local_offset; /* in the chunk */
+    struct barrier barriers[16];
     struct exec_warp warps[];
 };
 

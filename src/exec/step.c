@@ -198,7 +198,7 @@ static bool is_quiet(const struct insn *i)
                         i->fn == h_widen_sign || i->fn == h_local_address))
         return true;
     return i->fn == h_lanes || i->fn == h_lanes_site || i->fn == h_lanes_uniform || i->fn == h_spacebase ||
-           i->fn == h_load_param || i->is_shared || exec_is_once(i);
+           i->fn == h_load_param || i->is_shared || exec_is_once(i) || exec_is_slope(i);
 }
 
 static bool among(insn_fn *fn, insn_fn *const *fns, size_t count)
@@ -397,9 +397,29 @@ static bool fill_groups(const struct exec_warp *w, const struct access *s, struc
     return true;
 }
 
+/* Through a slope, in the reserved range: the same without a look at the lanes. */
+static bool fill_even(const struct exec_warp *w, const struct access *s, struct warp_op *out)
+{
+    const struct slope at = *(const struct slope *)(const void *)(w->base[0] + s->slope);
+    const struct devmem *m = w->env->memory;
+    const uint64_t first = at.base + (uint64_t)s->offset - m->base, last = first + (LANES - 1) * at.step;
+    const bool unit = at.step == out->info->bytes;
+    if ((out->mask & at.lanes) != LANES_ALL || (!unit && at.step) ||
+        (first | last) >> (63 - (uint32_t)__builtin_clzll(m->size))) {
+        slope_spread(w, s->slope, s->address, out->mask);
+        return false;
+    }
+    for (uint32_t g = 0; g < 4; g++) out->base[g] = m->sim_base + first + 8 * g * at.step;
+    out->space = WARP_SPACE_GLOBAL;
+    out->unit = unit ? 15 : 0;
+    out->grouped = 1;
+    return true;
+}
+
 static void fill_addresses(const struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
     const struct access *s = access_of(i);
+    if (s->slope != REF_NONE && fill_even(w, s, out)) return;
     if (!s->is_constant && fill_groups(w, s, out)) return;
     if (s->space == PTX_SPACE_GLOBAL && s->address64 && !s->is_constant && fill_global(w, s, out)) return;
     if (s->space == PTX_SPACE_SHARED) {
@@ -600,7 +620,7 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
             break;
         if (pc->is_base)
             for (uint32_t k = 0; k < AHEAD_BASES; k++) bases[k].log2_bytes = 0;
-        w->ahead_cycles[run] = (uint8_t)cycles;
+        if (cycles) w->ahead_cycles[run] = (uint8_t)cycles; /* of others nobody asks */
         run += counted;
         info += counted;
         pc = after;

@@ -39,7 +39,7 @@ void net_packets_complete(struct net *n, uint64_t now)
         const uint32_t sink = f->packet.dst;
         struct net_sink *s = &n->sinks[sink];
         DIAG_ASSERT(s->pushed - s->popped < s->capacity);
-        s->queue[s->pushed & s->mask] = (uint32_t)items[i];
+        s->slots[s->pushed & s->mask].flight = (uint32_t)items[i];
         if (s->pushed++ == s->popped) net_front_set(n, sink, f);
         net_count_delivery(n, s, f);
         if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, sink, f->visible_cyc);
@@ -65,7 +65,7 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     struct net_sink *s = &n->sinks[sink];
     struct net_front *front = &n->view.fronts[sink];
     DIAG_ASSERT(front->visible_cyc <= now);
-    const uint32_t flight = s->queue[s->popped++ & s->mask];
+    const uint32_t flight = s->slots[s->popped++ & s->mask].flight;
     struct net_flight *f = &n->flights[flight];
     net_count_inside(n, now);
     n->stats.stay_cyc += now - f->accept_cyc;
@@ -74,7 +74,7 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     f->flits = 0;
     n->free_flights[n->free_count++] = flight;
     if (s->popped != s->pushed) {
-        const struct net_flight *next = &n->flights[s->queue[s->popped & s->mask]];
+        const struct net_flight *next = &n->flights[s->slots[s->popped & s->mask].flight];
         front->visible_cyc = next->visible_cyc;
         front->packet = &next->packet;
     } else {

@@ -376,8 +376,7 @@ static void build_ends(struct net *n, struct arena *a)
         uint32_t size = 1;
         while (size < k->capacity) size *= 2;
         k->mask = size - 1;
-        k->queue = ARENA_ARRAY(a, uint32_t, size);
-        if (n->whole_packets) k->back_cyc = ARENA_ARRAY(a, uint64_t, size);
+        k->slots = ARENA_ARRAY(a, struct net_slot, size);
         flights += k->capacity;
     }
     n->view.fronts = ARENA_ARRAY(a, struct net_front, s->sinks);

@@ -353,7 +353,7 @@ void net_packet_tail_wanted(struct net *n, uint32_t source)
 bool net_packet_sink_full(const struct net *n, const struct net_out *o)
 {
     const struct net_sink *s = &n->sinks[o->to];
-    return s->pushed - s->popped == s->capacity || s->back_cyc[s->pushed & s->mask] > n->clock;
+    return s->pushed - s->popped == s->capacity || s->slots[s->pushed & s->mask].back_cyc > n->clock;
 }
 
 /* ---- events ---- */

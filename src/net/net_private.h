@@ -261,12 +261,16 @@ struct net_source {
     uint64_t tail_cyc;    /* whole packets: the tail of the packet being sent goes; NET_NEVER: not known */
 };
 
-/* The queue before a receiver: packet number x is in queue[x & mask]; whole packets: it can be sent from
- * back_cyc[x & mask] on, if x < popped + capacity. */
+/* A place in the queue before a receiver. */
+struct net_slot {
+    uint64_t back_cyc; /* whole packets: the next one for it can be sent from here on */
+    uint32_t flight;
+};
+
+/* That queue: packet number x is in slots[x & mask], if x < popped + capacity. */
 struct net_sink {
+    _Alignas(64) struct net_slot *slots;
     uint32_t pushed, popped, capacity, mask;
-    uint32_t *queue; /* flights */
-    uint64_t *back_cyc;
     bool back_wanted; /* whole packets: an output waits for the next pop */
     bool back_posted; /* … for a slot that comes back at a known cycle */
     uint32_t out;     /* whole packets: the output that fills it */
@@ -592,7 +596,7 @@ static inline void net_count_delivery(struct net *n, struct net_sink *s, const s
 static inline void net_packet_popped(struct net *n, struct net_sink *s, uint64_t now)
 {
     const uint64_t back = now + 2 + n->spec.credit_delay_cyc;
-    s->back_cyc[(s->popped - 1 + s->capacity) & s->mask] = back;
+    s->slots[(s->popped - 1 + s->capacity) & s->mask].back_cyc = back;
     if (__builtin_expect(!s->back_wanted, 1)) return;
     s->back_wanted = false;
     s->back_posted = true;

@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) bool net_whole_start(struct net *n,
 static inline bool net_whole_full(struct net *n, const struct net_out *o, uint64_t seen_cyc)
 {
     struct net_sink *s = &n->sinks[o->to];
-    const uint64_t back_cyc = s->back_cyc[s->pushed & s->mask];
+    const uint64_t back_cyc = s->slots[s->pushed & s->mask].back_cyc;
     const bool taken = s->pushed - s->popped == s->capacity;
     if (__builtin_expect(!taken && back_cyc <= seen_cyc, 1)) return false;
     if (taken) {
@@ -68,7 +68,7 @@ static inline void net_whole_push(struct net *n, uint32_t sink, uint32_t flight,
     struct net_flight *f = &n->flights[flight];
     struct net_sink *s = &n->sinks[sink];
     f->visible_cyc = visible_cyc;
-    s->queue[s->pushed & s->mask] = flight;
+    s->slots[s->pushed & s->mask].flight = flight;
     if (s->pushed++ == s->popped) net_front_set(n, sink, f);
     net_count_delivery(n, s, f);
     if (n->wiring.coming) n->wiring.coming(n->wiring.ctx, f->packet.handle);

@@ -108,9 +108,9 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     m->at = 0;
     m->translated = false;
     if (op->info->class == WARP_CLASS_TEXTURE)
-        m->count = coalesce_texels(op, m, sm->arena, sm->wire.check);
+        m->count = (uint16_t)coalesce_texels(op, m, sm->arena, sm->wire.check);
     else
-        m->count = coalesce(op, m->lines, writes || sm->wire.check, atomic);
+        m->count = (uint16_t)coalesce(op, m->lines, writes || sm->wire.check, atomic);
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint16_t load = waits ? new_load(sm, block, warp, m->count, now) : sm->warps[warp].generation;
     const uint32_t app = sm->app, page_log2 = sm->page_lines_log2;
@@ -146,7 +146,7 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     struct sm_warp *w = &sm->warps[l.warp];
     struct sm_block *b = &sm->blocks[w->block];
     sm->loads_free[sm->loads_free_count++] = (uint16_t)idx;
-    const uint64_t done_cyc = l.done_cyc + l.after_cyc;
+    const uint64_t done_cyc = l.issue_cyc + l.done_cyc + l.after_cyc;
     sm->stats.loads_waiting_cyc += done_cyc - l.issue_cyc;
     sm->stats.loads_done++;
     b->loads--;

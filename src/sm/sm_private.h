@@ -62,12 +62,12 @@ struct line_access {
 };
 _Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 
-/* A memory instruction between coalescer and L1. */
+/* A memory instruction between coalescer and L1. One that touches one line is one cache line. */
 struct memory_instr {
-    uint32_t count, at; /* lines; the next one */
-    bool translated;    /* the page of the next one is known: it waits for the L1 */
-    struct line_access lines[SM_LANES];
+    _Alignas(64) uint16_t count, at; /* lines; the next one */
+    bool translated;                 /* the page of the next one is known: it waits for the L1 */
     struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
+    struct line_access lines[SM_LANES];
 };
 enum { SM_TEXELS = 16 * SM_LANES }; /* most that a fetch touches: two levels of a three-dimensional mipmap */
 
@@ -79,13 +79,15 @@ static inline struct line_access *line_of(struct memory_instr *m, uint32_t k)
 /* An instruction whose registers come from memory. */
 struct load {
     const struct warp_op_info *info;
-    uint64_t issue_cyc, done_cyc; /* done: so far */
+    uint64_t issue_cyc;
+    uint32_t done_cyc; /* so far; after issue_cyc */
     uint32_t reg_base;
     uint32_t after_cyc; /* from the last line to the registers: the filter of textures */
     uint16_t remaining; /* lines */
     uint8_t warp;
     bool copy; /* cp.async: no register waits for it */
 };
+_Static_assert(sizeof(struct load) == 32, "half a cache line");
 
 /* What issuing needs of a warp: one cache line. */
 struct sm_warp {
@@ -394,7 +396,8 @@ void load_done(struct sm *sm, uint32_t load, uint64_t now);
 static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
 {
     struct load *l = &sm->loads[load];
-    if (done_cyc > l->done_cyc) l->done_cyc = done_cyc;
+    const uint32_t after = (uint32_t)(done_cyc - l->issue_cyc);
+    if (after > l->done_cyc) l->done_cyc = after;
     if (--l->remaining == 0) load_done(sm, load, now);
 }
 /* Gives a line to memory; false when the queue is full. */
