@@ -62,12 +62,13 @@ struct line_access {
 };
 _Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 
-/* A memory instruction between coalescer and L1. One that touches one line is one cache line. */
+/* A memory instruction between coalescer and L1. One that touches one line is one cache line; no line lies in
+ * two. */
 struct memory_instr {
     _Alignas(64) uint16_t count, at; /* lines; the next one */
     bool translated;                 /* the page of the next one is known: it waits for the L1 */
     struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
-    struct line_access lines[SM_LANES];
+    _Alignas(32) struct line_access lines[SM_LANES];
 };
 enum { SM_TEXELS = 16 * SM_LANES }; /* most that a fetch touches: two levels of a three-dimensional mipmap */
 
