@@ -603,7 +603,7 @@ static SLICE_HOT void count_request(struct slice *s, const struct request *r, bo
     }
     if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
         *(!plain && s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
-    if (r->sm / s->wire.sms_per_partition == s->wire.partition)
+    if (r->sm - s->wire.partition * s->wire.sms_per_partition < s->wire.sms_per_partition)
         s->stats.local++;
     else
         s->stats.remote++;

@@ -22,6 +22,7 @@ struct net_lane {
     uint32_t tail_due;    /* pending: cycle in which the tail is sent if there is a place */
     uint16_t head, count; /* of stays: packets inside */
     bool pending;         /* the place of the last packet's tail is not known */
+    uint16_t source;
     uint32_t credits[];
 };
 
@@ -60,6 +61,7 @@ void net_lanes_build(struct net *n, struct arena *a)
     for (uint32_t i = 0; i < n->ivc_count; i++) {
         struct net_lane *l = lane_at(n, i);
         l->freed = size;
+        l->source = (uint16_t)(i / n->spec.vcs);
         /* all places are free: number x, as no sender is faster than a flit per cycle, by cycle x */
         for (uint32_t x = 0; x < size; x++) l->credits[x] = x;
     }
@@ -224,7 +226,7 @@ static inline bool start(struct net *n, struct net_source *s, uint32_t source, u
 static __attribute__((noinline)) void tail_known(struct net *n, struct net_lane *l, uint32_t idx,
                                                  uint64_t cyc)
 {
-    const uint32_t source = idx / n->spec.vcs;
+    const uint32_t source = l->source;
     struct net_source *s = &n->sources[source];
     l->pending = false;
     s->tail_cyc = cyc;
@@ -244,7 +246,7 @@ static __attribute__((noinline)) void wake_source(struct net *n, const struct ne
 /* The flits of the front packet leave, one per cycle, the last in last_cyc; who waits for places learns. */
 static inline void leave(struct net *n, struct net_lane *l, uint32_t idx, uint32_t flits, uint64_t last_cyc)
 {
-    const uint32_t source = idx / n->spec.vcs, before = l->freed;
+    const uint32_t source = l->source, before = l->freed;
     const struct net_out *feeder = &n->outs[n->source_base + source];
     const bool had_place = places(l) > 0;
     const uint32_t first = (uint32_t)last_cyc + feeder->credit_delay - (flits - 1);
@@ -273,7 +275,7 @@ static inline void grant(struct net *n, struct net_out *o, uint32_t idx)
     leave(n, l, idx, flits, last_cyc);
     net_whole_push(n, o->to, flight, last_cyc + o->latency);
     if (n->lasts) {
-        uint64_t *last = &n->lasts[(size_t)(idx / n->spec.vcs) * n->spec.sinks + o->to];
+        uint64_t *last = &n->lasts[(size_t)l->source * n->spec.sinks + o->to];
         const uint64_t left = *last - NET_LAST_ONE;
         *last = left >= NET_LAST_ONE ? left : (left & ~NET_LAST_CYC) | last_cyc;
     }
