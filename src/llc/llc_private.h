@@ -7,6 +7,10 @@
 #include "check/fault.h"
 #include "llc/llc.h"
 
+/* What happens once per request is compiled twice: for slices of any kind, and for plain ones (slice.plain),
+ * where questions that have one answer there are not asked. */
+#define SLICE_HOT inline __attribute__((always_inline))
+
 /* What a slice knows of a line and, while it is pinned, its MSHR. */
 struct slice_line {
     uint64_t dirty[2]; /* bytes */
@@ -54,7 +58,7 @@ struct slice {
     bool fill_came; /* since the tag stage last looked */
     bool more;      /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
-    bool watchful; /* every visit may matter to the slice's own stages, see wake_far() */
+    bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
 
     struct request_list hits, filled; /* on their way to the reply port */
     uint64_t port_free_cyc;
@@ -93,6 +97,21 @@ struct slice {
 };
 
 static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
+
+static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
+{
+    uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
+    for (uint32_t k = 1; k < p->run_count; k++)
+        idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;
+    return p->hashed ? tags_set_hashed(idx, p->sets) : (uint32_t)(idx % p->sets);
+}
+
+static inline uint32_t set_of(const struct slice *s, uint64_t line) { return set_in(s->spec, line); }
+
+static inline uint32_t byte_count(const uint64_t bytes[2])
+{
+    return (uint32_t)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
+}
 
 static inline void append(struct slice *s, struct request_list *l, uint32_t idx)
 {
@@ -316,7 +335,10 @@ void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t
 /* A cycle of the flush under way. */
 void slice_flush_step(struct slice *s, uint64_t now);
 
-/* ---- llc.c, for the other files ---- */
+/* ---- llc.c and slice_memory.c, for the other files ---- */
+
+void slice_wake(void *self, uint64_t now);
+void slice_wake_far(void *self, uint64_t now); /* of a slice that has lines of others */
 
 void slice_push_op(struct slice *s, struct memory_op op);
 /* Does it matter to the slice when its channels accept operations? Then they are told. */

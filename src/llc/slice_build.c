@@ -1,0 +1,103 @@
+/* slice_build: making a slice, and what is told of one. */
+#include <stdio.h>
+
+#include "llc/llc_private.h"
+#include "llc/organisation.h"
+
+uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
+
+uint32_t slice_home(const struct slice_spec *p, uint64_t line)
+{
+    const struct dram_place place = dram_map_place(p->map, line << LINE_LOG2);
+    return place.channel * p->slices_per_channel + place.slice;
+}
+
+uint64_t slice_waiting(const struct slice *s)
+{
+    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + far_waiting(s);
+    for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
+        if (*tags_pins(&s->tags, line)) count += s->lines[line].waiting.count;
+    return count;
+}
+
+uint32_t slice_lines_used(const struct slice *s)
+{
+    uint32_t used = 0;
+    for (uint32_t line = 0; line < tags_lines(&s->tags); line++) used += tags_used(&s->tags, line);
+    return used;
+}
+
+static struct wait waits(void *self)
+{
+    const struct slice *s = self;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    const uint64_t waiting = slice_waiting(s);
+    if (s->reply_refused) {
+        w.reason = WAIT_QUEUE_FULL;
+        w.on = s->wire.fabric->reply.component;
+        (void)snprintf(w.detail, sizeof w.detail, "a reply that the network does not take; %u more",
+                       s->hits.count + s->filled.count - 1);
+    } else if (waiting || s->ops_count) {
+        w.reason = WAIT_REPLY;
+        w.on = s->wire.channel_component;
+        (void)snprintf(w.detail, sizeof w.detail, "%llu requests inside, %u for the memory channel",
+                       (unsigned long long)waiting, s->ops_count);
+    }
+    return w;
+}
+
+struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
+                        const char *name)
+{
+    struct slice *s = ARENA_NEW(a, struct slice);
+    s->spec = spec;
+    s->wire = *wiring;
+    tags_init(&s->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + wiring->slice_idx);
+    const uint32_t lines = tags_lines(&s->tags);
+    s->lines = ARENA_ARRAY(a, struct slice_line, lines);
+    s->mshr_free_count = spec->mshrs;
+    s->hits_cyc = s->filled_cyc = ENGINE_NEVER;
+    s->requests = request_at(wiring->requests, 0);
+    const uint32_t room = spec->memory_queue + spec->mshrs;
+    s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
+    s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
+    if (spec->may_write_through) /* what fills write on or read again comes on top */
+        s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
+    s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
+    s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
+    for (uint32_t k = 0; k < spec->lanes; k++) {
+        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
+        s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
+    }
+    s->flush_cursor = lines;
+    if (spec->count_lines) {
+        s->line_requests = ARENA_ARRAY(a, uint32_t, lines);
+        s->line_partitions = ARENA_ARRAY(a, uint64_t, lines);
+    }
+    if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
+    if (wiring->forwards) far_new(s, a, name);
+    if (wiring->forwards && organisation_coherent(wiring->organisation->config)) coherent_new(s, a);
+    if (!s->ops_easy && wiring->memory_settle) slice_mind_memory(s);
+    s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
+               spec->lanes == 1 && !spec->stack_width && !wiring->pager;
+    s->component =
+        engine_add(wiring->engine, (struct component_spec){.name = name,
+                                                           .self = s,
+                                                           .domain = wiring->domain,
+                                                           .wake = s->far ? slice_wake_far : slice_wake,
+                                                           .receive = slice_receive,
+                                                           .waits = waits});
+    return s;
+}
+
+struct check_place *slice_copies(const struct slice *s) { return s->copies; }
+uint32_t slice_component(const struct slice *s) { return s->component; }
+
+struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }
+
+void llc_epoch_change(struct llc_epoch *e, uint64_t tick)
+{
+    if (e->changed_tick != tick) e->before = e->value;
+    e->changed_tick = tick;
+    e->value++;
+}

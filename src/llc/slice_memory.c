@@ -1,0 +1,91 @@
+/* slice_memory: see slice_memory.h; what memory channels and the other files of a slice call. */
+#include "llc/slice_memory.h"
+
+void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count)
+{
+    columns(p, sectors, first, count);
+}
+
+uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
+{
+    return op_bytes(p, op);
+}
+
+void slice_push_op(struct slice *s, struct memory_op op) { push_op(s, op, false); }
+
+void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
+{
+    uint64_t *const dirty = s->lines[tag_line].dirty;
+    uint8_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++)
+        if ((uint32_t)(dirty[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
+    struct memory_op op = {.line = tags_key(&s->tags, tag_line),
+                           .tag_line = TAGS_NONE,
+                           .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
+    columns(s->spec, sectors, &op.first_column, &op.column_count);
+    (void)use_port(s, now, port_cycles(s, byte_count(dirty)));
+    if (s->copies) check_write_back(s->copies, tag_line, dirty);
+    dirty[0] = dirty[1] = 0;
+    s->stats.memory_writes++;
+    s->stats.memory_write_columns += op.column_count;
+    push_op(s, op, false);
+}
+
+const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
+
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+{
+    struct lane *l = &s->lanes[lane];
+    const struct memory_op *op = &l->ops.ring[l->ops.head];
+    if (op->writers_count) { /* where there are such, channels are never late */
+        for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
+            check_memory_store(s->copies, idx);
+            idx = at(s, idx)->next;
+        }
+        const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
+        (void)push_fill(s, lane,
+                        (struct fill){.ready_cyc = next,
+                                      .writers_first = op->writers_first,
+                                      .writers_count = op->writers_count});
+        engine_wake(s->wire.engine, s->component, next);
+    }
+    if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
+    if (++l->ops.head == s->ops_capacity) l->ops.head = 0;
+    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
+    s->ops_count--;
+    if (!s->waits_for_memory && !s->flush_done) return;
+    const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
+    if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
+}
+
+void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
+{
+    (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
+}
+
+/* Into the host's caches, long before the fill is taken: its line, and who waits for the one before it. */
+static inline void fetch_for_last(const struct slice *s, const struct lane *l)
+{
+    uint32_t last = l->fills_head + l->fills_count - 1;
+    if (last >= s->fills_capacity) last -= s->fills_capacity;
+    __builtin_prefetch(&s->lines[l->fills[last].tag_line], 1);
+    if (l->fills_count < 2) return;
+    const struct fill *const before = &l->fills[last ? last - 1 : s->fills_capacity - 1];
+    if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
+}
+
+void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
+                       uint64_t accept_tick, uint64_t tick)
+{
+    const struct engine *const e = s->wire.engine;
+    const uint32_t domain = s->wire.domain;
+    /* The fill's own time is waited for here: then line and reply are one visit. */
+    const uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
+                           s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
+    const bool first =
+        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
+    fetch_for_last(s, &s->lanes[lane]);
+    STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
+    if (first) engine_wake(s->wire.engine, s->component, ready);
+}

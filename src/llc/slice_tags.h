@@ -1,0 +1,309 @@
+/* slice_tags: the tag stage: a request per cycle, which hits, waits for memory, or is stopped. Included by
+ * llc.c only. */
+#ifndef ATOLL_LLC_SLICE_TAGS_H
+#define ATOLL_LLC_SLICE_TAGS_H
+
+#include "llc/slice_fill.h"
+
+/* ---- how often lines are used ---- */
+
+static void count_use(struct slice *s, const struct request *r)
+{
+    const uint32_t line = tags_find(&s->tags, set_of(s, r->home.line), r->home.line);
+    if (line == TAGS_NONE || r->kind == REQUEST_WALK) return;
+    s->line_requests[line]++;
+    s->line_partitions[line] |= (uint64_t)1 << r->sm / s->wire.sms_per_partition % 64;
+}
+
+static void count_line(struct slice *s, uint32_t line)
+{
+    if (!s->line_requests[line]) return;
+    STATS_COUNT(s->stats.requests_per_line, s->line_requests[line]);
+    STATS_COUNT(s->stats.partitions_per_line, (uint64_t)__builtin_popcountll(s->line_partitions[line]));
+    s->line_requests[line] = 0;
+    s->line_partitions[line] = 0;
+}
+
+/* ---- requests ---- */
+
+static SLICE_HOT void drop_line(struct slice *s, uint64_t now, uint32_t line, bool plain)
+{
+    s->lines[line].valid = 0;
+    if (plain) return;
+    if (s->line_requests) count_line(s, line);
+    if (s->copies) check_copy_drop(copies_of(s, line), line, now);
+    if (!s->far) return;
+    if (s->far->sharers) coherent_evict(s, line);
+    s->far->holds[line] = 0;
+}
+
+/* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
+static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set, bool plain)
+{
+    const uint32_t line = tags_victim(&s->tags, set);
+    if (line == TAGS_NONE) {
+        s->blocked = &s->stats.wait_way;
+        return line;
+    }
+    if (tags_used(&s->tags, line)) {
+        s->stats.evictions++;
+        if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(llc_loses_write_back))
+            slice_write_back(s, now, line);
+    }
+    if (FAULT_FIRES(llc_loses_write_back)) s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
+    drop_line(s, now, line, plain);
+    return line;
+}
+
+static SLICE_HOT void pin(struct slice *s, uint32_t line)
+{
+    struct slice_line *const l = &s->lines[line];
+    s->mshr_free_count--;
+    l->waiting = (struct request_list){0};
+    l->asked = l->redo = 0;
+    l->far = l->overtaken = l->again = false;
+    *tags_pins(&s->tags, line) = 1;
+    stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
+}
+
+/* Waits for the missing sectors of a line that has a place; false when there is no room to wait. */
+static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line, bool plain)
+{
+    struct request *r = at(s, idx);
+    if (*tags_pins(&s->tags, line)) {
+        struct slice_line *m = &s->lines[line];
+        const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
+        if (m->waiting.count >= s->spec->mshr_merges) {
+            s->blocked = &s->stats.wait_mshr;
+            return false;
+        }
+        append(s, &m->waiting, idx);
+        if (missing) read_memory(s, now, r->home.line, line, missing, plain);
+        return true;
+    }
+    if (!s->mshr_free_count) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    pin(s, line);
+    append(s, &s->lines[line].waiting, idx);
+    read_memory(s, now, r->home.line, line,
+                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
+    return true;
+}
+
+static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
+{
+    struct request *r = at(s, idx);
+    use_line(s, now, line, idx, plain);
+    tags_touch(&s->tags, line);
+    r->hit = 1;
+    s->stats.read_hits += r->kind == REQUEST_READ;
+    const uint64_t start = serve_at_port(s, now, r);
+    if (!plain && s->write_through && request_writes(r))
+        slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
+    else
+        answer(s, idx, true, start + s->spec->latency_cyc, plain);
+}
+
+static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                                 bool plain)
+{
+    struct request *r = at(s, idx);
+    const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
+    if (line != TAGS_NONE && (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply))) {
+        hit(s, now, line, idx, plain);
+        return true;
+    }
+    const bool merged = line != TAGS_NONE && *tags_pins(&s->tags, line);
+    if (line == TAGS_NONE) {
+        if (!s->mshr_free_count) {
+            s->blocked = &s->stats.wait_mshr;
+            return false;
+        }
+        line = make_room(s, now, set, plain);
+        if (line == TAGS_NONE) return false;
+        tags_fill(&s->tags, line, r->home.line);
+    }
+    if (!wait_for(s, now, idx, line, plain)) return false;
+    tags_touch(&s->tags, line);
+    if (r->kind == REQUEST_READ) *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
+    if (!plain && r->kind == REQUEST_READ && s->apps && !merged) app_of(s, r)->llc_read_misses++;
+    s->stats.atomic_misses += atomic;
+    return true;
+}
+
+static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                                  bool plain)
+{
+    const struct request *r = at(s, idx);
+    if (!plain && s->write_through) return slice_write_through(s, now, idx, set, line);
+    s->stats.write_hits += line != TAGS_NONE;
+    if (line == TAGS_NONE) {
+        line = make_room(s, now, set, plain);
+        if (line == TAGS_NONE) return false;
+        tags_fill(&s->tags, line, r->home.line);
+    }
+    tags_touch(&s->tags, line);
+    if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
+    if (FAULT_FIRES(store_unacknowledged)) return true;
+    answer(s, idx, true, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc, plain);
+    return true;
+}
+
+/* May the tag stage serve anything now? */
+static SLICE_HOT bool tag_may_run(struct slice *s, uint64_t now, const struct request_list *hits)
+{
+    const struct slice_spec *p = s->spec;
+    s->blocked = NULL;
+    if (s->port_free_cyc > now + p->data_queue_cyc) s->blocked = &s->stats.wait_port;
+    if (!slice_may_reply(p, hits)) s->blocked = &s->stats.wait_reply;
+    if (!slice_memory_has_room(s)) s->blocked = &s->stats.wait_memory;
+    return !s->blocked;
+}
+
+static SLICE_HOT void count_request(struct slice *s, const struct request *r, bool plain)
+{
+    s->stats.requests++;
+    s->stats.tag_cycles++;
+    switch ((enum request_kind)r->kind) {
+    case REQUEST_READ: s->stats.reads++; break;
+    case REQUEST_WRITE: s->stats.writes++; break;
+    case REQUEST_ATOMIC:
+    case REQUEST_REDUCTION: s->stats.atomics++; break;
+    case REQUEST_WALK: s->stats.walks++; return;
+    case REQUEST_KINDS: break;
+    }
+    if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
+        *(!plain && s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+    if (r->sm - s->wire.partition * s->wire.sms_per_partition < s->wire.sms_per_partition)
+        s->stats.local++;
+    else
+        s->stats.remote++;
+}
+
+/* What stopped the request in front has not changed: no need to look again. */
+static inline bool still_blocked(const struct slice *s)
+{
+    return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
+}
+
+static void count_app(struct slice *s, const struct request *r)
+{
+    struct app_stats *a = app_of(s, r);
+    if (r->kind == REQUEST_WALK) return;
+    a->llc_requests++;
+    a->llc_reads += r->kind == REQUEST_READ;
+    a->llc_read_hits += r->kind == REQUEST_READ && r->hit;
+}
+
+/* A request has passed the tag stage. */
+static SLICE_HOT void served(struct slice *s, struct request *r, uint64_t now, bool plain)
+{
+    count_request(s, r, plain);
+    if (!plain && s->apps) count_app(s, r);
+    enters(s, r, now);
+    if (!plain && s->line_requests) count_use(s, r);
+}
+
+/* The line's page moves: memory has all of it before it is read there. */
+static void give_up(struct slice *s, uint64_t now, uint32_t line)
+{
+    DIAG_ASSERT(!*tags_pins(&s->tags, line));
+    if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(move_loses_dirty))
+        slice_write_back(s, now, line);
+    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
+    slice_drop_line(s, now, line);
+}
+
+static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool plain)
+{
+    struct request *r = at(s, idx);
+    const uint32_t set = set_of(s, r->home.line);
+    uint32_t line = tags_find(&s->tags, set, r->home.line);
+    if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
+    if (!plain && line != TAGS_NONE && r->flags & REQUEST_TAKES) {
+        give_up(s, now, line);
+        line = TAGS_NONE;
+    }
+    if (!plain && s->far && r->home.slice != s->wire.slice_idx) {
+        if (!far_serve(s, now, idx, set, line)) return false;
+    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, plain)
+                                          : serve_read(s, now, idx, set, line, plain))) {
+        return false;
+    }
+    served(s, r, now, plain);
+    return true;
+}
+
+/* The request of an SM that is next. */
+static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool plain)
+{
+    if (plain || !s->far || !s->wire.near_only)
+        return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
+    return s->far->local.count ? s->far->local.first : REQUEST_NONE;
+}
+
+/* Serves one of these two, in turn. */
+static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet, bool plain)
+{
+    const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
+    const uint32_t idx = from_walker ? walk : packet;
+    if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
+    s->fill_came = false;
+    const uint64_t misses = s->stats.read_misses;
+    struct request_list *const list = from_walker                   ? &s->walks
+                                      : !plain && s->wire.near_only ? &s->far->local
+                                                                    : NULL;
+    if (list) (void)take_first(s, list);
+    if (!serve(s, now, idx, plain)) {
+        if (list) put_back(s, list, idx);
+        return false;
+    }
+    s->walk_turn = !from_walker;
+    if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
+    if (from_walker) return true;
+    if (!plain && s->wire.tap.see)
+        s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
+    s->more = port_front(s, now, plain) != REQUEST_NONE;
+    return true;
+}
+
+/* Serves a request from the network or from a walker, if there is one. */
+static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool plain)
+{
+    const uint32_t packet = port_front(s, now, plain);
+    const uint32_t walk =
+        !plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+    s->more = packet != REQUEST_NONE;
+    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, plain);
+    s->blocked = NULL;
+    return false;
+}
+
+/* The same for a request of another slice. */
+static inline bool far_tag_stage(struct slice *s, uint64_t now)
+{
+    const uint32_t idx = far_request_at(s, now);
+    if (idx != REQUEST_NONE) return far_serve_next(s, now, idx);
+    s->far->blocked = NULL;
+    return false;
+}
+
+/* One request per cycle: of SMs and walkers, or of other slices, in turn. */
+static SLICE_HOT void tag_stages(struct slice *s, uint64_t now, bool plain)
+{
+    struct far *f = s->far;
+    if (plain || !f) {
+        (void)tag_stage(s, now, plain);
+    } else if (f->turn && far_tag_stage(s, now)) {
+        f->turn = false;
+        s->more = port_front(s, now, false) != REQUEST_NONE;
+    } else if (tag_stage(s, now, false)) {
+        f->turn = true;
+    } else if (!f->turn) {
+        (void)far_tag_stage(s, now);
+    }
+}
+
+#endif
