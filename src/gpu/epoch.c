@@ -56,7 +56,7 @@ uint64_t epoch_due(const struct gpu *g)
 void epoch_ask(struct gpu *g, uint64_t now)
 {
     g->epoch->due_cyc = g->replication->due(g->replication, now);
-    if (!g->organisations->paused) kernel_go_on(g);
+    if (!g->organisations->paused) boundary_go_on(g);
 }
 
 void epoch_begin(struct gpu *g, uint64_t start_cyc)

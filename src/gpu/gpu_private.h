@@ -104,8 +104,17 @@ void kernel_forget(struct running *r, const struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
 void kernel_check_stuck(void *gpu);
 
+/* boundary.c: an SM has nothing left of a kernel: its last one begins the boundary. */
+void boundary_sm_drained(void *running, uint32_t sm, uint64_t now);
+/* SMs of its application send nothing, or go on. */
+void boundary_hold(const struct running *r, bool on);
+/* Between two runs of the engine, while gpu.drains. */
+void boundary_drain(struct gpu *g);
 /* The organisation has changed: kernels that waited for it may end. */
-void kernel_go_on(struct gpu *g);
+void boundary_go_on(struct gpu *g);
+
+/* residency.c: what a kernel takes of an SM; a mistake when that is more than there is. */
+void residency_describe(struct running *r, struct gpu_kernel_record *record);
 
 /* epoch.c: the policy of replication is asked while kernels run. */
 void epoch_new(struct gpu *g, const struct config *c);

@@ -1,4 +1,4 @@
-/* kernel: launches on the GPU: residency, blocks to SMs, the kernel boundary, the record of what happened.
+/* kernel: launches on the GPU: blocks to SMs, the record of what happened.
  *
  *   gpu_start_kernel ─► its blocks compete for room with those of kernels that run (oldest first)
  *   gpu_advance      ─► the clock runs until one of them has ended: its boundary, its record */
@@ -69,197 +69,6 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
     engine_progress(r->gpu->engine);
     sm_ask(r->gpu->sms[sm]);
     if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
-}
-
-/* ---- the kernel boundary ---- */
-
-static void kernel_over(struct running *r)
-{
-    r->over = true;
-    engine_stop(r->gpu->engine);
-}
-
-static void slice_flushed(void *arg);
-
-/* Kernels of the application that have ended by now need no other. */
-static void begin_flush(struct running *r)
-{
-    struct gpu *g = r->gpu;
-    for (uint32_t n = 0; n < g->running_count; n++) {
-        struct running *other = g->running[n];
-        other->shares_flush = other->wants_flush && other->sm.app == r->sm.app;
-        other->wants_flush &= !other->shares_flush;
-    }
-    r->slices_flushing = g->slice_count;
-    organisation_forget_copies(g->organisations);
-    if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
-    for (uint32_t k = 0; k < g->slice_count; k++)
-        slice_flush(g->slices[k], r->boundary, g->running_count == 1, slice_flushed, r);
-}
-
-/* SMs of the application send nothing, or go on. */
-static void hold(const struct running *r, bool on)
-{
-    for (uint32_t k = 0; k < r->gpu->sm_count; k++)
-        if (!on || apps_may_run(&r->gpu->apps, k, r->sm.app)) sm_hold(r->gpu->sms[k], on);
-}
-
-static bool is_beside_others(const struct running *r)
-{
-    const struct gpu *g = r->gpu;
-    for (uint32_t n = 0; n < g->running_count; n++)
-        if (g->running[n] != r && g->running[n]->sm.app == r->sm.app) return true;
-    return false;
-}
-
-/* One kernel's boundary at a time; kernels of other applications go on meanwhile. Those of its own must be
- * quiet: what one of them had on its way could come back after the slices were looked through, and be older
- * than what the kernel wrote. ASSUMPTION: their SMs send nothing until the boundary is over. */
-static void flush(struct running *r)
-{
-    struct gpu *g = r->gpu;
-    r->wants_flush = g->flushing != NULL;
-    if (r->wants_flush) return;
-    g->flushing = r;
-    if (!is_beside_others(r)) {
-        begin_flush(r);
-        return;
-    }
-    r->drains = g->drains = true;
-    engine_stop(g->engine); /* drain() when the cycle is over for everybody */
-}
-
-static bool is_quiet(const struct running *r)
-{
-    for (uint32_t k = 0; k < r->gpu->sm_count; k++)
-        if (apps_may_run(&r->gpu->apps, k, r->sm.app) && sm_requests_waiting(r->gpu->sms[k])) return false;
-    return true;
-}
-
-/* Between two runs of the engine, while a boundary waits for other kernels of its application: an SM that has
- * got its last reply stops the engine. */
-static void drain(struct gpu *g)
-{
-    struct running *r = g->flushing;
-    hold(r, true);
-    if (!is_quiet(r)) return;
-    g->drains = false;
-    begin_flush(r);
-}
-
-static void slice_flushed(void *arg)
-{
-    struct running *r = arg;
-    struct gpu *g = r->gpu;
-    if (--r->slices_flushing) return;
-    kernel_over(r);
-    for (uint32_t n = 0; n < g->running_count; n++) {
-        if (g->running[n]->shares_flush) kernel_over(g->running[n]);
-        g->running[n]->shares_flush = false;
-    }
-    g->flushing = NULL;
-    for (uint32_t n = 0; n < g->running_count && !g->flushing; n++)
-        if (g->running[n]->wants_flush) flush(g->running[n]);
-}
-
-static void boundary(struct running *r)
-{
-    r->boundary = organisation_boundary(r->gpu->organisations);
-    if (r->gpu->replication) replication_boundary(r->gpu->replication);
-    if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
-        organisation_keep_all(r->gpu->organisations);
-        kernel_over(r);
-    } else {
-        flush(r);
-    }
-}
-
-static void sm_drained(void *self, uint32_t sm, uint64_t now)
-{
-    struct running *r = self;
-    struct gpu *g = r->gpu;
-    (void)sm;
-    (void)now;
-    r->sms_drained++;
-    apps_look_again(&g->apps);
-    if (r->blocks_ended < r->launch->block_count) return;
-    for (uint32_t k = 0; k < g->sm_count; k++)
-        if (!sm_idle_of(g->sms[k], &r->sm)) return;
-    if (r->slices_flushing || r->wants_flush || r->shares_flush || r->drains || r->over) return;
-    r->boundary_waits = g->organisations->paused;
-    if (!r->boundary_waits) boundary(r);
-}
-
-void kernel_go_on(struct gpu *g)
-{
-    for (uint32_t n = 0; n < g->running_count; n++) {
-        if (!g->running[n]->boundary_waits) continue;
-        g->running[n]->boundary_waits = false;
-        boundary(g->running[n]);
-    }
-}
-
-/* ---- residency ---- */
-
-/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16. */
-uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
-{
-    if (c->sm.registers_per_thread) return c->sm.registers_per_thread;
-    const struct ptx_func *f = exec_kernel_ptx(kernel);
-    uint32_t n = (exec_kernel_registers(kernel) + 4 + 7) / 8 * 8;
-    if (f->maxnreg && n > f->maxnreg) n = f->maxnreg;
-    if (n > 255) n = 255;
-    return n < 16 ? 16 : n;
-}
-
-uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
-                            uint64_t shared_bytes, const char **why)
-{
-    struct arena arena;
-    const uint32_t warps = (threads + 31) / 32;
-    const struct sm_kernel k = {.warps_per_block = warps,
-                                .threads_per_block = threads,
-                                .registers_per_block = gpu_registers_per_thread(c, kernel) * warps * 32,
-                                .shared_per_block = shared_bytes};
-    arena_init(&arena);
-    const uint32_t fitting = sm_fitting_blocks(sm_spec_of(&arena, c), &k, why);
-    arena_free(&arena);
-    return fitting;
-}
-
-static void describe(struct running *r, struct gpu_kernel_record *record)
-{
-    struct gpu *g = r->gpu;
-    const struct exec_launch *l = r->launch;
-    const uint32_t registers = gpu_registers_per_thread(g->config, l->kernel);
-    r->sm.warps_per_block = l->warps_per_block;
-    r->sm.threads_per_block = l->threads_per_block;
-    r->sm.registers_per_block = registers * l->warps_per_block * 32;
-    r->sm.shared_per_block = l->shared_bytes;
-    r->sm.scoreboard =
-        exec_kernel_scoreboard(l->kernel) < SM_REGS ? exec_kernel_scoreboard(l->kernel) : SM_REGS;
-    const char *name = exec_kernel_ptx(l->kernel)->name;
-    const uint32_t fitting = sm_fitting_blocks(g->sm_spec, &r->sm, &record->limited_by);
-    if (!fitting)
-        diag_mistake("kernel '%s': not even one block fits an SM: it needs %u warps, %u registers and %llu "
-                     "bytes of shared "
-                     "memory; raise %s",
-                     name, l->warps_per_block, r->sm.registers_per_block, (unsigned long long)l->shared_bytes,
-                     record->limited_by);
-    const uint32_t sms = g->apps.app[r->sm.app].sm_count;
-    if (l->cooperative && (uint64_t)fitting * sms < l->block_count)
-        diag_mistake(
-            "kernel '%s' is launched cooperatively with %llu blocks, but only %llu fit the GPU at one time "
-            "(%u SMs x %u blocks, limited by %s)",
-            name, (unsigned long long)l->block_count, (unsigned long long)fitting * sms, sms, fitting,
-            record->limited_by);
-    record->name = arena_strdup(&g->arena, l->label ? l->label : name);
-    memcpy(record->grid, l->grid, sizeof record->grid);
-    memcpy(record->block, l->block, sizeof record->block);
-    record->registers_per_thread = registers;
-    record->blocks_per_sm = fitting;
-    record->shared_bytes = l->shared_bytes;
-    record->blocks = l->block_count;
 }
 
 /* ---- running ---- */
@@ -360,7 +169,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
     while (!first_over(g)) {
         const uint64_t now = gpu_now(g), step = cycles_to_run(g);
         if (now >= limit_cyc) return GPU_TIME_OVER;
-        if (g->drains) drain(g);
+        if (g->drains) boundary_drain(g);
         const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
         const bool asks = asked_cyc <= end_cyc;
         engine_set_awaited(g->engine, g->organisations->paused); /* SMs wait for the policy */
@@ -421,7 +230,7 @@ static void take_off(struct running *r, bool ended)
     struct gpu *g = r->gpu;
     struct gpu_kernel_record *record = &g->records[r->record];
     uint32_t at = 0;
-    if (r->drains) hold(r, false);
+    if (r->drains) boundary_hold(r, false);
     settle(r);
     if (ended) check_end(r);
     engine_work_ends(g->engine);
@@ -500,9 +309,9 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
                                .close = close_block,
                                .next = next_block,
                                .block_ended = block_ended,
-                               .drained = sm_drained};
+                               .drained = boundary_sm_drained};
     struct gpu_kernel_record *record = new_record(g);
-    describe(r, record);
+    residency_describe(r, record);
     const uint32_t needed = g->sm_count * record->blocks_per_sm;
     if (needed > r->resident_capacity) {
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);

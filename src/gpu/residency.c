@@ -1,0 +1,65 @@
+/* residency: how many blocks of a kernel an SM holds, and by what it is limited. */
+#include <string.h>
+
+#include "gpu/gpu_private.h"
+
+/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16. */
+uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
+{
+    if (c->sm.registers_per_thread) return c->sm.registers_per_thread;
+    const struct ptx_func *f = exec_kernel_ptx(kernel);
+    uint32_t n = (exec_kernel_registers(kernel) + 4 + 7) / 8 * 8;
+    if (f->maxnreg && n > f->maxnreg) n = f->maxnreg;
+    if (n > 255) n = 255;
+    return n < 16 ? 16 : n;
+}
+
+uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
+                            uint64_t shared_bytes, const char **why)
+{
+    struct arena arena;
+    const uint32_t warps = (threads + 31) / 32;
+    const struct sm_kernel k = {.warps_per_block = warps,
+                                .threads_per_block = threads,
+                                .registers_per_block = gpu_registers_per_thread(c, kernel) * warps * 32,
+                                .shared_per_block = shared_bytes};
+    arena_init(&arena);
+    const uint32_t fitting = sm_fitting_blocks(sm_spec_of(&arena, c), &k, why);
+    arena_free(&arena);
+    return fitting;
+}
+
+void residency_describe(struct running *r, struct gpu_kernel_record *record)
+{
+    struct gpu *g = r->gpu;
+    const struct exec_launch *l = r->launch;
+    const uint32_t registers = gpu_registers_per_thread(g->config, l->kernel);
+    r->sm.warps_per_block = l->warps_per_block;
+    r->sm.threads_per_block = l->threads_per_block;
+    r->sm.registers_per_block = registers * l->warps_per_block * 32;
+    r->sm.shared_per_block = l->shared_bytes;
+    r->sm.scoreboard =
+        exec_kernel_scoreboard(l->kernel) < SM_REGS ? exec_kernel_scoreboard(l->kernel) : SM_REGS;
+    const char *name = exec_kernel_ptx(l->kernel)->name;
+    const uint32_t fitting = sm_fitting_blocks(g->sm_spec, &r->sm, &record->limited_by);
+    if (!fitting)
+        diag_mistake("kernel '%s': not even one block fits an SM: it needs %u warps, %u registers and %llu "
+                     "bytes of shared "
+                     "memory; raise %s",
+                     name, l->warps_per_block, r->sm.registers_per_block, (unsigned long long)l->shared_bytes,
+                     record->limited_by);
+    const uint32_t sms = g->apps.app[r->sm.app].sm_count;
+    if (l->cooperative && (uint64_t)fitting * sms < l->block_count)
+        diag_mistake(
+            "kernel '%s' is launched cooperatively with %llu blocks, but only %llu fit the GPU at one time "
+            "(%u SMs x %u blocks, limited by %s)",
+            name, (unsigned long long)l->block_count, (unsigned long long)fitting * sms, sms, fitting,
+            record->limited_by);
+    record->name = arena_strdup(&g->arena, l->label ? l->label : name);
+    memcpy(record->grid, l->grid, sizeof record->grid);
+    memcpy(record->block, l->block, sizeof record->block);
+    record->registers_per_thread = registers;
+    record->blocks_per_sm = fitting;
+    record->shared_bytes = l->shared_bytes;
+    record->blocks = l->block_count;
+}
