@@ -55,9 +55,10 @@ static bool is_word_type(uint8_t type) { return type == PTX_T_S32 || type == PTX
 /* How the instruction works out its destination from slopes and values; NONE: not from these. */
 static enum form form_of(const struct exec_func *f, const struct ptx_instr *i)
 {
-    const struct ptx_operand *const o = ptx_operand_at(f->ptx, i, 0);
-    if (i->n_dsts != 1 || i->n_operands < 2 || i->flags & (PTX_F_UNKNOWN | PTX_F_CC | PTX_F_SAT))
+    const uint32_t operands = i->op == PTX_OP_CVT ? 2 : i->op == PTX_OP_MAD ? 4 : 3;
+    if (i->n_dsts != 1 || i->n_operands != operands || i->flags & (PTX_F_UNKNOWN | PTX_F_CC | PTX_F_SAT))
         return FORM_NONE;
+    const struct ptx_operand *const o = ptx_operand_at(f->ptx, i, 0);
     if (!is_reg(f, o, PTX_REG_64) || f->values[o->id] != REF_NONE) return FORM_NONE;
     switch ((enum ptx_op)i->op) {
     case PTX_OP_MUL:
@@ -85,6 +86,7 @@ static enum form form_of(const struct exec_func *f, const struct ptx_instr *i)
 static bool is_access_through(const struct exec_func *f, const struct ptx_instr *i, uint32_t reg)
 {
     const bool load = i->op == PTX_OP_LD;
+    if (i->n_operands != 2 || i->flags & PTX_F_UNKNOWN) return false;
     if ((!load && i->op != PTX_OP_ST) || i->space != PTX_SPACE_GLOBAL || i->vec > 1) return false;
     const struct ptx_operand *const o = ptx_operand_at(f->ptx, i, 0), *const moved = &o[!load];
     const uint32_t bits = ptx_type_bits(i->type);
@@ -106,6 +108,18 @@ static bool is_fit(const struct exec_func *f, const struct ptx_defuse *du, uint3
     return du->use_start[reg] != du->use_start[reg + 1];
 }
 
+/* Is it written, and by plain functions of lanes alone? */
+static bool is_candidate(const struct exec_func *f, const struct ptx_defuse *du, uint32_t reg)
+{
+    if (f->ptx->regs[reg].reg_class != PTX_REG_64 || f->values[reg] != REF_NONE) return false;
+    for (uint32_t k = du->def_start[reg]; k < du->def_start[reg + 1]; k++) {
+        struct lanes_op op;
+        if (!lanes_find(f->ptx, &f->ptx->instrs[du->defs[k]], f->env->options.isa, &op) || op.needs)
+            return false;
+    }
+    return du->def_start[reg] != du->def_start[reg + 1];
+}
+
 /* All that might be, and then without those that others do not let. */
 void exec_find_slopes(struct exec_func *f, const struct ptx_defuse *du)
 {
@@ -114,8 +128,7 @@ void exec_find_slopes(struct exec_func *f, const struct ptx_defuse *du)
     f->slopes = ARENA_ARRAY(&f->env->arena, uint32_t, ptx->n_regs);
     for (uint32_t reg = 0; reg < ptx->n_regs; reg++) f->slopes[reg] = REF_NONE;
     for (uint32_t reg = 0; ptx->is_entry && reg < ptx->n_regs && count < SLOPES_MOST; reg++) {
-        if (ptx->regs[reg].reg_class != PTX_REG_64 || f->values[reg] != REF_NONE) continue;
-        if (du->def_start[reg] == du->def_start[reg + 1]) continue;
+        if (!is_candidate(f, du, reg)) continue;
         f->slopes[reg] = 0;
         found[count++] = reg;
     }

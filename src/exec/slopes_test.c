@@ -308,11 +308,31 @@ static void what_lies_outside_is_found(void **state)
                        PARTS("illegal load", "thread (40,0,0)")); /* (4096 - 3936) / 4: in the second warp */
 }
 
+/* Of what cannot be executed nobody knows what it would write, and it may stand where nobody comes. */
+static void what_cannot_be_executed_makes_none(void **state)
+{
+    (void)state;
+    struct bed b = {
+        .ptx = PTX_HEAD KERNEL_BEGIN OUT32
+        "mul.wide.u32 %rd10, %r1, 4;\nsetp.ge.u32 %p1, %r1, 64;\n@!%p1 bra L;\n"
+        "add.s64.u64 %rd11, %rd2, %rd10;\nld.global.u32 %r5, [%rd11];\nst.global.u32 [%rd3], %r5;\n"
+        "L: st.global.u32 [%rd3], %r1;\n" KERNEL_END,
+        .block = {64}};
+    bed_expect_ok(&b);
+    for (uint32_t t = 0; t < 64; t++) assert_int_equal(b.copy[t], t);
+    struct bed two = {.ptx = PTX_HEAD KERNEL_BEGIN OUT32
+                      "mul.wide.u32 %rd10, %r1, 4;\nadd.s64.s64 %rd11, %rd10;\nadd.s64 %rd12, %rd2, %rd10;\n"
+                      "ld.global.u32 %r5, [%rd11];\nld.global.u32 %r6, [%rd12];\n" KERNEL_END,
+                      .block = {64}};
+    bed_expect_mistake(&two, PARTS("'add.s64.s64' takes 3 operands, not 2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_in_every_instruction_set),
         cmocka_unit_test(what_lies_outside_is_found),
+        cmocka_unit_test(what_cannot_be_executed_makes_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
