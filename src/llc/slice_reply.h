@@ -9,9 +9,10 @@ static SLICE_HOT void answer(struct slice *s, uint32_t idx, bool is_hit, uint64_
 {
     struct request *r = at(s, idx);
     if (!plain && s->far && ready < s->far->hold_cyc && request_writes(r)) ready = s->far->hold_cyc;
-    if (!plain && (r->kind == REQUEST_WALK || (s->far && r->via))) {
+    const bool walk = r->kind == REQUEST_WALK;
+    if (!plain && (walk || (s->far && r->via))) {
         r->ready_cyc = ready;
-        append(s, r->kind == REQUEST_WALK ? &s->walked : is_hit ? &s->far->hits : &s->far->filled, idx);
+        append(s, walk ? &s->walked : is_hit ? &s->far->hits : &s->far->filled, idx);
     } else if (is_hit) {
         append_hit(s, idx, ready);
     } else {
