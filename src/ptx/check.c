@@ -63,12 +63,14 @@ static const char *warp_signature(const struct ptx_instr *i)
     }
 }
 
+#define ANY "X" /* of mixed types: they are only counted */
+
 static const char *alu_signature(const struct ptx_instr *i)
 {
     const bool wide = i->part == PTX_PART_WIDE, pair = i->n_dsts == 2;
     switch (i->op) {
     case PTX_OP_ADD:
-    case PTX_OP_SUB: return i->type2 ? "XXX" : "TTT";
+    case PTX_OP_SUB: return i->type2 ? ANY ANY ANY : "TTT";
     case PTX_OP_MIN:
     case PTX_OP_MAX: return "TTT?T";
     case PTX_OP_ADDC:
@@ -83,7 +85,7 @@ static const char *alu_signature(const struct ptx_instr *i)
     case PTX_OP_MUL24: return "TTT";
     case PTX_OP_MAD:
     case PTX_OP_MADC: return wide ? "WTTW" : "TTTT";
-    case PTX_OP_FMA: return i->type2 ? "XXXX" : "TTTT";
+    case PTX_OP_FMA: return i->type2 ? ANY ANY ANY ANY : "TTTT";
     case PTX_OP_MAD24:
     case PTX_OP_SAD: return "TTTT";
     case PTX_OP_ABS:
