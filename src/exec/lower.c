@@ -344,8 +344,10 @@ struct exec_func *exec_lower(struct exec_env *env, struct exec_kernel *kernel, c
         if (l.join_here[l.pc]) lower_emit_helper(&l, h_join);
         const uint32_t first = l.count;
         lower_instr(&l);
-        if (l.count == first + 1) exec_execute_once(&l.code[first]);
-        if (l.count == first + 1) lower_to_slope(&l, &l.code[first]);
+        if (l.count == first + 1) {
+            exec_execute_once(&l.code[first]);
+            lower_to_slope(&l, &l.code[first]);
+        }
     }
     /* The end: of a .func the place where all returning lanes meet; of a kernel the end of the threads. */
     l.pc = ptx->n_instrs;

@@ -67,14 +67,18 @@ void exec_relax_joins(struct arena *arena, struct ptx_cfg *cfg);
 void exec_find_values(struct exec_func *f, const struct ptx_defuse *du);
 void exec_execute_once(struct insn *i);
 bool exec_is_once(const struct insn *i);
+bool exec_is_value(const struct exec_func *f, const struct ptx_operand *o); /* or an immediate */
 /* slopes.c: registers whose lanes lie at even distances; an instruction that may write one; the handler of an
  * access that may be through one, else fn. */
 void exec_find_slopes(struct exec_func *f, const struct ptx_defuse *du);
 bool exec_is_slope(const struct insn *i);
-uint32_t lower_slope(const struct lower *l, uint32_t reg); /* in the frame; REF_NONE: it is none */
 void lower_to_slope(struct lower *l, struct insn *i);
 insn_fn *lower_slope_access(const struct lower *l, struct access *s, const struct ptx_operand *address,
                             insn_fn *fn);
+static inline struct slope *slope_at(const struct exec_warp *w, uint32_t at)
+{
+    return (struct slope *)(void *)(w->base[0] + at);
+}
 /* Brings lanes that it holds for into the register's array. */
 void slope_spread(const struct exec_warp *w, uint32_t at, uint32_t ref, uint32_t mask);
 /* Which pcs lanes meet again at. */

@@ -97,7 +97,7 @@ static bool fill_groups(const struct exec_warp *w, const struct access *s, struc
 /* Through a slope, in the reserved range: the same without a look at the lanes. */
 static bool fill_even(const struct exec_warp *w, const struct access *s, struct warp_op *out)
 {
-    const struct slope at = *(const struct slope *)(const void *)(w->base[0] + s->slope);
+    const struct slope at = *slope_at(w, s->slope);
     const struct devmem *m = w->env->memory;
     const uint64_t first = at.base + (uint64_t)s->offset - m->base, last = first + (LANES - 1) * at.step;
     const bool unit = at.step == out->info->bytes;

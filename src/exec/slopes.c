@@ -1,5 +1,5 @@
 /* slopes: 64-bit registers whose lanes lie at even distances: addresses, mostly, worked out from the number
- * of the thread. Kept as base + lane * step, in half a cache line instead of four, where only accesses to
+ * of the thread. Kept as base + lane * step, in 24 bytes instead of 256, where only accesses to
  * global memory and other such registers read them.
  *
  *   mul.wide.s32 %rd4, %r1, 4  ──► is %r1 even? base = 4 * %r1[0], step = 4 * (%r1[1] - %r1[0])
@@ -12,11 +12,6 @@
  * only his own, because a slot is a register's as long as it is live, and that is each lane's business. So
  * divergence needs no case of its own. */
 #include "exec/lower.h"
-
-static struct slope *slope_at(const struct exec_warp *w, uint32_t at)
-{
-    return (struct slope *)(void *)(w->base[0] + at);
-}
 
 void slope_spread(const struct exec_warp *w, uint32_t at, uint32_t ref, uint32_t mask)
 {
@@ -34,11 +29,6 @@ static bool is_reg(const struct exec_func *f, const struct ptx_operand *o, uint8
     return o->kind == PTX_OPND_REG && !o->flags && !o->sel && f->ptx->regs[o->id].reg_class == class;
 }
 
-static bool is_value(const struct exec_func *f, const struct ptx_operand *o, uint8_t class)
-{
-    return o->kind == PTX_OPND_IMM || (is_reg(f, o, class) && f->values[o->id] != REF_NONE);
-}
-
 static bool is_slope(const struct exec_func *f, const struct ptx_operand *o)
 {
     return is_reg(f, o, PTX_REG_64) && f->slopes[o->id] != REF_NONE;
@@ -46,7 +36,7 @@ static bool is_slope(const struct exec_func *f, const struct ptx_operand *o)
 
 static bool is_term(const struct exec_func *f, const struct ptx_operand *o)
 {
-    return is_value(f, o, PTX_REG_64) || is_slope(f, o);
+    return exec_is_value(f, o) || is_slope(f, o);
 }
 
 static bool is_wide_type(uint8_t type) { return type == PTX_T_S64 || type == PTX_T_U64 || type == PTX_T_B64; }
@@ -64,7 +54,7 @@ static enum form form_of(const struct exec_func *f, const struct ptx_instr *i)
     case PTX_OP_MUL:
     case PTX_OP_MAD:
         if (i->part != PTX_PART_WIDE || !is_word_type(i->type) || !is_reg(f, &o[1], PTX_REG_32) ||
-            !is_value(f, &o[2], PTX_REG_32))
+            !exec_is_value(f, &o[2]))
             return FORM_NONE;
         return i->op == PTX_OP_MUL || is_term(f, &o[3]) ? FORM_WIDE : FORM_NONE;
     case PTX_OP_CVT:
@@ -244,7 +234,7 @@ static bool is_slope_add(const struct slope_site *s)
 
 bool exec_is_slope(const struct insn *i) { return i->fn == h_slope || i->fn == h_slope_add; }
 
-uint32_t lower_slope(const struct lower *l, uint32_t reg)
+static uint32_t place_of(const struct lower *l, uint32_t reg)
 {
     const uint32_t nth = l->func->slopes[reg];
     return nth == REF_NONE ? REF_NONE : l->func->slopes_offset + nth * (uint32_t)sizeof(struct slope);
@@ -253,18 +243,18 @@ uint32_t lower_slope(const struct lower *l, uint32_t reg)
 static struct slope_term term_of(const struct lower *l, const struct ptx_operand *o, uint32_t ref, bool minus)
 {
     if (!is_slope(l->func, o)) return (struct slope_term){.kind = TERM_VALUE, .minus = minus, .ref = ref};
-    return (struct slope_term){.kind = TERM_SLOPE, .minus = minus, .at = lower_slope(l, o->id), .ref = ref};
+    return (struct slope_term){.kind = TERM_SLOPE, .minus = minus, .at = place_of(l, o->id), .ref = ref};
 }
 
 void lower_to_slope(struct lower *l, struct insn *i)
 {
     const struct exec_func *const f = l->func;
     const struct ptx_operand *const o = ptx_operand_at(l->ptx, l->instr, 0);
-    if (l->instr->n_dsts != 1 || o->kind != PTX_OPND_REG || lower_slope(l, o->id) == REF_NONE) return;
+    if (l->instr->n_dsts != 1 || o->kind != PTX_OPND_REG || place_of(l, o->id) == REF_NONE) return;
     DIAG_ASSERT(i->fn == h_lanes);
     struct slope_site *const site = ARENA_NEW(&l->env->arena, struct slope_site);
     site->ctx = *i->x.ctx;
-    site->d = lower_slope(l, o->id);
+    site->d = place_of(l, o->id);
     site->form = (uint8_t)form_of(f, l->instr);
     switch ((enum form)site->form) {
     case FORM_WIDE:
@@ -340,9 +330,9 @@ static const struct insn *h_slope_store(struct exec_warp *w, const struct insn *
 insn_fn *lower_slope_access(const struct lower *l, struct access *s, const struct ptx_operand *address,
                             insn_fn *fn)
 {
-    if (address->kind != PTX_OPND_ADDR_REG || lower_slope(l, address->id) == REF_NONE) return fn;
+    if (address->kind != PTX_OPND_ADDR_REG || place_of(l, address->id) == REF_NONE) return fn;
     DIAG_ASSERT(fn && s->count == 1 && s->address64);
-    s->slope = lower_slope(l, address->id);
+    s->slope = place_of(l, address->id);
     s->by_lanes = fn;
     return s->is_store ? h_slope_store : h_slope_load;
 }

@@ -7,7 +7,7 @@
  * its slot are those of any other register: time does not know of it. */
 #include "exec/lower.h"
 
-static bool is_value(const struct exec_func *f, const struct ptx_operand *o)
+bool exec_is_value(const struct exec_func *f, const struct ptx_operand *o)
 {
     switch ((enum ptx_operand_kind)o->kind) {
     case PTX_OPND_IMM: return true;
@@ -49,7 +49,7 @@ static bool reads_values(const struct exec_func *f, const struct ptx_instr *i)
     default: return false;
     }
     for (uint32_t k = 1; k < i->n_operands; k++)
-        if (!is_value(f, ptx_operand_at(f->ptx, i, k))) return false;
+        if (!exec_is_value(f, ptx_operand_at(f->ptx, i, k))) return false;
     return true;
 }
 
