@@ -28,6 +28,7 @@ struct channel {
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
     bool full;                            /* wait for dram_wiring.space */
+    bool windowed;                        /* it is not woken: gpu/windows.c runs it */
     uint32_t slack_cyc;                   /* how late a cycle may be worked off; 0: in time */
     uint64_t due_cyc;                     /* what is not worked off begins here */
     const struct lane_ops **lanes;        /* of the slices */
@@ -231,7 +232,10 @@ static void wake(void *self, uint64_t now)
 {
     struct channel *ch = self;
     work(ch, now);
-    if (ch->due_cyc != DRAM_NEVER) engine_wake(ch->wire.engine, ch->component, visit_cyc(ch));
+    if (ch->windowed)
+        channel_visit_before(ch, now * ch->ticks_per_cycle / ch->wire.slice_spec->ticks_per_cycle + 1);
+    else if (ch->due_cyc != DRAM_NEVER)
+        engine_wake(ch->wire.engine, ch->component, visit_cyc(ch));
 }
 
 void channel_comes(struct channel *ch, uint64_t ready_tick)
@@ -240,6 +244,7 @@ void channel_comes(struct channel *ch, uint64_t ready_tick)
     const uint64_t due = cycle_from(ch, ready_tick);
     if (due >= ch->due_cyc) return;
     ch->due_cyc = due;
+    if (ch->windowed) return;
     engine_wake_at_tick(ch->wire.engine, ch->component, visit_cyc(ch) * ch->ticks_per_cycle);
 }
 
@@ -253,7 +258,45 @@ void channel_settle(struct channel *ch)
 
 void channel_finish(struct channel *ch)
 {
-    if (ch->slack_cyc) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
+    if (ch->slack_cyc || ch->windowed) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
+}
+
+/* ---- in windows ---- */
+
+void channel_in_windows(struct channel *ch, bool on) { ch->windowed = on; }
+uint64_t channel_due(const struct channel *ch) { return ch->due_cyc; }
+
+/* The last of its cycles before a cycle of the slices. */
+static inline uint64_t last_before(const struct channel *ch, uint64_t slice_cyc)
+{
+    return engine_cycles(ch->wire.engine, ch->wire.domain,
+                         slice_cyc * ch->wire.slice_spec->ticks_per_cycle - 1);
+}
+
+/* … that nobody looks at statistics before. */
+static inline uint64_t last_unwatched(const struct channel *ch, uint64_t slice_cyc)
+{
+    const uint64_t last = last_before(ch, slice_cyc);
+    const uint64_t unwatched = engine_unwatched_until(ch->wire.engine, ch->wire.domain) - 1;
+    return last < unwatched ? last : unwatched;
+}
+
+void channel_work_before(struct channel *ch, uint64_t slice_cyc)
+{
+    if (ch->due_cyc != DRAM_NEVER) work(ch, last_unwatched(ch, slice_cyc));
+}
+
+void channel_visit_before(struct channel *ch, uint64_t slice_cyc)
+{
+    if (ch->due_cyc != DRAM_NEVER && ch->due_cyc <= last_before(ch, slice_cyc))
+        engine_wake_at_tick(ch->wire.engine, ch->component, ch->due_cyc * ch->ticks_per_cycle);
+}
+
+bool channel_work_next(struct channel *ch, uint64_t slice_cyc)
+{
+    if (ch->due_cyc == DRAM_NEVER || ch->due_cyc > last_unwatched(ch, slice_cyc)) return false;
+    work(ch, ch->due_cyc);
+    return true;
 }
 
 static void (*pull_of(const struct slice_spec *p))(struct channel *ch, uint64_t now)

@@ -40,6 +40,19 @@ void channel_comes(struct channel *ch, uint64_t ready_tick);
 void channel_settle(struct channel *ch);
 /* When the engine has stopped: everything that is due by now is done. */
 void channel_finish(struct channel *ch);
+
+/* ---- in windows: gpu/windows.c ---- */
+
+/* It is not woken any more, or is again. */
+void channel_in_windows(struct channel *ch, bool on);
+/* Everything that is due before a cycle of the slices; the next of that only, false: there is none. */
+void channel_work_before(struct channel *ch, uint64_t slice_cyc);
+bool channel_work_next(struct channel *ch, uint64_t slice_cyc);
+/* Somebody looks at statistics between that and the cycle of the slices: the rest is worked off in time. */
+void channel_visit_before(struct channel *ch, uint64_t slice_cyc);
+/* When something is due, DRAM_NEVER: nothing. */
+uint64_t channel_due(const struct channel *ch);
+
 struct dram_stats *channel_stats(struct channel *ch);
 
 #endif

@@ -3,6 +3,9 @@
 
 #include "check/fault.h"
 #include "gpu/gates.h"
+#include "gpu/windows.h"
+#include "llc/llc.h"
+#include "net/net_queue.h"
 
 /* ---- sizes ---- */
 
@@ -96,8 +99,17 @@ static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t 
 
 /* ---- passing ---- */
 
+static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint64_t at,
+                                                     const struct net_packet *p)
+{
+    (void)net_queue_join(s->net, p, at);
+    if (*s->asleep) windows_wake(s->windows, at);
+    return true;
+}
+
 bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
+    if (__builtin_expect(s->windows != NULL, 0)) return send_in_window(s, at, p);
     const uint64_t before = net_next_cyc(s->net);
     const bool taken = net_try_inject(s->net, p, at);
     s->inside[p->dst] += taken;
@@ -115,8 +127,17 @@ bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_pac
     return will_tell;
 }
 
+static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint64_t at, uint32_t sink)
+{
+    net_queue_take(s->net, sink, at);
+}
+
 void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
+    if (__builtin_expect(s->windows != NULL, 0)) {
+        take_in_window(s, at, sink);
+        return;
+    }
     const uint64_t before = net_next_cyc(s->net);
     s->inside[sink]--;
     net_pop(s->net, sink, at);
@@ -190,6 +211,7 @@ uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm
     const struct fabric_side *s = &f->reply;
     const uint32_t port = sm - s->first_receiver;
     const uint64_t at = fabric_net_now(s, now), decided = net_peek_cyc(s->net, port);
+    DIAG_ASSERT(!s->windows); /* see windows_known_until() */
     const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
     if (s->same_clock) return cyc;
     return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
@@ -199,7 +221,7 @@ static void sleep_port(const struct fabric_side *in, uint32_t receiver, uint64_t
 {
     const uint32_t port = receiver - in->first_receiver;
     const uint64_t cyc = net_peek_cyc(in->net, port);
-    if (refused)
+    if (refused && !in->same_clock)
         engine_wake(in->engine, in->receivers[port], now + 1);
     else if (cyc != NET_NEVER && cyc > engine_now(in->engine, in->domain)) /* else it has seen it */
         engine_wake_at_tick(in->engine, in->receivers[port], cyc * in->ticks_per_cycle);
@@ -259,6 +281,13 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     if (spec.topology != NET_RING)
         spec.max_packet_bytes =
             (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
+    if (level == NET_LEVEL_net && direction == NET_REQUESTS) spec.sink_delay_cyc = slice_tag_latency(c);
+    /* ASSUMPTION: an SM has room for all that it may have under way, on both ways. */
+    if (level == NET_LEVEL_net && spec.topology == NET_QUEUED) {
+        uint32_t *const places = direction == NET_REQUESTS ? &spec.source_packets : &spec.sink_packets;
+        const uint32_t limit = c->l1.mshrs + c->sm.stores;
+        if (*places < limit) *places = limit;
+    }
     const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room, .coming = coming};
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
@@ -317,7 +346,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
     build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, sm, slice);
     build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, slice, sm);
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
-    f->clocks_differ = !f->request.same_clock;
+    f->sleepers_ask = !f->request.same_clock || c->net.topology == net_shape_queued ||
+                      (f->forwards && c->slice_net.topology == net_shape_queued);
     if (!f->forwards) return;
     build_side(f, &f->far_request, a, c, NET_LEVEL_slice_net, NET_REQUESTS, slice, slice);
     build_side(f, &f->far_reply, a, c, NET_LEVEL_slice_net, NET_REPLIES, slice, slice);

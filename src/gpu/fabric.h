@@ -22,6 +22,7 @@
 #include "net/net_level.h"
 
 struct gate;
+struct windows;
 
 /* One network and who is at its ports. */
 struct fabric_side {
@@ -40,8 +41,10 @@ struct fabric_side {
     struct pool *requests;
     /* Hint for a receiver whose packet arrives next: it fetches what it will touch. NULL: it does not. */
     void (*expect)(const void *receiver, const struct request *r);
-    void *const *expecting; /* by sink */
-    uint32_t gates;         /* gate ports on each side, after the others */
+    void *const *expecting;  /* by sink */
+    struct windows *windows; /* see windows.h; NULL: the network is stepped */
+    const bool *asleep;      /* … it must be told of the next request */
+    uint32_t gates;          /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
         uint64_t *pending, bit; /* there: which of its inputs */
@@ -57,7 +60,7 @@ struct fabric {
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
     bool write_is_literal;
-    bool clocks_differ;                        /* of SMs, networks and slices */
+    bool sleepers_ask;                         /* see fabric_sleep_sm() */
     bool forwards;                             /* far sides are there */
     struct fabric_side request, reply;         /* SMs and slices */
     struct fabric_side far_request, far_reply; /* slices and slices */
@@ -121,9 +124,11 @@ uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm
 bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
 bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice);
 
-/* For who goes to sleep when clocks differ: the engine keeps the earliest wake-up of a component, so one that
- * the network asked for may have been replaced by one between two of the network's edges. Asks again for what
- * is on its way to the port; refused: it was not allowed to send and tries in its next cycle. */
+/* For who goes to sleep when sleepers_ask: the engine keeps the earliest wake-up of a component, so one that
+ * the network asked for may have been replaced: clocks that differ, by one between two of the network's
+ * edges; queued networks, which tell of packets long before they arrive, by any. Asks again for what is on
+ * its way to the port; refused: it was not allowed to send and tries in its next cycle, when clocks differ.
+ */
 void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused);
 void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused);
 

@@ -283,6 +283,16 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     build_networks(g, c, stats);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);
     for (uint32_t k = 0; k < g->channel_count; k++) channel_connect(g->channels[k]);
+    g->windows = windows_new(&g->arena, c,
+                             &(struct windows_parts){.engine = g->engine,
+                                                     .domain = g->sm_domain,
+                                                     .fabric = g->fabrics,
+                                                     .slices = g->slices,
+                                                     .channels = g->channels,
+                                                     .slice_count = g->slice_count,
+                                                     .channel_count = g->channel_count,
+                                                     .sm_components = g->sm_components,
+                                                     .kernels = &g->running_count});
     apps_init(&g->apps, g);
     mover_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
@@ -339,7 +349,14 @@ const struct check *gpu_check(const struct gpu *g) { return g->check; }
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }
 
-void gpu_split(struct gpu *g, uint32_t apps) { apps_split(&g->apps, apps); }
+void gpu_split(struct gpu *g, uint32_t apps)
+{
+    if (g->windows && apps > 1) {
+        windows_close(g->windows);
+        g->windows = NULL;
+    }
+    apps_split(&g->apps, apps);
+}
 
 struct gpu_app gpu_app(struct gpu *g, uint32_t app)
 {

@@ -11,6 +11,7 @@
 #include "gpu/gates.h"
 #include "gpu/gpu.h"
 #include "gpu/pager.h"
+#include "gpu/windows.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
 #include "policy/cta_sched/cta_sched.h"
@@ -60,6 +61,7 @@ struct gpu {
     struct fabric *fabrics;             /* [chiplet] */
     struct traffic traffic;             /* between partitions */
     struct gates *gates;                /* between them; NULL: there is one */
+    struct windows *windows;            /* who runs the memory side; NULL: its parts are visited */
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
@@ -93,7 +95,7 @@ struct gpu {
     uint32_t record_count, record_capacity;
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
-    uint64_t end_cyc;            /* pages or blocks move, and the run has ended: when; 0: not */
+    uint64_t end_cyc;            /* the run has ended: when; 0: not */
     bool stopped;                /* in the middle of a kernel */
     struct check *check;         /* --check; NULL: none */
 };

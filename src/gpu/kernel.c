@@ -147,7 +147,7 @@ static void finish_networks(struct gpu *g)
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
             for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
-                net_stats_finish(side->net);
+                net_stats_finish(side->net, fabric_side_now(side));
 }
 
 bool kernel_any_runs(const struct gpu *g)
@@ -160,6 +160,10 @@ bool kernel_any_runs(const struct gpu *g)
 /* Channels may be late: before anybody looks at what they have counted. */
 static void finish_channels(const struct gpu *g)
 {
+    if (g->windows) {
+        windows_finish(g->windows);
+        return;
+    }
     for (uint32_t k = 0; k < g->channel_count; k++) channel_finish(g->channels[k]);
 }
 
@@ -377,7 +381,7 @@ void gpu_finish(struct gpu *g)
 {
     mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
-    if (g->pager || g->mover) g->end_cyc = gpu_now(g); /* before a turn of theirs that comes too late */
+    g->end_cyc = gpu_now(g); /* what is left to do after the last kernel takes nobody's time */
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
     apps_count(&g->apps);

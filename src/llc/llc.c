@@ -11,8 +11,6 @@
 
 #include "llc/slice_tags.h"
 
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 /* Will the request in front find every MSHR taken in the next cycle? Then the stop can be noted now, and the
  * next visit is that of the next fill. Only for what is plain to see. */
 static inline bool stops_next(const struct slice *s, uint64_t now)
@@ -89,19 +87,11 @@ static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
         s->blocked == &s->stats.wait_memory || (!plain && s->far && s->far->blocked == &s->stats.wait_memory);
 }
 
-/* Replies to SMs; returns when there are more. */
-static inline uint64_t reply_stage(struct slice *s, uint64_t now)
-{
-    if (!(s->hits.count | s->filled.count)) return ENGINE_NEVER;
-    send_reply(s, now);
-    return s->reply_refused ? ENGINE_NEVER : earlier(s->hits_cyc, s->filled_cyc);
-}
-
 static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
 {
     if (next <= now) next = now + 1;
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
-    if (s->wire.fabric->clocks_differ)
+    if (s->wire.fabric->sleepers_ask)
         fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
 }
 

@@ -83,6 +83,8 @@ struct llc_epoch {
 void llc_epoch_change(struct llc_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);
+/* Cycles from the arrival of a request to the tags. */
+uint32_t slice_tag_latency(const struct config *c);
 
 /* A read or write on its way to the memory channel. */
 struct memory_op {
@@ -188,6 +190,25 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
                        uint64_t accept_tick, uint64_t tick);
 /* Memory has accepted a write of a line that lives here from another slice. */
 void slice_snoop(struct slice *s, uint64_t line);
+
+/* ---- in windows: gpu/windows.c ---- */
+
+/* Nothing but lines of its own, for SMs of one application, whom nobody watches. */
+bool slice_is_plain(const struct slice *s);
+/* It is not woken any more, or is again. Only a plain one in which nothing is. */
+void slice_in_windows(struct slice *s, bool on);
+/* Works off what is due before a cycle; false: it stopped, because it must know first what memory accepts. */
+bool slice_run_window(struct slice *s, uint64_t until_cyc);
+/* Before that, one after the other, with some time between: fetch what it will touch into the host's caches.
+ */
+void slice_fetch_requests(struct slice *s);
+void slice_fetch_sets(struct slice *s);
+void slice_fetch_victims(struct slice *s);
+/* What is due next, ENGINE_NEVER: nothing; that cycle; does it matter what memory accepts before? */
+uint64_t slice_window_due(const struct slice *s);
+void slice_window_cycle(struct slice *s, uint64_t now);
+bool slice_minds_memory(const struct slice *s, uint64_t until_cyc);
+bool slice_window_busy(const struct slice *s);
 
 /* ---- kernel boundaries ---- */
 

@@ -59,6 +59,12 @@ struct slice {
     bool more;      /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
     bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
+    bool windowed; /* it is not woken: gpu/windows.c runs it */
+    bool direct; /* … and replies go into the network when it is known when they are ready, see answer() */
+    uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
+    uint64_t until_cyc;            /* end of the window */
+    uint32_t served_last, fetched; /* requests in the last window; in the host's caches for the next */
+    bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
 
     struct request_list hits, filled; /* on their way to the reply port */
     uint64_t port_free_cyc;
@@ -97,6 +103,8 @@ struct slice {
 };
 
 static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {

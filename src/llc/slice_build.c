@@ -56,7 +56,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
     s->mshr_free_count = spec->mshrs;
-    s->hits_cyc = s->filled_cyc = ENGINE_NEVER;
+    s->hits_cyc = s->filled_cyc = s->due_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;

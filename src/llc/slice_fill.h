@@ -44,7 +44,7 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
             written[1] |= r->bytes[1];
             append(s, &writers, idx);
         } else {
-            answer(s, idx, false, start, plain);
+            answer(s, idx, false, start, now, plain);
         }
     }
     m->waiting = rest;
@@ -53,12 +53,12 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
 }
 
 /* Memory has accepted them. */
-static void answer_writers(struct slice *s, uint64_t now, const struct fill *f)
+static inline void answer_writers(struct slice *s, uint64_t now, const struct fill *f)
 {
     struct request_list writers = {.first = f->writers_first, .count = f->writers_count};
     while (writers.count) {
         const uint32_t idx = take_first(s, &writers);
-        answer(s, idx, false, use_port(s, now, 0), false);
+        answer(s, idx, false, use_port(s, now, 0), now, false);
     }
 }
 

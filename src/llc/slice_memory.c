@@ -56,6 +56,10 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
     s->ops_count--;
     if (!s->waits_for_memory && !s->flush_done) return;
     const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
+    if (s->windowed) {
+        if (next > s->visited_cyc && next < s->due_cyc) s->due_cyc = next;
+        return;
+    }
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
@@ -87,5 +91,5 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
         push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     fetch_for_last(s, &s->lanes[lane]);
     STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
-    if (first) engine_wake(s->wire.engine, s->component, ready);
+    if (first && !s->windowed) engine_wake(s->wire.engine, s->component, ready);
 }

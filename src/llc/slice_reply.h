@@ -2,12 +2,32 @@
 #ifndef ATOLL_LLC_SLICE_REPLY_H
 #define ATOLL_LLC_SLICE_REPLY_H
 
+#include "gpu/fabric_window.h"
 #include "llc/llc_private.h"
 
+/* Replies that nothing can stop any more leave the data port one after the other. Where they leave the slice
+ * right then, each can be given to the network as soon as it is known when that is; not if one before it
+ * waits for more than its turn (atomics), nor beyond the window, where others may look. */
+static SLICE_HOT bool answer_directly(struct slice *s, uint32_t idx, struct request *r, bool is_hit,
+                                      uint64_t ready, uint64_t now)
+{
+    if (!s->direct || ready >= s->until_cyc || s->hits.count | s->filled.count) return false;
+    if (r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION) return false;
+    count_inside(s, now);
+    s->inside--; /* a hit has not been counted yet */
+    s->stats.inside_cyc += ready - now;
+    s->stats.stay_cyc += (uint32_t)ready - (is_hit ? (uint32_t)now : r->served);
+    s->stats.replies++;
+    fabric_window_reply(s->wire.fabric, ready, idx, r, s->wire.slice_idx);
+    return true;
+}
+
 /* The request leaves the slice at ready, through one of two queues. */
-static SLICE_HOT void answer(struct slice *s, uint32_t idx, bool is_hit, uint64_t ready, bool plain)
+static SLICE_HOT void answer(struct slice *s, uint32_t idx, bool is_hit, uint64_t ready, uint64_t now,
+                             bool plain)
 {
     struct request *r = at(s, idx);
+    if (plain && answer_directly(s, idx, r, is_hit, ready, now)) return;
     if (!plain && s->far && ready < s->far->hold_cyc && request_writes(r)) ready = s->far->hold_cyc;
     const bool walk = r->kind == REQUEST_WALK;
     if (!plain && (walk || (s->far && r->via))) {
@@ -67,8 +87,16 @@ static inline void send_reply(struct slice *s, uint64_t now)
     s->stats.replies++;
 }
 
+/* Replies to SMs; returns when there are more. */
+static inline uint64_t reply_stage(struct slice *s, uint64_t now)
+{
+    if (!(s->hits.count | s->filled.count)) return ENGINE_NEVER;
+    send_reply(s, now);
+    return s->reply_refused ? ENGINE_NEVER : earlier(s->hits_cyc, s->filled_cyc);
+}
+
 /* Answers to walkers, a few in flight at most; those of hits and of fills may have changed places. */
-static void answer_walkers(struct slice *s, uint64_t now)
+static inline void answer_walkers(struct slice *s, uint64_t now)
 {
     for (uint32_t left = s->walked.count; left; left--) {
         const uint32_t idx = take_first(s, &s->walked);
@@ -88,7 +116,7 @@ static void answer_walkers(struct slice *s, uint64_t now)
 }
 
 /* When the next one is due. */
-static uint64_t walker_due(const struct slice *s)
+static inline uint64_t walker_due(const struct slice *s)
 {
     uint64_t due = ENGINE_NEVER;
     uint32_t idx = s->walked.first;

@@ -7,7 +7,7 @@
 
 /* ---- how often lines are used ---- */
 
-static void count_use(struct slice *s, const struct request *r)
+static inline void count_use(struct slice *s, const struct request *r)
 {
     const uint32_t line = tags_find(&s->tags, set_of(s, r->home.line), r->home.line);
     if (line == TAGS_NONE || r->kind == REQUEST_WALK) return;
@@ -15,7 +15,7 @@ static void count_use(struct slice *s, const struct request *r)
     s->line_partitions[line] |= (uint64_t)1 << r->sm / s->wire.sms_per_partition % 64;
 }
 
-static void count_line(struct slice *s, uint32_t line)
+static inline void count_line(struct slice *s, uint32_t line)
 {
     if (!s->line_requests[line]) return;
     STATS_COUNT(s->stats.requests_per_line, s->line_requests[line]);
@@ -103,7 +103,7 @@ static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t
     if (!plain && s->write_through && request_writes(r))
         slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
-        answer(s, idx, true, start + s->spec->latency_cyc, plain);
+        answer(s, idx, true, start + s->spec->latency_cyc, now, plain);
 }
 
 static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
@@ -147,7 +147,7 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
     tags_touch(&s->tags, line);
     if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, true, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc, plain);
+    answer(s, idx, true, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc, now, plain);
     return true;
 }
 
@@ -188,7 +188,7 @@ static inline bool still_blocked(const struct slice *s)
     return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
 }
 
-static void count_app(struct slice *s, const struct request *r)
+static inline void count_app(struct slice *s, const struct request *r)
 {
     struct app_stats *a = app_of(s, r);
     if (r->kind == REQUEST_WALK) return;
@@ -207,7 +207,7 @@ static SLICE_HOT void served(struct slice *s, struct request *r, uint64_t now, b
 }
 
 /* The line's page moves: memory has all of it before it is read there. */
-static void give_up(struct slice *s, uint64_t now, uint32_t line)
+static inline void give_up(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!*tags_pins(&s->tags, line));
     if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(move_loses_dirty))

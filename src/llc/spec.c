@@ -64,6 +64,16 @@ static void work_out(struct slice_spec *p)
     }
 }
 
+uint32_t slice_tag_latency(const struct config *c)
+{
+    if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc ||
+        c->llc.organisation != llc_organisation_memory_side)
+        return 0;
+    uint32_t cyc = c->llc.tag_latency_cyc;
+    if (cyc > c->llc.latency_cyc) cyc = c->llc.latency_cyc;
+    return cyc < c->llc.miss_latency_cyc ? cyc : c->llc.miss_latency_cyc;
+}
+
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map)
 {
     const uint64_t lines = c->gpu.llc_size / config_slices_per_gpu(c) / LINE_BYTES;
@@ -71,8 +81,8 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
     struct slice_spec p = {
         .sets = (uint32_t)(lines / c->llc.ways),
         .ways = c->llc.ways,
-        .latency_cyc = c->llc.latency_cyc + router_cyc,
-        .miss_latency_cyc = c->llc.miss_latency_cyc + router_cyc,
+        .latency_cyc = c->llc.latency_cyc + router_cyc - slice_tag_latency(c),
+        .miss_latency_cyc = c->llc.miss_latency_cyc + router_cyc - slice_tag_latency(c),
         .fill_latency_cyc = c->llc.fill_latency_cyc,
         .memory_latency_cyc = c->llc.memory_latency_cyc,
         .port_bytes = (uint32_t)c->llc.port,

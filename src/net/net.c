@@ -62,9 +62,13 @@ void net_slot_back(struct net *n, uint32_t out, uint64_t now)
 
 void net_pop(struct net *n, uint32_t sink, uint64_t now)
 {
-    struct net_sink *s = &n->sinks[sink];
     struct net_front *front = &n->view.fronts[sink];
     DIAG_ASSERT(front->visible_cyc <= now);
+    if (__builtin_expect(n->queue != NULL, 0)) {
+        net_queue_pop(n, sink, now);
+        return;
+    }
+    struct net_sink *s = &n->sinks[sink];
     const uint32_t flight = s->slots[s->popped++ & s->mask].flight;
     struct net_flight *f = &n->flights[flight];
     net_count_inside(n, now);
@@ -221,7 +225,12 @@ struct net_counts net_counts(const struct net *n)
     c.popped_bytes += n->stats.taken_bytes;
     return c;
 }
-uint64_t net_in_flight(const struct net *n) { return n->flight_count - n->free_count; }
+uint64_t net_in_flight(const struct net *n)
+{
+    const struct net_counts c = net_counts(n);
+    return c.accepted - c.popped;
+}
+uint64_t net_waiting(const struct net *n) { return n->stats.accepted - n->stats.delivered; }
 const struct net_spec *net_spec_of(const struct net *n) { return &n->spec; }
 
 uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes)
@@ -243,17 +252,22 @@ uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint
 
 struct net_stats *net_stats_of(struct net *n) { return &n->stats; }
 
-void net_stats_finish(struct net *n)
+void net_stats_finish(struct net *n, uint64_t now)
 {
     struct net_stats *s = &n->stats;
     s->inside = s->untaken = s->left_bytes = 0;
+    if (n->stepped_cyc < now) n->stepped_cyc = now; /* cycles in which nothing was due */
+    if (n->queue) {
+        net_queue_count(n, now, s);
+        return;
+    }
     for (uint32_t i = 0; i < n->spec.sinks; i++) s->untaken += n->sinks[i].pushed - n->sinks[i].popped;
     for (uint32_t i = 0; i < n->flight_count; i++) {
         s->inside += n->flights[i].flits != 0;
         s->left_bytes += n->flights[i].flits ? n->flights[i].packet.bytes : 0;
     }
     s->inside -= s->untaken;
-    if (n->clock < n->stepped_cyc) n->clock = n->stepped_cyc; /* cycles in which nothing was due */
+    if (n->clock < n->stepped_cyc) n->clock = n->stepped_cyc;
     for (uint32_t i = 0; i < n->out_count; i++) { /* waits that are still going on count until now */
         const bool blocked = n->outs[i].blocked;
         net_out_blocked(n, &n->outs[i], false);
@@ -264,7 +278,7 @@ void net_stats_finish(struct net *n)
 void net_stats_restart(void *net)
 {
     struct net *n = net;
-    net_stats_finish(n);
+    net_stats_finish(n, n->stepped_cyc);
     struct net_stats *s = &n->stats;
     const uint64_t inside = s->inside, untaken = s->untaken, bytes = s->left_bytes;
     n->counts_before = net_counts(n);
@@ -272,7 +286,9 @@ void net_stats_restart(void *net)
     n->counts_before.accepted_bytes -= bytes;
     memset(s, 0, sizeof *s);
     s->accepted = inside + untaken;
-    for (uint32_t i = 0; i < n->flight_count; i++) /* their time until now is of before */
+    /* their time until now is of before */
+    if (n->queue) net_queue_restart(n, n->stepped_cyc);
+    for (uint32_t i = 0; i < n->flight_count; i++)
         if (n->flights[i].flits) s->stay_cyc -= n->inside_cyc - n->flights[i].accept_cyc;
     s->delivered = untaken;
     s->accepted_bytes = bytes;
@@ -281,7 +297,7 @@ void net_stats_restart(void *net)
 struct net_output_stats net_output(const struct net *n, uint32_t sink)
 {
     DIAG_ASSERT(sink < n->spec.sinks);
-    return n->sinks[sink].stats;
+    return n->queue ? net_queue_output(n, sink) : n->sinks[sink].stats;
 }
 
 uint32_t net_link_count(const struct net *n) { return n->out_count; }
@@ -292,7 +308,9 @@ struct net_link_stats net_link(const struct net *n, uint32_t idx)
     DIAG_ASSERT(idx < n->out_count);
     const struct net_out *o = &n->outs[idx];
     /* whole packets are counted when they are granted: only what is on the link */
-    const uint64_t flits = n->whole_packets ? net_packet_link_flits(n, o) : o->flits;
+    const uint64_t flits = n->queue           ? net_queue_link_flits(n, idx, n->stepped_cyc)
+                           : n->whole_packets ? net_packet_link_flits(n, o)
+                                              : o->flits;
     return (struct net_link_stats){flits, n->link_stage[idx], n->link_port[idx]};
 }
 
@@ -360,6 +378,10 @@ void net_describe_waiting(const struct net *n, char *text, size_t bytes)
 {
     if (!bytes) return;
     text[0] = 0;
+    if (n->queue) {
+        net_queue_describe(n, text, bytes);
+        return;
+    }
     for (uint32_t i = 0; i < n->source_count; i++) {
         const struct net_source *s = &n->sources[i];
         if (!s->blocked && !s->left) continue;

@@ -5,7 +5,8 @@
  *
  * A packet of b bytes is ceil(b / width) flits; flits are counted, never built. Routers switch whole packets
  * (spec.hold, the default of machines: cost per packet, net_packet.c) or flits (as BookSim: cost per flit,
- * net_router.c; also for internal speed-up and for rings whose VCs are shorter than a packet). Requests and
+ * net_router.c; also for internal speed-up and for rings whose VCs are shorter than a packet); NET_QUEUED has
+ * deep queues behind an ideal switch instead of VCs (one event per packet, net_queue.h). Requests and
  * replies use two networks (two struct net). What is modelled: serialisation by width, finite input buffers
  * per virtual channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line
  * blocking, back-pressure from a receiver that does not pop.
@@ -38,6 +39,7 @@ enum net_topology {
     NET_HXBAR,    /* two stages of routers, one link between each pair */
     NET_RING,     /* sources == sinks, both directions, shortest way */
     NET_LINKS,    /* a link of its own for every pair of source and sink of a group; no router */
+    NET_QUEUED,   /* a crossbar with queues at its outputs, which no other packet's way limits */
 };
 
 /* Immutable parameters of one network. Zero is never a default: fill with net_spec_default() first. */
@@ -64,7 +66,14 @@ struct net_spec {
     uint32_t source_packets;     /* injection queue of a source; 2 keep the link busy */
     uint32_t sink_packets;       /* ejection queue of a sink */
     uint32_t max_packet_bytes;   /* for sizing only */
+    uint32_t sink_delay_cyc;     /* queued: a packet becomes visible that much after its arrival; not part of
+                                    the network's latency */
 };
+
+static inline bool net_has_vcs(const struct net_spec *s)
+{
+    return s->topology != NET_LINKS && s->topology != NET_QUEUED;
+}
 
 struct net_packet {
     uint64_t handle; /* the caller's */
@@ -186,13 +195,15 @@ struct net_counts {
 };
 struct net_counts net_counts(const struct net *n);
 struct net_output_stats net_output(const struct net *n, uint32_t sink);
-/* The block of statistics, to be registered by net_level_register(). net_stats_finish() counts what is left,
- * before laws are checked; net_stats_restart() is for stats_on_reset(): what is inside was accepted. */
+/* The block of statistics, to be registered by net_level_register(). net_stats_finish() counts what is left
+ * in the present cycle, before laws are checked; net_stats_restart() is for stats_on_reset(): what is inside
+ * was accepted. */
 struct net_stats *net_stats_of(struct net *n);
-void net_stats_finish(struct net *n);
+void net_stats_finish(struct net *n, uint64_t now);
 void net_stats_restart(void *net);
-/* Packets inside: accepted, not yet popped. */
+/* Packets inside: accepted, not yet popped; of these those that are not decided to arrive. */
 uint64_t net_in_flight(const struct net *n);
+uint64_t net_waiting(const struct net *n);
 /* Every link, in stage order. */
 uint32_t net_link_count(const struct net *n);
 struct net_link_stats net_link(const struct net *n, uint32_t idx);

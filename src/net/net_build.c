@@ -3,7 +3,8 @@
  *   crossbar   source i ─► router 0 ─► sink j
  *   hxbar      source i ─► router i / (sources per router) ─► router of sink ─► sink j
  *   ring       source i ─► router i ─► neighbours … ─► router j ─► sink j
- *   links      source i ═► sink j            (one link for every pair) */
+ *   links      source i ═► sink j            (one link for every pair)
+ *   queued     source i ─► queue of sink j ─► sink j             (net_queue.c) */
 #include <string.h>
 
 #include "net/net_private.h"
@@ -350,6 +351,23 @@ static void build_links(struct net *n, struct arena *a)
     }
 }
 
+/* Links for reports; all else is net_queue.c. */
+static void build_queued(struct net *n, struct arena *a)
+{
+    const struct net_spec *s = &n->spec;
+    n->source_base = s->sinks;
+    n->out_count = s->sinks + s->sources;
+    n->outs = arena_alloc_aligned(a, n->out_count * sizeof *n->outs, 64);
+    n->link_stage = ARENA_ARRAY(a, uint32_t, n->out_count);
+    n->link_port = ARENA_ARRAY(a, uint32_t, n->out_count);
+    for (uint32_t i = 0; i < n->out_count; i++) {
+        n->link_stage[i] = i < s->sinks;
+        n->link_port[i] = i < s->sinks ? i : i - s->sinks;
+    }
+    n->stage_count = 2;
+    net_queue_build(n, a);
+}
+
 /* ---- queues and the wheel ---- */
 
 static void ports_alloc(struct arena *a, struct net_ports *p, uint32_t ports)
@@ -450,27 +468,33 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     struct net *n = ARENA_NEW(a, struct net);
     n->spec = *spec;
     if (wiring) n->wiring = *wiring;
-    if (spec->topology == NET_LINKS)
+    if (spec->topology == NET_LINKS || spec->topology == NET_QUEUED)
         n->spec.vcs = n->spec.vc_flits = n->spec.input_speedup = n->spec.internal_speedup = 1;
     number_vcs(n);
     /* ASSUMPTION of both: a packet holds its way. A ring needs room for whole packets, see net_packet_vc().
      */
     n->whole_packets =
         spec->hold && spec->internal_speedup == 1 && spec->topology != NET_LINKS &&
+        spec->topology != NET_QUEUED &&
         (spec->topology != NET_RING || spec->max_packet_bytes / spec->width_bytes < spec->vc_flits);
     n->plain_links = spec->topology == NET_LINKS;
     n->by_lanes = n->whole_packets && net_lanes_fit(spec);
-    n->step = n->by_lanes        ? net_lanes_step
-              : n->whole_packets ? net_packet_step
-              : n->plain_links   ? net_links_step
-                                 : net_flits_step;
+    n->step = n->by_lanes                    ? net_lanes_step
+              : n->whole_packets             ? net_packet_step
+              : n->plain_links               ? net_links_step
+              : spec->topology == NET_QUEUED ? net_queue_step
+                                             : net_flits_step;
     n->group_sinks = spec->sinks / spec->groups;
+    n->first_sink = ARENA_ARRAY(a, uint32_t, spec->sources);
+    for (uint32_t i = 0; i < spec->sources; i++)
+        n->first_sink[i] = i / (spec->sources / spec->groups) * n->group_sinks;
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
     switch (spec->topology) {
     case NET_CROSSBAR: build_crossbar(n, a); break;
     case NET_HXBAR: build_hxbar(n, a); break;
     case NET_RING: build_ring(n, a); break;
     case NET_LINKS: build_links(n, a); break;
+    case NET_QUEUED: build_queued(n, a); break;
     }
     n->active_words = (n->router_count + 63) / 64;
     n->active_routers = ARENA_ARRAY(a, uint64_t, n->active_words ? n->active_words : 1);

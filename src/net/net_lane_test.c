@@ -78,7 +78,7 @@ static void compare(struct net_spec spec, struct load load, uint64_t seed)
         for (uint32_t k = 0; !first && k < 2; k++) step(&t[k], now, lazy);
         assert_int_equal(t[0].room_cyc, t[1].room_cyc);
     }
-    for (uint32_t k = 0; k < 2; k++) net_stats_finish(t[k].net);
+    for (uint32_t k = 0; k < 2; k++) net_stats_finish(t[k].net, 0);
     assert_memory_equal(net_stats_of(t[0].net), net_stats_of(t[1].net), sizeof(struct net_stats));
     for (uint32_t i = 0; i < net_link_count(t[0].net); i++)
         assert_int_equal(net_link(t[0].net, i).flits, net_link(t[1].net, i).flits);

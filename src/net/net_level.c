@@ -21,7 +21,8 @@ const char *const net_level_names[NET_LEVELS] = {"net", "slice_net", "chiplet_ne
     }
 
 _Static_assert((int)net_shape_crossbar == NET_CROSSBAR && (int)net_shape_hxbar == NET_HXBAR &&
-                   (int)net_shape_ring == NET_RING && (int)net_shape_links == NET_LINKS,
+                   (int)net_shape_ring == NET_RING && (int)net_shape_links == NET_LINKS &&
+                   (int)net_shape_queued == NET_QUEUED,
                "the names of the parameter are those of the network");
 
 /* 128 B of data and a header, and room for wider lines. */

@@ -439,10 +439,10 @@ static void check_laws(struct model *m)
     struct diag_cleanup cleanup;
     stats_init(&registry, 1000);
     diag_defer(&cleanup, free_registry, &registry);
-    net_stats_finish(m->net);
+    net_stats_finish(m->net, m->now);
     STATS_REGISTER(&registry, net, net_stats_of(m->net), STATS_EVERYWHERE);
     if (m->reply_net) {
-        net_stats_finish(m->reply_net);
+        net_stats_finish(m->reply_net, m->now);
         STATS_REGISTER(&registry, net, net_stats_of(m->reply_net), STATS_EVERYWHERE);
     }
     stats_check_laws(&registry, m->now);

@@ -314,7 +314,8 @@ struct net {
     struct net_spec spec;
     struct net_wiring wiring;
     uint64_t (*step)(struct net *n, uint64_t now); /* of its kind; returns the next cycle */
-    uint32_t group_sinks;                          /* that a source reaches by plain links */
+    uint32_t group_sinks;                          /* that a source reaches by plain links, */
+    uint32_t *first_sink;                          /* … from this one on */
     uint32_t sets, sets_per_class;                 /* VC sets in all; per class (2 in a ring) */
     uint16_t set_mask[NET_MAX_VCS];
     uint16_t set_order[NET_MAX_VCS];   /* the same in the order of use */
@@ -339,9 +340,10 @@ struct net {
     bool whole_packets; /* routers of net_packet.c, else of net_router.c */
     struct net_vc *vcs;
     uint32_t leave_mask;
-    bool by_lanes;   /* whole packets, by net_lane.c */
-    uint8_t *lanes;  /* [lane_bytes] each; the packets inside begin lane_stays bytes in */
-    uint64_t *lasts; /* [source][sink], as those of an input; NULL: packets may overtake */
+    struct net_queue *queue; /* net_queue.c; NULL: another kind */
+    bool by_lanes;           /* whole packets, by net_lane.c */
+    uint8_t *lanes;          /* [lane_bytes] each; the packets inside begin lane_stays bytes in */
+    uint64_t *lasts;         /* [source][sink], as those of an input; NULL: packets may overtake */
     uint32_t lane_bytes, lane_stays;
     uint64_t refreshed_cyc;
 
@@ -625,6 +627,20 @@ struct net_lane_state {
     uint32_t packets, out; /* out: of the first */
 };
 struct net_lane_state net_lane_state(const struct net *n, uint32_t lane);
+/* net_queue.c: a crossbar with queues at its outputs. */
+void net_queue_build(struct net *n, struct arena *a);
+uint64_t net_queue_step(struct net *n, uint64_t now);
+bool net_queue_try_inject(struct net *n, const struct net_packet *p, uint64_t now);
+bool net_queue_has_room(const struct net *n, uint32_t source, uint64_t now);
+bool net_queue_idle(const struct net *n, uint32_t source, uint64_t now);
+bool net_queue_refuse(struct net *n, uint32_t source, uint64_t now);
+void net_queue_pop(struct net *n, uint32_t sink, uint64_t now);
+/* What is left inside, and the sum of its times until now. */
+void net_queue_count(const struct net *n, uint64_t now, struct net_stats *out);
+void net_queue_restart(struct net *n, uint64_t now);
+uint64_t net_queue_link_flits(const struct net *n, uint32_t link, uint64_t now);
+struct net_output_stats net_queue_output(const struct net *n, uint32_t sink);
+void net_queue_describe(const struct net *n, char *text, size_t bytes);
 /* net_link.c: a step of plain links; a packet was taken that came over one. */
 uint64_t net_links_step(struct net *n, uint64_t now);
 void net_link_popped(struct net *n, uint32_t out, uint64_t now);

@@ -3,7 +3,7 @@
 
 #include "net/net_model.h"
 
-static const char *const topology_names[] = {"crossbar", "hxbar", "ring", "links"};
+static const char *const topology_names[] = {"crossbar", "hxbar", "ring", "links", "queued"};
 static const char *const traffic_names[] = {"uniform", "hotspot", "permutation"};
 
 static const char *stage_name(const struct net_model_spec *s, const struct net_model_result *r,
@@ -29,7 +29,10 @@ static void print_network(const struct net_model_spec *s, FILE *out)
         fprintf(out, ", %u routers %ux%u then %u routers %ux%u", n->first_routers,
                 n->sources / n->first_routers, n->second_routers, n->second_routers, n->first_routers,
                 n->sinks / n->second_routers);
-    if (n->topology != NET_LINKS)
+    if (n->topology == NET_QUEUED)
+        fprintf(out, "\nqueues       %u packets at a source, %u at an output", n->source_packets,
+                n->sink_packets);
+    else if (net_has_vcs(n))
         fprintf(out,
                 "\nrouters      %u VCs x %u flits, iSLIP(%u), input speed-up %u, internal speed-up %u%s%s",
                 n->vcs, n->vc_flits, n->iterations, n->input_speedup, n->internal_speedup,

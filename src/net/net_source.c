@@ -170,10 +170,9 @@ bool net_source_tails(struct net *n, uint64_t now)
 static inline uint32_t source_port(const struct net *n, uint32_t src, uint32_t dst)
 {
     if (!n->plain_links) return src;
-    const uint32_t per = n->group_sinks, groups = n->spec.groups;
-    if (groups == 1) return src * per + dst;
-    DIAG_ASSERT(src / (n->spec.sources / groups) == dst / per);
-    return src * per + dst % per;
+    const uint32_t per = n->group_sinks, within = dst - n->first_sink[src];
+    DIAG_ASSERT(within < per);
+    return src * per + within;
 }
 
 /* Packets in the queue of a source in `now`; one that leaves in this very cycle is still there. */
@@ -184,11 +183,13 @@ static inline uint32_t queued(const struct net_source *s, uint64_t now)
 
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
+    if (n->queue) return net_queue_has_room(n, src, now);
     return queued(&n->sources[source_port(n, src, dst)], now) < n->spec.source_packets;
 }
 
 bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
+    if (n->queue) return net_queue_idle(n, src, now);
     const struct net_source *s = &n->sources[source_port(n, src, dst)];
     return s->count == (s->tail_cyc <= now);
 }
@@ -210,7 +211,7 @@ __attribute__((noinline)) static bool refuse(struct net *n, uint32_t source, uin
 
 bool net_refuse(struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
-    return refuse(n, source_port(n, src, dst), now);
+    return n->queue ? net_queue_refuse(n, src, now) : refuse(n, source_port(n, src, dst), now);
 }
 void net_refuse_again(struct net *n) { n->stats.refused++; }
 
@@ -219,6 +220,7 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     const struct net_spec *spec = &n->spec;
     DIAG_ASSERT(p->src < spec->sources && p->dst < spec->sinks && p->cls < spec->classes &&
                 p->bytes <= spec->max_packet_bytes);
+    if (n->queue) return net_queue_try_inject(n, p, now);
     const uint32_t source = source_port(n, p->src, p->dst);
     struct net_source *s = &n->sources[source];
     if (queued(s, now) >= spec->source_packets) {

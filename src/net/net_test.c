@@ -525,8 +525,8 @@ test(a_blocked_head_blocks_the_packet_behind_it)
 test(a_receiver_that_does_not_pop_stops_the_network_and_a_pop_frees_one_packet)
 {
     (void)state;
-    const enum net_topology topologies[] = {NET_CROSSBAR, NET_HXBAR, NET_RING, NET_LINKS};
-    for (uint32_t k = 0; k < 4; k++) {
+    const enum net_topology topologies[] = {NET_CROSSBAR, NET_HXBAR, NET_RING, NET_LINKS, NET_QUEUED};
+    for (uint32_t k = 0; k < 5; k++) {
         struct net_spec s = crossbar(4);
         s.topology = topologies[k];
         s.first_routers = s.second_routers = 2;
@@ -633,9 +633,9 @@ static uint64_t history(const struct net_spec *spec, uint32_t order, bool skip_i
 test(results_do_not_depend_on_the_order_of_visits_nor_on_visits_of_idle_cycles)
 {
     (void)state;
-    for (uint32_t k = 0; k < 12; k++) {
+    for (uint32_t k = 0; k < 15; k++) {
         struct net_spec s = crossbar(8);
-        s.topology = (enum net_topology)(k % 4);
+        s.topology = (enum net_topology)(k % 5);
         s.first_routers = 4;
         s.second_routers = 2;
         s.link_latency_cyc = 2 + k % 3;
@@ -747,7 +747,7 @@ test(an_output_counts_what_it_carries_and_how_long_it_waits)
     /* the first leaves the switch in cycles 3 to 11; the slot is back in 102 */
     assert_in_range(o.blocked_cyc, 102 - 13, 102 - 11);
     assert_int_equal(idle.packets + idle.bytes + idle.busy_cyc + idle.blocked_cyc, 0);
-    net_stats_finish(b.net);
+    net_stats_finish(b.net, b.now);
     const struct net_stats *stats = net_stats_of(b.net);
     assert_int_equal(stats->latency_cyc, 14 + b.now);
     assert_int_equal(stats->blocked_cyc, o.blocked_cyc);

@@ -98,6 +98,7 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
     sm->resident &= ~b->warps;
     sm->resident_count -= k->warps_per_block;
     b->used = false;
+    sm->ending -= !b->warps_left;
     sm->block_count--;
     sm->places[b->place].blocks--;
     sm->threads_used -= k->warps_per_block * SM_LANES;
@@ -151,7 +152,7 @@ void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now)
 {
     const uint32_t slot = sm->warps[warp].block;
     sm->wait_barrier &= ~bit_of(warp);
-    sm->blocks[slot].warps_left--;
+    if (!--sm->blocks[slot].warps_left) sm->ending++;
     sm_check_block(sm, slot, now);
 }
 

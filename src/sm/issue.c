@@ -1,5 +1,8 @@
 /* issue: a cycle of an SM: warps whose registers have come, the schedulers' choice, what it is counted as and
  * when there is something to do next. */
+#include "gpu/windows.h"
+#include "sm/memory_half.h"
+#include "sm/pump.h"
 #include "sm/scoreboard.h"
 #include "sm/stalls.h"
 
@@ -238,6 +241,8 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
     if (sm->outstanding && fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx) != REQUEST_NONE)
         return now + 1;
     uint64_t next = next_issue(sm, now);
+    if (sm->windows) /* else it is woken for replies to come */
+        next = earlier(next, net_peek_cyc(sm->wire.fabric->reply.net, sm->wire.sm_idx));
     if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
     if (sm->parked_count) next = earlier(next, mmu_arrival_cyc(sm->wire.mmu, sm->wire.sm_idx));
     return next > now ? next : now + 1;
@@ -341,8 +346,85 @@ static __attribute__((noinline)) uint64_t quiet_visit(struct sm *sm, uint64_t no
     return next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now) ? next : 0;
 }
 
+/* ---- in windows ----
+ *
+ * What comes back is known for the cycles to come, and what goes out is not looked at before: as long as
+ * nothing issues that others can notice, both halves of a cycle are the SM's own business. */
+
+static uint64_t window_until(const struct sm *sm, uint64_t now)
+{
+    /* blocks that end, and new ones, are noticed */
+    if (!sm->block_count || sm->ending || sm->wants_blocks || sm->asked_cyc > now || sm->wire.disturbed)
+        return now;
+    if (sm->place_count > 1 || *sm->wire.kernels > 1) return now;
+    const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);
+    return earlier(unwatched, windows_known_until(sm->windows));
+}
+
+static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uint64_t now,
+                                                              enum warp_scheduler policy)
+{
+    if (!is_quiet(sm, now)) return first_cycle(sm, now, policy);
+    sm->issued = 0;
+    return next_visit(sm, now);
+}
+
+static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
+                                                             enum warp_scheduler policy)
+{
+    uint64_t next = a_cycle(sm, now, policy);
+    for (const uint64_t until = window_until(sm, now); next < until;) {
+        uint64_t cyc = next;
+        /* while they wait for the pipe or for memory, warps issue nothing */
+        if (is_quiet(sm, cyc) && sm->direct && !sm->misses_count) {
+            const uint64_t issue_cyc = next_issue(sm, cyc - 1);
+            cyc = earlier(sm_pump(sm, cyc, earlier(until, issue_cyc), sm->any_ready), issue_cyc);
+            if (cyc >= until) return cyc;
+        }
+        const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
+        /* one that waits for a place in the memory pipe may get it in this very cycle */
+        if (out && (out & ~pipe_warps(sm) || lsu_has_room(sm))) return cyc;
+        if (sm->memory_cyc != cyc) {
+            sm_memory_half(sm, cyc);
+            if (out && lsu_has_room(sm)) {
+                sm->memory_cyc = cyc;
+                return cyc;
+            }
+        }
+        sm->ahead_cyc = cyc;
+        next = a_cycle(sm, cyc, policy);
+        if (sm->ending) return next;
+    }
+    return next;
+}
+
+static __attribute__((noinline)) uint64_t window_gto(struct sm *sm, uint64_t now)
+{
+    return window(sm, now, warp_scheduler_gto);
+}
+static __attribute__((noinline)) uint64_t window_lrr(struct sm *sm, uint64_t now)
+{
+    return window(sm, now, warp_scheduler_lrr);
+}
+static __attribute__((noinline)) uint64_t window_two_level(struct sm *sm, uint64_t now)
+{
+    return window(sm, now, warp_scheduler_two_level);
+}
+
+static inline uint64_t window_by_policy(struct sm *sm, uint64_t now)
+{
+    switch (sm->spec->policy) {
+    case warp_scheduler_gto: return window_gto(sm, now);
+    case warp_scheduler_lrr: return window_lrr(sm, now);
+    case warp_scheduler_two_level: return window_two_level(sm, now);
+    case warp_scheduler_count: break;
+    }
+    return ENGINE_NEVER;
+}
+
 uint64_t sm_issue(struct sm *sm, uint64_t now)
 {
+    if (sm->windows) return window_by_policy(sm, now);
     if (is_quiet(sm, now)) {
         const uint64_t next = quiet_visit(sm, now);
         if (next) return next;

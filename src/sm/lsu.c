@@ -251,7 +251,7 @@ static void send_miss(struct sm *sm, uint64_t now)
 
 /* ---- one line at a time ---- */
 
-static __attribute__((noinline)) bool write_line(struct sm *sm, const struct line_access *a, uint64_t now)
+bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     if (sm->stores_out == sm->spec->stores) {
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
@@ -270,7 +270,7 @@ static __attribute__((noinline)) bool write_line(struct sm *sm, const struct lin
 
 static inline bool access_line(struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    return a->kind == REQUEST_READ ? l1_read(sm, a, now) : write_line(sm, a, now);
+    return a->kind == REQUEST_READ ? l1_read(sm, a, now) : lsu_write(sm, a, now);
 }
 
 static bool is_waited_for(const struct line_access *a)
@@ -365,7 +365,7 @@ static inline bool access_one(struct sm *sm, uint64_t now)
         return false;
     m->translated = false;
     if (++m->at < m->count) {
-        l1_coming(&sm->l1, sm->spec, line_of(m, m->at)->line);
+        l1_coming(&sm->l1, sm->spec, line_of(m, m->at));
         return true;
     }
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
@@ -453,23 +453,14 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         if (counter) --*counter;
     }
     if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r->line), now);
-    count_flight(sm, now);
-    sm->outstanding--;
-    sm->reply_came = true;
-    sm->stats.replies_received++;
-    const uint64_t took = now - r->sent_cyc;
     const uint32_t owner = r->owner;
-    sm->stats.request_cyc += took;
     pool_give(sm->wire.requests, idx); /* nobody takes one before this ends */
     if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
+        (void)lsu_count_reply(sm, r, now);
         written(sm, (enum request_kind)r->kind, owner, now);
         return;
     }
-    sm->stats.reads_done++;
-    sm->stats.read_latency_cyc += took;
-    STATS_COUNT(sm->stats.request_latency, took);
-    if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
-        STATS_COUNT(sm->stats.near_latency, took);
+    lsu_count_read(sm, r, now);
     if (__builtin_expect(!(owner & 1u << 31) && owner != MOVE_OWNER, 1))
         l1_fill(sm, owner, r->sectors, now);
     else if (owner == MOVE_OWNER)

@@ -3,6 +3,7 @@
 #ifndef ATOLL_SM_SEND_H
 #define ATOLL_SM_SEND_H
 
+#include "gpu/fabric_window.h"
 #include "gpu/pager.h"
 #include "sm/sm_private.h"
 
@@ -11,6 +12,28 @@ static inline void count_flight(struct sm *sm, uint64_t now)
 {
     sm->stats.in_flight_cyc += (now - sm->flight_cyc) * sm->outstanding;
     sm->flight_cyc = now;
+}
+
+/* A request is answered; returns how long it took. */
+static inline uint64_t lsu_count_reply(struct sm *sm, const struct request *r, uint64_t now)
+{
+    const uint64_t took = now - r->sent_cyc;
+    count_flight(sm, now);
+    sm->outstanding--;
+    sm->reply_came = true;
+    sm->stats.replies_received++;
+    sm->stats.request_cyc += took;
+    return took;
+}
+
+static inline void lsu_count_read(struct sm *sm, const struct request *r, uint64_t now)
+{
+    const uint64_t took = lsu_count_reply(sm, r, now);
+    sm->stats.reads_done++;
+    sm->stats.read_latency_cyc += took;
+    STATS_COUNT(sm->stats.request_latency, took);
+    if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
+        STATS_COUNT(sm->stats.near_latency, took);
 }
 
 static inline uint64_t page_key(const struct sm *sm, uint64_t line)
@@ -60,14 +83,20 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     r->conflict = a->conflict;
     r->app = (uint8_t)sm->app;
     r->hit = 0;
+    r->set = 0;
+    count_flight(sm, now);
+    sm->outstanding++;
+    if (sm->direct && !sm->misses_count) { /* there is room, and this is the only one of its cycle */
+        sm->stats.requests_sent++;
+        fabric_window_request(sm->wire.fabric, now, idx, r);
+        return;
+    }
     if (sm->wire.check) lsu_check_send(sm, a, idx, now);
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
     if (sm->wire.pager)
         pager_sent(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
-    count_flight(sm, now);
-    sm->outstanding++;
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sm/memory_half.h"
 #include "sm/stalls.h"
 
 /* ---- parameters ---- */
@@ -146,21 +147,11 @@ static inline bool place_is_idle(const struct sm_place *p)
     return !p->blocks && (!p->stores || FAULT_FIRES(kernel_ends_early));
 }
 
-/* First half: what comes back, what goes out. */
 static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uint64_t now)
 {
     DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
-    if (sm->outstanding) {
-        const uint32_t reply = fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx);
-        if (reply != REQUEST_NONE) {
-            fabric_take(&sm->wire.fabric->reply, now, sm->wire.sm_idx);
-            lsu_reply(sm, now, reply);
-            if (sm->sends_nothing && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
-        }
-    }
-    if ((sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) && !lsu_rests(sm, now))
-        lsu_step(sm, now);
+    if (sm->memory_cyc != now) sm_memory_half(sm, now);
 }
 
 /* Tells kernels that have nothing left here. */
@@ -181,13 +172,32 @@ static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
     const uint64_t next = sm_issue(sm, now);
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
+    sm->next_cyc = next;
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
-    if (sm->wire.fabric->clocks_differ)
+    if (sm->wire.fabric->sleepers_ask && !sm->windows)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
 }
 
-static void visit_memory(void *self, uint64_t now) { memory_half(self, now); }
-static void visit_issue(void *self, uint64_t now) { issue_half(self, now); }
+/* Shuffled visits: the memory side told of a reply before the SM's own visit in the same cycle, which then
+ * worked it off. */
+static inline bool is_worked_off(const struct sm *sm, uint64_t now)
+{
+    return sm->windows && now <= sm->ahead_cyc;
+}
+static void visit_memory(void *self, uint64_t now)
+{
+    if (!is_worked_off(self, now)) memory_half(self, now);
+}
+static void visit_issue(void *self, uint64_t now)
+{
+    struct sm *sm = self;
+    if (!is_worked_off(sm, now)) {
+        issue_half(sm, now);
+        return;
+    }
+    const uint64_t reply_cyc = net_peek_cyc(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    engine_wake(sm->wire.engine, sm->component, sm->next_cyc < reply_cyc ? sm->next_cyc : reply_cyc);
+}
 static void visit(void *self, uint64_t now)
 {
     memory_half(self, now);
@@ -231,11 +241,18 @@ static void set_stride(struct sm *sm, uint32_t stride)
     sm->reg_stride = stride;
 }
 
+static void set_direct(struct sm *sm)
+{
+    sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !FAULT_BUILD;
+}
+
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
 {
     DIAG_ASSERT(sm->place_count ? sm->app == kernel->app : sm_idle(sm));
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
     sm->app = kernel->app;
+    sm->windows = sm->wire.fabric->reply.windows;
+    set_direct(sm);
     take_place(sm, kernel, start_cyc);
     set_stride(sm, (kernel->scoreboard + 15) / 16 * 16);
     sm_refresh(sm, now);
@@ -311,7 +328,11 @@ bool sm_idle(const struct sm *sm)
 
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->request_limit; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
-void sm_hold(struct sm *sm, bool on) { sm->sends_nothing = on; }
+void sm_hold(struct sm *sm, bool on)
+{
+    sm->sends_nothing = on;
+    set_direct(sm);
+}
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
 
 /* ---- building ---- */
@@ -367,6 +388,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
     sm->schedulers_end = sm->schedulers + spec->schedulers;
+    sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
         sm->warps[warp].scheduler = (uint8_t)(warp % spec->schedulers);

@@ -168,17 +168,12 @@ struct l1_mshr {
     uint64_t line;
     uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
     uint16_t waiting;
-    uint8_t asked;        /* sectors on their way */
-    uint8_t here;         /* sectors that came */
-    uint32_t set, bucket; /* bucket: where it is found, while it is not stale */
-    bool stale;           /* overtaken by a store or an invalidation: serves those who wait, is not kept */
+    uint8_t asked; /* sectors on their way */
+    uint8_t here;  /* sectors that came */
+    uint32_t set;
+    uint16_t next; /* + 1: the next one of its bucket, while it is not stale */
+    bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     struct mshr_waiter waiters[]; /* [merges] */
-};
-
-/* Those of other lines are passed without a look at their MSHRs. */
-struct l1_bucket {
-    uint16_t mshr; /* + 1; 0: empty */
-    uint16_t home; /* where the line is looked for first */
 };
 
 struct l1 {
@@ -188,11 +183,9 @@ struct l1 {
     uint32_t mshr_bytes;
     uint16_t *free;
     uint32_t free_count;
-    struct l1_bucket *buckets; /* by line; linear probing */
+    uint16_t *buckets; /* by line: the first MSHR, + 1; 0: none */
     uint32_t bucket_mask;
-    uint32_t *history;    /* lines that left, with the cause: l1_history_entry() */
-    uint64_t coming_line; /* what was fetched for, see l1_coming() */
-    uint32_t coming_set;
+    uint32_t *history;          /* lines that left, with the cause: l1_history_entry() */
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
@@ -217,15 +210,13 @@ static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
     return spec->hashed ? tags_set_hashed(line, spec->sets) : (uint32_t)(line % spec->sets);
 }
 
-/* The line is accessed next: fetches what that will touch into the host's caches. */
-static inline void l1_coming(struct l1 *l1, const struct sm_spec *spec, uint64_t line)
+/* The line is accessed soon, by a load: fetches what that will touch into the host's caches. */
+static inline void l1_coming(const struct l1 *l1, const struct sm_spec *spec, const struct line_access *a)
 {
-    l1->coming_line = line;
-    l1->coming_set = l1_set_of(spec, line);
-    __builtin_prefetch(l1_mshr_at(l1, l1->free[l1->free_count ? l1->free_count - 1 : 0]), 1);
-    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, line)], 1);
-    __builtin_prefetch(&l1->history[l1_history_of(line)]);
-    __builtin_prefetch(tags_row(&l1->tags, l1->coming_set));
+    const uint32_t set = l1_set_of(spec, a->line);
+    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, a->line)], 1);
+    __builtin_prefetch(&l1->history[l1_history_of(a->line)]);
+    __builtin_prefetch(tags_row(&l1->tags, set));
 }
 
 /* Bank conflicts depend on the distances between the lanes' addresses only, which repeat: what was worked out
@@ -255,20 +246,26 @@ struct sm {
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
-    bool translates;                             /* a line's page may be unknown, or stopped by the pager */
+    bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
+    bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
     uint32_t queue_head, misses_head, loads_free_count;
     uint64_t refreshed_cyc;
-    uint64_t ahead_cyc;       /* what happened up to here, nobody outside can notice */
-    uint64_t flight_cyc;      /* in_flight_cyc is counted up to here */
-    uint64_t lsu_blocked_cyc; /* counted up to here */
-    uint64_t *lsu_blocked;    /* counter, NULL: goes on */
+    uint64_t ahead_cyc;            /* what happened up to here, nobody outside can notice */
+    uint64_t memory_cyc;           /* the first half of this cycle is done */
+    uint64_t next_cyc;             /* what it asked for at the end of its last visit */
+    uint32_t fetched;              /* replies up to this one were fetched into the host's caches */
+    const struct windows *windows; /* who runs the memory side; NULL: nobody, it is visited */
+    uint64_t flight_cyc;           /* in_flight_cyc is counted up to here */
+    uint64_t lsu_blocked_cyc;      /* counted up to here */
+    uint64_t *lsu_blocked;         /* counter, NULL: goes on */
     struct memory_instr *queue;
     uint32_t *misses; /* requests for the network */
     struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
     uint32_t block_count;
+    uint32_t ending;  /* of these: all warps have ended, loads are on their way */
     uint32_t issued;  /* schedulers, a bit each: those that issued in this cycle */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
     uint32_t unknown; /* schedulers whose reason has not been looked for */
@@ -392,6 +389,8 @@ static inline bool lsu_rests(struct sm *sm, uint64_t now)
     sm->lsu_blocked_cyc = now;
     return true;
 }
+/* A line of a store or an atomic; false: not now. */
+bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now);
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
 void load_done(struct sm *sm, uint32_t load, uint64_t now);
 static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)

@@ -36,6 +36,22 @@ static const char *const thrashing[] = {"l1.size=512 B", "l1.ways=4",          "
 static const char *const odd_clocks[] = {"clock.sm=1200 MHz", "clock.net=1000 MHz", "clock.llc=900 MHz",
                                          "clock.dram=700 MHz", NULL};
 static const char *const as_it_is[] = {NULL};
+/* v100, whose memory side is worked off in windows: where a window is short, where slices cannot tell what
+ * memory accepts, where requests find no place behind the network, where the pipe of an SM is full. */
+static const char *const windows[][4] = {
+    {"llc.memory_latency_cyc=20", "gpu.llc_size=1536 KiB", NULL},
+    {"llc.memory_queue=1", "llc.mshrs=4", "clock.dram=300 MHz", NULL},
+    {"net.sink_packets=4", "llc.mshr_merges=2", NULL},
+    {"net.source_packets=1", NULL},
+    {"llc.latency_cyc=20", NULL},
+    {"net.source_packets=2", "llc.miss_latency_cyc=10", NULL},
+    {"llc.data_queue=1", "llc.reply_queue=1", NULL},
+    {"sm.lsu_queue=1", "l1.miss_queue=1", "l1.mshrs=4", NULL},
+    {"l1.allocate=on_miss", "l1.ways=2", "l1.size=16 KiB", NULL},
+    {"l1.lines_per_cyc=4", "sm.scheduler=gto", NULL},
+    {"sm.scheduler=two_level", "sm.loads=2", "sm.stores=2", NULL},
+    {"llc.tag_latency_cyc=150", "llc.reply_queue=8", "sim.series_interval_cyc=100", NULL}};
+enum { WINDOWS = sizeof windows / sizeof *windows };
 
 /* GPUs whose slices send to each other: fewer workloads, so that it stays quick. */
 static const char *const forwarding[] = {"uba-sm",  "nuba-norep", "nuba-fullrep", "nuba",
@@ -90,8 +106,9 @@ static json_t *take_stats(json_t *root)
     return stats;
 }
 
-/* The statistics of a run; fails the test when the run fails. */
-static json_t *run(const char *preset, const char *workload, const char *const *settings, const char *more)
+/* The statistics of a run of so many instructions (0: all); fails the test when the run fails. */
+static json_t *run_some(const char *preset, const char *workload, const char *const *settings,
+                        const char *more, uint64_t instructions)
 {
     atoll_sim *sim;
     struct atoll_outcome outcome = {0};
@@ -100,7 +117,7 @@ static json_t *run(const char *preset, const char *workload, const char *const *
     for (; *settings; settings++)
         if (atoll_set(sim, *settings)) fail_msg("%s", atoll_message(sim));
     if (more && atoll_set(sim, more)) fail_msg("%s", atoll_message(sim));
-    const struct atoll_job job = {.workload = workload};
+    const struct atoll_job job = {.workload = workload, .max_instructions = instructions};
     if (atoll_run(sim, &job, &outcome)) fail_msg("%s on %s: %s", workload, preset, atoll_message(sim));
     json_t *root = json_loads(outcome.json, 0, NULL);
     assert_non_null(root);
@@ -108,6 +125,11 @@ static json_t *run(const char *preset, const char *workload, const char *const *
     atoll_outcome_free(&outcome);
     atoll_destroy(sim);
     return stats;
+}
+
+static json_t *run(const char *preset, const char *workload, const char *const *settings, const char *more)
+{
+    return run_some(preset, workload, settings, more, 0);
 }
 
 static void expect_same(json_t *one, json_t *other, const char *workload, const char *preset,
@@ -184,6 +206,39 @@ static void gpus_whose_slices_forward_may_be_visited_in_any_way(void **state)
                                 sharing[w], forwarding[p], "cycle by cycle");
                 json_decref(first);
             }
+}
+
+static void windows_change_no_result(void **state)
+{
+    static const char *const workloads[] = {
+        "vecadd:tiny", "gather:tiny", "lbm:tiny", "transpose:tiny",     "histogram:tiny", "mvt:tiny",
+        "pvc:tiny",    "bfs:tiny",    "fwt:tiny", "streamcluster:tiny", "sp:tiny",        "triad:tiny"};
+    (void)state;
+    for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
+        for (int k = 0; k < WINDOWS; k++) {
+            json_t *first = run("v100", workloads[w], windows[k], NULL);
+            expect_same(first, run("v100", workloads[w], windows[k], "sim.work_ahead=false"), workloads[w],
+                        "v100", windows[k][0]);
+            if ((w + (size_t)k) % 4 == 0)
+                expect_same(first, run("v100", workloads[w], windows[k], "sim.visit_order=shuffled"),
+                            workloads[w], "v100", "in shuffled order");
+            json_decref(first);
+        }
+}
+
+/* Whoever looks in the middle of a window sees what happened up to then, and so do series. */
+static void windows_stop_where_cycles_stop(void **state)
+{
+    static const char *const workloads[] = {"spmv:tiny", "sp:tiny"};
+    static const char *const settings[] = {"runtime.start_skew_cyc=200", "net.sink_packets=2", NULL};
+    (void)state;
+    for (uint64_t limit = 600; limit < 4000; limit += 200) {
+        const char *const workload = workloads[limit % 400 == 0];
+        json_t *first = run_some("v100", workload, settings, NULL, limit);
+        expect_same(first, run_some("v100", workload, settings, "sim.work_ahead=false", limit), workload,
+                    "v100", "stopped");
+        json_decref(first);
+    }
 }
 
 /* A kernel of one ends, and the slices are looked through, while another runs. */
@@ -286,6 +341,8 @@ int main(void)
         cmocka_unit_test(queues_of_one_entry_change_no_result),
         cmocka_unit_test(caches_that_hold_next_to_nothing_change_no_result),
         cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
+        cmocka_unit_test(windows_change_no_result),
+        cmocka_unit_test(windows_stop_where_cycles_stop),
         cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
         cmocka_unit_test(a_run_repeats_to_the_bit),

@@ -1,0 +1,32 @@
+/* fabric_window: the networks of a fabric whose memory side is run in windows (windows.h), for who gives and
+ * takes often: without questions that have one answer there. */
+#ifndef ATOLL_GPU_FABRIC_WINDOW_H
+#define ATOLL_GPU_FABRIC_WINDOW_H
+
+#include "gpu/fabric.h"
+#include "gpu/windows.h"
+#include "net/net_queue.h"
+
+/* An SM sends a request to the slice where its line lives; there is room. */
+static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_t idx,
+                                         const struct request *r)
+{
+    struct fabric_side *const s = &f->request;
+    const uint32_t bytes = r->kind == REQUEST_READ ? f->header_bytes : fabric_request_bytes(f, r);
+    const struct net_packet p = {.handle = idx, .src = r->sm, .dst = r->home.slice, .bytes = bytes};
+    (void)net_queue_join(s->net, &p, now);
+    traffic_count(f->traffic, r->sm, r->home.slice, bytes);
+    if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
+}
+
+/* A slice answers. */
+static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t idx, const struct request *r,
+                                       uint32_t slice)
+{
+    const uint32_t bytes = fabric_reply_bytes(f, r);
+    const struct net_packet p = {.handle = idx, .src = slice, .dst = r->sm, .bytes = bytes};
+    (void)net_queue_join(f->reply.net, &p, now);
+    traffic_count(f->traffic, r->sm, slice, bytes);
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* windows: see windows.h. */
+#include "gpu/windows.h"
+
+#include "net/net_queue.h"
+
+enum { WINDOW_LEAST = 4, WINDOW_MOST = 200, LANES_MOST = 32 };
+
+struct windows {
+    struct windows_parts parts;
+    uint32_t component;
+    uint32_t length_cyc;
+    uint32_t arrival_cyc; /* no request is seen by its slice sooner after an SM has sent it */
+    uint32_t reply_cyc;   /* … no reply by its SM after it began */
+    uint32_t per_channel; /* slices */
+    uint64_t until_cyc;   /* slices and replies are worked off up to here */
+    bool asleep;          /* nothing was inside at the end of the last window; */
+    uint64_t first_cyc;   /* … but is now, and is at its slice then; ENGINE_NEVER: still nothing */
+    bool closes;          /* somebody looks at statistics when the window ends */
+    uint64_t *fresh;      /* SMs to which nothing was on its way before; */
+    uint64_t *unread;     /* … slices: they are looked at anyway */
+    uint32_t fresh_words;
+};
+
+/* ---- a channel and its slices ----
+ *
+ * Slices go first: what channels have accepted since the last window only makes room for operations. One that
+ * cannot tell whether there is room stops; from then on it goes on together with its channel, in time. */
+
+static void in_time(const struct windows *w, struct channel *ch, struct slice *const *slices, uint64_t until)
+{
+    for (;;) {
+        struct slice *first = NULL;
+        uint64_t due = until;
+        bool minds = false;
+        for (uint32_t k = 0; k < w->per_channel; k++) {
+            minds |= slice_minds_memory(slices[k], until);
+            if (slice_window_due(slices[k]) >= due) continue;
+            due = slice_window_due(slices[k]);
+            first = slices[k];
+        }
+        /* what makes room comes before the slice looks, and may make it look sooner */
+        if (minds && channel_work_next(ch, due)) continue;
+        if (!first) return;
+        slice_window_cycle(first, due);
+    }
+}
+
+/* Into the host's caches, what the slices after this one will touch: two slices between two steps. */
+static void fetch_ahead(const struct windows *w, uint32_t slice)
+{
+    const uint32_t count = w->parts.slice_count;
+    if (slice + 6 < count) slice_fetch_requests(w->parts.slices[slice + 6]);
+    if (slice + 4 < count) slice_fetch_sets(w->parts.slices[slice + 4]);
+    if (slice + 2 < count) slice_fetch_victims(w->parts.slices[slice + 2]);
+}
+
+/* … and the first ones. */
+static void fetch_first(const struct windows *w)
+{
+    const uint32_t count = w->parts.slice_count;
+    for (uint32_t k = 0; k < 6 && k < count; k++) slice_fetch_requests(w->parts.slices[k]);
+    for (uint32_t k = 0; k < 4 && k < count; k++) slice_fetch_sets(w->parts.slices[k]);
+    for (uint32_t k = 0; k < 2 && k < count; k++) slice_fetch_victims(w->parts.slices[k]);
+}
+
+static void run_slices(const struct windows *w, uint32_t channel, uint64_t until)
+{
+    struct channel *const ch = w->parts.channels[channel];
+    struct slice *const *const slices = w->parts.slices + (size_t)channel * w->per_channel;
+    bool stopped = false;
+    for (uint32_t k = 0; k < w->per_channel; k++) {
+        fetch_ahead(w, channel * w->per_channel + k);
+        stopped |= !slice_run_window(slices[k], until);
+    }
+    if (__builtin_expect(stopped, 0)) in_time(w, ch, slices, until);
+}
+
+/* ---- the window ---- */
+
+static bool is_busy(const struct windows *w)
+{
+    if (net_in_flight(w->parts.fabric->request.net) || net_waiting(w->parts.fabric->reply.net)) return true;
+    for (uint32_t k = 0; k < w->parts.slice_count; k++)
+        if (slice_window_busy(w->parts.slices[k])) return true;
+    for (uint32_t k = 0; k < w->parts.channel_count; k++)
+        if (channel_due(w->parts.channels[k]) != DRAM_NEVER) return true;
+    return false;
+}
+
+static void wake_sms(struct windows *w)
+{
+    const struct fabric_side *const reply = &w->parts.fabric->reply;
+    for (uint32_t word = 0; word < w->fresh_words; word++) {
+        for (uint64_t m = w->fresh[word]; m; m &= m - 1) {
+            const uint32_t sm = word << 6 | (uint32_t)__builtin_ctzll(m);
+            engine_wake(w->parts.engine, w->parts.sm_components[sm], net_peek_cyc(reply->net, sm));
+        }
+        w->fresh[word] = 0;
+    }
+}
+
+/* Nobody can tell any more that the window was a window. */
+static void close_window(struct windows *w)
+{
+    w->closes = false;
+    net_queue_run(w->parts.fabric->request.net, w->until_cyc, w->unread);
+    for (uint32_t k = 0; k < w->parts.channel_count; k++) {
+        channel_work_before(w->parts.channels[k], w->until_cyc);
+        channel_visit_before(w->parts.channels[k], w->until_cyc);
+    }
+}
+
+static void wake(void *self, uint64_t now)
+{
+    struct windows *const w = self;
+    w->asleep = false;
+    w->first_cyc = ENGINE_NEVER;
+    if (w->closes && now + 1 == w->until_cyc) {
+        close_window(w);
+        w->asleep = !is_busy(w);
+        if (!w->asleep) engine_wake(w->parts.engine, w->component, now + 1);
+        return;
+    }
+    const uint64_t unwatched = engine_unwatched_until(w->parts.engine, w->parts.domain);
+    /* when one of several kernels ends, somebody looks */
+    uint64_t until = now + (*w->parts.kernels > 1 ? 1 : w->length_cyc);
+    if (until > unwatched) until = unwatched > now ? unwatched : now + 1;
+    net_queue_run(w->parts.fabric->request.net, now, w->unread);
+    net_queue_idle_before(w->parts.fabric->reply.net, now);
+    for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_work_before(w->parts.channels[k], now);
+    fetch_first(w);
+    for (uint32_t k = 0; k < w->parts.channel_count; k++) run_slices(w, k, until);
+    net_queue_run(w->parts.fabric->reply.net, until, w->fresh);
+    w->until_cyc = until;
+    wake_sms(w);
+    engine_progress(w->parts.engine);
+    w->closes = until == unwatched;
+    if (w->closes && until == now + 1) close_window(w);
+    w->asleep = !w->closes && !is_busy(w);
+    if (!w->asleep) engine_wake(w->parts.engine, w->component, w->closes ? until - 1 : until);
+}
+
+/* SMs may be ahead: the first to send need not be the one that sends first. */
+void windows_wake(struct windows *w, uint64_t at)
+{
+    if (!w->asleep) return;
+    const uint64_t first_cyc = at + w->arrival_cyc;
+    if (w->first_cyc == ENGINE_NEVER)
+        net_queue_idle_before(w->parts.fabric->request.net, engine_now(w->parts.engine, w->parts.domain));
+    if (first_cyc >= w->first_cyc) return;
+    w->first_cyc = first_cyc;
+    engine_wake(w->parts.engine, w->component, first_cyc);
+}
+
+void windows_finish(struct windows *w)
+{
+    const uint64_t now = engine_now(w->parts.engine, w->parts.domain);
+    net_queue_run(w->parts.fabric->request.net, now + 1, w->unread);
+    for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_finish(w->parts.channels[k]);
+}
+
+uint64_t windows_known_until(const struct windows *w)
+{
+    if (!w->asleep) return w->until_cyc + w->reply_cyc;
+    /* who asks may send now, and be the first after all */
+    const uint64_t soonest_cyc = engine_now(w->parts.engine, w->parts.domain) + w->arrival_cyc;
+    return (w->first_cyc < soonest_cyc ? w->first_cyc : soonest_cyc) + w->reply_cyc;
+}
+
+/* ---- building ---- */
+
+/* Does the link of a slice carry replies as fast as its data port brings them? Then no more wait before it
+ * than pass the port while a slower one is on its way from there (hits, fills, lanes of an atomic in turn),
+ * and one that sets out. */
+static bool link_keeps_up(const struct config *c)
+{
+    const uint64_t slower_cyc = c->llc.latency_cyc - slice_tag_latency(c) + c->llc.fill_latency_cyc +
+                                (uint64_t)(LANES_MOST - 1) * c->llc.atomic_cyc;
+    if (c->net.source_packets < slower_cyc + 2) return false;
+    for (uint64_t sectors = 0; sectors <= LINE_SECTORS; sectors++) {
+        const uint64_t bytes = sectors * SECTOR_BYTES, width = c->net.width;
+        const uint64_t port_cyc = bytes ? (bytes + c->llc.port - 1) / c->llc.port : 1;
+        if ((c->packet.header + bytes + width - 1) / width > port_cyc) return false;
+    }
+    return true;
+}
+
+static bool is_plain(const struct config *c)
+{
+    return c->sim.work_ahead && c->net.topology == net_shape_queued && config_chiplets(c) == 1 &&
+           c->clock.sm == c->clock.net && c->clock.sm == c->clock.llc && c->mmu.mode == mmu_mode_ideal &&
+           c->llc.organisation == llc_organisation_memory_side && c->llc.boundary == llc_boundary_keep &&
+           !c->llc.stacks && link_keeps_up(c);
+}
+
+static struct wait waits(void *self)
+{
+    (void)self;
+    return (struct wait){.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+}
+
+struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts)
+{
+    if (!is_plain(c)) return NULL;
+    for (uint32_t k = 0; k < parts->slice_count; k++)
+        if (!slice_is_plain(parts->slices[k])) return NULL;
+    struct windows *w = ARENA_NEW(a, struct windows);
+    struct fabric *const f = parts->fabric;
+    w->parts = *parts;
+    w->per_channel = parts->slice_count / parts->channel_count;
+    w->arrival_cyc =
+        (uint32_t)net_zero_load_cyc(f->request.net, 0, 0, (uint32_t)c->packet.header) + slice_tag_latency(c);
+    w->reply_cyc = (uint32_t)f->least_reply_cyc - 1;
+    /* as long as neither requests nor lines that were read come into the window */
+    const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
+    w->length_cyc = w->arrival_cyc - 1 < memory_cyc ? w->arrival_cyc - 1 : memory_cyc - 1;
+    if (w->length_cyc > WINDOW_MOST) w->length_cyc = WINDOW_MOST;
+    if (w->length_cyc < WINDOW_LEAST) return NULL;
+    w->fresh_words = (uint32_t)(config_sms(c) + 63) / 64;
+    w->fresh = ARENA_ARRAY(a, uint64_t, w->fresh_words);
+    w->unread = ARENA_ARRAY(a, uint64_t, (parts->slice_count + 63) / 64);
+    w->asleep = true;
+    w->first_cyc = ENGINE_NEVER;
+    w->component =
+        engine_add(parts->engine,
+                   (struct component_spec){
+                       .name = "windows", .self = w, .domain = parts->domain, .wake = wake, .waits = waits});
+    f->request.windows = f->reply.windows = w;
+    f->request.asleep = f->reply.asleep = &w->asleep;
+    for (uint32_t k = 0; k < parts->slice_count; k++) slice_in_windows(parts->slices[k], true);
+    for (uint32_t k = 0; k < parts->channel_count; k++) channel_in_windows(parts->channels[k], true);
+    return w;
+}
+
+void windows_close(struct windows *w)
+{
+    w->parts.fabric->request.windows = w->parts.fabric->reply.windows = NULL;
+    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_in_windows(w->parts.slices[k], false);
+    for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_in_windows(w->parts.channels[k], false);
+}

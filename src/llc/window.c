@@ -1,0 +1,170 @@
+/* window: a plain slice in windows (gpu/windows.h): its cycles are worked off in one visit, a window of them
+ * at a time. What happens in a cycle is that of llc.c; what only its visits need is not here. */
+#include "llc/llc.h"
+#include "llc/slice_tags.h"
+#include "net/net_queue.h"
+
+void slice_in_windows(struct slice *s, bool on)
+{
+    const uint32_t room = s->spec->memory_queue + s->spec->mshrs;
+    s->windowed = on;
+    /* every reply leaves at the start of its time at the port, and the reply queue is never full */
+    s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
+                !FAULT_BUILD;
+    s->due_cyc = ENGINE_NEVER;
+    /* channels are told of nothing */
+    s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
+}
+
+bool slice_is_plain(const struct slice *s) { return s->plain; }
+
+/* The next cycle with something to do; a request that was seen waits for what is due. */
+static inline uint64_t window_due(const struct slice *s)
+{
+    const uint64_t visible = s->front->visible_cyc;
+    uint64_t due = s->due_cyc;
+    if (visible > s->visited_cyc) due = earlier(due, visible);
+    return s->fills_count ? earlier(due, fill_due(s, true)) : due;
+}
+
+uint64_t slice_window_due(const struct slice *s) { return window_due(s); }
+
+bool slice_window_busy(const struct slice *s)
+{
+    return s->inside || s->ops_count || window_due(s) != ENGINE_NEVER;
+}
+
+bool slice_minds_memory(const struct slice *s, uint64_t until)
+{
+    return s->waits_for_memory || (!slice_memory_has_room(s) && window_due(s) < until);
+}
+
+/* The request in front; true: it is served. What is blocked for want of an MSHR stays a miss: only the tag
+ * stage brings lines in. */
+static SLICE_HOT bool serve_front(struct slice *s, uint64_t now, uint32_t idx)
+{
+    struct request *const r = at(s, idx);
+    const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
+    uint32_t line = TAGS_NONE;
+    if (!s->missed) {
+        line = tags_find(&s->tags, set, r->home.line);
+        if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
+    }
+    if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, true)
+                                   : serve_read(s, now, idx, set, line, true))) {
+        s->missed = line == TAGS_NONE && s->blocked == &s->stats.wait_mshr;
+        return false;
+    }
+    s->missed = false;
+    served(s, r, now, true);
+    return true;
+}
+
+/* The tag stage; returns when it has something to do again, as far as it is not something that comes. */
+static SLICE_HOT uint64_t request_stage(struct slice *s, uint64_t now)
+{
+    if (s->front->visible_cyc > now) {
+        s->blocked = NULL;
+        return ENGINE_NEVER;
+    }
+    if (!still_blocked(s) && tag_may_run(s, now, &s->hits)) {
+        s->fill_came = false;
+        if (serve_front(s, now, (uint32_t)s->front->packet->handle))
+            net_queue_take(s->wire.fabric->request.net, s->wire.slice_idx, now);
+    }
+    if (s->front->visible_cyc > now) return ENGINE_NEVER;
+    if (!s->blocked) return now + 1;
+    return s->blocked == &s->stats.wait_port ? s->port_free_cyc - s->spec->data_queue_cyc : ENGINE_NEVER;
+}
+
+static SLICE_HOT void window_cycle(struct slice *s, uint64_t now)
+{
+    if (s->blocked) *s->blocked += now - s->blocked_cyc;
+    if (s->fills_count) take_fills(s, now, true);
+    uint64_t next = request_stage(s, now);
+    s->blocked_cyc = now;
+    s->waits_for_memory = s->blocked == &s->stats.wait_memory;
+    if (s->hits.count | s->filled.count) {
+        next = earlier(next, reply_stage(s, now));
+        if (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits)) next = now + 1;
+        DIAG_ASSERT(!s->reply_refused);
+    }
+    s->due_cyc = next > now ? next : now + 1;
+    s->visited_cyc = now;
+}
+
+void slice_window_cycle(struct slice *s, uint64_t now) { window_cycle(s, now); }
+
+/* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
+ * the one before has brought; in between other slices run. As many requests as the last window served, and
+ * some. */
+
+enum { FETCH_MORE = 4, FETCH_FILLS = 32 };
+
+static inline const struct net_queue_sink *port_of(const struct slice *s)
+{
+    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
+}
+
+static inline struct request *request_nth(const struct slice *s, const struct net_queue_sink *k, uint32_t n)
+{
+    return at(s, (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle);
+}
+
+static inline struct slice_line *filled_line(const struct slice *s, uint32_t nth)
+{
+    const struct lane *const l = s->lanes;
+    uint32_t x = l->fills_head + nth;
+    if (x >= s->fills_capacity) x -= s->fills_capacity;
+    return &s->lines[l->fills[x].tag_line];
+}
+
+void slice_fetch_requests(struct slice *s)
+{
+    const struct net_queue_sink *const k = port_of(s);
+    const uint32_t queued = k->pushed - k->popped, wanted = s->served_last + FETCH_MORE;
+    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
+    s->fetched = queued < wanted ? queued : wanted;
+    for (uint32_t n = 0; n < s->fetched; n++) __builtin_prefetch(request_nth(s, k, n), 1);
+    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(filled_line(s, n), 1);
+}
+
+void slice_fetch_sets(struct slice *s)
+{
+    const struct net_queue_sink *const k = port_of(s);
+    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
+    for (uint32_t n = 0; n < s->fetched; n++) {
+        struct request *const r = request_nth(s, k, n);
+        const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
+        r->set = (uint16_t)(set + 1);
+        tags_fetch(&s->tags, set);
+    }
+    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(at(s, filled_line(s, n)->waiting.first), 1);
+}
+
+/* The lines that make room. */
+void slice_fetch_victims(struct slice *s)
+{
+    const struct net_queue_sink *const k = port_of(s);
+    if (!s->tags.ordered || s->tags.wide) return;
+    for (uint32_t n = 0; n < s->fetched; n++) {
+        const uint32_t set = request_nth(s, k, n)->set - 1u;
+        const struct tags_order *const order = tags_order_of(&s->tags, tags_row(&s->tags, set));
+        const uint32_t line = set * s->tags.ways + order[s->tags.ways].newer;
+        __builtin_prefetch(&s->tags.keys[line], 1);
+        __builtin_prefetch(&s->lines[line], 1);
+    }
+}
+
+bool slice_run_window(struct slice *s, uint64_t until)
+{
+    s->until_cyc = until;
+    const uint32_t popped = port_of(s)->popped;
+    s->fetched = 0;
+    for (uint64_t due; (due = window_due(s)) < until;) {
+        if (__builtin_expect(!slice_memory_has_room(s) || s->waits_for_memory, 0)) return false;
+        window_cycle(s, due);
+    }
+    s->served_last = port_of(s)->popped - popped;
+    return !s->waits_for_memory;
+}

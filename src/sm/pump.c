@@ -1,0 +1,122 @@
+/* pump: see pump.h. */
+#include "sm/pump.h"
+
+#include "sm/l1_lines.h"
+
+enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
+
+static inline const struct request *reply_at(const struct sm *sm, const struct net_queue_sink *k,
+                                             uint32_t nth)
+{
+    return request_at(sm->wire.requests, (uint32_t)k->ring[(k->popped + nth) & k->mask].packet.handle);
+}
+
+/* Into the host's caches, before the replies of a window are taken: their requests, then what these name, so
+ * that the waits for one another's data overlap. */
+static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_sink *k)
+{
+    const struct l1 *const l1 = &sm->l1;
+    const uint32_t mshrs = sm->spec->mshrs, from = sm->fetched - k->popped;
+    uint32_t count = k->pushed - k->popped;
+    if (from + FETCH_MOST < count) count = from + FETCH_MOST;
+    for (uint32_t n = from; n < count; n++) __builtin_prefetch(reply_at(sm, k, n));
+    for (uint32_t n = from; n < count; n++) {
+        const struct request *const r = reply_at(sm, k, n);
+        if (r->owner < mshrs) __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
+    }
+    for (uint32_t n = from; n < count; n++) {
+        const struct request *const r = reply_at(sm, k, n);
+        if (r->owner >= mshrs) continue;
+        const struct l1_mshr *const m = l1_mshr_at(l1, r->owner);
+        tags_fetch(&l1->tags, m->set);
+        __builtin_prefetch(&l1->tags.keys[m->set * l1->tags.ways], 1);
+        __builtin_prefetch(bucket_of(l1, r->line), 1);
+        __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
+    }
+    sm->fetched = k->popped + count;
+}
+
+static inline void take_reply(struct sm *sm, struct net *replies, uint64_t now)
+{
+    const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
+    const uint32_t idx = (uint32_t)k->ring[k->popped & k->mask].packet.handle;
+    if ((int32_t)(sm->fetched - k->popped) <= 0) {
+        sm->fetched = k->popped;
+        fetch_replies(sm, k);
+    }
+    net_queue_take(replies, sm->wire.sm_idx, now);
+    const struct request *const r = request_at(sm->wire.requests, idx);
+    if (__builtin_expect(r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs, 0)) {
+        lsu_reply(sm, now, idx);
+        return;
+    }
+    const uint32_t owner = r->owner;
+    const uint8_t sectors = r->sectors;
+    lsu_count_read(sm, r, now);
+    pool_give(sm->wire.requests, idx);
+    fill_line(sm, owner, sectors, now);
+}
+
+/* The line in front goes into the L1, if it can. */
+static inline void access_line(struct sm *sm, uint64_t now)
+{
+    struct memory_instr *const m = &sm->queue[sm->queue_head];
+    if (__builtin_expect(!m->count || m->at >= SM_LANES, 0)) {
+        lsu_step(sm, now);
+        return;
+    }
+    const struct line_access *const a = &m->lines[m->at];
+    if (!(a->kind == REQUEST_READ ? read_line(sm, a, now) : lsu_write(sm, a, now))) return;
+    m->translated = false;
+    const uint32_t ahead = m->at + LINES_AHEAD;
+    if (ahead < m->count && ahead < SM_LANES) l1_coming(&sm->l1, sm->spec, &m->lines[ahead]);
+    if (++m->at < m->count) return;
+    if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
+    sm->queue_count--;
+}
+
+/* As lsu_step(), of which only the first line is left. */
+static inline void step(struct sm *sm, uint64_t now)
+{
+    if (sm->lsu_blocked) {
+        *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
+        sm->lsu_blocked_cyc = now;
+        if (lsu_still_blocked(sm)) return;
+        sm->lsu_blocked = NULL;
+    }
+    sm->lsu_blocked_cyc = now;
+    sm->reply_came = false;
+    access_line(sm, now);
+}
+
+static __attribute__((noinline)) void cycle(struct sm *sm, struct net *replies, const struct net_front *front,
+                                            uint64_t now)
+{
+    if (front->visible_cyc <= now) take_reply(sm, replies, now);
+    if (sm->queue_count) step(sm, now);
+}
+
+void sm_pump_cycle(struct sm *sm, uint64_t now)
+{
+    struct net *const replies = sm->wire.fabric->reply.net;
+    cycle(sm, replies, net_front_of(replies, sm->wire.sm_idx), now);
+}
+
+uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
+{
+    struct net *const replies = sm->wire.fabric->reply.net;
+    const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
+    while (cyc < until) {
+        cycle(sm, replies, front, cyc);
+        if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
+            sm->memory_cyc = cyc;
+            return cyc;
+        }
+        sm->ahead_cyc = cyc;
+        if (sm->queue_count && !sm->lsu_blocked)
+            cyc++;
+        else
+            cyc = front->visible_cyc > cyc ? front->visible_cyc : cyc + 1;
+    }
+    return cyc;
+}
