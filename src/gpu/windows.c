@@ -193,6 +193,15 @@ static bool is_plain(const struct config *c)
            !c->llc.stacks && link_keeps_up(c);
 }
 
+/* While all sleep an SM may be ahead as far as a request and its reply take, and the next one as far again
+ * after that; then a packet may still wait for its link and for a place. */
+static bool is_within_wheel(const struct windows *w)
+{
+    const struct net_spec *const s = net_spec_of(w->parts.fabric->request.net);
+    const uint64_t ahead = 2 * ((uint64_t)w->arrival_cyc + w->reply_cyc);
+    return ahead + s->max_packet_bytes / s->width_bytes + s->credit_delay_cyc + 4 < NET_QUEUE_WHEEL;
+}
+
 static struct wait waits(void *self)
 {
     (void)self;
@@ -215,7 +224,7 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
     const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
     w->length_cyc = w->arrival_cyc - 1 < memory_cyc ? w->arrival_cyc - 1 : memory_cyc - 1;
     if (w->length_cyc > WINDOW_MOST) w->length_cyc = WINDOW_MOST;
-    if (w->length_cyc < WINDOW_LEAST) return NULL;
+    if (w->length_cyc < WINDOW_LEAST || !is_within_wheel(w)) return NULL;
     w->fresh_words = (uint32_t)(config_sms(c) + 63) / 64;
     w->fresh = ARENA_ARRAY(a, uint64_t, w->fresh_words);
     w->unread = ARENA_ARRAY(a, uint64_t, (parts->slice_count + 63) / 64);

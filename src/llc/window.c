@@ -136,7 +136,7 @@ void slice_fetch_sets(struct slice *s)
     for (uint32_t n = 0; n < s->fetched; n++) {
         struct request *const r = request_nth(s, k, n);
         const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
-        r->set = (uint16_t)(set + 1);
+        r->set = set < UINT16_MAX ? (uint16_t)(set + 1) : 0;
         tags_fetch(&s->tags, set);
     }
     for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(at(s, filled_line(s, n)->waiting.first), 1);
@@ -149,6 +149,7 @@ void slice_fetch_victims(struct slice *s)
     if (!s->tags.ordered || s->tags.wide) return;
     for (uint32_t n = 0; n < s->fetched; n++) {
         const uint32_t set = request_nth(s, k, n)->set - 1u;
+        if (set >= UINT16_MAX) continue; /* not worked out */
         const struct tags_order *const order = tags_order_of(&s->tags, tags_row(&s->tags, set));
         const uint32_t line = set * s->tags.ways + order[s->tags.ways].newer;
         __builtin_prefetch(&s->tags.keys[line], 1);

@@ -70,6 +70,8 @@ struct net_spec {
                                     the network's latency */
 };
 
+enum { NET_QUEUE_AHEAD = 200 }; /* queued: cycles that a packet, or the way back of a place, takes at most */
+
 static inline bool net_has_vcs(const struct net_spec *s)
 {
     return s->topology != NET_LINKS && s->topology != NET_QUEUED;

@@ -56,6 +56,8 @@ struct net_queue_sink {
 };
 
 enum { NET_QUEUE_WHEEL = 512 }; /* cycles ahead that a beginning can be known */
+_Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
+               "who is in time knows of no beginning beyond the wheel");
 
 struct net_queue {
     struct net_queue_source *sources;

@@ -243,7 +243,9 @@ static void set_stride(struct sm *sm, uint32_t stride)
 
 static void set_direct(struct sm *sm)
 {
-    sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !FAULT_BUILD;
+    /* not where blocks move: their lines go out beside those of the memory pipe */
+    sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
+                 !FAULT_BUILD;
 }
 
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)

@@ -44,6 +44,9 @@ static const char *const windows[][4] = {
     {"net.sink_packets=4", "llc.mshr_merges=2", NULL},
     {"net.source_packets=1", NULL},
     {"llc.latency_cyc=20", NULL},
+    {"runtime.rotate_blocks_cyc=1000", NULL},
+    {"net.link_latency_cyc=400", NULL}, /* too long for windows */
+    {"net.link_latency_cyc=60", "llc.tag_latency_cyc=100", NULL},
     {"net.source_packets=2", "llc.miss_latency_cyc=10", NULL},
     {"llc.data_queue=1", "llc.reply_queue=1", NULL},
     {"sm.lsu_queue=1", "l1.miss_queue=1", "l1.mshrs=4", NULL},
