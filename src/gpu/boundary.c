@@ -94,7 +94,7 @@ static void slice_flushed(void *arg)
 static void begin(struct running *r)
 {
     r->boundary = organisation_boundary(r->gpu->organisations);
-    if (r->gpu->replication) replication_boundary(r->gpu->replication);
+    if (r->gpu->replication) replication_boundary(r->gpu->replication, gpu_now(r->gpu));
     if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
         organisation_keep_all(r->gpu->organisations);
         kernel_over(r);

@@ -218,7 +218,7 @@ static void run(struct watch *w, const struct bed_op *ops, uint32_t warps, uint6
     struct bed *b = &w->bed;
     struct gpu *g = b->gpu;
     bed_begin(b, ops, warps, blocks);
-    if (g->replication) w->due_cyc = replication_begin(g->replication, gpu_now(g));
+    if (g->replication) w->due_cyc = replication_begin(g->replication, gpu_now(g), 1);
     uint64_t now = gpu_now(g);
     while (!b->over) now = step(w, now);
     bed_finish(b);
@@ -328,7 +328,7 @@ static void nothing_is_known(struct watch *w, bool copies)
     run(w, computes, 8, 72); /* the end of the epoch in which others sent something */
     if (g->mdr) o->replicate = o->replicate_next = copies;
     const bool chosen = g->replication && g->replication->due && !g->replication->config->selrep.degree;
-    if (chosen) o->degree = copies ? 2 : 1;
+    if (chosen) o->degree = g->replication->known[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
     o->replicated |= copies;
     w->state = state_of(g);
     const uint32_t before = w->changes;

@@ -1,6 +1,9 @@
 /* epoch: asks the policy of replication at the times that it asks for, while kernels run, and does for it
  * what concerns the whole machine. It is asked between two runs of the engine (kernel.c), when the cycle is
  * over for everybody. */
+#include <string.h>
+
+#include "base/map.h"
 #include "gpu/gpu_private.h"
 
 struct epoch {
@@ -59,10 +62,19 @@ void epoch_ask(struct gpu *g, uint64_t now)
     if (!g->organisations->paused) boundary_go_on(g);
 }
 
+/* Launches of one kernel with the same geometry are the same to a policy. */
+static uint64_t kernel_key(const struct exec_launch *l)
+{
+    const char *const name = exec_kernel_ptx(l->kernel)->name;
+    const uint64_t kernel = hash_bytes(name, strlen(name), 0);
+    return hash_bytes(l->grid, sizeof l->grid, hash_bytes(l->block, sizeof l->block, kernel));
+}
+
 void epoch_begin(struct gpu *g, uint64_t start_cyc)
 {
     if (!g->replication || g->running_count > 1) return;
-    g->epoch->due_cyc = replication_begin(g->replication, start_cyc);
+    g->epoch->due_cyc =
+        replication_begin(g->replication, start_cyc, kernel_key(g->running[g->running_count - 1]->launch));
 }
 
 void epoch_end(struct gpu *g)

@@ -72,7 +72,7 @@ caught() {
     machine=selrep
     caught selective_writes_replicas 2 "stale read" $order -s selrep.degree=16
     caught boundary_keeps_replicas 2 "stale read" $order -s selrep.degree=16
-    late="-w squeezenet:tiny -s selrep.epoch_cyc=6000 -s selrep.samples=1 -s selrep.sigmas=0 -s selrep.equal=0.9" # first copies in the second kernel
+    late="-w squeezenet:tiny -s selrep.per_kernel=false -s selrep.epoch_cyc=6000 -s selrep.samples=1 -s selrep.sigmas=0 -s selrep.equal=0 -s selrep.idle=0" # first copies in the second kernel
     expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none -m $machine $late
     caught selective_cleans_not 2 "stale read" $late
 

@@ -40,4 +40,9 @@ expect 1 "the ports must divide evenly among second_routers" net --ports 8x9 -s 
 expect 1 "must divide the number of virtual channels" net -s net.input_speedup=3
 expect 1 "an even number of virtual channels" net --ports 8 -s net.topology=ring -s net.vcs=3
 expect 1 "as many sources as sinks" net --ports 8x9 --outstanding 4
+# queued crossbars: a number that is plausible, and what they cannot hold as an error with its place
+expect 0 "512 packets at a source" "$ATOLL" model net -m v100 --traffic uniform --rate 0.5
+expect 1 "-s:1:22: credit_delay_cyc of a queued network is at most 200" "$ATOLL" model net -m v100 --traffic uniform --rate 0.5 -s net.credit_delay_cyc=600
+expect 1 "packets of a queued network have at most 200 flits" "$ATOLL" run -m v100 -w triad:tiny -s net.width=1B -s packet.write=literal -s "packet.write_literal=1024 B"
+expect 1 "lower l1.mshrs or sm.stores" "$ATOLL" run -m v100 -w triad:tiny -s l1.mshrs=32768 -s sm.stores=65536
 finish

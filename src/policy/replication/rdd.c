@@ -68,7 +68,10 @@ static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t ho
         struct rdd_entry *e = lookup(r, k, sample, line, &hit);
         const bool cold = !e->line;
         *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock, .copy = home != 0};
-        if (!cold || !r->spec.skip_cold) count(r, k, hit);
+        if (cold && r->spec.skip_cold)
+            r->cold[k]++;
+        else
+            count(r, k, hit);
     }
 }
 
@@ -114,7 +117,7 @@ void rdd_boundary(struct rdd *r, bool copies_only)
 
 void rdd_reset(struct rdd *r)
 {
-    for (uint32_t k = 0; k < r->spec.degrees; k++) r->acc[k] = r->hit[k] = 0;
+    for (uint32_t k = 0; k < r->spec.degrees; k++) r->acc[k] = r->hit[k] = r->cold[k] = 0;
 }
 
 static uint32_t log2_up(uint32_t v) { return v > 1 ? 32 - (uint32_t)__builtin_clz(v - 1) : 0; }
@@ -132,5 +135,6 @@ uint32_t rdd_directory_bytes(const struct rdd_spec *s)
 uint32_t rdd_counter_bytes(const struct rdd_spec *s)
 {
     const uint32_t accesses = s->form == rdd_form_exact ? s->degrees : 1;
-    return 2 * (s->degrees * s->clusters.stack_slices + s->degrees + accesses);
+    const uint32_t cold = s->form == rdd_form_exact && s->skip_cold ? s->degrees : 0;
+    return 2 * (s->degrees * s->clusters.stack_slices + s->degrees + accesses + cold);
 }

@@ -41,6 +41,7 @@ struct rdd {
     struct rdd_entry *entries; /* [directory][sampled set][way]; one directory per degree when exact */
     uint64_t clock;
     uint32_t acc[RDD_DEGREES_MAX], hit[RDD_DEGREES_MAX]; /* since the last reset */
+    uint32_t cold[RDD_DEGREES_MAX];                      /* skip_cold: further misses, in ways never used */
 };
 
 void rdd_init(struct rdd *r, struct arena *a, const struct rdd_spec *spec);

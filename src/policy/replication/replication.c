@@ -35,10 +35,10 @@ static void end_window(struct replication *p, uint32_t w)
         uint32_t most = 0;
         for (uint32_t i = 0; i < p->organisation->clusters.stack_slices; i++) {
             if (window->requests[k][i] > most) most = window->requests[k][i];
-            if (k == 0) window->seen += window->requests[k][i];
+            if (k == 0) window->sum.seen += window->requests[k][i];
             window->requests[k][i] = 0;
         }
-        window->busiest[k] += most;
+        window->sum.most[k] += most;
         if (k < STAT_DEGREES) *of_degree(rows, k) += most;
     }
 }
@@ -71,6 +71,8 @@ static void see(void *self, const struct access *a, uint64_t cyc)
     const uint32_t k = log2_of(present_degree(p));
     ++*of_degree(&p->stats.read_only_reads_1, k);
     *of_degree(&p->stats.read_only_found_1, k) += !a->missed;
+    p->reads++;
+    p->found += !a->missed;
     if (a->home < p->organisation->clusters.stack_slices) profile(p, a, cyc);
 }
 
@@ -114,18 +116,23 @@ void replication_edge(void *self, uint64_t edge_cyc)
     if (p->running && edge_cyc > p->since_cyc) replication_count_degree(p, edge_cyc);
 }
 
-uint64_t replication_begin(struct replication *p, uint64_t now)
+uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key)
 {
     p->since_cyc = now;
     p->running = true;
+    p->key = p->config->selrep.per_kernel ? key : 0;
+    if (p->due == replication_bandwidth_due && p->config->selrep.per_kernel)
+        replication_bandwidth_begin(p, now);
     return p->due ? p->due(p, now) : UINT64_MAX;
 }
 
 /* Profilers stand for slices at all degrees, so they lose what slices would lose at each. */
-void replication_boundary(struct replication *p)
+void replication_boundary(struct replication *p, uint64_t now)
 {
     const bool copies_only = p->config->llc.boundary == llc_boundary_replicas;
     accesses_flush(&p->accesses);
+    if (p->due == replication_bandwidth_due && p->config->selrep.per_kernel)
+        replication_bandwidth_end(p, now);
     if (p->config->selrep.rdd_boundary) rdd_boundary(&p->rdd, copies_only);
     if (p->shadow) shadow_boundary(p->shadow, copies_only);
 }
@@ -157,21 +164,52 @@ static struct replication_decision *new_decision(struct replication *p)
     return &p->decisions[p->decision_count++];
 }
 
-/* Over epochs as the paper has it, or as the mean of short times. */
+/* As the mean of short times. */
+static double short_parallelism(const struct replication_window *w, uint32_t k)
+{
+    return w->sum.most[k] ? (double)w->sum.seen / (double)w->sum.most[k] : 0;
+}
+
+/* Over epochs as the paper has it, or over short times. */
 static double slice_parallelism(const struct replication *p, uint32_t k)
 {
     if (p->config->selrep.lsp == lsp_time_epoch)
         return bandwidth_lsp(p->requests[k], p->organisation->clusters.stack_slices);
-    const struct replication_window *w = &p->windows[p->config->selrep.lsp == lsp_time_cycles_1k];
-    return w->busiest[k] ? (double)w->seen / (double)w->busiest[k] : 0;
+    return short_parallelism(&p->windows[p->config->selrep.lsp == lsp_time_cycles_1k], k);
 }
 
-/* What slices give at most: of a group of q slices that as many links ask for any, a router carries this. */
+/* The share of its width that a router carries whose q inputs ask q outputs for any. */
+static double carried(const struct replication *p, uint32_t q)
+{
+    const double most = p->config->selrep.carried;
+    return most + (1 - most) / q;
+}
+
+/* What a slice gives at most: a group of slices is asked by as many links. Every reply passes the router of
+ * its SMs as well, whatever the degree; the paper's equation gets the first only. */
 static double slice_bytes(const struct replication *p, uint32_t k)
 {
-    const double group = (double)(p->organisation->clusters.stack_slices >> k);
-    const double most = p->config->selrep.carried;
-    return p->llc_bytes * (most + (1 - most) / group);
+    const struct clusters *const c = &p->organisation->clusters;
+    const double bytes = p->llc_bytes * carried(p, c->stack_slices >> k);
+    return p->config->selrep.model == bandwidth_model_equation ? bytes
+                                                               : bytes * carried(p, c->sms_per_cluster);
+}
+
+/* What degree 1 << k gives with these hits. */
+static double promise(const struct replication *p, double lsp, double hits, uint32_t k)
+{
+    const double slice = slice_bytes(p, k);
+    return p->config->selrep.model == bandwidth_model_equation
+               ? bandwidth_of(lsp, hits, slice, p->memory_bytes)
+               : bandwidth_bottleneck(lsp, hits, slice, p->memory_bytes,
+                                      p->organisation->clusters.stack_slices);
+}
+
+/* Is memory fast enough for twice the misses, if as many copies had them? */
+static bool memory_has_room(const struct replication *p, double lsp, double hits, uint32_t k)
+{
+    const uint32_t slices = p->organisation->clusters.stack_slices;
+    return 2 * (1 - hits) * lsp * slice_bytes(p, k) <= slices * p->memory_bytes;
 }
 
 static void judge_degree(struct replication *p, struct replication_decision *d, uint32_t k)
@@ -180,14 +218,16 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     uint32_t most = 0, sum = 0;
     d->hit_rate[k] = p->rdd.acc[k] ? (double)p->rdd.hit[k] / p->rdd.acc[k] : -1;
     d->sampled[k] = p->rdd.acc[k];
+    d->cold[k] = p->rdd.cold[k];
     d->lsp[k] = slice_parallelism(p, k);
-    d->bandwidth[k] =
-        d->hit_rate[k] < 0 ? 0 : bandwidth_of(d->lsp[k], d->hit_rate[k], slice_bytes(p, k), p->memory_bytes);
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
+        d->short_lsp[w][k] = short_parallelism(&p->windows[w], k);
+    d->bandwidth[k] = d->hit_rate[k] < 0 ? 0 : promise(p, d->lsp[k], d->hit_rate[k], k);
     for (uint32_t i = 0; i < slices; i++) {
         if (p->requests[k][i] > most) most = p->requests[k][i];
         sum += p->requests[k][i];
     }
-    if (k == 0) p->stats.epoch_requests += sum;
+    if (k == 0) p->stats.epoch_requests += d->requests = sum;
     if (k >= STAT_DEGREES) return;
     *of_degree(&p->stats.sampled_1, k) += p->rdd.acc[k];
     *of_degree(&p->stats.sampled_hits_1, k) += p->rdd.hit[k];
@@ -208,18 +248,7 @@ bool replication_judged(const struct replication *p, const struct replication_de
 
 double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
-    return bandwidth_of(d->lsp[k], 1, slice_bytes(p, k), p->memory_bytes);
-}
-
-/* Hits at a degree as sampled, but no more than fewer copies have (each degree is sampled by requests of its
- * own, so that only chance says otherwise); all hits where too few requests were sampled. */
-static double hit_rate(const struct replication *p, const struct replication_decision *d, uint32_t k)
-{
-    double least = 1;
-    if (!replication_judged(p, d, k)) return least;
-    for (uint32_t fewer = 0; fewer <= k; fewer++)
-        if (replication_judged(p, d, fewer) && d->hit_rate[fewer] < least) least = d->hit_rate[fewer];
-    return least;
+    return promise(p, d->lsp[k], 1, k);
 }
 
 /* The hit rate that the samples still speak for: the lower end of Wilson's interval. */
@@ -231,45 +260,70 @@ static double sure_of(double rate, uint32_t samples, double sigmas)
     return middle > spread ? middle - spread : 0;
 }
 
-/* The highest promise. What comes within selrep.equal of it is equal to it: of these the one with fewest
- * copies, or the one with most among those that are sure to come so near and give more from slices than from
- * memory: their requests keep out of each other's way in the routers. Copies that are there are given up only
- * when they are sure to be worse. ASSUMPTION: the paper does not say what happens to equal predictions, nor
- * to those of a few samples. */
-uint32_t replication_choose(const struct replication *p, const struct replication_decision *d)
+static double least_of(double a, double b) { return a < b ? a : b; }
+
+/* The hits of a degree by its samples. Each is sampled by requests of its own: more hits than with fewer
+ * copies (*least) are chance. Copies get those that they are sure to have, and where little was sampled those
+ * that they may have: what hardly touches the sampled sets fits. */
+static double sampled_hits(const struct replication *p, const struct replication_decision *d, uint32_t k,
+                           double *least)
 {
-    double most = 0;
-    for (uint32_t k = 0; k < p->degrees; k++) {
-        const double b = bandwidth_of(d->lsp[k], hit_rate(p, d, k), slice_bytes(p, k), p->memory_bytes);
-        if (b > most) most = b;
-    }
-    most *= 1 - p->config->selrep.equal;
     const double sigmas = p->config->selrep.sigmas;
-    int best = -1;
+    const bool judged = replication_judged(p, d, k);
+    const uint32_t samples = d->sampled[k] + (judged ? 0 : d->cold[k]); /* or misses that did not count */
+    const double hits = d->hit_rate[k] < 0 ? 0 : d->hit_rate[k] * d->sampled[k] / samples;
+    if (samples < p->config->selrep.samples)
+        return least_of(samples ? 1 - sure_of(1 - hits, samples, sigmas) : 1, *least);
+    *least = least_of(*least, hits);
+    return k ? sure_of(*least, samples, sigmas) : *least;
+}
+
+/* … that a decision counts on: what all slices found is known for the degree in force, fewer copies find no
+ * less, more no more. */
+static double hits_of(const struct replication *p, const struct replication_decision *d, uint32_t k,
+                      double *least)
+{
+    const double found = d->reads ? (double)d->found / (double)d->reads : 1;
+    if (!d->reads || 1u << k > d->degree) return sampled_hits(p, d, k, least);
+    if (1u << k == d->degree) return *least = found;
+    const double hits = sampled_hits(p, d, k, least);
+    return hits > found ? hits : found;
+}
+
+/* Are slices asked for so little that they can limit nothing? */
+static bool is_idle(const struct replication *p, const struct replication_decision *d)
+{
+    const uint32_t k = log2_of(d->degree);
+    const double seconds = (double)d->epoch_cyc / (double)p->config->clock.sm;
+    const double served = (double)d->requests * LINE_BYTES / seconds;
+    return served < promise(p, d->lsp[k], 1, k) * p->config->selrep.idle;
+}
+
+/* The fewest copies whose promise comes within selrep.equal of the highest. ASSUMPTION: the paper does not
+ * say what happens to equal predictions, nor to those of a few samples. */
+struct replication_choice replication_choose(const struct replication *p,
+                                             const struct replication_decision *d)
+{
+    double promised[RDD_DEGREES_MAX] = {0}, hits[RDD_DEGREES_MAX], most = 0, least = 1;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        const double rate = hit_rate(p, d, k), slice = slice_bytes(p, k);
-        const double sure = sure_of(rate, d->sampled[k], sigmas), misses = (1 - sure) * slice;
-        const double possible = 1 - sure_of(1 - rate, d->sampled[k], sigmas);
-        const double hits = k ? sure : rate;
-        const bool is_present = d->degree == 1u << k;
-        if (is_present && (!replication_judged(p, d, k) ||
-                           bandwidth_of(d->lsp[k], possible, slice, p->memory_bytes) >= most))
-            best = (int)k;
-        if (!replication_judged(p, d, k) || bandwidth_of(d->lsp[k], hits, slice, p->memory_bytes) < most)
-            continue;
-        if (best < 0 || sure * slice > (misses < p->memory_bytes ? misses : p->memory_bytes)) best = (int)k;
+        hits[k] = hits_of(p, d, k, &least);
+        promised[k] = promise(p, d->lsp[k], hits[k], k);
+        if (promised[k] > most) most = promised[k];
     }
-    return best < 0 ? log2_of(d->degree) : (uint32_t)best;
+    struct replication_choice c = {0};
+    if (is_idle(p, d)) return c;
+    while (promised[c.best] < most * (1 - p->config->selrep.equal)) c.best++;
+    c.more_may_pay = c.best + 1 < p->degrees && memory_has_room(p, d->lsp[c.best], hits[c.best], c.best) &&
+                     promised[c.best + 1] > promised[c.best] / 2;
+    return c;
 }
 
 void replication_forget(struct replication *p)
 {
     accesses_flush(&p->accesses);
     memset(p->requests, 0, sizeof p->requests);
-    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) {
-        p->windows[w].seen = 0;
-        memset(p->windows[w].busiest, 0, sizeof p->windows[w].busiest);
-    }
+    for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++) p->windows[w].sum = (struct replication_busiest){0};
+    p->reads = p->found = 0;
     rdd_reset(&p->rdd);
 }
 
@@ -277,10 +331,14 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
 {
     accesses_flush(&p->accesses);
     struct replication_decision *d = new_decision(p);
-    *d = (struct replication_decision){.cyc = now, .degree = present_degree(p)};
+    *d = (struct replication_decision){.cyc = now,
+                                       .degree = present_degree(p),
+                                       .reads = p->reads,
+                                       .found = p->found,
+                                       .epoch_cyc = p->config->selrep.epoch_cyc};
     d->next = d->degree;
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
-        if (!p->windows[w].seen) end_window(p, w); /* longer than the epoch */
+        if (!p->windows[w].sum.seen) end_window(p, w); /* longer than the epoch */
     for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
     replication_forget(p);
     p->stats.epochs++;
@@ -324,6 +382,7 @@ struct replication *replication_new(struct arena *a, const struct config *c, con
     const double column_bytes = (double)c->dram.column_size / c->dram.burst_cyc;
     p->memory_bytes = (double)config_channels_per_gpu(c) * column_bytes * (double)c->clock.dram /
                       (double)config_slices_per_gpu(c);
+    p->known = ARENA_ARRAY(a, struct replication_known, REPLICATION_KERNELS);
     p->windows[0].length_cyc = 256;
     p->windows[1].length_cyc = 1024;
     const struct rdd_spec spec = {.form = c->selrep.rdd,

@@ -19,14 +19,19 @@
 #include "policy/replication/sharing.h"
 #include "stats/stats.h"
 
-enum { REPLICATION_SLICES = 64, REPLICATION_WINDOWS = 2 };
+enum { REPLICATION_SLICES = 64, REPLICATION_WINDOWS = 2, REPLICATION_KERNELS = 256 };
 
 /* One end of an epoch, for reports. */
 struct replication_decision {
     uint64_t cyc;
     uint32_t degree, next;             /* during the epoch, chosen */
-    uint32_t sampled[RDD_DEGREES_MAX]; /* requests that the hit rate of each degree was found from */
+    uint32_t sampled[RDD_DEGREES_MAX]; /* requests that the hit rate of each degree was found from, */
+    uint32_t cold[RDD_DEGREES_MAX];    /* and misses that were not counted, in ways never used before */
     double hit_rate[RDD_DEGREES_MAX], lsp[RDD_DEGREES_MAX], bandwidth[RDD_DEGREES_MAX]; /* bytes per second */
+    uint64_t reads, found; /* read-only, of all stacks in the epoch, and of these what slices had */
+    uint32_t requests;     /* read-only, of stack 0 */
+    uint64_t epoch_cyc;    /* length of the epoch */
+    double short_lsp[REPLICATION_WINDOWS][RDD_DEGREES_MAX];
 };
 
 /* What the machine does for a policy. */
@@ -39,6 +44,23 @@ struct replication_machine {
     /* Writes back what kernels that have ended left in slices, which go on serving; the same. */
     bool (*clean)(void *self);
     void (*write_through)(void *self, bool on);
+};
+
+/* Short times that ended since the last decision: all requests, and those of the busiest slices. */
+struct replication_busiest {
+    uint64_t seen, most[RDD_DEGREES_MAX];
+};
+
+/* selrep.per_kernel: what was chosen last for a kernel, and its epoch that is under way between launches. */
+struct replication_known {
+    uint64_t key;
+    uint32_t degree;               /* 0: no such kernel */
+    uint64_t past_cyc, length_cyc; /* of the epoch: in launches before, in all */
+    uint32_t acc[RDD_DEGREES_MAX], hit[RDD_DEGREES_MAX], cold[RDD_DEGREES_MAX];
+    uint32_t rest; /* decisions before more copies than the model wants are tried again */
+    uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES];
+    struct replication_busiest short_times[REPLICATION_WINDOWS];
+    uint64_t reads, found;
 };
 
 struct replication {
@@ -54,14 +76,16 @@ struct replication {
     struct replication_window {
         uint64_t length_cyc, end_cyc;
         uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES];
-        uint64_t seen,
-            busiest[RDD_DEGREES_MAX]; /* in those that ended since the last decision: all, the most */
-    } windows[REPLICATION_WINDOWS];   /* the same over short times: 256 and 1024 cycles */
-    double llc_bytes, memory_bytes;   /* B_LLC, B_mem: per slice and second */
+        struct replication_busiest sum;
+    } windows[REPLICATION_WINDOWS]; /* the same over short times: 256 and 1024 cycles */
+    double llc_bytes, memory_bytes; /* B_LLC, B_mem: per slice and second */
+    uint64_t reads, found;          /* read-only, since the last decision; what slices had of them */
     /* times */
-    uint64_t epoch_cyc, since_cyc; /* next end of an epoch; degree counted up to here */
-    bool running;                  /* kernels: their cycles count */
-    uint64_t change_cyc;           /* the next degree comes into force; UINT64_MAX: none waits */
+    uint64_t epoch_cyc, since_cyc;   /* next end of an epoch; degree counted up to here */
+    bool running;                    /* kernels: their cycles count */
+    uint64_t key;                    /* of the kernel that began last */
+    struct replication_known *known; /* [REPLICATION_KERNELS], selrep.per_kernel: what is known of kernels */
+    uint64_t change_cyc;             /* the next degree comes into force; UINT64_MAX: none waits */
     uint32_t next_degree;
     bool cleaning;           /* slices write back what kernels before left there */
     uint32_t phase;          /* of the policy */
@@ -79,10 +103,10 @@ void replication_free(struct replication *p);
 struct llc_tap replication_tap(struct replication *p);
 /* Of a series (stats_on_edge): the present degree counts up to there. */
 void replication_edge(void *p, uint64_t edge_cyc);
-/* A kernel begins; returns when to be asked first. */
-uint64_t replication_begin(struct replication *p, uint64_t now);
+/* A kernel begins, the same as another one with the same key; returns when to be asked first. */
+uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key);
 /* A kernel ends, whatever its boundary does to the slices at the present degree. */
-void replication_boundary(struct replication *p);
+void replication_boundary(struct replication *p, uint64_t now);
 /* A kernel has ended, or the run was stopped: counts are complete. */
 void replication_settle(struct replication *p, uint64_t now);
 
@@ -95,8 +119,13 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
 bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k);
 /* What degree 1 << k gives if all requests hit. */
 double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k);
-/* The degree to take, as a power of two; the present one if what was sampled speaks for none. */
-uint32_t replication_choose(const struct replication *p, const struct replication_decision *d);
+/* The degree to take, as a power of two. */
+struct replication_choice {
+    uint32_t best;
+    bool more_may_pay; /* memory has room for twice the misses; twice as many copies promise half as much */
+};
+struct replication_choice replication_choose(const struct replication *p,
+                                             const struct replication_decision *d);
 /* All or nothing: whether full replication is worth a change (all_or_nothing.c). */
 bool replication_private_is_better(const struct replication *p, const struct replication_decision *d);
 /* Requests so far count for nothing: a profile begins. */
@@ -104,6 +133,9 @@ void replication_forget(struct replication *p);
 /* The present degree counts up to now. */
 void replication_count_degree(struct replication *p, uint64_t now);
 
+/* selrep.per_kernel: a kernel begins, ends. */
+void replication_bandwidth_begin(struct replication *p, uint64_t now);
+void replication_bandwidth_end(struct replication *p, uint64_t now);
 uint64_t replication_bandwidth_due(struct replication *p, uint64_t now);
 uint64_t replication_fixed_due(struct replication *p, uint64_t now);
 uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now);

@@ -163,101 +163,183 @@ static void equations_by_hand(void **state)
     assert_true(hidden > 358.399999 && hidden < 358.400001);
 }
 
+/* Of 16 slices of 44.8 with 9.375 of memory each: memory brings 150, of 5 % of misses 3000 in all. */
+static void every_reply_has_its_share_of_misses(void **state)
+{
+    (void)state;
+    assert_true(bandwidth_bottleneck(8, 1, 44.8, 9.375, 16) == 8 * 44.8);
+    assert_true(bandwidth_bottleneck(8, 0.95, 44.8, 9.375, 16) == 8 * 44.8);
+    const double half = bandwidth_bottleneck(8, 0.5, 44.8, 9.375, 16); /* 150 / 0.5 */
+    assert_true(half > 299.999999 && half < 300.000001);
+    assert_true(bandwidth_bottleneck(16, 0, 44.8, 9.375, 16) == 150);
+}
+
 /* ---- choice ---- */
 
+struct rule {
+    double equal, carried;
+    enum bandwidth_model model;
+};
+
+static const struct rule plain = {0.05, 1, bandwidth_model_bottleneck};
+
 /* What the policy makes of a decision's samples. */
-static uint32_t chosen(const struct replication_decision *d, double equal, double carried)
+static struct replication_choice decided(const struct replication_decision *d, struct rule rule)
 {
     static struct config c;
-    c.selrep.equal = equal;
+    c.selrep.equal = rule.equal;
+    c.selrep.carried = rule.carried;
+    c.selrep.model = rule.model;
     c.selrep.samples = 32;
     c.selrep.sigmas = 2;
-    c.selrep.carried = carried;
+    c.selrep.idle = 0.0625;
+    c.clock.sm = 1000000000;
     struct organisation o = {.clusters = table_1};
     const struct replication p = {
         .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
     return replication_choose(&p, d);
 }
 
+static uint32_t chosen(const struct replication_decision *d) { return decided(d, plain).best; }
+
 /* Degrees 1 to 16 of a stack, each with so many samples. */
-static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t sampled, double equal,
-                       double carried)
+static struct replication_decision sampled(const double *hit_rate, const double *lsp, uint32_t samples)
 {
-    struct replication_decision d = {.degree = 1};
+    struct replication_decision d = {.degree = 1, .requests = 1000000, .epoch_cyc = 1};
     for (uint32_t k = 0; k < DEGREES; k++) {
         d.hit_rate[k] = hit_rate[k];
         d.lsp[k] = lsp[k];
-        d.sampled[k] = sampled;
+        d.sampled[k] = samples;
     }
-    return chosen(&d, equal, carried);
+    return d;
 }
 
-static const double even[DEGREES] = {15, 15, 15, 15, 15};
+static uint32_t choice(const double *hit_rate, const double *lsp, uint32_t samples, struct rule rule)
+{
+    const struct replication_decision d = sampled(hit_rate, lsp, samples);
+    return decided(&d, rule).best;
+}
 
-static void equal_predictions_take_most_copies_where_slices_give_most(void **state)
+static const double even[DEGREES] = {15, 15, 15, 15, 15}, hits[DEGREES] = {1, 1, 1, 1, 1},
+                    none[DEGREES] = {0, 0, 0, 0, 0};
+
+static void of_equal_predictions_the_one_with_fewest_copies(void **state)
 {
     (void)state;
-    static const double camped[DEGREES] = {9, 12, 15, 14.9, 14.8}, all[DEGREES] = {1, 1, 1, 1, 1},
-                        none[DEGREES] = {0, 0, 0, 0, 0}, falling[DEGREES] = {1, 0.95, 0.9, 0.5, 0.2};
-    assert_int_equal(choice(all, even, 100, 0.1, 1), 4);
-    assert_int_equal(choice(none, even, 100, 0.1, 1), 0);    /* a stream: memory gives all, copies nothing */
-    assert_int_equal(choice(falling, even, 100, 0.1, 1), 2); /* 0.5 x 44.8 + 9.375 is far from 44.8 */
-    assert_int_equal(choice(all, camped, 100, 0.1, 1), 4);
-    assert_int_equal(choice(all, camped, 100, 0, 1), 2); /* the highest, whatever comes near */
-    assert_int_equal(choice(none, camped, 100, 0.1, 1), 2);
-    assert_int_equal(choice(all, even, 31, 0.1, 1), 0); /* too few to tell: as it is */
-    assert_int_equal(choice(all, even, 32, 0.1, 1), 4);
+    static const double camped[DEGREES] = {9, 12, 14.9, 15, 14.8}, falling[DEGREES] = {1, 1, 0.9, 0.5, 0.2};
+    const struct rule highest = {0, 1, bandwidth_model_bottleneck};
+    assert_int_equal(choice(hits, even, 1000, plain), 0);
+    assert_int_equal(choice(none, camped, 1000, plain), 0); /* a stream: memory gives all, copies nothing */
+    assert_int_equal(choice(hits, camped, 1000, plain), 2);
+    assert_int_equal(choice(hits, camped, 1000, highest), 3);
+    assert_int_equal(choice(falling, camped, 1000, plain), 2); /* 403, 538, 668, 283, 184 */
 }
 
-/* 75 % of hits give 0.75 x 44.8 + 9.375 = 43.0, 96 % of what all hits give: equal, but only if it is sure. */
+/* The paper's equation adds: half of the hits at degree 16 and what memory gives beat all hits in nine
+ * slices.
+ */
+static void the_equation_promises_more_than_memory_brings(void **state)
+{
+    (void)state;
+    static const double camped[DEGREES] = {9, 9, 9, 9, 15}, half[DEGREES] = {1, 1, 1, 1, 0.5};
+    const struct rule equation = {0, 1, bandwidth_model_equation};
+    assert_int_equal(choice(half, camped, 1000000, equation), 4); /* 15 x (22.4 + 9.4) = 477, not 403 */
+    assert_int_equal(choice(half, camped, 1000000, plain), 0);    /* 16 x 9.375 / 0.5 = 300 */
+}
+
+/* Copies whose slices would give a half more, with 76 % of hits where memory needs 0.64 (403) for the lower
+ * ones and 0.78 (672) for all. */
 static void copies_need_samples_that_speak_for_them(void **state)
 {
     (void)state;
-    static const double fewer_hits[DEGREES] = {0.85, 0.85, 0.75, 0.75, 0.75};
-    assert_int_equal(choice(fewer_hits, even, 2000, 0.1, 1), 4); /* 0.73 of 0.75 are sure: 42.1 */
-    assert_int_equal(choice(fewer_hits, even, 40, 0.1, 1), 1);   /* 0.60: 36.0; but 0.71 of 0.85: 41.0 */
+    static const double camped[DEGREES] = {9, 9, 9, 9, 15}, fewer[DEGREES] = {0.76, 0.76, 0.76, 0.76, 0.76};
     static const double chance[DEGREES] = {0.31, 0.13, 0.33, 0.35, 0.42}; /* more hits with more copies */
-    assert_int_equal(choice(chance, even, 100, 0.1, 1), 0);
+    assert_int_equal(choice(fewer, camped, 2000, plain), 4);              /* 0.74 are sure: 577 */
+    assert_int_equal(choice(fewer, camped, 40, plain), 0);                /* 0.61 are: 385 */
+    assert_int_equal(choice(chance, camped, 1000, plain), 0);
 }
 
-/* With q links that ask q slices the router carries 0.72 + 0.28 / q: 33.0 at degree 1, 44.8 at degree 16. */
+/* With q links that ask q slices a router carries 0.72 + 0.28 / q: 33.0 at degree 1, 44.8 at degree 16; that
+ * of four SMs 0.79 of it at each, so that memory keeps up with more misses. */
 static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
 {
     (void)state;
-    static const double thrashing[DEGREES] = {1, 1, 0.9, 0.7, 0.4};
-    assert_int_equal(choice(thrashing, even, 10000, 0.05, 1), 2);    /* 44.8, 44.8, 44.8, 40.7, 27.3 */
-    assert_int_equal(choice(thrashing, even, 10000, 0.05, 0.72), 3); /* 33.0, 33.8, 35.4, 36.3, 27.3 */
+    static const double misses[DEGREES] = {1, 1, 0.95, 0.9, 0.76}, more[DEGREES] = {1, 1, 0.95, 0.9, 0.5};
+    const struct rule routers = {0.05, 0.72, bandwidth_model_bottleneck};
+    assert_int_equal(choice(hits, even, 10000, plain), 0);
+    assert_int_equal(choice(hits, even, 10000, routers), 4);     /* 391, 401, 421, 456, 531 */
+    assert_int_equal(choice(misses, even, 1000000, routers), 4); /* memory: 625 */
+    assert_int_equal(choice(more, even, 1000000, routers), 3);   /* memory: 300 */
+    assert_int_equal(choice(misses, even, 1000000, plain), 0);
 }
 
-/* Degree 8 is in force: 60 % of hits and 64 samples may be 71 %, and equal; 40 % may not. */
-static void copies_stay_until_they_are_sure_to_be_worse(void **state)
+/* What hardly touches the sampled sets fits: it gets the hits that it may have. */
+static void few_samples_count_with_the_hits_that_are_possible(void **state)
 {
     (void)state;
-    struct replication_decision d = {.degree = 8,
-                                     .sampled = {64, 64, 64, 64, 64},
-                                     .hit_rate = {0.9, 0.6, 0.6, 0.6, 0.1},
-                                     .lsp = {15, 15, 15, 15, 15}};
-    assert_int_equal(chosen(&d, 0.1, 1), 3);
+    static const double camped[DEGREES] = {9, 9, 9, 9, 15}, few[DEGREES] = {1, 0.3, 0.3, 0.3, 0.3};
+    struct replication_decision d = sampled(few, camped, 31);
+    d.sampled[0] = 1000;
+    assert_int_equal(chosen(&d), 0); /* 0.48 at most: 288 */
+    d.sampled[4] = 4;
+    assert_int_equal(chosen(&d), 4); /* 0.74: 575 */
+    d.cold[4] = 30;                  /* 34 misses and hits: all of them count */
+    assert_int_equal(chosen(&d), 0);
+    d = sampled(hits, camped, 0);
+    for (uint32_t k = 0; k < DEGREES; k++) d.hit_rate[k] = -1;
+    assert_int_equal(chosen(&d), 4);
+}
+
+static void what_all_slices_found_is_known_for_the_degree_in_force(void **state)
+{
+    (void)state;
+    static const double camped[DEGREES] = {9, 9, 9, 9, 15}, low[DEGREES] = {0.1, 0.1, 0.1, 0.1, 0.1};
+    struct replication_decision d = sampled(hits, camped, 1000);
+    d.reads = 1000;
+    assert_int_equal((d.found = 900, chosen(&d)), 4);
+    assert_int_equal((d.found = 600, chosen(&d)), 0); /* memory limits, and more copies find no more */
+    d.degree = 16;
+    assert_int_equal((d.found = 800, chosen(&d)), 4); /* 672 */
+    assert_int_equal((d.found = 600, chosen(&d)), 0); /* 375, 403 with fewer */
+    d = sampled(low, camped, 1000);
+    d.degree = 16;
+    d.reads = 1000;
+    assert_int_equal((d.found = 800, chosen(&d)), 4); /* whatever two sets say */
     d.degree = 1;
-    assert_int_equal(chosen(&d, 0.1, 1), 0);
-    d.degree = 8;
-    d.hit_rate[3] = 0.4;
-    assert_int_equal(chosen(&d, 0.1, 1), 0);
-    d.sampled[3] = 31; /* nobody knows */
-    assert_int_equal(chosen(&d, 0.1, 1), 3);
+    assert_int_equal((d.found = 800, chosen(&d)), 0); /* 403; copies: 150 / 0.9 */
 }
 
-/* Degree 1 was not sampled: it could be all hits. What is known to come near that is taken, else nothing. */
-static void a_degree_without_samples_may_be_as_good_as_its_slices_allow(void **state)
+static void slices_that_serve_next_to_nothing_need_no_copies(void **state)
 {
     (void)state;
-    struct replication_decision d = {.degree = 1,
-                                     .sampled = {0, 0, 0, 0, 100},
-                                     .hit_rate = {-1, -1, -1, -1, 0.95},
-                                     .lsp = {13, 0, 0, 0, 14}};
-    assert_int_equal(chosen(&d, 0.1, 1), 4);
-    d.hit_rate[4] = 0.5;
-    assert_int_equal(chosen(&d, 0.1, 1), 0);
+    static const double camped[DEGREES] = {9, 9, 9, 9, 15};
+    struct replication_decision d = sampled(hits, camped, 1000);
+    d.epoch_cyc = 1000000000; /* a second: 9 x 44.8 bytes at most, 25.2 of them make it idle */
+    d.requests = 1;
+    assert_int_equal(chosen(&d), 4);
+    d.degree = 16; /* 15 x 44.8 / 16 = 42 */
+    assert_int_equal(chosen(&d), 4);
+    d.epoch_cyc *= 4;
+    assert_int_equal(chosen(&d), 0);
+}
+
+/* Where memory has room for twice the misses, and twice the copies promise half as much at least. */
+static void more_copies_may_pay(void **state)
+{
+    (void)state;
+    static const double slow[DEGREES] = {1, 0.5, 0.5, 0.5, 0.2}; /* 672, then 300, or 188 */
+    static const double half[DEGREES] = {1, 0.6, 0.5, 0.5, 0.2};
+    struct replication_decision d = sampled(slow, even, 100000);
+    assert_false(decided(&d, plain).more_may_pay); /* 298 */
+    d = sampled(half, even, 100000);
+    assert_true(decided(&d, plain).more_may_pay); /* 375 */
+    d.reads = 1000;
+    d.found = 890; /* 0.11 x 672 is 74 of memory's 150 */
+    assert_true(decided(&d, plain).more_may_pay);
+    d.found = 880;
+    assert_false(decided(&d, plain).more_may_pay);
+    d = sampled(none, even, 100000);
+    assert_false(decided(&d, plain).more_may_pay);
 }
 
 /* All or nothing: private that was not seen is not taken; shared that was not seen is all hits, 100 GB/s
@@ -609,11 +691,15 @@ int main(void)
         cmocka_unit_test(what_may_be_written_stays_at_home),
         cmocka_unit_test(private_sends_atomics_home_and_all_else_to_the_cluster),
         cmocka_unit_test(equations_by_hand),
-        cmocka_unit_test(equal_predictions_take_most_copies_where_slices_give_most),
+        cmocka_unit_test(every_reply_has_its_share_of_misses),
+        cmocka_unit_test(of_equal_predictions_the_one_with_fewest_copies),
+        cmocka_unit_test(the_equation_promises_more_than_memory_brings),
         cmocka_unit_test(copies_need_samples_that_speak_for_them),
-        cmocka_unit_test(copies_stay_until_they_are_sure_to_be_worse),
+        cmocka_unit_test(few_samples_count_with_the_hits_that_are_possible),
+        cmocka_unit_test(what_all_slices_found_is_known_for_the_degree_in_force),
+        cmocka_unit_test(slices_that_serve_next_to_nothing_need_no_copies),
+        cmocka_unit_test(more_copies_may_pay),
         cmocka_unit_test(routers_carry_more_where_fewer_links_ask_a_slice),
-        cmocka_unit_test(a_degree_without_samples_may_be_as_good_as_its_slices_allow),
         cmocka_unit_test(private_for_about_as_much_bandwidth),
         cmocka_unit_test_setup_teardown(figure_10_in_the_literal_directory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_stack_distance_and_exact_know_that_capacity_shrinks, set_up,
