@@ -96,10 +96,10 @@ def sure_of(rate, n, z):  # lower end of Wilson's interval
     return max(0, (rate * n + z * z / 2 - z * (rate * (1 - rate) * n + z * z / 4) ** 0.5) / (n + z * z))
 
 
-def counted_hits(d, samples, sigmas):
+def counted_hits(d, samples, sigmas, found):
     least, hits = 1, []
     for k in range(5):
-        if d["reads"] and 1 << k == d["degree"]:
+        if found and d["reads"] and 1 << k == d["degree"]:
             least = d["found"] / d["reads"]
             hits.append(least)
             continue
@@ -110,17 +110,17 @@ def counted_hits(d, samples, sigmas):
         else:
             least = min(least, rate)
             hit = sure_of(least, n, sigmas) if k else least
-        hits.append(max(hit, d["found"] / d["reads"]) if d["reads"] and 1 << k < d["degree"] else hit)
+        hits.append(max(hit, d["found"] / d["reads"]) if found and d["reads"] and 1 << k < d["degree"] else hit)
     return hits
 
 
-def chosen(d, model=bottleneck, equal=0.05, samples=16, sigmas=1, carried=0.72, idle=0.0625):
+def chosen(d, model=bottleneck, equal=0.05, samples=16, sigmas=1, carried=0.72, idle=0.0625, found=True):
     if not d["requests"]:
         return d["degree"]
     served = d["requests"] * 128 / (d["epoch_cycles"] / 1.4e9)
     if served < idle * model(d, d["degree"].bit_length() - 1, 1, carried):
         return 1
-    promised = [model(d, k, hit, carried) for k, hit in enumerate(counted_hits(d, samples, sigmas))]
+    promised = [model(d, k, hit, carried) for k, hit in enumerate(counted_hits(d, samples, sigmas, found))]
     return 1 << next(k for k in range(5) if promised[k] >= max(promised) * (1 - equal))
 
 
@@ -148,14 +148,14 @@ decisions = json.load(open(f"{sys.argv[1]}/layer.json"))["replication"]["decisio
 assert min(h for h in decisions[-1]["hit_rate"] if h >= 0) > 0.9, decisions[-1]  # 70 KB of 4 MB
 assert max(d["next"] for d in decisions) > 1, decisions
 PYTHON
-json literal -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.epoch_cyc=4000 -s selrep.model=equation -s selrep.per_kernel=false -s selrep.try_epochs=0 -s selrep.equal=0 -s selrep.samples=1 -s selrep.sigmas=0 -s selrep.carried=1 -s selrep.idle=0
+json literal -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.epoch_cyc=4000 -s selrep.model=equation -s selrep.per_kernel=false -s selrep.try_epochs=0 -s selrep.equal=0 -s selrep.samples=1 -s selrep.sigmas=0 -s selrep.carried=1 -s selrep.idle=0 -s selrep.found=false
 holds "as the paper has it: the highest of Equation 2" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys
 from choose import chosen, equation
 decisions = json.load(open(f"{sys.argv[1]}/literal.json"))["replication"]["decisions"]
 assert len(decisions) > 2
 for n, d in enumerate(decisions):
-    assert d["next"] == chosen(d, equation, equal=0, samples=1, sigmas=0, carried=1, idle=0), d
+    assert d["next"] == chosen(d, equation, equal=0, samples=1, sigmas=0, carried=1, idle=0, found=False), d
     assert d["cycle"] // 4000 == n + 1, d  # epochs go on over kernels
 PYTHON
 json tries -m selrep -w resnet:selrep --max-instructions 1500000 -s selrep.epoch_cyc=1000 -s selrep.try_epochs=2 -s gpu.llc_size=256KiB

@@ -121,8 +121,7 @@ uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key)
     p->since_cyc = now;
     p->running = true;
     p->key = p->config->selrep.per_kernel ? key : 0;
-    if (p->due == replication_bandwidth_due && p->config->selrep.per_kernel)
-        replication_bandwidth_begin(p, now);
+    if (p->kernel_begins) p->kernel_begins(p, now);
     return p->due ? p->due(p, now) : UINT64_MAX;
 }
 
@@ -131,8 +130,7 @@ void replication_boundary(struct replication *p, uint64_t now)
 {
     const bool copies_only = p->config->llc.boundary == llc_boundary_replicas;
     accesses_flush(&p->accesses);
-    if (p->due == replication_bandwidth_due && p->config->selrep.per_kernel)
-        replication_bandwidth_end(p, now);
+    if (p->kernel_ends) p->kernel_ends(p, now);
     if (p->config->selrep.rdd_boundary) rdd_boundary(&p->rdd, copies_only);
     if (p->shadow) shadow_boundary(p->shadow, copies_only);
 }
@@ -284,7 +282,7 @@ static double hits_of(const struct replication *p, const struct replication_deci
                       double *least)
 {
     const double found = d->reads ? (double)d->found / (double)d->reads : 1;
-    if (!d->reads || 1u << k > d->degree) return sampled_hits(p, d, k, least);
+    if (!p->config->selrep.found || !d->reads || 1u << k > d->degree) return sampled_hits(p, d, k, least);
     if (1u << k == d->degree) return *least = found;
     const double hits = sampled_hits(p, d, k, least);
     return hits > found ? hits : found;
@@ -358,7 +356,12 @@ static void choose_policy(struct replication *p, const struct config *c)
         return; /* nothing to decide */
     switch (c->selrep.policy) {
     case replication_policy_bandwidth:
-    case replication_policy_count: p->due = replication_bandwidth_due; break;
+    case replication_policy_count:
+        p->due = replication_bandwidth_due;
+        if (!c->selrep.per_kernel) break;
+        p->kernel_begins = replication_bandwidth_begin;
+        p->kernel_ends = replication_bandwidth_end;
+        break;
     case replication_policy_all_or_nothing: p->due = replication_all_or_nothing_due; break;
     }
     p->stats.directory_bytes = rdd_directory_bytes(&p->rdd.spec);

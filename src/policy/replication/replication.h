@@ -68,7 +68,9 @@ struct replication {
     struct organisation *organisation;
     const struct slice_spec *slice_spec;
     struct replication_machine machine;
-    uint64_t (*due)(struct replication *p, uint64_t now); /* returns when to be asked next */
+    uint64_t (*due)(struct replication *p, uint64_t now);       /* returns when to be asked next */
+    void (*kernel_begins)(struct replication *p, uint64_t now); /* NULL: the policy does not mind */
+    void (*kernel_ends)(struct replication *p, uint64_t now);
     struct accesses accesses;
     struct rdd rdd;
     uint32_t degrees;                                       /* 1, 2, ... : number of them */

@@ -193,6 +193,7 @@ static struct replication_choice decided(const struct replication_decision *d, s
     c.selrep.samples = 32;
     c.selrep.sigmas = 2;
     c.selrep.idle = 0.0625;
+    c.selrep.found = true;
     c.clock.sm = 1000000000;
     struct organisation o = {.clusters = table_1};
     const struct replication p = {
