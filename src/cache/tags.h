@@ -67,10 +67,13 @@ static inline struct tags_order *tags_order_of(const struct tags *t, uint8_t *ro
     return (struct tags_order *)(void *)(row + t->order_at);
 }
 /* 0: the line can be thrown out. */
+static inline uint8_t *tags_pins_in(const struct tags *t, uint32_t set, uint32_t line)
+{
+    return tags_row(t, set) + t->hint_ways + (line - set * t->ways);
+}
 static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
 {
-    const uint32_t set = tags_set_of(t, line);
-    return tags_row(t, set) + t->hint_ways + (line - set * t->ways);
+    return tags_pins_in(t, tags_set_of(t, line), line);
 }
 
 /* 1-255; 0 = empty way. */
@@ -176,16 +179,20 @@ static inline uint32_t tags_victim(struct tags *t, uint32_t set)
     return way == t->ways ? TAGS_NONE : set * t->ways + way;
 }
 
-/* Gives a line (from tags_victim) to key. */
-static inline void tags_fill(struct tags *t, uint32_t line, uint64_t key)
+/* Gives a line (from tags_victim) of the set to key. */
+static inline void tags_fill_in(struct tags *t, uint32_t set, uint32_t line, uint64_t key)
 {
-    const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
+    const uint32_t way = line - set * t->ways;
     t->keys[line] = key + 1;
     tags_row(t, set)[way] = tags_hint(key);
     if (t->ordered)
         tags_make_newest(t, set, way);
     else if (t->predictions)
         t->predictions[line] = TAGS_SRRIP_FAR;
+}
+static inline void tags_fill(struct tags *t, uint32_t line, uint64_t key)
+{
+    tags_fill_in(t, tags_set_of(t, line), line, key);
 }
 void tags_drop(struct tags *t, uint32_t line);
 

@@ -1,13 +1,12 @@
-/* dram_map: building the maps of dram_map.h. */
+/* dram_map: building the maps of dram_map.h, of machines that keep to config/rules.def. */
 #include "dram/dram_map.h"
 
 #include "base/diag.h"
 #include "base/rng.h"
 
-static uint32_t log2_of(uint64_t value, const char *what)
+static uint32_t log2_of(uint64_t value)
 {
-    if (!value || value & (value - 1))
-        diag_mistake("%s must be a power of two for an address map, not %lu", what, value);
+    DIAG_ASSERT(value && !(value & (value - 1)));
     return (uint32_t)__builtin_ctzll(value);
 }
 
@@ -24,15 +23,19 @@ struct layout {
     uint32_t channel_end; /* ... up to this one */
 };
 
+static void put_channel(struct layout *l)
+{
+    while (l->used[DRAM_FIELD_CHANNEL] < l->channel_end) {
+        l->m->layout[l->at].field = DRAM_FIELD_CHANNEL;
+        l->m->layout[l->at++].idx = (uint8_t)l->used[DRAM_FIELD_CHANNEL]++;
+    }
+}
+
 static void put(struct layout *l, enum dram_field field, uint32_t count)
 {
     struct dram_map *m = l->m;
     while (count && l->used[field] < m->width[field]) {
-        if (l->at == l->channel_at && field != DRAM_FIELD_CHANNEL)
-            while (l->used[DRAM_FIELD_CHANNEL] < l->channel_end) {
-                m->layout[l->at].field = DRAM_FIELD_CHANNEL;
-                m->layout[l->at++].idx = (uint8_t)l->used[DRAM_FIELD_CHANNEL]++;
-            }
+        if (l->at == l->channel_at && field != DRAM_FIELD_CHANNEL) put_channel(l);
         m->layout[l->at].field = (uint8_t)field;
         m->layout[l->at++].idx = (uint8_t)l->used[field]++;
         count--;
@@ -51,6 +54,7 @@ static void lay_fixed(struct dram_map *m, uint32_t channel_at)
     put(&l, DRAM_FIELD_COLUMN, 64);
     put(&l, DRAM_FIELD_BANK, 64);
     put(&l, DRAM_FIELD_ROW, 64);
+    put_channel(&l); /* a channel has no more than what lies below them */
 }
 
 /* UGPU Fig 8. Channel bits: the low ones choose the channel in its stack, the high ones the stack. */
@@ -69,6 +73,7 @@ static void lay_page_move(struct dram_map *m, uint32_t stack_bits)
     put(&l, DRAM_FIELD_BANK, 64);
     put(&l, DRAM_FIELD_COLUMN, 64);
     put(&l, DRAM_FIELD_ROW, 64);
+    put_channel(&l); /* a channel has no more than what lies below them */
 }
 
 /* The bit of a packed place that bit idx of a field is. Bank bits count from the bank group's, which are the
@@ -126,17 +131,24 @@ static bool independent(const uint64_t *rows, uint32_t count, uint64_t inputs)
     return true;
 }
 
+/* The bits of slice numbers, channel bits first, as rows over the address. */
+static uint32_t slice_number_rows(const struct dram_map *m, uint64_t *rows)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->width[DRAM_FIELD_CHANNEL]; i++)
+        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_CHANNEL, i)];
+    for (uint32_t i = 0; i < m->slice_bits; i++)
+        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_BANK, i)];
+    return count;
+}
+
 /* Does every stride of a power of two reach all slices, four times evenly? Among any few neighbours of the
  * input bits, two more than slice numbers have, the bits of slice numbers are independent. */
 static bool spreads_strides(const struct dram_map *m, uint64_t inputs)
 {
     enum { MORE = 2 };
     uint64_t rows[DRAM_MAP_BITS_MAX];
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < m->width[DRAM_FIELD_CHANNEL]; i++)
-        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_CHANNEL, i)];
-    for (uint32_t i = 0; i < m->slice_bits; i++)
-        rows[count++] = m->forward_rows[place_bit(m, DRAM_FIELD_BANK, i)];
+    const uint32_t count = slice_number_rows(m, rows);
     for (; (uint32_t)__builtin_popcountll(inputs) >= count + MORE; inputs &= inputs - 1) {
         uint64_t window = 0, rest = inputs;
         for (uint32_t i = 0; i < count + MORE; i++, rest &= rest - 1) window |= rest & (~rest + 1);
@@ -145,10 +157,21 @@ static bool spreads_strides(const struct dram_map *m, uint64_t inputs)
     return true;
 }
 
+/* Are the lines of a slice told apart by the bits that the layout leaves to them? These are the index into
+ * its sets: else a part of them would share sets, and the other sets stay empty. */
+static bool leaves_an_index(const struct dram_map *m)
+{
+    uint64_t rows[DRAM_MAP_BITS_MAX], chosen = 0;
+    const uint32_t count = slice_number_rows(m, rows);
+    for (uint32_t bit = m->offset_bits; bit < m->bits; bit++)
+        if (dram_map_chooses_slice(m, bit)) chosen |= one(bit);
+    return independent(rows, count, chosen);
+}
+
 /* Channel and bank bits become random XORs of row, channel and bank bits; rows and columns stay, so the map
- * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times), and
- * until it spreads strides (some hundred times; ASSUMPTION: who builds a memory controller chooses a good
- * matrix). */
+ * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times), until
+ * slices can use all of their sets (again), and until it spreads strides (some hundred times; ASSUMPTION: who
+ * builds a memory controller chooses a good matrix). */
 static void randomise(struct dram_map *m, uint64_t seed)
 {
     enum { PAE_STREAM = 0x706165, DRAWS = 100000 };
@@ -164,7 +187,7 @@ static void randomise(struct dram_map *m, uint64_t seed)
     uint32_t draws = 0;
     do {
         for (uint32_t i = 0; i < count; i++) m->forward_rows[first + i] = rng_u64(&rng) & inputs;
-    } while (!independent(&m->forward_rows[first], count, square) ||
+    } while (!independent(&m->forward_rows[first], count, square) || !leaves_an_index(m) ||
              (!spreads_strides(m, inputs) && ++draws < DRAWS));
 }
 
@@ -256,32 +279,22 @@ static void set_widths(struct dram_map *m, const struct config *c)
 {
     const uint64_t channels = config_channels_per_chiplet(c);
     const uint64_t channel_bytes = c->gpu.memory_size / c->gpu.chiplets / channels;
-    const uint32_t bank_bits =
-        log2_of((uint64_t)c->dram.bank_groups * c->dram.banks_per_group, "the number of banks");
-    const uint32_t column_bits = log2_of(c->dram.columns, "dram.columns");
-    m->size_bytes = c->gpu.memory_size / c->gpu.chiplets;
-    m->offset_bits = log2_of(c->dram.column_size, "dram.column_size");
-    if (m->offset_bits > 7) diag_mistake("dram.column_size must be at most 128 B, the size of a line");
-    m->page_bits = log2_of(c->map.page_size, "map.page_size");
-    m->group_bits = log2_of(c->dram.bank_groups, "dram.bank_groups");
-    m->slice_bits = log2_of(c->partition.slices, "partition.slices") -
-                    log2_of(c->partition.channels, "partition.channels");
-    if (c->partition.slices < c->partition.channels)
-        diag_mistake("a channel needs at least one LLC slice (partition.slices)");
+    const uint32_t bank_bits = log2_of((uint64_t)c->dram.bank_groups * c->dram.banks_per_group);
     const uint64_t row_bytes = (c->dram.column_size * c->dram.columns) << bank_bits;
     uint32_t row_bits = 0;
     while (one(row_bits) * row_bytes < channel_bytes) row_bits++;
-    m->width[DRAM_FIELD_COLUMN] = column_bits;
+    m->size_bytes = c->gpu.memory_size / c->gpu.chiplets;
+    m->offset_bits = log2_of(c->dram.column_size);
+    m->page_bits = log2_of(c->map.page_size);
+    m->group_bits = log2_of(c->dram.bank_groups);
+    m->slice_bits = log2_of(c->partition.slices) - log2_of(c->partition.channels);
+    m->width[DRAM_FIELD_COLUMN] = log2_of(c->dram.columns);
     m->width[DRAM_FIELD_BANK] = bank_bits;
-    m->width[DRAM_FIELD_CHANNEL] = log2_of(channels, "the number of channels of a chiplet");
+    m->width[DRAM_FIELD_CHANNEL] = log2_of(channels);
     m->width[DRAM_FIELD_ROW] = row_bits;
     for (int f = 1; f < DRAM_FIELDS; f++) m->shift[f] = m->shift[f - 1] + m->width[f - 1];
     m->bits = m->offset_bits + m->shift[DRAM_FIELD_ROW] + row_bits;
-    if (channels > 1 << 14) diag_mistake("a chiplet has at most 16384 channels");
-    if (m->bits > DRAM_MAP_BITS_MAX) diag_mistake("a chiplet's memory must be below 256 TiB");
-    if (m->slice_bits > bank_bits || m->slice_bits > 8)
-        diag_mistake("a channel has more LLC slices than banks");
-    if (m->offset_bits + column_bits < 10) diag_mistake("a row must hold at least 1 KiB");
+    DIAG_ASSERT(m->bits <= DRAM_MAP_BITS_MAX);
 }
 
 struct dram_map *dram_map_new(struct arena *a, const struct config *c)
@@ -297,10 +310,9 @@ struct dram_map *dram_map_new(struct arena *a, const struct config *c)
         m->class_count = 1u << channel_bits;
         break;
     case address_map_interleaved:
-    case address_map_pae: lay_fixed(m, log2_of(c->map.interleave, "map.interleave")); break;
+    case address_map_pae: lay_fixed(m, log2_of(c->map.interleave)); break;
     case address_map_page_move: {
-        const uint32_t stack_bits = log2_of(c->map.stacks, "map.stacks");
-        if (stack_bits > channel_bits) diag_mistake("map.stacks is more than the channels of a chiplet");
+        const uint32_t stack_bits = log2_of(c->map.stacks);
         lay_page_move(m, stack_bits);
         m->class_count = 1u << (channel_bits - stack_bits);
         break;

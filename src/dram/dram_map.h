@@ -53,7 +53,6 @@ struct dram_map {
 #define DRAM_PLACED_SLICE   42, 8
 #define DRAM_PLACED_CHANNEL 50, 14
 
-/* Raises a mistake when the machine has no such map (sizes that are no powers of two, ...). */
 struct dram_map *dram_map_new(struct arena *a, const struct config *c);
 
 static inline uint64_t dram_map_lookup(const struct dram_map *m, uint64_t address)
@@ -83,6 +82,13 @@ static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_
 static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)
 {
     return dram_map_take(dram_map_lookup(m, address), DRAM_PLACED_CHANNEL);
+}
+/* In the layout the bit chooses channel or slice: the others tell the lines of a slice apart. */
+static inline bool dram_map_chooses_slice(const struct dram_map *m, uint32_t bit)
+{
+    if (m->layout[bit].field == DRAM_FIELD_CHANNEL) return true;
+    const uint32_t first = m->kind == address_map_page_move ? m->group_bits : 0;
+    return m->layout[bit].field == DRAM_FIELD_BANK && m->layout[bit].idx - first < m->slice_bits;
 }
 /* The first address of a column; slice is not looked at. */
 uint64_t dram_map_address(const struct dram_map *m, const struct dram_place *place);

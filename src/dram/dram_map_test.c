@@ -366,11 +366,54 @@ MAP_TEST(every_frame_is_handed_out_once_and_a_full_class_says_so)
     }
 }
 
+/* ---- the index into a slice's sets ---- */
+
+/* No two lines of a slice have the same bits where the map chooses neither channel nor slice. */
+static void check_index(const char *overrides)
+{
+    struct fixture f;
+    build(&f, overrides);
+    const struct dram_map *const m = f.map;
+    uint64_t index_mask = 0;
+    for (uint32_t bit = 7; bit < m->bits; bit++)
+        if (!dram_map_chooses_slice(m, bit)) index_mask |= UINT64_C(1) << bit;
+    const uint64_t lines = m->size_bytes >> 7;
+    assert_int_equal(lines >> __builtin_popcountll(index_mask),
+                     UINT64_C(1) << (m->width[DRAM_FIELD_CHANNEL] + m->slice_bits));
+    bool *const seen = ARENA_ARRAY(&f.arena, bool, lines);
+    for (uint64_t address = 0; address < m->size_bytes; address += 128) {
+        const struct dram_place p = dram_map_place(m, address);
+        uint64_t at = (uint64_t)p.channel << m->slice_bits | p.slice;
+        for (uint64_t left = index_mask; left; left &= left - 1)
+            at = at << 1 | (address >> __builtin_ctzll(left) & 1);
+        if (seen[at]) fail_msg("%s: address %lx has the index of another line", overrides, address);
+        seen[at] = true;
+    }
+    drop(&f);
+}
+
+MAP_TEST(every_map_leaves_a_slice_all_of_its_index)
+{
+    char overrides[150];
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (uint32_t seed = 1; seed <= (k == 2 ? 24 : 1); seed++) /* pae: drawn */
+            for (uint32_t slices = 1; slices <= 4; slices *= 2) {
+                snprintf(overrides, sizeof overrides,
+                         "map.kind=%s gpu.memory_size=64MiB sim.seed=%u partition.slices=%u", kinds[k], seed,
+                         slices);
+                check_index(overrides);
+            }
+}
+
 /* ---- mistakes ---- */
 
 static void three_channels(void *arg) { build(arg, "chiplet.partitions=3 gpu.memory_size=768MiB"); }
 static void too_few_slices(void *arg) { build(arg, "partition.channels=4"); }
 static void too_little_room(void *arg) { build(arg, "gpu.memory_size=64GiB"); }
+static void no_bank_for_a_slice(void *arg)
+{
+    build(arg, "map.kind=page_move dram.banks_per_group=1 dram.rows=262144");
+}
 
 static void a_machine_without_a_map_is_the_users_mistake(void **state)
 {
@@ -380,8 +423,9 @@ static void a_machine_without_a_map_is_the_users_mistake(void **state)
         const char *fragment;
     } cases[] = {{three_channels, "power of two"},
                  {too_few_slices, "at least one LLC slice"},
+                 {no_bank_for_a_slice, "at most dram.banks_per_group"},
                  {too_little_room, "raise dram.rows"}};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f;
         struct diag d;
         diag_init(&d);
@@ -389,7 +433,6 @@ static void a_machine_without_a_map_is_the_users_mistake(void **state)
         if (!strstr(d.text, cases[i].fragment)) fail_msg("'%s' not in: %s", cases[i].fragment, d.text);
         diag_clear(&d);
         machine_free(&f.machine);
-        if (i < 2) arena_free(&f.arena);
     }
 }
 
@@ -409,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_page_of_a_page_move_map_has_one_channel_index_in_all_stacks),
         cmocka_unit_test(frames_of_a_class_fill_a_row_before_the_next_bank_and_row),
         cmocka_unit_test(every_frame_is_handed_out_once_and_a_full_class_says_so),
+        cmocka_unit_test(every_map_leaves_a_slice_all_of_its_index),
         cmocka_unit_test(a_machine_without_a_map_is_the_users_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,23 @@ BED_TEST(a_line_takes_the_data_port_for_its_bytes)
     }
 }
 
+/* A sector is one column or several, or a part of one. */
+BED_TEST(columns_of_any_size_bring_all_of_what_was_asked_for)
+{
+    for (uint32_t bytes = 8; bytes <= 128; bytes *= 2)
+        for (uint32_t sectored = 0; sectored < 2; sectored++) {
+            struct bed b;
+            char settings[150];
+            snprintf(settings, sizeof settings, "dram.column_size=%u B;dram.columns=256;%s", bytes,
+                     sectored ? "l1.sectored=true;llc.sectored=true" : "");
+            bed_open(&b, settings);
+            bed_run(&b, ENDS(READ(A, 1, .stride = 128), BED_USE(1)), 1, 1);
+            const uint32_t wanted = sectored ? 32 : 128;
+            assert_int_equal(bed_stats(&b).dram.reads, 32 * ((wanted + bytes - 1) / bytes));
+            bed_close(&b);
+        }
+}
+
 BED_TEST(sectors_take_only_their_part_of_the_port)
 {
     struct bed b;
@@ -263,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_takes_the_data_port_for_its_bytes),
+        cmocka_unit_test(columns_of_any_size_bring_all_of_what_was_asked_for),
         cmocka_unit_test(sectors_take_only_their_part_of_the_port),
         cmocka_unit_test(requests_of_several_sms_for_a_missing_line_merge),
         cmocka_unit_test(merges_and_mshrs_have_their_limits),

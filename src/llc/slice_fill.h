@@ -26,14 +26,15 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
                                        bool plain)
 {
     uint8_t flags = 0;
-    struct request_list rest = {0}, writers = {0};
+    struct request_list all = m->waiting, writers = {0};
     uint64_t written[2] = {0};
     const uint8_t have = readable(s, line);
-    while (m->waiting.count) {
-        const uint32_t idx = take_first(s, &m->waiting);
+    m->waiting.count = 0;
+    while (all.count) {
+        const uint32_t idx = take_first(s, &all);
         const struct request *r = at(s, idx);
         if (r->sectors & ~have) {
-            append(s, &rest, idx);
+            append(s, &m->waiting, idx);
             continue;
         }
         use_line(s, now, line, idx, plain);
@@ -47,7 +48,6 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
             answer(s, idx, false, start, now, plain);
         }
     }
-    m->waiting = rest;
     if (!plain && writers.count) slice_write_on(s, now, tags_key(&s->tags, line), written, writers);
     return flags;
 }

@@ -55,14 +55,14 @@ static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set,
     return line;
 }
 
-static SLICE_HOT void pin(struct slice *s, uint32_t line)
+static SLICE_HOT void pin(struct slice *s, uint32_t set, uint32_t line)
 {
     struct slice_line *const l = &s->lines[line];
     s->mshr_free_count--;
     l->waiting = (struct request_list){0};
     l->asked = l->redo = 0;
     l->far = l->overtaken = l->again = false;
-    *tags_pins(&s->tags, line) = 1;
+    *tags_pins_in(&s->tags, set, line) = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
 
@@ -85,7 +85,7 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
         s->blocked = &s->stats.wait_mshr;
         return false;
     }
-    pin(s, line);
+    pin(s, tags_set_of(&s->tags, line), line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
                 s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
@@ -106,30 +106,45 @@ static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t
         answer(s, idx, true, start + s->spec->latency_cyc, now, plain);
 }
 
+/* The line has no place: it gets one, and the request waits for it. */
+static SLICE_HOT bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, bool plain)
+{
+    const struct request *const r = at(s, idx);
+    if (!s->mshr_free_count) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    const uint32_t line = make_room(s, now, set, plain);
+    if (line == TAGS_NONE) return false;
+    tags_fill_in(&s->tags, set, line, r->home.line);
+    if (!s->tags.ordered) tags_touch(&s->tags, line); /* else it is the newest already */
+    pin(s, set, line);
+    append(s, &s->lines[line].waiting, idx);
+    read_memory(s, now, r->home.line, line, s->spec->sectored ? r->sectors : SECTORS_ALL, plain);
+    return true;
+}
+
 static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
                                  bool plain)
 {
-    struct request *r = at(s, idx);
-    const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
-    if (line != TAGS_NONE && (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply))) {
+    const struct request *const r = at(s, idx);
+    bool merged = false;
+    if (line == TAGS_NONE) {
+        if (!miss(s, now, idx, set, plain)) return false;
+    } else if (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply)) {
         hit(s, now, line, idx, plain);
         return true;
+    } else {
+        merged = *tags_pins_in(&s->tags, set, line);
+        if (!wait_for(s, now, idx, line, plain)) return false;
+        tags_touch(&s->tags, line);
     }
-    const bool merged = line != TAGS_NONE && *tags_pins(&s->tags, line);
-    if (line == TAGS_NONE) {
-        if (!s->mshr_free_count) {
-            s->blocked = &s->stats.wait_mshr;
-            return false;
-        }
-        line = make_room(s, now, set, plain);
-        if (line == TAGS_NONE) return false;
-        tags_fill(&s->tags, line, r->home.line);
+    if (r->kind == REQUEST_READ) {
+        *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
+        if (!plain && s->apps && !merged) app_of(s, r)->llc_read_misses++;
+    } else {
+        s->stats.atomic_misses += r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
     }
-    if (!wait_for(s, now, idx, line, plain)) return false;
-    tags_touch(&s->tags, line);
-    if (r->kind == REQUEST_READ) *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
-    if (!plain && r->kind == REQUEST_READ && s->apps && !merged) app_of(s, r)->llc_read_misses++;
-    s->stats.atomic_misses += atomic;
     return true;
 }
 

@@ -9,11 +9,8 @@ static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool b
 {
     uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
     for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
-        const bool chooses_slice =
-            (map->layout[bit].field == DRAM_FIELD_CHANNEL && !by_partition) ||
-            (map->kind != address_map_page_move && map->layout[bit].field == DRAM_FIELD_BANK &&
-             map->layout[bit].idx < map->slice_bits);
-        if (!chooses_slice) mask |= (uint64_t)1 << bit;
+        const bool kept_too = by_partition && map->layout[bit].field == DRAM_FIELD_CHANNEL;
+        if (kept_too || !dram_map_chooses_slice(map, bit)) mask |= (uint64_t)1 << bit;
     }
     return mask;
 }
@@ -41,7 +38,8 @@ static void find_columns(struct slice_spec *p)
                        highest = 31 - (uint32_t)__builtin_clz(sectors),
                        first = lowest * SECTOR_BYTES / p->column_bytes;
         p->columns_of[sectors].first = (uint8_t)first;
-        p->columns_of[sectors].count = (uint8_t)(highest * SECTOR_BYTES / p->column_bytes - first + 1);
+        p->columns_of[sectors].count =
+            (uint8_t)(((highest + 1) * SECTOR_BYTES - 1) / p->column_bytes - first + 1);
     }
     DIAG_ASSERT(p->columns_per_line <= SLICE_COLUMNS);
     for (uint32_t column = 0; column <= p->columns_per_line; column++) {
