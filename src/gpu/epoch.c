@@ -79,7 +79,11 @@ void epoch_begin(struct gpu *g, uint64_t start_cyc)
 
 void epoch_end(struct gpu *g)
 {
-    if (g->replication && !g->running_count) replication_settle(g->replication, gpu_now(g));
+    if (!g->replication) return;
+    if (!g->running_count)
+        replication_settle(g->replication, gpu_now(g));
+    else if (g->replication->kernel_begins) /* the epoch ended with the kernel: another goes on */
+        g->epoch->due_cyc = replication_begin(g->replication, gpu_now(g), kernel_key(g->running[0]->launch));
 }
 
 /* Before the slices, which are tapped. */

@@ -196,6 +196,17 @@ for k in (1, 2, 4, 8, 16):
     assert stats[f"selrep.judged_{k}"] == sum(d["hit_rate"][k.bit_length() - 1] >= 0 for d in decisions)
 PYTHON
 
+# one of two kernels side by side ends: decisions go on
+json b -m selrep -w vecadd:tiny+matmul_tiled:selrep1 --max-instructions 1500000
+holds "decisions go on when one of two kernels has ended" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/b.json"))
+ends = [k["end_cycle"] if "end_cycle" in k else k["end"] for k in result["kernels"] if k["name"] == "vecadd"]
+cycles = [d["cycle"] for d in result["replication"]["decisions"]]
+assert cycles and cycles[-1] > min(ends), (cycles, ends)
+assert result["stats"]["selrep.cycles"] >= result["totals"]["cycles"] - 1
+PYTHON
+
 # the crossbar of a stack: a stream through all slices leaves rows open longer when channels take what came first
 stream() {
     timeout 100 "$ATOLL" run -m selrep -w blackscholes:selrep --max-instructions 600000 -s selrep.degree="$1" -s llc.stack_order="$2" --json "$dir/$1-$2.json" > "$dir/log" 2>&1

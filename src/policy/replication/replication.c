@@ -118,6 +118,7 @@ void replication_edge(void *self, uint64_t edge_cyc)
 
 uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key)
 {
+    if (p->running) replication_count_degree(p, now);
     p->since_cyc = now;
     p->running = true;
     p->key = p->config->selrep.per_kernel ? key : 0;

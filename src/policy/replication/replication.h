@@ -105,7 +105,8 @@ void replication_free(struct replication *p);
 struct llc_tap replication_tap(struct replication *p);
 /* Of a series (stats_on_edge): the present degree counts up to there. */
 void replication_edge(void *p, uint64_t edge_cyc);
-/* A kernel begins, the same as another one with the same key; returns when to be asked first. */
+/* A kernel begins, the same as another one with the same key, or goes on alone when one beside it has ended;
+ * returns when to be asked first. */
 uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key);
 /* A kernel ends, whatever its boundary does to the slices at the present degree. */
 void replication_boundary(struct replication *p, uint64_t now);
