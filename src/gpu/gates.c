@@ -96,20 +96,24 @@ static void find_way(struct gate *gate, const struct gate_in *in, const struct n
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Gives the packet at the front to the next network; false: there is no room, gate_room() wakes. A network
- * that is full is full for all that go there. */
+/* Gives the packet at the front to the next network; false: there is no room, gate_room() wakes, or, when the
+ * network has said already that there is in its next cycle, retry_tick does. A network that is full is full
+ * for all that go there. */
 static inline bool pass_on(struct gate *gate, struct gate_in *in)
 {
     struct way *const w = &in->way;
     struct fabric_side *const side = w->side;
     if (engine_tick(gate->all->engine) < w->port->full_tick) {
+        gate->retry_tick = earlier(gate->retry_tick, w->port->full_tick);
         net_refuse_again(side->net);
         return false;
     }
     const uint64_t at = fabric_side_now(side);
     if (!net_has_room(side->net, w->packet.src, w->packet.dst, at)) {
         const bool will_tell = fabric_side_refuse(side, at, &w->packet);
-        if (!side->by_pairs) w->port->full_tick = will_tell ? ENGINE_NEVER : (at + 1) * side->ticks_per_cycle;
+        const uint64_t again = will_tell ? ENGINE_NEVER : (at + 1) * side->ticks_per_cycle;
+        gate->retry_tick = earlier(gate->retry_tick, again);
+        if (!side->by_pairs) w->port->full_tick = again;
         return false;
     }
     (void)fabric_side_send(side, at, &w->packet);

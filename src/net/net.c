@@ -243,8 +243,9 @@ uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint
         const uint32_t way = (dst + s->sinks - src) % s->sinks;
         hops += way <= s->sinks - way ? way : s->sinks - way;
     }
-    /* Several rounds per cycle: the switch is allocated in the cycle of the VC. */
-    const uint64_t saved = s->internal_speedup > 1 ? 1 : 0;
+    /* Several rounds per cycle: the switch is allocated in the cycle of the VC, with three the flit moves,
+     * too. */
+    const uint64_t saved = s->internal_speedup < 3 ? s->internal_speedup - 1 : 2;
     return s->inject_latency_cyc + hops * (s->router_latency_cyc - saved + s->link_latency_cyc) + tail;
 }
 

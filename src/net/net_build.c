@@ -37,6 +37,41 @@ struct net_spec net_spec_default(void)
     };
 }
 
+/* ASSUMPTION: a packet holds its way. A ring needs room for whole packets, see net_packet_vc(). */
+static bool has_whole_packets(const struct net_spec *s)
+{
+    return s->hold && s->internal_speedup == 1 && s->topology != NET_LINKS && s->topology != NET_QUEUED &&
+           (s->topology != NET_RING || s->max_packet_bytes / s->width_bytes < s->vc_flits);
+}
+
+/* Cycles that the calendar of events has: no event is further ahead. */
+static uint32_t wheel_slots(const struct net_spec *s)
+{
+    const bool whole_packets = has_whole_packets(s);
+    uint64_t longest = s->router_latency_cyc + s->link_latency_cyc;
+    if (s->inject_latency_cyc > longest) longest = s->inject_latency_cyc;
+    longest += s->credit_delay_cyc + 12;
+    /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
+    longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
+    const uint32_t flits = s->max_packet_bytes / s->width_bytes + 1;
+    /* Whole packets: what is known of a packet longer than its buffer is a round trip per buffer ahead, ...
+     */
+    if (whole_packets) longest += s->vc_flits < flits ? flits * longest : 2 * flits + s->vc_flits;
+    /* ... and so is a place downstream that a packet on its way there will leave. */
+    if (whole_packets) longest += s->router_latency_cyc + s->link_latency_cyc + s->credit_delay_cyc;
+    if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
+    uint32_t size = 16;
+    while (size <= longest) size *= 2;
+    return size;
+}
+
+uint64_t net_calendar_bytes(const struct net_spec *s)
+{
+    if (s->topology == NET_QUEUED) return 0;
+    const uint64_t items = (uint64_t)(s->sources + s->sinks) * (net_has_vcs(s) ? s->vcs : 1);
+    return wheel_slots(s) * items * NET_EVENTS * sizeof(uint64_t);
+}
+
 const char *net_spec_problem(const struct net_spec *s)
 {
 #define NET_RULE(name, condition, message) \
@@ -419,18 +454,7 @@ static void events_alloc(struct arena *a, struct net_events *e, uint32_t slots, 
 
 static void build_wheel(struct net *n, struct arena *a)
 {
-    const struct net_spec *s = &n->spec;
-    uint64_t longest = s->router_latency_cyc + s->link_latency_cyc;
-    if (s->inject_latency_cyc > longest) longest = s->inject_latency_cyc;
-    longest += s->credit_delay_cyc + 12;
-    /* Sources schedule what they know: at most a buffer of flits ahead. Plain links: a whole packet. */
-    longest += s->vc_flits * (s->internal_speedup > 1 ? s->vcs : 1);
-    const uint32_t flits = s->max_packet_bytes / s->width_bytes + 1;
-    /* Whole packets: what is known of a packet longer than its buffer is a round trip per buffer ahead. */
-    if (n->whole_packets) longest += s->vc_flits < flits ? flits * longest : 2 * flits + s->vc_flits;
-    if (s->topology == NET_LINKS) longest += s->max_packet_bytes / s->width_bytes + 1;
-    uint32_t size = 16;
-    while (size <= longest) size *= 2;
+    const uint32_t size = wheel_slots(&n->spec);
     n->wheel_mask = size - 1;
     n->slot_busy = ARENA_ARRAY(a, uint8_t, size);
     const uint32_t ivcs = n->ivc_count ? n->ivc_count : 1;
@@ -471,12 +495,7 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     if (spec->topology == NET_LINKS || spec->topology == NET_QUEUED)
         n->spec.vcs = n->spec.vc_flits = n->spec.input_speedup = n->spec.internal_speedup = 1;
     number_vcs(n);
-    /* ASSUMPTION of both: a packet holds its way. A ring needs room for whole packets, see net_packet_vc().
-     */
-    n->whole_packets =
-        spec->hold && spec->internal_speedup == 1 && spec->topology != NET_LINKS &&
-        spec->topology != NET_QUEUED &&
-        (spec->topology != NET_RING || spec->max_packet_bytes / spec->width_bytes < spec->vc_flits);
+    n->whole_packets = has_whole_packets(spec);
     n->plain_links = spec->topology == NET_LINKS;
     n->by_lanes = n->whole_packets && net_lanes_fit(spec);
     n->step = n->by_lanes                    ? net_lanes_step

@@ -201,6 +201,21 @@ static void queues_of_one_entry_pass_everything(void **state)
         }
 }
 
+/* Gates between networks of different clocks are told of room at several times: none of them is forgotten. */
+static void gates_between_fast_links_lose_no_turn(void **state)
+{
+    (void)state;
+    for (uint32_t packets = 1; packets <= 3; packets++)
+        for (uint32_t link_cyc = 1; link_cyc <= 3; link_cyc++) {
+            char settings[128];
+            (void)snprintf(settings, sizeof settings,
+                           "chiplet_net.sink_packets=%u;chiplet_net.link_latency_cyc=%u;"
+                           "chiplet_net.inject_latency_cyc=2",
+                           packets, link_cyc);
+            json_decref(result("mcm-nuba", settings, "histogram:n=1024"));
+        }
+}
+
 static uint64_t first_run_cycles(const char *machine, const char *settings, const char *workload)
 {
     json_t *root = result(machine, settings, workload);
@@ -246,6 +261,7 @@ int main(void)
         cmocka_unit_test(numa_gpu_lies_between_one_and_four_gpus_by_sharing),
         cmocka_unit_test(the_order_of_visits_does_not_matter),
         cmocka_unit_test(queues_of_one_entry_pass_everything),
+        cmocka_unit_test(gates_between_fast_links_lose_no_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
