@@ -68,13 +68,14 @@ holds "two runners share the work: each point once, both end with all of it" tim
 import re, sqlite3, subprocess, sys
 atoll, dir = sys.argv[1:]
 db = dir + "/two.db"
-p = [subprocess.Popen([atoll, "sweep", dir + "/k.yaml", "--db", db, "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+open(dir + "/two.yaml", "w").write(open(dir + "/k.yaml").read() + "seeds: [1, 2, 3, 4]\n")
+p = [subprocess.Popen([atoll, "sweep", dir + "/two.yaml", "--db", db, "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
 outs = [x.communicate(timeout=180) for x in p]
 assert all(x.returncode == 0 for x in p), outs
 ran = [int(re.search(r"(\d+) ran now", o[0].decode())[1]) for o in outs]
-assert sum(ran) == 24 and min(ran) > 0, ran
+assert sum(ran) == 96 and min(ran) > 0, ran
 con = sqlite3.connect(db)
-assert con.execute("select count(*) from run where status='done'").fetchone()[0] == 24
+assert con.execute("select count(*) from run where status='done'").fetchone()[0] == 96
 assert con.execute("select count(*) from claim").fetchone()[0] == 0
 PY
 
@@ -105,7 +106,8 @@ PY
 holds "workers die with their sweep, even one that is stopped" timeout 100 python3 - "$ATOLL" "$dir" << 'PY'
 import os, signal, subprocess, sys, time
 atoll, dir = sys.argv[1:]
-p = subprocess.Popen([atoll, "sweep", dir + "/k.yaml", "--db", dir + "/d.db", "-j", "1"], stdout=subprocess.DEVNULL)
+open(dir + "/d.yaml", "w").write("machines: [uba-mem]\nworkloads: [sgemm:small]\n")
+p = subprocess.Popen([atoll, "sweep", dir + "/d.yaml", "--db", dir + "/d.db", "-j", "1"], stdout=subprocess.DEVNULL)
 kid = ""
 while not kid:
     kid = open(f"/proc/{p.pid}/task/{p.pid}/children").read().strip()
@@ -129,31 +131,39 @@ PY
 holds "Ctrl-C ends a sweep in order" timeout 100 python3 - "$ATOLL" "$dir" << 'PY'
 import os, signal, sqlite3, subprocess, sys, time
 atoll, dir = sys.argv[1:]
-p = subprocess.Popen([atoll, "sweep", dir + "/k.yaml", "--db", dir + "/i.db", "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-time.sleep(1.5)
+open(dir + "/i.yaml", "w").write(open(dir + "/k.yaml").read() + f"seeds: {list(range(1, 51))}\n")
+p = subprocess.Popen([atoll, "sweep", dir + "/i.yaml", "--db", dir + "/i.db", "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+done = 0
+while not done:  # one of 1200 points is there, many are left, whatever the machine's speed
+    time.sleep(0.01)
+    try:
+        done = sqlite3.connect(f"file:{dir}/i.db?mode=ro", uri=True).execute("select count(*) from run").fetchone()[0]
+    except sqlite3.OperationalError:
+        assert p.poll() is None, p.communicate()[0]
 p.send_signal(signal.SIGINT)
 out = p.communicate(timeout=60)[0].decode()
 assert p.returncode == 1 and "interrupted: the same command goes on from here" in out, out
 con = sqlite3.connect(dir + "/i.db")
 assert con.execute("select count(*) from claim").fetchone()[0] == 0
 assert con.execute("select count(*) from run where status<>'done'").fetchone()[0] == 0
+assert 0 < con.execute("select count(*) from run").fetchone()[0] < 1200
 PY
 
 holds "a worker without progress is reported" timeout 100 python3 - "$ATOLL" "$dir" << 'PY'
 import os, signal, subprocess, sys, time
 atoll, dir = sys.argv[1:]
-open(dir + "/s.yaml", "w").write("machines: [uba-mem]\nworkloads: [bfs:tiny]\n")
+open(dir + "/s.yaml", "w").write("machines: [uba-mem]\nworkloads: [sgemm:small]\n")
 p = subprocess.Popen([atoll, "sweep", dir + "/s.yaml", "--db", dir + "/s.db", "-j", "1", "--stuck-after", "0.5"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 kid = ""
 while not kid:
     kid = open(f"/proc/{p.pid}/task/{p.pid}/children").read().strip()
-while "bfs:tiny" not in open(f"/proc/{kid}/cmdline").read():
+while "sgemm:small" not in open(f"/proc/{kid}/cmdline").read():
     time.sleep(0.005)
 os.kill(int(kid), signal.SIGSTOP)
 time.sleep(2)
 os.kill(int(kid), signal.SIGCONT)
 out = p.communicate(timeout=90)[0].decode()
-assert f"worker {kid} has made no progress for" in out and "atoll run -m uba-mem -w bfs:tiny" in out, out
+assert f"worker {kid} has made no progress for" in out and "atoll run -m uba-mem -w sgemm:small" in out, out
 assert p.returncode == 0, out
 PY
 
