@@ -105,20 +105,20 @@ holds "a crash is recorded with its log, the rest goes on" python3 - "$ATOLL" "$
 # the first worker that appears is ended by a signal
 import os, signal, sqlite3, subprocess, sys, time
 atoll, dir = sys.argv[1:]
-open(dir + "/c.yaml", "w").write("machines: [uba-mem]\nworkloads: [{run: 'bfs:tiny', name: long}, vecadd:n=2048]\n")
+open(dir + "/c.yaml", "w").write("machines: [uba-mem]\nworkloads: [{run: 'sgemm:small', name: long}, vecadd:n=2048]\n")
 p = subprocess.Popen([atoll, "sweep", dir + "/c.yaml", "--db", dir + "/c.db", "-j", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 deadline, killed = time.time() + 60, False
 while time.time() < deadline and not killed:
     kids = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
     for kid in kids:
-        if "bfs:tiny" in open(f"/proc/{kid}/cmdline").read():
+        if "sgemm:small" in open(f"/proc/{kid}/cmdline").read():
             os.kill(int(kid), signal.SIGSEGV)
             killed = True
     time.sleep(0.01)
 out = p.communicate(timeout=120)[0].decode()
 assert killed and p.returncode == 3, (p.returncode, out)
 rows = dict(sqlite3.connect(dir + "/c.db").execute("select workload, status || ' ' || coalesce(message, '') from run").fetchall())
-assert "crashed the worker" in rows["bfs:tiny"] and rows["vecadd:n=2048"] == "done ", rows
+assert "crashed the worker" in rows["sgemm:small"] and rows["vecadd:n=2048"] == "done ", rows
 PY
 expect 1 "took too long" "$ATOLL" sweep "$dir/c.yaml" --db "$dir/l.db" --limit 0.01 -j 2
 
