@@ -128,7 +128,11 @@ void engine_send(struct engine *e, uint32_t receiver, uint64_t delay_cyc, uint64
 /* ---- running ---- */
 
 void engine_set_awaited(struct engine *e, bool on) { e->awaited = on; }
-void engine_work_begins(struct engine *e) { e->work_outstanding++; }
+
+void engine_work_begins(struct engine *e)
+{
+    if (!e->work_outstanding++) engine_progress(e);
+}
 
 void engine_work_ends(struct engine *e)
 {
@@ -139,7 +143,7 @@ void engine_work_ends(struct engine *e)
 
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc) { e->watchdog_cyc = limit_cyc; }
 
-void engine_set_stuck(struct engine *e, void (*stuck)(void *self), void *self)
+void engine_set_stuck(struct engine *e, bool (*stuck)(void *self, bool due), void *self)
 {
     e->stuck = stuck;
     e->stuck_self = self;
@@ -214,9 +218,15 @@ static uint64_t wake_in_order(const struct engine *e, struct engine_clock *k)
 static void check_watchdog(struct engine *e)
 {
     if (!e->work_outstanding || e->watchdog_cyc == ENGINE_NEVER) return;
-    const uint64_t idle_cyc = (e->front.tick - e->front.progress_tick) / e->front.clocks[0]->ticks_per_cycle;
+    uint64_t tpc = 0; /* of the slowest clock */
+    for (uint32_t i = 0; i < e->domain_count; i++)
+        if (e->front.clocks[i]->ticks_per_cycle > tpc) tpc = e->front.clocks[i]->ticks_per_cycle;
+    const uint64_t idle_cyc = (e->front.tick - e->front.progress_tick) / tpc;
     if (idle_cyc <= e->watchdog_cyc) return;
-    if (e->stuck) e->stuck(e->stuck_self);
+    if (e->stuck && !e->stuck(e->stuck_self, true)) {
+        engine_progress(e);
+        return;
+    }
     diag_bug("engine", engine_now(e, 0), "nothing moved for %llu cycles although work is outstanding:\n%s",
              (unsigned long long)idle_cyc, engine_wait_report(e));
 }
@@ -289,6 +299,12 @@ uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain)
     return limit < look ? limit : look;
 }
 
+uint64_t engine_due_cyc(struct engine *e)
+{
+    const struct next next = earliest(e);
+    return next.domain ? next.tick / e->front.clocks[0]->ticks_per_cycle : ENGINE_NEVER;
+}
+
 void engine_stop(struct engine *e) { e->stopping = true; }
 
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
@@ -296,7 +312,6 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     enum engine_end end = ENGINE_IDLE;
     const uint64_t tpc = e->front.clocks[0]->ticks_per_cycle;
     e->limit_tick = limit_cyc > ENGINE_NEVER / tpc ? ENGINE_NEVER : limit_cyc * tpc;
-    engine_progress(e);
     e->visiting = true;
     e->next_look_tick = e->front.tick;
     for (;;) {
@@ -320,7 +335,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     e->front.stats.events_pending = count_pending(e);
     if (end == ENGINE_IDLE && e->stats_registry) stats_series_finish(e->stats_registry);
     if (end != ENGINE_IDLE || !e->work_outstanding) return end;
-    if (e->stuck) e->stuck(e->stuck_self);
+    if (e->stuck) (void)e->stuck(e->stuck_self, false);
     diag_bug("engine", engine_now(e, 0), "nothing is due although work is outstanding:\n%s",
              engine_wait_report(e));
 }

@@ -97,10 +97,13 @@ void engine_work_begins(struct engine *e);
 void engine_work_ends(struct engine *e);
 /* Something moved. Queues call it; a component that retries in vain does not. */
 static inline void engine_progress(struct engine *e);
-/* Stuck after this many cycles of domain 0 without progress. */
+/* Stuck after this many cycles of the slowest clock without progress. */
 void engine_set_watchdog(struct engine *e, uint64_t limit_cyc);
-/* Asked before a run that stopped moving is called a bug: raises a mistake when the program is to blame. */
-void engine_set_stuck(struct engine *e, void (*stuck)(void *self), void *self);
+/* Asked before a run that stopped moving is called a bug: raises a mistake when the program is to blame;
+ * false: it goes on, somebody waits for a cycle that is known. due: something is, so that it may. */
+void engine_set_stuck(struct engine *e, bool (*stuck)(void *self, bool due), void *self);
+/* The cycle of domain 0 in which the next thing is due, or the one before; ENGINE_NEVER: nothing is. */
+uint64_t engine_due_cyc(struct engine *e);
 
 /* Somebody outside the engine goes on at the limit of a run: until then nothing need be due. */
 void engine_set_awaited(struct engine *e, bool on);

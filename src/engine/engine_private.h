@@ -38,8 +38,8 @@ struct engine {
     struct wheel_store store;
     bool visiting, stopping;
     uint64_t work_outstanding, watchdog_cyc;
-    bool awaited;              /* idle until the limit is no end */
-    void (*stuck)(void *self); /* NULL: nobody is asked */
+    bool awaited;                        /* idle until the limit is no end */
+    bool (*stuck)(void *self, bool due); /* NULL: nobody is asked */
     void *stuck_self;
     uint64_t limit_tick, next_look_tick; /* of engine_run() under way */
     struct stats_registry *stats_registry;

@@ -411,10 +411,10 @@ static struct wait on_next(void *self)
     return w;
 }
 
-static void stuck_body(void *arg)
+/* Three components of which one retries for ever and moves nothing. */
+static void retry_for_ever(struct engine *e)
 {
     static const char *const names[3] = {"crossbar", "slice", "channel"};
-    struct engine *e = arg;
     static struct ticker t[3]; /* tests only */
     const uint32_t domain = engine_add_domain(e, "c", 1000);
     for (uint32_t i = 0; i < 3; i++) {
@@ -425,8 +425,19 @@ static void stuck_body(void *arg)
     }
     engine_set_watchdog(e, 5000);
     engine_work_begins(e);
-    engine_wake(e, 0, 1); /* retries for ever and moves nothing */
-    (void)engine_run(e, ENGINE_NEVER);
+    engine_wake(e, 0, 1);
+}
+
+static void stuck_body(void *arg)
+{
+    retry_for_ever(arg);
+    (void)engine_run(arg, ENGINE_NEVER);
+}
+
+static void stuck_in_pieces_body(void *arg)
+{
+    retry_for_ever(arg);
+    for (uint64_t cyc = 100; cyc < 100000; cyc += 100) (void)engine_run(arg, cyc);
 }
 
 static void a_stuck_machine_is_reported_as_a_chain(void **state)
@@ -440,6 +451,55 @@ static void a_stuck_machine_is_reported_as_a_chain(void **state)
     assert_non_null(
         strstr(d.text, "crossbar waits for a credit (output 0) on slice\n    -> slice waits for a credit"));
     assert_non_null(strstr(d.text, "-> crossbar: the circle closes here"));
+    diag_clear(&d);
+    engine_free(e);
+}
+
+static void pieces_of_a_run_do_not_hide_that_it_is_stuck(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    struct engine *e = engine_create(1000, NULL);
+    assert_int_equal(diag_run(&d, stuck_in_pieces_body, e), DIAG_BUG);
+    assert_non_null(strstr(d.text, "nothing moved for "));
+    assert_in_range(engine_now(e, 0), 5000, 8000);
+    diag_clear(&d);
+    engine_free(e);
+}
+
+static bool not_yet(void *asked, bool due)
+{
+    assert_true(due);
+    return ++*(uint32_t *)asked == 4;
+}
+
+/* Who waits for a cycle that is known is asked again, after as long. */
+static void a_machine_that_goes_on_is_not_stuck(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    struct engine *e = engine_create(1000, NULL);
+    uint32_t asked = 0;
+    engine_set_stuck(e, not_yet, &asked);
+    assert_int_equal(diag_run(&d, stuck_body, e), DIAG_BUG);
+    assert_int_equal(asked, 4);
+    assert_in_range(engine_now(e, 0), 4 * 5000, 4 * 8000);
+    diag_clear(&d);
+    engine_free(e);
+}
+
+/* Its limit is counted in cycles of the slowest clock: a slow network is not stuck. */
+static void a_slow_clock_has_its_time(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    struct engine *e = engine_create(1000, NULL);
+    (void)engine_add_domain(e, "slow", 10);
+    assert_int_equal(diag_run(&d, stuck_body, e), DIAG_BUG);
+    assert_in_range(engine_tick(e), 500000, 800000);
     diag_clear(&d);
     engine_free(e);
 }
@@ -491,6 +551,9 @@ int main(void)
         cmocka_unit_test(messages_of_one_cycle_arrive_in_the_order_of_registration),
         cmocka_unit_test(growth_falls_into_its_interval_and_laws_survive_a_reset),
         cmocka_unit_test(a_stuck_machine_is_reported_as_a_chain),
+        cmocka_unit_test(pieces_of_a_run_do_not_hide_that_it_is_stuck),
+        cmocka_unit_test(a_machine_that_goes_on_is_not_stuck),
+        cmocka_unit_test(a_slow_clock_has_its_time),
         cmocka_unit_test(work_without_events_is_reported_at_once),
         cmocka_unit_test(an_awaited_engine_idles_up_to_its_limit),
     };

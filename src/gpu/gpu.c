@@ -27,8 +27,10 @@ static void build_clocks(struct gpu *g, const struct config *c)
                          : engine_add_domain(g->engine, net_level_names[level], net_level_clock(c, level));
     }
     g->dram_domain = engine_add_domain(g->engine, "dram", c->clock.dram);
-    engine_set_watchdog(g->engine, c->sim.watchdog_cyc);
-    engine_set_stuck(g->engine, kernel_check_stuck, g);
+    /* what takes longer than any latency of the hardware: a fault, the driver */
+    engine_set_watchdog(g->engine, c->sim.watchdog_cyc + config_cycles_in(c->mmu.fault, c->clock.sm) +
+                                       config_cycles_in(c->runtime.move_cost, c->clock.sm));
+    engine_set_stuck(g->engine, kernel_is_stuck, g);
     if (c->sim.visit_order == visit_order_shuffled)
         engine_shuffle_visits(g->engine, rng_seed(c->sim.seed, 0x5f0f));
 }

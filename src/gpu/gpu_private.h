@@ -96,6 +96,7 @@ struct gpu {
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
     uint64_t end_cyc;            /* the run has ended: when; 0: not */
+    uint64_t issued_when_asked;  /* whether the machine is stuck */
     bool stopped;                /* in the middle of a kernel */
     struct check *check;         /* --check; NULL: none */
 };
@@ -104,7 +105,7 @@ struct gpu {
 void kernel_remember(struct running *r, struct exec_block *b);
 void kernel_forget(struct running *r, const struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
-void kernel_check_stuck(void *gpu);
+bool kernel_is_stuck(void *gpu, bool due);
 
 /* boundary.c: an SM has nothing left of a kernel: its last one begins the boundary. */
 void boundary_sm_drained(void *running, uint32_t sm, uint64_t now);

@@ -114,18 +114,37 @@ static void break_off(void *arg)
 }
 
 /* A run that stops moving because of the program says who waits; it is not our bug. */
-void kernel_check_stuck(void *gpu)
+static void blame_program(const struct gpu *g)
 {
-    struct gpu *g = gpu;
     for (uint32_t n = 0; n < g->running_count; n++)
         for (uint32_t k = 0; k < g->running[n]->resident_count; k++)
             exec_block_check_stuck(g->running[n]->resident[k]);
 }
 
-/* How far the clock may run before somebody looks. Every scheduler issues one instruction per cycle at most,
- * so a limit is passed by less than that many. */
-static uint64_t cycles_to_run(const struct gpu *g)
+/* Nothing has moved for long: does the machine compute, or wait for a cycle that is known? */
+static bool goes_on(struct gpu *g)
 {
+    const uint64_t issued = gpu_warp_instructions(g), before = g->issued_when_asked;
+    g->issued_when_asked = issued;
+    if (issued != before || g->organisations->paused || g->flushing) return true;
+    for (uint32_t k = 0; k < g->sm_count; k++)
+        if (sm_waits_for_time(g->sms[k], gpu_now(g))) return true;
+    return false;
+}
+
+bool kernel_is_stuck(void *gpu, bool due)
+{
+    if (due && goes_on(gpu)) return false;
+    blame_program(gpu);
+    return true;
+}
+
+/* How far the clock may run before somebody looks: beyond what is due next. Every scheduler issues one
+ * instruction per cycle at most, so a limit is passed by less than that many. */
+static uint64_t cycles_to_run(const struct gpu *g, uint64_t now)
+{
+    const uint64_t due_cyc = engine_due_cyc(g->engine);
+    if (due_cyc != ENGINE_NEVER && due_cyc > now + PROGRESS_CYC) return due_cyc - now;
     if (!g->limit_instructions) return PROGRESS_CYC;
     const uint64_t per_cycle = (uint64_t)g->sm_count * g->config->sm.schedulers;
     const uint64_t issued = gpu_warp_instructions(g);
@@ -171,7 +190,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
 {
     const struct gpu_listener *l = &g->listener;
     while (!first_over(g)) {
-        const uint64_t now = gpu_now(g), step = cycles_to_run(g);
+        const uint64_t now = gpu_now(g), step = cycles_to_run(g, now);
         if (now >= limit_cyc) return GPU_TIME_OVER;
         if (g->drains) boundary_drain(g);
         const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
@@ -184,7 +203,7 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
         if (first_over(g)) break;
         if (asks) epoch_ask(g, asked_cyc);
         if (end == ENGINE_IDLE) {
-            kernel_check_stuck(g);
+            blame_program(g);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
         }

@@ -19,6 +19,7 @@ struct windows {
     uint64_t *fresh;      /* SMs to which nothing was on its way before; */
     uint64_t *unread;     /* … slices: they are looked at anyway */
     uint32_t fresh_words;
+    uint64_t taken_bytes; /* out of both networks, when it was looked at last */
 };
 
 /* ---- a channel and its slices ----
@@ -110,6 +111,16 @@ static void close_window(struct windows *w)
     }
 }
 
+/* Windows alone are no progress: what is inside may wait for ever. */
+static void note_progress(struct windows *w)
+{
+    const uint64_t taken =
+        w->parts.fabric->request.net->stats.taken_bytes + w->parts.fabric->reply.net->stats.taken_bytes;
+    if (taken == w->taken_bytes) return;
+    w->taken_bytes = taken;
+    engine_progress(w->parts.engine);
+}
+
 static void wake(void *self, uint64_t now)
 {
     struct windows *const w = self;
@@ -133,7 +144,7 @@ static void wake(void *self, uint64_t now)
     net_queue_run(w->parts.fabric->reply.net, until, w->fresh);
     w->until_cyc = until;
     wake_sms(w);
-    engine_progress(w->parts.engine);
+    note_progress(w);
     w->closes = until == unwatched;
     if (w->closes && until == now + 1) close_window(w);
     w->asleep = !w->closes && !is_busy(w);

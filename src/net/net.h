@@ -115,6 +115,9 @@ struct net_stats; /* generated from net_stats.def */
 struct net_spec net_spec_default(void);
 /* Host memory for the events of such a network, about. */
 uint64_t net_calendar_bytes(const struct net_spec *spec);
+/* ... and for its queues. */
+uint64_t net_source_bytes(const struct net_spec *spec);
+uint64_t net_sink_bytes(const struct net_spec *spec);
 /* NULL when the spec can be built, otherwise what is wrong, in words. */
 const char *net_spec_problem(const struct net_spec *spec);
 /* Raises a mistake when net_spec_problem() finds one. */

@@ -72,6 +72,25 @@ uint64_t net_calendar_bytes(const struct net_spec *s)
     return wheel_slots(s) * items * NET_EVENTS * sizeof(uint64_t);
 }
 
+/* Queues at one side, each of `packets` that take `each` bytes. */
+static uint64_t ends_bytes(const struct net_spec *s, uint32_t ports, uint64_t packets, uint64_t each)
+{
+    const uint64_t links = (uint64_t)s->sources * s->sinks / s->groups;
+    if (s->topology == NET_QUEUED) return 0; /* they grow */
+    return (s->topology == NET_LINKS ? links : ports) * packets *
+           (each + sizeof(struct net_flight) + sizeof(uint32_t));
+}
+
+uint64_t net_source_bytes(const struct net_spec *s)
+{
+    return ends_bytes(s, s->sources, s->source_packets, sizeof(struct net_queued));
+}
+
+uint64_t net_sink_bytes(const struct net_spec *s)
+{
+    return ends_bytes(s, s->sinks, s->sink_packets, 2 * sizeof(struct net_slot));
+}
+
 const char *net_spec_problem(const struct net_spec *s)
 {
 #define NET_RULE(name, condition, message) \

@@ -322,6 +322,11 @@ bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel)
     return place == SM_KERNELS || place_is_idle(&sm->places[place]);
 }
 
+bool sm_waits_for_time(const struct sm *sm, uint64_t now)
+{
+    return (sm->sleeping | sm->asleep) || (sm->wants_blocks && now < sm->start_cyc);
+}
+
 bool sm_idle(const struct sm *sm)
 {
     return !sm->block_count && (!sm->outstanding || FAULT_FIRES(kernel_ends_early)) && !sm->queue_count &&

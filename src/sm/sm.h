@@ -111,6 +111,8 @@ void sm_ask(struct sm *sm);
 /* Accounts stalls up to now, so that statistics are complete. */
 void sm_settle(struct sm *sm, uint64_t now);
 bool sm_idle(const struct sm *sm);
+/* A warp sleeps until a cycle that it knows, or blocks come in one. */
+bool sm_waits_for_time(const struct sm *sm, uint64_t now);
 /* From now on it translates there; it must be idle. */
 void sm_use_mmu(struct sm *sm, struct mmu *mmu);
 /* Has the kernel begun on it and not ended? */

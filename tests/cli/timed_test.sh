@@ -49,6 +49,44 @@ for gap in 0 2147482000 4294965000; do
 done
 holds "a kernel takes as long after 4 G cycles as at the start" sh -c "test \"\$(sort -u '$dir/late' | wc -l)\" = 1 -a \"\$(wc -l < '$dir/late')\" = 3"
 
+# nothing moves between SMs and memory for longer than sim.watchdog_cyc, and nothing is stuck
+cat > "$dir/long.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry sleeps()
+{
+    .reg .b32 %r<2>;
+    mov.u32 %r1, 1000000;
+    nanosleep.u32 %r1;
+    nanosleep.u32 %r1;
+    ret;
+}
+.visible .entry computes()
+{
+    .reg .b32 %r<2>;
+    .reg .pred %p;
+    mov.u32 %r1, 300000;
+more:
+    sub.s32 %r1, %r1, 1;
+    setp.ne.s32 %p, %r1, 0;
+    @%p bra more;
+    ret;
+}
+PTX
+for machine in uba-mem v100; do
+    for kernel in sleeps computes; do
+        expect 0 "laws hold" "$ATOLL" run -m $machine -s clock.sm=2.4GHz "$dir/long.ptx" --entry $kernel --grid 1 --block 32
+    done
+done
+expect 0 "laws hold" timeout 60 "$ATOLL" run -m v100 -w vecadd:tiny -s runtime.launch_gap_cyc=1000000000000
+expect 0 "laws hold" "$ATOLL" run -m uba-mem -w vecadd:tiny -s mmu.prefault=false -s mmu.fault=1s
+expect 0 "laws hold" "$ATOLL" run -m uba-mem -w vecadd:tiny -s clock.net=1MHz -s net.topology=links -s net.link_latency_cyc=1500
+
+# queues that no host has memory for
+expect 1 "queues of the sources would take more than 128 MiB of host memory" "$ATOLL" run -m ladm-rr -w vecadd:tiny -s slice_net.source_packets=65536
+expect 1 "queues of the sinks would take more than 128 MiB of host memory" "$ATOLL" run -m ladm-rr -w vecadd:tiny -s slice_net.sink_packets=65536
+
 # the report
 "$ATOLL" run -m uba-mem -w sgemm:tiny > "$dir/report" 2> "$dir/err"
 for words in "sgemm:tiny on uba-mem: 64 SMs at 1.4 GHz" " cycles = " " warp instructions, " " of the peak of 128" \
