@@ -8,12 +8,18 @@ enum { DEGREES = 5 }; /* rows of replication_stats.def: 1, 2, 4, 8, 16 */
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-static void write_degree(const struct report *r, FILE *out, uint32_t k)
+/* The last row has what lies above it, too. */
+static void write_degree(const struct report *r, FILE *out, uint32_t k, uint32_t slices)
 {
     const struct selrep_stats *s = &r->stats.selrep;
     const uint64_t cycles = (&s->cycles_at_1)[k], sampled = (&s->sampled_1)[k],
                    reads = (&s->read_only_reads_1)[k];
-    (void)fprintf(out, "    %6u %5.1f %% %7llu  ", 1u << k, 100 * share((double)cycles, (double)s->cycles),
+    char name[16];
+    if (k == DEGREES - 1 && slices > 1u << k)
+        (void)snprintf(name, sizeof name, "%u-%u", 1u << k, slices);
+    else
+        (void)snprintf(name, sizeof name, "%u", 1u << k);
+    (void)fprintf(out, "    %6s %5.1f %% %7llu  ", name, 100 * share((double)cycles, (double)s->cycles),
                   (unsigned long long)(&s->epochs_at_1)[k]);
     if (sampled)
         (void)fprintf(out, "%7.1f %%", 100 * share((double)(&s->sampled_hits_1)[k], (double)sampled));
@@ -73,7 +79,7 @@ void report_replicas_text(const struct report *r, FILE *out)
                   "                            read-only hits        read-only GB/s    slices of %u in use\n"
                   "    degree    time  epochs  predicted  measured  predicted measured   epoch  256 cyc\n",
                   slices);
-    for (uint32_t k = 0; k < DEGREES && 1u << k <= slices; k++) write_degree(r, out, k);
+    for (uint32_t k = 0; k < DEGREES && 1u << k <= slices; k++) write_degree(r, out, k, slices);
     write_sharing(s, out);
     (void)fputc('\n', out);
 }
@@ -103,15 +109,16 @@ void report_replicas_json(const struct report *r, json_t *root)
         const struct replication_decision *d = &p->decisions[k];
         (void)json_array_append_new(
             list,
-            json_pack("{s:I, s:i, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cycle",
-                      (json_int_t)d->cyc, "degree", (int)d->degree, "next", (int)d->next, "epoch_cycles",
-                      (json_int_t)d->epoch_cyc, "requests", (json_int_t)d->requests, "reads",
-                      (json_int_t)d->reads, "found", (json_int_t)d->found, "sampled",
+            json_pack("{s:I, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                      "cycle", (json_int_t)d->cyc, "degree", (int)d->degree, "next", (int)d->next, "tried",
+                      d->tries, "epoch_cycles", (json_int_t)d->epoch_cyc, "requests", (json_int_t)d->requests,
+                      "reads", (json_int_t)d->reads, "found", (json_int_t)d->found, "sampled",
                       counts_of(d->sampled, p->degrees), "cold", counts_of(d->cold, p->degrees), "hit_rate",
                       list_of(d->hit_rate, p->degrees), "slice_parallelism", list_of(d->lsp, p->degrees),
                       "slice_parallelism_256", list_of(d->short_lsp[0], p->degrees), "slice_parallelism_1k",
                       list_of(d->short_lsp[1], p->degrees), "bytes_per_second",
-                      list_of(d->bandwidth, p->degrees)));
+                      list_of(d->bandwidth, p->degrees), "counted_hit_rate", list_of(d->counted, p->degrees),
+                      "promised_bytes_per_second", list_of(d->promised, p->degrees)));
     }
     (void)json_object_set_new(root, "replication", json_pack("{s:o}", "decisions", list));
 }

@@ -115,12 +115,15 @@ def counted_hits(d, samples, sigmas, found):
 
 
 def chosen(d, model=bottleneck, equal=0.05, samples=16, sigmas=1, carried=0.72, idle=0.0625, found=True):
-    if not d["requests"]:
+    if not d["requests"] or not (found or sum(d["sampled"]) + sum(d["cold"])):
         return d["degree"]
     served = d["requests"] * 128 / (d["epoch_cycles"] / 1.4e9)
     if served < idle * model(d, d["degree"].bit_length() - 1, 1, carried):
         return 1
-    promised = [model(d, k, hit, carried) for k, hit in enumerate(counted_hits(d, samples, sigmas, found))]
+    hits = counted_hits(d, samples, sigmas, found)
+    promised = [model(d, k, hit, carried) for k, hit in enumerate(hits)]
+    for k in range(5):  # and the result has them
+        assert abs(d["counted_hit_rate"][k] - hits[k]) < 1e-9 and abs(d["promised_bytes_per_second"][k] - promised[k]) < 1, d
     return 1 << next(k for k in range(5) if promised[k] >= max(promised) * (1 - equal))
 
 
@@ -158,6 +161,17 @@ for n, d in enumerate(decisions):
     assert d["next"] == chosen(d, equation, equal=0, samples=1, sigmas=0, carried=1, idle=0, found=False), d
     assert d["cycle"] // 4000 == n + 1, d  # epochs go on over kernels
 PYTHON
+json blind -m selrep -w dnn_conv:selrep --max-instructions 500000 -s selrep.epoch_cyc=300 -s selrep.rdd_sets=1 -s selrep.model=equation -s selrep.per_kernel=false -s selrep.try_epochs=0 -s selrep.equal=0 -s selrep.samples=1 -s selrep.sigmas=0 -s selrep.carried=1 -s selrep.idle=0 -s selrep.found=false
+holds "as the paper has it: an epoch without samples changes nothing" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
+import json, sys
+from choose import chosen, equation
+decisions = json.load(open(f"{sys.argv[1]}/blind.json"))["replication"]["decisions"]
+blind = [d for d in decisions if not sum(d["sampled"]) + sum(d["cold"])]
+assert 2 < len(blind) < len(decisions) and max(d["degree"] for d in blind) > 1, (len(blind), len(decisions))
+for d in decisions:
+    assert d["next"] == chosen(d, equation, equal=0, samples=1, sigmas=0, carried=1, idle=0, found=False), d
+assert all(d["next"] == d["degree"] for d in blind)
+PYTHON
 json tries -m selrep -w resnet:selrep --max-instructions 1500000 -s selrep.epoch_cyc=1000 -s selrep.try_epochs=2 -s gpu.llc_size=256KiB
 holds "twice the copies that the model wants are tried" env PYTHONPATH="$dir" python3 - "$dir" << 'PYTHON'
 import json, sys
@@ -165,6 +179,7 @@ from choose import chosen
 decisions = json.load(open(f"{sys.argv[1]}/tries.json"))["replication"]["decisions"]
 tried = [d for d in decisions if d["next"] != chosen(d)]
 assert tried and all(d["next"] == 2 * chosen(d) for d in tried), len(tried)
+assert tried == [d for d in decisions if d["tried"]]
 assert len(tried) < len(decisions) / 2, (len(tried), len(decisions))
 PYTHON
 cp "$dir/layer.txt" "$dir/shown"
@@ -194,6 +209,17 @@ for d in decisions:
 assert {d["next"] for d in decisions} == {1, 16}, decisions  # the first layers fit sixteen times, later ones do not
 for k in (1, 2, 4, 8, 16):
     assert stats[f"selrep.judged_{k}"] == sum(d["hit_rate"][k.bit_length() - 1] >= 0 for d in decisions)
+PYTHON
+
+# back and forth between shared and private, beside fences and atomics of another application
+json forth -m selrep-adaptive -w gather:tiny+./tests/kit/ordering:tiny --check -s selrep.profile_cyc=500 -s selrep.period_cyc=2500 -s selrep.samples=1 -s selrep.equal=1
+holds "adaptive changes its organisation beside fences and atomics, and no read is stale" python3 - "$dir" << 'PYTHON'
+import json, sys
+result = json.load(open(f"{sys.argv[1]}/forth.json"))
+stats = result["stats"]
+assert result["check"]["caches_passed"]
+assert stats["selrep.changes"] > 10 and stats["selrep.private_cycles"] > stats["selrep.cycles"] / 3, (stats["selrep.changes"], stats["selrep.private_cycles"])
+assert stats["llc.atomics"] > 1000, stats["llc.atomics"]
 PYTHON
 
 # one of two kernels side by side ends: decisions go on

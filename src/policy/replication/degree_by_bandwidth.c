@@ -67,7 +67,7 @@ static void decide(struct replication *p, uint64_t now)
     struct replication_decision *const d = replication_judge(p, now);
     if (p->config->selrep.per_kernel) d->epoch_cyc = n->length_cyc;
     n->length_cyc = p->config->selrep.epoch_cyc;
-    if (!d->requests) { /* nothing is known: as it is */
+    if (!replication_knows(p, d)) { /* as it is */
         n->degree = p->next_degree = d->degree;
         n->past_cyc = 0;
         return;
@@ -76,8 +76,8 @@ static void decide(struct replication *p, uint64_t now)
     const uint32_t best = 1u << c.best, rest = p->config->selrep.try_epochs;
     if (n->rest) n->rest--;
     if (best < d->degree) n->rest = rest;
-    const bool tries = rest && !n->rest && c.more_may_pay && !n->past_cyc;
-    n->degree = d->next = p->next_degree = tries ? 2 * best : best;
+    d->tries = rest && !n->rest && c.more_may_pay && !n->past_cyc;
+    n->degree = d->next = p->next_degree = d->tries ? 2 * best : best;
     n->past_cyc = 0;
 }
 

@@ -222,6 +222,8 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
         d->short_lsp[w][k] = short_parallelism(&p->windows[w], k);
     d->bandwidth[k] = d->hit_rate[k] < 0 ? 0 : promise(p, d->lsp[k], d->hit_rate[k], k);
+    d->counted[k] = d->hit_rate[k];
+    d->promised[k] = d->bandwidth[k];
     for (uint32_t i = 0; i < slices; i++) {
         if (p->requests[k][i] > most) most = p->requests[k][i];
         sum += p->requests[k][i];
@@ -298,12 +300,19 @@ static bool is_idle(const struct replication *p, const struct replication_decisi
     return served < promise(p, d->lsp[k], 1, k) * p->config->selrep.idle;
 }
 
+/* Without what slices found only samples speak; where there are none, the paper changes nothing. */
+bool replication_knows(const struct replication *p, const struct replication_decision *d)
+{
+    uint32_t samples = 0;
+    for (uint32_t k = 0; k < p->degrees; k++) samples += d->sampled[k] + d->cold[k];
+    return d->requests && (p->config->selrep.found || samples);
+}
+
 /* The fewest copies whose promise comes within selrep.equal of the highest. ASSUMPTION: the paper does not
  * say what happens to equal predictions, nor to those of a few samples. */
-struct replication_choice replication_choose(const struct replication *p,
-                                             const struct replication_decision *d)
+struct replication_choice replication_choose(const struct replication *p, struct replication_decision *d)
 {
-    double promised[RDD_DEGREES_MAX] = {0}, hits[RDD_DEGREES_MAX], most = 0, least = 1;
+    double *const promised = d->promised, *const hits = d->counted, most = 0, least = 1;
     for (uint32_t k = 0; k < p->degrees; k++) {
         hits[k] = hits_of(p, d, k, &least);
         promised[k] = promise(p, d->lsp[k], hits[k], k);
@@ -367,6 +376,8 @@ static void choose_policy(struct replication *p, const struct config *c)
     }
     p->stats.directory_bytes = rdd_directory_bytes(&p->rdd.spec);
     p->stats.counter_bytes = rdd_counter_bytes(&p->rdd.spec);
+    if (p->due == replication_bandwidth_due && c->selrep.found) /* reads and hits, in every slice */
+        p->stats.counter_bytes += 2 * sizeof(uint16_t) * (uint64_t)config_slices_per_gpu(c);
 }
 
 struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,

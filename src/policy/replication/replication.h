@@ -28,9 +28,12 @@ struct replication_decision {
     uint32_t sampled[RDD_DEGREES_MAX]; /* requests that the hit rate of each degree was found from, */
     uint32_t cold[RDD_DEGREES_MAX];    /* and misses that were not counted, in ways never used before */
     double hit_rate[RDD_DEGREES_MAX], lsp[RDD_DEGREES_MAX], bandwidth[RDD_DEGREES_MAX]; /* bytes per second */
-    uint64_t reads, found; /* read-only, of all stacks in the epoch, and of these what slices had */
-    uint32_t requests;     /* read-only, of stack 0 */
-    uint64_t epoch_cyc;    /* length of the epoch */
+    double counted[RDD_DEGREES_MAX],
+        promised[RDD_DEGREES_MAX]; /* hits and bandwidths that the choice is by */
+    bool tries;                    /* twice the copies that these speak for */
+    uint64_t reads, found;         /* read-only, of all stacks in the epoch, and of these what slices had */
+    uint32_t requests;             /* read-only, of stack 0 */
+    uint64_t epoch_cyc;            /* length of the epoch */
     double short_lsp[REPLICATION_WINDOWS][RDD_DEGREES_MAX];
 };
 
@@ -122,13 +125,14 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
 bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k);
 /* What degree 1 << k gives if all requests hit. */
 double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k);
-/* The degree to take, as a power of two. */
+/* Was anything of the epoch seen that speaks for a degree? */
+bool replication_knows(const struct replication *p, const struct replication_decision *d);
+/* The degree to take, as a power of two; what it is by is noted in the decision. */
 struct replication_choice {
     uint32_t best;
     bool more_may_pay; /* memory has room for twice the misses; twice as many copies promise half as much */
 };
-struct replication_choice replication_choose(const struct replication *p,
-                                             const struct replication_decision *d);
+struct replication_choice replication_choose(const struct replication *p, struct replication_decision *d);
 /* All or nothing: whether full replication is worth a change (all_or_nothing.c). */
 bool replication_private_is_better(const struct replication *p, const struct replication_decision *d);
 /* Requests so far count for nothing: a profile begins. */

@@ -198,7 +198,8 @@ static struct replication_choice decided(const struct replication_decision *d, s
     struct organisation o = {.clusters = table_1};
     const struct replication p = {
         .config = &c, .organisation = &o, .degrees = DEGREES, .llc_bytes = 44.8, .memory_bytes = 9.375};
-    return replication_choose(&p, d);
+    struct replication_decision copy = *d;
+    return replication_choose(&p, &copy);
 }
 
 static uint32_t chosen(const struct replication_decision *d) { return decided(d, plain).best; }
@@ -610,7 +611,9 @@ static void the_directory_is_exact_on_its_sets_and_near_on_all(void **state)
 
 /* ---- modelling.md B: slice parallelism of n shared lines, as a fraction of 64 slices ---- */
 
-enum { IN_FLIGHT = 96 }; /* lines that an SM waits for at one time: of few lines, all of them */
+/* Lines that an SM waits for at one time: of few lines, all of them. ASSUMPTION: the table does not say how
+ * many; 96 give its rows of 128 and 512. Homes are drawn: this is of the mapping and of LSP, not of a map. */
+enum { IN_FLIGHT = 96 };
 
 static double parallelism(struct rng *rng, uint32_t lines, uint32_t degree, bool all)
 {
