@@ -162,6 +162,8 @@ ATOLL_API atoll_status atoll_unregister(atoll_device *device, void *host);
 /* Is [at, at + bytes) inside one allocation, variable or registered range? Then its start and size. */
 ATOLL_API bool atoll_memory_find(const atoll_device *device, const void *at, uint64_t bytes, void **start,
                                  uint64_t *size);
+/* Is it an address that only memory of the device can have, allocated or not? */
+ATOLL_API bool atoll_memory_reserved(const atoll_device *device, const void *at);
 
 ATOLL_API atoll_status atoll_program_new(atoll_device *device, atoll_program **out);
 /* image: PTX text, or a fat binary, of which the PTX that fits the machine best is taken. */
@@ -201,6 +203,7 @@ struct atoll_launch {
     size_t packed_bytes;
     const char *label; /* name in reports; NULL = the kernel's */
     int priority;      /* of launches that run at a time, the larger gets room first */
+    uint64_t number;   /* in reports; 0 = in the order in which they start */
 };
 enum atoll_fault {
     ATOLL_FAULT_NONE,

@@ -191,6 +191,12 @@ bool atoll_memory_find(const atoll_device *d, const void *at, uint64_t bytes, vo
     return true;
 }
 
+bool atoll_memory_reserved(const atoll_device *d, const void *at)
+{
+    const struct devmem *m = rt_memory(d->rt);
+    return (uint64_t)at - m->base < m->size;
+}
+
 /* ---- code ---- */
 
 struct code_call {

@@ -26,6 +26,7 @@ struct atoll_flight {
     uint64_t shared_bytes;
     size_t row; /* in the list of launches */
     int priority;
+    uint64_t number;
     bool functional, started;
     uint64_t start_cyc;
     atoll_flight *next; /* among those started */
@@ -106,6 +107,7 @@ static void make_flight(void *arg)
                                .shared_bytes =
                                    exec_kernel_shared_bytes(rt_kernel_exec(l->kernel->rt)) + l->shared_bytes,
                                .priority = l->priority,
+                               .number = l->number,
                                .functional = l->functional};
     if (!f->label) diag_mistake("out of host memory");
 }
@@ -159,6 +161,7 @@ static void start(void *arg)
                                                              .grid = {l->grid[0], l->grid[1], l->grid[2]},
                                                              .block = {l->block[0], l->block[1], l->block[2]},
                                                              .shared_bytes = f->shared_bytes,
+                                                             .number = f->number,
                                                              .timed = is_timed(f)});
     while (*at) at = &(*at)->next;
     *at = f;
@@ -209,6 +212,7 @@ static void start_child(atoll_flight *parent, uint32_t n)
     *f = (struct atoll_flight){.device = d,
                                .label = d->options.pretty ? d->options.pretty(name) : strdup(name),
                                .priority = parent->priority,
+                               .number = parent->number,
                                .functional = parent->functional,
                                .parent = parent,
                                .child = n};

@@ -88,11 +88,11 @@ void run_add_launches(const struct run_call *call, json_t *root)
     for (size_t i = 0; i < call->launches->count; i++) {
         const struct launch_row *l = &call->launches->rows[i];
         if (l->timed || !l->ended) continue;
-        json_t *row =
-            json_pack("{s:s, s:I, s:o, s:o, s:I, s:I, s:I}", "name", l->name, "launch_number",
-                      (json_int_t)i + 1, "grid", dim(l->grid), "block", dim(l->block), "shared_bytes",
-                      (json_int_t)l->shared_bytes, "warp_instructions", (json_int_t)l->warp_instructions,
-                      "thread_instructions", (json_int_t)l->thread_instructions);
+        json_t *row = json_pack("{s:s, s:I, s:o, s:o, s:I, s:I, s:I}", "name", l->name, "launch_number",
+                                (json_int_t)(l->number ? l->number : i + 1), "grid", dim(l->grid), "block",
+                                dim(l->block), "shared_bytes", (json_int_t)l->shared_bytes,
+                                "warp_instructions", (json_int_t)l->warp_instructions, "thread_instructions",
+                                (json_int_t)l->thread_instructions);
         (void)json_array_append_new(rows, row);
     }
     (void)json_object_set_new(root, call->timed ? "untimed_kernels" : "kernels", rows);

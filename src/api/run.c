@@ -246,14 +246,16 @@ void run_write_texts(struct run_call *call)
     const double wall = run_wall_seconds() - call->start_seconds,
                  cpu = run_cpu_seconds() - call->start_cpu_seconds;
     struct api_text text;
-    call->out->warp_instructions = call->totals.warp_instructions;
-    call->out->thread_instructions = call->totals.thread_instructions;
     call->out->stopped = call->stopped;
     api_text_begin(&text);
     const struct report *report = NULL;
     if (call->timed) {
         const struct report about = about_run(call, cpu);
         report = timed_report(call->timed, &about);
+        if (call->stopped || call->error) { /* SMs had executed more than they issued */
+            call->totals.warp_instructions = report->stats.sm.warp_instructions;
+            call->totals.thread_instructions = report->stats.sm.thread_instructions;
+        }
         timed_outcome(call->timed, call->out);
         report_text(report, text.file);
         if (call->together) together_text(call->together, text.file);
@@ -261,6 +263,8 @@ void run_write_texts(struct run_call *call)
         write_report(call, text.file, cpu);
     }
     call->out->report = api_text_end(&text);
+    call->out->warp_instructions = call->totals.warp_instructions;
+    call->out->thread_instructions = call->totals.thread_instructions;
     if (call->job->timeline) {
         api_text_begin(&text);
         timed_timeline(call->timed, text.file);

@@ -39,6 +39,7 @@ struct launch_row {
     uint32_t grid[3], block[3];
     uint64_t shared_bytes, warp_instructions, thread_instructions;
     double seconds;
+    uint64_t number; /* 0: its place in the list */
     bool timed, ended;
 };
 struct launch_list {

@@ -68,6 +68,8 @@ bool cli_parse_dim(const char *option, const char *text, uint32_t dim[3]);
 int cli_write_file(const char *path, const char *text);
 /* Before a long run: 0 when cli_write_file() will be able to open the file (NULL: none is asked for). */
 int cli_can_write(const char *path);
+/* The same for three, which must differ. */
+int cli_can_write_each(const char *json, const char *csv, const char *timeline);
 /* Does the environment ask for UTF-8 text? */
 bool cli_is_utf8(void);
 /* Path of this program, for the processes that it starts. */

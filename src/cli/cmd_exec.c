@@ -364,6 +364,9 @@ static int check_options(const struct exec_args *a)
         return cli_mistake("which program? For example: atoll exec -m uba-mem -- ./program 1024");
     if (a->functional && (a->timeline || a->details))
         return cli_mistake("--timeline and --details are about time, which --functional leaves out");
+    if (a->functional && a->check)
+        return cli_mistake(
+            "--check holds caches against memory; a functional run has none: leave --functional out");
     if (a->launches && !is_number_list(a->launches))
         return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'",
                            a->launches);
@@ -371,9 +374,7 @@ static int check_options(const struct exec_args *a)
         return cli_mistake("--max-instructions '%s' is not a whole number", a->max_instructions);
     if (a->devices && (atoi(a->devices) < 1 || atoi(a->devices) > 16))
         return cli_mistake("--devices takes a number from 1 to 16");
-    if ((code = cli_can_write(a->json)) || (code = cli_can_write(a->csv)) ||
-        (code = cli_can_write(a->timeline)))
-        return code;
+    if ((code = cli_can_write_each(a->json, a->csv, a->timeline))) return code;
     atoll_sim *sim = cli_sim(a->machine, &a->set, &code);
     atoll_destroy(sim);
     return code;

@@ -74,9 +74,7 @@ static int run(const void *arg)
     if (args->functional && (args->timeline || args->details))
         return cli_mistake("--timeline and --details are about time, which --functional leaves out");
     if (!make_job(args, &job)) return ATOLL_MISTAKE;
-    if ((code = cli_can_write(args->json)) || (code = cli_can_write(args->csv)) ||
-        (code = cli_can_write(args->timeline)))
-        return code;
+    if ((code = cli_can_write_each(args->json, args->csv, args->timeline))) return code;
     atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
     if (!sim) return code;
     struct progress progress;

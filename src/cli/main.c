@@ -279,10 +279,24 @@ int cli_write_file(const char *path, const char *text)
     return code;
 }
 
+int cli_can_write_each(const char *json, const char *csv, const char *timeline)
+{
+    const char *const paths[] = {json, csv, timeline};
+    for (int k = 0; k < 3; k++) {
+        const int code = cli_can_write(paths[k]);
+        if (code) return code;
+        for (int other = 0; paths[k] && other < k; other++)
+            if (paths[other] && strcmp(paths[k], paths[other]) == 0)
+                return cli_mistake("--json, --csv and --timeline name '%s' twice", paths[k]);
+    }
+    return 0;
+}
+
 int cli_can_write(const char *path)
 {
     struct stat st;
     if (!path || strcmp(path, "-") == 0) return 0;
+    if (!*path) return cli_mistake("cannot write a file without a name");
     const bool exists = stat(path, &st) == 0;
     if (exists && S_ISDIR(st.st_mode)) return cli_mistake("cannot write '%s': it is a folder", path);
     if (exists && !S_ISREG(st.st_mode)) return 0;

@@ -26,8 +26,9 @@ void yaml_slurp(struct arena *a, const char *kind, const char *path, struct diag
     if (S_ISDIR(st.st_mode)) diag_mistake_at(named_at, "%s file '%s' is a directory", kind, path);
     if (!S_ISREG(st.st_mode)) diag_mistake_at(named_at, "%s file '%s' is not a regular file", kind, path);
     if (st.st_size > YAML_FILE_BYTES_MAX)
-        diag_mistake_at(named_at, "%s file '%s' has %lld bytes; a %s file has at most %d", kind, path,
-                        (long long)st.st_size, kind, YAML_FILE_BYTES_MAX);
+        diag_mistake_at(named_at, "%s file '%s' has %lld bytes; %s %s file has at most %d", kind, path,
+                        (long long)st.st_size, strchr("aeiou", *kind) ? "an" : "a", kind,
+                        YAML_FILE_BYTES_MAX);
     char *text = arena_alloc(a, (size_t)st.st_size + 1);
     size_t len = 0;
     while (len < (size_t)st.st_size) {

@@ -107,6 +107,7 @@ static void drop_records(struct gpu *g)
 static void break_off(void *arg)
 {
     struct gpu *g = arg;
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_break_off(g->sms[k], gpu_now(g));
     for (uint32_t n = 0; n < g->running_count; n++) destroy_resident(g->running[n]);
     drop_records(g);
     g->running_count = 0;
@@ -214,10 +215,17 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
     return GPU_KERNEL_ENDED;
 }
 
+/* Those of all kernels: what a kernel counts is the machine's between its beginning and its end. */
+static void settle_sms(struct gpu *g)
+{
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_settle(g->sms[k], gpu_now(g) + 1);
+}
+
 static void settle(struct running *r)
 {
     struct gpu *g = r->gpu;
     apps_count(&g->apps);
+    settle_sms(g);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         if (sm_serves(g->sms[k], &r->sm)) sm_end(g->sms[k], &r->sm, gpu_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
@@ -343,6 +351,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], app, launch);
     cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
     apps_count(&g->apps);
+    settle_sms(g);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
     gpu_use_mark(g, r->marks);
     record->app = app;
@@ -386,7 +395,10 @@ enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch *
 
 void gpu_abandon(struct gpu *g)
 {
-    if (g->running_count) break_off(g);
+    if (!g->running_count) return;
+    finish_channels(g);
+    finish_networks(g);
+    break_off(g);
 }
 
 bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)

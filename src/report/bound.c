@@ -203,9 +203,10 @@ static bool find_launch(const struct span *span, struct measure *m)
     if (m->stalls[STALL_NO_WARP] < MANY_WAITS || m->stalls[STALL_NO_WARP] < largest_stall(m)) return false;
     m->bound = BOUND_LAUNCH;
     if (span->blocks < sms)
-        (void)snprintf(
-            m->why, sizeof m->why, "%llu blocks for %llu SMs; %.0f %% of scheduler cycles have no warp",
-            (unsigned long long)span->blocks, (unsigned long long)sms, 100 * m->stalls[STALL_NO_WARP]);
+        (void)snprintf(m->why, sizeof m->why,
+                       "%llu block%s for %llu SMs; %.0f %% of scheduler cycles have no warp",
+                       (unsigned long long)span->blocks, span->blocks == 1 ? "" : "s",
+                       (unsigned long long)sms, 100 * m->stalls[STALL_NO_WARP]);
     else
         (void)snprintf(m->why, sizeof m->why,
                        "uneven work or a short kernel: %.0f %% of scheduler cycles have no warp",

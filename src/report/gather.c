@@ -59,9 +59,24 @@ static int longest_first(const void *a, const void *b)
 /* From the launch on: the gap before it is time that the kernel costs. */
 uint64_t report_kernel_cycles(const struct gpu_kernel_record *k) { return k->end_cyc - k->launch_cyc; }
 
+/* Cycles in which a kernel was on the machine, with the gap before it or without. Records are in the order
+ * of both their launches and their starts. */
+static uint64_t busy_cycles(const struct report *r, bool with_gaps)
+{
+    uint64_t busy = 0, until = 0;
+    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
+        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+        const uint64_t start = with_gaps ? record->launch_cyc + 1 : record->start_cyc;
+        const uint64_t from = start > until ? start : until;
+        if (record->end_cyc <= from) continue;
+        busy += record->end_cyc - from;
+        until = record->end_cyc;
+    }
+    return busy;
+}
+
 static uint64_t gather_kernels(struct report *r)
 {
-    uint64_t gaps = 0;
     r->kernels = ARENA_ARRAY(&r->arena, struct report_kernel, distinct_names(r->gpu));
     for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
         const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
@@ -72,7 +87,6 @@ static uint64_t gather_kernels(struct report *r)
         kernel->gap_cycles += gap;
         kernel->blocks += record->blocks;
         r->shared_launches += record->shared;
-        if (!record->shared) gaps += gap; /* else others ran in it */
         stats_add(&kernel->stats, &record->stats);
         add_use(&kernel->use, &record->use);
     }
@@ -87,7 +101,7 @@ static uint64_t gather_kernels(struct report *r)
                                   .blocks = kernel->blocks / kernel->launches};
         report_measure(&span, &kernel->measure);
     }
-    return gaps;
+    return busy_cycles(r, true) - busy_cycles(r, false); /* in a gap others may run */
 }
 
 void report_gather(struct report *r)

@@ -27,8 +27,9 @@ static json_t *levels_json(const struct measure *m)
 }
 
 /* What a kernel and the whole run have in common. */
-static void add_measure(json_t *to, const struct measure *m)
+static void add_measure(json_t *to, const struct measure *m, const struct config *c)
 {
+    const double sm = (double)c->clock.sm; /* all latencies are in cycles of the SMs */
     json_t *stalls = json_object(), *rates = json_object(), *latencies = json_object();
     set_count(to, "cycles", m->cycles);
     set_real(to, "seconds", m->seconds);
@@ -52,9 +53,9 @@ static void add_measure(json_t *to, const struct measure *m)
     (void)json_object_set_new(to, "hit_rates", rates);
     set_real(latencies, "load_cycles", m->load_latency);
     set_real(latencies, "l1_miss_cycles", m->read_latency);
-    set_real(latencies, "request_network_cycles", m->request_latency);
-    set_real(latencies, "reply_network_cycles", m->reply_latency);
-    set_real(latencies, "dram_cycles", m->dram_latency);
+    set_real(latencies, "request_network_cycles", m->request_latency * sm / (double)c->clock.net);
+    set_real(latencies, "reply_network_cycles", m->reply_latency * sm / (double)c->clock.net);
+    set_real(latencies, "dram_cycles", m->dram_latency * sm / (double)c->clock.dram);
     (void)json_object_set_new(to, "mean_latencies", latencies);
     set_real(to, "reads_in_flight", m->reads_in_flight);
     set_real(to, "walker_occupancy", m->walkers_busy);
@@ -90,14 +91,14 @@ static json_t *kernel_json(const struct report *r, const struct gpu_kernel_recor
     if (k->shared) (void)json_object_set_new(row, "shared", json_true());
     set_count(row, "warp_instructions", k->stats.sm.warp_instructions);
     set_count(row, "thread_instructions", k->stats.sm.thread_instructions);
-    add_measure(row, &m);
+    add_measure(row, &m, r->config);
     return row;
 }
 
 void report_json(const struct report *r, json_t *root)
 {
     json_t *totals = json_object_get(root, "totals"), *kernels = json_array();
-    add_measure(totals, &r->total);
+    add_measure(totals, &r->total, r->config);
     (void)json_object_set_new(totals, "stopped", json_boolean(gpu_was_stopped(r->gpu)));
     for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++)
         (void)json_array_append_new(kernels, kernel_json(r, gpu_kernel_record(r->gpu, k)));

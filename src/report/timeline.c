@@ -110,15 +110,29 @@ static void write_sort(struct trace *t, const char *what, uint32_t pid, uint32_t
                   pid, tid, what, index);
 }
 
-static void write_kernels(struct trace *t, const struct report *r)
+/* Kernels may overlap: each goes to the first lane that is free, the last takes what is left. */
+static void write_kernels(struct trace *t, const struct report *r, const char *note)
 {
+    uint64_t free_cyc[LANES] = {0};
+    uint32_t used = 0;
     for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
         const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
         const uint64_t cycles = record->end_cyc > record->start_cyc ? record->end_cyc - record->start_cyc : 0;
+        uint32_t lane = 0;
+        while (lane + 1 < LANES && free_cyc[lane] > record->start_cyc) lane++;
+        free_cyc[lane] = record->end_cyc;
+        if (lane >= used) {
+            used = lane + 1;
+            if (lane)
+                write_name(t, "thread_name", PID_MACHINE, used, "kernels beside them, %u", lane);
+            else
+                write_name(t, "thread_name", PID_MACHINE, used, "kernels%s", note);
+            write_sort(t, "thread_sort_index", PID_MACHINE, used, used);
+        }
         next_event(t);
-        (void)fprintf(t->out,
-                      "{\"ph\":\"X\",\"pid\":%d,\"tid\":1,\"ts\":%.4f,\"dur\":%.4f,\"name\":", PID_MACHINE,
-                      (double)record->start_cyc * t->us_per_cycle, (double)cycles * t->us_per_cycle);
+        (void)fprintf(
+            t->out, "{\"ph\":\"X\",\"pid\":%d,\"tid\":%u,\"ts\":%.4f,\"dur\":%.4f,\"name\":", PID_MACHINE,
+            lane + 1, (double)record->start_cyc * t->us_per_cycle, (double)cycles * t->us_per_cycle);
         write_text(t->out, record->name);
         (void)fprintf(t->out,
                       ",\"args\":{\"launch\":%u,\"grid\":\"%u x %u x %u\",\"block\":\"%u x %u x "
@@ -284,9 +298,7 @@ void timeline_write(struct timeline *timeline, const struct report *r, FILE *out
                   (unsigned long long)r->total.cycles, (unsigned long long)timeline->seen, timeline->count);
     write_name(&t, "process_name", PID_MACHINE, 0, "%s on %s", r->workload, r->machine);
     write_sort(&t, "process_sort_index", PID_MACHINE, 0, 0);
-    write_name(&t, "thread_name", PID_MACHINE, 1, "kernels%s",
-               timeline->every > 1 ? " (not all blocks are shown)" : "");
-    write_kernels(&t, r);
+    write_kernels(&t, r, timeline->every > 1 ? " (not all blocks are shown)" : "");
     write_counters(&t, r);
     write_blocks(&t, timeline, r);
     (void)fputs("\n]}\n", out);

@@ -107,7 +107,7 @@ void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
     sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
-    if (!cycles) return;
+    if (now <= sm->settled_cyc) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
@@ -284,6 +284,11 @@ void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now)
     for (; at < sm->place_count; at++) sm->order[at] = sm->order[at + 1];
     sm->places[place].kernel = NULL;
     if (!sm->place_count) sm->wants_blocks = false;
+}
+
+void sm_break_off(struct sm *sm, uint64_t now)
+{
+    sm_settle(sm, (sm->place_count && sm->ahead_cyc > now ? sm->ahead_cyc : now) + 1);
 }
 
 void sm_ask(struct sm *sm)

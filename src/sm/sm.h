@@ -110,6 +110,8 @@ void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now);
 void sm_ask(struct sm *sm);
 /* Accounts stalls up to now, so that statistics are complete. */
 void sm_settle(struct sm *sm, uint64_t now);
+/* The same when the run ends here, wherever the SM is: it may have worked ahead. */
+void sm_break_off(struct sm *sm, uint64_t now);
 bool sm_idle(const struct sm *sm);
 /* A warp sleeps until a cycle that it knows, or blocks come in one. */
 bool sm_waits_for_time(const struct sm *sm, uint64_t now);

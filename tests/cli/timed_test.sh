@@ -203,6 +203,36 @@ import json, sys
 s = json.load(open(sys.argv[1]))['stats']
 assert s['sm.near_latency'] == s['sm.request_latency'] and s['llc.remote'] == 0 and s['sm.reads_done'] > 0" "$dir/flat.json"
 
+# several applications, and runs that are cut: what is counted adds up, in the report and in the result
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --json "$dir/both.json" --timeline "$dir/both.trace" > /dev/null 2>&1
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=3000 --json "$dir/cut.json" > /dev/null 2>&1
+"$ATOLL" run -m uba-mem -w sgemm:small -s apps.window_cyc=2000 --json "$dir/cut1.json" > /dev/null 2>&1
+"$ATOLL" run -m v100 -w vecadd:tiny+sgemm:tiny -s apps.relaunch=false --json "$dir/gap.json" > "$dir/gap" 2>&1
+holds "scheduler cycles of kernels and of runs that are cut add up, and so do instructions" python3 - "$dir" << 'PY'
+import json, sys
+both, cut, cut1 = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("both", "cut", "cut1"))
+assert len(both["kernels"]) > 2
+for row in both["kernels"] + [both["totals"], cut["totals"], cut1["totals"]]:
+    assert abs(sum(row["scheduler_cycles"].values()) - 1) < 1e-6, row
+for run in (both, cut, cut1):
+    t = run["totals"]
+    assert abs(t["warp_instructions"] - t["ipc"] * t["cycles"]) < 1 and t["warp_instructions"] == run["stats"]["sm.warp_instructions"], t
+    assert t["mean_latencies"]["dram_cycles"] > 50, t["mean_latencies"]  # in cycles of the SMs: DRAM's are a quarter of that
+assert cut["stopped_by"] == "the end of apps.window_cyc"
+PY
+expect 0 "5,000 of them gaps before launches" cat "$dir/gap"
+holds "kernels that overlap have tracks of their own" python3 - "$dir/both.trace" << 'PY'
+import collections, json, sys
+tracks = collections.defaultdict(list)
+for e in json.load(open(sys.argv[1]))["traceEvents"]:
+    if e["ph"] == "X" and not e["name"].startswith("block "):
+        tracks[e["pid"], e["tid"]].append((e["ts"], e["ts"] + e["dur"]))
+assert len(tracks) == 2, tracks.keys()
+for track in tracks.values():
+    track.sort()
+    assert all(a[1] <= b[0] + 1e-3 for a, b in zip(track, track[1:])), track
+PY
+
 # the trace
 holds "the trace is deterministic" cmp "$dir/a.trace" "$dir/b.trace"
 holds "the trace has every kernel and block, on tracks with names, without overlap" python3 - "$dir/a.trace" "$dir/a.json" << 'PY'
@@ -228,6 +258,8 @@ for e in events:
         assert 0 <= list(e["args"].values())[0] <= 1.01 * peak[e["name"]], e
 PY
 expect 1 "cannot write '/nonexistent/t.json'" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline /nonexistent/t.json
+expect 1 "cannot write a file without a name" "$ATOLL" run -m uba-mem -w vecadd:tiny --json ''
+expect 1 "name '$dir/x' twice" "$ATOLL" run -m uba-mem -w vecadd:tiny --json "$dir/x" --csv "$dir/x"
 expect 1 "it is a folder" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline "$dir"
 expect 1 "cannot write '/dev/full'" "$ATOLL" run -m uba-mem -w vecadd:tiny --timeline /dev/full
 expect 1 "which --functional leaves out" "$ATOLL" run -w vecadd:tiny --functional --timeline "$dir/x"

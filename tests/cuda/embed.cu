@@ -47,6 +47,12 @@ int main()
     int count = 0;
     OK(cudaMemcpyFromSymbol(&count, counter, sizeof count));
     HOLDS(count == 5 + n && total == 7 + 2 * n);
+    cudaPointerAttributes a;
+    OK(cudaPointerGetAttributes(&a, &total));
+    HOLDS(a.type == cudaMemoryTypeManaged && a.hostPointer == &total);
+    OK(cudaStreamAttachMemAsync(nullptr, &total, 0, cudaMemAttachGlobal));
+    GIVES(cudaErrorInvalidValue, cudaFree(&total));
+    (void)cudaGetLastError();
     void *at = nullptr;
     size_t bytes = 0;
     OK(cudaGetSymbolAddress(&at, counter));

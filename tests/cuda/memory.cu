@@ -168,6 +168,8 @@ static void attributes()
     HOLDS(a.type == cudaMemoryTypeUnregistered);
     OK(cudaFree(d));
     OK(cudaFreeHost(h));
+    GIVES(cudaErrorInvalidValue, cudaMemcpy(&x, d, sizeof x, cudaMemcpyDefault)); // freed: not the host's either
+    (void)cudaGetLastError();
 }
 
 int main()

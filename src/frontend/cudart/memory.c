@@ -83,10 +83,16 @@ cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, 
     return cudaSuccess;
 }
 
+void block_of_variable(void *at, size_t bytes)
+{
+    struct block *b = insert(at, bytes, MEMORY_MANAGED);
+    if (b) b->variable = true;
+}
+
 cudaError_t block_drop(void *at)
 {
     struct block *b = block_of(at);
-    if (!b || b->at != at || b->registered) return cudaErrorInvalidValue;
+    if (!b || b->at != at || b->registered || b->variable) return cudaErrorInvalidValue;
     take_out(b);
     return atoll_error(atoll_free(process.atoll, at), cudaErrorInvalidValue);
 }
@@ -97,7 +103,7 @@ void blocks_drop_all(int device)
         struct block *b = blocks.at[i];
         char *const at = b->at;
         const bool registered = b->registered;
-        if (b->device != device) continue;
+        if (b->device != device || b->variable) continue;
         take_out(b);
         (void)(registered ? atoll_unregister(process.atoll, at) : atoll_free(process.atoll, at));
     }
@@ -121,7 +127,8 @@ static cudaError_t release(void *at, bool host)
 {
     if (!at) return cudaSuccess;
     const struct block *b = block_of(at);
-    if (!b || b->at != at || b->registered || (b->type == MEMORY_HOST) != host) return cudaErrorInvalidValue;
+    if (!b || b->at != at || b->registered || b->variable || (b->type == MEMORY_HOST) != host)
+        return cudaErrorInvalidValue;
     const cudaError_t forbidden = capture_forbids_unsafe();
     if (forbidden) return forbidden;
     host_waits_for_device();

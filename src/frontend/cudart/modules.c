@@ -55,7 +55,10 @@ static void set_managed_pointers(struct module *m)
     for (const struct variable *v = m->variables; v; v = v->next) {
         void *at = NULL;
         if (!v->managed) continue;
-        if (m->error || atoll_variable_find(m->program, v->name, &at, NULL) || !at) at = calloc(1, v->bytes);
+        if (m->error || atoll_variable_find(m->program, v->name, &at, NULL) || !at)
+            at = calloc(1, v->bytes);
+        else
+            block_of_variable(at, v->bytes);
         *(void **)(uintptr_t)v->host = at;
     }
 }

@@ -73,7 +73,8 @@ cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_fli
                                         .packed = op->launch.params ? op->launch.params : "",
                                         .packed_bytes = op->launch.param_bytes,
                                         .label = k->label,
-                                        .priority = s ? -s->priority : 0}; /* CUDA: the smaller goes first */
+                                        .priority = s ? -s->priority : 0, /* CUDA: the smaller goes first */
+                                        .number = process.launch_count};
     const atoll_status status = atoll_flight_new(process.atoll, &launch, &done, flight);
     if (status) return atoll_error(status, error_of(done.fault));
     process.timed_count += timed;
@@ -95,7 +96,8 @@ cudaError_t kernel_fault(atoll_status status, enum atoll_fault fault)
 static bool on_device(const void *at)
 {
     const struct block *b = block_of(at);
-    return b ? b->type == MEMORY_DEVICE : atoll_memory_find(process.atoll, at, 1, NULL, NULL);
+    if (b) return b->type == MEMORY_DEVICE;
+    return atoll_memory_find(process.atoll, at, 1, NULL, NULL) || atoll_memory_reserved(process.atoll, at);
 }
 
 int copy_kind(const struct copy *c)

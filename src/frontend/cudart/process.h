@@ -103,6 +103,7 @@ struct block {
     int device;
     struct pool *pool;
     bool registered; /* cudaHostRegister */
+    bool variable;   /* __managed__: nobody frees it */
     bool freed;      /* cudaFreeAsync: goes when its stream is there */
     bool read_mostly;
     int preferred, prefetched, accessed_by; /* devices; -1: the host, -2: none */
@@ -383,6 +384,8 @@ void driver_quietly(int change);
 
 struct block *block_of(const void *at);
 cudaError_t block_new(size_t bytes, int type, unsigned flags, const char *name, struct block **out);
+/* A __managed__ variable is managed memory. */
+void block_of_variable(void *at, size_t bytes);
 cudaError_t block_drop(void *at);
 /* What the program allocated and registered while the device was current. */
 void blocks_drop_all(int device);

@@ -70,7 +70,7 @@ static int64_t read_number(const struct diag_source *source, size_t offset, size
 }
 
 static void set_param(const struct workload *workload, const struct diag_source *source, size_t offset,
-                      size_t key_len, size_t len, int64_t *values)
+                      size_t key_len, size_t len, int64_t *values, bool given[static SCRIPT_PARAMS_MAX])
 {
     const size_t count = param_count(workload);
     char key[64];
@@ -82,6 +82,8 @@ static void set_param(const struct workload *workload, const struct diag_source 
         for (size_t i = 0; i < count; i++) names[i] = workload->params[i].name;
         raise_unknown(at(source, offset, key_len), "parameter", key, workload->name, names, count);
     }
+    if (given[row]) diag_mistake_at(at(source, offset, key_len), "'%s' is given twice", key);
+    given[row] = true;
     const struct wl_param *p = &workload->params[row];
     const size_t number_at = offset + key_len + 1, number_len = len - key_len - 1;
     const int64_t value = read_number(source, number_at, number_len);
@@ -138,13 +140,14 @@ void spec_apply(const struct workload *workload, struct diag_source source, size
                 int64_t values[static SCRIPT_PARAMS_MAX])
 {
     const size_t count = param_count(workload), end = offset + len;
+    bool given[SCRIPT_PARAMS_MAX] = {0};
     for (size_t i = 0; i < count; i++) values[i] = workload->params[i].standard;
     for (size_t first = offset, item = 0; first < end; item++) {
         const char *text = source.text + first, *comma = memchr(text, ',', end - first);
         const size_t item_len = comma ? (size_t)(comma - text) : end - first;
         const char *equals = memchr(text, '=', item_len);
         if (equals)
-            set_param(workload, &source, first, (size_t)(equals - text), item_len, values);
+            set_param(workload, &source, first, (size_t)(equals - text), item_len, values, given);
         else if (item == 0 && item_len)
             set_named(workload, &source, first, item_len, values);
         else
