@@ -67,7 +67,9 @@ static void write_claims(const struct study_data *d, FILE *out)
 static void write_means(const struct study_data *d, uint32_t metric, FILE *out)
 {
     struct study *s = d->study;
-    (void)fprintf(out, "  %s (%s)\n", s->metrics[metric].title, s->metrics[metric].unit);
+    const struct study_metric *const what = &s->metrics[metric];
+    const bool has_unit = *what->unit != 0;
+    (void)fprintf(out, "  %s%s%s%s\n", what->title, has_unit ? " (" : "", what->unit, has_unit ? ")" : "");
     for (uint32_t m = 0; m < s->machine_count; m++)
         for (uint32_t c = 0; c < s->combo_count; c++) {
             const struct study_estimate e =
