@@ -9,17 +9,14 @@
 
 /* ---- sizes ---- */
 
-static uint32_t written_bytes(const struct request *r)
-{
-    return (uint32_t)(__builtin_popcountll(r->bytes[0]) + __builtin_popcountll(r->bytes[1]));
-}
-
 uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r)
 {
     switch ((enum request_kind)r->kind) {
-    case REQUEST_WRITE: return f->write_is_literal ? f->write_bytes : f->header_bytes + written_bytes(r);
+    case REQUEST_WRITE:
+        return f->write_is_literal ? f->write_bytes : f->header_bytes + request_byte_count(r->bytes);
     case REQUEST_ATOMIC:
-    case REQUEST_REDUCTION: return f->header_bytes + written_bytes(r); /* operands of the lanes; ASSUMPTION */
+    case REQUEST_REDUCTION:
+        return f->header_bytes + request_byte_count(r->bytes); /* operands of the lanes; ASSUMPTION */
     case REQUEST_READ:
     case REQUEST_WALK:
     case REQUEST_KINDS: break;
@@ -31,7 +28,7 @@ uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 {
     static const uint8_t sectors_in[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
     if (r->kind == REQUEST_READ) return f->header_bytes + SECTOR_BYTES * sectors_in[r->sectors & SECTORS_ALL];
-    if (r->kind == REQUEST_ATOMIC) return f->header_bytes + written_bytes(r);
+    if (r->kind == REQUEST_ATOMIC) return f->header_bytes + request_byte_count(r->bytes);
     return f->header_bytes;
 }
 

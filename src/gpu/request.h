@@ -70,6 +70,13 @@ static inline struct request *request_at(const struct pool *p, uint32_t idx)
     return (struct request *)(void *)p->objects + idx; /* as pool_at(), the size being known */
 }
 
+/* Of a mask of bytes of a line; most are of all, and many hosts count bits in a function. */
+static inline uint32_t request_byte_count(const uint64_t bytes[2])
+{
+    if (__builtin_expect((bytes[0] & bytes[1]) == UINT64_MAX, 1)) return LINE_BYTES;
+    return (uint32_t)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
+}
+
 static inline bool request_writes(const struct request *r)
 {
     return r->kind == REQUEST_WRITE || r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;

@@ -116,11 +116,6 @@ static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 
 static inline uint32_t set_of(const struct slice *s, uint64_t line) { return set_in(s->spec, line); }
 
-static inline uint32_t byte_count(const uint64_t bytes[2])
-{
-    return (uint32_t)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
-}
-
 static inline void append(struct slice *s, struct request_list *l, uint32_t idx)
 {
     at(s, idx)->next = REQUEST_NONE;

@@ -23,7 +23,7 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
                            .tag_line = TAGS_NONE,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors, &op.first_column, &op.column_count);
-    (void)use_port(s, now, port_cycles(s, byte_count(dirty)));
+    (void)use_port(s, now, port_cycles(s, request_byte_count(dirty)));
     if (s->copies) check_write_back(s->copies, tag_line, dirty);
     dirty[0] = dirty[1] = 0;
     s->stats.memory_writes++;

@@ -50,7 +50,7 @@ static inline uint32_t lanes_in_turn(const struct slice *s, const struct request
 static inline uint32_t service_cycles(const struct slice *s, const struct request *r)
 {
     if (r->kind == REQUEST_READ) return s->spec->read_cyc[r->sectors & SECTORS_ALL];
-    const uint32_t once = port_cycles(s, r->kind == REQUEST_WALK ? 8 : byte_count(r->bytes));
+    const uint32_t once = port_cycles(s, r->kind == REQUEST_WALK ? 8 : request_byte_count(r->bytes));
     if (r->kind != REQUEST_ATOMIC && r->kind != REQUEST_REDUCTION) return once ? once : 1;
     return 2 * once + lanes_in_turn(s, r); /* read, change, write */
 }
