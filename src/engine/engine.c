@@ -218,8 +218,8 @@ static uint64_t wake_in_order(const struct engine *e, struct engine_clock *k)
 static void check_watchdog(struct engine *e)
 {
     if (!e->work_outstanding || e->watchdog_cyc == ENGINE_NEVER) return;
-    uint64_t tpc = 0; /* of the slowest clock */
-    for (uint32_t i = 0; i < e->domain_count; i++)
+    uint64_t tpc = e->front.clocks[0]->ticks_per_cycle; /* of the slowest clock */
+    for (uint32_t i = 1; i < e->domain_count; i++)
         if (e->front.clocks[i]->ticks_per_cycle > tpc) tpc = e->front.clocks[i]->ticks_per_cycle;
     const uint64_t idle_cyc = (e->front.tick - e->front.progress_tick) / tpc;
     if (idle_cyc <= e->watchdog_cyc) return;
