@@ -511,7 +511,8 @@ static void other_forms_of_claims_are_judged(void **state)
          VERDICT_DIFFERS, "+100.0 %"},
         {HEAD "claims: [{id: A, of: v100, published: '> 120 %', pick: each}]\n", two_machines, VERDICT_SIZE,
          "+100.0 %"},
-        {HEAD "claims: [{id: A, pick: each, order: uba-mem << v100}]\n", holes, VERDICT_UNKNOWN, ""},
+        {HEAD "claims: [{id: A, pick: each, order: uba-mem << v100}]\n", holes, VERDICT_UNKNOWN,
+         "1 of 2 workloads have a value"},
         /* a value that is no change has no direction: the mean time is 3 */
         {HEAD PAIR "claims: [{id: A, metric: time, of: v100, published: 1}]\n", two_machines, VERDICT_DIFFERS,
          "3"},
@@ -533,9 +534,9 @@ static void other_forms_of_claims_are_judged(void **state)
         {FOUR PAIR "claims: [{id: A, of: v100, follows: time}]\n", falling, VERDICT_DIFFERS,
          "r = -0.93 over 4 workloads"},
         {FOUR PAIR "claims: [{id: A, of: v100, follows: time}]\n", equal, VERDICT_UNKNOWN,
-         ""}, /* nothing varies */
+         "nothing varies, or there are fewer than three workloads"},
         {HEAD PAIR "claims: [{id: A, of: v100, follows: time}]\n", two_machines, VERDICT_UNKNOWN,
-         ""}, /* two points always lie on a line */
+         "nothing varies, or there are fewer than three workloads"}, /* two points always lie on a line */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct study *s = make(rows[i].text);

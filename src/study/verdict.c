@@ -284,6 +284,24 @@ static void judge_follows(const struct study_data *d, const struct study_claim *
     say(j, "r = %.2f over %u workloads", product / count, count);
 }
 
+/* Why there is no verdict: the first term that has no value. */
+static void say_what_lacks(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+{
+    *j->text = 0;
+    for (uint32_t i = 0; i < c->term_count; i++) {
+        const struct study_estimate e = estimate(d, c, &c->terms[i], c->pick);
+        if (complete(&e)) continue;
+        if (!c->terms[i].on.count)
+            say(j, "none of its workloads is in this scale");
+        else if (e.want && e.workloads < e.want)
+            say(j, "%u of %u workloads have a value", e.workloads, e.want);
+        else
+            say(j, "no value: runs are missing, or %s cannot be computed", d->study->metrics[c->metric].name);
+        return;
+    }
+    if (c->form == STUDY_FOLLOWS) say(j, "nothing varies, or there are fewer than three workloads");
+}
+
 struct study_judgement study_judge(const struct study_data *d, const struct study_claim *claim)
 {
     struct study_judgement j = {
@@ -299,6 +317,6 @@ struct study_judgement study_judge(const struct study_data *d, const struct stud
         else
             judge_order(d, claim, &j);
     }
-    if (j.verdict == VERDICT_UNKNOWN) (void)strcpy(j.text, "");
+    if (j.verdict == VERDICT_UNKNOWN) say_what_lacks(d, claim, &j);
     return j;
 }
