@@ -5,6 +5,7 @@
 
 enum { SRRIP_MOST = 3 };
 
+/* Way 0 is the oldest at first. */
 static void order_init(struct tags *t, struct arena *a)
 {
     const uint32_t ways = t->ways;
@@ -12,7 +13,7 @@ static void order_init(struct tags *t, struct arena *a)
         t->wide = ARENA_ARRAY(a, struct tags_wide_order, (size_t)t->sets * (ways + 1));
     for (uint32_t set = 0; set < t->sets; set++)
         for (uint32_t k = 0; k <= ways; k++) {
-            const uint32_t newer = k == ways ? 0 : k + 1, older = k ? k - 1 : ways;
+            const uint32_t newer = k + 1 < ways ? k + 1 : 0, older = k % ways ? k - 1 : ways - 1;
             if (t->wide)
                 t->wide[(size_t)set * (ways + 1) + k] =
                     (struct tags_wide_order){.newer = (uint16_t)newer, .older = (uint16_t)older};
@@ -43,15 +44,21 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     if (t->ordered) order_init(t, a);
 }
 
+/* As tags_make_newest_in() and tags_oldest_in(). */
 void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way)
 {
     struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1), *const end = &o[t->ways];
-    const struct tags_wide_order at = o[way];
-    if (end->older == way) return;
+    const struct tags_wide_order ends = *end, at = o[way];
+    if (way == ends.newer) {
+        *end = (struct tags_wide_order){.newer = at.newer, .older = (uint16_t)way};
+        return;
+    }
+    if (way == ends.older) return;
     o[at.newer].older = at.older;
     o[at.older].newer = at.newer;
-    o[way] = (struct tags_wide_order){.newer = (uint16_t)t->ways, .older = end->older};
-    o[end->older].newer = (uint16_t)way;
+    o[way] = (struct tags_wide_order){.newer = ends.newer, .older = ends.older};
+    o[ends.older].newer = (uint16_t)way;
+    o[ends.newer].older = (uint16_t)way;
     end->older = (uint16_t)way;
 }
 
@@ -60,8 +67,9 @@ uint32_t tags_oldest_wide(const struct tags *t, uint32_t set)
     const struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1);
     const uint8_t *const pins = tags_row(t, set) + t->hint_ways;
     uint32_t way = o[t->ways].newer;
-    while (way != t->ways && pins[way]) way = o[way].newer;
-    return way;
+    for (uint32_t k = 0; k < t->ways; k++, way = o[way].newer)
+        if (!pins[way]) return way;
+    return t->ways;
 }
 
 static uint32_t any(struct tags *t, const uint8_t *pins)

@@ -20,8 +20,9 @@
 
 enum { TAGS_SRRIP_FAR = 2 };
 
-/* The ways of a set from the one used (lru) or filled (fifo) last to the one longest ago, as a ring that
- * begins and ends at place `ways`. */
+/* The ways of a set by when they were used (lru) or filled (fifo), as a ring in which the newest is followed
+ * by the oldest: one that is replaced becomes the newest without a change of the ring. Place `ways` is
+ * outside and names the two: .newer is the oldest, .older the newest. */
 struct tags_order {
     uint8_t newer, older;
 };
@@ -100,37 +101,52 @@ static inline uint32_t tags_equal_bytes(const uint8_t *at, uint8_t hint)
 #endif
 }
 
-/* The line that holds key, or TAGS_NONE. Changes nothing. */
-static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t key)
+/* The line that holds key, whose tags_hint() is known, or TAGS_NONE. Changes nothing. */
+static inline uint32_t tags_find_hinted(const struct tags *t, uint32_t set, uint64_t key, uint8_t hint)
 {
-    const uint8_t *const hints = tags_row(t, set), hint = tags_hint(key);
-    const uint32_t first = set * t->ways;
-    for (uint32_t way = 0; way < t->ways; way += 16)
+    const uint8_t *const hints = tags_row(t, set);
+    const uint32_t ways = t->ways;
+    for (uint32_t way = 0;;) {
         for (uint32_t found = tags_equal_bytes(hints + way, hint); found; found &= found - 1) {
-            const uint32_t line = first + way + (uint32_t)__builtin_ctz(found);
+            const uint32_t line = set * ways + way + (uint32_t)__builtin_ctz(found);
             if (t->keys[line] == key + 1) return line;
         }
-    return TAGS_NONE;
+        way += 16;
+        if (way >= ways) return TAGS_NONE;
+    }
+}
+static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t key)
+{
+    return tags_find_hinted(t, set, key, tags_hint(key));
 }
 
 void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way);
 uint32_t tags_oldest_wide(const struct tags *t, uint32_t set); /* a way, `ways` if all are pinned */
 
-static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
+/* The same of a set whose row is known. */
+static inline void tags_make_newest_in(const struct tags *t, uint8_t *row, uint32_t way)
 {
-    if (__builtin_expect(t->wide != NULL, 0)) {
-        tags_make_newest_wide(t, set, way);
+    struct tags_order *const o = tags_order_of(t, row), *const end = &o[t->ways];
+    const struct tags_order ends = *end, at = o[way];
+    if (way == ends.newer) {
+        *end = (struct tags_order){.newer = at.newer, .older = (uint8_t)way};
         return;
     }
-    struct tags_order *const o = tags_order_of(t, tags_row(t, set)), *const end = &o[t->ways];
-    const struct tags_order at = o[way];
-    const uint8_t newest = end->older;
-    if (newest == way) return;
+    if (way == ends.older) return;
     o[at.newer].older = at.older;
     o[at.older].newer = at.newer;
-    o[way] = (struct tags_order){.newer = (uint8_t)t->ways, .older = newest};
-    o[newest].newer = (uint8_t)way;
+    o[way] = (struct tags_order){.newer = ends.newer, .older = ends.older};
+    o[ends.older].newer = (uint8_t)way;
+    o[ends.newer].older = (uint8_t)way;
     end->older = (uint8_t)way;
+}
+
+static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
+{
+    if (__builtin_expect(t->wide != NULL, 0))
+        tags_make_newest_wide(t, set, way);
+    else
+        tags_make_newest_in(t, tags_row(t, set), way);
 }
 
 /* The line was used. */
@@ -151,15 +167,20 @@ static inline void tags_fetch(const struct tags *t, uint32_t set)
 }
 
 /* lru, fifo: the way that was not used, or filled, for longest; `ways` if all are pinned. */
-static inline uint32_t tags_oldest(const struct tags *t, uint32_t set)
+static inline uint32_t tags_oldest_in(const struct tags *t, uint8_t *row)
 {
-    if (__builtin_expect(t->wide != NULL, 0)) return tags_oldest_wide(t, set);
-    uint8_t *const row = tags_row(t, set);
     const uint8_t *const pins = row + t->hint_ways;
     const struct tags_order *const o = tags_order_of(t, row);
-    uint32_t way = o[t->ways].newer;
-    while (way != t->ways && pins[way]) way = o[way].newer;
-    return way;
+    const uint32_t oldest = o[t->ways].newer;
+    if (__builtin_expect(!pins[oldest], 1)) return oldest;
+    for (uint32_t way = o[oldest].newer; way != oldest; way = o[way].newer)
+        if (!pins[way]) return way;
+    return t->ways;
+}
+static inline uint32_t tags_oldest(const struct tags *t, uint32_t set)
+{
+    return __builtin_expect(t->wide != NULL, 0) ? tags_oldest_wide(t, set)
+                                                : tags_oldest_in(t, tags_row(t, set));
 }
 /* As the other policies choose: the same. */
 uint32_t tags_choose(struct tags *t, uint32_t set);
@@ -198,24 +219,31 @@ void tags_drop(struct tags *t, uint32_t line);
 
 /* lru, fifo: tags_victim() and tags_fill() in one. *before: what tags_key() of the line was, + 1; 0: it was
  * empty. */
-static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint64_t *before)
+static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint8_t hint,
+                                    uint64_t *before)
 {
-    const uint32_t ways = t->ways, first = set * ways;
-    uint8_t *const hints = tags_row(t, set);
+    const uint32_t ways = t->ways;
+    const bool wide = __builtin_expect(t->wide != NULL, 0);
+    uint8_t *const row = tags_row(t, set);
     uint32_t way = ways;
     for (uint32_t k = 0; k < ways && way >= ways; k += 16) {
-        const uint32_t empty = tags_equal_bytes(hints + k, 0);
+        const uint32_t empty = tags_equal_bytes(row + k, 0);
         if (empty) way = k + (uint32_t)__builtin_ctz(empty); /* bytes beyond the last way are 0, too */
     }
     if (way >= ways) {
-        way = tags_oldest(t, set);
+        way = wide ? tags_oldest_wide(t, set) : tags_oldest_in(t, row);
         if (way == ways) return TAGS_NONE;
     }
-    *before = t->keys[first + way];
-    t->keys[first + way] = key + 1;
-    hints[way] = tags_hint(key);
-    tags_make_newest(t, set, way);
-    return first + way;
+    const uint32_t line = set * ways + way;
+    uint64_t *const at = &t->keys[line];
+    *before = *at;
+    *at = key + 1;
+    row[way] = hint;
+    if (wide)
+        tags_make_newest_wide(t, set, way);
+    else
+        tags_make_newest_in(t, row, way);
+    return line;
 }
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each

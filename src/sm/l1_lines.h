@@ -71,7 +71,7 @@ static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line)
 {
     if (!l1->tags.ordered) return l1_make_room_by_policy(l1, set, line);
     uint64_t before;
-    const uint32_t place = tags_replace(&l1->tags, set, line, &before);
+    const uint32_t place = tags_replace(&l1->tags, set, line, tags_hint(line), &before);
     if (place == TAGS_NONE) return place;
     if (before) {
         l1->stats.evictions++;
