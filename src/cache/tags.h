@@ -77,12 +77,16 @@ static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
     return tags_pins_in(t, tags_set_of(t, line), line);
 }
 
+/* Of a key; its upper bits are the best ones. */
+static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); }
+
 /* 1-255; 0 = empty way. */
-static inline uint8_t tags_hint(uint64_t key)
+static inline uint8_t tags_hint_of(uint32_t hash)
 {
-    const uint8_t h = (uint8_t)(key * 0x9e3779b97f4a7c15u >> 56);
+    const uint8_t h = (uint8_t)(hash >> 24);
     return h ? h : 1;
 }
+static inline uint8_t tags_hint(uint64_t key) { return tags_hint_of(tags_hash(key)); }
 
 typedef uint8_t tags_bytes __attribute__((vector_size(16)));
 

@@ -84,5 +84,13 @@ static inline struct home page_table_home(const struct page_table *p, uint64_t a
                          .channel = (uint16_t)channel,
                          .slice = (uint16_t)(channel * p->slices_per_channel + at.slice)};
 }
+/* The same of a line's number, where there is one chiplet. */
+static inline struct home page_table_home_of_line(const struct page_table *p, uint64_t line)
+{
+    const struct dram_place at = dram_map_place(p->map, line << LINE_LOG2);
+    return (struct home){.line = line,
+                         .channel = (uint16_t)at.channel,
+                         .slice = (uint16_t)(at.channel * p->slices_per_channel + at.slice)};
+}
 
 #endif

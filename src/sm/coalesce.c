@@ -31,23 +31,28 @@ static bool is_unit_stride(const struct warp_op *op, uint32_t bytes)
     return !wrong;
 }
 
-static uint32_t unit_stride(uint64_t first, uint32_t total, struct line_access *out, bool writes)
+static inline struct line_access *begin_line(struct line_access *a, const struct line_access *model,
+                                             uint64_t line)
+{
+    *a = *model;
+    a->line = line;
+    return a;
+}
+
+static uint32_t unit_stride(uint64_t first, uint32_t total, const struct line_access *model,
+                            struct line_access *out, bool writes)
 {
     uint32_t count = 0;
     if (total == LINE_BYTES && first % LINE_BYTES == 0) { /* most accesses of four bytes per lane */
-        const uint64_t bytes = writes ? UINT64_MAX : 0;
-        *out = (struct line_access){
-            .line = first >> LINE_LOG2, .bytes = {bytes, bytes}, .sectors = SECTORS_ALL, .conflict = 1};
+        begin_line(out, model, first >> LINE_LOG2)->sectors = SECTORS_ALL;
+        if (writes) out->bytes[0] = out->bytes[1] = UINT64_MAX;
         return 1;
     }
     for (uint64_t address = first, end = first + total; address < end; count++) {
         const uint32_t offset = (uint32_t)address % LINE_BYTES;
         const uint32_t here =
             end - address < LINE_BYTES - offset ? (uint32_t)(end - address) : LINE_BYTES - offset;
-        out[count].line = address >> LINE_LOG2;
-        out[count].sectors = sectors_of_bytes(offset, here);
-        out[count].conflict = 1;
-        out[count].bytes[0] = out[count].bytes[1] = 0;
+        begin_line(&out[count], model, address >> LINE_LOG2)->sectors = sectors_of_bytes(offset, here);
         if (writes) add_bytes(out[count].bytes, offset, here);
         address += here;
     }
@@ -57,7 +62,8 @@ static uint32_t unit_stride(uint64_t first, uint32_t total, struct line_access *
 enum { TABLE = 64 };
 
 /* Any addresses: a lane mostly shares its line with the one before it; else a small table finds the line. */
-static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line_access *out, bool writes)
+static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, const struct line_access *model,
+                           struct line_access *out, bool writes)
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
@@ -75,12 +81,8 @@ static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line
             uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
             while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
             if (!table[at]) {
-                a = &out[count++];
+                (void)begin_line(&out[count++], model, line);
                 table[at] = (uint8_t)count;
-                a->line = line;
-                a->sectors = 0;
-                a->conflict = 1;
-                a->bytes[0] = a->bytes[1] = 0;
             }
             a = &out[table[at] - 1];
         }
@@ -96,7 +98,7 @@ static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, struct line
 
 /* The same for loads of up to a sector, each of which lies in one sector: an access is aligned to its size.
  * Nobody asks for the bytes of a load. */
-static uint32_t any_load(const struct warp_op *op, struct line_access *out)
+static uint32_t any_load(const struct warp_op *op, const struct line_access *model, struct line_access *out)
 {
     uint8_t table[TABLE];
     uint32_t count = 0;
@@ -109,8 +111,8 @@ static uint32_t any_load(const struct warp_op *op, struct line_access *out)
             uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
             while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
             if (!table[at]) {
-                out[count] = (struct line_access){.line = line, .conflict = 1};
-                table[at] = (uint8_t)++count;
+                (void)begin_line(&out[count++], model, line);
+                table[at] = (uint8_t)count;
             }
             a = &out[table[at] - 1];
             line_before = line;
@@ -135,7 +137,8 @@ static void count_conflicts(const struct warp_op *op, struct line_access *out, u
 }
 
 /* The lines of [address, end) added to those that are there. */
-static uint32_t add_run(struct line_access *out, uint32_t count, uint64_t address, uint64_t end, bool writes)
+static uint32_t add_run(const struct line_access *model, struct line_access *out, uint32_t count,
+                        uint64_t address, uint64_t end, bool writes)
 {
     while (address < end) {
         const uint64_t line = address >> LINE_LOG2;
@@ -146,10 +149,7 @@ static uint32_t add_run(struct line_access *out, uint32_t count, uint64_t addres
         while (k > 0 && out[k - 1].line != line) k--;
         struct line_access *a = &out[k ? k - 1 : count];
         if (!k) {
-            a->line = line;
-            a->sectors = 0;
-            a->conflict = 1;
-            a->bytes[0] = a->bytes[1] = 0;
+            (void)begin_line(a, model, line);
             count++;
         }
         a->sectors |= sectors_of_bytes(offset, here);
@@ -159,33 +159,36 @@ static uint32_t add_run(struct line_access *out, uint32_t count, uint64_t addres
     return count;
 }
 
-static uint32_t coalesce_groups(const struct warp_op *op, struct line_access *out, bool writes)
+static uint32_t coalesce_groups(const struct warp_op *op, const struct line_access *model,
+                                struct line_access *out, bool writes)
 {
     const uint64_t bytes = op->info->bytes, *const base = op->base;
     uint32_t count = 0;
     const bool in_order =
         base[1] == base[0] + 8 * bytes && base[2] == base[0] + 16 * bytes && base[3] == base[0] + 24 * bytes;
-    if (in_order && (op->unit & 15) == 15) return unit_stride(base[0], (uint32_t)(32 * bytes), out, writes);
+    if (in_order && (op->unit & 15) == 15)
+        return unit_stride(base[0], (uint32_t)(32 * bytes), model, out, writes);
     for (uint32_t g = 0; g < 4;) {
         const uint64_t first = op->base[g];
         uint64_t end = first + (op->unit >> g & 1 ? 8 * bytes : bytes);
         for (g++; g < 4 && op->unit >> g & 1 && op->base[g] == end; g++) end += 8 * bytes;
-        count = add_run(out, count, first, end, writes);
+        count = add_run(model, out, count, first, end, writes);
     }
     return count;
 }
 
-uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic)
+uint32_t coalesce(const struct warp_op *op, const struct line_access *model, struct line_access *out,
+                  bool writes, bool atomic)
 {
     const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
     uint32_t count;
-    if (op->grouped) return coalesce_groups(op, out, writes);
+    if (op->grouped) return coalesce_groups(op, model, out, writes);
     if (op->mask == UINT32_MAX && bytes <= 16 && is_unit_stride(op, bytes))
-        count = unit_stride(op->address[0], SM_LANES * bytes, out, writes);
+        count = unit_stride(op->address[0], SM_LANES * bytes, model, out, writes);
     else if (!writes && bytes <= SECTOR_BYTES && !(bytes & (bytes - 1)))
-        count = any_load(op, out);
+        count = any_load(op, model, out);
     else
-        count = any_stride(op, bytes, out, writes);
+        count = any_stride(op, bytes, model, out, writes);
     if (atomic) count_conflicts(op, out, count);
     return count;
 }
@@ -194,17 +197,16 @@ uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes
 
 enum { TEXEL_TABLE = 1024 };
 
-static struct line_access *new_line(struct memory_instr *m, uint32_t count, struct arena *arena,
-                                    uint64_t line)
+static struct line_access *new_line(const struct line_access *model, struct memory_instr *m, uint32_t count,
+                                    struct arena *arena, uint64_t line)
 {
     if (count == SM_LANES && !m->more) m->more = ARENA_ARRAY(arena, struct line_access, SM_TEXELS - SM_LANES);
-    struct line_access *a = line_of(m, count);
-    *a = (struct line_access){.line = line, .conflict = 1};
-    return a;
+    return begin_line(line_of(m, count), model, line);
 }
 
 /* Texels are aligned to their size, so each lies in one line; neighbours mostly in that of the one before. */
-uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struct arena *arena, bool bytes)
+uint32_t coalesce_texels(const struct warp_op *op, const struct line_access *model, struct memory_instr *m,
+                         struct arena *arena, bool bytes)
 {
     uint16_t table[TEXEL_TABLE];
     uint32_t count = 0;
@@ -217,7 +219,7 @@ uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struc
             uint32_t at = (uint32_t)(line ^ line >> 10 ^ line >> 20) % TEXEL_TABLE;
             while (table[at] && line_of(m, table[at] - 1u)->line != line) at = (at + 1) % TEXEL_TABLE;
             if (!table[at]) {
-                (void)new_line(m, count, arena, line);
+                (void)new_line(model, m, count, arena, line);
                 table[at] = (uint16_t)++count;
             }
             a = line_of(m, table[at] - 1u);

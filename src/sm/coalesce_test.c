@@ -72,14 +72,16 @@ static uint32_t random_mask(struct rng *rng)
 }
 
 static const uint16_t widths[] = {1, 2, 4, 8, 16};
+static const struct line_access model = {.load = 7, .warp = 3, .conflict = 1};
 
 static void compare(const struct warp_op *op, uint32_t bytes, bool writes, bool atomic)
 {
     struct line_access expected[SM_LANES * 2] = {{0}}, got[SM_LANES];
     const uint32_t count = reference(op, bytes, expected);
-    assert_int_equal(coalesce(op, got, writes, atomic), count);
+    assert_int_equal(coalesce(op, &model, got, writes, atomic), count);
     for (uint32_t k = 0; k < count; k++) {
         assert_int_equal(got[k].line, expected[k].line);
+        assert_true(got[k].load == model.load && got[k].warp == model.warp);
         assert_int_equal(got[k].sectors, expected[k].sectors);
         for (int half = 0; half < 2; half++)
             assert_int_equal(got[k].bytes[half], writes ? expected[k].bytes[half] : 0);
@@ -129,8 +131,8 @@ static void groups_of_lanes_give_the_lines_of_their_lanes(void **state)
         const struct warp_op op = random_groups(&rng, &info), lanes = as_lanes(&op);
         const bool writes = rng_below(&rng, 2);
         struct line_access a[SM_LANES * 2], b[SM_LANES * 2];
-        const uint32_t n = coalesce(&op, a, writes, false);
-        assert_int_equal(n, coalesce(&lanes, b, writes, false));
+        const uint32_t n = coalesce(&op, &model, a, writes, false);
+        assert_int_equal(n, coalesce(&lanes, &model, b, writes, false));
         for (uint32_t i = 0; i < n; i++) {
             assert_int_equal(a[i].line, b[i].line);
             assert_int_equal(a[i].sectors, b[i].sectors);

@@ -12,7 +12,8 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     tags_init(&l1->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + sm_idx);
     l1->valid = ARENA_ARRAY(a, uint8_t, tags_lines(&l1->tags));
     /* an MSHR and those who wait for it begin with a cache line, or share one with another */
-    uint32_t size = (uint32_t)(sizeof(struct l1_mshr) + spec->mshr_merges * sizeof(struct mshr_waiter));
+    uint32_t size =
+        (uint32_t)(offsetof(struct l1_mshr, waiters) + spec->mshr_merges * sizeof(struct mshr_waiter));
     size = size <= 32 ? 32 : (size + 63) / 64 * 64;
     l1->mshr_bytes = size;
     l1->mshrs = ARENA_ARRAY(a, uint8_t, (size_t)spec->mshrs * size);
@@ -29,9 +30,10 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 /* What is on its way was read too early for whoever asks from now on: they ask again. */
 static void overtake(struct l1 *l1, uint32_t mshr, enum l1_left why)
 {
-    forget(l1, mshr);
-    note_left(l1, l1_mshr_at(l1, mshr)->line, why);
-    l1_mshr_at(l1, mshr)->stale = true;
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    forget(l1, mshr, m);
+    note_left(l1, m->line, why);
+    m->stale = true;
 }
 
 static void throw_out(struct l1 *l1, uint32_t line, enum l1_left why)
@@ -66,7 +68,7 @@ bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_
     }
     if (missing && !lsu_send(sm, a, mshr, missing, now)) return false;
     m->asked |= missing;
-    add_waiter(sm, mshr, a);
+    add_waiter(m, a);
     sm->l1.stats.reads++;
     if (missing) {
         sm->l1.stats.misses++;
@@ -86,13 +88,18 @@ bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now)
     return true;
 }
 
-bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now) { return read_line(sm, a, now); }
+bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    bool absent = false;
+    return read_line(sm, a, &absent, now, false);
+}
 
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    const uint32_t place = tags_find(&l1->tags, l1_set_of(sm->spec, a->line), a->line),
-                   mshr = search(l1, *bucket_of(l1, a->line), a->line);
+    const uint32_t hash = tags_hash(a->line), set = l1_set_of(sm->spec, a->line);
+    const uint32_t place = tags_find_hinted(&l1->tags, set, a->line, tags_hint_of(hash)),
+                   mshr = search(l1, *l1_bucket_of(l1, hash), a->line);
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);
     if (place == TAGS_NONE) return;
@@ -128,7 +135,7 @@ void l1_serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now)
 
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
 {
-    fill_line(sm, mshr, sectors, now);
+    fill_line(sm, mshr, sectors, now, false);
 }
 
 void sm_expect(const void *self, const struct request *r)
@@ -137,7 +144,7 @@ void sm_expect(const void *self, const struct request *r)
     const struct l1 *l1 = &sm->l1;
     if (r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs) return; /* of no MSHR */
     __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
-    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, r->line)], 1);
+    __builtin_prefetch(l1_bucket_of(l1, tags_hash(r->line)), 1);
     tags_fetch(&l1->tags, l1_set_of(sm->spec, r->line));
 }
 

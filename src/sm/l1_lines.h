@@ -22,8 +22,9 @@ static inline void note_left(struct l1 *l1, uint64_t line, enum l1_left why)
 
 static inline void count_cause(struct l1 *l1, uint64_t line)
 {
-    const uint32_t h = l1->history[l1_history_of(line)];
-    switch ((h & ~3u) == l1_history_entry(line) ? (enum l1_left)(h & 3) : LEFT_NOT) {
+    /* what is left of the entry when it is the line's */
+    const uint32_t why = l1->history[l1_history_of(line)] ^ l1_history_entry(line);
+    switch (why < 4 ? (enum l1_left)why : LEFT_NOT) {
     case LEFT_NOT: l1->stats.misses_cold++; break;
     case LEFT_REPLACED: l1->stats.misses_replaced++; break;
     case LEFT_WRITE: l1->stats.misses_write_evict++; break;
@@ -33,29 +34,28 @@ static inline void count_cause(struct l1 *l1, uint64_t line)
 
 /* ---- MSHRs ---- */
 
-/* Found by their line: lists by bucket, in most of which there is one at most. */
-static inline uint16_t *bucket_of(const struct l1 *l1, uint64_t line)
-{
-    return &l1->buckets[l1_bucket_of(l1, line)];
-}
-
 /* The MSHR that waits for the line, + 1; 0: none does. */
 static inline uint32_t search(const struct l1 *l1, uint16_t first, uint64_t line)
 {
-    uint32_t k = first;
-    while (k && l1_mshr_at(l1, k - 1)->line != line) k = l1_mshr_at(l1, k - 1)->next;
-    return k;
+    for (uint32_t k = first; k;) {
+        const struct l1_mshr *const m = l1_mshr_at(l1, k - 1);
+        if (m->line == line) return k;
+        k = m->next;
+    }
+    return 0;
 }
 
 /* Nobody finds the MSHR any more. */
-static inline void forget(struct l1 *l1, uint32_t mshr)
+static inline void forget(struct l1 *l1, uint32_t mshr, const struct l1_mshr *m)
 {
-    uint16_t *at = bucket_of(l1, l1_mshr_at(l1, mshr)->line);
+    uint16_t *at = l1_bucket_of(l1, m->hash);
     while (*at != mshr + 1) at = &l1_mshr_at(l1, *at - 1u)->next;
-    *at = l1_mshr_at(l1, mshr)->next;
+    *at = m->next;
 }
 
-/* ---- access ---- */
+/* ---- access ----
+ *
+ * plain: an SM in windows (gpu/windows.h): nothing is checked, and what was worked out at issue holds. */
 
 /* What is at the place counts no more. */
 static inline void empty(struct l1 *l1, uint32_t line)
@@ -67,139 +67,152 @@ static inline void empty(struct l1 *l1, uint32_t line)
 /* --check: what an MSHR has got so far. */
 static inline uint32_t copy_of(const struct l1 *l1, uint32_t mshr) { return tags_lines(&l1->tags) + mshr; }
 
-static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line)
+/* A place for the line, of which nothing is there yet; its valid sectors are the caller's to say. */
+static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line, uint32_t hash, bool plain)
 {
-    if (!l1->tags.ordered) return l1_make_room_by_policy(l1, set, line);
+    if (__builtin_expect(!l1->tags.ordered, 0)) return l1_make_room_by_policy(l1, set, line);
     uint64_t before;
-    const uint32_t place = tags_replace(&l1->tags, set, line, tags_hint(line), &before);
+    const uint32_t place = tags_replace(&l1->tags, set, line, tags_hint_of(hash), &before);
     if (place == TAGS_NONE) return place;
     if (before) {
         l1->stats.evictions++;
         note_left(l1, before - 1, LEFT_REPLACED);
     }
-    empty(l1, place);
+    if (!plain && l1->copies) check_copy_drop(l1->copies, place, 0);
     return place;
 }
 
-static inline void add_waiter(struct sm *sm, uint32_t mshr, const struct line_access *a)
+static inline void add_waiter(struct l1_mshr *m, const struct line_access *a)
 {
-    struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
     if (FAULT_FIRES(l1_forgets_waiter)) return;
     m->waiters[m->waiting++] = (struct mshr_waiter){a->load, a->sectors};
 }
 
 /* place: of the line when it is present without these sectors, else TAGS_NONE. */
-static inline bool miss(struct sm *sm, const struct line_access *a, uint32_t set, uint32_t place,
-                        uint16_t *bucket, uint64_t now)
+static inline __attribute__((always_inline)) bool miss(struct sm *sm, const struct line_access *a,
+                                                       uint32_t set, uint32_t hash, uint32_t place,
+                                                       uint64_t now, bool plain)
 {
-    struct l1 *l1 = &sm->l1;
+    struct l1 *const l1 = &sm->l1;
+    const struct sm_spec *const spec = sm->spec;
     const bool present = place != TAGS_NONE;
-    if (!l1->free_count || sm->outstanding == sm->spec->request_limit ||
+    if (!l1->free_count || sm->outstanding == spec->request_limit ||
         (present && *tags_pins(&l1->tags, place) == UINT8_MAX)) {
         sm->lsu_blocked = &l1->stats.wait_mshr;
         return false;
     }
-    if (sm->misses_count == sm->spec->miss_queue) {
+    if (!plain && sm->misses_count == spec->miss_queue) {
         sm->lsu_blocked = &l1->stats.wait_queue;
         return false;
     }
-    if (!present && !sm->spec->allocate_on_fill) {
-        place = make_room(l1, set, a->line);
+    uint8_t here = 0;
+    if (present) {
+        here = l1->valid[place];
+    } else if (!spec->allocate_on_fill) {
+        place = make_room(l1, set, a->line, hash, plain);
         if (place == TAGS_NONE) {
             sm->lsu_blocked = &l1->stats.wait_way;
             return false;
         }
+        l1->valid[place] = 0;
     }
     const uint32_t mshr = l1->free[--l1->free_count];
-    const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
-    const uint8_t asked = present ? wanted & (uint8_t)~l1->valid[place] : wanted;
+    const uint8_t asked = (spec->sectored ? a->sectors : SECTORS_ALL) & (uint8_t)~here;
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    uint16_t *const bucket = l1_bucket_of(l1, hash);
     m->line = a->line;
+    m->hash = hash;
     m->set = set;
-    m->next = *bucket;
     m->tag_line = place;
-    m->waiting = 0;
+    m->next = *bucket;
     m->asked = asked;
-    m->here = present ? l1->valid[place] : 0;
+    m->here = here;
     m->stale = false;
+    m->waiting = 0;
+    add_waiter(m, a);
     *bucket = (uint16_t)(mshr + 1);
-    if (l1->copies) {
+    if (!plain && l1->copies) {
         check_copy_drop(l1->copies, copy_of(l1, mshr), now);
-        check_copy_from(l1->copies, copy_of(l1, mshr), place, m->here);
+        check_copy_from(l1->copies, copy_of(l1, mshr), place, here);
     }
     if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
-    add_waiter(sm, mshr, a);
-    stats_peak(&l1->stats.mshr_peak, sm->spec->mshrs - l1->free_count);
+    stats_peak(&l1->stats.mshr_peak, spec->mshrs - l1->free_count);
     l1->stats.reads++;
     l1->stats.misses++;
-    if (present && l1->valid[place])
+    if (here)
         l1->stats.misses_sector++;
     else
         count_cause(l1, a->line);
-    send_line(sm, a, mshr, asked, now);
+    send_line(sm, a, mshr, asked, now, plain);
     return true;
 }
 
-/* A load wants sectors of a line; false: not now, sm->lsu_blocked says why. */
+/* A load wants sectors of a line; false: not now, sm->lsu_blocked says why. *absent: whether it was found out
+ * before, and is now, that neither the line nor an MSHR for it is there. That remains so until it misses:
+ * lines come for MSHRs only, and no other access gets one meanwhile. */
 static inline __attribute__((always_inline)) bool read_line(struct sm *sm, const struct line_access *a,
-                                                            uint64_t now)
+                                                            bool *absent, uint64_t now, bool plain)
 {
-    struct l1 *l1 = &sm->l1;
-    if (a->flags & REQUEST_UNCACHED) return l1_bypass(sm, a, now);
-    const uint32_t set = l1_set_of(sm->spec, a->line);
-    const uint32_t place = tags_find(&l1->tags, set, a->line);
+    struct l1 *const l1 = &sm->l1;
+    if (__builtin_expect(a->flags & REQUEST_UNCACHED, 0)) return l1_bypass(sm, a, now);
+    const uint32_t set = plain ? a->set : l1_set_of(sm->spec, a->line);
+    const uint32_t hash = plain ? a->hash : tags_hash(a->line);
+    if (*absent) return miss(sm, a, set, hash, TAGS_NONE, now, plain);
+    const uint32_t place = tags_find_hinted(&l1->tags, set, a->line, tags_hint_of(hash));
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
         l1->stats.reads++;
         l1->stats.hits++;
         tags_touch(&l1->tags, place);
-        if (l1->copies) check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->app, a->line, now);
+        if (!plain && l1->copies)
+            check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->app, a->line, now);
         load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
         return true;
     }
-    uint16_t *const bucket = bucket_of(l1, a->line);
-    const uint32_t mshr = search(l1, *bucket, a->line);
-    return mshr ? l1_merge(sm, mshr - 1, a, now) : miss(sm, a, set, place, bucket, now);
+    const uint32_t mshr = search(l1, *l1_bucket_of(l1, hash), a->line);
+    if (mshr) return l1_merge(sm, mshr - 1, a, now);
+    *absent = place == TAGS_NONE;
+    return miss(sm, a, set, hash, place, now, plain);
 }
 
-/* Nobody waits any more: the place can be used, the MSHR too. */
-static inline void release(struct sm *sm, uint32_t mshr)
+/* Nobody waits any more: the place can be used, the MSHR too. here: what came. */
+static inline void release(struct sm *sm, uint32_t mshr, const struct l1_mshr *m, uint8_t here, bool plain)
 {
-    struct l1 *l1 = &sm->l1;
-    const struct l1_mshr *m = l1_mshr_at(l1, mshr);
+    struct l1 *const l1 = &sm->l1;
     if (m->tag_line != TAGS_NONE) {
         --*tags_pins(&l1->tags, m->tag_line);
     } else if (!m->stale) {
-        const uint32_t place = make_room(l1, m->set, m->line);
+        const uint32_t place = make_room(l1, m->set, m->line, m->hash, plain);
         if (place != TAGS_NONE) {
-            l1->valid[place] = m->here;
-            if (l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), m->here);
+            l1->valid[place] = here;
+            if (!plain && l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), here);
         }
     }
-    if (!m->stale) forget(l1, mshr);
+    if (!m->stale) forget(l1, mshr, m);
     l1->free[l1->free_count++] = (uint16_t)mshr;
 }
 
 /* Sectors that an MSHR has asked for are here. */
 static inline __attribute__((always_inline)) void fill_line(struct sm *sm, uint32_t mshr, uint8_t sectors,
-                                                            uint64_t now)
+                                                            uint64_t now, bool plain)
 {
-    struct l1 *l1 = &sm->l1;
-    struct l1_mshr *m = l1_mshr_at(l1, mshr);
-    m->here |= sectors;
-    m->asked &= (uint8_t)~sectors;
+    struct l1 *const l1 = &sm->l1;
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    const uint8_t here = m->here | sectors, asked = m->asked & (uint8_t)~sectors;
+    bool over = !asked;
     l1->stats.fills++;
-    if (__builtin_expect(m->waiting == 1 && !m->asked && !l1->copies, 1)) { /* all that it wants is here */
+    if (__builtin_expect(over && m->waiting == 1 && (plain || !l1->copies), 1)) { /* it has all it wants */
         load_line_done(sm, m->waiters[0].load, now + sm->spec->fill_latency_cyc, now);
-        m->waiting = 0;
     } else {
+        m->here = here;
+        m->asked = asked;
         l1_serve_waiters(sm, mshr, now);
+        over = over && !m->waiting;
     }
     if (m->tag_line != TAGS_NONE && !m->stale) {
         l1->valid[m->tag_line] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
-        if (l1->copies) check_copy_from(l1->copies, m->tag_line, copy_of(l1, mshr), sectors);
+        if (!plain && l1->copies) check_copy_from(l1->copies, m->tag_line, copy_of(l1, mshr), sectors);
     }
-    if (m->waiting || m->asked) return;
-    release(sm, mshr);
+    if (over) release(sm, mshr, m, here, plain);
 }
 
 #endif

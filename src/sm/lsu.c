@@ -33,11 +33,15 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
-static inline uint16_t new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
-                                uint64_t now)
+/* The place of the next load. */
+static inline uint16_t free_load(const struct sm *sm) { return sm->loads_free[sm->loads_free_count - 1]; }
+
+static inline void new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
+                            uint64_t now)
 {
     const struct warp_op *op = &sm->op;
-    const uint16_t idx = sm->loads_free[--sm->loads_free_count];
+    const uint16_t idx = free_load(sm);
+    sm->loads_free_count--;
     const bool copy = op->info->class == WARP_CLASS_COPY_ASYNC;
     sm->loads[idx] =
         (struct load){.info = op->info,
@@ -54,7 +58,30 @@ static inline uint16_t new_load(struct sm *sm, struct sm_block *block, uint32_t 
         sm->warps[warp].copies++;
     else
         lock_registers(sm, warp, op->info, op->reg_base, short_cyc(now) + SM_FAR);
-    return idx;
+}
+
+/* The lines' pages are about to be accessed; and what will be asked of the lines of a load. */
+static inline void look_ahead(struct sm *sm, struct memory_instr *m, bool reads)
+{
+    const struct sm_spec *const spec = sm->spec;
+    const struct page_cache *const pages = sm->pages;
+    const uint32_t app = sm->app, page_log2 = sm->page_lines_log2, count = m->count;
+    uint64_t page = UINT64_MAX, to_frame = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        struct line_access *const a = line_of(m, k);
+        const uint64_t line = a->line;
+        if (line >> page_log2 != page) {
+            page = line >> page_log2;
+            const uint64_t key = mmu_key(app, page);
+            const uint32_t slot = mmu_page_slot(key);
+            if (pages->key[slot] != key + 1) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
+            to_frame = (pages->frame[slot] >> LINE_LOG2) - (page << page_log2);
+        }
+        if (!reads) continue;
+        a->physical = line + to_frame;
+        a->set = l1_set_of(spec, line);
+        a->hash = tags_hash(line);
+    }
 }
 
 /* ---- --check ---- */
@@ -106,28 +133,21 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
     struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
     m->at = 0;
-    m->translated = false;
-    if (op->info->class == WARP_CLASS_TEXTURE)
-        m->count = (uint16_t)coalesce_texels(op, m, sm->arena, sm->wire.check);
-    else
-        m->count = (uint16_t)coalesce(op, m->lines, writes || sm->wire.check, atomic);
+    m->translated = m->absent = false;
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
-    const uint16_t load = waits ? new_load(sm, block, warp, m->count, now) : sm->warps[warp].generation;
-    const uint32_t app = sm->app, page_log2 = sm->page_lines_log2;
     const uint8_t place = block->place;
-    uint64_t page = UINT64_MAX;
-    for (uint32_t k = 0; k < m->count; k++) {
-        struct line_access *a = line_of(m, k);
-        a->load = load;
-        a->place = place;
-        a->warp = (uint8_t)warp;
-        a->kind = kind;
-        a->flags = flags;
-        if (a->line >> page_log2 == page) continue;
-        page = a->line >> page_log2;
-        if (!mmu_is_cached(sm->pages, mmu_key(app, page)))
-            mmu_touch(sm->wire.mmu, sm->wire.sm_idx, mmu_key(app, page));
-    }
+    const struct line_access model = {.load = waits ? free_load(sm) : sm->warps[warp].generation,
+                                      .warp = (uint8_t)warp,
+                                      .place = place,
+                                      .kind = kind,
+                                      .flags = flags,
+                                      .conflict = 1};
+    if (op->info->class == WARP_CLASS_TEXTURE)
+        m->count = (uint16_t)coalesce_texels(op, &model, m, sm->arena, sm->wire.check);
+    else
+        m->count = (uint16_t)coalesce(op, &model, m->lines, writes || sm->wire.check, atomic);
+    if (waits) new_load(sm, block, warp, m->count, now);
+    look_ahead(sm, m, !writes && !sm->wire.check);
     if (writes) sm->warps[warp].stores += m->count;
     if (!waits) sm->places[place].stores += m->count;
     if (sm->wire.check) check_lines(sm, m, warp, now);
@@ -188,7 +208,7 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
         sm->lsu_blocked = blocked;
         return false;
     }
-    send_line(sm, a, owner, sectors, now);
+    send_line(sm, a, owner, sectors, now, false);
     return true;
 }
 
@@ -363,9 +383,10 @@ static inline bool access_one(struct sm *sm, uint64_t now)
     if (m->count &&
         !(sm->translates ? translate_and_access(sm, m, now) : access_line(sm, line_of(m, m->at), now)))
         return false;
-    m->translated = false;
+    m->translated = m->absent = false;
     if (++m->at < m->count) {
-        l1_coming(&sm->l1, sm->spec, line_of(m, m->at));
+        const uint64_t line = line_of(m, m->at)->line;
+        l1_coming(&sm->l1, line, l1_set_of(sm->spec, line), tags_hash(line));
         return true;
     }
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;

@@ -5,32 +5,31 @@
 
 enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
 
-static inline const struct request *reply_at(const struct sm *sm, const struct net_queue_sink *k,
-                                             uint32_t nth)
-{
-    return request_at(sm->wire.requests, (uint32_t)k->ring[(k->popped + nth) & k->mask].packet.handle);
-}
-
 /* Into the host's caches, before the replies of a window are taken: their requests, then what these name, so
  * that the waits for one another's data overlap. */
 static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_sink *k)
 {
     const struct l1 *const l1 = &sm->l1;
-    const uint32_t mshrs = sm->spec->mshrs, from = sm->fetched - k->popped;
-    uint32_t count = k->pushed - k->popped;
-    if (from + FETCH_MOST < count) count = from + FETCH_MOST;
-    for (uint32_t n = from; n < count; n++) __builtin_prefetch(reply_at(sm, k, n));
-    for (uint32_t n = from; n < count; n++) {
-        const struct request *const r = reply_at(sm, k, n);
-        if (r->owner < mshrs) __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
+    const struct request *replies[FETCH_MOST];
+    const struct l1_mshr *mshrs[FETCH_MOST];
+    const uint32_t left = k->pushed - k->popped, count = left < FETCH_MOST ? left : FETCH_MOST;
+    const uint32_t limit = sm->spec->mshrs;
+    uint32_t fills = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        const uint32_t idx = (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle;
+        replies[n] = request_at(sm->wire.requests, idx);
+        __builtin_prefetch(replies[n]);
     }
-    for (uint32_t n = from; n < count; n++) {
-        const struct request *const r = reply_at(sm, k, n);
-        if (r->owner >= mshrs) continue;
-        const struct l1_mshr *const m = l1_mshr_at(l1, r->owner);
+    for (uint32_t n = 0; n < count; n++) {
+        if (replies[n]->owner >= limit) continue;
+        mshrs[fills] = l1_mshr_at(l1, replies[n]->owner);
+        __builtin_prefetch(mshrs[fills++], 1);
+    }
+    for (uint32_t n = 0; n < fills; n++) {
+        const struct l1_mshr *const m = mshrs[n];
         tags_fetch(&l1->tags, m->set);
         __builtin_prefetch(&l1->tags.keys[m->set * l1->tags.ways], 1);
-        __builtin_prefetch(bucket_of(l1, r->line), 1);
+        __builtin_prefetch(l1_bucket_of(l1, m->hash), 1);
         __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
     }
     sm->fetched = k->popped + count;
@@ -41,7 +40,6 @@ static inline void take_reply(struct sm *sm, struct net *replies, uint64_t now)
     const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
     const uint32_t idx = (uint32_t)k->ring[k->popped & k->mask].packet.handle;
     if ((int32_t)(sm->fetched - k->popped) <= 0) {
-        sm->fetched = k->popped;
         fetch_replies(sm, k);
     }
     net_queue_take(replies, sm->wire.sm_idx, now);
@@ -54,7 +52,7 @@ static inline void take_reply(struct sm *sm, struct net *replies, uint64_t now)
     const uint8_t sectors = r->sectors;
     lsu_count_read(sm, r, now);
     pool_give(sm->wire.requests, idx);
-    fill_line(sm, owner, sectors, now);
+    fill_line(sm, owner, sectors, now, true);
 }
 
 /* The line in front goes into the L1, if it can. */
@@ -66,10 +64,17 @@ static inline void access_line(struct sm *sm, uint64_t now)
         return;
     }
     const struct line_access *const a = &m->lines[m->at];
-    if (!(a->kind == REQUEST_READ ? read_line(sm, a, now) : lsu_write(sm, a, now))) return;
-    m->translated = false;
+    if (a->kind != REQUEST_READ) {
+        if (!lsu_write(sm, a, now)) return;
+    } else if (!read_line(sm, a, &m->absent, now, true)) {
+        return;
+    }
+    m->translated = m->absent = false;
     const uint32_t ahead = m->at + LINES_AHEAD;
-    if (ahead < m->count && ahead < SM_LANES) l1_coming(&sm->l1, sm->spec, &m->lines[ahead]);
+    if (ahead < m->count && ahead < SM_LANES && a->kind == REQUEST_READ) {
+        const struct line_access *const next = &m->lines[ahead];
+        l1_coming(&sm->l1, next->line, next->set, next->hash);
+    }
     if (++m->at < m->count) return;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;

@@ -3,22 +3,19 @@
 #ifndef ATOLL_SM_SEND_H
 #define ATOLL_SM_SEND_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "gpu/fabric_window.h"
 #include "gpu/pager.h"
 #include "sm/sm_private.h"
-
-/* Called before the number of requests on their way changes. */
-static inline void count_flight(struct sm *sm, uint64_t now)
-{
-    sm->stats.in_flight_cyc += (now - sm->flight_cyc) * sm->outstanding;
-    sm->flight_cyc = now;
-}
 
 /* A request is answered; returns how long it took. */
 static inline uint64_t lsu_count_reply(struct sm *sm, const struct request *r, uint64_t now)
 {
     const uint64_t took = now - r->sent_cyc;
-    count_flight(sm, now);
+    sm->flight_sum += now;
+    sm->flight_cyc = now;
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
@@ -35,6 +32,14 @@ static inline void lsu_count_read(struct sm *sm, const struct request *r, uint64
     if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
         STATS_COUNT(sm->stats.near_latency, took);
 }
+
+_Static_assert(offsetof(struct request, flags) == offsetof(struct request, kind) + 1 &&
+                   offsetof(struct request, sectors) == offsetof(struct request, kind) + 2 &&
+                   offsetof(struct request, conflict) == offsetof(struct request, kind) + 3 &&
+                   offsetof(struct line_access, flags) == offsetof(struct line_access, kind) + 1 &&
+                   offsetof(struct line_access, sectors) == offsetof(struct line_access, kind) + 2 &&
+                   offsetof(struct line_access, conflict) == offsetof(struct line_access, kind) + 3,
+               "copied in one piece");
 
 static inline uint64_t page_key(const struct sm *sm, uint64_t line)
 {
@@ -61,32 +66,32 @@ static inline uint64_t *send_blocked(struct sm *sm)
     return NULL;
 }
 
-/* Nothing is in its way: see send_blocked(). */
+/* Nothing is in its way: see send_blocked(). plain: a read of an SM in windows. */
 static inline __attribute__((always_inline)) void send_line(struct sm *sm, const struct line_access *a,
-                                                            uint32_t owner, uint8_t sectors, uint64_t now)
+                                                            uint32_t owner, uint8_t sectors, uint64_t now,
+                                                            bool plain)
 {
     const uint32_t idx = pool_try_take(sm->wire.requests);
     DIAG_ASSERT(idx != REQUEST_NONE);
     struct request *r = request_at(sm->wire.requests, idx);
     r->line = a->line;
-    if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
+    if (!plain && a->kind != REQUEST_READ) { /* nobody looks at those of a read */
         r->bytes[0] = a->bytes[0];
         r->bytes[1] = a->bytes[1];
     }
-    r->home = home_of(sm, a->line);
+    r->home = plain ? page_table_home_of_line(sm->table, a->physical) : home_of(sm, a->line);
     r->sent_cyc = now;
     r->owner = owner;
     r->sm = (uint16_t)sm->wire.sm_idx;
-    r->kind = a->kind;
-    r->flags = a->flags;
+    memcpy(&r->kind, &a->kind, 4); /* flags, sectors and conflict, too */
     r->sectors = sectors;
-    r->conflict = a->conflict;
     r->app = (uint8_t)sm->app;
     r->hit = 0;
     r->set = 0;
-    count_flight(sm, now);
+    sm->flight_sum -= now;
+    sm->flight_cyc = now;
     sm->outstanding++;
-    if (sm->direct && !sm->misses_count) { /* there is room, and this is the only one of its cycle */
+    if (plain || (sm->direct && !sm->misses_count)) { /* there is room, and no other one in its cycle */
         sm->stats.requests_sent++;
         fabric_window_request(sm->wire.fabric, now, idx, r);
         return;

@@ -107,6 +107,7 @@ void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
     sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
+    sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
     if (now <= sm->settled_cyc) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;

@@ -54,11 +54,18 @@ struct sm_spec {
 /* A line that a memory instruction touches. */
 struct line_access {
     uint64_t line; /* virtual address >> 7 */
-    uint64_t bytes[2];
+    union {
+        uint64_t bytes[2];     /* of writes; --check: of all accesses */
+        struct {               /* of a read, without --check: worked out once, when it issues */
+            uint64_t physical; /* of the line; where pages are known at once (sm.translates) */
+            uint32_t set;      /* of the L1 */
+            uint32_t hash;     /* tags_hash() of the line */
+        };
+    };
     uint16_t load; /* reads and atomics; stores and reductions: generation of the warp */
     uint8_t warp;
-    uint8_t kind, sectors, conflict, flags; /* as in struct request */
     uint8_t place;                          /* of the kernel */
+    uint8_t kind, flags, sectors, conflict; /* as in struct request, and in its order */
 };
 _Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 
@@ -67,6 +74,7 @@ _Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 struct memory_instr {
     _Alignas(64) uint16_t count, at; /* lines; the next one */
     bool translated;                 /* the page of the next one is known: it waits for the L1 */
+    bool absent;                     /* the next one was looked for in the L1 and among its MSHRs in vain */
     struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
     _Alignas(32) struct line_access lines[SM_LANES];
 };
@@ -166,12 +174,12 @@ struct mshr_waiter {
 
 struct l1_mshr {
     uint64_t line;
-    uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
+    uint32_t hash, set; /* of the line */
+    uint32_t tag_line;  /* TAGS_NONE: gets one when it comes */
+    uint16_t next;      /* + 1: the next one of its bucket, while it is not stale */
     uint16_t waiting;
     uint8_t asked; /* sectors on their way */
     uint8_t here;  /* sectors that came */
-    uint32_t set;
-    uint16_t next; /* + 1: the next one of its bucket, while it is not stale */
     bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     struct mshr_waiter waiters[]; /* [merges] */
 };
@@ -201,9 +209,10 @@ enum { L1_HISTORY = 4096 };
 /* Place and entry together are the line, up to 2^49 B of addresses. */
 static inline uint32_t l1_history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
 static inline uint32_t l1_history_entry(uint64_t line) { return (uint32_t)(line >> 12) << 2; }
-static inline uint32_t l1_bucket_of(const struct l1 *l1, uint64_t line)
+/* The MSHRs of lines with this hash begin here: lists, in most of which there is one at most. */
+static inline uint16_t *l1_bucket_of(const struct l1 *l1, uint32_t hash)
 {
-    return (uint32_t)(line * 0x9e3779b97f4a7c15u >> 40) & l1->bucket_mask;
+    return &l1->buckets[hash >> 8 & l1->bucket_mask];
 }
 static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 {
@@ -211,11 +220,10 @@ static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 }
 
 /* The line is accessed soon, by a load: fetches what that will touch into the host's caches. */
-static inline void l1_coming(const struct l1 *l1, const struct sm_spec *spec, const struct line_access *a)
+static inline void l1_coming(const struct l1 *l1, uint64_t line, uint32_t set, uint32_t hash)
 {
-    const uint32_t set = l1_set_of(spec, a->line);
-    __builtin_prefetch(&l1->buckets[l1_bucket_of(l1, a->line)], 1);
-    __builtin_prefetch(&l1->history[l1_history_of(a->line)]);
+    __builtin_prefetch(l1_bucket_of(l1, hash), 1);
+    __builtin_prefetch(&l1->history[l1_history_of(line)]);
     __builtin_prefetch(tags_row(&l1->tags, set));
 }
 
@@ -256,7 +264,8 @@ struct sm {
     uint64_t next_cyc;             /* what it asked for at the end of its last visit */
     uint32_t fetched;              /* replies up to this one were fetched into the host's caches */
     const struct windows *windows; /* who runs the memory side; NULL: nobody, it is visited */
-    uint64_t flight_cyc;           /* in_flight_cyc is counted up to here */
+    uint64_t flight_cyc;           /* when the number of requests on their way last changed */
+    uint64_t flight_sum;           /* when requests were answered, less when all were made: sums */
     uint64_t lsu_blocked_cyc;      /* counted up to here */
     uint64_t *lsu_blocked;         /* counter, NULL: goes on */
     struct memory_instr *queue;
@@ -404,10 +413,13 @@ static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cy
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
 /* --check: the request is about to be queued. */
 void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now);
-/* coalesce.c: the lines of sm->op into out; returns how many. */
-uint32_t coalesce(const struct warp_op *op, struct line_access *out, bool writes, bool atomic);
+/* coalesce.c: the lines of an instruction into out, copies of the model (with no bytes, no sectors, and a
+ * conflict of 1) but for what it finds out; returns how many. */
+uint32_t coalesce(const struct warp_op *op, const struct line_access *model, struct line_access *out,
+                  bool writes, bool atomic);
 /* The lines of a texture fetch; those beyond 32 into more, which is made when needed. */
-uint32_t coalesce_texels(const struct warp_op *op, struct memory_instr *m, struct arena *arena, bool bytes);
+uint32_t coalesce_texels(const struct warp_op *op, const struct line_access *model, struct memory_instr *m,
+                         struct arena *arena, bool bytes);
 uint32_t shared_conflict_cycles(const struct warp_op *op, uint32_t banks, struct conflict_cache *cache);
 /* l1.c */
 void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_t sm_idx);
