@@ -84,7 +84,7 @@ static void a_pool_hands_out_each_object_once_and_says_when_empty(void **state)
     assert_int_equal(pool_try_take(&p), POOL_NONE);
     pool_give(&p, 1);
     assert_int_equal(pool_try_take(&p), 1);
-    assert_int_equal(p.peak_used, 3);
+    assert_int_equal(pool_peak_used(&p), 3);
     arena_free(&a);
 }
 

@@ -4,7 +4,8 @@
 void pool_init(struct pool *p, struct arena *a, uint32_t count, size_t object_bytes)
 {
     DIAG_ASSERT(count > 0 && count < POOL_NONE && object_bytes > 0);
-    *p = (struct pool){.count = count, .free_count = count, .object_bytes = object_bytes};
+    *p =
+        (struct pool){.count = count, .free_count = count, .free_least = count, .object_bytes = object_bytes};
     p->objects = arena_array(a, count, object_bytes);
     p->free_stack = ARENA_ARRAY(a, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) p->free_stack[i] = count - 1 - i; /* index 0 goes out first */

@@ -13,13 +13,14 @@
 struct pool {
     unsigned char *objects;
     uint32_t *free_stack;
-    uint32_t free_count, count, peak_used;
+    uint32_t free_count, free_least, count; /* least: ever */
     size_t object_bytes;
 };
 
 void pool_init(struct pool *p, struct arena *a, uint32_t count, size_t object_bytes);
 
 static inline uint32_t pool_used(const struct pool *p) { return p->count - p->free_count; }
+static inline uint32_t pool_peak_used(const struct pool *p) { return p->count - p->free_least; }
 
 static inline void *pool_at(const struct pool *p, uint32_t idx)
 {
@@ -30,9 +31,9 @@ static inline void *pool_at(const struct pool *p, uint32_t idx)
 static inline uint32_t pool_try_take(struct pool *p)
 {
     if (!p->free_count) return POOL_NONE;
-    const uint32_t idx = p->free_stack[--p->free_count];
-    if (pool_used(p) > p->peak_used) p->peak_used = pool_used(p);
-    return idx;
+    const uint32_t left = --p->free_count;
+    if (left < p->free_least) p->free_least = left;
+    return p->free_stack[left];
 }
 
 static inline void pool_give(struct pool *p, uint32_t idx)

@@ -18,7 +18,7 @@ static void order_init(struct tags *t, struct arena *a)
                 t->wide[(size_t)set * (ways + 1) + k] =
                     (struct tags_wide_order){.newer = (uint16_t)newer, .older = (uint16_t)older};
             else
-                tags_order_of(t, tags_row(t, set))[k] =
+                tags_ring_of(t, tags_row(t, set))[k] =
                     (struct tags_order){.newer = (uint8_t)newer, .older = (uint8_t)older};
         }
 }
@@ -113,4 +113,15 @@ void tags_drop(struct tags *t, uint32_t line)
     t->keys[line] = 0;
     const uint32_t set = tags_set_of(t, line);
     tags_row(t, set)[line - set * t->ways] = 0;
+}
+
+uint32_t tags_find_far(const struct tags *t, uint32_t set, uint64_t key) { return tags_find(t, set, key); }
+
+uint32_t tags_replace_far(struct tags *t, uint32_t set, uint64_t key, uint64_t *before)
+{
+    const uint32_t line = tags_victim(t, set);
+    if (line == TAGS_NONE) return line;
+    *before = t->keys[line];
+    tags_fill_in(t, set, line, key);
+    return line;
 }

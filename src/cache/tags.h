@@ -29,7 +29,10 @@ struct tags_order {
 struct tags_wide_order {
     uint16_t newer, older;
 };
-enum { TAGS_NARROW_WAYS = 254 };
+enum {
+    TAGS_NEAR_WAYS = 16, /* looked through in one step */
+    TAGS_NARROW_WAYS = 254
+};
 
 struct tags {
     uint64_t *keys; /* key + 1; 0 = empty */
@@ -63,7 +66,7 @@ static inline uint8_t *tags_row(const struct tags *t, uint32_t set)
 {
     return t->rows + (size_t)set * t->row_bytes;
 }
-static inline struct tags_order *tags_order_of(const struct tags *t, uint8_t *row)
+static inline struct tags_order *tags_ring_of(const struct tags *t, uint8_t *row)
 {
     return (struct tags_order *)(void *)(row + t->order_at);
 }
@@ -77,15 +80,14 @@ static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
     return tags_pins_in(t, tags_set_of(t, line), line);
 }
 
-/* Of a key; its upper bits are the best ones. */
-static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); }
-
-/* 1-255; 0 = empty way. */
-static inline uint8_t tags_hint_of(uint32_t hash)
+/* Of a key: its upper bits are the best ones; the highest byte is not 0. */
+static inline uint32_t tags_hash(uint64_t key)
 {
-    const uint8_t h = (uint8_t)(hash >> 24);
-    return h ? h : 1;
+    const uint32_t h = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
+    return h >> 24 ? h : h | 1u << 24;
 }
+/* 1-255; 0 = empty way. */
+static inline uint8_t tags_hint_of(uint32_t hash) { return (uint8_t)(hash >> 24); }
 static inline uint8_t tags_hint(uint64_t key) { return tags_hint_of(tags_hash(key)); }
 
 typedef uint8_t tags_bytes __attribute__((vector_size(16)));
@@ -105,23 +107,30 @@ static inline uint32_t tags_equal_bytes(const uint8_t *at, uint8_t hint)
 #endif
 }
 
-/* The line that holds key, whose tags_hint() is known, or TAGS_NONE. Changes nothing. */
-static inline uint32_t tags_find_hinted(const struct tags *t, uint32_t set, uint64_t key, uint8_t hint)
-{
-    const uint8_t *const hints = tags_row(t, set);
-    const uint32_t ways = t->ways;
-    for (uint32_t way = 0;;) {
-        for (uint32_t found = tags_equal_bytes(hints + way, hint); found; found &= found - 1) {
-            const uint32_t line = set * ways + way + (uint32_t)__builtin_ctz(found);
-            if (t->keys[line] == key + 1) return line;
-        }
-        way += 16;
-        if (way >= ways) return TAGS_NONE;
-    }
-}
+/* The line that holds key, or TAGS_NONE. Changes nothing. */
 static inline uint32_t tags_find(const struct tags *t, uint32_t set, uint64_t key)
 {
-    return tags_find_hinted(t, set, key, tags_hint(key));
+    const uint8_t *const hints = tags_row(t, set), hint = tags_hint(key);
+    const uint32_t first = set * t->ways;
+    for (uint32_t way = 0; way < t->ways; way += 16)
+        for (uint32_t found = tags_equal_bytes(hints + way, hint); found; found &= found - 1) {
+            const uint32_t line = first + way + (uint32_t)__builtin_ctz(found);
+            if (t->keys[line] == key + 1) return line;
+        }
+    return TAGS_NONE;
+}
+uint32_t tags_find_far(const struct tags *t, uint32_t set, uint64_t key);
+
+/* The same for caches that mostly have few ways; the key's hash is known. */
+static inline uint32_t tags_find_near(const struct tags *t, uint32_t set, uint64_t key, uint32_t hash)
+{
+    if (__builtin_expect(t->ways > TAGS_NEAR_WAYS, 0)) return tags_find_far(t, set, key);
+    uint32_t found = tags_equal_bytes(tags_row(t, set), tags_hint_of(hash));
+    for (; found; found &= found - 1) {
+        const uint32_t line = set * t->ways + (uint32_t)__builtin_ctz(found);
+        if (t->keys[line] == key + 1) return line;
+    }
+    return TAGS_NONE;
 }
 
 void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way);
@@ -130,19 +139,19 @@ uint32_t tags_oldest_wide(const struct tags *t, uint32_t set); /* a way, `ways` 
 /* The same of a set whose row is known. */
 static inline void tags_make_newest_in(const struct tags *t, uint8_t *row, uint32_t way)
 {
-    struct tags_order *const o = tags_order_of(t, row), *const end = &o[t->ways];
-    const struct tags_order ends = *end, at = o[way];
-    if (way == ends.newer) {
-        *end = (struct tags_order){.newer = at.newer, .older = (uint8_t)way};
+    struct tags_order *const o = tags_ring_of(t, row), *const end = &o[t->ways], *const at = &o[way];
+    const uint32_t oldest = end->newer, newest = end->older, newer = at->newer, older = at->older;
+    if (way == oldest) {
+        end->newer = (uint8_t)newer;
+        end->older = (uint8_t)way;
         return;
     }
-    if (way == ends.older) return;
-    o[at.newer].older = at.older;
-    o[at.older].newer = at.newer;
-    o[way] = (struct tags_order){.newer = ends.newer, .older = ends.older};
-    o[ends.older].newer = (uint8_t)way;
-    o[ends.newer].older = (uint8_t)way;
-    end->older = (uint8_t)way;
+    if (way == newest) return;
+    o[newer].older = (uint8_t)older;
+    o[older].newer = (uint8_t)newer;
+    at->newer = (uint8_t)oldest;
+    at->older = (uint8_t)newest;
+    o[newest].newer = o[oldest].older = end->older = (uint8_t)way;
 }
 
 static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
@@ -174,7 +183,7 @@ static inline void tags_fetch(const struct tags *t, uint32_t set)
 static inline uint32_t tags_oldest_in(const struct tags *t, uint8_t *row)
 {
     const uint8_t *const pins = row + t->hint_ways;
-    const struct tags_order *const o = tags_order_of(t, row);
+    const struct tags_order *const o = tags_ring_of(t, row);
     const uint32_t oldest = o[t->ways].newer;
     if (__builtin_expect(!pins[oldest], 1)) return oldest;
     for (uint32_t way = o[oldest].newer; way != oldest; way = o[way].newer)
@@ -221,32 +230,27 @@ static inline void tags_fill(struct tags *t, uint32_t line, uint64_t key)
 }
 void tags_drop(struct tags *t, uint32_t line);
 
-/* lru, fifo: tags_victim() and tags_fill() in one. *before: what tags_key() of the line was, + 1; 0: it was
- * empty. */
-static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint8_t hint,
+uint32_t tags_replace_far(struct tags *t, uint32_t set, uint64_t key, uint64_t *before);
+
+/* lru, fifo: tags_victim() and tags_fill() in one, for caches that mostly have few ways. *before: what
+ * tags_key() of the line was, + 1; 0: it was empty. */
+static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, uint32_t hash,
                                     uint64_t *before)
 {
     const uint32_t ways = t->ways;
-    const bool wide = __builtin_expect(t->wide != NULL, 0);
+    if (__builtin_expect(ways > TAGS_NEAR_WAYS, 0)) return tags_replace_far(t, set, key, before);
     uint8_t *const row = tags_row(t, set);
-    uint32_t way = ways;
-    for (uint32_t k = 0; k < ways && way >= ways; k += 16) {
-        const uint32_t empty = tags_equal_bytes(row + k, 0);
-        if (empty) way = k + (uint32_t)__builtin_ctz(empty); /* bytes beyond the last way are 0, too */
-    }
+    /* bytes beyond the last way are 0, too */
+    uint32_t way = (uint32_t)__builtin_ctz(tags_equal_bytes(row, 0) | 1u << TAGS_NEAR_WAYS);
     if (way >= ways) {
-        way = wide ? tags_oldest_wide(t, set) : tags_oldest_in(t, row);
+        way = tags_oldest_in(t, row);
         if (way == ways) return TAGS_NONE;
     }
     const uint32_t line = set * ways + way;
-    uint64_t *const at = &t->keys[line];
-    *before = *at;
-    *at = key + 1;
-    row[way] = hint;
-    if (wide)
-        tags_make_newest_wide(t, set, way);
-    else
-        tags_make_newest_in(t, row, way);
+    *before = t->keys[line];
+    t->keys[line] = key + 1;
+    row[way] = tags_hint_of(hash);
+    tags_make_newest_in(t, row, way);
     return line;
 }
 

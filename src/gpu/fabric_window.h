@@ -8,15 +8,20 @@
 #include "net/net_queue.h"
 
 /* An SM sends a request to the slice where its line lives; there is room. */
+static inline void fabric_window_send_request(struct fabric *f, uint64_t now, uint32_t idx, uint32_t sm,
+                                              uint32_t slice, uint32_t bytes)
+{
+    struct fabric_side *const s = &f->request;
+    const struct net_packet p = {.handle = idx, .src = sm, .dst = slice, .bytes = bytes};
+    (void)net_queue_join(s->net, &p, now);
+    traffic_count(f->traffic, sm, slice, bytes);
+    if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
+}
 static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_t idx,
                                          const struct request *r)
 {
-    struct fabric_side *const s = &f->request;
     const uint32_t bytes = r->kind == REQUEST_READ ? f->header_bytes : fabric_request_bytes(f, r);
-    const struct net_packet p = {.handle = idx, .src = r->sm, .dst = r->home.slice, .bytes = bytes};
-    (void)net_queue_join(s->net, &p, now);
-    traffic_count(f->traffic, r->sm, r->home.slice, bytes);
-    if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
+    fabric_window_send_request(f, now, idx, r->sm, r->home.slice, bytes);
 }
 
 /* A slice answers. */

@@ -19,7 +19,8 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->mshrs = ARENA_ARRAY(a, uint8_t, (size_t)spec->mshrs * size);
     l1->free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
     for (uint32_t i = 0; i < spec->mshrs; i++) l1->free[i] = (uint16_t)(spec->mshrs - 1 - i);
-    l1->free_count = spec->mshrs;
+    l1->free_count = l1->free_least = spec->mshrs;
+    l1->whole = spec->sectored ? 0 : SECTORS_ALL;
     uint32_t buckets = 4;
     while (buckets < spec->mshrs * 8) buckets *= 2; /* few hold more than one: others are not looked at */
     l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
@@ -81,8 +82,7 @@ bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_
 
 bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    const uint8_t wanted = sm->spec->sectored ? a->sectors : SECTORS_ALL;
-    if (!lsu_send(sm, a, a->load | 1u << 31, wanted, now)) return false;
+    if (!lsu_send(sm, a, a->load | 1u << 31, a->sectors | sm->l1.whole, now)) return false;
     sm->l1.stats.reads++;
     sm->l1.stats.bypassed++;
     return true;
@@ -98,7 +98,7 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     const uint32_t hash = tags_hash(a->line), set = l1_set_of(sm->spec, a->line);
-    const uint32_t place = tags_find_hinted(&l1->tags, set, a->line, tags_hint_of(hash)),
+    const uint32_t place = tags_find_near(&l1->tags, set, a->line, hash),
                    mshr = search(l1, *l1_bucket_of(l1, hash), a->line);
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);

@@ -72,7 +72,7 @@ static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line, uin
 {
     if (__builtin_expect(!l1->tags.ordered, 0)) return l1_make_room_by_policy(l1, set, line);
     uint64_t before;
-    const uint32_t place = tags_replace(&l1->tags, set, line, tags_hint_of(hash), &before);
+    const uint32_t place = tags_replace(&l1->tags, set, line, hash, &before);
     if (place == TAGS_NONE) return place;
     if (before) {
         l1->stats.evictions++;
@@ -90,8 +90,8 @@ static inline void add_waiter(struct l1_mshr *m, const struct line_access *a)
 
 /* place: of the line when it is present without these sectors, else TAGS_NONE. */
 static inline __attribute__((always_inline)) bool miss(struct sm *sm, const struct line_access *a,
-                                                       uint32_t set, uint32_t hash, uint32_t place,
-                                                       uint64_t now, bool plain)
+                                                       uint32_t set, uint32_t hash, uint16_t *bucket,
+                                                       uint32_t place, uint64_t now, bool plain)
 {
     struct l1 *const l1 = &sm->l1;
     const struct sm_spec *const spec = sm->spec;
@@ -117,9 +117,8 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
         l1->valid[place] = 0;
     }
     const uint32_t mshr = l1->free[--l1->free_count];
-    const uint8_t asked = (spec->sectored ? a->sectors : SECTORS_ALL) & (uint8_t)~here;
+    const uint8_t asked = (a->sectors | l1->whole) & (uint8_t)~here;
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
-    uint16_t *const bucket = l1_bucket_of(l1, hash);
     m->line = a->line;
     m->hash = hash;
     m->set = set;
@@ -136,7 +135,7 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
         check_copy_from(l1->copies, copy_of(l1, mshr), place, here);
     }
     if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
-    stats_peak(&l1->stats.mshr_peak, spec->mshrs - l1->free_count);
+    if (l1->free_count < l1->free_least) l1->free_least = l1->free_count;
     l1->stats.reads++;
     l1->stats.misses++;
     if (here)
@@ -145,6 +144,16 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
         count_cause(l1, a->line);
     send_line(sm, a, mshr, asked, now, plain);
     return true;
+}
+
+static inline void hit(struct sm *sm, const struct line_access *a, uint32_t place, uint64_t now, bool plain)
+{
+    struct l1 *const l1 = &sm->l1;
+    l1->stats.reads++;
+    l1->stats.hits++;
+    tags_touch(&l1->tags, place);
+    if (!plain && l1->copies) check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->app, a->line, now);
+    load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
 }
 
 /* A load wants sectors of a line; false: not now, sm->lsu_blocked says why. *absent: whether it was found out
@@ -157,38 +166,28 @@ static inline __attribute__((always_inline)) bool read_line(struct sm *sm, const
     if (__builtin_expect(a->flags & REQUEST_UNCACHED, 0)) return l1_bypass(sm, a, now);
     const uint32_t set = plain ? a->set : l1_set_of(sm->spec, a->line);
     const uint32_t hash = plain ? a->hash : tags_hash(a->line);
-    if (*absent) return miss(sm, a, set, hash, TAGS_NONE, now, plain);
-    const uint32_t place = tags_find_hinted(&l1->tags, set, a->line, tags_hint_of(hash));
-    if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
-        l1->stats.reads++;
-        l1->stats.hits++;
-        tags_touch(&l1->tags, place);
-        if (!plain && l1->copies)
-            check_load(l1->copies, place, sm->wire.sm_idx, a->load, sm->app, a->line, now);
-        load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
-        return true;
+    uint16_t *const bucket = l1_bucket_of(l1, hash);
+    uint32_t place = TAGS_NONE;
+    if (!*absent) {
+        place = tags_find_near(&l1->tags, set, a->line, hash);
+        if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+            hit(sm, a, place, now, plain);
+            return true;
+        }
+        const uint32_t mshr = search(l1, *bucket, a->line);
+        if (mshr) return l1_merge(sm, mshr - 1, a, now);
+        *absent = place == TAGS_NONE;
     }
-    const uint32_t mshr = search(l1, *l1_bucket_of(l1, hash), a->line);
-    if (mshr) return l1_merge(sm, mshr - 1, a, now);
-    *absent = place == TAGS_NONE;
-    return miss(sm, a, set, hash, place, now, plain);
+    return miss(sm, a, set, hash, bucket, place, now, plain);
 }
 
-/* Nobody waits any more: the place can be used, the MSHR too. here: what came. */
-static inline void release(struct sm *sm, uint32_t mshr, const struct l1_mshr *m, uint8_t here, bool plain)
+/* The line, of which this is here, gets a place if there is one. */
+static inline void keep_line(struct l1 *l1, uint32_t mshr, const struct l1_mshr *m, uint8_t here, bool plain)
 {
-    struct l1 *const l1 = &sm->l1;
-    if (m->tag_line != TAGS_NONE) {
-        --*tags_pins(&l1->tags, m->tag_line);
-    } else if (!m->stale) {
-        const uint32_t place = make_room(l1, m->set, m->line, m->hash, plain);
-        if (place != TAGS_NONE) {
-            l1->valid[place] = here;
-            if (!plain && l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), here);
-        }
-    }
-    if (!m->stale) forget(l1, mshr, m);
-    l1->free[l1->free_count++] = (uint16_t)mshr;
+    const uint32_t place = make_room(l1, m->set, m->line, m->hash, plain);
+    if (place == TAGS_NONE) return;
+    l1->valid[place] = here;
+    if (!plain && l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), here);
 }
 
 /* Sectors that an MSHR has asked for are here. */
@@ -198,7 +197,7 @@ static inline __attribute__((always_inline)) void fill_line(struct sm *sm, uint3
     struct l1 *const l1 = &sm->l1;
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
     const uint8_t here = m->here | sectors, asked = m->asked & (uint8_t)~sectors;
-    bool over = !asked;
+    bool over = !asked; /* nobody waits any more: the place can be used, the MSHR too */
     l1->stats.fills++;
     if (__builtin_expect(over && m->waiting == 1 && (plain || !l1->copies), 1)) { /* it has all it wants */
         load_line_done(sm, m->waiters[0].load, now + sm->spec->fill_latency_cyc, now);
@@ -208,11 +207,21 @@ static inline __attribute__((always_inline)) void fill_line(struct sm *sm, uint3
         l1_serve_waiters(sm, mshr, now);
         over = over && !m->waiting;
     }
-    if (m->tag_line != TAGS_NONE && !m->stale) {
-        l1->valid[m->tag_line] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
-        if (!plain && l1->copies) check_copy_from(l1->copies, m->tag_line, copy_of(l1, mshr), sectors);
+    const uint32_t place = m->tag_line;
+    const bool stale = m->stale;
+    if (place != TAGS_NONE) {
+        if (!stale) {
+            l1->valid[place] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
+            if (!plain && l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), sectors);
+        }
+        if (over) --*tags_pins(&l1->tags, place);
     }
-    if (over) release(sm, mshr, m, here, plain);
+    if (!over) return;
+    if (!stale) {
+        if (place == TAGS_NONE) keep_line(l1, mshr, m, here, plain);
+        forget(l1, mshr, m);
+    }
+    l1->free[l1->free_count++] = (uint16_t)mshr;
 }
 
 #endif

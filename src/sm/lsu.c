@@ -477,7 +477,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     const uint32_t owner = r->owner;
     pool_give(sm->wire.requests, idx); /* nobody takes one before this ends */
     if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
-        (void)lsu_count_reply(sm, r, now);
+        sm->write_cyc += lsu_count_reply(sm, r, now);
         written(sm, (enum request_kind)r->kind, owner, now);
         return;
     }

@@ -35,7 +35,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
     sm->fetched = k->popped + count;
 }
 
-static inline void take_reply(struct sm *sm, struct net *replies, uint64_t now)
+static __attribute__((noinline)) void take_reply(struct sm *sm, struct net *replies, uint64_t now)
 {
     const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
     const uint32_t idx = (uint32_t)k->ring[k->popped & k->mask].packet.handle;
@@ -55,6 +55,17 @@ static inline void take_reply(struct sm *sm, struct net *replies, uint64_t now)
     fill_line(sm, owner, sectors, now, true);
 }
 
+/* A line of a load, and the host's caches for one of those behind it. */
+static __attribute__((noinline)) bool read_front(struct sm *sm, struct memory_instr *m,
+                                                 const struct line_access *a, uint64_t now)
+{
+    if (!read_line(sm, a, &m->absent, now, true)) return false;
+    const uint32_t ahead = m->at + LINES_AHEAD;
+    if (ahead < m->count && ahead < SM_LANES)
+        l1_coming(&sm->l1, a[LINES_AHEAD].line, a[LINES_AHEAD].set, a[LINES_AHEAD].hash);
+    return true;
+}
+
 /* The line in front goes into the L1, if it can. */
 static inline void access_line(struct sm *sm, uint64_t now)
 {
@@ -64,17 +75,8 @@ static inline void access_line(struct sm *sm, uint64_t now)
         return;
     }
     const struct line_access *const a = &m->lines[m->at];
-    if (a->kind != REQUEST_READ) {
-        if (!lsu_write(sm, a, now)) return;
-    } else if (!read_line(sm, a, &m->absent, now, true)) {
-        return;
-    }
+    if (!(a->kind == REQUEST_READ ? read_front(sm, m, a, now) : lsu_write(sm, a, now))) return;
     m->translated = m->absent = false;
-    const uint32_t ahead = m->at + LINES_AHEAD;
-    if (ahead < m->count && ahead < SM_LANES && a->kind == REQUEST_READ) {
-        const struct line_access *const next = &m->lines[ahead];
-        l1_coming(&sm->l1, next->line, next->set, next->hash);
-    }
     if (++m->at < m->count) return;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
     sm->queue_count--;
@@ -94,8 +96,7 @@ static inline void step(struct sm *sm, uint64_t now)
     access_line(sm, now);
 }
 
-static __attribute__((noinline)) void cycle(struct sm *sm, struct net *replies, const struct net_front *front,
-                                            uint64_t now)
+static inline void cycle(struct sm *sm, struct net *replies, const struct net_front *front, uint64_t now)
 {
     if (front->visible_cyc <= now) take_reply(sm, replies, now);
     if (sm->queue_count) step(sm, now);

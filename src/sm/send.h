@@ -13,14 +13,12 @@
 /* A request is answered; returns how long it took. */
 static inline uint64_t lsu_count_reply(struct sm *sm, const struct request *r, uint64_t now)
 {
-    const uint64_t took = now - r->sent_cyc;
     sm->flight_sum += now;
     sm->flight_cyc = now;
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
-    sm->stats.request_cyc += took;
-    return took;
+    return now - r->sent_cyc;
 }
 
 static inline void lsu_count_read(struct sm *sm, const struct request *r, uint64_t now)
@@ -93,7 +91,11 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     sm->outstanding++;
     if (plain || (sm->direct && !sm->misses_count)) { /* there is room, and no other one in its cycle */
         sm->stats.requests_sent++;
-        fabric_window_request(sm->wire.fabric, now, idx, r);
+        if (plain)
+            fabric_window_send_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, r->home.slice,
+                                       sm->wire.fabric->header_bytes);
+        else
+            fabric_window_request(sm->wire.fabric, now, idx, r);
         return;
     }
     if (sm->wire.check) lsu_check_send(sm, a, idx, now);

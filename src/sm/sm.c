@@ -108,6 +108,8 @@ void sm_settle(struct sm *sm, uint64_t now)
     const uint64_t cycles = now - sm->settled_cyc;
     sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
     sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
+    sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
+    sm->l1.stats.mshr_peak = sm->spec->mshrs - sm->l1.free_least;
     if (now <= sm->settled_cyc) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;

@@ -72,10 +72,11 @@ _Static_assert(sizeof(struct line_access) == 32, "half a cache line");
 /* A memory instruction between coalescer and L1. One that touches one line is one cache line; no line lies in
  * two. */
 struct memory_instr {
-    _Alignas(64) uint16_t count, at; /* lines; the next one */
-    bool translated;                 /* the page of the next one is known: it waits for the L1 */
-    bool absent;                     /* the next one was looked for in the L1 and among its MSHRs in vain */
-    struct line_access *more; /* of a texture fetch: those after the first 32; NULL until there are any */
+    _Alignas(64) uint16_t count; /* lines */
+    uint16_t at;                 /* the next one */
+    bool translated;             /* the page of the next one is known: it waits for the L1 */
+    bool absent;                 /* the next one was looked for in the L1 and among its MSHRs in vain */
+    struct line_access *more;    /* of a texture fetch: those after the first 32; NULL until there are any */
     _Alignas(32) struct line_access lines[SM_LANES];
 };
 enum { SM_TEXELS = 16 * SM_LANES }; /* most that a fetch touches: two levels of a three-dimensional mipmap */
@@ -189,9 +190,10 @@ struct l1 {
     uint8_t *valid; /* per line: sectors */
     uint8_t *mshrs; /* see l1_mshr_at() */
     uint32_t mshr_bytes;
+    uint8_t whole; /* sectors that come with any other: all or, sectored, none */
     uint16_t *free;
-    uint32_t free_count;
-    uint16_t *buckets; /* by line: the first MSHR, + 1; 0: none */
+    uint32_t free_count, free_least; /* least: ever */
+    uint16_t *buckets;               /* by line: the first MSHR, + 1; 0: none */
     uint32_t bucket_mask;
     uint32_t *history;          /* lines that left, with the cause: l1_history_entry() */
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
@@ -266,6 +268,7 @@ struct sm {
     const struct windows *windows; /* who runs the memory side; NULL: nobody, it is visited */
     uint64_t flight_cyc;           /* when the number of requests on their way last changed */
     uint64_t flight_sum;           /* when requests were answered, less when all were made: sums */
+    uint64_t write_cyc;            /* request_cyc of others than reads */
     uint64_t lsu_blocked_cyc;      /* counted up to here */
     uint64_t *lsu_blocked;         /* counter, NULL: goes on */
     struct memory_instr *queue;

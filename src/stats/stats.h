@@ -152,7 +152,7 @@ static inline uint64_t stats_bucket_floor(uint32_t i) { return i ? 1ull << (i - 
 /* Counts a value; those beyond the last bucket fall into it. */
 static inline void stats_count_log2(uint64_t *histogram, uint32_t buckets, uint64_t value)
 {
-    const uint32_t i = value ? 64 - (uint32_t)__builtin_clzll(value) : 0;
+    const uint32_t i = 63 - (uint32_t)__builtin_clzll(value << 1 | 1); /* below 2^63 */
     histogram[i < buckets ? i : buckets - 1]++;
 }
 #define STATS_COUNT(histogram, value) \
