@@ -27,14 +27,17 @@ static inline void *pool_at(const struct pool *p, uint32_t idx)
     return p->objects + (size_t)idx * p->object_bytes;
 }
 
-/* The index of a free object (its old content is still there), or POOL_NONE when all are in use. */
-static inline uint32_t pool_try_take(struct pool *p)
+/* The index of a free object (its old content is still there), of which there must be one. */
+static inline uint32_t pool_take(struct pool *p)
 {
-    if (!p->free_count) return POOL_NONE;
+    DIAG_ASSERT(p->free_count);
     const uint32_t left = --p->free_count;
     if (left < p->free_least) p->free_least = left;
     return p->free_stack[left];
 }
+
+/* The same, or POOL_NONE when all are in use. */
+static inline uint32_t pool_try_take(struct pool *p) { return p->free_count ? pool_take(p) : POOL_NONE; }
 
 static inline void pool_give(struct pool *p, uint32_t idx)
 {

@@ -12,13 +12,13 @@ static void order_init(struct tags *t, struct arena *a)
     if (ways > TAGS_NARROW_WAYS)
         t->wide = ARENA_ARRAY(a, struct tags_wide_order, (size_t)t->sets * (ways + 1));
     for (uint32_t set = 0; set < t->sets; set++)
-        for (uint32_t k = 0; k <= ways; k++) {
-            const uint32_t newer = k + 1 < ways ? k + 1 : 0, older = k % ways ? k - 1 : ways - 1;
+        for (uint32_t k = 0; k <= ways; k++) { /* 0: the ends, then the ways */
+            const uint32_t newer = k < ways ? k : 0, older = k > 1 ? k - 2 : ways - 1;
             if (t->wide)
                 t->wide[(size_t)set * (ways + 1) + k] =
                     (struct tags_wide_order){.newer = (uint16_t)newer, .older = (uint16_t)older};
             else
-                tags_ring_of(t, tags_row(t, set))[k] =
+                tags_ends_of(t, tags_row(t, set))[k] =
                     (struct tags_order){.newer = (uint8_t)newer, .older = (uint8_t)older};
         }
 }
@@ -44,30 +44,33 @@ void tags_init(struct tags *t, struct arena *a, uint32_t sets, uint32_t ways, en
     if (t->ordered) order_init(t, a);
 }
 
+void tags_move_newest_in(const struct tags *t, uint8_t *row, uint32_t way)
+{
+    tags_make_newest_in(t, row, way);
+}
+
 /* As tags_make_newest_in() and tags_oldest_in(). */
 void tags_make_newest_wide(struct tags *t, uint32_t set, uint32_t way)
 {
-    struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1), *const end = &o[t->ways];
-    const struct tags_wide_order ends = *end, at = o[way];
-    if (way == ends.newer) {
-        *end = (struct tags_wide_order){.newer = at.newer, .older = (uint16_t)way};
+    struct tags_wide_order *const ends = t->wide + (size_t)set * (t->ways + 1), *const ring = ends + 1;
+    const struct tags_wide_order was = *ends, at = ring[way];
+    if (way == was.newer) {
+        *ends = (struct tags_wide_order){.newer = at.newer, .older = (uint16_t)way};
         return;
     }
-    if (way == ends.older) return;
-    o[at.newer].older = at.older;
-    o[at.older].newer = at.newer;
-    o[way] = (struct tags_wide_order){.newer = ends.newer, .older = ends.older};
-    o[ends.older].newer = (uint16_t)way;
-    o[ends.newer].older = (uint16_t)way;
-    end->older = (uint16_t)way;
+    if (way == was.older) return;
+    ring[at.newer].older = at.older;
+    ring[at.older].newer = at.newer;
+    ring[way] = was;
+    ring[was.older].newer = ring[was.newer].older = ends->older = (uint16_t)way;
 }
 
 uint32_t tags_oldest_wide(const struct tags *t, uint32_t set)
 {
-    const struct tags_wide_order *const o = t->wide + (size_t)set * (t->ways + 1);
+    const struct tags_wide_order *const ends = t->wide + (size_t)set * (t->ways + 1), *const ring = ends + 1;
     const uint8_t *const pins = tags_row(t, set) + t->hint_ways;
-    uint32_t way = o[t->ways].newer;
-    for (uint32_t k = 0; k < t->ways; k++, way = o[way].newer)
+    uint32_t way = ends->newer;
+    for (uint32_t k = 0; k < t->ways; k++, way = ring[way].newer)
         if (!pins[way]) return way;
     return t->ways;
 }

@@ -21,8 +21,8 @@
 enum { TAGS_SRRIP_FAR = 2 };
 
 /* The ways of a set by when they were used (lru) or filled (fifo), as a ring in which the newest is followed
- * by the oldest: one that is replaced becomes the newest without a change of the ring. Place `ways` is
- * outside and names the two: .newer is the oldest, .older the newest. */
+ * by the oldest: one that is replaced becomes the newest without a change of the ring. An entry before it
+ * names the two: .newer is the oldest, .older the newest. */
 struct tags_order {
     uint8_t newer, older;
 };
@@ -66,7 +66,7 @@ static inline uint8_t *tags_row(const struct tags *t, uint32_t set)
 {
     return t->rows + (size_t)set * t->row_bytes;
 }
-static inline struct tags_order *tags_ring_of(const struct tags *t, uint8_t *row)
+static inline struct tags_order *tags_ends_of(const struct tags *t, uint8_t *row)
 {
     return (struct tags_order *)(void *)(row + t->order_at);
 }
@@ -139,20 +139,21 @@ uint32_t tags_oldest_wide(const struct tags *t, uint32_t set); /* a way, `ways` 
 /* The same of a set whose row is known. */
 static inline void tags_make_newest_in(const struct tags *t, uint8_t *row, uint32_t way)
 {
-    struct tags_order *const o = tags_ring_of(t, row), *const end = &o[t->ways], *const at = &o[way];
-    const uint32_t oldest = end->newer, newest = end->older, newer = at->newer, older = at->older;
+    struct tags_order *const ends = tags_ends_of(t, row), *const ring = ends + 1, *const at = &ring[way];
+    const uint32_t oldest = ends->newer, newest = ends->older, newer = at->newer, older = at->older;
     if (way == oldest) {
-        end->newer = (uint8_t)newer;
-        end->older = (uint8_t)way;
+        ends->newer = (uint8_t)newer;
+        ends->older = (uint8_t)way;
         return;
     }
     if (way == newest) return;
-    o[newer].older = (uint8_t)older;
-    o[older].newer = (uint8_t)newer;
+    ring[newer].older = (uint8_t)older;
+    ring[older].newer = (uint8_t)newer;
     at->newer = (uint8_t)oldest;
     at->older = (uint8_t)newest;
-    o[newest].newer = o[oldest].older = end->older = (uint8_t)way;
+    ring[newest].newer = ring[oldest].older = ends->older = (uint8_t)way;
 }
+void tags_move_newest_in(const struct tags *t, uint8_t *row, uint32_t way); /* not in line */
 
 static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
 {
@@ -183,10 +184,10 @@ static inline void tags_fetch(const struct tags *t, uint32_t set)
 static inline uint32_t tags_oldest_in(const struct tags *t, uint8_t *row)
 {
     const uint8_t *const pins = row + t->hint_ways;
-    const struct tags_order *const o = tags_ring_of(t, row);
-    const uint32_t oldest = o[t->ways].newer;
+    const struct tags_order *const ends = tags_ends_of(t, row), *const ring = ends + 1;
+    const uint32_t oldest = ends->newer;
     if (__builtin_expect(!pins[oldest], 1)) return oldest;
-    for (uint32_t way = o[oldest].newer; way != oldest; way = o[way].newer)
+    for (uint32_t way = ring[oldest].newer; way != oldest; way = ring[way].newer)
         if (!pins[way]) return way;
     return t->ways;
 }
@@ -250,7 +251,11 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
     *before = t->keys[line];
     t->keys[line] = key + 1;
     row[way] = tags_hint_of(hash);
-    tags_make_newest_in(t, row, way);
+    struct tags_order *const ends = tags_ends_of(t, row);
+    if (__builtin_expect(way == ends->newer, 1))
+        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
+    else
+        tags_move_newest_in(t, row, way);
     return line;
 }
 

@@ -150,8 +150,7 @@ void slice_fetch_victims(struct slice *s)
     for (uint32_t n = 0; n < s->fetched; n++) {
         const uint32_t set = request_nth(s, k, n)->set - 1u;
         if (set >= UINT16_MAX) continue; /* not worked out */
-        const struct tags_order *const ring = tags_ring_of(&s->tags, tags_row(&s->tags, set));
-        const uint32_t line = set * s->tags.ways + ring[s->tags.ways].newer;
+        const uint32_t line = set * s->tags.ways + tags_ends_of(&s->tags, tags_row(&s->tags, set))->newer;
         __builtin_prefetch(&s->tags.keys[line], 1);
         __builtin_prefetch(&s->lines[line], 1);
     }

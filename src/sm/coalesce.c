@@ -26,6 +26,7 @@ static void add_bytes(uint64_t bytes[2], uint32_t first, uint32_t count)
 static bool is_unit_stride(const struct warp_op *op, uint32_t bytes)
 {
     uint64_t wrong = 0;
+    if (op->address[SM_LANES - 1] - op->address[0] != (SM_LANES - 1) * (uint64_t)bytes) return false;
     for (uint32_t lane = 0; lane < SM_LANES; lane++)
         wrong |= op->address[lane] - op->address[0] - (uint64_t)lane * bytes;
     return !wrong;
@@ -97,29 +98,40 @@ static uint32_t any_stride(const struct warp_op *op, uint32_t bytes, const struc
 }
 
 /* The same for loads of up to a sector, each of which lies in one sector: an access is aligned to its size.
- * Nobody asks for the bytes of a load. */
+ * Nobody asks for the bytes of a load. Lanes that lie far apart are the usual case: the table is large, so
+ * that most lines find their place in it empty. */
+enum { LOAD_TABLE = 256 };
+struct load_lines {
+    struct line_access fresh, *out, *last; /* last: of the lane before */
+    uint32_t count;
+    uint8_t table[LOAD_TABLE]; /* lines, + 1 */
+};
+
+static inline __attribute__((always_inline)) void add_load(struct load_lines *l, uint64_t address)
+{
+    const uint64_t line = address >> LINE_LOG2;
+    if (l->last->line != line) {
+        uint32_t at = (uint32_t)(line ^ line >> 8) % LOAD_TABLE, found;
+        while ((found = l->table[at]) && l->out[found - 1].line != line) at = (at + 1) % LOAD_TABLE;
+        if (found) {
+            l->last = &l->out[found - 1];
+        } else {
+            l->last = begin_line(&l->out[l->count++], &l->fresh, line);
+            l->table[at] = (uint8_t)l->count;
+        }
+    }
+    l->last->sectors |= (uint8_t)(1u << address / SECTOR_BYTES % LINE_SECTORS);
+}
+
 static uint32_t any_load(const struct warp_op *op, const struct line_access *model, struct line_access *out)
 {
-    uint8_t table[TABLE];
-    uint32_t count = 0;
-    struct line_access *a = out;
-    uint64_t line_before = UINT64_MAX;
-    memset(table, 0, sizeof table);
-    for (uint32_t left = op->mask; left; left &= left - 1) {
-        const uint64_t address = op->address[__builtin_ctz(left)], line = address >> LINE_LOG2;
-        if (line != line_before) {
-            uint32_t at = (uint32_t)(line ^ line >> 6 ^ line >> 12) % TABLE;
-            while (table[at] && out[table[at] - 1].line != line) at = (at + 1) % TABLE;
-            if (!table[at]) {
-                (void)begin_line(&out[count++], model, line);
-                table[at] = (uint8_t)count;
-            }
-            a = &out[table[at] - 1];
-            line_before = line;
-        }
-        a->sectors = (uint8_t)(a->sectors | 1u << address / SECTOR_BYTES % LINE_SECTORS);
-    }
-    return count;
+    struct line_access before = {.line = UINT64_MAX};
+    struct load_lines l = {.fresh = *model, .out = out, .last = &before};
+    if (op->mask == UINT32_MAX)
+        for (uint32_t lane = 0; lane < SM_LANES; lane++) add_load(&l, op->address[lane]);
+    else
+        for (uint32_t left = op->mask; left; left &= left - 1) add_load(&l, op->address[__builtin_ctz(left)]);
+    return l.count;
 }
 
 /* Most lanes on one word of each line: they act one after the other. */

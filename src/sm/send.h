@@ -69,8 +69,7 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
                                                             uint32_t owner, uint8_t sectors, uint64_t now,
                                                             bool plain)
 {
-    const uint32_t idx = pool_try_take(sm->wire.requests);
-    DIAG_ASSERT(idx != REQUEST_NONE);
+    const uint32_t idx = pool_take(sm->wire.requests);
     struct request *r = request_at(sm->wire.requests, idx);
     r->line = a->line;
     if (!plain && a->kind != REQUEST_READ) { /* nobody looks at those of a read */

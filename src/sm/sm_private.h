@@ -175,7 +175,7 @@ struct mshr_waiter {
 
 struct l1_mshr {
     uint64_t line;
-    uint32_t hash, set; /* of the line */
+    uint32_t set, hash; /* as in struct line_access */
     uint32_t tag_line;  /* TAGS_NONE: gets one when it comes */
     uint16_t next;      /* + 1: the next one of its bucket, while it is not stale */
     uint16_t waiting;
