@@ -80,14 +80,10 @@ static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
     return tags_pins_in(t, tags_set_of(t, line), line);
 }
 
-/* Of a key: its upper bits are the best ones; the highest byte is not 0. */
-static inline uint32_t tags_hash(uint64_t key)
-{
-    const uint32_t h = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32);
-    return h >> 24 ? h : h | 1u << 24;
-}
-/* 1-255; 0 = empty way. */
-static inline uint8_t tags_hint_of(uint32_t hash) { return (uint8_t)(hash >> 24); }
+/* Of a key; its upper bits are the best ones. */
+static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); }
+/* Odd: 0 is an empty way. */
+static inline uint8_t tags_hint_of(uint32_t hash) { return (uint8_t)(hash >> 24 | 1); }
 static inline uint8_t tags_hint(uint64_t key) { return tags_hint_of(tags_hash(key)); }
 
 typedef uint8_t tags_bytes __attribute__((vector_size(16)));
@@ -261,10 +257,13 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each
  * run turned by an amount of its own, so that strides do not fall into few sets. */
+static inline uint32_t tags_set_of_run(uint64_t idx, uint32_t sets_log2) /* a power of two: no division */
+{
+    return ((uint32_t)idx + (uint32_t)(hash_u64(idx >> sets_log2) & 0xffff)) & ((1u << sets_log2) - 1);
+}
 static inline uint32_t tags_set_hashed(uint64_t idx, uint32_t sets)
 {
-    if (!(sets & (sets - 1))) /* no division */
-        return ((uint32_t)idx + (uint32_t)(hash_u64(idx >> __builtin_ctz(sets)) & 0xffff)) & (sets - 1);
+    if (!(sets & (sets - 1))) return tags_set_of_run(idx, (uint32_t)__builtin_ctz(sets));
     const uint64_t run = idx / sets, within = idx - run * sets;
     return (uint32_t)((within + (hash_u64(run) & 0xffff)) % sets);
 }

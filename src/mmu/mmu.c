@@ -105,6 +105,19 @@ static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key
     return &m->sms[sm - m->wire.first_sm].cache;
 }
 
+/* The first line of the page in its address space. */
+static inline uint64_t first_line(const struct mmu *m, uint64_t key)
+{
+    return (key & (((uint64_t)1 << 56) - 1)) << (m->page_log2 - LINE_LOG2);
+}
+
+static inline void remember(const struct mmu *m, struct page_cache *cache, uint32_t at, uint64_t key,
+                            uint64_t frame)
+{
+    cache->key[at] = key + 1;
+    cache->to_frame[at] = (frame >> LINE_LOG2) - first_line(m, key);
+}
+
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
 {
     uint32_t at;
@@ -117,8 +130,7 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
         place(m, sm, key);
         frame = map_find(&m->pages->frame_of, key);
     }
-    cache->key[at] = key + 1;
-    cache->frame[at] = *frame;
+    remember(m, cache, at, key, *frame);
 }
 
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
@@ -130,11 +142,10 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
 {
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
-    if (cache->key[at] == key + 1) return cache->frame[at];
+    if (cache->key[at] == key + 1) return (first_line(m, key) + cache->to_frame[at]) << LINE_LOG2;
     const uint64_t *frame = page_table_find(m->pages, sm, key);
     DIAG_ASSERT(frame);
-    cache->key[at] = key + 1;
-    cache->frame[at] = *frame;
+    remember(m, cache, at, key, *frame);
     return *frame;
 }
 

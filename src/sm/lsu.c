@@ -36,23 +36,23 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
 /* The place of the next load. */
 static inline uint16_t free_load(const struct sm *sm) { return sm->loads_free[sm->loads_free_count - 1]; }
 
+/* plain: nothing but a load. */
 static inline void new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
-                            uint64_t now)
+                            uint64_t now, bool plain)
 {
     const struct warp_op *op = &sm->op;
     const uint16_t idx = free_load(sm);
     sm->loads_free_count--;
-    const bool copy = op->info->class == WARP_CLASS_COPY_ASYNC;
-    sm->loads[idx] =
-        (struct load){.info = op->info,
-                      .issue_cyc = now,
-                      .reg_base = op->reg_base,
-                      .after_cyc = op->info->class == WARP_CLASS_TEXTURE
-                                       ? sm->spec->classes[WARP_SPACE_NONE][WARP_CLASS_TEXTURE].latency_cyc
-                                       : 0,
-                      .remaining = (uint16_t)lines,
-                      .warp = (uint8_t)warp,
-                      .copy = copy};
+    const bool copy = !plain && op->info->class == WARP_CLASS_COPY_ASYNC;
+    const bool texture = !plain && op->info->class == WARP_CLASS_TEXTURE;
+    sm->loads[idx] = (struct load){
+        .info = op->info,
+        .issue_cyc = now,
+        .reg_base = op->reg_base,
+        .after_cyc = texture ? sm->spec->classes[WARP_SPACE_NONE][WARP_CLASS_TEXTURE].latency_cyc : 0,
+        .remaining = (uint16_t)lines,
+        .warp = (uint8_t)warp,
+        .copy = copy};
     block->loads++;
     if (copy)
         sm->warps[warp].copies++;
@@ -60,27 +60,31 @@ static inline void new_load(struct sm *sm, struct sm_block *block, uint32_t warp
         lock_registers(sm, warp, op->info, op->reg_base, short_cyc(now) + SM_FAR);
 }
 
-/* The lines' pages are about to be accessed; and what will be asked of the lines of a load. */
-static inline void look_ahead(struct sm *sm, struct memory_instr *m, bool reads)
+/* What the lines of a load will be asked for. */
+static inline void look_ahead(const struct sm *sm, struct line_access *a, uint64_t to_frame)
 {
-    const struct sm_spec *const spec = sm->spec;
+    a->physical = a->line + to_frame;
+    a->set = l1_set_of(sm->spec, a->line);
+    a->hash = tags_hash(a->line);
+}
+
+/* The lines' pages are about to be accessed. */
+static inline void touch_pages(struct sm *sm, struct memory_instr *m, bool looks_ahead)
+{
     const struct page_cache *const pages = sm->pages;
     const uint32_t app = sm->app, page_log2 = sm->page_lines_log2, count = m->count;
     uint64_t page = UINT64_MAX, to_frame = 0;
     for (uint32_t k = 0; k < count; k++) {
         struct line_access *const a = line_of(m, k);
-        const uint64_t line = a->line;
-        if (line >> page_log2 != page) {
-            page = line >> page_log2;
+        if (a->line >> page_log2 != page) {
+            page = a->line >> page_log2;
             const uint64_t key = mmu_key(app, page);
             const uint32_t slot = mmu_page_slot(key);
-            if (pages->key[slot] != key + 1) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
-            to_frame = (pages->frame[slot] >> LINE_LOG2) - (page << page_log2);
+            if (__builtin_expect(pages->key[slot] != key + 1, 0))
+                mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
+            to_frame = pages->to_frame[slot];
         }
-        if (!reads) continue;
-        a->physical = line + to_frame;
-        a->set = l1_set_of(spec, line);
-        a->hash = tags_hash(line);
+        if (looks_ahead) look_ahead(sm, a, to_frame);
     }
 }
 
@@ -122,19 +126,18 @@ static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t wa
     }
 }
 
-void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
+/* load: of global or local memory, neither a texture nor a copy, and nothing is checked. */
+static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t warp, uint64_t now, bool load)
 {
     const struct warp_op *op = &sm->op;
-    const uint8_t kind = kind_of(op->info), flags = flags_of(op);
+    const uint8_t kind = load ? REQUEST_READ : kind_of(op->info), flags = flags_of(op);
     const bool writes = kind != REQUEST_READ, atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
+    const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC, checked = !load && sm->wire.check;
     uint32_t tail = sm->queue_head + sm->queue_count;
     if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
-    struct memory_instr *m = &sm->queue[tail];
+    struct memory_instr *const m = &sm->queue[tail];
     struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
-    m->at = 0;
-    m->translated = m->absent = false;
-    const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC;
     const uint8_t place = block->place;
     const struct line_access model = {.load = waits ? free_load(sm) : sm->warps[warp].generation,
                                       .warp = (uint8_t)warp,
@@ -142,20 +145,33 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
                                       .kind = kind,
                                       .flags = flags,
                                       .conflict = 1};
-    if (op->info->class == WARP_CLASS_TEXTURE)
-        m->count = (uint16_t)coalesce_texels(op, &model, m, sm->arena, sm->wire.check);
+    uint32_t count;
+    if (!load && op->info->class == WARP_CLASS_TEXTURE)
+        count = coalesce_texels(op, &model, m, sm->arena, checked);
     else
-        m->count = (uint16_t)coalesce(op, &model, m->lines, writes || sm->wire.check, atomic);
-    if (waits) new_load(sm, block, warp, m->count, now);
-    look_ahead(sm, m, !writes && !sm->wire.check);
-    if (writes) sm->warps[warp].stores += m->count;
-    if (!waits) sm->places[place].stores += m->count;
-    if (sm->wire.check) check_lines(sm, m, warp, now);
+        count = coalesce(op, &model, m->lines, writes || checked, atomic);
+    m->count = (uint16_t)count;
+    m->at = 0;
+    m->translated = m->absent = false;
+    m->reads = !writes && count - 1 < SM_LANES;
+    if (waits) new_load(sm, block, warp, count, now, load);
+    touch_pages(sm, m, !writes && !checked);
+    if (writes) sm->warps[warp].stores += count;
+    if (!waits) sm->places[place].stores += count;
+    if (checked) check_lines(sm, m, warp, now);
     sm->queue_count++;
     sm->stats.memory_instructions++;
-    sm->stats.line_accesses += m->count;
-    if (flags & REQUEST_READ_ONLY) sm->stats.read_only_accesses += m->count;
-    STATS_COUNT(sm->stats.lines_per_access, m->count);
+    sm->stats.line_accesses += count;
+    if (flags & REQUEST_READ_ONLY) sm->stats.read_only_accesses += count;
+    STATS_COUNT(sm->stats.lines_per_access, count);
+}
+
+void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    if (sm->op.info->class == WARP_CLASS_LOAD && !sm->wire.check)
+        issue(sm, warp, now, true);
+    else
+        issue(sm, warp, now, false);
 }
 
 /* ---- values that have come ---- */

@@ -60,8 +60,7 @@ static __attribute__((noinline)) bool read_front(struct sm *sm, struct memory_in
                                                  const struct line_access *a, uint64_t now)
 {
     if (!read_line(sm, a, &m->absent, now, true)) return false;
-    const uint32_t ahead = m->at + LINES_AHEAD;
-    if (ahead < m->count && ahead < SM_LANES)
+    if (m->at + LINES_AHEAD < m->count)
         l1_coming(&sm->l1, a[LINES_AHEAD].line, a[LINES_AHEAD].set, a[LINES_AHEAD].hash);
     return true;
 }
@@ -70,12 +69,14 @@ static __attribute__((noinline)) bool read_front(struct sm *sm, struct memory_in
 static inline void access_line(struct sm *sm, uint64_t now)
 {
     struct memory_instr *const m = &sm->queue[sm->queue_head];
-    if (__builtin_expect(!m->count || m->at >= SM_LANES, 0)) {
+    if (m->reads) {
+        if (!read_front(sm, m, &m->lines[m->at], now)) return;
+    } else if (m->count && m->lines[m->at].kind != REQUEST_READ) {
+        if (!lsu_write(sm, &m->lines[m->at], now)) return;
+    } else {
         lsu_step(sm, now);
         return;
     }
-    const struct line_access *const a = &m->lines[m->at];
-    if (!(a->kind == REQUEST_READ ? read_front(sm, m, a, now) : lsu_write(sm, a, now))) return;
     m->translated = m->absent = false;
     if (++m->at < m->count) return;
     if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;

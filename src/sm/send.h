@@ -48,10 +48,10 @@ static inline uint64_t page_key(const struct sm *sm, uint64_t line)
 static inline struct home home_of(struct sm *sm, uint64_t line)
 {
 #ifndef ATOLL_FAULTS /* one of them is there */
-    const uint64_t key = page_key(sm, line), within = line & (((uint64_t)1 << sm->page_lines_log2) - 1);
+    const uint64_t key = page_key(sm, line);
     const uint32_t slot = mmu_page_slot(key);
     if (__builtin_expect(sm->pages->key[slot] == key + 1, 1))
-        return page_table_home(sm->table, sm->pages->frame[slot] + (within << LINE_LOG2));
+        return page_table_home(sm->table, (line + sm->pages->to_frame[slot]) << LINE_LOG2);
 #endif
     return mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, line);
 }

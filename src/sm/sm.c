@@ -97,6 +97,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .waiting_for_pages = c->mmu.l1_waiting,
         .seed = c->sim.seed,
     };
+    if (s->hashed && !(s->sets & (s->sets - 1))) s->hashed_log2 = (uint32_t)__builtin_ctz(s->sets);
     set_classes(s, c);
     return s;
 }

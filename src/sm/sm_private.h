@@ -45,6 +45,7 @@ struct sm_spec {
     double clock_ghz;
     /* L1 */
     uint32_t sets, ways, mshrs, mshr_merges, miss_queue, lines_per_cyc, l1_latency_cyc, fill_latency_cyc;
+    uint32_t hashed_log2; /* sets, when they are hashed and a power of two; else 0 */
     bool sectored, hashed, allocate_on_fill, write_updates;
     enum replacement replacement;
     uint32_t waiting_for_pages;
@@ -76,6 +77,7 @@ struct memory_instr {
     uint16_t at;                 /* the next one */
     bool translated;             /* the page of the next one is known: it waits for the L1 */
     bool absent;                 /* the next one was looked for in the L1 and among its MSHRs in vain */
+    bool reads;                  /* a load of 1 to 32 lines */
     struct line_access *more;    /* of a texture fetch: those after the first 32; NULL until there are any */
     _Alignas(32) struct line_access lines[SM_LANES];
 };
@@ -218,6 +220,7 @@ static inline uint16_t *l1_bucket_of(const struct l1 *l1, uint32_t hash)
 }
 static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 {
+    if (__builtin_expect(spec->hashed_log2, 1)) return tags_set_of_run(line, spec->hashed_log2);
     return spec->hashed ? tags_set_hashed(line, spec->sets) : (uint32_t)(line % spec->sets);
 }
 
