@@ -80,6 +80,12 @@ bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_
     return true;
 }
 
+bool l1_miss(struct sm *sm, const struct line_access *a, uint32_t place, uint64_t now)
+{
+    const uint32_t hash = tags_hash(a->line);
+    return miss(sm, a, l1_set_of(sm->spec, a->line), hash, l1_bucket_of(&sm->l1, hash), place, now, false);
+}
+
 bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     if (!lsu_send(sm, a, a->load | 1u << 31, a->sectors | sm->l1.whole, now)) return false;

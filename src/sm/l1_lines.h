@@ -10,6 +10,8 @@ uint32_t l1_make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line);
 /* l1.c: the line is on its way: wait with the others; and loads that go past the L1. */
 bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now);
 bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now);
+/* l1.c: see miss(). */
+bool l1_miss(struct sm *sm, const struct line_access *a, uint32_t place, uint64_t now);
 /* l1.c: those who wait for sectors that are here now, others who wait for the line. */
 void l1_serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now);
 
@@ -55,7 +57,8 @@ static inline void forget(struct l1 *l1, uint32_t mshr, const struct l1_mshr *m)
 
 /* ---- access ----
  *
- * plain: an SM in windows (gpu/windows.h): nothing is checked, and what was worked out at issue holds. */
+ * plain: an SM in windows (gpu/windows.h): nothing is checked, what was worked out at issue holds, and loads
+ * that go past the L1 are not asked for. */
 
 /* What is at the place counts no more. */
 static inline void empty(struct l1 *l1, uint32_t line)
@@ -88,15 +91,17 @@ static inline void add_waiter(struct l1_mshr *m, const struct line_access *a)
     m->waiters[m->waiting++] = (struct mshr_waiter){a->load, a->sectors};
 }
 
-/* place: of the line when it is present without these sectors, else TAGS_NONE. */
+/* place: of the line when it is present without these sectors, else TAGS_NONE. plain: nor does it get one
+ * before it comes. */
 static inline __attribute__((always_inline)) bool miss(struct sm *sm, const struct line_access *a,
                                                        uint32_t set, uint32_t hash, uint16_t *bucket,
                                                        uint32_t place, uint64_t now, bool plain)
 {
     struct l1 *const l1 = &sm->l1;
     const struct sm_spec *const spec = sm->spec;
-    const bool present = place != TAGS_NONE;
-    if (!l1->free_count || sm->outstanding == spec->request_limit ||
+    const bool present = !plain && place != TAGS_NONE;
+    uint32_t left = l1->free_count;
+    if (!left || sm->outstanding == spec->request_limit ||
         (present && *tags_pins(&l1->tags, place) == UINT8_MAX)) {
         sm->lsu_blocked = &l1->stats.wait_mshr;
         return false;
@@ -108,7 +113,7 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
     uint8_t here = 0;
     if (present) {
         here = l1->valid[place];
-    } else if (!spec->allocate_on_fill) {
+    } else if (!plain && !spec->allocate_on_fill) {
         place = make_room(l1, set, a->line, hash, plain);
         if (place == TAGS_NONE) {
             sm->lsu_blocked = &l1->stats.wait_way;
@@ -116,13 +121,15 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
         }
         l1->valid[place] = 0;
     }
-    const uint32_t mshr = l1->free[--l1->free_count];
+    l1->free_count = --left;
+    if (left < l1->free_least) l1->free_least = left;
+    const uint32_t mshr = l1->free[left];
     const uint8_t asked = (a->sectors | l1->whole) & (uint8_t)~here;
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
     m->line = a->line;
-    m->hash = hash;
     m->set = set;
-    m->tag_line = place;
+    m->hash = hash;
+    m->tag_line = plain ? TAGS_NONE : place;
     m->next = *bucket;
     m->asked = asked;
     m->here = here;
@@ -134,8 +141,7 @@ static inline __attribute__((always_inline)) bool miss(struct sm *sm, const stru
         check_copy_drop(l1->copies, copy_of(l1, mshr), now);
         check_copy_from(l1->copies, copy_of(l1, mshr), place, here);
     }
-    if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
-    if (l1->free_count < l1->free_least) l1->free_least = l1->free_count;
+    if (!plain && place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
     l1->stats.reads++;
     l1->stats.misses++;
     if (here)
@@ -163,7 +169,7 @@ static inline __attribute__((always_inline)) bool read_line(struct sm *sm, const
                                                             bool *absent, uint64_t now, bool plain)
 {
     struct l1 *const l1 = &sm->l1;
-    if (__builtin_expect(a->flags & REQUEST_UNCACHED, 0)) return l1_bypass(sm, a, now);
+    if (!plain && a->flags & REQUEST_UNCACHED) return l1_bypass(sm, a, now);
     const uint32_t set = plain ? a->set : l1_set_of(sm->spec, a->line);
     const uint32_t hash = plain ? a->hash : tags_hash(a->line);
     uint16_t *const bucket = l1_bucket_of(l1, hash);
@@ -178,6 +184,7 @@ static inline __attribute__((always_inline)) bool read_line(struct sm *sm, const
         if (mshr) return l1_merge(sm, mshr - 1, a, now);
         *absent = place == TAGS_NONE;
     }
+    if (plain && (place != TAGS_NONE || !sm->spec->allocate_on_fill)) return l1_miss(sm, a, place, now);
     return miss(sm, a, set, hash, bucket, place, now, plain);
 }
 

@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     m->count = (uint16_t)count;
     m->at = 0;
     m->translated = m->absent = false;
-    m->reads = !writes && count - 1 < SM_LANES;
+    m->reads = !writes && !(flags & REQUEST_UNCACHED) && count - 1 < SM_LANES;
     if (waits) new_load(sm, block, warp, count, now, load);
     touch_pages(sm, m, !writes && !checked);
     if (writes) sm->warps[warp].stores += count;

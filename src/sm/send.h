@@ -69,17 +69,20 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
                                                             uint32_t owner, uint8_t sectors, uint64_t now,
                                                             bool plain)
 {
-    const uint32_t idx = pool_take(sm->wire.requests);
-    struct request *r = request_at(sm->wire.requests, idx);
+    struct pool *const requests = sm->wire.requests;
+    struct fabric *const fabric = sm->wire.fabric;
+    const uint32_t idx = pool_take(requests), sm_idx = sm->wire.sm_idx;
+    const struct home home = plain ? page_table_home_of_line(sm->table, a->physical) : home_of(sm, a->line);
+    struct request *const r = request_at(requests, idx);
     r->line = a->line;
     if (!plain && a->kind != REQUEST_READ) { /* nobody looks at those of a read */
         r->bytes[0] = a->bytes[0];
         r->bytes[1] = a->bytes[1];
     }
-    r->home = plain ? page_table_home_of_line(sm->table, a->physical) : home_of(sm, a->line);
+    r->home = home;
     r->sent_cyc = now;
     r->owner = owner;
-    r->sm = (uint16_t)sm->wire.sm_idx;
+    r->sm = (uint16_t)sm_idx;
     memcpy(&r->kind, &a->kind, 4); /* flags, sectors and conflict, too */
     r->sectors = sectors;
     r->app = (uint8_t)sm->app;
@@ -91,10 +94,9 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     if (plain || (sm->direct && !sm->misses_count)) { /* there is room, and no other one in its cycle */
         sm->stats.requests_sent++;
         if (plain)
-            fabric_window_send_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, r->home.slice,
-                                       sm->wire.fabric->header_bytes);
+            fabric_window_send_request(fabric, now, idx, sm_idx, home.slice, fabric->header_bytes);
         else
-            fabric_window_request(sm->wire.fabric, now, idx, r);
+            fabric_window_request(fabric, now, idx, r);
         return;
     }
     if (sm->wire.check) lsu_check_send(sm, a, idx, now);

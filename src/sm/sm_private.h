@@ -77,7 +77,7 @@ struct memory_instr {
     uint16_t at;                 /* the next one */
     bool translated;             /* the page of the next one is known: it waits for the L1 */
     bool absent;                 /* the next one was looked for in the L1 and among its MSHRs in vain */
-    bool reads;                  /* a load of 1 to 32 lines */
+    bool reads;                  /* a load through the L1 of 1 to 32 lines */
     struct line_access *more;    /* of a texture fetch: those after the first 32; NULL until there are any */
     _Alignas(32) struct line_access lines[SM_LANES];
 };
