@@ -133,9 +133,9 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     const uint8_t kind = load ? REQUEST_READ : kind_of(op->info), flags = flags_of(op);
     const bool writes = kind != REQUEST_READ, atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC, checked = !load && sm->wire.check;
-    uint32_t tail = sm->queue_head + sm->queue_count;
-    if (tail >= sm->spec->lsu_queue) tail -= sm->spec->lsu_queue;
-    struct memory_instr *const m = &sm->queue[tail];
+    const uint32_t queued = sm->queue_count;
+    struct memory_instr *const m =
+        sm->front < sm->queue_end - queued ? sm->front + queued : sm->front - (sm->spec->lsu_queue - queued);
     struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
     const uint8_t place = block->place;
@@ -395,18 +395,14 @@ static inline bool access_one(struct sm *sm, uint64_t now)
 {
     if (sm->replay_count) return replay_one(sm, now);
     if (!sm->queue_count) return false;
-    struct memory_instr *m = &sm->queue[sm->queue_head];
+    struct memory_instr *m = sm->front;
     if (m->count &&
         !(sm->translates ? translate_and_access(sm, m, now) : access_line(sm, line_of(m, m->at), now)))
         return false;
-    m->translated = m->absent = false;
-    if (++m->at < m->count) {
+    if (lsu_next_line(sm, m)) {
         const uint64_t line = line_of(m, m->at)->line;
         l1_coming(&sm->l1, line, l1_set_of(sm->spec, line), tags_hash(line));
-        return true;
     }
-    if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
-    sm->queue_count--;
     return true;
 }
 

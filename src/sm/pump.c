@@ -35,7 +35,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
     sm->fetched = k->popped + count;
 }
 
-static __attribute__((noinline)) void take_reply(struct sm *sm, struct net *replies, uint64_t now)
+static inline __attribute__((always_inline)) void take_reply(struct sm *sm, struct net *replies, uint64_t now)
 {
     const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
     const uint32_t idx = (uint32_t)k->ring[k->popped & k->mask].packet.handle;
@@ -68,7 +68,7 @@ static __attribute__((noinline)) bool read_front(struct sm *sm, struct memory_in
 /* The line in front goes into the L1, if it can. */
 static inline void access_line(struct sm *sm, uint64_t now)
 {
-    struct memory_instr *const m = &sm->queue[sm->queue_head];
+    struct memory_instr *const m = sm->front;
     if (m->reads) {
         if (!read_front(sm, m, &m->lines[m->at], now)) return;
     } else if (m->count && m->lines[m->at].kind != REQUEST_READ) {
@@ -77,10 +77,7 @@ static inline void access_line(struct sm *sm, uint64_t now)
         lsu_step(sm, now);
         return;
     }
-    m->translated = m->absent = false;
-    if (++m->at < m->count) return;
-    if (++sm->queue_head == sm->spec->lsu_queue) sm->queue_head = 0;
-    sm->queue_count--;
+    (void)lsu_next_line(sm, m);
 }
 
 /* As lsu_step(), of which only the first line is left. */
@@ -97,16 +94,17 @@ static inline void step(struct sm *sm, uint64_t now)
     access_line(sm, now);
 }
 
-static inline void cycle(struct sm *sm, struct net *replies, const struct net_front *front, uint64_t now)
+/* Many cycles bring none. */
+static __attribute__((noinline)) void take_one(struct sm *sm, struct net *replies, uint64_t now)
 {
-    if (front->visible_cyc <= now) take_reply(sm, replies, now);
-    if (sm->queue_count) step(sm, now);
+    take_reply(sm, replies, now);
 }
 
 void sm_pump_cycle(struct sm *sm, uint64_t now)
 {
     struct net *const replies = sm->wire.fabric->reply.net;
-    cycle(sm, replies, net_front_of(replies, sm->wire.sm_idx), now);
+    if (net_front_of(replies, sm->wire.sm_idx)->visible_cyc <= now) take_one(sm, replies, now);
+    if (sm->queue_count) step(sm, now);
 }
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
@@ -114,7 +112,8 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
     struct net *const replies = sm->wire.fabric->reply.net;
     const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
     while (cyc < until) {
-        cycle(sm, replies, front, cyc);
+        if (front->visible_cyc <= cyc) take_reply(sm, replies, cyc);
+        if (sm->queue_count) step(sm, cyc);
         if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
             sm->memory_cyc = cyc;
             return cyc;

@@ -379,7 +379,8 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->loads_free = ARENA_ARRAY(a, uint16_t, s->loads);
     for (uint32_t k = 0; k < s->loads; k++) sm->loads_free[k] = (uint16_t)(s->loads - 1 - k);
     sm->loads_free_count = s->loads;
-    sm->queue = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
+    sm->queue = sm->front = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
+    sm->queue_end = sm->queue + s->lsu_queue;
     sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);

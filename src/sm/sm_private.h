@@ -262,7 +262,7 @@ struct sm {
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
     bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
-    uint32_t queue_head, misses_head, loads_free_count;
+    uint32_t misses_head, loads_free_count;
     uint64_t refreshed_cyc;
     uint64_t ahead_cyc;            /* what happened up to here, nobody outside can notice */
     uint64_t memory_cyc;           /* the first half of this cycle is done */
@@ -274,8 +274,8 @@ struct sm {
     uint64_t write_cyc;            /* request_cyc of others than reads */
     uint64_t lsu_blocked_cyc;      /* counted up to here */
     uint64_t *lsu_blocked;         /* counter, NULL: goes on */
-    struct memory_instr *queue;
-    uint32_t *misses; /* requests for the network */
+    struct memory_instr *front, *queue, *queue_end; /* front: of those that wait in the queue */
+    uint32_t *misses;                               /* requests for the network */
     struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
@@ -406,6 +406,15 @@ static inline bool lsu_rests(struct sm *sm, uint64_t now)
 }
 /* A line of a store or an atomic; false: not now. */
 bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now);
+/* The line in front is done with; true: there are more of its instruction. */
+static inline bool lsu_next_line(struct sm *sm, struct memory_instr *m)
+{
+    m->translated = m->absent = false;
+    if (++m->at < m->count) return true;
+    sm->front = m + 1 < sm->queue_end ? m + 1 : sm->queue;
+    sm->queue_count--;
+    return false;
+}
 void lsu_reply(struct sm *sm, uint64_t now, uint32_t request);
 void load_done(struct sm *sm, uint32_t load, uint64_t now);
 static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cyc, uint64_t now)
