@@ -257,13 +257,13 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each
  * run turned by an amount of its own, so that strides do not fall into few sets. */
-static inline uint32_t tags_set_of_run(uint64_t idx, uint32_t sets_log2) /* a power of two: no division */
+static inline uint32_t tags_set_of_run(uint64_t idx, uint32_t sets, uint32_t sets_log2) /* no division */
 {
-    return ((uint32_t)idx + (uint32_t)(hash_u64(idx >> sets_log2) & 0xffff)) & ((1u << sets_log2) - 1);
+    return ((uint32_t)idx + (uint32_t)(hash_u64(idx >> sets_log2) & 0xffff)) & (sets - 1);
 }
 static inline uint32_t tags_set_hashed(uint64_t idx, uint32_t sets)
 {
-    if (!(sets & (sets - 1))) return tags_set_of_run(idx, (uint32_t)__builtin_ctz(sets));
+    if (!(sets & (sets - 1))) return tags_set_of_run(idx, sets, (uint32_t)__builtin_ctz(sets));
     const uint64_t run = idx / sets, within = idx - run * sets;
     return (uint32_t)((within + (hash_u64(run) & 0xffff)) % sets);
 }

@@ -33,16 +33,11 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
-/* The place of the next load. */
-static inline uint16_t free_load(const struct sm *sm) { return sm->loads_free[sm->loads_free_count - 1]; }
-
-/* plain: nothing but a load. */
-static inline void new_load(struct sm *sm, struct sm_block *block, uint32_t warp, uint32_t lines,
-                            uint64_t now, bool plain)
+/* At a place that is free. plain: nothing but a load. */
+static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block, uint32_t warp,
+                            uint32_t lines, uint64_t now, bool plain)
 {
     const struct warp_op *op = &sm->op;
-    const uint16_t idx = free_load(sm);
-    sm->loads_free_count--;
     const bool copy = !plain && op->info->class == WARP_CLASS_COPY_ASYNC;
     const bool texture = !plain && op->info->class == WARP_CLASS_TEXTURE;
     sm->loads[idx] = (struct load){
@@ -68,21 +63,30 @@ static inline void look_ahead(const struct sm *sm, struct line_access *a, uint64
     a->hash = tags_hash(a->line);
 }
 
-/* The lines' pages are about to be accessed. */
-static inline void touch_pages(struct sm *sm, struct memory_instr *m, bool looks_ahead)
+/* A page is about to be accessed. Returns its to_frame, if it has one. */
+static inline uint64_t touch_page(struct sm *sm, uint64_t page)
 {
-    const struct page_cache *const pages = sm->pages;
-    const uint32_t app = sm->app, page_log2 = sm->page_lines_log2, count = m->count;
+    const uint64_t key = mmu_key(sm->app, page);
+    const uint32_t slot = mmu_page_slot(key);
+    if (__builtin_expect(sm->pages->key[slot] != key + 1, 0)) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
+    return sm->pages->to_frame[slot];
+}
+
+/* The pages of the lines; there is one line mostly. */
+static inline void touch_pages(struct sm *sm, struct memory_instr *m, uint32_t count, bool looks_ahead)
+{
+    const uint32_t page_log2 = sm->page_lines_log2;
+    if (count == 1) {
+        const uint64_t to_frame = touch_page(sm, m->lines[0].line >> page_log2);
+        if (looks_ahead) look_ahead(sm, &m->lines[0], to_frame);
+        return;
+    }
     uint64_t page = UINT64_MAX, to_frame = 0;
     for (uint32_t k = 0; k < count; k++) {
         struct line_access *const a = line_of(m, k);
         if (a->line >> page_log2 != page) {
             page = a->line >> page_log2;
-            const uint64_t key = mmu_key(app, page);
-            const uint32_t slot = mmu_page_slot(key);
-            if (__builtin_expect(pages->key[slot] != key + 1, 0))
-                mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
-            to_frame = pages->to_frame[slot];
+            to_frame = touch_page(sm, page);
         }
         if (looks_ahead) look_ahead(sm, a, to_frame);
     }
@@ -133,13 +137,12 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     const uint8_t kind = load ? REQUEST_READ : kind_of(op->info), flags = flags_of(op);
     const bool writes = kind != REQUEST_READ, atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
     const bool waits = kind == REQUEST_READ || kind == REQUEST_ATOMIC, checked = !load && sm->wire.check;
-    const uint32_t queued = sm->queue_count;
-    struct memory_instr *const m =
-        sm->front < sm->queue_end - queued ? sm->front + queued : sm->front - (sm->spec->lsu_queue - queued);
+    struct memory_instr *const m = sm->back;
     struct sm_block *const block = &sm->blocks[sm->warps[warp].block];
     DIAG_ASSERT(lsu_has_room(sm));
     const uint8_t place = block->place;
-    const struct line_access model = {.load = waits ? free_load(sm) : sm->warps[warp].generation,
+    const struct line_access model = {.load = waits ? sm->loads_free[--sm->loads_free_count]
+                                                    : sm->warps[warp].generation,
                                       .warp = (uint8_t)warp,
                                       .place = place,
                                       .kind = kind,
@@ -154,13 +157,13 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     m->at = 0;
     m->translated = m->absent = false;
     m->reads = !writes && !(flags & REQUEST_UNCACHED) && count - 1 < SM_LANES;
-    if (waits) new_load(sm, block, warp, count, now, load);
-    touch_pages(sm, m, !writes && !checked);
+    if (waits) new_load(sm, model.load, block, warp, count, now, load);
+    touch_pages(sm, m, count, !writes && !checked);
     if (writes) sm->warps[warp].stores += count;
     if (!waits) sm->places[place].stores += count;
     if (checked) check_lines(sm, m, warp, now);
+    sm->back = lsu_behind(sm, m);
     sm->queue_count++;
-    sm->stats.memory_instructions++;
     sm->stats.line_accesses += count;
     if (flags & REQUEST_READ_ONLY) sm->stats.read_only_accesses += count;
     STATS_COUNT(sm->stats.lines_per_access, count);

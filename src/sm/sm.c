@@ -110,6 +110,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
     sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
     sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
+    sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
     sm->l1.stats.mshr_peak = sm->spec->mshrs - sm->l1.free_least;
     if (now <= sm->settled_cyc) return;
     sm->settled_cyc = now;
@@ -379,7 +380,7 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->loads_free = ARENA_ARRAY(a, uint16_t, s->loads);
     for (uint32_t k = 0; k < s->loads; k++) sm->loads_free[k] = (uint16_t)(s->loads - 1 - k);
     sm->loads_free_count = s->loads;
-    sm->queue = sm->front = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
+    sm->queue = sm->front = sm->back = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
     sm->queue_end = sm->queue + s->lsu_queue;
     sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);

@@ -220,7 +220,7 @@ static inline uint16_t *l1_bucket_of(const struct l1 *l1, uint32_t hash)
 }
 static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 {
-    if (__builtin_expect(spec->hashed_log2, 1)) return tags_set_of_run(line, spec->hashed_log2);
+    if (__builtin_expect(spec->hashed_log2, 1)) return tags_set_of_run(line, spec->sets, spec->hashed_log2);
     return spec->hashed ? tags_set_hashed(line, spec->sets) : (uint32_t)(line % spec->sets);
 }
 
@@ -264,18 +264,19 @@ struct sm {
     uint32_t page_lines_log2;
     uint32_t misses_head, loads_free_count;
     uint64_t refreshed_cyc;
-    uint64_t ahead_cyc;            /* what happened up to here, nobody outside can notice */
-    uint64_t memory_cyc;           /* the first half of this cycle is done */
-    uint64_t next_cyc;             /* what it asked for at the end of its last visit */
-    uint32_t fetched;              /* replies up to this one were fetched into the host's caches */
-    const struct windows *windows; /* who runs the memory side; NULL: nobody, it is visited */
-    uint64_t flight_cyc;           /* when the number of requests on their way last changed */
-    uint64_t flight_sum;           /* when requests were answered, less when all were made: sums */
-    uint64_t write_cyc;            /* request_cyc of others than reads */
-    uint64_t lsu_blocked_cyc;      /* counted up to here */
-    uint64_t *lsu_blocked;         /* counter, NULL: goes on */
-    struct memory_instr *front, *queue, *queue_end; /* front: of those that wait in the queue */
-    uint32_t *misses;                               /* requests for the network */
+    uint64_t ahead_cyc;                /* what happened up to here, nobody outside can notice */
+    uint64_t memory_cyc;               /* the first half of this cycle is done */
+    uint64_t next_cyc;                 /* what it asked for at the end of its last visit */
+    uint32_t fetched;                  /* replies up to this one were fetched into the host's caches */
+    const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
+    uint64_t flight_cyc;               /* when the number of requests on their way last changed */
+    uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
+    uint64_t write_cyc;                /* request_cyc of others than reads */
+    uint64_t lsu_blocked_cyc;          /* counted up to here */
+    uint64_t *lsu_blocked;             /* counter, NULL: goes on */
+    struct memory_instr *front, *back; /* of the queue: the first one, the place for the next */
+    struct memory_instr *queue, *queue_end;
+    uint32_t *misses; /* requests for the network */
     struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
     const struct page_table *table;
@@ -406,12 +407,17 @@ static inline bool lsu_rests(struct sm *sm, uint64_t now)
 }
 /* A line of a store or an atomic; false: not now. */
 bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now);
+/* The place behind one of the queue. */
+static inline struct memory_instr *lsu_behind(const struct sm *sm, struct memory_instr *m)
+{
+    return m + 1 < sm->queue_end ? m + 1 : sm->queue;
+}
 /* The line in front is done with; true: there are more of its instruction. */
 static inline bool lsu_next_line(struct sm *sm, struct memory_instr *m)
 {
     m->translated = m->absent = false;
     if (++m->at < m->count) return true;
-    sm->front = m + 1 < sm->queue_end ? m + 1 : sm->queue;
+    sm->front = lsu_behind(sm, m);
     sm->queue_count--;
     return false;
 }

@@ -155,6 +155,14 @@ static inline void stats_count_log2(uint64_t *histogram, uint32_t buckets, uint6
     const uint32_t i = 63 - (uint32_t)__builtin_clzll(value << 1 | 1); /* below 2^63 */
     histogram[i < buckets ? i : buckets - 1]++;
 }
+/* How many were counted. */
+#define stats_counted(histogram) stats_counted_in((histogram), sizeof(histogram) / sizeof *(histogram))
+static inline uint64_t stats_counted_in(const uint64_t *histogram, size_t buckets)
+{
+    uint64_t sum = 0;
+    for (size_t k = 0; k < buckets; k++) sum += histogram[k];
+    return sum;
+}
 #define STATS_COUNT(histogram, value) \
     stats_count_log2((histogram), sizeof(histogram) / sizeof *(histogram), (value))
 static inline void stats_peak(uint64_t *peak, uint64_t value)
