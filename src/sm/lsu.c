@@ -181,23 +181,23 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
 
 void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 {
-    const struct load l = sm->loads[idx];
-    struct sm_warp *w = &sm->warps[l.warp];
+    const struct load *const l = &sm->loads[idx]; /* nobody takes its place before this ends */
+    struct sm_warp *w = &sm->warps[l->warp];
     struct sm_block *b = &sm->blocks[w->block];
     sm->loads_free[sm->loads_free_count++] = (uint16_t)idx;
-    const uint64_t done_cyc = l.issue_cyc + l.done_cyc + l.after_cyc;
-    sm->stats.loads_waiting_cyc += done_cyc - l.issue_cyc;
+    const uint64_t done_cyc = l->issue_cyc + l->done_cyc + l->after_cyc;
+    sm->stats.loads_waiting_cyc += done_cyc - l->issue_cyc;
     sm->stats.loads_done++;
     b->loads--;
-    if (l.copy)
+    if (l->copy)
         w->copies--;
     else
-        lock_registers(sm, l.warp, l.info, l.reg_base, short_cyc(done_cyc));
-    if (l.info->flags & WARP_F_ACQUIRE && l.info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
+        lock_registers(sm, l->warp, l->info, l->reg_base, short_cyc(done_cyc));
+    if (l->info->flags & WARP_F_ACQUIRE && l->info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
         sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not));
-    if (sm->wait_memory & bit_of(l.warp)) {
-        sm->wait_memory &= ~bit_of(l.warp);
-        sm_wait_over(sm, l.warp, now);
+    if (sm->wait_memory & bit_of(l->warp)) {
+        sm->wait_memory &= ~bit_of(l->warp);
+        sm_wait_over(sm, l->warp, now);
     } else if (!b->warps_left) {
         sm_check_block(sm, w->block, now);
     }

@@ -35,10 +35,11 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
     sm->fetched = k->popped + count;
 }
 
-static inline __attribute__((always_inline)) void take_reply(struct sm *sm, struct net *replies, uint64_t now)
+static inline __attribute__((always_inline)) void take_reply(struct sm *sm, struct net *replies,
+                                                             const struct net_front *front, uint64_t now)
 {
     const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
-    const uint32_t idx = (uint32_t)k->ring[k->popped & k->mask].packet.handle;
+    const uint32_t idx = (uint32_t)front->packet->handle;
     if ((int32_t)(sm->fetched - k->popped) <= 0) {
         fetch_replies(sm, k);
     }
@@ -95,15 +96,17 @@ static inline void step(struct sm *sm, uint64_t now)
 }
 
 /* Many cycles bring none. */
-static __attribute__((noinline)) void take_one(struct sm *sm, struct net *replies, uint64_t now)
+static __attribute__((noinline)) void take_one(struct sm *sm, struct net *replies,
+                                               const struct net_front *front, uint64_t now)
 {
-    take_reply(sm, replies, now);
+    take_reply(sm, replies, front, now);
 }
 
 void sm_pump_cycle(struct sm *sm, uint64_t now)
 {
     struct net *const replies = sm->wire.fabric->reply.net;
-    if (net_front_of(replies, sm->wire.sm_idx)->visible_cyc <= now) take_one(sm, replies, now);
+    const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
+    if (front->visible_cyc <= now) take_one(sm, replies, front, now);
     if (sm->queue_count) step(sm, now);
 }
 
@@ -112,7 +115,7 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
     struct net *const replies = sm->wire.fabric->reply.net;
     const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
     while (cyc < until) {
-        if (front->visible_cyc <= cyc) take_reply(sm, replies, cyc);
+        if (front->visible_cyc <= cyc) take_reply(sm, replies, front, cyc);
         if (sm->queue_count) step(sm, cyc);
         if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
             sm->memory_cyc = cyc;
