@@ -162,6 +162,13 @@ static inline void hit(struct sm *sm, const struct line_access *a, uint32_t plac
     load_line_done(sm, a->load, now + sm->spec->l1_latency_cyc - 1, now);
 }
 
+/* Neither the line nor an MSHR for it is there. */
+static inline bool is_absent(const struct l1 *l1, const struct line_access *a)
+{
+    return tags_find_near(&l1->tags, a->set, a->line, a->hash) == TAGS_NONE &&
+           !search(l1, *l1_bucket_of(l1, a->hash), a->line);
+}
+
 /* A load wants sectors of a line; false: not now, sm->lsu_blocked says why. *absent: whether it was found out
  * before, and is now, that neither the line nor an MSHR for it is there. That remains so until it misses:
  * lines come for MSHRs only, and no other access gets one meanwhile. */

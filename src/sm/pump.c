@@ -56,29 +56,37 @@ static inline __attribute__((always_inline)) void take_reply(struct sm *sm, stru
     fill_line(sm, owner, sectors, now, true);
 }
 
-/* A line of a load, and the host's caches for one of those behind it. */
-static __attribute__((noinline)) bool read_front(struct sm *sm, struct memory_instr *m,
+/* A line of a load goes into the L1, if it can. Then the host's caches for one of those behind it; and if no
+ * MSHR is left, the next one is looked for now, see struct memory_instr. */
+static __attribute__((noinline)) void read_front(struct sm *sm, struct memory_instr *m,
                                                  const struct line_access *a, uint64_t now)
 {
-    if (!read_line(sm, a, &m->absent, now, true)) return false;
+    const struct l1 *const l1 = &sm->l1;
+    if (!read_line(sm, a, &m->absent, now, true)) return;
     if (m->at + LINES_AHEAD < m->count)
-        l1_coming(&sm->l1, a[LINES_AHEAD].line, a[LINES_AHEAD].set, a[LINES_AHEAD].hash);
-    return true;
+        l1_coming(l1, a[LINES_AHEAD].line, a[LINES_AHEAD].set, a[LINES_AHEAD].hash);
+    if (lsu_next_line(sm, m) && !l1->free_count) m->absent = is_absent(l1, &a[1]);
 }
 
-/* The line in front goes into the L1, if it can. */
+/* The line in front. */
 static inline void access_line(struct sm *sm, uint64_t now)
 {
     struct memory_instr *const m = sm->front;
-    if (m->reads) {
-        if (!read_front(sm, m, &m->lines[m->at], now)) return;
-    } else if (m->count && m->lines[m->at].kind != REQUEST_READ) {
-        if (!lsu_write(sm, &m->lines[m->at], now)) return;
-    } else {
+    if (m->reads)
+        read_front(sm, m, &m->lines[m->at], now);
+    else if (!m->count || m->lines[m->at].kind == REQUEST_READ)
         lsu_step(sm, now);
-        return;
-    }
-    (void)lsu_next_line(sm, m);
+    else if (lsu_write(sm, &m->lines[m->at], now))
+        (void)lsu_next_line(sm, m);
+}
+
+/* The line in front is known to be absent, no MSHR is left, and no reply comes in this cycle: as step() would
+ * find. */
+static inline void block_front(struct sm *sm, uint64_t now)
+{
+    sm->lsu_blocked = &sm->l1.stats.wait_mshr;
+    sm->lsu_blocked_cyc = now;
+    sm->ahead_cyc = now;
 }
 
 /* As lsu_step(), of which only the first line is left. */
@@ -122,10 +130,16 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
             return cyc;
         }
         sm->ahead_cyc = cyc;
-        if (sm->queue_count && !sm->lsu_blocked)
-            cyc++;
-        else
-            cyc = front->visible_cyc > cyc ? front->visible_cyc : cyc + 1;
+        const uint64_t reply_cyc = front->visible_cyc, next = cyc + 1;
+        if (sm->queue_count && !sm->lsu_blocked) {
+            if (__builtin_expect(
+                    !sm->front->absent || sm->l1.free_count || reply_cyc <= next || next >= until, 1)) {
+                cyc = next;
+                continue;
+            }
+            block_front(sm, next);
+        }
+        cyc = reply_cyc > cyc ? reply_cyc : next;
     }
     return cyc;
 }
