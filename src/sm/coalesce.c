@@ -40,15 +40,11 @@ static inline struct line_access *begin_line(struct line_access *a, const struct
     return a;
 }
 
-static uint32_t unit_stride(uint64_t first, uint32_t total, const struct line_access *model,
-                            struct line_access *out, bool writes)
+static __attribute__((noinline)) uint32_t unit_stride_lines(uint64_t first, uint32_t total,
+                                                            const struct line_access *model,
+                                                            struct line_access *out, bool writes)
 {
     uint32_t count = 0;
-    if (total == LINE_BYTES && first % LINE_BYTES == 0) { /* most accesses of four bytes per lane */
-        begin_line(out, model, first >> LINE_LOG2)->sectors = SECTORS_ALL;
-        if (writes) out->bytes[0] = out->bytes[1] = UINT64_MAX;
-        return 1;
-    }
     for (uint64_t address = first, end = first + total; address < end; count++) {
         const uint32_t offset = (uint32_t)address % LINE_BYTES;
         const uint32_t here =
@@ -58,6 +54,16 @@ static uint32_t unit_stride(uint64_t first, uint32_t total, const struct line_ac
         address += here;
     }
     return count;
+}
+
+static inline uint32_t unit_stride(uint64_t first, uint32_t total, const struct line_access *model,
+                                   struct line_access *out, bool writes)
+{
+    if (total != LINE_BYTES || first % LINE_BYTES) return unit_stride_lines(first, total, model, out, writes);
+    /* most accesses of four bytes per lane */
+    begin_line(out, model, first >> LINE_LOG2)->sectors = SECTORS_ALL;
+    if (writes) out->bytes[0] = out->bytes[1] = UINT64_MAX;
+    return 1;
 }
 
 enum { TABLE = 64 };
@@ -171,15 +177,12 @@ static uint32_t add_run(const struct line_access *model, struct line_access *out
     return count;
 }
 
-static uint32_t coalesce_groups(const struct warp_op *op, const struct line_access *model,
-                                struct line_access *out, bool writes)
+static __attribute__((noinline)) uint32_t coalesce_groups(const struct warp_op *op,
+                                                          const struct line_access *model,
+                                                          struct line_access *out, bool writes)
 {
-    const uint64_t bytes = op->info->bytes, *const base = op->base;
+    const uint64_t bytes = op->info->bytes;
     uint32_t count = 0;
-    const bool in_order =
-        base[1] == base[0] + 8 * bytes && base[2] == base[0] + 16 * bytes && base[3] == base[0] + 24 * bytes;
-    if (in_order && (op->unit & 15) == 15)
-        return unit_stride(base[0], (uint32_t)(32 * bytes), model, out, writes);
     for (uint32_t g = 0; g < 4;) {
         const uint64_t first = op->base[g];
         uint64_t end = first + (op->unit >> g & 1 ? 8 * bytes : bytes);
@@ -189,12 +192,12 @@ static uint32_t coalesce_groups(const struct warp_op *op, const struct line_acce
     return count;
 }
 
-uint32_t coalesce(const struct warp_op *op, const struct line_access *model, struct line_access *out,
-                  bool writes, bool atomic)
+static __attribute__((noinline)) uint32_t coalesce_lanes(const struct warp_op *op,
+                                                         const struct line_access *model,
+                                                         struct line_access *out, bool writes, bool atomic)
 {
     const uint32_t bytes = op->info->bytes ? op->info->bytes : 4;
     uint32_t count;
-    if (op->grouped) return coalesce_groups(op, model, out, writes);
     if (op->mask == UINT32_MAX && bytes <= 16 && is_unit_stride(op, bytes))
         count = unit_stride(op->address[0], SM_LANES * bytes, model, out, writes);
     else if (!writes && bytes <= SECTOR_BYTES && !(bytes & (bytes - 1)))
@@ -203,6 +206,17 @@ uint32_t coalesce(const struct warp_op *op, const struct line_access *model, str
         count = any_stride(op, bytes, model, out, writes);
     if (atomic) count_conflicts(op, out, count);
     return count;
+}
+
+uint32_t coalesce(const struct warp_op *op, const struct line_access *model, struct line_access *out,
+                  bool writes, bool atomic)
+{
+    if (!op->grouped) return coalesce_lanes(op, model, out, writes, atomic);
+    const uint64_t bytes = op->info->bytes, *const base = op->base;
+    const uint64_t wrong = (base[1] - base[0] - 8 * bytes) | (base[2] - base[0] - 16 * bytes) |
+                           (base[3] - base[0] - 24 * bytes) | ((op->unit & 15) ^ 15);
+    return wrong ? coalesce_groups(op, model, out, writes)
+                 : unit_stride(base[0], (uint32_t)(32 * bytes), model, out, writes);
 }
 
 /* ---- textures ---- */

@@ -72,24 +72,28 @@ static inline uint64_t touch_page(struct sm *sm, uint64_t page)
     return sm->pages->to_frame[slot];
 }
 
-/* The pages of the lines; there is one line mostly. */
-static inline void touch_pages(struct sm *sm, struct memory_instr *m, uint32_t count, bool looks_ahead)
+/* The pages of one line or more. */
+static inline void touch_lines(struct sm *sm, struct line_access *a, uint32_t count, bool looks_ahead)
 {
     const uint32_t page_log2 = sm->page_lines_log2;
-    if (count == 1) {
-        const uint64_t to_frame = touch_page(sm, m->lines[0].line >> page_log2);
-        if (looks_ahead) look_ahead(sm, &m->lines[0], to_frame);
-        return;
-    }
-    uint64_t page = UINT64_MAX, to_frame = 0;
-    for (uint32_t k = 0; k < count; k++) {
-        struct line_access *const a = line_of(m, k);
+    uint64_t page = a->line >> page_log2, to_frame = touch_page(sm, page);
+    if (looks_ahead) look_ahead(sm, a, to_frame);
+    for (const struct line_access *const end = a + count; ++a < end;) {
         if (a->line >> page_log2 != page) {
             page = a->line >> page_log2;
             to_frame = touch_page(sm, page);
         }
         if (looks_ahead) look_ahead(sm, a, to_frame);
     }
+}
+
+/* Lines of lanes, or of a texture fetch: there may be more of these. */
+static inline void touch_pages(struct sm *sm, struct memory_instr *m, uint32_t count, bool texture,
+                               bool looks_ahead)
+{
+    const uint32_t first = texture && count > SM_LANES ? SM_LANES : count;
+    if (first) touch_lines(sm, m->lines, first, looks_ahead);
+    if (first < count) touch_lines(sm, m->more, count - first, looks_ahead);
 }
 
 /* ---- --check ---- */
@@ -148,8 +152,9 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
                                       .kind = kind,
                                       .flags = flags,
                                       .conflict = 1};
+    const bool texture = !load && op->info->class == WARP_CLASS_TEXTURE;
     uint32_t count;
-    if (!load && op->info->class == WARP_CLASS_TEXTURE)
+    if (texture)
         count = coalesce_texels(op, &model, m, sm->arena, checked);
     else
         count = coalesce(op, &model, m->lines, writes || checked, atomic);
@@ -158,7 +163,7 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     m->translated = m->absent = false;
     m->reads = !writes && !(flags & REQUEST_UNCACHED) && count - 1 < SM_LANES;
     if (waits) new_load(sm, model.load, block, warp, count, now, load);
-    touch_pages(sm, m, count, !writes && !checked);
+    touch_pages(sm, m, count, texture, !writes && !checked);
     if (writes) sm->warps[warp].stores += count;
     if (!waits) sm->places[place].stores += count;
     if (checked) check_lines(sm, m, warp, now);
