@@ -29,12 +29,40 @@ static uint64_t use(struct tags *t, uint64_t key)
     return left;
 }
 
+/* The same by what caches with few ways use. */
+static uint64_t use_near(struct tags *t, uint64_t key)
+{
+    uint64_t before;
+    const uint32_t at = tags_find_near(t, 0, key, tags_hash(key));
+    if (at != TAGS_NONE) {
+        tags_touch(t, at);
+        return UINT64_MAX;
+    }
+    assert_int_not_equal(tags_replace(t, 0, key, tags_hash(key), &before), TAGS_NONE);
+    return before - 1;
+}
+
+static void drop(struct tags *t, uint64_t key)
+{
+    const uint32_t at = tags_find(t, 0, key);
+    if (at != TAGS_NONE) tags_drop(t, at);
+}
+
 /* ---- naive models: keys in a list, the next to go first ---- */
 
 struct naive {
     uint64_t keys[WIDE_WAYS];
     uint32_t count, ways;
 };
+
+static void naive_drop(struct naive *n, uint64_t key)
+{
+    for (uint32_t k = 0; k < n->count; k++)
+        if (n->keys[k] == key) {
+            memmove(n->keys + k, n->keys + k + 1, (n->count - k - 1) * sizeof *n->keys);
+            n->count--;
+        }
+}
 
 static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
 {
@@ -57,18 +85,27 @@ static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
 
 static void against_naive(enum replacement policy, uint32_t ways)
 {
-    struct tags t;
+    struct tags t, near;
     struct naive n = {.ways = ways};
     struct rng rng = rng_seed(7, 1);
     tags_init(&t, &arena, 2, ways, policy, 1);
+    tags_init(&near, &arena, 2, ways, policy, 1);
     for (int k = 0; k < 20000; k++) {
         const uint64_t key = rng_below(&rng, 2 * ways - 1);
-        assert_int_equal(use(&t, key), naive_use(&n, key, policy == replacement_lru));
+        if (rng_below(&rng, 16) == 0) {
+            drop(&t, key);
+            drop(&near, key);
+            naive_drop(&n, key);
+            continue;
+        }
+        const uint64_t left = naive_use(&n, key, policy == replacement_lru);
+        assert_int_equal(use(&t, key), left);
+        assert_int_equal(use_near(&near, key), left);
     }
 }
 
-/* As many ways as a row's order can count, and more. */
-static const uint32_t widths[] = {WAYS, TAGS_NARROW_WAYS, WIDE_WAYS};
+/* As many ways as are looked through in one step, as a row's order can count, and more. */
+static const uint32_t widths[] = {WAYS, TAGS_NEAR_WAYS, TAGS_NEAR_WAYS + 1, TAGS_NARROW_WAYS, WIDE_WAYS};
 enum { WIDTHS = sizeof widths / sizeof *widths };
 
 static void lru_throws_out_the_line_not_used_for_longest(void **state)
