@@ -256,6 +256,7 @@ struct sm {
     uint64_t next_cyc;             /* what it asked for at the end of its last visit */
     uint32_t fetched;              /* replies up to this one were fetched into the host's caches */
     const struct windows *windows; /* who runs the memory side; NULL: nobody, it is visited */
+    const struct net_front *reply; /* what comes back next */
     uint64_t flight_cyc;           /* in_flight_cyc is counted up to here */
     uint64_t lsu_blocked_cyc;      /* counted up to here */
     uint64_t *lsu_blocked;         /* counter, NULL: goes on */
