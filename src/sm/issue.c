@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
     set_registers(w, info, w->reg_base, done);
     sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
-        set_next(sm, w, bit, info + 1);
+        set_next_in_run(sm, w, bit, info + 1);
         wait_in_run(sm, w, bit, now);
     } else if (w->after) {
         sm->any_ready &= ~bit;
