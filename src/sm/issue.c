@@ -169,7 +169,8 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     const struct choice none = {NULL, 0, 0};
     if (policy != warp_scheduler_two_level) {
         const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
-        if (short_ahead(s->port_free[first.unit], now) <= 0 && has_room_for(sm, first.unit, now)) return first;
+        if (short_ahead(s->port_free[first.unit], now) <= 0 && has_room_for(sm, first.unit, now))
+            return first;
         ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
         if (!ready) return none;
     }
