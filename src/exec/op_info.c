@@ -238,6 +238,65 @@ static void mark_bases(struct exec_func *f, const struct warp_op_info *infos)
     }
 }
 
+/* ---- registers that need no look ----
+ *
+ * An operation of a run has waited for its registers: those after it find them there, unless one between has
+ * written them. */
+
+struct known {
+    uint64_t regs[256 / 64]; /* modulo 256, as the scoreboard's */
+};
+
+static bool is_known(const struct known *k, uint32_t reg) { return k->regs[reg % 256 / 64] >> reg % 64 & 1; }
+
+/* Registers that may still be on their way come first. */
+static void seal_two(struct warp_op_info *info, const struct known *known)
+{
+    uint8_t fresh[4], others[4];
+    uint32_t fresh_count = 0, other_count = 0;
+    if (!(info->sealed & WARP_SEAL_ANY)) return;
+    for (uint32_t k = 0; k < 4; k++) {
+        const uint8_t reg = info->any[k];
+        const bool again = (k > 0 && reg == info->any[0]) || (k > 1 && reg == info->any[1]) ||
+                           (k > 2 && reg == info->any[2]);
+        if (again || is_known(known, reg))
+            others[other_count++] = reg;
+        else
+            fresh[fresh_count++] = reg;
+    }
+    memcpy(info->any, fresh, fresh_count);
+    memcpy(info->any + fresh_count, others, other_count);
+    if (fresh_count <= 2) info->sealed |= WARP_SEAL_TWO;
+}
+
+static void learn(struct known *k, const struct warp_op_info *info)
+{
+    for (uint32_t n = 0; n < info->src_count; n++)
+        k->regs[info->src[n] % 256 / 64] |= (uint64_t)1 << info->src[n] % 64;
+    for (uint32_t n = 0; n < info->dst_count; n++)
+        k->regs[info->dst[n] % 256 / 64] &= ~((uint64_t)1 << info->dst[n] % 64);
+}
+
+static void find_known(const struct exec_func *f, struct warp_op_info *infos)
+{
+    struct known known = {{0}};
+    uint32_t block = UINT32_MAX;
+    for (uint32_t k = 0; k < f->code_count; k++) {
+        const struct insn *x = &f->code[k];
+        if (!x->quiet) memset(&known, 0, sizeof known);
+        if (!x->quiet || !x->counted) continue;
+        if (ptx_block_of(f->cfg, x->pc) != block) { /* others come here, too */
+            block = ptx_block_of(f->cfg, x->pc);
+            memset(&known, 0, sizeof known);
+        }
+        struct warp_op_info *const info = &infos[x->pc];
+        seal_two(info, &known);
+        learn(&known, info);
+        if (x->pc && info->class == info[-1].class && info->space == info[-1].space)
+            info->sealed |= WARP_SEAL_LIKE;
+    }
+}
+
 const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct insn *i)
 {
     struct exec_func *f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
@@ -268,5 +327,6 @@ const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct ins
         x->quiet = (uint8_t)(run < UINT8_MAX ? run + !x->counted : UINT8_MAX);
         if (!is_quiet(x)) x->quiet = 0;
     }
+    find_known(f, infos);
     return i->info;
 }

@@ -53,7 +53,7 @@ struct warp_op_info {
     /* The registers of dst and src when they are at most four, modulo 256, one of them repeated to make four;
      * sealed: they stand here, see warp_op_seal(). */
     uint8_t any[4];
-    bool sealed;
+    uint8_t sealed; /* WARP_SEAL_ */
     uint8_t class; /* enum warp_class */
     uint8_t space; /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
     uint8_t scope; /* enum warp_scope */
@@ -70,12 +70,18 @@ struct warp_op_info {
 };
 _Static_assert(sizeof(struct warp_op_info) == 128, "two cache lines");
 
+enum {
+    WARP_SEAL_ANY = 1 << 0,  /* any: as it says there */
+    WARP_SEAL_TWO = 1 << 1,  /* in a run all but the first two are known to be there */
+    WARP_SEAL_LIKE = 1 << 2, /* class and space are those of the info before it */
+};
+
 /* For sources: once an info has its registers. Who does not call it is only slower. */
 static inline void warp_op_seal(struct warp_op_info *info)
 {
     const uint32_t count = (uint32_t)info->dst_count + info->src_count;
-    info->sealed = count > 0 && count <= 4;
-    for (uint32_t k = 0; k < 4 && info->sealed; k++) {
+    info->sealed = count > 0 && count <= 4 ? WARP_SEAL_ANY : 0;
+    for (uint32_t k = 0; k < 4 && info->sealed & WARP_SEAL_ANY; k++) {
         const uint32_t at = k < count ? k : count - 1;
         info->any[k] = (uint8_t)(at < info->dst_count ? info->dst[at] : info->src[at - info->dst_count]);
     }

@@ -35,6 +35,12 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
     sm->any_ready |= due;
 }
 
+/* The warp that a scheduler issues from, and the port that it needs. */
+struct choice {
+    struct sm_warp *w; /* NULL: none can */
+    uint32_t warp, unit;
+};
+
 /* An operation of a run: it has been executed. */
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
                                                                uint32_t warp, uint32_t unit, uint64_t now)
@@ -46,7 +52,7 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
     set_registers(w, info, w->reg_base, done);
     sm->stats.thread_instructions += w->run_lanes;
     if (__builtin_expect(--w->run != 0, 1)) {
-        set_next(sm, w, bit, info + 1);
+        set_next_in_run(sm, w, bit, info + 1);
         wait_in_run(sm, w, bit, now);
     } else if (w->after) {
         sm->any_ready &= ~bit;
@@ -60,19 +66,16 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
 }
 
 static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, struct scheduler *s,
-                                                             uint32_t warp, uint64_t now)
+                                                             struct choice c, uint64_t now)
 {
-    struct sm_warp *w = &sm->warps[warp];
-    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
-    const uint32_t unit = w->class.unit;
-    s->last = (uint8_t)warp;
+    s->last = (uint8_t)c.warp;
     sm->stats.warp_instructions++;
-    s->port_free[unit] = short_cyc(now) + w->class.interval_cyc;
-    if (w->run) {
-        issue_of_run(sm, w, warp, unit, now);
+    s->port_free[c.unit] = short_cyc(now) + c.w->class.interval_cyc;
+    if (c.w->run) {
+        issue_of_run(sm, c.w, c.warp, c.unit, now);
     } else {
-        sm->any_ready &= ~bit_of(warp);
-        sm_step(sm, warp, w->class.latency_cyc, now);
+        sm->any_ready &= ~bit_of(c.warp);
+        sm_step(sm, c.warp, c.w->class.latency_cyc, now);
     }
 }
 
@@ -144,25 +147,37 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
     return candidates & ready;
 }
 
+static inline struct choice choice_of(struct sm *sm, uint32_t warp)
+{
+    struct sm_warp *w = &sm->warps[warp % SM_WARPS];
+    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
+    return (struct choice){w, warp, w->class.unit};
+}
+
+/* Does what all schedulers share take an instruction for this port? */
+static inline bool has_room_for(const struct sm *sm, uint32_t unit, uint64_t now)
+{
+    if (__builtin_expect(unit < UNIT_SHARED, 1)) return true;
+    return unit == UNIT_SHARED ? sm->shared_free_cyc <= now : lsu_has_room(sm);
+}
+
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
-static inline uint32_t choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
-                              enum warp_scheduler policy)
+static inline struct choice choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
+                                   enum warp_scheduler policy)
 {
+    const struct choice none = {NULL, 0, 0};
     if (policy != warp_scheduler_two_level) {
-        if (sm->shared_free_cyc > now) {
-            ready &= ~sm->of_unit[UNIT_SHARED];
-            if (!ready) return UINT32_MAX;
-        }
-        const uint32_t first = pick(sm, s, ready, policy) % SM_WARPS;
-        const uint8_t unit = sm->warps[first].class.unit;
-        const bool free = short_ahead(s->port_free[unit], now) <= 0;
-        if (free && (unit < UNIT_MEMORY || lsu_has_room(sm))) return first;
-        ready &= ~sm->of_unit[unit]; /* most wait for the same port */
-        if (!ready) return UINT32_MAX;
+        const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
+        if (short_ahead(s->port_free[first.unit], now) <= 0 && has_room_for(sm, first.unit, now))
+            return first;
+        ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
+        if (!ready) return none;
     }
     const uint64_t candidates = candidates_of(sm, s, ready, now);
-    return candidates ? pick(sm, s, candidates, policy) : UINT32_MAX;
+    if (!candidates) return none;
+    const uint32_t warp = pick(sm, s, candidates, policy);
+    return warp == UINT32_MAX ? none : choice_of(sm, warp);
 }
 
 /* Returns the schedulers that could issue nothing though they have a ready warp. */
@@ -170,22 +185,21 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
                                                                 enum warp_scheduler policy)
 {
     struct scheduler *s = sm->schedulers, *const end = sm->schedulers_end;
-    uint32_t stalled = 0;
-    sm->issued = 0;
+    uint32_t stalled = 0, issued = 0;
     for (; s < end; s++) {
         const uint64_t ready = sm->any_ready & s->warps;
         if (!ready) continue;
-        const uint32_t warp = choose(sm, s, ready, now, policy);
-        if (warp == UINT32_MAX) {
+        const struct choice c = choose(sm, s, ready, now, policy);
+        if (!c.w) {
             stalls_until(s, now, now);
             stalled |= s->bit;
             continue;
         }
         stalls_until(s, now, now + 1);
-        sm->issued |= s->bit;
-        sm->stats.issue_cycles++;
-        issue_warp(sm, s, warp, now);
+        issued |= s->bit;
+        issue_warp(sm, s, c, now);
     }
+    sm->issued = issued;
     return stalled;
 }
 
@@ -242,15 +256,26 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
         return now + 1;
     uint64_t next = next_issue(sm, now);
     if (sm->windows) /* else it is woken for replies to come */
-        next = earlier(next, net_peek_cyc(sm->wire.fabric->reply.net, sm->wire.sm_idx));
+        next = earlier(next, sm->reply->visible_cyc);
     if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
     if (sm->parked_count) next = earlier(next, mmu_arrival_cyc(sm->wire.mmu, sm->wire.sm_idx));
     return next > now ? next : now + 1;
 }
 
+/* The same in windows, where most of it is seldom asked for. */
+static inline uint64_t next_in_window(const struct sm *sm, uint64_t now)
+{
+    if (__builtin_expect((sm->misses_count | sm->parked_count | sm->replay_count) != 0, 0) ||
+        sm->wants_blocks || sm->move.state != MOVE_NONE)
+        return next_visit(sm, now);
+    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
+    const uint64_t next = earlier(next_issue(sm, now), sm->reply->visible_cyc);
+    return next > now ? next : now + 1;
+}
+
 /* ---- cycles ---- */
 
-static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now,
+static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now, bool windows,
                                                                   enum warp_scheduler policy)
 {
     uint32_t stalled = 0;
@@ -261,7 +286,7 @@ static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm,
         sm_all_changed(sm);
     else if (sm->any_ready)
         stalled = issue_all(sm, now, policy);
-    const uint64_t next = next_visit(sm, now);
+    const uint64_t next = windows ? next_in_window(sm, now) : next_visit(sm, now);
     stalls_count(sm, stalled, now, next);
     return next;
 }
@@ -291,7 +316,7 @@ static inline bool is_inside(const struct sm *sm, uint64_t cyc)
 static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t next = first_cycle(sm, now, policy);
+    uint64_t next = first_cycle(sm, now, false, policy);
     if (next == ENGINE_NEVER || !is_inside(sm, next)) return next;
     const uint64_t until = alone_until(sm, now);
     while (next < until && is_inside(sm, next)) {
@@ -361,22 +386,24 @@ static uint64_t window_until(const struct sm *sm, uint64_t now)
     return earlier(unwatched, windows_known_until(sm->windows));
 }
 
-static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uint64_t now,
+/* The second half of a cycle; quiet: before the first one it was. That one makes no SM quiet. */
+static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uint64_t now, bool quiet,
                                                               enum warp_scheduler policy)
 {
-    if (!is_quiet(sm, now)) return first_cycle(sm, now, policy);
+    if (!quiet || !is_quiet(sm, now)) return first_cycle(sm, now, true, policy);
     sm->issued = 0;
-    return next_visit(sm, now);
+    return next_in_window(sm, now);
 }
 
 static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t next = a_cycle(sm, now, policy);
+    uint64_t next = a_cycle(sm, now, true, policy);
     for (const uint64_t until = window_until(sm, now); next < until;) {
         uint64_t cyc = next;
+        const bool quiet = is_quiet(sm, cyc);
         /* while they wait for the pipe or for memory, warps issue nothing */
-        if (is_quiet(sm, cyc) && sm->direct && !sm->misses_count) {
+        if (quiet && sm->direct && !sm->misses_count) {
             const uint64_t issue_cyc = next_issue(sm, cyc - 1);
             cyc = earlier(sm_pump(sm, cyc, earlier(until, issue_cyc), sm->any_ready), issue_cyc);
             if (cyc >= until) return cyc;
@@ -392,7 +419,7 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
             }
         }
         sm->ahead_cyc = cyc;
-        next = a_cycle(sm, cyc, policy);
+        next = a_cycle(sm, cyc, quiet, policy);
         if (sm->ending) return next;
     }
     return next;

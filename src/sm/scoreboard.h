@@ -22,7 +22,7 @@ static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp
 {
     const uint32_t *const regs = w->regs;
     int32_t most = 0;
-    if (__builtin_expect(info->sealed && !w->reg_base, 1)) {
+    if (__builtin_expect((info->sealed & WARP_SEAL_ANY) && !w->reg_base, 1)) {
         const int32_t a = later(short_ahead(regs[info->any[0]], now), short_ahead(regs[info->any[1]], now));
         const int32_t b = later(short_ahead(regs[info->any[2]], now), short_ahead(regs[info->any[3]], now));
         return later(a, b);
@@ -32,6 +32,15 @@ static inline int32_t registers_ahead(const struct sm_warp *w, const struct warp
     for (uint32_t k = 0; k < info->dst_count; k++)
         most = later(most, register_ahead(regs, w->reg_base + info->dst[k], now));
     return most;
+}
+
+/* The same for an operation of a run, after the one before it. */
+static inline int32_t registers_ahead_in_run(const struct sm_warp *w, const struct warp_op_info *info,
+                                             uint64_t now)
+{
+    if (__builtin_expect(!(info->sealed & WARP_SEAL_TWO) || w->reg_base, 0))
+        return registers_ahead(w, info, now);
+    return later(short_ahead(w->regs[info->any[0]], now), short_ahead(w->regs[info->any[1]], now));
 }
 
 /* What the instruction writes can be read from then on. */
@@ -83,7 +92,7 @@ static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t ear
  * the ready ones, because its scheduler has issued in this one. */
 static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint64_t bit, uint64_t now)
 {
-    const int32_t ahead = registers_ahead(w, w->next, now);
+    const int32_t ahead = registers_ahead_in_run(w, w->next, now);
     if (ahead <= 1) return;
     sm->any_ready &= ~bit;
     if (__builtin_expect(ahead >= SM_WHEEL, 0)) {
@@ -114,6 +123,16 @@ static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, cons
     w->next = info;
     w->class = sm->spec->classes[info->space][info->class];
     sm->of_unit[w->class.unit] ^= bit;
+}
+
+/* The next one of a run. */
+static inline void set_next_in_run(struct sm *sm, struct sm_warp *w, uint64_t bit,
+                                   const struct warp_op_info *info)
+{
+    if (info->sealed & WARP_SEAL_LIKE)
+        w->next = info;
+    else
+        set_next(sm, w, bit, info);
 }
 
 /* Those of a run are all inside. */

@@ -200,7 +200,7 @@ static void visit_issue(void *self, uint64_t now)
         issue_half(sm, now);
         return;
     }
-    const uint64_t reply_cyc = net_peek_cyc(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    const uint64_t reply_cyc = sm->reply->visible_cyc;
     engine_wake(sm->wire.engine, sm->component, sm->next_cyc < reply_cyc ? sm->next_cyc : reply_cyc);
 }
 static void visit(void *self, uint64_t now)
@@ -259,6 +259,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
     sm->app = kernel->app;
     sm->windows = sm->wire.fabric->reply.windows;
+    sm->reply = fabric_front(&sm->wire.fabric->reply, sm->wire.sm_idx);
     set_direct(sm);
     take_place(sm, kernel, start_cyc);
     set_stride(sm, (kernel->scoreboard + 15) / 16 * 16);

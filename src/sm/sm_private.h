@@ -269,6 +269,7 @@ struct sm {
     uint64_t next_cyc;                 /* what it asked for at the end of its last visit */
     uint32_t fetched;                  /* replies up to this one were fetched into the host's caches */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
+    const struct net_front *reply;     /* what comes back next */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
     uint64_t write_cyc;                /* request_cyc of others than reads */
