@@ -1,6 +1,6 @@
 /* dram_accept: into the channel: room, columns that a waiting write already holds, the staging of what the
  * scheduler sees from the next cycle on. See dram.h for the contract. */
-#include "dram/dram_state.h"
+#include "dram/dram_lists.h"
 
 /* ---- into the scheduler ---- */
 
@@ -10,14 +10,15 @@ static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t 
     struct dram_side *side = &b->side[kind];
     bool changed = !side->head, hits = false;
     dram_append(side, e);
-    ch->seen[kind]++;
-    ch->awake = true;
-    if (!side->hit && ch->open_mask & b->bit && dram_row(e) == b->open_row) {
+    if (ch->split) {
+        ch->seen[kind]++;
+        ch->awake = true;
+    }
+    if (dram_row(e) == b->open_row && !side->hit) {
         hits = true;
-        side->hit = e;
-        ch->hit_mask[kind] |= b->bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, b));
-        changed |= (ch->pre_mask & b->bit) != 0; /* a hit keeps the row open */
+        dram_hit_begins(ch, kind, side, e);
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, side));
+        changed |= b->row_entry != NULL; /* a hit keeps the row open */
     }
     /* Any other column is younger than what its bank already wants. */
     if (!changed) return hits;

@@ -5,9 +5,12 @@
 const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
 
 static void catch_up(struct dram_channel *ch, uint64_t now);
-static inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain);
-static inline void row_bus(struct dram_channel *ch, uint64_t now);
+static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
+static inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now);
+static inline uint64_t row_cyc(const struct dram_channel *ch);
+static inline void row_command(struct dram_channel *ch, uint64_t now, bool plain);
 static inline void rows_before(struct dram_channel *ch, uint64_t now);
+static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
@@ -16,13 +19,14 @@ static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, ui
 {
     if (ch->plain && !ch->refresh_pending) rows_before(ch, now);
     catch_up(ch, now);
-    column_bus(ch, now, false);
+    const struct dram_entry *served = any_column(ch, now);
     if (ch->refresh_pending) {
         dram_refresh_run(ch, now);
     } else {
         if (dram_mode_stale(ch)) dram_mode_change(ch);
-        row_bus(ch, now);
+        if (row_cyc(ch) <= now) row_command(ch, now, false);
     }
+    if (served) tell_done(ch, now, served);
     if (ch->freed && ch->refused) offer_space(ch);
     ch->freed = false;
     return ch->next_cyc = next_cyc(ch, now);
@@ -34,14 +38,16 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
     if (now >= ch->alarm_cyc) return step_fully(ch, now);
     rows_before(ch, now);
     ch->stepped_cyc = now;
-    column_bus(ch, now, true);
-    row_bus(ch, now);
-    if (ch->freed && ch->refused) offer_space(ch);
-    ch->freed = false;
+    const struct dram_entry *served = ch->col_next_cyc <= now ? plain_column(ch, now) : NULL;
+    if (row_cyc(ch) <= now) row_command(ch, now, true);
+    if (served) {
+        tell_done(ch, now, served);
+        if (ch->refused) offer_space(ch);
+    }
     return ch->next_cyc = ch->stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : DRAM_NEVER;
 }
 
-/* ---- commands ---- */
+/* ---- column commands ---- */
 
 __attribute__((noinline)) void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind,
                                         uint32_t bank, uint32_t row, uint32_t column)
@@ -57,34 +63,19 @@ static inline void raise_to(uint64_t *cyc, uint64_t to)
     if (*cyc < to) *cyc = to;
 }
 
-/* From this entry of a list on, the first that the open row serves. */
-static inline void next_hit(struct dram_channel *ch, uint32_t kind, struct dram_bank *b,
-                            struct dram_entry *from)
-{
-    const uint32_t row = b->open_row;
-    while (from && dram_row(from) != row) from = from->next;
-    b->side[kind].hit = from;
-    if (!from) ch->hit_mask[kind] &= ~b->bit;
-}
-
 /* Of its own kind a column is the latest, so nothing later can stand there; the turnaround from reads to
  * writes is the same in all groups. */
 static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_bank *b)
 {
     const struct dram_gaps *gap = &ch->gap;
-    if (kind == DRAM_READ) {
-        ch->col_chan_cyc[DRAM_READ] = now + gap->col_s[DRAM_READ][DRAM_READ];
-        ch->col_group_cyc[DRAM_READ][b->group] = now + gap->col_l[DRAM_READ][DRAM_READ];
-        raise_to(&ch->col_chan_cyc[DRAM_WRITE], now + gap->col_s[DRAM_READ][DRAM_WRITE]);
-        raise_to(&b->pre_cyc, now + gap->col_pre[DRAM_READ]);
-    } else {
-        ch->col_chan_cyc[DRAM_WRITE] = now + gap->col_s[DRAM_WRITE][DRAM_WRITE];
-        ch->col_group_cyc[DRAM_WRITE][b->group] = now + gap->col_l[DRAM_WRITE][DRAM_WRITE];
-        raise_to(&ch->col_chan_cyc[DRAM_READ], now + gap->col_s[DRAM_WRITE][DRAM_READ]);
-        raise_to(&ch->col_group_cyc[DRAM_READ][b->group], now + gap->col_l[DRAM_WRITE][DRAM_READ]);
-        raise_to(&b->pre_cyc, now + gap->col_pre[DRAM_WRITE]);
-    }
-    if (ch->single_bus) ch->row_bus_cyc = now + 1;
+    const uint32_t group = b->side[kind].group;
+    ch->col_chan_cyc[kind] = now + gap->col_s[kind][kind];
+    raise_to(&ch->col_chan_cyc[!kind], now + gap->col_s[kind][!kind]);
+    raise_to(&b->pre_cyc, now + gap->col_pre[kind]);
+    if (!ch->groups_columns) return;
+    ch->col_group_cyc[kind][group] = now + gap->col_l[kind][kind];
+    if (kind == DRAM_WRITE)
+        raise_to(&ch->col_group_cyc[DRAM_READ][group], now + gap->col_l[DRAM_WRITE][DRAM_READ]);
 }
 
 #define WORD_OF(stat) (offsetof(struct dram_stats, stat) / sizeof(uint64_t))
@@ -95,16 +86,17 @@ _Static_assert(WORD_OF(row_misses) == WORD_OF(row_hits) + DRAM_MISS &&
 static inline void count_served(struct dram_channel *ch, uint64_t now, const struct dram_entry *e,
                                 uint32_t kind)
 {
+    const uint64_t wait_cyc = now - e->accept_cyc;
     ((uint64_t *)&ch->stats)[WORD_OF(row_hits) + e->class]++;
     dram_count_waiting(ch, now);
     ch->stats.waiting--;
-    ch->stats.wait_cyc += now - e->accept_cyc;
+    ch->stats.wait_cyc += wait_cyc;
     if (kind == DRAM_READ) {
-        const uint64_t done_cyc = now + ch->gap.done[DRAM_READ], latency_cyc = done_cyc - e->accept_cyc;
+        const uint64_t latency_cyc = wait_cyc + ch->gap.done[DRAM_READ];
         ch->stats.column_reads++;
         ch->stats.read_latency_cyc += latency_cyc;
         STATS_COUNT(ch->stats.read_latency, latency_cyc);
-        ch->last_data_cyc = done_cyc; /* at most one column per cycle: later than all before */
+        ch->last_data_cyc = now + ch->gap.done[DRAM_READ]; /* one column per cycle: later than all before */
     } else {
         ch->stats.column_writes++;
         ch->last_data_cyc = dram_max(ch->last_data_cyc, now);
@@ -120,6 +112,113 @@ DRAM_RARE static void no_longer_starving(struct dram_channel *ch)
     ch->col_next_cyc = 0;
 }
 
+/* A column of the open row has left: does the bank still want the same of the row bus? */
+static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dram_bank *b, bool plain)
+{
+    const struct dram_side *side = &b->side[kind];
+    if (b->side[!kind].head || b->row_entry) {
+        dram_bank_changed(ch, b);
+    } else if (side->head == side->hit) {
+        /* none at all, or one that the row serves */
+    } else if (!side->hit && (plain || (!b->slot && ch->kinds >> kind & 1))) {
+        dram_wish_close(ch, b, side->head);
+    } else {
+        dram_bank_changed(ch, b);
+    }
+}
+
+/* The entry is free from now on, but keeps what it holds until the next one is accepted. */
+static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
+                                         uint32_t kind, struct dram_bank *b, bool plain)
+{
+    struct dram_side *side = &b->side[kind];
+    column_timing(ch, now, kind, b);
+    b->columns_since_act++;
+    if (!plain && ch->single_bus) ch->row_bus_cyc = now + 1;
+    if (!plain && b->slot == e) {
+        b->slot = NULL;
+        ch->slot_mask &= ~dram_bit(dram_bank_of(e));
+    } else {
+        dram_unlink(side, e);
+        if (plain || side->hit == e) dram_hit_next(side, b->open_row, e->next);
+        ++*dram_room(ch, kind);
+        if (!plain && ch->split) ch->seen[kind]--;
+        if (!plain) ch->freed = true;
+    }
+    if (ch->wiring.log)
+        dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, dram_bank_of(e), dram_row(e),
+                 dram_column(e));
+    count_served(ch, now, e, kind);
+    if (!plain && e == ch->starving) no_longer_starving(ch);
+    e->next = ch->free_entries;
+    ch->free_entries = e;
+    column_left(ch, kind, b, plain);
+}
+
+static inline const struct dram_entry *plain_read(struct dram_channel *ch, uint64_t now,
+                                                  struct dram_side *side)
+{
+    struct dram_entry *e = side->hit;
+    issue_column(ch, now, e, DRAM_READ, dram_bank_with(side, DRAM_READ), true);
+    ch->col_next_cyc = column_cyc(ch);
+    return e;
+}
+
+static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
+                                                                      struct dram_side *side)
+{
+    struct dram_entry *e = side->hit;
+    issue_column(ch, now, e, DRAM_WRITE, dram_bank_with(side, DRAM_WRITE), true);
+    ch->col_next_cyc = column_cyc(ch);
+    return e;
+}
+
+/* What was served, NULL: nothing. */
+static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now)
+{
+    struct dram_side *read = oldest_ready(ch, now, DRAM_READ);
+    if (ch->waiting_writes) {
+        struct dram_side *write = oldest_ready_write(ch, now);
+        if (write->seq < read->seq) return plain_write(ch, now, write);
+    }
+    if (read != &ch->ready[DRAM_READ]) return plain_read(ch, now, read);
+    ch->col_next_cyc = column_cyc(ch);
+    return NULL;
+}
+
+/* Serves p and says when the next column may go, given what was seen while p was picked. */
+static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p,
+                                  uint32_t kind)
+{
+    struct dram_bank *b = p->bank;
+    struct dram_side *side = &b->side[kind];
+    /* a write of the same bank may have waited for this read */
+    const bool others_ready = p->ready_count > 1 || ch->slot_mask || b->side[!kind].hit;
+    ch->col_next_cyc = DRAM_NEVER; /* 0 when who starved is served below */
+    issue_column(ch, now, p->entry, kind, b, false);
+    uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
+    if (!others_ready) {
+        const uint64_t same_bank = side->hit ? dram_column_cyc(ch, kind, side) : DRAM_NEVER;
+        after = dram_max(after, dram_min(p->next_cyc, same_bank));
+    }
+    ch->col_next_cyc = dram_min(ch->col_next_cyc, after);
+}
+
+static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now)
+{
+    if (ch->col_next_cyc > now || (ch->single_bus && ch->row_bus_cyc > now)) return NULL;
+    const struct dram_pick p = pick_column(ch, now);
+    if (!p.entry)
+        ch->col_next_cyc = p.next_cyc;
+    else if (p.entry->kind == DRAM_READ)
+        serve(ch, now, &p, DRAM_READ);
+    else
+        serve(ch, now, &p, DRAM_WRITE);
+    return p.entry;
+}
+
+/* ---- who waits for them ---- */
+
 /* One column of a line was served; was it the last? */
 static inline bool line_ends(struct dram_channel *ch, uint16_t line)
 {
@@ -128,177 +227,149 @@ static inline bool line_ends(struct dram_channel *ch, uint16_t line)
     return true;
 }
 
-static inline void retire(struct dram_channel *ch, uint64_t now, struct dram_entry *e, uint32_t kind)
+static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
 {
-    count_served(ch, now, e, kind);
-    if (e == ch->starving) no_longer_starving(ch);
-    e->next = ch->free_entries;
-    ch->free_entries = e;
     if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
     const struct dram_done done = {.tag = e->tag,
-                                   .kind = (enum dram_kind)kind,
+                                   .kind = (enum dram_kind)e->kind,
                                    .accept_cyc = e->accept_cyc,
-                                   .done_cyc = now + ch->gap.done[kind]};
+                                   .done_cyc = now + ch->gap.done[e->kind]};
     ch->wiring.done(ch->wiring.owner, &done);
-}
-
-/* A column of the open row has left: does the bank still want the same of the row bus? */
-static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dram_bank *b)
-{
-    struct dram_entry *oldest = b->side[kind].head;
-    if (b->side[!kind].head || ch->pre_mask & b->bit) {
-        dram_bank_changed(ch, b);
-    } else if (oldest == b->side[kind].hit) {
-        /* none at all, or one that the row serves */
-    } else if (!b->side[kind].hit && !(ch->slot_mask & b->bit) && ch->kinds >> kind & 1) {
-        dram_wish_close(ch, b, oldest);
-    } else {
-        dram_bank_changed(ch, b);
-    }
-}
-
-static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
-                                         uint32_t kind, struct dram_bank *b)
-{
-    column_timing(ch, now, kind, b);
-    b->columns_since_act++;
-    if (b->slot == e) {
-        b->slot = NULL;
-        ch->slot_mask &= ~b->bit;
-    } else {
-        dram_unlink(&b->side[kind], e);
-        if (b->side[kind].hit == e) next_hit(ch, kind, b, e->next);
-        ++*dram_room(ch, kind);
-        ch->seen[kind]--;
-        ch->freed = true;
-    }
-    if (ch->wiring.log)
-        dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, dram_bank_of(e), dram_row(e),
-                 dram_column(e));
-    retire(ch, now, e, kind);
-    column_left(ch, kind, b);
-}
-
-static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
-{
-    struct dram_entry *e = b->row_entry;
-    b->act_cyc = now + ch->gap.act_act;
-    ch->act_group_cyc[b->group] = now + ch->gap.act_act_l;
-    ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
-    ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
-    ch->act_chan_cyc = dram_max(now + ch->gap.act_act_s, ch->act_four_cyc[ch->recent_act_idx]);
-    b->side[DRAM_READ].col_cyc = now + ch->gap.act_col[DRAM_READ];
-    b->side[DRAM_WRITE].col_cyc = now + ch->gap.act_col[DRAM_WRITE];
-    raise_to(&b->pre_cyc, now + ch->gap.act_pre);
-    ch->row_bus_cyc = now + ch->gap.act_bus;
-    ch->open_mask |= b->bit;
-    b->open_row = dram_row(e);
-    b->columns_since_act = 0;
-    if (e->class == DRAM_HIT) e->class = DRAM_MISS;
-    ch->stats.activates++;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
-    if (ch->slots) {
-        dram_unlink(&b->side[e->kind], e);
-        b->slot = e;
-        ch->slot_mask |= b->bit;
-        ++*dram_room(ch, e->kind);
-        ch->seen[e->kind]--;
-        ch->freed = true;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
-    }
-    /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
-    dram_wish_remove(ch, b);
-    ch->act_mask &= ~b->bit;
-    for (uint32_t kind = 0; kind < 2; kind++) {
-        if (!b->side[kind].head) continue;
-        next_hit(ch, kind, b, b->side[kind].head);
-        if (!b->side[kind].hit) continue;
-        ch->hit_mask[kind] |= b->bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[kind].col_cyc);
-    }
-}
-
-static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
-{
-    struct dram_entry *e = b->row_entry;
-    const uint64_t others = ~b->bit;
-    raise_to(&b->act_cyc, now + ch->gap.pre_act);
-    ch->row_bus_cyc = now + 1;
-    ch->open_mask &= others;
-    ch->pre_mask &= others;
-    ch->hit_mask[DRAM_READ] &= others;
-    ch->hit_mask[DRAM_WRITE] &= others;
-    b->side[DRAM_READ].hit = b->side[DRAM_WRITE].hit = NULL;
-    e->class = DRAM_CONFLICT;
-    ch->stats.precharges++;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
-    dram_wish_remove(ch, b);
-    dram_wish_open(ch, b, e);
-}
-
-/* ---- the buses ---- */
-
-/* Serves p and says when the next column may go, given what was seen while p was picked. */
-static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p,
-                                  uint32_t kind)
-{
-    struct dram_bank *b = p->bank;
-    /* a write of the same bank may have waited for this read */
-    const bool others_ready = p->ready_count > 1 || ch->slot_mask || b->side[!kind].hit;
-    ch->col_next_cyc = DRAM_NEVER; /* bank changes below lower it */
-    issue_column(ch, now, p->entry, kind, b);
-    uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
-    if (!others_ready) {
-        const uint64_t same_bank = b->side[kind].hit ? dram_column_cyc(ch, kind, b) : DRAM_NEVER;
-        after = dram_max(after, dram_min(p->next_cyc, same_bank));
-    }
-    ch->col_next_cyc = dram_min(ch->col_next_cyc, after);
-}
-
-static DRAM_HOT inline void column_bus(struct dram_channel *ch, uint64_t now, bool plain)
-{
-    if (ch->col_next_cyc > now) return;
-    if (!plain && ch->single_bus && ch->row_bus_cyc > now) return;
-    const struct dram_pick p = pick_column(ch, now, plain);
-    if (!p.entry)
-        ch->col_next_cyc = p.next_cyc;
-    else if (p.entry->kind == DRAM_READ)
-        serve(ch, now, &p, DRAM_READ);
-    else
-        serve(ch, now, &p, DRAM_WRITE);
-}
-
-static DRAM_HOT inline void row_bus(struct dram_channel *ch, uint64_t now)
-{
-    if (ch->row_next_cyc > now || ch->row_bus_cyc > now) return;
-    struct dram_row_pick p = pick_row(ch, now);
-    if (!p.bank) {
-        /* later */
-    } else if (p.open) {
-        issue_precharge(ch, now, p.bank);
-        p.act_cyc = dram_min(p.act_cyc, dram_activate_cyc(ch, p.bank));
-    } else {
-        issue_activate(ch, now, p.bank);
-        p.act_cyc = ch->act_mask ? ch->act_chan_cyc : DRAM_NEVER;
-    }
-    ch->row_next_cyc = dram_min(p.act_cyc, p.pre_cyc);
-}
-
-/* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
- * that they are late, as the queue changes only in cycles that are stepped. */
-static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
-{
-    for (;;) {
-        const uint64_t cyc = dram_row_cyc(ch);
-        if (cyc >= now) return;
-        row_bus(ch, cyc);
-    }
 }
 
 static inline void offer_space(struct dram_channel *ch)
 {
     ch->refused = false;
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);
+}
+
+/* ---- row commands ---- */
+
+/* Activate to activate in the whole channel: tRRD, and no five in tFAW. */
+static inline void activate_timing(struct dram_channel *ch, uint64_t now)
+{
+    ch->act_chan_cyc = now + ch->gap.act_act_s;
+    if (!ch->gap.act_four) return;
+    ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
+    ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
+    raise_to(&ch->act_chan_cyc, ch->act_four_cyc[ch->recent_act_idx]);
+}
+
+/* The column whose activate it is waits in its bank from now on. */
+static inline void fill_slot(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *e)
+{
+    dram_unlink(&b->side[e->kind], e);
+    b->slot = e;
+    ch->slot_mask |= dram_bit(dram_bank_of(e));
+    ++*dram_room(ch, e->kind);
+    if (ch->split) ch->seen[e->kind]--;
+    ch->freed = true;
+    ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
+}
+
+/* The row has just been opened: which columns does it serve? */
+static inline void first_hit(struct dram_channel *ch, uint32_t kind, struct dram_bank *b)
+{
+    struct dram_side *side = &b->side[kind];
+    struct dram_entry *e = side->head;
+    while (e && dram_row(e) != b->open_row) e = e->next;
+    if (!e) return;
+    dram_hit_begins(ch, kind, side, e);
+    ch->col_next_cyc = dram_min(ch->col_next_cyc, side->col_cyc);
+}
+
+static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct dram_bank *b, bool plain)
+{
+    struct dram_entry *e = b->row_entry;
+    b->act_cyc = now + ch->gap.act_act;
+    if (ch->groups_activates) ch->act_group_cyc[b->side[0].group] = now + ch->gap.act_act_l;
+    activate_timing(ch, now);
+    b->side[DRAM_READ].col_cyc = now + ch->gap.act_col[DRAM_READ];
+    b->side[DRAM_WRITE].col_cyc = now + ch->gap.act_col[DRAM_WRITE];
+    b->pre_cyc = now + ch->gap.act_pre; /* what held the row before it is over */
+    ch->row_bus_cyc = now + ch->gap.act_bus;
+    ch->open_count++;
+    b->open_row = dram_row(e);
+    b->columns_since_act = 0;
+    if (e->class == DRAM_HIT) e->class = DRAM_MISS;
+    ch->stats.activates++;
+    if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
+    /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
+    dram_wish_remove(b);
+    if (!plain && ch->slots) fill_slot(ch, b, e);
+    first_hit(ch, DRAM_READ, b);
+    first_hit(ch, DRAM_WRITE, b);
+}
+
+static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
+{
+    struct dram_entry *e = b->row_entry;
+    raise_to(&b->act_cyc, now + ch->gap.pre_act);
+    ch->row_bus_cyc = now + 1;
+    if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
+    dram_row_closes(ch, b);
+    e->class = DRAM_CONFLICT;
+    ch->stats.precharges++;
+    dram_wish_remove(b);
+    dram_wish_open(ch, b, e);
+}
+
+/* ---- the row bus ---- */
+
+/* The oldest bank that may be opened now; the end of the list: none. *next_cyc: when the first of the others
+ * may be, a lower bound. */
+static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc)
+{
+    struct dram_bank *end = &ch->opening, *b = end->after;
+    *next_cyc = DRAM_NEVER;
+    if (ch->act_chan_cyc > now) {
+        if (b != end) *next_cyc = ch->act_chan_cyc;
+        return end;
+    }
+    for (; b != end; b = b->after) {
+        uint64_t ready_cyc = b->act_cyc;
+        if (ch->groups_activates) ready_cyc = dram_max(ready_cyc, ch->act_group_cyc[b->side[0].group]);
+        *next_cyc = dram_min(*next_cyc, ready_cyc);
+        if (ready_cyc <= now) break;
+    }
+    return b;
+}
+
+/* The oldest ready activate or precharge; per bank only the oldest queued column asks for one. */
+static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, bool plain)
+{
+    uint64_t act_cyc, pre_cyc;
+    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc), *closed = NULL, *b = ch->closing.after;
+    uint64_t seq = opened->row_seq;
+    uint32_t ready_count = 0;
+    for (; b->pre_cyc <= now; b = b->after) {
+        ready_count++;
+        if (b->row_seq > seq) continue;
+        seq = b->row_seq;
+        closed = b;
+    }
+    pre_cyc = ready_count > (closed != NULL) ? 0 : b->pre_cyc;
+    if (closed) {
+        issue_precharge(ch, now, closed);
+        act_cyc = dram_min(act_cyc, dram_activate_cyc(ch, closed));
+    } else if (opened != &ch->opening) {
+        issue_activate(ch, now, opened, plain);
+        act_cyc = ch->opening.after != &ch->opening ? ch->act_chan_cyc : DRAM_NEVER;
+    }
+    ch->row_next_cyc = dram_min(act_cyc, pre_cyc);
+}
+
+static inline uint64_t row_cyc(const struct dram_channel *ch)
+{
+    return dram_max(ch->row_next_cyc, ch->row_bus_cyc);
+}
+
+/* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
+ * that they are late, as the queue changes only in cycles that are stepped. */
+static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
+{
+    for (uint64_t cyc = dram_max(row_cyc(ch), ch->stepped_cyc + 1); cyc < now; cyc = row_cyc(ch))
+        row_command(ch, cyc, true);
 }
 
 /* ---- what seldom happens ---- */
@@ -350,6 +421,34 @@ struct dram_stats *dram_channel_stats(struct dram_channel *ch) { return &ch->sta
 
 /* ---- birth ---- */
 
+static bool is_group_longer(const struct dram_channel *ch)
+{
+    const struct dram_gaps *gap = &ch->gap;
+    return gap->col_l[DRAM_READ][DRAM_READ] > gap->col_s[DRAM_READ][DRAM_READ] ||
+           gap->col_l[DRAM_WRITE][DRAM_WRITE] > gap->col_s[DRAM_WRITE][DRAM_WRITE] ||
+           gap->col_l[DRAM_WRITE][DRAM_READ] > gap->col_s[DRAM_WRITE][DRAM_READ];
+}
+
+static void make_lists(struct dram_channel *ch)
+{
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
+        struct dram_bank *b = &ch->banks[bank];
+        b->open_row = DRAM_NO_ROW;
+        for (uint32_t kind = 0; kind < 2; kind++) {
+            b->side[kind].end = &b->side[kind].head;
+            b->side[kind].group = bank / ch->spec->banks_per_group;
+        }
+    }
+    for (uint32_t kind = 0; kind < 2; kind++) {
+        ch->ready[kind].before = ch->ready[kind].after = &ch->ready[kind];
+        ch->coming[kind].before = ch->coming[kind].after = &ch->coming[kind];
+        ch->ready[kind].seq = ch->coming[kind].col_cyc = UINT64_MAX;
+    }
+    ch->opening.before = ch->opening.after = &ch->opening;
+    ch->closing.before = ch->closing.after = &ch->closing;
+    ch->opening.row_seq = ch->closing.pre_cyc = UINT64_MAX;
+}
+
 struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *spec,
                                       const struct dram_wiring *wiring)
 {
@@ -390,12 +489,8 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->starve_cyc = DRAM_NEVER;
     ch->starving = NULL;
     ch->refresh_due_cyc = spec->refresh ? spec->trefi_cyc : DRAM_NEVER;
-    ch->all_banks = banks == 64 ? UINT64_MAX : dram_bit(banks) - 1;
-    ch->banks[DRAM_OPENING].before = ch->banks[DRAM_OPENING].after = DRAM_OPENING;
-    ch->banks[DRAM_CLOSING].before = ch->banks[DRAM_CLOSING].after = DRAM_CLOSING;
-    for (uint32_t bank = 0; bank < banks; bank++) {
-        ch->banks[bank].group = (uint8_t)(bank / spec->banks_per_group);
-        ch->banks[bank].bit = dram_bit(bank);
-    }
+    ch->groups_columns = is_group_longer(ch);
+    ch->groups_activates = ch->gap.act_act_l > ch->gap.act_act_s;
+    make_lists(ch);
     return ch;
 }
