@@ -86,6 +86,16 @@ struct dram_wiring {
 
 struct dram_channel;
 
+/* Every struct dram_channel begins with this: what its owner asks often. */
+struct dram_front {
+    uint64_t next_cyc;
+    uint32_t room[2];        /* free entries of each kind's queue; [0] of both kinds' when unified */
+    uint32_t waiting_writes; /* in the queue or before it */
+    bool split;              /* each kind has a queue of its own */
+    bool refused;            /* someone waits for room */
+    struct dram_stats stats;
+};
+
 /* The spec must be sound and outlive the channel. */
 struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *spec,
                                       const struct dram_wiring *wiring);
@@ -93,16 +103,37 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 /* False = refused, nothing changed. */
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
 
+/* The same with the place as a key (dram_key.h), which the owner knows to be one of the channel. */
+bool dram_try_accept_key(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
+                         uint32_t column_count, uint64_t tag);
+
 /* True = a request of so many columns would be refused whatever its address and kind, and counts as refused;
  * false = ask dram_try_accept(). Saves the owner the address. */
-bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count);
+static inline bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
+{
+    struct dram_front *f = (struct dram_front *)ch;
+    /* a waiting write may hold columns of it; a split queue may have room for its kind */
+    if (column_count <= f->room[0] || f->waiting_writes || f->split) return false;
+    f->stats.refused++;
+    f->refused = true;
+    return true;
+}
+
+/* An offer was refused, and no entry has become free since. */
+static inline bool dram_channel_full(const struct dram_channel *ch)
+{
+    return ((const struct dram_front *)ch)->refused;
+}
 
 /* Does what is due at now; returns dram_channel_next(). */
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now);
 
 /* The next cycle at which step has something to do; DRAM_NEVER when idle (refreshes due while idle are
  * caught up on the next step). */
-uint64_t dram_channel_next(const struct dram_channel *ch);
+static inline uint64_t dram_channel_next(const struct dram_channel *ch)
+{
+    return ((const struct dram_front *)ch)->next_cyc;
+}
 
 /* Columns accepted and not yet issued. */
 uint32_t dram_channel_waiting(const struct dram_channel *ch);

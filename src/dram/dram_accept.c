@@ -10,7 +10,7 @@ static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t 
     struct dram_side *side = &b->side[kind];
     bool changed = !side->head, hits = false;
     dram_append(side, e);
-    if (ch->split) {
+    if (ch->front.split) {
         ch->seen[kind]++;
         ch->awake = true;
     }
@@ -44,9 +44,9 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
 /* ---- waiting writes ---- */
 
 /* A waiting write to this address? The filter has already said that there may be one. */
-DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
+DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint64_t key)
 {
-    const struct dram_bank *b = &ch->banks[bank];
+    const struct dram_bank *b = &ch->banks[dram_key_bank(key)];
     for (const struct dram_entry *e = b->side[DRAM_WRITE].head; e; e = e->next)
         if (e->key == key) return true;
     if (b->slot && b->slot->kind == DRAM_WRITE && b->slot->key == key) return true;
@@ -57,12 +57,11 @@ DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, 
 
 /* Which columns of the request a waiting write already holds (bit i = column i of the request): a read finds
  * its data there, a write is absorbed. */
-static uint64_t absorbed_columns(const struct dram_channel *ch, const struct dram_request *rq, uint64_t key)
+static uint64_t absorbed_columns(const struct dram_channel *ch, uint64_t key, uint32_t column_count)
 {
     uint64_t absorbed = 0;
-    for (uint32_t i = 0; i < rq->column_count; i++)
-        if (ch->filter[dram_filter_slot(key + i)] && write_waits(ch, rq->bank, key + i))
-            absorbed |= UINT64_C(1) << i;
+    for (uint32_t i = 0; i < column_count; i++)
+        if (ch->filter[dram_filter_slot(key + i)] && write_waits(ch, key + i)) absorbed |= UINT64_C(1) << i;
     return absorbed;
 }
 
@@ -70,14 +69,14 @@ static uint64_t absorbed_columns(const struct dram_channel *ch, const struct dra
 static void count_absorbed(struct dram_channel *ch, uint64_t now, enum dram_kind kind)
 {
     if (kind == DRAM_READ) {
-        ch->stats.reads++;
-        ch->stats.forwarded++;
-        ch->stats.read_latency_cyc++;
-        ch->stats.read_latency[1]++;
+        ch->front.stats.reads++;
+        ch->front.stats.forwarded++;
+        ch->front.stats.read_latency_cyc++;
+        ch->front.stats.read_latency[1]++;
         ch->last_data_cyc = dram_max(ch->last_data_cyc, now + 1);
     } else {
-        ch->stats.writes++;
-        ch->stats.merged++;
+        ch->front.stats.writes++;
+        ch->front.stats.merged++;
     }
 }
 
@@ -98,15 +97,14 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
 }
 
 /* Takes an entry for one column. */
-static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now,
-                                            const struct dram_request *rq, uint32_t kind, uint64_t key,
-                                            uint16_t line)
+static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                            uint64_t key, uint64_t tag, uint16_t line)
 {
     struct dram_entry *e = ch->free_entries;
     ch->free_entries = e->next;
     e->seq = ch->next_seq++;
     e->accept_cyc = now;
-    e->tag = rq->tag;
+    e->tag = tag;
     e->key = key;
     e->line = line;
     e->kind = (uint8_t)kind;
@@ -114,7 +112,7 @@ static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t no
     e->behind_read = kind == DRAM_WRITE; /* until looked at */
     if (kind == DRAM_WRITE) {
         ch->filter[dram_filter_slot(key)]++;
-        ch->waiting_writes++;
+        ch->front.waiting_writes++;
     }
     return e;
 }
@@ -132,10 +130,10 @@ static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_
     dram_count_waiting(ch, now);
     *dram_room(ch, kind) -= columns;
     if (kind == DRAM_READ)
-        ch->stats.reads += columns;
+        ch->front.stats.reads += columns;
     else
-        ch->stats.writes += columns;
-    stats_peak(&ch->stats.waiting_peak, ch->stats.waiting += columns);
+        ch->front.stats.writes += columns;
+    stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
 }
 
 /* The scheduler will see it later; the staged ones are linked through next. */
@@ -149,75 +147,101 @@ static void stage(struct dram_channel *ch, uint64_t visible_cyc, struct dram_ent
         ch->staged = e;
     ch->staged_last = e;
     ch->alarm_cyc = dram_min(ch->alarm_cyc, visible_cyc);
-    ch->next_cyc = dram_min(ch->next_cyc, visible_cyc);
+    ch->front.next_cyc = dram_min(ch->front.next_cyc, visible_cyc);
 }
 
 DRAM_RARE static bool refuse(struct dram_channel *ch)
 {
-    ch->stats.refused++;
-    ch->refused = true;
+    ch->front.stats.refused++;
+    ch->front.refused = true;
     return false;
 }
 
-bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
-{
-    /* a waiting write may hold columns of it; a split queue may have room for its kind */
-    if (ch->waiting_writes || ch->split || column_count <= ch->room[0]) return false;
-    return !refuse(ch);
-}
-
 /* Some of its columns, or all, are held by a waiting write. */
-DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
-                                  uint64_t key, uint64_t absorbed)
+DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
+                                  uint32_t column_count, uint64_t tag, uint64_t absorbed)
 {
-    const uint32_t columns = rq->column_count - (uint32_t)__builtin_popcountll(absorbed);
-    if (columns > *dram_room(ch, rq->kind)) return refuse(ch);
+    const uint32_t columns = column_count - (uint32_t)__builtin_popcountll(absorbed);
+    if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
-    count_accepted(ch, now, rq->kind, columns);
-    for (uint32_t i = 0; i < rq->column_count; i++) {
+    count_accepted(ch, now, kind, columns);
+    for (uint32_t i = 0; i < column_count; i++) {
         if (absorbed >> i & 1)
-            count_absorbed(ch, now, rq->kind);
+            count_absorbed(ch, now, kind);
         else
-            stage(ch, plan_intake(ch, now), take_entry(ch, now, rq, rq->kind, key + i, line));
+            stage(ch, plan_intake(ch, now), take_entry(ch, now, kind, key + i, tag, line));
     }
     if (!columns)
         ch->wiring.done(
             ch->wiring.owner,
-            &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
+            &(struct dram_done){.tag = tag, .kind = kind, .accept_cyc = now, .done_cyc = now + 1});
     return true;
 }
 
-/* kind is a constant in each copy of it. */
-static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
-                                   uint32_t kind)
+/* After the step of this cycle nothing looks before the next one: no need to wait outside. */
+static inline bool joins_now(const struct dram_channel *ch, uint64_t now)
 {
-    const uint32_t columns = rq->column_count;
-    const uint64_t key = dram_pack(rq->bank, rq->row, rq->column);
-    if (ch->waiting_writes) {
-        const uint64_t absorbed = absorbed_columns(ch, rq, key);
-        if (absorbed) return accept_rest(ch, now, rq, key, absorbed);
+    return ch->stepped_cyc == now && !ch->staged;
+}
+
+/* Columns that enter the scheduler in their turn; true: something is due that was not. */
+static bool take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
+                         uint64_t tag, uint16_t line)
+{
+    bool sooner = false;
+    for (uint32_t i = 0; i < columns; i++) {
+        struct dram_entry *e = take_entry(ch, now, kind, key + i, tag, line);
+        const uint64_t visible_cyc = plan_intake(ch, now);
+        if (joins_now(ch, now) && visible_cyc == now + 1)
+            sooner |= join(ch, e, kind, &ch->banks[dram_key_bank(key)]);
+        else
+            stage(ch, visible_cyc, e);
+    }
+    return sooner;
+}
+
+/* kind is a constant in each copy of it. */
+static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                   uint32_t columns, uint64_t tag)
+{
+    if (ch->front.waiting_writes) {
+        const uint64_t absorbed = absorbed_columns(ch, key, columns);
+        if (absorbed) return accept_rest(ch, now, (enum dram_kind)kind, key, columns, tag, absorbed);
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
     count_accepted(ch, now, kind, columns);
     bool sooner = !ch->plain;
-    uint32_t i = 0;
-    do {
-        struct dram_entry *e = take_entry(ch, now, rq, kind, key + i, line);
-        const uint64_t visible_cyc = plan_intake(ch, now);
-        /* After the step of this cycle nothing looks before the next one: no need to wait outside. */
-        if (ch->stepped_cyc == now && !ch->staged && visible_cyc == now + 1)
-            sooner |= join(ch, e, kind, &ch->banks[rq->bank]);
-        else
-            stage(ch, visible_cyc, e);
-    } while (++i < columns);
-    if (sooner) ch->next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
+    if (joins_now(ch, now) && !ch->intake_per_cyc) {
+        struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+        const uint64_t end = key + columns;
+        do {
+            sooner |= join(ch, take_entry(ch, now, kind, key, tag, line), kind, b);
+        } while (++key < end);
+    } else {
+        sooner |= take_in_turn(ch, now, kind, key, columns, tag, line);
+    }
+    if (sooner) ch->front.next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
     return true;
+}
+
+static __attribute__((noinline)) bool accept_write(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                   uint32_t column_count, uint64_t tag)
+{
+    return accept(ch, now, DRAM_WRITE, key, column_count, tag);
+}
+
+bool dram_try_accept_key(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
+                         uint32_t column_count, uint64_t tag)
+{
+    if (kind == DRAM_WRITE) return accept_write(ch, now, key, column_count, tag);
+    return accept(ch, now, DRAM_READ, key, column_count, tag);
 }
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
     DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
     DIAG_ASSERT(rq->column_count - 1 < 64 && (uint64_t)rq->column + rq->column_count <= ch->column_count);
-    return rq->kind == DRAM_READ ? accept(ch, now, rq, DRAM_READ) : accept(ch, now, rq, DRAM_WRITE);
+    return dram_try_accept_key(ch, now, rq->kind, dram_key(rq->bank, rq->row, rq->column), rq->column_count,
+                               rq->tag);
 }

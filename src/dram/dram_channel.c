@@ -27,14 +27,14 @@ static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, ui
         if (row_cyc(ch) <= now) row_command(ch, now, false);
     }
     if (served) tell_done(ch, now, served);
-    if (ch->freed && ch->refused) offer_space(ch);
+    if (ch->freed && ch->front.refused) offer_space(ch);
     ch->freed = false;
-    return ch->next_cyc = next_cyc(ch, now);
+    return ch->front.next_cyc = next_cyc(ch, now);
 }
 
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 {
-    if (now == ch->stepped_cyc) return ch->next_cyc; /* done already; nothing accepted since is due */
+    if (now == ch->stepped_cyc) return ch->front.next_cyc; /* done already; nothing accepted since is due */
     if (now >= ch->alarm_cyc) return step_fully(ch, now);
     rows_before(ch, now);
     ch->stepped_cyc = now;
@@ -42,9 +42,9 @@ uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
     if (row_cyc(ch) <= now) row_command(ch, now, true);
     if (served) {
         tell_done(ch, now, served);
-        if (ch->refused) offer_space(ch);
+        if (ch->front.refused) offer_space(ch);
     }
-    return ch->next_cyc = ch->stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : DRAM_NEVER;
+    return ch->front.next_cyc = ch->front.stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : DRAM_NEVER;
 }
 
 /* ---- column commands ---- */
@@ -87,21 +87,21 @@ static inline void count_served(struct dram_channel *ch, uint64_t now, const str
                                 uint32_t kind)
 {
     const uint64_t wait_cyc = now - e->accept_cyc;
-    ((uint64_t *)&ch->stats)[WORD_OF(row_hits) + e->class]++;
+    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
     dram_count_waiting(ch, now);
-    ch->stats.waiting--;
-    ch->stats.wait_cyc += wait_cyc;
+    ch->front.stats.waiting--;
+    ch->front.stats.wait_cyc += wait_cyc;
     if (kind == DRAM_READ) {
         const uint64_t latency_cyc = wait_cyc + ch->gap.done[DRAM_READ];
-        ch->stats.column_reads++;
-        ch->stats.read_latency_cyc += latency_cyc;
-        STATS_COUNT(ch->stats.read_latency, latency_cyc);
+        ch->front.stats.column_reads++;
+        ch->front.stats.read_latency_cyc += latency_cyc;
+        STATS_COUNT(ch->front.stats.read_latency, latency_cyc);
         ch->last_data_cyc = now + ch->gap.done[DRAM_READ]; /* one column per cycle: later than all before */
     } else {
-        ch->stats.column_writes++;
+        ch->front.stats.column_writes++;
         ch->last_data_cyc = dram_max(ch->last_data_cyc, now);
         ch->filter[dram_filter_slot(e->key)]--;
-        ch->waiting_writes--;
+        ch->front.waiting_writes--;
     }
 }
 
@@ -142,7 +142,7 @@ static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, 
         dram_unlink(side, e);
         if (plain || side->hit == e) dram_hit_next(side, b->open_row, e->next);
         ++*dram_room(ch, kind);
-        if (!plain && ch->split) ch->seen[kind]--;
+        if (!plain && ch->front.split) ch->seen[kind]--;
         if (!plain) ch->freed = true;
     }
     if (ch->wiring.log)
@@ -177,7 +177,7 @@ static __attribute__((noinline)) const struct dram_entry *plain_write(struct dra
 static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now)
 {
     struct dram_side *read = oldest_ready(ch, now, DRAM_READ);
-    if (ch->waiting_writes) {
+    if (ch->front.waiting_writes) {
         struct dram_side *write = oldest_ready_write(ch, now);
         if (write->seq < read->seq) return plain_write(ch, now, write);
     }
@@ -239,7 +239,7 @@ static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct
 
 static inline void offer_space(struct dram_channel *ch)
 {
-    ch->refused = false;
+    ch->front.refused = false;
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);
 }
 
@@ -262,7 +262,7 @@ static inline void fill_slot(struct dram_channel *ch, struct dram_bank *b, struc
     b->slot = e;
     ch->slot_mask |= dram_bit(dram_bank_of(e));
     ++*dram_room(ch, e->kind);
-    if (ch->split) ch->seen[e->kind]--;
+    if (ch->front.split) ch->seen[e->kind]--;
     ch->freed = true;
     ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
 }
@@ -292,7 +292,7 @@ static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct 
     b->open_row = dram_row(e);
     b->columns_since_act = 0;
     if (e->class == DRAM_HIT) e->class = DRAM_MISS;
-    ch->stats.activates++;
+    ch->front.stats.activates++;
     if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
     /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
     dram_wish_remove(b);
@@ -309,7 +309,7 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct
     if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
     dram_row_closes(ch, b);
     e->class = DRAM_CONFLICT;
-    ch->stats.precharges++;
+    ch->front.stats.precharges++;
     dram_wish_remove(b);
     dram_wish_open(ch, b, e);
 }
@@ -399,7 +399,7 @@ static uint64_t alarm_cyc(const struct dram_channel *ch)
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 {
     ch->alarm_cyc = alarm_cyc(ch);
-    if (!ch->stats.waiting) return DRAM_NEVER;
+    if (!ch->front.stats.waiting) return DRAM_NEVER;
     uint64_t next = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
@@ -414,10 +414,9 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
     return dram_max(next, now + 1);
 }
 
-uint64_t dram_channel_next(const struct dram_channel *ch) { return ch->next_cyc; }
-uint32_t dram_channel_waiting(const struct dram_channel *ch) { return (uint32_t)ch->stats.waiting; }
+uint32_t dram_channel_waiting(const struct dram_channel *ch) { return (uint32_t)ch->front.stats.waiting; }
 uint64_t dram_channel_last_data(const struct dram_channel *ch) { return ch->last_data_cyc; }
-struct dram_stats *dram_channel_stats(struct dram_channel *ch) { return &ch->stats; }
+struct dram_stats *dram_channel_stats(struct dram_channel *ch) { return &ch->front.stats; }
 
 /* ---- birth ---- */
 
@@ -458,11 +457,11 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->wiring = *wiring;
     ch->gap = dram_spec_gaps(spec);
     const uint32_t banks = ch->bank_count = spec->bank_groups * spec->banks_per_group;
-    ch->split = spec->queue == dram_queue_split;
-    ch->room[DRAM_READ] = ch->split ? spec->read_entries : spec->queue_entries;
-    ch->room[DRAM_WRITE] = ch->split ? spec->write_entries : spec->queue_entries;
+    ch->front.split = spec->queue == dram_queue_split;
+    ch->front.room[DRAM_READ] = ch->front.split ? spec->read_entries : spec->queue_entries;
+    ch->front.room[DRAM_WRITE] = ch->front.split ? spec->write_entries : spec->queue_entries;
     ch->slots = spec->bank_slots;
-    ch->plain = !ch->split && !ch->slots && spec->bus == dram_bus_dual;
+    ch->plain = !ch->front.split && !ch->slots && spec->bus == dram_bus_dual;
     ch->starvation_cyc = spec->starvation_cyc;
     ch->row_hit_cap = spec->row_hit_cap;
     ch->intake_per_cyc = spec->intake_per_cyc;
@@ -484,7 +483,7 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->free_line_count = ch->entry_count;
     ch->free_entries = ch->entries;
     ch->kinds = spec->queue == dram_queue_unified ? 3u : 1u << DRAM_READ;
-    ch->next_cyc = DRAM_NEVER;
+    ch->front.next_cyc = DRAM_NEVER;
     ch->col_next_cyc = ch->row_next_cyc = DRAM_NEVER;
     ch->starve_cyc = DRAM_NEVER;
     ch->starving = NULL;

@@ -51,7 +51,7 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind)
 static inline uint64_t column_cyc(const struct dram_channel *ch)
 {
     const uint64_t read = kind_cyc(ch, DRAM_READ);
-    return ch->waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE)) : read;
+    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE)) : read;
 }
 
 /* ---- in any channel ---- */

@@ -43,14 +43,14 @@ static void close_one(struct dram_channel *ch, uint64_t cyc)
 {
     uint32_t bank = 0;
     while (ch->banks[bank].open_row == DRAM_NO_ROW || ch->banks[bank].pre_cyc > cyc) bank++;
-    ch->stats.precharges++;
+    ch->front.stats.precharges++;
     dram_log(ch, cyc, DRAM_PRE, bank, ch->banks[bank].open_row, 0);
     close_bank(ch, cyc, &ch->banks[bank]);
 }
 
 static void close_all(struct dram_channel *ch, uint64_t cyc)
 {
-    ch->stats.precharge_alls++;
+    ch->front.stats.precharge_alls++;
     dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
     for (uint32_t bank = 0; bank < ch->bank_count; bank++)
         if (ch->banks[bank].open_row != DRAM_NO_ROW) close_bank(ch, cyc, &ch->banks[bank]);
@@ -72,7 +72,7 @@ static void refresh_all(struct dram_channel *ch, uint64_t cyc)
     ch->refresh_due_cyc += ch->spec->trefi_cyc;
     ch->refresh_pending = false;
     ch->col_next_cyc = ch->row_next_cyc = 0;
-    ch->stats.refreshes++;
+    ch->front.stats.refreshes++;
     dram_log(ch, cyc, DRAM_REF, 0, 0, 0);
 }
 
@@ -83,7 +83,7 @@ static void skip_idle(struct dram_channel *ch, uint64_t upto)
     if (ch->open_count || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
     if (command_cyc(ch) != ch->refresh_due_cyc) return;
     const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
-    ch->stats.refreshes += skipped;
+    ch->front.stats.refreshes += skipped;
     ch->refresh_due_cyc += skipped * refi;
 }
 

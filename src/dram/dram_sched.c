@@ -45,7 +45,7 @@ DRAM_RARE void dram_mode_change(struct dram_channel *ch)
 {
     ch->mode = ch->mode == DRAM_READ ? DRAM_WRITE : DRAM_READ;
     ch->kinds = 1u << ch->mode;
-    ch->stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
+    ch->front.stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = NULL;
     ch->starve_cyc = ch->starvation_cyc ? 0 : DRAM_NEVER;
@@ -68,7 +68,7 @@ DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
     ch->starve_cyc = oldest->accept_cyc + ch->starvation_cyc;
     if (now < ch->starve_cyc) return;
     ch->starving = oldest;
-    ch->stats.starved++;
+    ch->front.stats.starved++;
     ch->col_next_cyc = 0;
     dram_bank_changed(ch, &ch->banks[dram_bank_of(oldest)]);
 }

@@ -20,6 +20,7 @@
 
 #include "base/diag.h"
 #include "dram/dram.h"
+#include "dram/dram_key.h"
 
 #define DRAM_NONE   UINT16_MAX /* no line */
 #define DRAM_NO_ROW UINT32_MAX /* the bank is closed */
@@ -37,7 +38,8 @@ struct dram_entry {
     uint64_t accept_cyc;
     uint64_t tag;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
-    uint8_t kind, class;
+    uint16_t class;
+    uint8_t kind;
     bool behind_read; /* a write that an older read of the same address may still precede */
     uint16_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
 } __attribute__((aligned(64)));
@@ -79,13 +81,13 @@ struct dram_gaps {
 enum { DRAM_FILTER_SIZE = 512 };
 
 struct dram_channel {
+    struct dram_front front;
     const struct dram_spec *spec;
     struct dram_wiring wiring;
     struct dram_gaps gap;
-    bool plain, split, single_bus, slots;  /* from the spec, as what follows */
+    bool plain, single_bus, slots;         /* from the spec, as what follows */
     bool groups_columns, groups_activates; /* the gap within a group is the longer one */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
-    uint64_t next_cyc;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
     /* who waits */
@@ -94,16 +96,14 @@ struct dram_channel {
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
-    uint32_t room[2];                /* free entries of each kind's queue; [0] of both kinds' when unified */
     uint32_t seen[2];           /* queued entries of each kind that the scheduler has been shown (split) */
-    uint32_t waiting_writes;    /* in the queue or before it */
     uint64_t waiting_since_cyc; /* stats.waiting_cyc is counted up to here */
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
     uint32_t intake_used;                    /* ... and how many in that cycle */
     uint16_t filter[DRAM_FILTER_SIZE];       /* how many waiting writes hash here */
-    bool refused, freed;                     /* someone waits for room; there is some */
+    bool freed;                              /* an entry, in this step */
 
     /* what the scheduler considers */
     uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
@@ -126,7 +126,6 @@ struct dram_channel {
     uint64_t act_four_cyc[4]; /* ring: when each of the last four activates leaves the tFAW window */
     uint32_t recent_act_idx;
     uint64_t last_data_cyc;
-    struct dram_stats stats;
     struct dram_side ready[2], coming[2]; /* ends of lists */
     struct dram_bank opening, closing;
     struct dram_bank banks[DRAM_BANKS_MAX];
@@ -140,7 +139,7 @@ static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ct
 /* Called before the number of waiting columns changes. */
 static inline void dram_count_waiting(struct dram_channel *ch, uint64_t now)
 {
-    ch->stats.waiting_cyc += (now - ch->waiting_since_cyc) * ch->stats.waiting;
+    ch->front.stats.waiting_cyc += (now - ch->waiting_since_cyc) * ch->front.stats.waiting;
     ch->waiting_since_cyc = now;
 }
 
@@ -158,14 +157,9 @@ static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, const st
 
 /* ---- addresses ---- */
 
-static inline uint64_t dram_pack(uint32_t bank, uint32_t row, uint32_t column)
-{
-    return (uint64_t)row << 32 | bank << 16 | column;
-}
-
-static inline uint32_t dram_row(const struct dram_entry *e) { return (uint32_t)(e->key >> 32); }
-static inline uint32_t dram_bank_of(const struct dram_entry *e) { return e->key >> 16 & 0xffff; }
-static inline uint32_t dram_column(const struct dram_entry *e) { return e->key & 0xffff; }
+static inline uint32_t dram_row(const struct dram_entry *e) { return dram_key_row(e->key); }
+static inline uint32_t dram_bank_of(const struct dram_entry *e) { return dram_key_bank(e->key); }
+static inline uint32_t dram_column(const struct dram_entry *e) { return dram_key_column(e->key); }
 
 /* Neighbouring columns and rows fall on different counters. */
 static inline uint32_t dram_filter_slot(uint64_t key)
@@ -176,7 +170,7 @@ static inline uint32_t dram_filter_slot(uint64_t key)
 /* An entry of this kind's queue is taken or given back. */
 static inline uint32_t *dram_room(struct dram_channel *ch, uint32_t kind)
 {
-    return &ch->room[kind & (uint32_t)ch->split];
+    return &ch->front.room[kind & (uint32_t)ch->front.split];
 }
 
 /* The first cycle after the last step in which a row command may go. */
@@ -219,7 +213,7 @@ uint64_t dram_refresh_next(const struct dram_channel *ch);
 
 static inline bool dram_mode_stale(const struct dram_channel *ch)
 {
-    if (!ch->split || !ch->awake) return false;
+    if (!ch->front.split || !ch->awake) return false;
     const uint32_t reads = ch->seen[DRAM_READ], writes = ch->seen[DRAM_WRITE];
     if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads;
     return writes < ch->spec->write_low && reads;
