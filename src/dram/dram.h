@@ -55,14 +55,7 @@ struct dram_request {
     uint32_t bank; /* group * banks_per_group + bank in group */
     uint32_t row, column;
     uint32_t column_count; /* 1 to 64 adjacent columns of one row: 128 B = 2 of 64 B. Each takes an entry. */
-    uint64_t tag;          /* the owner's; comes back in dram_done */
-};
-
-struct dram_done {
-    uint64_t tag;
-    enum dram_kind kind;
-    uint64_t accept_cyc;
-    uint64_t done_cyc; /* end of the last data beat; not before the present cycle */
+    uint64_t tag;          /* the owner's; comes back when it is done */
 };
 
 enum dram_command_kind { DRAM_ACT, DRAM_PRE, DRAM_PRE_ALL, DRAM_RD, DRAM_WR, DRAM_REF, DRAM_COMMAND_KINDS };
@@ -79,7 +72,8 @@ extern const char *const dram_command_names[DRAM_COMMAND_KINDS];
  * dram_try_accept() when a read finds its data in a waiting write. They must not call step. */
 struct dram_wiring {
     void *owner;
-    void (*done)(void *owner, const struct dram_done *done);
+    /* done_cyc: end of the last data beat; not before the present cycle */
+    void (*done)(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc);
     void (*space)(void *owner); /* an entry became free after a refusal */
     void (*log)(void *owner, const struct dram_command *command);
 };
@@ -139,7 +133,8 @@ static inline uint64_t dram_channel_next(const struct dram_channel *ch)
 uint32_t dram_channel_waiting(const struct dram_channel *ch);
 /* End of the last read data or cycle of the last write command, whichever is later. */
 uint64_t dram_channel_last_data(const struct dram_channel *ch);
-/* For STATS_REGISTER; the channel counts in it. */
+/* For STATS_REGISTER; the channel counts in it. waiting_cyc is complete when this is called, or when it
+ * idles. */
 struct dram_stats *dram_channel_stats(struct dram_channel *ch);
 
 #endif

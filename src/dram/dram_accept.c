@@ -4,30 +4,39 @@
 
 /* ---- into the scheduler ---- */
 
-/* Joins the queue of its bank; false when that changes nothing that is due. */
+/* Joins the queue of its bank. True: it is the first there, or the first that the open row serves; any other
+ * column is younger than what its bank already wants. */
 static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
 {
     struct dram_side *side = &b->side[kind];
-    bool changed = !side->head, hits = false;
+    const bool first = !side->head;
     dram_append(side, e);
     if (ch->front.split) {
         ch->seen[kind]++;
         ch->awake = true;
     }
+    return first || (dram_row(e) == b->open_row && !side->hit);
+}
+
+/* Its bank may want something else now that e is there, from that cycle on. */
+static __attribute__((noinline)) void joined(struct dram_channel *ch, struct dram_entry *e,
+                                             struct dram_bank *b, uint64_t from_cyc)
+{
+    const uint32_t kind = e->kind;
+    struct dram_side *side = &b->side[kind];
+    bool changed = side->head == e;
     if (dram_row(e) == b->open_row && !side->hit) {
-        hits = true;
         dram_hit_begins(ch, kind, side, e);
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, side));
+        const uint64_t cyc = dram_max(dram_column_cyc(ch, kind, side), from_cyc);
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, cyc);
         changed |= b->row_entry != NULL; /* a hit keeps the row open */
     }
-    /* Any other column is younger than what its bank already wants. */
-    if (!changed) return hits;
+    if (!changed) return;
     dram_bank_changed(ch, b);
-    if (side->head == e && ch->starvation_cyc) {
-        ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
-        ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
-    }
-    return true;
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, from_cyc);
+    if (side->head != e || !ch->starvation_cyc) return;
+    ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
+    ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
 }
 
 void dram_admit(struct dram_channel *ch, uint64_t now)
@@ -35,7 +44,8 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
     struct dram_entry *e = ch->staged;
     while (e && e->visible_cyc <= now) {
         struct dram_entry *next = e->next;
-        (void)join(ch, e, e->kind, &ch->banks[dram_bank_of(e)]);
+        struct dram_bank *b = &ch->banks[dram_bank_of(e)];
+        if (join(ch, e, e->kind, b)) joined(ch, e, b, now);
         e = next;
     }
     ch->staged = e;
@@ -127,13 +137,12 @@ static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
 
 static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t columns)
 {
-    dram_count_waiting(ch, now);
+    dram_count_coming(ch, now, columns);
     *dram_room(ch, kind) -= columns;
     if (kind == DRAM_READ)
         ch->front.stats.reads += columns;
     else
         ch->front.stats.writes += columns;
-    stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
 }
 
 /* The scheduler will see it later; the staged ones are linked through next. */
@@ -171,10 +180,7 @@ DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, enum dr
         else
             stage(ch, plan_intake(ch, now), take_entry(ch, now, kind, key + i, tag, line));
     }
-    if (!columns)
-        ch->wiring.done(
-            ch->wiring.owner,
-            &(struct dram_done){.tag = tag, .kind = kind, .accept_cyc = now, .done_cyc = now + 1});
+    if (!columns) ch->wiring.done(ch->wiring.owner, tag, kind, now, now + 1);
     return true;
 }
 
@@ -184,20 +190,53 @@ static inline bool joins_now(const struct dram_channel *ch, uint64_t now)
     return ch->stepped_cyc == now && !ch->staged;
 }
 
-/* Columns that enter the scheduler in their turn; true: something is due that was not. */
-static bool take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
-                         uint64_t tag, uint16_t line)
+/* The same after the step of its cycle. */
+static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
+                                                  struct dram_bank *b)
 {
-    bool sooner = false;
+    joined(ch, e, b, now + 1);
+    if (ch->plain) ch->front.next_cyc = dram_max(dram_due_cyc(ch), now + 1);
+    return true;
+}
+
+/* Columns that may have to enter the scheduler in their turn. */
+static void take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
+                         uint64_t tag)
+{
+    const uint16_t line = take_line(ch, columns);
+    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
     for (uint32_t i = 0; i < columns; i++) {
         struct dram_entry *e = take_entry(ch, now, kind, key + i, tag, line);
         const uint64_t visible_cyc = plan_intake(ch, now);
-        if (joins_now(ch, now) && visible_cyc == now + 1)
-            sooner |= join(ch, e, kind, &ch->banks[dram_key_bank(key)]);
-        else
+        if (!joins_now(ch, now) || visible_cyc != now + 1)
             stage(ch, visible_cyc, e);
+        else if (join(ch, e, kind, b))
+            joined_late(ch, now, e, b);
     }
-    return sooner;
+}
+
+static inline void take_line_now(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                 uint32_t columns, uint64_t tag)
+{
+    const uint16_t line = take_line(ch, columns);
+    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    const uint64_t end = key + columns;
+    do {
+        struct dram_entry *e = take_entry(ch, now, kind, key, tag, line);
+        if (join(ch, e, kind, b)) joined_late(ch, now, e, b);
+    } while (++key < end);
+}
+
+static __attribute__((noinline)) bool take_several(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                                   uint64_t key, uint32_t columns, uint64_t tag)
+{
+    if (!joins_now(ch, now) || ch->intake_per_cyc)
+        take_in_turn(ch, now, kind, key, columns, tag);
+    else if (kind == DRAM_READ)
+        take_line_now(ch, now, DRAM_READ, key, columns, tag);
+    else
+        take_line_now(ch, now, DRAM_WRITE, key, columns, tag);
+    return true;
 }
 
 /* kind is a constant in each copy of it. */
@@ -209,20 +248,13 @@ static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, uint32
         if (absorbed) return accept_rest(ch, now, (enum dram_kind)kind, key, columns, tag, absorbed);
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
-    const uint16_t line = take_line(ch, columns);
     count_accepted(ch, now, kind, columns);
-    bool sooner = !ch->plain;
-    if (joins_now(ch, now) && !ch->intake_per_cyc) {
-        struct dram_bank *b = &ch->banks[dram_key_bank(key)];
-        const uint64_t end = key + columns;
-        do {
-            sooner |= join(ch, take_entry(ch, now, kind, key, tag, line), kind, b);
-        } while (++key < end);
-    } else {
-        sooner |= take_in_turn(ch, now, kind, key, columns, tag, line);
-    }
-    if (sooner) ch->front.next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
-    return true;
+    if (!ch->plain) ch->front.next_cyc = now + 1;
+    if (columns > 1 || !joins_now(ch, now) || ch->intake_per_cyc)
+        return take_several(ch, now, kind, key, columns, tag);
+    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    struct dram_entry *e = take_entry(ch, now, kind, key, tag, DRAM_NONE);
+    return !join(ch, e, kind, b) || joined_late(ch, now, e, b);
 }
 
 static __attribute__((noinline)) bool accept_write(struct dram_channel *ch, uint64_t now, uint64_t key,

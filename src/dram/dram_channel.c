@@ -7,16 +7,17 @@ const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA"
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
 static inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now);
-static inline uint64_t row_cyc(const struct dram_channel *ch);
 static inline void row_command(struct dram_channel *ch, uint64_t now, bool plain);
 static inline void rows_before(struct dram_channel *ch, uint64_t now);
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
+static uint64_t idle(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
 /* Anything may be due. */
 static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, uint64_t now)
 {
+    if (now == ch->stepped_cyc) return ch->front.next_cyc; /* done already; nothing accepted since is due */
     if (ch->plain && !ch->refresh_pending) rows_before(ch, now);
     catch_up(ch, now);
     const struct dram_entry *served = any_column(ch, now);
@@ -24,7 +25,7 @@ static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, ui
         dram_refresh_run(ch, now);
     } else {
         if (dram_mode_stale(ch)) dram_mode_change(ch);
-        if (row_cyc(ch) <= now) row_command(ch, now, false);
+        if (ch->row_next_cyc <= now) row_command(ch, now, false);
     }
     if (served) tell_done(ch, now, served);
     if (ch->freed && ch->front.refused) offer_space(ch);
@@ -34,17 +35,16 @@ static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, ui
 
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
 {
-    if (now == ch->stepped_cyc) return ch->front.next_cyc; /* done already; nothing accepted since is due */
     if (now >= ch->alarm_cyc) return step_fully(ch, now);
     rows_before(ch, now);
     ch->stepped_cyc = now;
     const struct dram_entry *served = ch->col_next_cyc <= now ? plain_column(ch, now) : NULL;
-    if (row_cyc(ch) <= now) row_command(ch, now, true);
+    if (ch->row_next_cyc <= now) row_command(ch, now, true);
     if (served) {
         tell_done(ch, now, served);
         if (ch->front.refused) offer_space(ch);
     }
-    return ch->front.next_cyc = ch->front.stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : DRAM_NEVER;
+    return ch->front.next_cyc = ch->front.stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : idle(ch);
 }
 
 /* ---- column commands ---- */
@@ -88,8 +88,7 @@ static inline void count_served(struct dram_channel *ch, uint64_t now, const str
 {
     const uint64_t wait_cyc = now - e->accept_cyc;
     ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    dram_count_waiting(ch, now);
-    ch->front.stats.waiting--;
+    dram_count_leaving(ch, now);
     ch->front.stats.wait_cyc += wait_cyc;
     if (kind == DRAM_READ) {
         const uint64_t latency_cyc = wait_cyc + ch->gap.done[DRAM_READ];
@@ -134,7 +133,10 @@ static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, 
     struct dram_side *side = &b->side[kind];
     column_timing(ch, now, kind, b);
     b->columns_since_act++;
-    if (!plain && ch->single_bus) ch->row_bus_cyc = now + 1;
+    if (!plain && ch->single_bus) {
+        ch->row_bus_cyc = now + 1;
+        raise_to(&ch->row_next_cyc, now + 1);
+    }
     if (!plain && b->slot == e) {
         b->slot = NULL;
         ch->slot_mask &= ~dram_bit(dram_bank_of(e));
@@ -230,11 +232,8 @@ static inline bool line_ends(struct dram_channel *ch, uint16_t line)
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
 {
     if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
-    const struct dram_done done = {.tag = e->tag,
-                                   .kind = (enum dram_kind)e->kind,
-                                   .accept_cyc = e->accept_cyc,
-                                   .done_cyc = now + ch->gap.done[e->kind]};
-    ch->wiring.done(ch->wiring.owner, &done);
+    ch->wiring.done(ch->wiring.owner, e->tag, (enum dram_kind)e->kind, e->accept_cyc,
+                    now + ch->gap.done[e->kind]);
 }
 
 static inline void offer_space(struct dram_channel *ch)
@@ -310,14 +309,19 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct
     dram_row_closes(ch, b);
     e->class = DRAM_CONFLICT;
     ch->front.stats.precharges++;
-    dram_wish_remove(b);
-    dram_wish_open(ch, b, e);
+    dram_wish_leave(b);
+    dram_opening_insert(ch, b);
 }
 
 /* ---- the row bus ---- */
 
-/* The oldest bank that may be opened now; the end of the list: none. *next_cyc: when the first of the others
- * may be, a lower bound. */
+static inline bool group_opens(const struct dram_channel *ch, uint64_t now, const struct dram_bank *b)
+{
+    return !ch->groups_activates || ch->act_group_cyc[b->side[0].group] <= now || b == &ch->opening;
+}
+
+/* The oldest bank that may be opened now; the end of the list: none, and *next_cyc says, as a lower bound,
+ * when. */
 static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc)
 {
     struct dram_bank *end = &ch->opening, *b = end->after;
@@ -326,50 +330,45 @@ static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t
         if (b != end) *next_cyc = ch->act_chan_cyc;
         return end;
     }
-    for (; b != end; b = b->after) {
-        uint64_t ready_cyc = b->act_cyc;
-        if (ch->groups_activates) ready_cyc = dram_max(ready_cyc, ch->act_group_cyc[b->side[0].group]);
-        *next_cyc = dram_min(*next_cyc, ready_cyc);
-        if (ready_cyc <= now) break;
-    }
+    for (; b->act_cyc > now || !group_opens(ch, now, b); b = b->after)
+        *next_cyc = dram_min(*next_cyc, dram_activate_cyc(ch, b));
     return b;
+}
+
+/* The oldest bank that may be closed now and is older than that; NULL: none. */
+static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_t now, uint64_t seq)
+{
+    struct dram_bank *oldest = NULL;
+    for (struct dram_bank *b = ch->closing.after; b->pre_cyc <= now; b = b->after) {
+        if (b->row_seq > seq) continue;
+        seq = b->row_seq;
+        oldest = b;
+    }
+    return oldest;
 }
 
 /* The oldest ready activate or precharge; per bank only the oldest queued column asks for one. */
 static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, bool plain)
 {
-    uint64_t act_cyc, pre_cyc;
-    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc), *closed = NULL, *b = ch->closing.after;
-    uint64_t seq = opened->row_seq;
-    uint32_t ready_count = 0;
-    for (; b->pre_cyc <= now; b = b->after) {
-        ready_count++;
-        if (b->row_seq > seq) continue;
-        seq = b->row_seq;
-        closed = b;
-    }
-    pre_cyc = ready_count > (closed != NULL) ? 0 : b->pre_cyc;
+    const struct dram_bank *end = &ch->opening;
+    uint64_t act_cyc;
+    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc);
+    struct dram_bank *closed = oldest_to_close(ch, now, opened->row_seq);
     if (closed) {
         issue_precharge(ch, now, closed);
-        act_cyc = dram_min(act_cyc, dram_activate_cyc(ch, closed));
-    } else if (opened != &ch->opening) {
+        act_cyc = opened != end ? 0 : dram_min(act_cyc, closed->act_cyc);
+    } else if (opened != end) {
         issue_activate(ch, now, opened, plain);
-        act_cyc = ch->opening.after != &ch->opening ? ch->act_chan_cyc : DRAM_NEVER;
+        act_cyc = end->after != end ? ch->act_chan_cyc : DRAM_NEVER;
     }
-    ch->row_next_cyc = dram_min(act_cyc, pre_cyc);
-}
-
-static inline uint64_t row_cyc(const struct dram_channel *ch)
-{
-    return dram_max(ch->row_next_cyc, ch->row_bus_cyc);
+    ch->row_next_cyc = dram_max(dram_min(act_cyc, ch->closing.after->pre_cyc), ch->row_bus_cyc);
 }
 
 /* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
  * that they are late, as the queue changes only in cycles that are stepped. */
 static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
 {
-    for (uint64_t cyc = dram_max(row_cyc(ch), ch->stepped_cyc + 1); cyc < now; cyc = row_cyc(ch))
-        row_command(ch, cyc, true);
+    for (uint64_t cyc; (cyc = ch->row_next_cyc) < now;) row_command(ch, cyc, true);
 }
 
 /* ---- what seldom happens ---- */
@@ -396,10 +395,25 @@ static uint64_t alarm_cyc(const struct dram_channel *ch)
 
 /* ---- time ---- */
 
+static void count_waiting(struct dram_channel *ch)
+{
+    struct dram_stats *s = &ch->front.stats;
+    s->waiting_cyc += ch->waiting_cyc + (ch->changed_cyc - ch->counted_cyc) * s->waiting;
+    ch->waiting_cyc = 0;
+    ch->counted_cyc = ch->changed_cyc;
+}
+
+/* Nothing waits: what is counted now and then is complete. */
+DRAM_RARE static uint64_t idle(struct dram_channel *ch)
+{
+    count_waiting(ch);
+    return DRAM_NEVER;
+}
+
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 {
     ch->alarm_cyc = alarm_cyc(ch);
-    if (!ch->front.stats.waiting) return DRAM_NEVER;
+    if (!ch->front.stats.waiting) return idle(ch);
     uint64_t next = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);
@@ -407,7 +421,7 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
         next = dram_min(next, dram_refresh_next(ch));
     } else {
         next = dram_min(next, ch->refresh_due_cyc);
-        next = dram_min(next, dram_max(ch->row_next_cyc, ch->row_bus_cyc));
+        next = dram_min(next, ch->row_next_cyc);
         if (!ch->starving) next = dram_min(next, ch->starve_cyc);
         if (dram_mode_stale(ch)) return now + 1;
     }
@@ -416,7 +430,11 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 
 uint32_t dram_channel_waiting(const struct dram_channel *ch) { return (uint32_t)ch->front.stats.waiting; }
 uint64_t dram_channel_last_data(const struct dram_channel *ch) { return ch->last_data_cyc; }
-struct dram_stats *dram_channel_stats(struct dram_channel *ch) { return &ch->front.stats; }
+struct dram_stats *dram_channel_stats(struct dram_channel *ch)
+{
+    count_waiting(ch);
+    return &ch->front.stats;
+}
 
 /* ---- birth ---- */
 

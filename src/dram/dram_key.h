@@ -1,12 +1,16 @@
 /* dram_key: where a column is in its channel, as one word: the column lowest (key + 1 is the next one of the
- * row), then the bank, then the row. What dram_map.h looks up has it in its low bits. */
+ * row), then the bank; the row in the upper half, which is compared most. dram_map.h has the slice and the
+ * channel in the bits between and above. */
 #ifndef ATOLL_DRAM_KEY_H
 #define ATOLL_DRAM_KEY_H
 
 #include <stdint.h>
 
 enum { DRAM_COLUMN_BITS = 12, DRAM_BANK_BITS = 6, DRAM_ROW_BITS = 24 }; /* what dram_params.def allows */
-enum { DRAM_ROW_SHIFT = DRAM_COLUMN_BITS + DRAM_BANK_BITS, DRAM_KEY_BITS = DRAM_ROW_SHIFT + DRAM_ROW_BITS };
+enum { DRAM_ROW_SHIFT = 32 };
+#define DRAM_KEY_MASK \
+    (((UINT64_C(1) << DRAM_ROW_BITS) - 1) << DRAM_ROW_SHIFT | \
+     ((UINT64_C(1) << (DRAM_COLUMN_BITS + DRAM_BANK_BITS)) - 1))
 
 static inline uint64_t dram_key(uint32_t bank, uint32_t row, uint32_t column)
 {

@@ -25,28 +25,46 @@ static inline void dram_unlink(struct dram_side *side, const struct dram_entry *
 
 /* ---- banks that want to be opened or closed ---- */
 
-static inline void dram_wish_insert(struct dram_bank *b, struct dram_bank *after, struct dram_entry *by)
+static inline void dram_wish_enter(struct dram_bank *b, struct dram_bank *after)
 {
     struct dram_bank *before = after->before;
     b->before = before;
     b->after = after;
     before->after = after->before = b;
-    b->row_entry = by;
-    b->row_seq = by->seq;
+}
+
+static inline void dram_wish_leave(const struct dram_bank *b)
+{
+    struct dram_bank *before = b->before, *after = b->after;
+    before->after = after;
+    after->before = before;
 }
 
 static inline void dram_wish_remove(struct dram_bank *b)
 {
-    b->before->after = b->after;
-    b->after->before = b->before;
+    dram_wish_leave(b);
     b->row_entry = NULL;
+}
+
+/* A row command may be due from that cycle on. */
+static inline void dram_row_may(struct dram_channel *ch, uint64_t cyc)
+{
+    ch->row_next_cyc = dram_min(ch->row_next_cyc, dram_max(cyc, ch->row_bus_cyc));
+}
+
+/* As old as its row_seq says. */
+static inline void dram_opening_insert(struct dram_channel *ch, struct dram_bank *b)
+{
+    struct dram_bank *after = ch->opening.after;
+    while (after->row_seq < b->row_seq) after = after->after;
+    dram_wish_enter(b, after);
 }
 
 static inline void dram_wish_open(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
 {
-    struct dram_bank *after = ch->opening.after;
-    while (after->row_seq < by->seq) after = after->after;
-    dram_wish_insert(b, after, by);
+    b->row_entry = by;
+    b->row_seq = by->seq;
+    dram_opening_insert(ch, b);
 }
 
 /* Searched from the end: it is seldom before those that have waited. */
@@ -55,8 +73,10 @@ static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b,
     const uint64_t pre_cyc = b->pre_cyc;
     struct dram_bank *before = ch->closing.before;
     while (before != &ch->closing && before->pre_cyc > pre_cyc) before = before->before;
-    dram_wish_insert(b, before->after, by);
-    ch->row_next_cyc = dram_min(ch->row_next_cyc, pre_cyc);
+    dram_wish_enter(b, before->after);
+    b->row_entry = by;
+    b->row_seq = by->seq;
+    dram_row_may(ch, pre_cyc);
 }
 
 /* ---- sides that the open row serves ---- */
@@ -74,10 +94,11 @@ static inline void dram_side_insert(struct dram_side *side, struct dram_side *af
     before->after = after->before = side;
 }
 
-static inline void dram_side_remove(struct dram_side *side)
+static inline void dram_side_remove(const struct dram_side *side)
 {
-    side->before->after = side->after;
-    side->after->before = side->before;
+    struct dram_side *before = side->before, *after = side->after;
+    before->after = after;
+    after->before = before;
 }
 
 /* The open row serves a column of this kind, and served none before. */

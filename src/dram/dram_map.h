@@ -47,14 +47,14 @@ struct dram_map {
     uint64_t backward[DRAM_MAP_BYTES][256];
 };
 
-/* A place as the forward tables hold it, whatever the map: its key in the channel, then slice and channel. A
- * field = lowest bit, width. */
+/* A place as the forward tables hold it, whatever the map: its key in the channel (dram_key.h), channel and
+ * slice. A field = lowest bit, width. */
 #define DRAM_PLACED_COLUMN  0, DRAM_COLUMN_BITS
 #define DRAM_PLACED_BANK    DRAM_COLUMN_BITS, DRAM_BANK_BITS
+#define DRAM_PLACED_CHANNEL DRAM_COLUMN_BITS + DRAM_BANK_BITS, 14
 #define DRAM_PLACED_ROW     DRAM_ROW_SHIFT, DRAM_ROW_BITS
-#define DRAM_PLACED_SLICE   DRAM_KEY_BITS, 8
-#define DRAM_PLACED_CHANNEL DRAM_KEY_BITS + 8, 14
-_Static_assert(DRAM_KEY_BITS + 8 + 14 <= 64, "a place is one word");
+#define DRAM_PLACED_SLICE   DRAM_ROW_SHIFT + DRAM_ROW_BITS, 8
+_Static_assert(DRAM_COLUMN_BITS + DRAM_BANK_BITS + 14 == DRAM_ROW_SHIFT, "fields do not overlap");
 
 struct dram_map *dram_map_new(struct arena *a, const struct config *c);
 
@@ -84,7 +84,7 @@ static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_
 /* Where in its channel (dram_key.h). */
 static inline uint64_t dram_map_key(const struct dram_map *m, uint64_t address)
 {
-    return dram_map_lookup(m, address) & ((UINT64_C(1) << DRAM_KEY_BITS) - 1);
+    return dram_map_lookup(m, address) & DRAM_KEY_MASK;
 }
 /* Only the channel. */
 static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)

@@ -63,15 +63,16 @@ static void close_rows(struct dram_channel *ch, uint64_t cyc)
     else
         close_all(ch, cyc);
     ch->row_bus_cyc = cyc + 1;
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, cyc + 1);
 }
 
 static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 {
     for (uint32_t bank = 0; bank < ch->bank_count; bank++) ch->banks[bank].act_cyc = cyc + ch->gap.ref_act;
-    ch->row_bus_cyc = cyc + 1;
+    ch->row_bus_cyc = ch->row_next_cyc = cyc + 1;
     ch->refresh_due_cyc += ch->spec->trefi_cyc;
     ch->refresh_pending = false;
-    ch->col_next_cyc = ch->row_next_cyc = 0;
+    ch->col_next_cyc = 0;
     ch->front.stats.refreshes++;
     dram_log(ch, cyc, DRAM_REF, 0, 0, 0);
 }

@@ -33,7 +33,7 @@ __attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, struct
     if (!oldest) return;
     if (b->open_row == DRAM_NO_ROW) {
         dram_wish_open(ch, b, oldest);
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, dram_activate_cyc(ch, b));
+        dram_row_may(ch, dram_activate_cyc(ch, b));
     } else if (dram_row(oldest) != b->open_row && !b->slot && may_close(ch, b, oldest)) {
         dram_wish_close(ch, b, oldest);
     }

@@ -52,9 +52,10 @@ struct dram_line { /* a request of several columns */
 struct dram_side {
     uint64_t col_cyc; /* earliest column command, as far as the bank decides */
     struct dram_entry *head, **end;
-    struct dram_entry *hit; /* the oldest that the open row serves; NULL: it is in no list of sides ... */
-    uint64_t seq;           /* ... and its age */
-    struct dram_side *before, *after;
+    struct dram_entry *hit; /* the oldest that the open row serves; NULL: it is in no list of sides */
+    struct dram_side *before;
+    uint64_t seq; /* of the hit */
+    struct dram_side *after;
     uint32_t group;
 } __attribute__((aligned(64)));
 
@@ -62,8 +63,9 @@ struct dram_bank {
     struct dram_side side[2];
     uint64_t act_cyc, pre_cyc;    /* earliest row commands, as far as this bank decides */
     struct dram_entry *row_entry; /* who wants the bank opened or its row closed; NULL: nobody ... */
-    uint64_t row_seq;             /* ... and its age */
-    struct dram_bank *before, *after;
+    struct dram_bank *before;
+    uint64_t row_seq; /* ... and its age */
+    struct dram_bank *after;
     struct dram_entry *slot; /* the column whose activate opened the row, until served (bank_slots) */
     uint32_t open_row;       /* or DRAM_NO_ROW */
     uint32_t columns_since_act;
@@ -96,8 +98,10 @@ struct dram_channel {
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
-    uint32_t seen[2];           /* queued entries of each kind that the scheduler has been shown (split) */
-    uint64_t waiting_since_cyc; /* stats.waiting_cyc is counted up to here */
+    uint32_t seen[2];     /* queued entries of each kind that the scheduler has been shown (split) */
+    uint64_t changed_cyc; /* when the number of those who wait changed last */
+    uint64_t counted_cyc; /* stats.waiting_cyc is complete up to here; what came since then: */
+    uint64_t waiting_cyc;
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
@@ -106,12 +110,14 @@ struct dram_channel {
     bool freed;                              /* an entry, in this step */
 
     /* what the scheduler considers */
-    uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
-    enum dram_kind mode;                 /* split */
-    bool awake;                          /* a request has ever come (split) */
-    uint64_t stepped_cyc;                /* the last step */
-    uint64_t col_next_cyc, row_next_cyc; /* no column/row command can issue before (lower bounds) */
-    uint64_t starve_cyc;                 /* look for a starving request then */
+    uint32_t kinds;       /* bit mask of kinds: both when unified, the mode's when split */
+    enum dram_kind mode;  /* split */
+    bool awake;           /* a request has ever come (split) */
+    uint64_t stepped_cyc; /* the last step */
+    /* No column/row command can issue before: lower bounds; after a step they are later than that, and a row
+     * command is not before its bus is free. */
+    uint64_t col_next_cyc, row_next_cyc;
+    uint64_t starve_cyc; /* look for a starving request then */
     struct dram_entry *starving;
 
     /* refresh */
@@ -136,11 +142,19 @@ static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; 
 static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
 static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
 
-/* Called before the number of waiting columns changes. */
-static inline void dram_count_waiting(struct dram_channel *ch, uint64_t now)
+/* The integral over time of those who wait is the sum of when they leave less that of when they come. */
+static inline void dram_count_coming(struct dram_channel *ch, uint64_t now, uint32_t columns)
 {
-    ch->front.stats.waiting_cyc += (now - ch->waiting_since_cyc) * ch->front.stats.waiting;
-    ch->waiting_since_cyc = now;
+    ch->waiting_cyc -= (now - ch->counted_cyc) * columns;
+    ch->changed_cyc = now;
+    stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
+}
+
+static inline void dram_count_leaving(struct dram_channel *ch, uint64_t now)
+{
+    ch->waiting_cyc += now - ch->counted_cyc;
+    ch->changed_cyc = now;
+    ch->front.stats.waiting--;
 }
 
 /* Earliest cycle of a column command of this kind to this (open) bank. */
@@ -173,17 +187,11 @@ static inline uint32_t *dram_room(struct dram_channel *ch, uint32_t kind)
     return &ch->front.room[kind & (uint32_t)ch->front.split];
 }
 
-/* The first cycle after the last step in which a row command may go. */
-static inline uint64_t dram_row_cyc(const struct dram_channel *ch)
-{
-    return dram_max(dram_max(ch->row_next_cyc, ch->row_bus_cyc), ch->stepped_cyc + 1);
-}
-
 /* When a plain channel has to be stepped: for a column or what is special. Row commands wait for the next
  * step (rows_before() in dram_channel.c), but none of them may bring a column before it. */
 static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
 {
-    const uint64_t row_cyc = dram_row_cyc(ch);
+    const uint64_t row_cyc = ch->row_next_cyc;
     return dram_min(dram_min(ch->col_next_cyc, ch->alarm_cyc),
                     row_cyc == DRAM_NEVER ? DRAM_NEVER : row_cyc + ch->act_col_min);
 }

@@ -53,19 +53,30 @@ static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width * p->ticks_per_cycle;
 }
 
-static void done(void *owner, const struct dram_done *d)
+static inline void give(const struct channel *ch, uint64_t tag, uint64_t accept_cyc, uint64_t tick)
+{
+    slice_memory_done(ch->wire.slices[tag >> 48], ch->wire.lane, (uint32_t)tag, (uint8_t)(tag >> 32),
+                      accept_cyc * ch->ticks_per_cycle, tick);
+}
+
+static void done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
+{
+    const struct channel *ch = owner;
+    if (kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
+    give(ch, tag, accept_cyc, done_cyc * ch->ticks_per_cycle);
+}
+
+/* Through the stack's crossbar. */
+static void done_stack(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
 {
     struct channel *ch = owner;
-    if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    uint64_t tick = d->done_cyc * ch->ticks_per_cycle;
-    if (ch->wire.slice_spec->stack_width) {
-        const uint32_t columns = d->tag >> 40 & 0xff;
-        if (tick < ch->out_free_tick) tick = ch->out_free_tick;
-        tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
-        ch->out_free_tick = tick;
-    }
-    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, (uint8_t)(d->tag >> 32),
-                      d->accept_cyc * ch->ticks_per_cycle, tick);
+    if (kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
+    const uint32_t columns = tag >> 40 & 0xff;
+    uint64_t tick = done_cyc * ch->ticks_per_cycle;
+    if (tick < ch->out_free_tick) tick = ch->out_free_tick;
+    tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
+    ch->out_free_tick = tick;
+    give(ch, tag, accept_cyc, tick);
 }
 
 /* --check: memory keeps the order in which it accepts operations on a line. */
@@ -117,12 +128,12 @@ CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint32_t slice, const st
     return true;
 }
 
-/* The same when it is due. */
+/* The same when it is due; the slice has one. */
 CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint32_t slice, bool plain)
 {
     const struct lane_ops *lane = ch->lanes[slice];
-    if (lane_due(lane) > now * ch->ticks_per_cycle) return false;
     const struct memory_op *op = &lane->ring[lane->head];
+    if (op->ready_tick > now * ch->ticks_per_cycle) return false;
     if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
         slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, now * ch->ticks_per_cycle);
         return true;
@@ -136,15 +147,24 @@ static inline bool goes_on(const struct channel *ch)
     return !dram_channel_full(ch->dram) && *ch->wire.pending;
 }
 
-/* One operation per slice and cycle, in turn. */
+/* An operation of the slice whose turn it is, then one of each of the others, those after it first. When the
+ * first was accepted the turn has passed on, and it is itself one of the others. */
 CHANNEL_HOT void pull_each(struct channel *ch, uint64_t now, bool plain)
 {
-    const uint32_t count = ch->wire.slice_count;
-    for (uint32_t k = 0; k < count && goes_on(ch); k++) {
-        uint32_t slice = ch->turn + k;
-        if (slice >= count) slice -= count;
-        if (!(*ch->wire.pending >> slice & 1)) continue;
-        if (accept(ch, now, slice, plain) && k == 0) ch->turn = ch->turn + 1 == count ? 0 : ch->turn + 1;
+    if (!goes_on(ch)) return;
+    const uint32_t first = ch->turn;
+    if (*ch->wire.pending >> first & 1 && accept(ch, now, first, plain))
+        ch->turn = first + 1 == ch->wire.slice_count ? 0 : first + 1;
+    const uint32_t turn = ch->turn;
+    const uint64_t others = *ch->wire.pending & ~((uint64_t)1 << turn);
+    uint64_t left = others >> turn << turn, before = others ^ left;
+    for (; left | before; left &= left - 1) {
+        if (dram_channel_full(ch->dram)) return;
+        if (!left) {
+            left = before;
+            before = 0;
+        }
+        (void)accept(ch, now, (uint32_t)__builtin_ctzll(left), plain);
     }
 }
 
@@ -271,6 +291,7 @@ void channel_settle(struct channel *ch)
 void channel_finish(struct channel *ch)
 {
     if (ch->slack_cyc || ch->windowed) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
+    (void)dram_channel_stats(ch->dram);
 }
 
 /* ---- in windows ---- */
@@ -348,7 +369,8 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
                            .address_mask = ((uint64_t)1 << map->bits) - 1};
-    const struct dram_wiring wiring = {.owner = ch, .done = done};
+    const struct dram_wiring wiring = {.owner = ch,
+                                       .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
