@@ -98,8 +98,8 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
 
 /* The same with the place as a key (dram_key.h), which the owner knows to be one of the channel. */
-bool dram_try_accept_key(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
-                         uint32_t column_count, uint64_t tag);
+bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
+bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
 
 /* True = a request of so many columns would be refused whatever its address and kind, and counts as refused;
  * false = ask dram_try_accept(). Saves the owner the address. */

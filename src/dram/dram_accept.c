@@ -200,11 +200,12 @@ static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint6
 }
 
 /* Columns that may have to enter the scheduler in their turn. */
-static void take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
-                         uint64_t tag)
+static __attribute__((noinline)) bool take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                                   uint64_t key, uint32_t columns, uint64_t tag)
 {
     const uint16_t line = take_line(ch, columns);
     struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    if (!ch->plain) ch->front.next_cyc = now + 1;
     for (uint32_t i = 0; i < columns; i++) {
         struct dram_entry *e = take_entry(ch, now, kind, key + i, tag, line);
         const uint64_t visible_cyc = plan_intake(ch, now);
@@ -213,35 +214,29 @@ static void take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, u
         else if (join(ch, e, kind, b))
             joined_late(ch, now, e, b);
     }
-}
-
-static inline void take_line_now(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
-                                 uint32_t columns, uint64_t tag)
-{
-    const uint16_t line = take_line(ch, columns);
-    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
-    const uint64_t end = key + columns;
-    do {
-        struct dram_entry *e = take_entry(ch, now, kind, key, tag, line);
-        if (join(ch, e, kind, b)) joined_late(ch, now, e, b);
-    } while (++key < end);
-}
-
-static __attribute__((noinline)) bool take_several(struct dram_channel *ch, uint64_t now, uint32_t kind,
-                                                   uint64_t key, uint32_t columns, uint64_t tag)
-{
-    if (!joins_now(ch, now) || ch->intake_per_cyc)
-        take_in_turn(ch, now, kind, key, columns, tag);
-    else if (kind == DRAM_READ)
-        take_line_now(ch, now, DRAM_READ, key, columns, tag);
-    else
-        take_line_now(ch, now, DRAM_WRITE, key, columns, tag);
     return true;
 }
 
-/* kind is a constant in each copy of it. */
-static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
-                                   uint32_t columns, uint64_t tag)
+/* Columns that join the queue of their bank at once. They are of one row: when the first changes nothing for
+ * the bank, none does. */
+static DRAM_HOT inline bool take_now(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                     uint32_t columns, uint64_t tag)
+{
+    const struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    struct dram_side *side = &ch->banks[dram_key_bank(key)].side[kind];
+    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
+        return take_in_turn(ch, now, kind, key, columns, tag);
+    const uint16_t line = take_line(ch, columns);
+    const uint64_t end = key + columns;
+    do {
+        dram_append(side, take_entry(ch, now, kind, key, tag, line));
+    } while (++key < end);
+    return true;
+}
+
+/* There may be waiting writes to its address, and the channel need not be plain. */
+static DRAM_HOT inline bool accept_any(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                       uint32_t columns, uint64_t tag)
 {
     if (ch->front.waiting_writes) {
         const uint64_t absorbed = absorbed_columns(ch, key, columns);
@@ -249,31 +244,35 @@ static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, uint32
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     count_accepted(ch, now, kind, columns);
-    if (!ch->plain) ch->front.next_cyc = now + 1;
-    if (columns > 1 || !joins_now(ch, now) || ch->intake_per_cyc)
-        return take_several(ch, now, kind, key, columns, tag);
-    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
-    struct dram_entry *e = take_entry(ch, now, kind, key, tag, DRAM_NONE);
-    return !join(ch, e, kind, b) || joined_late(ch, now, e, b);
+    if (!ch->prompt || !joins_now(ch, now)) return take_in_turn(ch, now, kind, key, columns, tag);
+    return take_now(ch, now, kind, key, columns, tag);
 }
 
-static __attribute__((noinline)) bool accept_write(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                   uint32_t column_count, uint64_t tag)
+static __attribute__((noinline)) bool read_any(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                               uint32_t columns, uint64_t tag)
 {
-    return accept(ch, now, DRAM_WRITE, key, column_count, tag);
+    return accept_any(ch, now, DRAM_READ, key, columns, tag);
 }
 
-bool dram_try_accept_key(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
-                         uint32_t column_count, uint64_t tag)
+bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag)
 {
-    if (kind == DRAM_WRITE) return accept_write(ch, now, key, column_count, tag);
-    return accept(ch, now, DRAM_READ, key, column_count, tag);
+    if (ch->front.waiting_writes || !ch->prompt || !joins_now(ch, now))
+        return read_any(ch, now, key, column_count, tag);
+    if (column_count > ch->front.room[0]) return refuse(ch);
+    count_accepted(ch, now, DRAM_READ, column_count);
+    return take_now(ch, now, DRAM_READ, key, column_count, tag);
+}
+
+bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag)
+{
+    return accept_any(ch, now, DRAM_WRITE, key, column_count, tag);
 }
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
     DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
     DIAG_ASSERT(rq->column_count - 1 < 64 && (uint64_t)rq->column + rq->column_count <= ch->column_count);
-    return dram_try_accept_key(ch, now, rq->kind, dram_key(rq->bank, rq->row, rq->column), rq->column_count,
-                               rq->tag);
+    const uint64_t key = dram_key(rq->bank, rq->row, rq->column);
+    return rq->kind == DRAM_READ ? dram_try_read(ch, now, key, rq->column_count, rq->tag)
+                                 : dram_try_write(ch, now, key, rq->column_count, rq->tag);
 }

@@ -33,8 +33,8 @@ enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command 
 
 struct dram_entry {
     uint64_t seq;                    /* age: smaller is older */
-    uint64_t key;                    /* row, bank, column (dram_pack): equal keys = equal addresses */
     struct dram_entry *next, **from; /* in the list of its bank and kind: the next, and what points to it */
+    uint64_t key;                    /* where it is (dram_key.h): equal keys = equal addresses */
     uint64_t accept_cyc;
     uint64_t tag;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
@@ -88,6 +88,7 @@ struct dram_channel {
     struct dram_wiring wiring;
     struct dram_gaps gap;
     bool plain, single_bus, slots;         /* from the spec, as what follows */
+    bool prompt;                           /* plain, and no limit to what the scheduler is shown per cycle */
     bool groups_columns, groups_activates; /* the gap within a group is the longer one */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */

@@ -108,37 +108,45 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
     }
 }
 
-/* The oldest operation of a slice, for which there may be room. plain, a constant in each copy: nobody
- * checks, and the slices have their own ways to the channel. */
-CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op,
-                      bool plain)
+static inline uint64_t place(const struct channel *ch, const struct memory_op *op)
 {
-    const uint64_t key = dram_map_key(ch->map, op->line << LINE_LOG2 & ch->address_mask) + op->first_column;
-    const enum dram_kind kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ;
-    if (!dram_try_accept_key(ch->dram, now, kind, key, op->column_count, pack(ch, slice, op))) return false;
-    const uint64_t tick = now * ch->ticks_per_cycle;
-    if (!plain && ch->wire.check) check_operation(ch, slice, op);
-    if (op->writers_count) tell_others(ch, slice, op);
-    if (!plain && ch->wire.slice_spec->stack_width) {
-        if (ch->in_free_tick < tick) ch->in_free_tick = tick;
-        ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
-    }
-    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
-    engine_progress(ch->wire.engine);
-    return true;
+    return dram_map_key(ch->map, op->line << LINE_LOG2 & ch->address_mask) + op->first_column;
 }
 
-/* The same when it is due; the slice has one. */
+/* Apart, as its registers would cost reads more than the call does. */
+static __attribute__((noinline)) bool offer_write(struct channel *ch, uint64_t now, uint32_t slice,
+                                                  const struct memory_op *op)
+{
+    return dram_try_write(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+}
+
+/* Offers an operation, for which there may be room, to memory. */
+static inline bool offer(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
+{
+    if (op->tag_line == TAGS_NONE) return offer_write(ch, now, slice, op);
+    return dram_try_read(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+}
+
+/* The oldest operation of a slice, which has one. plain, a constant in each copy: nobody checks, and the
+ * slices have their own ways to the channel. */
 CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint32_t slice, bool plain)
 {
     const struct lane_ops *lane = ch->lanes[slice];
     const struct memory_op *op = &lane->ring[lane->head];
-    if (op->ready_tick > now * ch->ticks_per_cycle) return false;
-    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, now * ch->ticks_per_cycle);
-        return true;
+    const uint64_t tick = now * ch->ticks_per_cycle;
+    if (op->ready_tick > tick) return false;
+    if (op->tag_line != TAGS_NONE || !FAULT_FIRES(memory_loses_write)) {
+        if (dram_try_refuse(ch->dram, op->column_count) || !offer(ch, now, slice, op)) return false;
+        if (!plain && ch->wire.check) check_operation(ch, slice, op);
+        if (op->writers_count) tell_others(ch, slice, op);
+        if (!plain && ch->wire.slice_spec->stack_width) {
+            if (ch->in_free_tick < tick) ch->in_free_tick = tick;
+            ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
+        }
+        engine_progress(ch->wire.engine);
     }
-    return !dram_try_refuse(ch->dram, op->column_count) && take(ch, now, slice, op, plain);
+    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+    return true;
 }
 
 /* Is there room, as far as is known, and somebody who wants it? */
@@ -151,20 +159,14 @@ static inline bool goes_on(const struct channel *ch)
  * first was accepted the turn has passed on, and it is itself one of the others. */
 CHANNEL_HOT void pull_each(struct channel *ch, uint64_t now, bool plain)
 {
+    const uint32_t count = ch->wire.slice_count;
+    uint32_t slice = ch->turn;
     if (!goes_on(ch)) return;
-    const uint32_t first = ch->turn;
-    if (*ch->wire.pending >> first & 1 && accept(ch, now, first, plain))
-        ch->turn = first + 1 == ch->wire.slice_count ? 0 : first + 1;
-    const uint32_t turn = ch->turn;
-    const uint64_t others = *ch->wire.pending & ~((uint64_t)1 << turn);
-    uint64_t left = others >> turn << turn, before = others ^ left;
-    for (; left | before; left &= left - 1) {
-        if (dram_channel_full(ch->dram)) return;
-        if (!left) {
-            left = before;
-            before = 0;
-        }
-        (void)accept(ch, now, (uint32_t)__builtin_ctzll(left), plain);
+    if (*ch->wire.pending >> slice & 1 && accept(ch, now, slice, plain))
+        ch->turn = slice = slice + 1 == count ? 0 : slice + 1;
+    for (uint32_t k = 1; k < count && goes_on(ch); k++) {
+        if (++slice == count) slice = 0;
+        if (*ch->wire.pending >> slice & 1) (void)accept(ch, now, slice, plain);
     }
 }
 
