@@ -1,14 +1,16 @@
 /* dram_channel: the step of a channel and what each command does to the banks.
  * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of commands. */
+#include "dram/dram_commands.h"
 #include "dram/dram_pick.h"
 
 const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
 
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
-static inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now);
-static inline void row_command(struct dram_channel *ch, uint64_t now, bool plain);
-static inline void rows_before(struct dram_channel *ch, uint64_t now);
+static inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
+                                                    enum dram_path path);
+static inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path);
+static inline void rows_before(struct dram_channel *ch, uint64_t now, enum dram_path path);
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
 static uint64_t idle(struct dram_channel *ch);
@@ -18,14 +20,14 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, uint64_t now)
 {
     if (now == ch->stepped_cyc) return ch->front.next_cyc; /* done already; nothing accepted since is due */
-    if (ch->plain && !ch->refresh_pending) rows_before(ch, now);
+    if (ch->plain && !ch->refresh_pending) rows_before(ch, now, DRAM_PLAIN);
     catch_up(ch, now);
     const struct dram_entry *served = any_column(ch, now);
     if (ch->refresh_pending) {
         dram_refresh_run(ch, now);
     } else {
         if (dram_mode_stale(ch)) dram_mode_change(ch);
-        if (ch->row_next_cyc <= now) row_command(ch, now, false);
+        if (ch->row_next_cyc <= now) row_command(ch, now, DRAM_ANY);
     }
     if (served) tell_done(ch, now, served);
     if (ch->freed && ch->front.refused) offer_space(ch);
@@ -33,21 +35,31 @@ static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, ui
     return ch->front.next_cyc = next_cyc(ch, now);
 }
 
-uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
+/* Before alarm_cyc. */
+static DRAM_HOT inline uint64_t step_plainly(struct dram_channel *ch, uint64_t now, enum dram_path path)
 {
-    if (now >= ch->alarm_cyc) return step_fully(ch, now);
-    rows_before(ch, now);
+    rows_before(ch, now, path);
     ch->stepped_cyc = now;
-    const struct dram_entry *served = ch->col_next_cyc <= now ? plain_column(ch, now) : NULL;
-    if (ch->row_next_cyc <= now) row_command(ch, now, true);
+    const struct dram_entry *served = ch->col_next_cyc <= now ? plain_column(ch, now, path) : NULL;
+    if (ch->row_next_cyc <= now) row_command(ch, now, path);
     if (served) {
         tell_done(ch, now, served);
         if (ch->front.refused) offer_space(ch);
     }
-    return ch->front.next_cyc = ch->front.stats.waiting ? dram_max(dram_due_cyc(ch), now + 1) : idle(ch);
+    return ch->front.next_cyc = ch->front.stats.waiting ? dram_due_cyc(ch) : idle(ch);
 }
 
-/* ---- column commands ---- */
+static __attribute__((noinline)) uint64_t step_plain(struct dram_channel *ch, uint64_t now)
+{
+    return step_plainly(ch, now, DRAM_PLAIN);
+}
+
+uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now)
+{
+    if (now >= ch->alarm_cyc) return step_fully(ch, now);
+    if (!ch->lean) return step_plain(ch, now);
+    return step_plainly(ch, now, DRAM_LEAN);
+}
 
 __attribute__((noinline)) void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind,
                                         uint32_t bank, uint32_t row, uint32_t column)
@@ -58,133 +70,35 @@ __attribute__((noinline)) void dram_log(struct dram_channel *ch, uint64_t cyc, e
             &(struct dram_command){.cyc = cyc, .kind = kind, .bank = bank, .row = row, .column = column});
 }
 
-static inline void raise_to(uint64_t *cyc, uint64_t to)
-{
-    if (*cyc < to) *cyc = to;
-}
+/* ---- the column bus ---- */
 
-/* Of its own kind a column is the latest, so nothing later can stand there; the turnaround from reads to
- * writes is the same in all groups. */
-static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_bank *b)
-{
-    const struct dram_gaps *gap = &ch->gap;
-    const uint32_t group = b->side[kind].group;
-    ch->col_chan_cyc[kind] = now + gap->col_s[kind][kind];
-    raise_to(&ch->col_chan_cyc[!kind], now + gap->col_s[kind][!kind]);
-    raise_to(&b->pre_cyc, now + gap->col_pre[kind]);
-    if (!ch->groups_columns) return;
-    ch->col_group_cyc[kind][group] = now + gap->col_l[kind][kind];
-    if (kind == DRAM_WRITE)
-        raise_to(&ch->col_group_cyc[DRAM_READ][group], now + gap->col_l[DRAM_WRITE][DRAM_READ]);
-}
-
-#define WORD_OF(stat) (offsetof(struct dram_stats, stat) / sizeof(uint64_t))
-_Static_assert(WORD_OF(row_misses) == WORD_OF(row_hits) + DRAM_MISS &&
-                   WORD_OF(row_conflicts) == WORD_OF(row_hits) + DRAM_CONFLICT,
-               "classes are counted by their number");
-
-static inline void count_served(struct dram_channel *ch, uint64_t now, const struct dram_entry *e,
-                                uint32_t kind)
-{
-    const uint64_t wait_cyc = now - e->accept_cyc;
-    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    dram_count_leaving(ch, now);
-    ch->front.stats.wait_cyc += wait_cyc;
-    if (kind == DRAM_READ) {
-        const uint64_t latency_cyc = wait_cyc + ch->gap.done[DRAM_READ];
-        ch->front.stats.column_reads++;
-        ch->front.stats.read_latency_cyc += latency_cyc;
-        STATS_COUNT(ch->front.stats.read_latency, latency_cyc);
-        ch->last_data_cyc = now + ch->gap.done[DRAM_READ]; /* one column per cycle: later than all before */
-    } else {
-        ch->front.stats.column_writes++;
-        ch->last_data_cyc = dram_max(ch->last_data_cyc, now);
-        ch->filter[dram_filter_slot(e->key)]--;
-        ch->front.waiting_writes--;
-    }
-}
-
-DRAM_RARE static void no_longer_starving(struct dram_channel *ch)
-{
-    ch->starving = NULL;
-    ch->starve_cyc = ch->starvation_cyc ? 0 : DRAM_NEVER;
-    ch->col_next_cyc = 0;
-}
-
-/* A column of the open row has left: does the bank still want the same of the row bus? */
-static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dram_bank *b, bool plain)
-{
-    const struct dram_side *side = &b->side[kind];
-    if (b->side[!kind].head || b->row_entry) {
-        dram_bank_changed(ch, b);
-    } else if (side->head == side->hit) {
-        /* none at all, or one that the row serves */
-    } else if (!side->hit && (plain || (!b->slot && ch->kinds >> kind & 1))) {
-        dram_wish_close(ch, b, side->head);
-    } else {
-        dram_bank_changed(ch, b);
-    }
-}
-
-/* The entry is free from now on, but keeps what it holds until the next one is accepted. */
-static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
-                                         uint32_t kind, struct dram_bank *b, bool plain)
-{
-    struct dram_side *side = &b->side[kind];
-    column_timing(ch, now, kind, b);
-    b->columns_since_act++;
-    if (!plain && ch->single_bus) {
-        ch->row_bus_cyc = now + 1;
-        raise_to(&ch->row_next_cyc, now + 1);
-    }
-    if (!plain && b->slot == e) {
-        b->slot = NULL;
-        ch->slot_mask &= ~dram_bit(dram_bank_of(e));
-    } else {
-        dram_unlink(side, e);
-        if (plain || side->hit == e) dram_hit_next(side, b->open_row, e->next);
-        ++*dram_room(ch, kind);
-        if (!plain && ch->front.split) ch->seen[kind]--;
-        if (!plain) ch->freed = true;
-    }
-    if (ch->wiring.log)
-        dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, dram_bank_of(e), dram_row(e),
-                 dram_column(e));
-    count_served(ch, now, e, kind);
-    if (!plain && e == ch->starving) no_longer_starving(ch);
-    e->next = ch->free_entries;
-    ch->free_entries = e;
-    column_left(ch, kind, b, plain);
-}
-
-static inline const struct dram_entry *plain_read(struct dram_channel *ch, uint64_t now,
-                                                  struct dram_side *side)
+static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel *ch, uint64_t now,
+                                                            struct dram_side *side, uint32_t kind,
+                                                            enum dram_path path)
 {
     struct dram_entry *e = side->hit;
-    issue_column(ch, now, e, DRAM_READ, dram_bank_with(side, DRAM_READ), true);
-    ch->col_next_cyc = column_cyc(ch);
+    issue_column(ch, now, e, kind, dram_bank_with(side, kind), path);
+    ch->col_next_cyc = column_cyc(ch, path);
     return e;
 }
 
 static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
                                                                       struct dram_side *side)
 {
-    struct dram_entry *e = side->hit;
-    issue_column(ch, now, e, DRAM_WRITE, dram_bank_with(side, DRAM_WRITE), true);
-    ch->col_next_cyc = column_cyc(ch);
-    return e;
+    return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
 }
 
 /* What was served, NULL: nothing. */
-static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now)
+static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
+                                                             enum dram_path path)
 {
-    struct dram_side *read = oldest_ready(ch, now, DRAM_READ);
+    struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
     if (ch->front.waiting_writes) {
-        struct dram_side *write = oldest_ready_write(ch, now);
+        struct dram_side *write = oldest_ready_write(ch, now, path);
         if (write->seq < read->seq) return plain_write(ch, now, write);
     }
-    if (read != &ch->ready[DRAM_READ]) return plain_read(ch, now, read);
-    ch->col_next_cyc = column_cyc(ch);
+    if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
+    ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
     return NULL;
 }
 
@@ -197,8 +111,8 @@ static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const s
     /* a write of the same bank may have waited for this read */
     const bool others_ready = p->ready_count > 1 || ch->slot_mask || b->side[!kind].hit;
     ch->col_next_cyc = DRAM_NEVER; /* 0 when who starved is served below */
-    issue_column(ch, now, p->entry, kind, b, false);
-    uint64_t after = dram_min(ch->col_chan_cyc[DRAM_READ], ch->col_chan_cyc[DRAM_WRITE]);
+    issue_column(ch, now, p->entry, kind, b, DRAM_ANY);
+    uint64_t after = dram_min(dram_chan_cyc(ch, DRAM_READ), dram_chan_cyc(ch, DRAM_WRITE));
     if (!others_ready) {
         const uint64_t same_bank = side->hit ? dram_column_cyc(ch, kind, side) : DRAM_NEVER;
         after = dram_max(after, dram_min(p->next_cyc, same_bank));
@@ -242,87 +156,12 @@ static inline void offer_space(struct dram_channel *ch)
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);
 }
 
-/* ---- row commands ---- */
-
-/* Activate to activate in the whole channel: tRRD, and no five in tFAW. */
-static inline void activate_timing(struct dram_channel *ch, uint64_t now)
-{
-    ch->act_chan_cyc = now + ch->gap.act_act_s;
-    if (!ch->gap.act_four) return;
-    ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
-    ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
-    raise_to(&ch->act_chan_cyc, ch->act_four_cyc[ch->recent_act_idx]);
-}
-
-/* The column whose activate it is waits in its bank from now on. */
-static inline void fill_slot(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *e)
-{
-    dram_unlink(&b->side[e->kind], e);
-    b->slot = e;
-    ch->slot_mask |= dram_bit(dram_bank_of(e));
-    ++*dram_room(ch, e->kind);
-    if (ch->front.split) ch->seen[e->kind]--;
-    ch->freed = true;
-    ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
-}
-
-/* The row has just been opened: which columns does it serve? */
-static inline void first_hit(struct dram_channel *ch, uint32_t kind, struct dram_bank *b)
-{
-    struct dram_side *side = &b->side[kind];
-    struct dram_entry *e = side->head;
-    while (e && dram_row(e) != b->open_row) e = e->next;
-    if (!e) return;
-    dram_hit_begins(ch, kind, side, e);
-    ch->col_next_cyc = dram_min(ch->col_next_cyc, side->col_cyc);
-}
-
-static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct dram_bank *b, bool plain)
-{
-    struct dram_entry *e = b->row_entry;
-    b->act_cyc = now + ch->gap.act_act;
-    if (ch->groups_activates) ch->act_group_cyc[b->side[0].group] = now + ch->gap.act_act_l;
-    activate_timing(ch, now);
-    b->side[DRAM_READ].col_cyc = now + ch->gap.act_col[DRAM_READ];
-    b->side[DRAM_WRITE].col_cyc = now + ch->gap.act_col[DRAM_WRITE];
-    b->pre_cyc = now + ch->gap.act_pre; /* what held the row before it is over */
-    ch->row_bus_cyc = now + ch->gap.act_bus;
-    ch->open_count++;
-    b->open_row = dram_row(e);
-    b->columns_since_act = 0;
-    if (e->class == DRAM_HIT) e->class = DRAM_MISS;
-    ch->front.stats.activates++;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
-    /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
-    dram_wish_remove(b);
-    if (!plain && ch->slots) fill_slot(ch, b, e);
-    first_hit(ch, DRAM_READ, b);
-    first_hit(ch, DRAM_WRITE, b);
-}
-
-static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct dram_bank *b)
-{
-    struct dram_entry *e = b->row_entry;
-    raise_to(&b->act_cyc, now + ch->gap.pre_act);
-    ch->row_bus_cyc = now + 1;
-    if (ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
-    dram_row_closes(ch, b);
-    e->class = DRAM_CONFLICT;
-    ch->front.stats.precharges++;
-    dram_wish_leave(b);
-    dram_opening_insert(ch, b);
-}
-
 /* ---- the row bus ---- */
-
-static inline bool group_opens(const struct dram_channel *ch, uint64_t now, const struct dram_bank *b)
-{
-    return !ch->groups_activates || ch->act_group_cyc[b->side[0].group] <= now || b == &ch->opening;
-}
 
 /* The oldest bank that may be opened now; the end of the list: none, and *next_cyc says, as a lower bound,
  * when. */
-static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc)
+static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc,
+                                               enum dram_path path)
 {
     struct dram_bank *end = &ch->opening, *b = end->after;
     *next_cyc = DRAM_NEVER;
@@ -330,8 +169,15 @@ static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t
         if (b != end) *next_cyc = ch->act_chan_cyc;
         return end;
     }
-    for (; b->act_cyc > now || !group_opens(ch, now, b); b = b->after)
-        *next_cyc = dram_min(*next_cyc, dram_activate_cyc(ch, b));
+    if (path == DRAM_LEAN) {
+        for (; b->act_cyc > now; b = b->after) *next_cyc = dram_min(*next_cyc, b->act_cyc);
+        return b;
+    }
+    for (; b != end; b = b->after) {
+        const uint64_t cyc = dram_activate_cyc(ch, b);
+        if (cyc <= now) break;
+        *next_cyc = dram_min(*next_cyc, cyc);
+    }
     return b;
 }
 
@@ -348,17 +194,17 @@ static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_
 }
 
 /* The oldest ready activate or precharge; per bank only the oldest queued column asks for one. */
-static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, bool plain)
+static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path)
 {
     const struct dram_bank *end = &ch->opening;
     uint64_t act_cyc;
-    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc);
+    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc, path);
     struct dram_bank *closed = oldest_to_close(ch, now, opened->row_seq);
     if (closed) {
-        issue_precharge(ch, now, closed);
+        issue_precharge(ch, now, closed, path);
         act_cyc = opened != end ? 0 : dram_min(act_cyc, closed->act_cyc);
     } else if (opened != end) {
-        issue_activate(ch, now, opened, plain);
+        issue_activate(ch, now, opened, path);
         act_cyc = end->after != end ? ch->act_chan_cyc : DRAM_NEVER;
     }
     ch->row_next_cyc = dram_max(dram_min(act_cyc, ch->closing.after->pre_cyc), ch->row_bus_cyc);
@@ -366,9 +212,9 @@ static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, b
 
 /* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
  * that they are late, as the queue changes only in cycles that are stepped. */
-static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now)
+static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now, enum dram_path path)
 {
-    for (uint64_t cyc; (cyc = ch->row_next_cyc) < now;) row_command(ch, cyc, true);
+    for (uint64_t cyc; (cyc = ch->row_next_cyc) < now;) row_command(ch, cyc, path);
 }
 
 /* ---- what seldom happens ---- */
@@ -398,9 +244,9 @@ static uint64_t alarm_cyc(const struct dram_channel *ch)
 static void count_waiting(struct dram_channel *ch)
 {
     struct dram_stats *s = &ch->front.stats;
-    s->waiting_cyc += ch->waiting_cyc + (ch->changed_cyc - ch->counted_cyc) * s->waiting;
-    ch->waiting_cyc = 0;
-    ch->counted_cyc = ch->changed_cyc;
+    const uint64_t integral = ch->left_less_come_cyc + ch->changed_cyc * s->waiting;
+    s->waiting_cyc += integral - ch->counted_integral;
+    ch->counted_integral = integral;
 }
 
 /* Nothing waits: what is counted now and then is complete. */
@@ -429,7 +275,11 @@ static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 }
 
 uint32_t dram_channel_waiting(const struct dram_channel *ch) { return (uint32_t)ch->front.stats.waiting; }
-uint64_t dram_channel_last_data(const struct dram_channel *ch) { return ch->last_data_cyc; }
+uint64_t dram_channel_last_data(const struct dram_channel *ch)
+{
+    return ch->read_cyc ? dram_max(ch->last_data_cyc, ch->read_cyc + ch->gap.done[DRAM_READ])
+                        : ch->last_data_cyc;
+}
 struct dram_stats *dram_channel_stats(struct dram_channel *ch)
 {
     count_waiting(ch);
@@ -508,7 +358,8 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->starving = NULL;
     ch->refresh_due_cyc = spec->refresh ? spec->trefi_cyc : DRAM_NEVER;
     ch->groups_columns = is_group_longer(ch);
-    ch->groups_activates = ch->gap.act_act_l > ch->gap.act_act_s;
+    ch->lean = ch->plain && !ch->groups_columns && ch->gap.act_act_l == ch->gap.act_act_s &&
+               !ch->gap.act_four && !wiring->log;
     make_lists(ch);
     return ch;
 }

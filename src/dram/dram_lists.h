@@ -18,9 +18,9 @@ static inline void dram_append(struct dram_side *side, struct dram_entry *e)
 
 static inline void dram_unlink(struct dram_side *side, const struct dram_entry *e)
 {
-    struct dram_entry *next = e->next;
-    *e->from = next;
-    *(next ? &next->from : &side->end) = e->from;
+    struct dram_entry *next = e->next, **from = e->from;
+    *from = next;
+    *(next ? &next->from : &side->end) = from;
 }
 
 /* ---- banks that want to be opened or closed ---- */
@@ -76,7 +76,6 @@ static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b,
     dram_wish_enter(b, before->after);
     b->row_entry = by;
     b->row_seq = by->seq;
-    dram_row_may(ch, pre_cyc);
 }
 
 /* ---- sides that the open row serves ---- */
@@ -101,6 +100,14 @@ static inline void dram_side_remove(const struct dram_side *side)
     after->before = before;
 }
 
+static inline void dram_hit_begins_before(struct dram_side *side, struct dram_side *after,
+                                          struct dram_entry *hit)
+{
+    dram_side_insert(side, after);
+    side->hit = hit;
+    side->seq = hit->seq;
+}
+
 /* The open row serves a column of this kind, and served none before. */
 static inline void dram_hit_begins(struct dram_channel *ch, uint32_t kind, struct dram_side *side,
                                    struct dram_entry *hit)
@@ -108,9 +115,7 @@ static inline void dram_hit_begins(struct dram_channel *ch, uint32_t kind, struc
     const struct dram_side *end = &ch->coming[kind];
     struct dram_side *before = end->before;
     while (before != end && before->col_cyc > side->col_cyc) before = before->before;
-    dram_side_insert(side, before->after);
-    side->hit = hit;
-    side->seq = hit->seq;
+    dram_hit_begins_before(side, before->after, hit);
 }
 
 static inline void dram_hit_ends(struct dram_side *side)
@@ -119,10 +124,9 @@ static inline void dram_hit_ends(struct dram_side *side)
     side->hit = NULL;
 }
 
-static inline void dram_row_closes(struct dram_channel *ch, struct dram_bank *b)
+static inline void dram_row_closes(struct dram_bank *b)
 {
     b->open_row = DRAM_NO_ROW;
-    ch->open_count--;
     if (b->side[DRAM_READ].hit) dram_hit_ends(&b->side[DRAM_READ]);
     if (b->side[DRAM_WRITE].hit) dram_hit_ends(&b->side[DRAM_WRITE]);
 }

@@ -11,47 +11,49 @@
 /* ---- in a plain channel ---- */
 
 /* The oldest ready column of a kind as its side; the end of the list (age UINT64_MAX): none. */
-static inline struct dram_side *oldest_ready(struct dram_channel *ch, uint64_t now, uint32_t kind)
+static inline struct dram_side *oldest_ready(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                             enum dram_path path)
 {
-    if (ch->col_chan_cyc[kind] > now) return &ch->ready[kind];
+    if (dram_chan_cyc(ch, kind) > now) return &ch->ready[kind];
     dram_hits_ready(ch, kind, now);
     struct dram_side *side = ch->ready[kind].after;
-    if (!ch->groups_columns) return side;
+    if (path == DRAM_LEAN || !ch->groups_columns) return side;
     while (side != &ch->ready[kind] && ch->col_group_cyc[kind][side->group] > now) side = side->after;
     return side;
 }
 
 /* The same of writes. One that has to let a read go first is not considered: that read, or one before it,
  * is, as it hits the same row. */
-static inline struct dram_side *oldest_ready_write(struct dram_channel *ch, uint64_t now)
+static inline struct dram_side *oldest_ready_write(struct dram_channel *ch, uint64_t now, enum dram_path path)
 {
-    struct dram_side *side = oldest_ready(ch, now, DRAM_WRITE);
+    struct dram_side *side = oldest_ready(ch, now, DRAM_WRITE, path);
     for (; side != &ch->ready[DRAM_WRITE]; side = side->after) {
-        if (ch->groups_columns && ch->col_group_cyc[DRAM_WRITE][side->group] > now) continue;
+        if (path != DRAM_LEAN && ch->groups_columns && ch->col_group_cyc[DRAM_WRITE][side->group] > now)
+            continue;
         if (!side->hit->behind_read || !dram_read_before(ch, side->hit)) break;
     }
     return side;
 }
 
 /* No column of a kind can go before: exact unless it is a write that waits for a read. */
-static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind)
+static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, enum dram_path path)
 {
     const struct dram_side *end = &ch->ready[kind], *side = end->after;
     uint64_t cyc = 0;
     if (side == end) {
         cyc = ch->coming[kind].after->col_cyc;
-    } else if (ch->groups_columns) {
+    } else if (path != DRAM_LEAN && ch->groups_columns) {
         for (cyc = DRAM_NEVER; side != end; side = side->after)
             cyc = dram_min(cyc, ch->col_group_cyc[kind][side->group]);
         cyc = dram_min(cyc, ch->coming[kind].after->col_cyc);
     }
-    return dram_max(cyc, ch->col_chan_cyc[kind]);
+    return dram_max(cyc, dram_chan_cyc(ch, kind));
 }
 
-static inline uint64_t column_cyc(const struct dram_channel *ch)
+static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
 {
-    const uint64_t read = kind_cyc(ch, DRAM_READ);
-    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE)) : read;
+    const uint64_t read = kind_cyc(ch, DRAM_READ, path);
+    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
 }
 
 /* ---- in any channel ---- */
@@ -118,8 +120,8 @@ static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32
 {
     if (!(ch->kinds >> kind & 1) || (ch->starving && ch->starving->kind != kind)) return;
     if (ch->ready[kind].after == &ch->ready[kind] && ch->coming[kind].after == &ch->coming[kind]) return;
-    if (ch->col_chan_cyc[kind] > now) {
-        p->next_cyc = dram_min(p->next_cyc, ch->col_chan_cyc[kind]);
+    if (dram_chan_cyc(ch, kind) > now) {
+        p->next_cyc = dram_min(p->next_cyc, dram_chan_cyc(ch, kind));
         return;
     }
     pick_from_list(ch, now, kind, &ch->ready[kind], p);

@@ -8,13 +8,20 @@
  */
 #include "dram/dram_lists.h"
 
+static bool any_open(const struct dram_channel *ch)
+{
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++)
+        if (ch->banks[bank].open_row != DRAM_NO_ROW) return true;
+    return false;
+}
+
 /* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
 DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 {
     if (ch->slot_mask) return DRAM_NEVER;
     /* not in the past: a bank slot may have held it up until this step */
     uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
-    if (ch->open_count) {
+    if (any_open(ch)) {
         uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
         for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
             const struct dram_bank *b = &ch->banks[bank];
@@ -34,7 +41,7 @@ DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
 {
     b->act_cyc = dram_max(b->act_cyc, cyc + ch->gap.pre_act);
-    dram_row_closes(ch, b);
+    dram_row_closes(b);
     dram_bank_changed(ch, b);
 }
 
@@ -81,7 +88,7 @@ static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 static void skip_idle(struct dram_channel *ch, uint64_t upto)
 {
     const uint64_t refi = ch->spec->trefi_cyc;
-    if (ch->open_count || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
+    if (any_open(ch) || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
     if (command_cyc(ch) != ch->refresh_due_cyc) return;
     const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
     ch->front.stats.refreshes += skipped;
@@ -95,7 +102,7 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
         skip_idle(ch, upto);
         const uint64_t cyc = command_cyc(ch);
         if (cyc > upto) return;
-        if (ch->open_count)
+        if (any_open(ch))
             close_rows(ch, cyc);
         else
             refresh_all(ch, cyc);

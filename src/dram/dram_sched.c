@@ -36,6 +36,7 @@ __attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, struct
         dram_row_may(ch, dram_activate_cyc(ch, b));
     } else if (dram_row(oldest) != b->open_row && !b->slot && may_close(ch, b, oldest)) {
         dram_wish_close(ch, b, oldest);
+        dram_row_may(ch, b->pre_cyc);
     }
 }
 

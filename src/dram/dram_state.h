@@ -29,6 +29,10 @@
 #define DRAM_RARE __attribute__((noinline, cold))
 #define DRAM_HOT  __attribute__((always_inline))
 
+/* What a step may meet: anything; what is in a plain channel; the same without longer gaps in bank groups,
+ * tFAW and a log. */
+enum dram_path { DRAM_ANY, DRAM_PLAIN, DRAM_LEAN };
+
 enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
 struct dram_entry {
@@ -87,9 +91,10 @@ struct dram_channel {
     const struct dram_spec *spec;
     struct dram_wiring wiring;
     struct dram_gaps gap;
-    bool plain, single_bus, slots;         /* from the spec, as what follows */
-    bool prompt;                           /* plain, and no limit to what the scheduler is shown per cycle */
-    bool groups_columns, groups_activates; /* the gap within a group is the longer one */
+    bool plain, single_bus, slots; /* from the spec, as what follows */
+    bool lean;                     /* see enum dram_path */
+    bool prompt;                   /* plain, and no limit to what the scheduler is shown per cycle */
+    bool groups_columns;           /* the gap between columns of a group is the longer one */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
@@ -99,10 +104,10 @@ struct dram_channel {
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
-    uint32_t seen[2];     /* queued entries of each kind that the scheduler has been shown (split) */
-    uint64_t changed_cyc; /* when the number of those who wait changed last */
-    uint64_t counted_cyc; /* stats.waiting_cyc is complete up to here; what came since then: */
-    uint64_t waiting_cyc;
+    uint32_t seen[2]; /* queued entries of each kind that the scheduler has been shown (split) */
+    /* For stats.waiting_cyc, modulo 2^64: when the number of those who wait changed last, the times at which
+     * they left less those at which they came, and how much has been counted. */
+    uint64_t changed_cyc, left_less_come_cyc, counted_integral;
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
@@ -127,12 +132,13 @@ struct dram_channel {
 
     /* banks */
     uint64_t slot_mask;
-    uint32_t open_count;
-    uint64_t act_chan_cyc, col_chan_cyc[2], row_bus_cyc;
+    uint64_t act_chan_cyc, row_bus_cyc;
+    uint64_t col_own_cyc[2]; /* earliest column of a kind in the channel; of writes, see dram_chan_cyc() */
+    uint64_t read_cyc;       /* the last read command, 0: none */
     uint64_t act_group_cyc[DRAM_GROUPS_MAX], col_group_cyc[2][DRAM_GROUPS_MAX];
     uint64_t act_four_cyc[4]; /* ring: when each of the last four activates leaves the tFAW window */
     uint32_t recent_act_idx;
-    uint64_t last_data_cyc;
+    uint64_t last_data_cyc;               /* writes and forwarded reads */
     struct dram_side ready[2], coming[2]; /* ends of lists */
     struct dram_bank opening, closing;
     struct dram_bank banks[DRAM_BANKS_MAX];
@@ -146,23 +152,32 @@ static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ct
 /* The integral over time of those who wait is the sum of when they leave less that of when they come. */
 static inline void dram_count_coming(struct dram_channel *ch, uint64_t now, uint32_t columns)
 {
-    ch->waiting_cyc -= (now - ch->counted_cyc) * columns;
+    ch->left_less_come_cyc -= now * columns;
     ch->changed_cyc = now;
     stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
 }
 
 static inline void dram_count_leaving(struct dram_channel *ch, uint64_t now)
 {
-    ch->waiting_cyc += now - ch->counted_cyc;
+    ch->left_less_come_cyc += now;
     ch->changed_cyc = now;
     ch->front.stats.waiting--;
+}
+
+/* Earliest cycle of a column command of this kind in the channel. The turnaround to writes is worked out when
+ * there are any. */
+static inline uint64_t dram_chan_cyc(const struct dram_channel *ch, uint32_t kind)
+{
+    const uint64_t cyc = ch->col_own_cyc[kind];
+    if (kind == DRAM_READ || !ch->read_cyc) return cyc;
+    return dram_max(cyc, ch->read_cyc + ch->gap.col_s[DRAM_READ][DRAM_WRITE]);
 }
 
 /* Earliest cycle of a column command of this kind to this (open) bank. */
 static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind,
                                        const struct dram_side *side)
 {
-    return dram_max(dram_max(side->col_cyc, ch->col_group_cyc[kind][side->group]), ch->col_chan_cyc[kind]);
+    return dram_max(dram_max(side->col_cyc, ch->col_group_cyc[kind][side->group]), dram_chan_cyc(ch, kind));
 }
 
 static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, const struct dram_bank *b)
