@@ -127,26 +127,41 @@ static inline bool offer(struct channel *ch, uint64_t now, uint32_t slice, const
     return dram_try_read(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
 }
 
-/* The oldest operation of a slice, which has one. plain, a constant in each copy: nobody checks, and the
- * slices have their own ways to the channel. */
-CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint32_t slice, bool plain)
+/* The oldest operation of a slice, for which there may be room, at a cycle and its tick. plain, a constant in
+ * each copy: nobody checks, and the slices have their own ways to the channel. */
+CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice,
+                      const struct memory_op *op, bool plain)
+{
+    if (!offer(ch, now, slice, op)) return false;
+    if (!plain && ch->wire.check) check_operation(ch, slice, op);
+    if (op->writers_count) tell_others(ch, slice, op);
+    if (!plain && ch->wire.slice_spec->stack_width) {
+        if (ch->in_free_tick < tick) ch->in_free_tick = tick;
+        ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
+    }
+    engine_progress(ch->wire.engine);
+    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+    return true;
+}
+
+static __attribute__((noinline)) bool take_apart(struct channel *ch, uint64_t now, uint64_t tick,
+                                                 uint32_t slice, const struct memory_op *op)
+{
+    return ch->plain ? take(ch, now, tick, slice, op, true) : take(ch, now, tick, slice, op, false);
+}
+
+/* The same when it is due; the slice has one. often: part of the loop, as it will be accepted. */
+CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice, bool often)
 {
     const struct lane_ops *lane = ch->lanes[slice];
     const struct memory_op *op = &lane->ring[lane->head];
-    const uint64_t tick = now * ch->ticks_per_cycle;
     if (op->ready_tick > tick) return false;
-    if (op->tag_line != TAGS_NONE || !FAULT_FIRES(memory_loses_write)) {
-        if (dram_try_refuse(ch->dram, op->column_count) || !offer(ch, now, slice, op)) return false;
-        if (!plain && ch->wire.check) check_operation(ch, slice, op);
-        if (op->writers_count) tell_others(ch, slice, op);
-        if (!plain && ch->wire.slice_spec->stack_width) {
-            if (ch->in_free_tick < tick) ch->in_free_tick = tick;
-            ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
-        }
-        engine_progress(ch->wire.engine);
+    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
+        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+        return true;
     }
-    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
-    return true;
+    if (dram_try_refuse(ch->dram, op->column_count)) return false;
+    return often ? take(ch, now, tick, slice, op, true) : take_apart(ch, now, tick, slice, op);
 }
 
 /* Is there room, as far as is known, and somebody who wants it? */
@@ -159,14 +174,15 @@ static inline bool goes_on(const struct channel *ch)
  * first was accepted the turn has passed on, and it is itself one of the others. */
 CHANNEL_HOT void pull_each(struct channel *ch, uint64_t now, bool plain)
 {
+    const uint64_t tick = now * ch->ticks_per_cycle;
     const uint32_t count = ch->wire.slice_count;
     uint32_t slice = ch->turn;
-    if (!goes_on(ch)) return;
-    if (*ch->wire.pending >> slice & 1 && accept(ch, now, slice, plain))
+    if (dram_channel_full(ch->dram)) return;
+    if (*ch->wire.pending >> slice & 1 && accept(ch, now, tick, slice, plain))
         ch->turn = slice = slice + 1 == count ? 0 : slice + 1;
     for (uint32_t k = 1; k < count && goes_on(ch); k++) {
         if (++slice == count) slice = 0;
-        if (*ch->wire.pending >> slice & 1) (void)accept(ch, now, slice, plain);
+        if (*ch->wire.pending >> slice & 1) (void)accept(ch, now, tick, slice, false);
     }
 }
 
@@ -180,7 +196,8 @@ static void pull_stack(struct channel *ch, uint64_t now)
     for (uint32_t k = 0; k < count && goes_on(ch); k++) {
         const uint32_t slice = (from + k) % count;
         if (ch->in_free_tick >= (now + 1) * ch->ticks_per_cycle) return;
-        if (*ch->wire.pending >> slice & 1 && accept(ch, now, slice, false)) ch->turn = (slice + 1) % count;
+        if (*ch->wire.pending >> slice & 1 && accept(ch, now, now * ch->ticks_per_cycle, slice, false))
+            ch->turn = (slice + 1) % count;
     }
 }
 
@@ -206,7 +223,7 @@ static void pull_oldest(struct channel *ch, uint64_t now)
 {
     while (goes_on(ch) && ch->in_free_tick < (now + 1) * ch->ticks_per_cycle) {
         const uint32_t slice = oldest(ch);
-        if (!accept(ch, now, slice, false)) return;
+        if (!accept(ch, now, now * ch->ticks_per_cycle, slice, false)) return;
         ch->turn = (slice + 1) % ch->wire.slice_count;
     }
 }
