@@ -29,7 +29,11 @@ struct job {
     const char *stream, *machine; /* NULL = all */
 };
 
-static void on_done(void *owner, const struct dram_done *d) { *(uint64_t *)owner += d->done_cyc; }
+static void on_done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
+{
+    (void)tag, (void)kind, (void)accept_cyc;
+    *(uint64_t *)owner += done_cyc;
+}
 
 /* Saturates one channel; returns its last cycle. */
 static uint64_t run_channel(const struct dram_spec *spec, const struct dram_stream *s)

@@ -55,14 +55,7 @@ struct dram_request {
     uint32_t bank; /* group * banks_per_group + bank in group */
     uint32_t row, column;
     uint32_t column_count; /* 1 to 64 adjacent columns of one row: 128 B = 2 of 64 B. Each takes an entry. */
-    uint64_t tag;          /* the owner's; comes back in dram_done */
-};
-
-struct dram_done {
-    uint64_t tag;
-    enum dram_kind kind;
-    uint64_t accept_cyc;
-    uint64_t done_cyc; /* end of the last data beat; not before the present cycle */
+    uint64_t tag;          /* the owner's; comes back when it is done */
 };
 
 enum dram_command_kind { DRAM_ACT, DRAM_PRE, DRAM_PRE_ALL, DRAM_RD, DRAM_WR, DRAM_REF, DRAM_COMMAND_KINDS };
@@ -79,12 +72,23 @@ extern const char *const dram_command_names[DRAM_COMMAND_KINDS];
  * dram_try_accept() when a read finds its data in a waiting write. They must not call step. */
 struct dram_wiring {
     void *owner;
-    void (*done)(void *owner, const struct dram_done *done);
+    /* done_cyc: end of the last data beat; not before the present cycle */
+    void (*done)(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc);
     void (*space)(void *owner); /* an entry became free after a refusal */
     void (*log)(void *owner, const struct dram_command *command);
 };
 
 struct dram_channel;
+
+/* Every struct dram_channel begins with this: what its owner asks often. */
+struct dram_front {
+    uint64_t next_cyc;
+    uint32_t room[2];        /* free entries of each kind's queue; [0] of both kinds' when unified */
+    uint32_t waiting_writes; /* in the queue or before it */
+    bool split;              /* each kind has a queue of its own */
+    bool refused;            /* someone waits for room */
+    struct dram_stats stats;
+};
 
 /* The spec must be sound and outlive the channel. */
 struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *spec,
@@ -93,22 +97,44 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 /* False = refused, nothing changed. */
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
 
+/* The same with the place as a key (dram_key.h), which the owner knows to be one of the channel. */
+bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
+bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
+
 /* True = a request of so many columns would be refused whatever its address and kind, and counts as refused;
  * false = ask dram_try_accept(). Saves the owner the address. */
-bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count);
+static inline bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
+{
+    struct dram_front *f = (struct dram_front *)ch;
+    /* a waiting write may hold columns of it; a split queue may have room for its kind */
+    if (column_count <= f->room[0] || f->waiting_writes || f->split) return false;
+    f->stats.refused++;
+    f->refused = true;
+    return true;
+}
+
+/* An offer was refused, and no entry has become free since. */
+static inline bool dram_channel_full(const struct dram_channel *ch)
+{
+    return ((const struct dram_front *)ch)->refused;
+}
 
 /* Does what is due at now; returns dram_channel_next(). */
 uint64_t dram_channel_step(struct dram_channel *ch, uint64_t now);
 
 /* The next cycle at which step has something to do; DRAM_NEVER when idle (refreshes due while idle are
  * caught up on the next step). */
-uint64_t dram_channel_next(const struct dram_channel *ch);
+static inline uint64_t dram_channel_next(const struct dram_channel *ch)
+{
+    return ((const struct dram_front *)ch)->next_cyc;
+}
 
 /* Columns accepted and not yet issued. */
 uint32_t dram_channel_waiting(const struct dram_channel *ch);
 /* End of the last read data or cycle of the last write command, whichever is later. */
 uint64_t dram_channel_last_data(const struct dram_channel *ch);
-/* For STATS_REGISTER; the channel counts in it. */
+/* For STATS_REGISTER; the channel counts in it. waiting_cyc is complete when this is called, or when it
+ * idles. */
 struct dram_stats *dram_channel_stats(struct dram_channel *ch);
 
 #endif

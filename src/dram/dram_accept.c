@@ -1,32 +1,42 @@
 /* dram_accept: into the channel: room, columns that a waiting write already holds, the staging of what the
  * scheduler sees from the next cycle on. See dram.h for the contract. */
-#include "dram/dram_state.h"
+#include "dram/dram_lists.h"
 
 /* ---- into the scheduler ---- */
 
-/* Joins the queue of its bank; false when that changes nothing that is due. */
+/* Joins the queue of its bank. True: it is the first there, or the first that the open row serves; any other
+ * column is younger than what its bank already wants. */
 static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
 {
     struct dram_side *side = &b->side[kind];
-    bool changed = !side->head, hits = false;
+    const bool first = !side->head;
     dram_append(side, e);
-    ch->seen[kind]++;
-    ch->awake = true;
-    if (!side->hit && ch->open_mask & b->bit && dram_row(e) == b->open_row) {
-        hits = true;
-        side->hit = e;
-        ch->hit_mask[kind] |= b->bit;
-        ch->col_next_cyc = dram_min(ch->col_next_cyc, dram_column_cyc(ch, kind, b));
-        changed |= (ch->pre_mask & b->bit) != 0; /* a hit keeps the row open */
+    if (ch->front.split) {
+        ch->seen[kind]++;
+        ch->awake = true;
     }
-    /* Any other column is younger than what its bank already wants. */
-    if (!changed) return hits;
+    return first || (dram_row(e) == b->open_row && !side->hit);
+}
+
+/* Its bank may want something else now that e is there, from that cycle on. */
+static __attribute__((noinline)) void joined(struct dram_channel *ch, struct dram_entry *e,
+                                             struct dram_bank *b, uint64_t from_cyc)
+{
+    const uint32_t kind = e->kind;
+    struct dram_side *side = &b->side[kind];
+    bool changed = side->head == e;
+    if (dram_row(e) == b->open_row && !side->hit) {
+        dram_hit_begins(ch, kind, side, e);
+        const uint64_t cyc = dram_max(dram_column_cyc(ch, kind, side), from_cyc);
+        ch->col_next_cyc = dram_min(ch->col_next_cyc, cyc);
+        changed |= b->row_entry != NULL; /* a hit keeps the row open */
+    }
+    if (!changed) return;
     dram_bank_changed(ch, b);
-    if (side->head == e && ch->starvation_cyc) {
-        ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
-        ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
-    }
-    return true;
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, from_cyc);
+    if (side->head != e || !ch->starvation_cyc) return;
+    ch->starve_cyc = dram_min(ch->starve_cyc, e->accept_cyc + ch->starvation_cyc);
+    ch->alarm_cyc = dram_min(ch->alarm_cyc, ch->starve_cyc);
 }
 
 void dram_admit(struct dram_channel *ch, uint64_t now)
@@ -34,7 +44,8 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
     struct dram_entry *e = ch->staged;
     while (e && e->visible_cyc <= now) {
         struct dram_entry *next = e->next;
-        (void)join(ch, e, e->kind, &ch->banks[dram_bank_of(e)]);
+        struct dram_bank *b = &ch->banks[dram_bank_of(e)];
+        if (join(ch, e, e->kind, b)) joined(ch, e, b, now);
         e = next;
     }
     ch->staged = e;
@@ -43,9 +54,9 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
 /* ---- waiting writes ---- */
 
 /* A waiting write to this address? The filter has already said that there may be one. */
-DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, uint64_t key)
+DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint64_t key)
 {
-    const struct dram_bank *b = &ch->banks[bank];
+    const struct dram_bank *b = &ch->banks[dram_key_bank(key)];
     for (const struct dram_entry *e = b->side[DRAM_WRITE].head; e; e = e->next)
         if (e->key == key) return true;
     if (b->slot && b->slot->kind == DRAM_WRITE && b->slot->key == key) return true;
@@ -56,12 +67,11 @@ DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint32_t bank, 
 
 /* Which columns of the request a waiting write already holds (bit i = column i of the request): a read finds
  * its data there, a write is absorbed. */
-static uint64_t absorbed_columns(const struct dram_channel *ch, const struct dram_request *rq, uint64_t key)
+static uint64_t absorbed_columns(const struct dram_channel *ch, uint64_t key, uint32_t column_count)
 {
     uint64_t absorbed = 0;
-    for (uint32_t i = 0; i < rq->column_count; i++)
-        if (ch->filter[dram_filter_slot(key + i)] && write_waits(ch, rq->bank, key + i))
-            absorbed |= UINT64_C(1) << i;
+    for (uint32_t i = 0; i < column_count; i++)
+        if (ch->filter[dram_filter_slot(key + i)] && write_waits(ch, key + i)) absorbed |= UINT64_C(1) << i;
     return absorbed;
 }
 
@@ -69,14 +79,14 @@ static uint64_t absorbed_columns(const struct dram_channel *ch, const struct dra
 static void count_absorbed(struct dram_channel *ch, uint64_t now, enum dram_kind kind)
 {
     if (kind == DRAM_READ) {
-        ch->stats.reads++;
-        ch->stats.forwarded++;
-        ch->stats.read_latency_cyc++;
-        ch->stats.read_latency[1]++;
+        ch->front.stats.reads++;
+        ch->front.stats.forwarded++;
+        ch->front.stats.read_latency_cyc++;
+        ch->front.stats.read_latency[1]++;
         ch->last_data_cyc = dram_max(ch->last_data_cyc, now + 1);
     } else {
-        ch->stats.writes++;
-        ch->stats.merged++;
+        ch->front.stats.writes++;
+        ch->front.stats.merged++;
     }
 }
 
@@ -97,15 +107,14 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
 }
 
 /* Takes an entry for one column. */
-static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now,
-                                            const struct dram_request *rq, uint32_t kind, uint64_t key,
-                                            uint16_t line)
+static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                            uint64_t key, uint64_t tag, uint16_t line)
 {
     struct dram_entry *e = ch->free_entries;
     ch->free_entries = e->next;
     e->seq = ch->next_seq++;
     e->accept_cyc = now;
-    e->tag = rq->tag;
+    e->tag = tag;
     e->key = key;
     e->line = line;
     e->kind = (uint8_t)kind;
@@ -113,7 +122,7 @@ static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t no
     e->behind_read = kind == DRAM_WRITE; /* until looked at */
     if (kind == DRAM_WRITE) {
         ch->filter[dram_filter_slot(key)]++;
-        ch->waiting_writes++;
+        ch->front.waiting_writes++;
     }
     return e;
 }
@@ -128,13 +137,12 @@ static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
 
 static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t columns)
 {
-    dram_count_waiting(ch, now);
+    dram_count_coming(ch, now, columns);
     *dram_room(ch, kind) -= columns;
     if (kind == DRAM_READ)
-        ch->stats.reads += columns;
+        ch->front.stats.reads += columns;
     else
-        ch->stats.writes += columns;
-    stats_peak(&ch->stats.waiting_peak, ch->stats.waiting += columns);
+        ch->front.stats.writes += columns;
 }
 
 /* The scheduler will see it later; the staged ones are linked through next. */
@@ -148,75 +156,123 @@ static void stage(struct dram_channel *ch, uint64_t visible_cyc, struct dram_ent
         ch->staged = e;
     ch->staged_last = e;
     ch->alarm_cyc = dram_min(ch->alarm_cyc, visible_cyc);
-    ch->next_cyc = dram_min(ch->next_cyc, visible_cyc);
+    ch->front.next_cyc = dram_min(ch->front.next_cyc, visible_cyc);
 }
 
 DRAM_RARE static bool refuse(struct dram_channel *ch)
 {
-    ch->stats.refused++;
-    ch->refused = true;
+    ch->front.stats.refused++;
+    ch->front.refused = true;
     return false;
 }
 
-bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
-{
-    /* a waiting write may hold columns of it; a split queue may have room for its kind */
-    if (ch->waiting_writes || ch->split || column_count <= ch->room[0]) return false;
-    return !refuse(ch);
-}
-
 /* Some of its columns, or all, are held by a waiting write. */
-DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
-                                  uint64_t key, uint64_t absorbed)
+DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, enum dram_kind kind, uint64_t key,
+                                  uint32_t column_count, uint64_t tag, uint64_t absorbed)
 {
-    const uint32_t columns = rq->column_count - (uint32_t)__builtin_popcountll(absorbed);
-    if (columns > *dram_room(ch, rq->kind)) return refuse(ch);
-    const uint16_t line = take_line(ch, columns);
-    count_accepted(ch, now, rq->kind, columns);
-    for (uint32_t i = 0; i < rq->column_count; i++) {
-        if (absorbed >> i & 1)
-            count_absorbed(ch, now, rq->kind);
-        else
-            stage(ch, plan_intake(ch, now), take_entry(ch, now, rq, rq->kind, key + i, line));
-    }
-    if (!columns)
-        ch->wiring.done(
-            ch->wiring.owner,
-            &(struct dram_done){.tag = rq->tag, .kind = rq->kind, .accept_cyc = now, .done_cyc = now + 1});
-    return true;
-}
-
-/* kind is a constant in each copy of it. */
-static DRAM_HOT inline bool accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq,
-                                   uint32_t kind)
-{
-    const uint32_t columns = rq->column_count;
-    const uint64_t key = dram_pack(rq->bank, rq->row, rq->column);
-    if (ch->waiting_writes) {
-        const uint64_t absorbed = absorbed_columns(ch, rq, key);
-        if (absorbed) return accept_rest(ch, now, rq, key, absorbed);
-    }
+    const uint32_t columns = column_count - (uint32_t)__builtin_popcountll(absorbed);
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     const uint16_t line = take_line(ch, columns);
     count_accepted(ch, now, kind, columns);
-    bool sooner = !ch->plain;
-    uint32_t i = 0;
-    do {
-        struct dram_entry *e = take_entry(ch, now, rq, kind, key + i, line);
-        const uint64_t visible_cyc = plan_intake(ch, now);
-        /* After the step of this cycle nothing looks before the next one: no need to wait outside. */
-        if (ch->stepped_cyc == now && !ch->staged && visible_cyc == now + 1)
-            sooner |= join(ch, e, kind, &ch->banks[rq->bank]);
+    for (uint32_t i = 0; i < column_count; i++) {
+        if (absorbed >> i & 1)
+            count_absorbed(ch, now, kind);
         else
-            stage(ch, visible_cyc, e);
-    } while (++i < columns);
-    if (sooner) ch->next_cyc = ch->plain ? dram_max(dram_due_cyc(ch), now + 1) : now + 1;
+            stage(ch, plan_intake(ch, now), take_entry(ch, now, kind, key + i, tag, line));
+    }
+    if (!columns) ch->wiring.done(ch->wiring.owner, tag, kind, now, now + 1);
     return true;
+}
+
+/* After the step of this cycle nothing looks before the next one: no need to wait outside. */
+static inline bool joins_now(const struct dram_channel *ch, uint64_t now)
+{
+    return ch->stepped_cyc == now && !ch->staged;
+}
+
+/* The same after the step of its cycle. */
+static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
+                                                  struct dram_bank *b)
+{
+    joined(ch, e, b, now + 1);
+    if (ch->plain) ch->front.next_cyc = dram_max(dram_due_cyc(ch), now + 1);
+    return true;
+}
+
+/* Columns that may have to enter the scheduler in their turn. */
+static __attribute__((noinline)) bool take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                                   uint64_t key, uint32_t columns, uint64_t tag)
+{
+    const uint16_t line = take_line(ch, columns);
+    struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    if (!ch->plain) ch->front.next_cyc = now + 1;
+    for (uint32_t i = 0; i < columns; i++) {
+        struct dram_entry *e = take_entry(ch, now, kind, key + i, tag, line);
+        const uint64_t visible_cyc = plan_intake(ch, now);
+        if (!joins_now(ch, now) || visible_cyc != now + 1)
+            stage(ch, visible_cyc, e);
+        else if (join(ch, e, kind, b))
+            joined_late(ch, now, e, b);
+    }
+    return true;
+}
+
+/* Columns that join the queue of their bank at once. They are of one row: when the first changes nothing for
+ * the bank, none does. */
+static DRAM_HOT inline bool take_now(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                     uint32_t columns, uint64_t tag)
+{
+    const struct dram_bank *b = &ch->banks[dram_key_bank(key)];
+    struct dram_side *side = &ch->banks[dram_key_bank(key)].side[kind];
+    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
+        return take_in_turn(ch, now, kind, key, columns, tag);
+    const uint16_t line = take_line(ch, columns);
+    const uint64_t end = key + columns;
+    do {
+        dram_append(side, take_entry(ch, now, kind, key, tag, line));
+    } while (++key < end);
+    return true;
+}
+
+/* There may be waiting writes to its address, and the channel need not be plain. */
+static DRAM_HOT inline bool accept_any(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                       uint32_t columns, uint64_t tag)
+{
+    if (ch->front.waiting_writes) {
+        const uint64_t absorbed = absorbed_columns(ch, key, columns);
+        if (absorbed) return accept_rest(ch, now, (enum dram_kind)kind, key, columns, tag, absorbed);
+    }
+    if (columns > *dram_room(ch, kind)) return refuse(ch);
+    count_accepted(ch, now, kind, columns);
+    if (!ch->prompt || !joins_now(ch, now)) return take_in_turn(ch, now, kind, key, columns, tag);
+    return take_now(ch, now, kind, key, columns, tag);
+}
+
+static __attribute__((noinline)) bool read_any(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                               uint32_t columns, uint64_t tag)
+{
+    return accept_any(ch, now, DRAM_READ, key, columns, tag);
+}
+
+bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag)
+{
+    if (ch->front.waiting_writes || !ch->prompt || !joins_now(ch, now))
+        return read_any(ch, now, key, column_count, tag);
+    if (column_count > ch->front.room[0]) return refuse(ch);
+    count_accepted(ch, now, DRAM_READ, column_count);
+    return take_now(ch, now, DRAM_READ, key, column_count, tag);
+}
+
+bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag)
+{
+    return accept_any(ch, now, DRAM_WRITE, key, column_count, tag);
 }
 
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *rq)
 {
     DIAG_ASSERT(rq->bank < ch->bank_count && rq->row < ch->row_count);
     DIAG_ASSERT(rq->column_count - 1 < 64 && (uint64_t)rq->column + rq->column_count <= ch->column_count);
-    return rq->kind == DRAM_READ ? accept(ch, now, rq, DRAM_READ) : accept(ch, now, rq, DRAM_WRITE);
+    const uint64_t key = dram_key(rq->bank, rq->row, rq->column);
+    return rq->kind == DRAM_READ ? dram_try_read(ch, now, key, rq->column_count, rq->tag)
+                                 : dram_try_write(ch, now, key, rq->column_count, rq->tag);
 }

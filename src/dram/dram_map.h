@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "config/config.h"
+#include "dram/dram_key.h"
 
 enum { DRAM_MAP_BITS_MAX = 48, DRAM_MAP_BYTES = DRAM_MAP_BITS_MAX / 8 };
 enum { DRAM_MAP_PIECE_BITS = 10, DRAM_MAP_PIECE = 1 << DRAM_MAP_PIECE_BITS, DRAM_MAP_PIECES = 5 };
@@ -46,12 +47,14 @@ struct dram_map {
     uint64_t backward[DRAM_MAP_BYTES][256];
 };
 
-/* A place as the forward tables hold it, whatever the map: a field = lowest bit, width. */
-#define DRAM_PLACED_ROW     0, 24
-#define DRAM_PLACED_COLUMN  24, 12
-#define DRAM_PLACED_BANK    36, 6
-#define DRAM_PLACED_SLICE   42, 8
-#define DRAM_PLACED_CHANNEL 50, 14
+/* A place as the forward tables hold it, whatever the map: its key in the channel (dram_key.h), channel and
+ * slice. A field = lowest bit, width. */
+#define DRAM_PLACED_COLUMN  0, DRAM_COLUMN_BITS
+#define DRAM_PLACED_BANK    DRAM_COLUMN_BITS, DRAM_BANK_BITS
+#define DRAM_PLACED_CHANNEL DRAM_COLUMN_BITS + DRAM_BANK_BITS, 14
+#define DRAM_PLACED_ROW     DRAM_ROW_SHIFT, DRAM_ROW_BITS
+#define DRAM_PLACED_SLICE   DRAM_ROW_SHIFT + DRAM_ROW_BITS, 8
+_Static_assert(DRAM_COLUMN_BITS + DRAM_BANK_BITS + 14 == DRAM_ROW_SHIFT, "fields do not overlap");
 
 struct dram_map *dram_map_new(struct arena *a, const struct config *c);
 
@@ -77,6 +80,11 @@ static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_
                                .bank = dram_map_take(placed, DRAM_PLACED_BANK),
                                .row = dram_map_take(placed, DRAM_PLACED_ROW),
                                .column = dram_map_take(placed, DRAM_PLACED_COLUMN)};
+}
+/* Where in its channel (dram_key.h). */
+static inline uint64_t dram_map_key(const struct dram_map *m, uint64_t address)
+{
+    return dram_map_lookup(m, address) & DRAM_KEY_MASK;
 }
 /* Only the channel. */
 static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)

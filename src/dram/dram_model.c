@@ -64,13 +64,14 @@ __attribute__((noinline)) static void count_slow(struct run *r, uint64_t latency
     r->slow = s;
 }
 
-static void on_done(void *owner, const struct dram_done *d)
+static void on_done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
 {
     struct run *r = owner;
     uint64_t cyc = r->now;
-    if (d->kind == DRAM_READ) {
-        cyc = d->done_cyc;
-        const uint64_t latency = cyc - d->accept_cyc;
+    (void)tag;
+    if (kind == DRAM_READ) {
+        cyc = done_cyc;
+        const uint64_t latency = cyc - accept_cyc;
         if (latency < TALLY)
             r->tally[latency]++;
         else

@@ -1,16 +1,62 @@
-/* dram_pick: first-ready, first-come first-served: which command goes next. Included by dram_channel.c only,
+/* dram_pick: first-ready, first-come first-served: which column goes next. Included by dram_channel.c only,
  * so that the choice, made every busy cycle, is part of its hot path.
  *
- * Column bus: the oldest column whose row is open and whose command is ready; columns whose own activate has
- * just been sent (bank slots) go before the rest. Row bus: the oldest ready activate or precharge; per bank
- * only the oldest queued column asks for one.
- *
- * When nothing is ready the pick functions leave the earliest cycle at which something will be in
- * col_next_cyc / row_next_cyc, which is what makes the channel event-driven. */
+ * The oldest column whose row is open and whose command is ready; columns whose own activate has just been
+ * sent (bank slots) go before the rest. */
 #ifndef ATOLL_DRAM_PICK_H
 #define ATOLL_DRAM_PICK_H
 
-#include "dram/dram_state.h"
+#include "dram/dram_lists.h"
+
+/* ---- in a plain channel ---- */
+
+/* The oldest ready column of a kind as its side; the end of the list (age UINT64_MAX): none. */
+static inline struct dram_side *oldest_ready(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                             enum dram_path path)
+{
+    if (dram_chan_cyc(ch, kind) > now) return &ch->ready[kind];
+    dram_hits_ready(ch, kind, now);
+    struct dram_side *side = ch->ready[kind].after;
+    if (path == DRAM_LEAN || !ch->groups_columns) return side;
+    while (side != &ch->ready[kind] && ch->col_group_cyc[kind][side->group] > now) side = side->after;
+    return side;
+}
+
+/* The same of writes. One that has to let a read go first is not considered: that read, or one before it,
+ * is, as it hits the same row. */
+static inline struct dram_side *oldest_ready_write(struct dram_channel *ch, uint64_t now, enum dram_path path)
+{
+    struct dram_side *side = oldest_ready(ch, now, DRAM_WRITE, path);
+    for (; side != &ch->ready[DRAM_WRITE]; side = side->after) {
+        if (path != DRAM_LEAN && ch->groups_columns && ch->col_group_cyc[DRAM_WRITE][side->group] > now)
+            continue;
+        if (!side->hit->behind_read || !dram_read_before(ch, side->hit)) break;
+    }
+    return side;
+}
+
+/* No column of a kind can go before: exact unless it is a write that waits for a read. */
+static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, enum dram_path path)
+{
+    const struct dram_side *end = &ch->ready[kind], *side = end->after;
+    uint64_t cyc = 0;
+    if (side == end) {
+        cyc = ch->coming[kind].after->col_cyc;
+    } else if (path != DRAM_LEAN && ch->groups_columns) {
+        for (cyc = DRAM_NEVER; side != end; side = side->after)
+            cyc = dram_min(cyc, ch->col_group_cyc[kind][side->group]);
+        cyc = dram_min(cyc, ch->coming[kind].after->col_cyc);
+    }
+    return dram_max(cyc, dram_chan_cyc(ch, kind));
+}
+
+static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
+{
+    const uint64_t read = kind_cyc(ch, DRAM_READ, path);
+    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
+}
+
+/* ---- in any channel ---- */
 
 /* The column to serve now; NULL when none is ready. */
 struct dram_pick {
@@ -20,17 +66,6 @@ struct dram_pick {
     uint64_t next_cyc; /* of those not ready, the earliest */
     uint32_t ready_count;
 };
-
-/* What may use the column bus while a request starves: only its kind, so that the bus turns round to it, and
- * in its bank nothing younger. */
-static inline uint64_t not_starving_others(const struct dram_channel *ch, uint32_t kind, uint64_t banks)
-{
-    const struct dram_entry *e = ch->starving;
-    if (!e) return banks;
-    if (e->kind != kind) return 0;
-    const struct dram_bank *b = &ch->banks[dram_bank_of(e)];
-    return b->side[kind].hit == e ? banks : banks & ~b->bit;
-}
 
 static inline void consider(struct dram_pick *p, uint64_t now, uint64_t ready_cyc, struct dram_entry *e,
                             struct dram_bank *b)
@@ -53,90 +88,55 @@ static inline void pick_from_slots(struct dram_channel *ch, uint64_t now, struct
         struct dram_bank *b = &ch->banks[dram_first(banks)];
         struct dram_entry *read = b->slot->kind == DRAM_WRITE ? dram_read_before(ch, b->slot) : NULL;
         struct dram_entry *served = read ? read : b->slot;
-        consider(p, now, dram_column_cyc(ch, served->kind, b), served, b);
+        consider(p, now, dram_column_cyc(ch, served->kind, &b->side[served->kind]), served, b);
     }
 }
 
-static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t banks,
-                                   struct dram_pick *p)
+/* While a request starves nothing younger in its bank uses the column bus. */
+static inline bool is_before_starving(const struct dram_channel *ch, const struct dram_side *side,
+                                      uint32_t kind)
 {
-    if (!banks) return;
-    if (ch->col_chan_cyc[kind] > now) {
-        p->next_cyc = dram_min(p->next_cyc, ch->col_chan_cyc[kind]);
+    const struct dram_entry *e = ch->starving;
+    return !e || side->hit == e || side != &ch->banks[dram_bank_of(e)].side[kind];
+}
+
+static inline void pick_from_list(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                  const struct dram_side *end, struct dram_pick *p)
+{
+    for (struct dram_side *side = end->after; side != end; side = side->after) {
+        struct dram_bank *b = dram_bank_with(side, kind);
+        if (!is_before_starving(ch, side, kind)) continue;
+        const bool behind = kind == DRAM_WRITE && side->hit->behind_read;
+        struct dram_entry *read = behind ? dram_read_before(ch, side->hit) : NULL;
+        if (read)
+            consider(p, now, dram_column_cyc(ch, DRAM_READ, &b->side[DRAM_READ]), read, b);
+        else
+            consider(p, now, dram_column_cyc(ch, kind, side), side->hit, b);
+    }
+}
+
+/* While a request starves only its kind is served, so that the bus turns round to it. */
+static inline void pick_from_queue(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_pick *p)
+{
+    if (!(ch->kinds >> kind & 1) || (ch->starving && ch->starving->kind != kind)) return;
+    if (ch->ready[kind].after == &ch->ready[kind] && ch->coming[kind].after == &ch->coming[kind]) return;
+    if (dram_chan_cyc(ch, kind) > now) {
+        p->next_cyc = dram_min(p->next_cyc, dram_chan_cyc(ch, kind));
         return;
     }
-    for (; banks; banks &= banks - 1) {
-        struct dram_bank *b = &ch->banks[dram_first(banks)];
-        const struct dram_side *side = &b->side[kind];
-        if (kind == DRAM_WRITE && side->hit->behind_read) {
-            struct dram_entry *read = dram_read_before(ch, side->hit);
-            if (read) {
-                consider(p, now, dram_column_cyc(ch, DRAM_READ, b), read, b);
-                continue;
-            }
-        }
-        consider(p, now, dram_max(side->col_cyc, ch->col_group_cyc[kind][b->group]), side->hit, b);
-    }
+    pick_from_list(ch, now, kind, &ch->ready[kind], p);
+    pick_from_list(ch, now, kind, &ch->coming[kind], p);
 }
 
-static inline struct dram_pick pick_column(struct dram_channel *ch, uint64_t now, bool plain)
+static inline struct dram_pick pick_column(struct dram_channel *ch, uint64_t now)
 {
     struct dram_pick p = {.seq = UINT64_MAX, .next_cyc = DRAM_NEVER};
-    uint64_t reads = ch->hit_mask[DRAM_READ], writes = ch->hit_mask[DRAM_WRITE];
-    if (!plain) {
-        if (ch->slot_mask) pick_from_slots(ch, now, &p);
-        if (p.entry || ch->refresh_pending) return p;
-        reads = ch->kinds & 1u << DRAM_READ ? not_starving_others(ch, DRAM_READ, reads) : 0;
-        writes = ch->kinds & 1u << DRAM_WRITE ? not_starving_others(ch, DRAM_WRITE, writes) : 0;
-    }
-    pick_from_queue(ch, now, DRAM_READ, reads, &p);
-    pick_from_queue(ch, now, DRAM_WRITE, writes, &p);
-    return p;
-}
-
-/* ---- the row bus ---- */
-
-/* The bank to open or close now; NULL when none is ready. */
-struct dram_row_pick {
-    struct dram_bank *bank;
-    uint64_t act_cyc, pre_cyc; /* when the next others are ready (lower bounds) */
-    bool open;
-};
-
-static inline struct dram_row_pick pick_row(struct dram_channel *ch, uint64_t now)
-{
-    struct dram_row_pick p = {.act_cyc = DRAM_NEVER, .pre_cyc = DRAM_NEVER};
-    uint64_t seq = UINT64_MAX;
-    uint32_t bank = ch->banks[DRAM_OPENING].after;
-    if (bank == DRAM_OPENING) {
-        /* none wants to be opened */
-    } else if (ch->act_chan_cyc > now) {
-        p.act_cyc = ch->act_chan_cyc;
-    } else {
-        do {
-            struct dram_bank *b = &ch->banks[bank];
-            const uint64_t ready_cyc = dram_max(b->act_cyc, ch->act_group_cyc[b->group]);
-            p.act_cyc = dram_min(p.act_cyc, ready_cyc);
-            if (ready_cyc <= now) {
-                seq = b->row_seq;
-                p.bank = b;
-                break;
-            }
-            bank = b->after;
-        } while (bank != DRAM_OPENING);
-    }
-    for (bank = ch->banks[DRAM_CLOSING].after; bank != DRAM_CLOSING; bank = ch->banks[bank].after) {
-        struct dram_bank *b = &ch->banks[bank];
-        if (b->pre_cyc > now) { /* and all after it */
-            p.pre_cyc = dram_min(p.pre_cyc, b->pre_cyc);
-            break;
-        }
-        if (b->row_seq > seq || p.open) p.pre_cyc = 0; /* another one is ready too */
-        if (b->row_seq > seq) continue;
-        seq = b->row_seq;
-        p.bank = b;
-        p.open = true;
-    }
+    dram_hits_ready(ch, DRAM_READ, now);
+    dram_hits_ready(ch, DRAM_WRITE, now);
+    if (ch->slot_mask) pick_from_slots(ch, now, &p);
+    if (p.entry || ch->refresh_pending) return p;
+    pick_from_queue(ch, now, DRAM_READ, &p);
+    pick_from_queue(ch, now, DRAM_WRITE, &p);
     return p;
 }
 

@@ -6,7 +6,14 @@
  *
  * An idle channel is not woken: what was due meanwhile is caught up, with its true cycles, by the next step.
  */
-#include "dram/dram_state.h"
+#include "dram/dram_lists.h"
+
+static bool any_open(const struct dram_channel *ch)
+{
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++)
+        if (ch->banks[bank].open_row != DRAM_NO_ROW) return true;
+    return false;
+}
 
 /* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
 DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
@@ -14,17 +21,19 @@ DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
     if (ch->slot_mask) return DRAM_NEVER;
     /* not in the past: a bank slot may have held it up until this step */
     uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
-    if (ch->open_mask) {
+    if (any_open(ch)) {
         uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
-        for (uint64_t banks = ch->open_mask; banks; banks &= banks - 1) {
-            last_cyc = dram_max(last_cyc, ch->banks[dram_first(banks)].pre_cyc);
-            first_cyc = dram_min(first_cyc, ch->banks[dram_first(banks)].pre_cyc);
+        for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
+            const struct dram_bank *b = &ch->banks[bank];
+            if (b->open_row == DRAM_NO_ROW) continue;
+            last_cyc = dram_max(last_cyc, b->pre_cyc);
+            first_cyc = dram_min(first_cyc, b->pre_cyc);
         }
         cyc = dram_max(cyc, ch->spec->refresh_closes_each ? first_cyc : last_cyc);
     } else {
         /* act_cyc is when an activate may start, act_bus - 1 cycles before it counts */
-        for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
-            cyc = dram_max(cyc, ch->banks[dram_first(banks)].act_cyc + ch->gap.act_bus - 1);
+        for (uint32_t bank = 0; bank < ch->bank_count; bank++)
+            cyc = dram_max(cyc, ch->banks[bank].act_cyc + ch->gap.act_bus - 1);
     }
     return cyc;
 }
@@ -32,38 +41,46 @@ DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
 {
     b->act_cyc = dram_max(b->act_cyc, cyc + ch->gap.pre_act);
-    b->side[DRAM_READ].hit = b->side[DRAM_WRITE].hit = NULL;
-    ch->hit_mask[DRAM_READ] &= ~b->bit;
-    ch->hit_mask[DRAM_WRITE] &= ~b->bit;
-    ch->open_mask &= ~b->bit;
+    dram_row_closes(b);
     dram_bank_changed(ch, b);
+}
+
+/* The first row that may be closed. */
+static void close_one(struct dram_channel *ch, uint64_t cyc)
+{
+    uint32_t bank = 0;
+    while (ch->banks[bank].open_row == DRAM_NO_ROW || ch->banks[bank].pre_cyc > cyc) bank++;
+    ch->front.stats.precharges++;
+    dram_log(ch, cyc, DRAM_PRE, bank, ch->banks[bank].open_row, 0);
+    close_bank(ch, cyc, &ch->banks[bank]);
+}
+
+static void close_all(struct dram_channel *ch, uint64_t cyc)
+{
+    ch->front.stats.precharge_alls++;
+    dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++)
+        if (ch->banks[bank].open_row != DRAM_NO_ROW) close_bank(ch, cyc, &ch->banks[bank]);
 }
 
 static void close_rows(struct dram_channel *ch, uint64_t cyc)
 {
-    uint64_t banks = ch->open_mask;
-    if (ch->spec->refresh_closes_each) {
-        while (ch->banks[dram_first(banks)].pre_cyc > cyc) banks &= banks - 1;
-        ch->stats.precharges++;
-        dram_log(ch, cyc, DRAM_PRE, dram_first(banks), ch->banks[dram_first(banks)].open_row, 0);
-        close_bank(ch, cyc, &ch->banks[dram_first(banks)]);
-    } else {
-        ch->stats.precharge_alls++;
-        dram_log(ch, cyc, DRAM_PRE_ALL, 0, 0, 0);
-        for (; banks; banks &= banks - 1) close_bank(ch, cyc, &ch->banks[dram_first(banks)]);
-    }
+    if (ch->spec->refresh_closes_each)
+        close_one(ch, cyc);
+    else
+        close_all(ch, cyc);
     ch->row_bus_cyc = cyc + 1;
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, cyc + 1);
 }
 
 static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 {
-    for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1)
-        ch->banks[dram_first(banks)].act_cyc = cyc + ch->gap.ref_act;
-    ch->row_bus_cyc = cyc + 1;
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++) ch->banks[bank].act_cyc = cyc + ch->gap.ref_act;
+    ch->row_bus_cyc = ch->row_next_cyc = cyc + 1;
     ch->refresh_due_cyc += ch->spec->trefi_cyc;
     ch->refresh_pending = false;
-    ch->col_next_cyc = ch->row_next_cyc = 0;
-    ch->stats.refreshes++;
+    ch->col_next_cyc = 0;
+    ch->front.stats.refreshes++;
     dram_log(ch, cyc, DRAM_REF, 0, 0, 0);
 }
 
@@ -71,10 +88,10 @@ static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 static void skip_idle(struct dram_channel *ch, uint64_t upto)
 {
     const uint64_t refi = ch->spec->trefi_cyc;
-    if (ch->open_mask || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
+    if (any_open(ch) || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
     if (command_cyc(ch) != ch->refresh_due_cyc) return;
     const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
-    ch->stats.refreshes += skipped;
+    ch->front.stats.refreshes += skipped;
     ch->refresh_due_cyc += skipped * refi;
 }
 
@@ -85,7 +102,7 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
         skip_idle(ch, upto);
         const uint64_t cyc = command_cyc(ch);
         if (cyc > upto) return;
-        if (ch->open_mask)
+        if (any_open(ch))
             close_rows(ch, cyc);
         else
             refresh_all(ch, cyc);

@@ -1,7 +1,7 @@
 /* dram_sched: what the scheduler knows of each bank, kept up to date: what its oldest column wants of the row
  * bus, which columns its open row serves; reads or writes next; who starves. The choice itself is
  * dram_pick.h. */
-#include "dram/dram_state.h"
+#include "dram/dram_lists.h"
 
 struct dram_entry *dram_oldest_of(const struct dram_channel *ch, const struct dram_bank *b)
 {
@@ -28,18 +28,15 @@ static bool may_close(const struct dram_channel *ch, const struct dram_bank *b,
 
 __attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, struct dram_bank *b)
 {
-    if ((ch->act_mask | ch->pre_mask) & b->bit) {
-        dram_wish_remove(ch, b);
-        ch->act_mask &= ~b->bit;
-        ch->pre_mask &= ~b->bit;
-    }
+    if (b->row_entry) dram_wish_remove(b);
     struct dram_entry *oldest = dram_oldest_of(ch, b);
     if (!oldest) return;
-    if (!(ch->open_mask & b->bit)) {
+    if (b->open_row == DRAM_NO_ROW) {
         dram_wish_open(ch, b, oldest);
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, dram_activate_cyc(ch, b));
-    } else if (dram_row(oldest) != b->open_row && !(ch->slot_mask & b->bit) && may_close(ch, b, oldest)) {
+        dram_row_may(ch, dram_activate_cyc(ch, b));
+    } else if (dram_row(oldest) != b->open_row && !b->slot && may_close(ch, b, oldest)) {
         dram_wish_close(ch, b, oldest);
+        dram_row_may(ch, b->pre_cyc);
     }
 }
 
@@ -49,12 +46,11 @@ DRAM_RARE void dram_mode_change(struct dram_channel *ch)
 {
     ch->mode = ch->mode == DRAM_READ ? DRAM_WRITE : DRAM_READ;
     ch->kinds = 1u << ch->mode;
-    ch->stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
+    ch->front.stats.drains += ch->mode == DRAM_WRITE && ch->seen[DRAM_WRITE];
     ch->col_next_cyc = 0;
     ch->starving = NULL;
     ch->starve_cyc = ch->starvation_cyc ? 0 : DRAM_NEVER;
-    uint64_t banks = ch->all_banks;
-    for (; banks; banks &= banks - 1) dram_bank_changed(ch, &ch->banks[dram_first(banks)]);
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++) dram_bank_changed(ch, &ch->banks[bank]);
 }
 
 /* ---- starvation ---- */
@@ -62,8 +58,8 @@ DRAM_RARE void dram_mode_change(struct dram_channel *ch)
 DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
 {
     struct dram_entry *oldest = NULL;
-    for (uint64_t banks = ch->all_banks; banks; banks &= banks - 1) {
-        struct dram_entry *e = dram_oldest_of(ch, &ch->banks[dram_first(banks)]);
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
+        struct dram_entry *e = dram_oldest_of(ch, &ch->banks[bank]);
         if (e && (!oldest || e->seq < oldest->seq)) oldest = e;
     }
     if (!oldest) {
@@ -73,7 +69,7 @@ DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
     ch->starve_cyc = oldest->accept_cyc + ch->starvation_cyc;
     if (now < ch->starve_cyc) return;
     ch->starving = oldest;
-    ch->stats.starved++;
+    ch->front.stats.starved++;
     ch->col_next_cyc = 0;
     dram_bank_changed(ch, &ch->banks[dram_bank_of(oldest)]);
 }

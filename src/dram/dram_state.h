@@ -1,14 +1,14 @@
 /* dram_state: the inside of a channel, shared by dram_accept.c (into the queue), dram_channel.c (the step and
- * what each command does), dram_pick.h (which command next), dram_sched.c (what each bank wants) and
- * dram_refresh.c.
+ * what each command does), dram_pick.h (which command next), dram_sched.c (what each bank wants),
+ * dram_refresh.c and dram_lists.h (the lists that all of them keep).
  *
- * Every queued column is in one list per (kind, bank), oldest first. Per bank the scheduler keeps
- *   hit[kind]   the oldest queued column of that kind that the open row serves
- *   act/pre     whether the oldest queued column wants the bank opened or its row closed
- * as bits of masks over banks, so that choosing a command is a walk over set bits, and the earliest cycle of
- * each command as one number per bank, per group and for the channel. Banks that want to be opened are also
- * linked in the order of age (the first that is ready goes), those that want to be closed in the order of
- * when they may: with random accesses most banks want something, and neither list is walked far.
+ * Every queued column is in one list per (kind, bank), oldest first. Lists of banks name what may be due:
+ *   ready[kind]   row open, a column of that kind waits for it and the bank may serve it: oldest first
+ *   coming[kind]  the same, but the row is still being opened: in the order of when it will be open
+ *   opening       banks whose oldest column wants them opened: oldest first
+ *   closing       banks whose oldest column wants their row closed: in the order of when they may be
+ * so that the next command is among the first few of a list however many banks are busy, and the earliest
+ * cycle of each command is one number per bank, per group and for the channel.
  *
  * A channel is 'plain' when it has one queue, two command buses and no bank slots. Until alarm_cyc nothing
  * special can happen in it (no refresh, nobody starves, nothing is staged), and its step looks at nothing but
@@ -20,25 +20,32 @@
 
 #include "base/diag.h"
 #include "dram/dram.h"
+#include "dram/dram_key.h"
 
-#define DRAM_NONE UINT16_MAX /* no line, no bank */
+#define DRAM_NONE   UINT16_MAX /* no line */
+#define DRAM_NO_ROW UINT32_MAX /* the bank is closed */
 
 /* Keeps what seldom happens out of the hot path's registers. */
 #define DRAM_RARE __attribute__((noinline, cold))
 #define DRAM_HOT  __attribute__((always_inline))
 
+/* What a step may meet: anything; what is in a plain channel; the same without longer gaps in bank groups,
+ * tFAW and a log. */
+enum dram_path { DRAM_ANY, DRAM_PLAIN, DRAM_LEAN };
+
 enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
 struct dram_entry {
-    uint64_t seq; /* age: smaller is older */
+    uint64_t seq;                    /* age: smaller is older */
+    struct dram_entry *next, **from; /* in the list of its bank and kind: the next, and what points to it */
+    uint64_t key;                    /* where it is (dram_key.h): equal keys = equal addresses */
     uint64_t accept_cyc;
-    uint64_t visible_cyc; /* the scheduler sees it from then on */
     uint64_t tag;
-    uint64_t key;                   /* row, bank, column (dram_pack): equal keys = equal addresses */
-    struct dram_entry *prev, *next; /* neighbours in the list of its bank and kind */
-    uint16_t line;                  /* index of the line it is part of, DRAM_NONE for a single column */
-    uint8_t kind, class;
+    uint64_t visible_cyc; /* the scheduler sees it from then on */
+    uint16_t class;
+    uint8_t kind;
     bool behind_read; /* a write that an older read of the same address may still precede */
+    uint16_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
 } __attribute__((aligned(64)));
 
 struct dram_line { /* a request of several columns */
@@ -48,23 +55,26 @@ struct dram_line { /* a request of several columns */
 /* What one bank has queued of one kind. */
 struct dram_side {
     uint64_t col_cyc; /* earliest column command, as far as the bank decides */
-    struct dram_entry *head, *tail;
-    struct dram_entry *hit; /* the oldest that the open row serves */
-};
+    struct dram_entry *head, **end;
+    struct dram_entry *hit; /* the oldest that the open row serves; NULL: it is in no list of sides */
+    struct dram_side *before;
+    uint64_t seq; /* of the hit */
+    struct dram_side *after;
+    uint32_t group;
+} __attribute__((aligned(64)));
 
 struct dram_bank {
     struct dram_side side[2];
-    uint64_t bit;                 /* of it in the masks */
     uint64_t act_cyc, pre_cyc;    /* earliest row commands, as far as this bank decides */
-    struct dram_entry *row_entry; /* who wants the row bus (act_mask, pre_mask) ... */
-    uint64_t row_seq;             /* ... and its age */
-    struct dram_entry *slot;      /* the column whose activate opened the row, until served (bank_slots) */
-    uint32_t open_row;
+    struct dram_entry *row_entry; /* who wants the bank opened or its row closed; NULL: nobody ... */
+    struct dram_bank *before;
+    uint64_t row_seq; /* ... and its age */
+    struct dram_bank *after;
+    struct dram_entry *slot; /* the column whose activate opened the row, until served (bank_slots) */
+    uint32_t open_row;       /* or DRAM_NO_ROW */
     uint32_t columns_since_act;
-    uint8_t group;
-    uint8_t before, after; /* neighbours among the banks that want to be opened, or closed */
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct dram_bank) == 128, "a bank is found by a shift");
+_Static_assert(sizeof(struct dram_bank) == 192, "each kind and the row in a cache line of its own");
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
 struct dram_gaps {
@@ -75,15 +85,17 @@ struct dram_gaps {
 };
 
 enum { DRAM_FILTER_SIZE = 512 };
-enum { DRAM_OPENING = DRAM_BANKS_MAX, DRAM_CLOSING }; /* ends of lists, in place of a bank */
 
 struct dram_channel {
+    struct dram_front front;
     const struct dram_spec *spec;
     struct dram_wiring wiring;
     struct dram_gaps gap;
-    bool plain, split, single_bus, slots; /* from the spec, as what follows */
+    bool plain, single_bus, slots; /* from the spec, as what follows */
+    bool lean;                     /* see enum dram_path */
+    bool prompt;                   /* plain, and no limit to what the scheduler is shown per cycle */
+    bool groups_columns;           /* the gap between columns of a group is the longer one */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
-    uint64_t next_cyc;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
     /* who waits */
@@ -92,24 +104,26 @@ struct dram_channel {
     uint16_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
-    uint32_t room[2];                /* free entries of each kind's queue; [0] of both kinds' when unified */
-    uint32_t seen[2];                /* queued entries of each kind that the scheduler has been shown */
-    uint32_t waiting_writes;         /* in the queue or before it */
-    uint64_t waiting_since_cyc;      /* stats.waiting_cyc is counted up to here */
+    uint32_t seen[2]; /* queued entries of each kind that the scheduler has been shown (split) */
+    /* For stats.waiting_cyc, modulo 2^64: when the number of those who wait changed last, the times at which
+     * they left less those at which they came, and how much has been counted. */
+    uint64_t changed_cyc, left_less_come_cyc, counted_integral;
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
     uint32_t intake_used;                    /* ... and how many in that cycle */
     uint16_t filter[DRAM_FILTER_SIZE];       /* how many waiting writes hash here */
-    bool refused, freed;                     /* someone waits for room; there is some */
+    bool freed;                              /* an entry, in this step */
 
     /* what the scheduler considers */
-    uint32_t kinds;                      /* bit mask of kinds: both when unified, the mode's when split */
-    enum dram_kind mode;                 /* split */
-    bool awake;                          /* a request has ever come */
-    uint64_t stepped_cyc;                /* the last step */
-    uint64_t col_next_cyc, row_next_cyc; /* no column/row command can issue before (lower bounds) */
-    uint64_t starve_cyc;                 /* look for a starving request then */
+    uint32_t kinds;       /* bit mask of kinds: both when unified, the mode's when split */
+    enum dram_kind mode;  /* split */
+    bool awake;           /* a request has ever come (split) */
+    uint64_t stepped_cyc; /* the last step */
+    /* No column/row command can issue before: lower bounds; after a step they are later than that, and a row
+     * command is not before its bus is free. */
+    uint64_t col_next_cyc, row_next_cyc;
+    uint64_t starve_cyc; /* look for a starving request then */
     struct dram_entry *starving;
 
     /* refresh */
@@ -117,14 +131,17 @@ struct dram_channel {
     uint64_t refresh_due_cyc;
 
     /* banks */
-    uint64_t all_banks, open_mask, act_mask, pre_mask, slot_mask, hit_mask[2];
-    uint64_t act_chan_cyc, col_chan_cyc[2], row_bus_cyc;
+    uint64_t slot_mask;
+    uint64_t act_chan_cyc, row_bus_cyc;
+    uint64_t col_own_cyc[2]; /* earliest column of a kind in the channel; of writes, see dram_chan_cyc() */
+    uint64_t read_cyc;       /* the last read command, 0: none */
     uint64_t act_group_cyc[DRAM_GROUPS_MAX], col_group_cyc[2][DRAM_GROUPS_MAX];
     uint64_t act_four_cyc[4]; /* ring: when each of the last four activates leaves the tFAW window */
     uint32_t recent_act_idx;
-    uint64_t last_data_cyc;
-    struct dram_stats stats;
-    struct dram_bank banks[DRAM_BANKS_MAX + 2]; /* and the ends of the lists of wishes */
+    uint64_t last_data_cyc;               /* writes and forwarded reads */
+    struct dram_side ready[2], coming[2]; /* ends of lists */
+    struct dram_bank opening, closing;
+    struct dram_bank banks[DRAM_BANKS_MAX];
 };
 
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -132,75 +149,47 @@ static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; 
 static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
 static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
 
-/* Called before the number of waiting columns changes. */
-static inline void dram_count_waiting(struct dram_channel *ch, uint64_t now)
+/* The integral over time of those who wait is the sum of when they leave less that of when they come. */
+static inline void dram_count_coming(struct dram_channel *ch, uint64_t now, uint32_t columns)
 {
-    ch->stats.waiting_cyc += (now - ch->waiting_since_cyc) * ch->stats.waiting;
-    ch->waiting_since_cyc = now;
+    ch->left_less_come_cyc -= now * columns;
+    ch->changed_cyc = now;
+    stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
+}
+
+static inline void dram_count_leaving(struct dram_channel *ch, uint64_t now)
+{
+    ch->left_less_come_cyc += now;
+    ch->changed_cyc = now;
+    ch->front.stats.waiting--;
+}
+
+/* Earliest cycle of a column command of this kind in the channel. The turnaround to writes is worked out when
+ * there are any. */
+static inline uint64_t dram_chan_cyc(const struct dram_channel *ch, uint32_t kind)
+{
+    const uint64_t cyc = ch->col_own_cyc[kind];
+    if (kind == DRAM_READ || !ch->read_cyc) return cyc;
+    return dram_max(cyc, ch->read_cyc + ch->gap.col_s[DRAM_READ][DRAM_WRITE]);
 }
 
 /* Earliest cycle of a column command of this kind to this (open) bank. */
 static inline uint64_t dram_column_cyc(const struct dram_channel *ch, uint32_t kind,
-                                       const struct dram_bank *b)
+                                       const struct dram_side *side)
 {
-    return dram_max(dram_max(b->side[kind].col_cyc, ch->col_group_cyc[kind][b->group]),
-                    ch->col_chan_cyc[kind]);
+    return dram_max(dram_max(side->col_cyc, ch->col_group_cyc[kind][side->group]), dram_chan_cyc(ch, kind));
 }
 
 static inline uint64_t dram_activate_cyc(const struct dram_channel *ch, const struct dram_bank *b)
 {
-    return dram_max(dram_max(b->act_cyc, ch->act_group_cyc[b->group]), ch->act_chan_cyc);
-}
-
-/* ---- banks that want to be opened (oldest first) or closed (earliest first) ---- */
-
-static inline void dram_wish_insert(struct dram_channel *ch, struct dram_bank *b, struct dram_bank *before,
-                                    struct dram_entry *by)
-{
-    struct dram_bank *after = &ch->banks[before->after];
-    const uint8_t bank = (uint8_t)(b - ch->banks);
-    b->before = after->before;
-    b->after = before->after;
-    before->after = after->before = bank;
-    b->row_entry = by;
-    b->row_seq = by->seq;
-}
-
-static inline void dram_wish_remove(struct dram_channel *ch, const struct dram_bank *b)
-{
-    ch->banks[b->before].after = b->after;
-    ch->banks[b->after].before = b->before;
-}
-
-/* The ends of both lists have age and cycle 0, so that the search stops there. */
-static inline void dram_wish_open(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
-{
-    struct dram_bank *before = &ch->banks[ch->banks[DRAM_OPENING].before];
-    while (before->row_seq > by->seq) before = &ch->banks[before->before];
-    dram_wish_insert(ch, b, before, by);
-    ch->act_mask |= b->bit;
-}
-
-static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
-{
-    const uint64_t pre_cyc = b->pre_cyc;
-    struct dram_bank *before = &ch->banks[ch->banks[DRAM_CLOSING].before];
-    while (before->pre_cyc > pre_cyc) before = &ch->banks[before->before];
-    dram_wish_insert(ch, b, before, by);
-    ch->pre_mask |= b->bit;
-    ch->row_next_cyc = dram_min(ch->row_next_cyc, pre_cyc);
+    return dram_max(dram_max(b->act_cyc, ch->act_group_cyc[b->side[0].group]), ch->act_chan_cyc);
 }
 
 /* ---- addresses ---- */
 
-static inline uint64_t dram_pack(uint32_t bank, uint32_t row, uint32_t column)
-{
-    return (uint64_t)row << 32 | bank << 16 | column;
-}
-
-static inline uint32_t dram_row(const struct dram_entry *e) { return (uint32_t)(e->key >> 32); }
-static inline uint32_t dram_bank_of(const struct dram_entry *e) { return e->key >> 16 & 0xffff; }
-static inline uint32_t dram_column(const struct dram_entry *e) { return e->key & 0xffff; }
+static inline uint32_t dram_row(const struct dram_entry *e) { return dram_key_row(e->key); }
+static inline uint32_t dram_bank_of(const struct dram_entry *e) { return dram_key_bank(e->key); }
+static inline uint32_t dram_column(const struct dram_entry *e) { return dram_key_column(e->key); }
 
 /* Neighbouring columns and rows fall on different counters. */
 static inline uint32_t dram_filter_slot(uint64_t key)
@@ -208,39 +197,17 @@ static inline uint32_t dram_filter_slot(uint64_t key)
     return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 55);
 }
 
-static inline void dram_append(struct dram_side *side, struct dram_entry *e)
-{
-    struct dram_entry *tail = side->tail;
-    e->prev = tail;
-    e->next = NULL;
-    side->tail = e;
-    *(tail ? &tail->next : &side->head) = e;
-}
-
-static inline void dram_unlink(struct dram_side *side, const struct dram_entry *e)
-{
-    struct dram_entry *prev = e->prev, *next = e->next;
-    *(prev ? &prev->next : &side->head) = next;
-    *(next ? &next->prev : &side->tail) = prev;
-}
-
 /* An entry of this kind's queue is taken or given back. */
 static inline uint32_t *dram_room(struct dram_channel *ch, uint32_t kind)
 {
-    return &ch->room[kind & (uint32_t)ch->split];
-}
-
-/* The first cycle after the last step in which a row command may go. */
-static inline uint64_t dram_row_cyc(const struct dram_channel *ch)
-{
-    return dram_max(dram_max(ch->row_next_cyc, ch->row_bus_cyc), ch->stepped_cyc + 1);
+    return &ch->front.room[kind & (uint32_t)ch->front.split];
 }
 
 /* When a plain channel has to be stepped: for a column or what is special. Row commands wait for the next
  * step (rows_before() in dram_channel.c), but none of them may bring a column before it. */
 static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
 {
-    const uint64_t row_cyc = dram_row_cyc(ch);
+    const uint64_t row_cyc = ch->row_next_cyc;
     return dram_min(dram_min(ch->col_next_cyc, ch->alarm_cyc),
                     row_cyc == DRAM_NEVER ? DRAM_NEVER : row_cyc + ch->act_col_min);
 }
@@ -270,7 +237,7 @@ uint64_t dram_refresh_next(const struct dram_channel *ch);
 
 static inline bool dram_mode_stale(const struct dram_channel *ch)
 {
-    if (!ch->split || !ch->awake) return false;
+    if (!ch->front.split || !ch->awake) return false;
     const uint32_t reads = ch->seen[DRAM_READ], writes = ch->seen[DRAM_WRITE];
     if (ch->mode == DRAM_READ) return writes > ch->spec->write_high || !reads;
     return writes < ch->spec->write_low && reads;

@@ -18,6 +18,9 @@
 #include "check/check.h"
 #include "check/fault.h"
 
+/* Part of the loop that it is called from. */
+#define CHANNEL_HOT __attribute__((always_inline)) static inline
+
 struct channel {
     struct channel_wiring wire;
     uint32_t component;
@@ -27,7 +30,7 @@ struct channel {
     uint64_t address_mask;                          /* within its chiplet */
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
-    bool full;                            /* wait for dram_wiring.space */
+    bool plain;                           /* see take() */
     bool windowed;                        /* it is not woken: gpu/windows.c runs it */
     uint32_t slack_cyc;                   /* how late a cycle may be worked off; 0: in time */
     uint64_t due_cyc;                     /* what is not worked off begins here */
@@ -50,22 +53,31 @@ static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width * p->ticks_per_cycle;
 }
 
-static void done(void *owner, const struct dram_done *d)
+static inline void give(const struct channel *ch, uint64_t tag, uint64_t accept_cyc, uint64_t tick)
 {
-    struct channel *ch = owner;
-    if (d->kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    uint64_t tick = d->done_cyc * ch->ticks_per_cycle;
-    if (ch->wire.slice_spec->stack_width) {
-        const uint32_t columns = d->tag >> 40 & 0xff;
-        if (tick < ch->out_free_tick) tick = ch->out_free_tick;
-        tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
-        ch->out_free_tick = tick;
-    }
-    slice_memory_done(ch->wire.slices[d->tag >> 48], ch->wire.lane, (uint32_t)d->tag, (uint8_t)(d->tag >> 32),
-                      d->accept_cyc * ch->ticks_per_cycle, tick);
+    slice_memory_done(ch->wire.slices[tag >> 48], ch->wire.lane, (uint32_t)tag, (uint8_t)(tag >> 32),
+                      accept_cyc * ch->ticks_per_cycle, tick);
 }
 
-static void space(void *owner) { ((struct channel *)owner)->full = false; }
+static void done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
+{
+    const struct channel *ch = owner;
+    if (kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
+    give(ch, tag, accept_cyc, done_cyc * ch->ticks_per_cycle);
+}
+
+/* Through the stack's crossbar. */
+static void done_stack(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
+{
+    struct channel *ch = owner;
+    if (kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
+    const uint32_t columns = tag >> 40 & 0xff;
+    uint64_t tick = done_cyc * ch->ticks_per_cycle;
+    if (tick < ch->out_free_tick) tick = ch->out_free_tick;
+    tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
+    ch->out_free_tick = tick;
+    give(ch, tag, accept_cyc, tick);
+}
 
 /* --check: memory keeps the order in which it accepts operations on a line. */
 static void check_operation(struct channel *ch, uint32_t slice, const struct memory_op *op)
@@ -96,68 +108,96 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
     }
 }
 
-/* The oldest operation of a slice, for which there may be room. */
-static bool take(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
+static inline uint64_t place(const struct channel *ch, const struct memory_op *op)
 {
-    const struct dram_place place = dram_map_place(ch->map, op->line << LINE_LOG2 & ch->address_mask);
-    const struct dram_request r = {.kind = op->tag_line == TAGS_NONE ? DRAM_WRITE : DRAM_READ,
-                                   .bank = place.bank,
-                                   .row = place.row,
-                                   .column = place.column + op->first_column,
-                                   .column_count = op->column_count,
-                                   .tag = pack(ch, slice, op)};
-    if (!dram_try_accept(ch->dram, now, &r)) {
-        ch->full = true;
-        return false;
-    }
-    const uint64_t tick = now * ch->ticks_per_cycle;
-    if (ch->wire.check) check_operation(ch, slice, op);
+    return dram_map_key(ch->map, op->line << LINE_LOG2 & ch->address_mask) + op->first_column;
+}
+
+/* Apart, as its registers would cost reads more than the call does. */
+static __attribute__((noinline)) bool offer_write(struct channel *ch, uint64_t now, uint32_t slice,
+                                                  const struct memory_op *op)
+{
+    return dram_try_write(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+}
+
+/* Offers an operation, for which there may be room, to memory. */
+static inline bool offer(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
+{
+    if (op->tag_line == TAGS_NONE) return offer_write(ch, now, slice, op);
+    return dram_try_read(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+}
+
+/* The oldest operation of a slice, for which there may be room, at a cycle and its tick. plain, a constant in
+ * each copy: nobody checks, and the slices have their own ways to the channel. */
+CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice,
+                      const struct memory_op *op, bool plain)
+{
+    if (!offer(ch, now, slice, op)) return false;
+    if (!plain && ch->wire.check) check_operation(ch, slice, op);
     if (op->writers_count) tell_others(ch, slice, op);
-    if (ch->wire.slice_spec->stack_width) {
+    if (!plain && ch->wire.slice_spec->stack_width) {
         if (ch->in_free_tick < tick) ch->in_free_tick = tick;
         ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
     }
-    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
     engine_progress(ch->wire.engine);
+    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
     return true;
 }
 
-/* The same when it is due. Small, as many offers end here. */
-static inline bool accept(struct channel *ch, uint64_t now, uint32_t slice)
+static __attribute__((noinline)) bool take_apart(struct channel *ch, uint64_t now, uint64_t tick,
+                                                 uint32_t slice, const struct memory_op *op)
 {
-    const struct lane_ops *lane = ch->lanes[slice];
-    if (lane_due(lane) > now * ch->ticks_per_cycle) return false;
-    const struct memory_op *op = &lane->ring[lane->head];
-    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, now * ch->ticks_per_cycle);
-        return true;
-    }
-    if (!dram_try_refuse(ch->dram, op->column_count)) return take(ch, now, slice, op);
-    ch->full = true;
-    return false;
+    return ch->plain ? take(ch, now, tick, slice, op, true) : take(ch, now, tick, slice, op, false);
 }
 
-/* One operation per slice and cycle, in turn. */
-static void pull(struct channel *ch, uint64_t now)
+/* The same when it is due; the slice has one. often: part of the loop, as it will be accepted. */
+CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice, bool often)
 {
+    const struct lane_ops *lane = ch->lanes[slice];
+    const struct memory_op *op = &lane->ring[lane->head];
+    if (op->ready_tick > tick) return false;
+    if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
+        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+        return true;
+    }
+    if (dram_try_refuse(ch->dram, op->column_count)) return false;
+    return often ? take(ch, now, tick, slice, op, true) : take_apart(ch, now, tick, slice, op);
+}
+
+/* Is there room, as far as is known, and somebody who wants it? */
+static inline bool goes_on(const struct channel *ch)
+{
+    return !dram_channel_full(ch->dram) && *ch->wire.pending;
+}
+
+/* An operation of the slice whose turn it is, then one of each of the others, those after it first. When the
+ * first was accepted the turn has passed on, and it is itself one of the others. */
+CHANNEL_HOT void pull_each(struct channel *ch, uint64_t now, bool plain)
+{
+    const uint64_t tick = now * ch->ticks_per_cycle;
     const uint32_t count = ch->wire.slice_count;
-    for (uint32_t k = 0; k < count && !ch->full && *ch->wire.pending; k++) {
-        uint32_t slice = ch->turn + k;
-        if (slice >= count) slice -= count;
-        if (!(*ch->wire.pending >> slice & 1)) continue;
-        if (accept(ch, now, slice) && k == 0) ch->turn = ch->turn + 1 == count ? 0 : ch->turn + 1;
+    uint32_t slice = ch->turn;
+    if (dram_channel_full(ch->dram)) return;
+    if (*ch->wire.pending >> slice & 1 && accept(ch, now, tick, slice, plain))
+        ch->turn = slice = slice + 1 == count ? 0 : slice + 1;
+    for (uint32_t k = 1; k < count && goes_on(ch); k++) {
+        if (++slice == count) slice = 0;
+        if (*ch->wire.pending >> slice & 1) (void)accept(ch, now, tick, slice, false);
     }
 }
+
+static void pull(struct channel *ch, uint64_t now) { pull_each(ch, now, false); }
 
 /* The same through the stack's crossbar: as much as its port brings in a cycle of memory, the slice after the
  * last one served first. */
 static void pull_stack(struct channel *ch, uint64_t now)
 {
     const uint32_t count = ch->wire.slice_count, from = ch->turn;
-    for (uint32_t k = 0; k < count && !ch->full && *ch->wire.pending; k++) {
+    for (uint32_t k = 0; k < count && goes_on(ch); k++) {
         const uint32_t slice = (from + k) % count;
         if (ch->in_free_tick >= (now + 1) * ch->ticks_per_cycle) return;
-        if (*ch->wire.pending >> slice & 1 && accept(ch, now, slice)) ch->turn = (slice + 1) % count;
+        if (*ch->wire.pending >> slice & 1 && accept(ch, now, now * ch->ticks_per_cycle, slice, false))
+            ch->turn = (slice + 1) % count;
     }
 }
 
@@ -181,9 +221,9 @@ static uint32_t oldest(const struct channel *ch)
 /* Through the stack's crossbar in the order in which slices asked. */
 static void pull_oldest(struct channel *ch, uint64_t now)
 {
-    while (!ch->full && *ch->wire.pending && ch->in_free_tick < (now + 1) * ch->ticks_per_cycle) {
+    while (goes_on(ch) && ch->in_free_tick < (now + 1) * ch->ticks_per_cycle) {
         const uint32_t slice = oldest(ch);
-        if (!accept(ch, now, slice)) return;
+        if (!accept(ch, now, now * ch->ticks_per_cycle, slice, false)) return;
         ch->turn = (slice + 1) % ch->wire.slice_count;
     }
 }
@@ -200,22 +240,33 @@ static uint64_t cycle_from(const struct channel *ch, uint64_t tick)
 static inline uint64_t next_due(const struct channel *ch, uint64_t now)
 {
     uint64_t next = dram_channel_next(ch->dram);
-    for (uint64_t left = ch->full ? 0 : *ch->wire.pending; left; left &= left - 1) {
+    for (uint64_t left = dram_channel_full(ch->dram) ? 0 : *ch->wire.pending; left; left &= left - 1) {
         const uint64_t due = cycle_from(ch, lane_due(ch->lanes[__builtin_ctzll(left)]));
         if (due < next) next = due;
     }
     return next > now ? next : now + 1;
 }
 
-/* Every cycle that is due by now. */
-static void work(struct channel *ch, uint64_t now)
+CHANNEL_HOT void work_until(struct channel *ch, uint64_t now, bool plain)
 {
     while (ch->due_cyc <= now) {
         const uint64_t cyc = ch->due_cyc;
         (void)dram_channel_step(ch->dram, cyc);
-        if (!ch->full) ch->pull(ch, cyc);
+        if (plain)
+            pull_each(ch, cyc, true);
+        else
+            ch->pull(ch, cyc);
         ch->due_cyc = next_due(ch, cyc);
     }
+}
+
+/* Every cycle that is due by now. */
+static void work(struct channel *ch, uint64_t now)
+{
+    if (ch->plain)
+        work_until(ch, now, true);
+    else
+        work_until(ch, now, false);
 }
 
 /* When it works off what is due next. */
@@ -240,7 +291,7 @@ static void wake(void *self, uint64_t now)
 
 void channel_comes(struct channel *ch, uint64_t ready_tick)
 {
-    if (ch->full) return; /* woken for what makes room */
+    if (dram_channel_full(ch->dram)) return; /* woken for what makes room */
     const uint64_t due = cycle_from(ch, ready_tick);
     if (due >= ch->due_cyc) return;
     ch->due_cyc = due;
@@ -259,6 +310,7 @@ void channel_settle(struct channel *ch)
 void channel_finish(struct channel *ch)
 {
     if (ch->slack_cyc || ch->windowed) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
+    (void)dram_channel_stats(ch->dram);
 }
 
 /* ---- in windows ---- */
@@ -332,10 +384,12 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
     DIAG_ASSERT(links->slice_count <= 64);
     *ch = (struct channel){.wire = *links,
                            .pull = pull_of(links->slice_spec),
+                           .plain = !links->check && !links->slice_spec->stack_width,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
                            .address_mask = ((uint64_t)1 << map->bits) - 1};
-    const struct dram_wiring wiring = {.owner = ch, .done = done, .space = space};
+    const struct dram_wiring wiring = {.owner = ch,
+                                       .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;

@@ -142,9 +142,9 @@ static double read_rate(const char *preset, const char *settings, uint32_t n, ui
     "sm.scheduler=lrr;map.kind=pae;"
 #define WIDE "net.width=256 B;net.input_speedup=4;net.iterations=4;llc.port=128 B;"
 
-static void count_done(void *owner, const struct dram_done *d)
+static void count_done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
 {
-    (void)d;
+    (void)tag, (void)kind, (void)accept_cyc, (void)done_cyc;
     ++*(uint64_t *)owner;
 }
 
