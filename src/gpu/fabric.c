@@ -26,8 +26,7 @@ uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r)
 
 uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 {
-    static const uint8_t sectors_in[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    if (r->kind == REQUEST_READ) return f->header_bytes + SECTOR_BYTES * sectors_in[r->sectors & SECTORS_ALL];
+    if (r->kind == REQUEST_READ) return f->read_bytes[r->sectors & SECTORS_ALL];
     if (r->kind == REQUEST_ATOMIC) return f->header_bytes + request_byte_count(r->bytes);
     return f->header_bytes;
 }
@@ -340,6 +339,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                          .write_bytes = (uint32_t)c->packet.write_literal,
                          .write_is_literal = c->packet.write == write_packet_literal,
                          .forwards = net_level_used(c, NET_LEVEL_slice_net)};
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)
+        f->read_bytes[sectors] = f->header_bytes + SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
     build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, sm, slice);
     build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, slice, sm);
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);

@@ -59,6 +59,7 @@ struct fabric {
     uint32_t domain; /* of the networks */
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
+    uint32_t read_bytes[SECTORS_ALL + 1]; /* of the reply to a read of these sectors */
     bool write_is_literal;
     bool sleepers_ask;                         /* see fabric_sleep_sm() */
     bool forwards;                             /* far sides are there */

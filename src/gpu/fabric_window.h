@@ -23,7 +23,8 @@ static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_
 static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t idx, const struct request *r,
                                        uint32_t slice)
 {
-    const uint32_t bytes = fabric_reply_bytes(f, r);
+    const uint32_t bytes =
+        r->kind == REQUEST_READ ? f->read_bytes[r->sectors & SECTORS_ALL] : fabric_reply_bytes(f, r);
     const struct net_packet p = {.handle = idx, .src = slice, .dst = r->sm, .bytes = bytes};
     (void)net_queue_join(f->reply.net, &p, now);
     traffic_count(f->traffic, r->sm, slice, bytes);

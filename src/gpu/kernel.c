@@ -170,6 +170,16 @@ static void finish_networks(struct gpu *g)
                 net_stats_finish(side->net, fabric_side_now(side));
 }
 
+/* For who looks while kernels run. */
+static void settle_networks(struct gpu *g)
+{
+    const struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                net_stats_settle(side->net);
+}
+
 bool kernel_any_runs(const struct gpu *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
@@ -352,6 +362,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
     apps_count(&g->apps);
     settle_sms(g);
+    settle_networks(g);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
     gpu_use_mark(g, r->marks);
     record->app = app;
