@@ -238,6 +238,36 @@ static void mark_bases(struct exec_func *f, const struct warp_op_info *infos)
     }
 }
 
+/* Loads from shared memory, and what may change their address registers, are looked at one by one. */
+static bool is_plain(const struct insn *i)
+{
+    return is_quiet(i) && i->counted && !i->is_shared && !i->is_base;
+}
+
+/* Backwards: the run from an instruction on is itself and that of the next one. */
+static void find_runs(struct exec_func *f)
+{
+    f->runs = ARENA_ARRAY(&f->env->arena, struct ahead_run, f->code_count);
+    f->each = ARENA_ARRAY(&f->env->arena, const struct insn *, f->code_count);
+    uint32_t first = f->code_count;
+    for (uint32_t k = f->code_count; k-- > 0;) {
+        struct insn *const x = &f->code[k];
+        struct ahead_run *const r = &f->runs[k];
+        x->quiet = is_quiet(x) ? QUIET_ONE : QUIET_NOT;
+        if (!is_plain(x) || !f->ptx->is_entry) continue;
+        if (x[1].info == x->info + 1 && f->runs[k + 1].length < AHEAD_MOST) *r = f->runs[k + 1];
+        if (exec_is_once(x)) {
+            r->values |= (uint64_t)1 << x->d / VALUE_BYTES;
+        } else {
+            f->each[--first] = x;
+            r->count++;
+        }
+        r->first = first;
+        r->length++;
+        x->quiet = x[r->length].quiet ? QUIET_RUN : QUIET_WHOLE;
+    }
+}
+
 const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct insn *i)
 {
     struct exec_func *f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
@@ -261,12 +291,6 @@ const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct ins
         x->info = &infos[x->pc];
     }
     mark_bases(f, infos);
-    uint32_t run = 0;
-    for (uint32_t k = f->code_count; k-- > 0;) {
-        struct insn *x = &f->code[k];
-        run = is_quiet(x) ? run + x->counted : 0;
-        x->quiet = (uint8_t)(run < UINT8_MAX ? run + !x->counted : UINT8_MAX);
-        if (!is_quiet(x)) x->quiet = 0;
-    }
+    find_runs(f);
     return i->info;
 }

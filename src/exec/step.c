@@ -146,11 +146,49 @@ static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *
     return base->cycles;
 }
 
-static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+/* Instructions of which nothing is asked but to be executed. */
+static inline void execute_run(const struct exec_block *b, struct exec_warp *w, const struct exec_func *f,
+                               const struct insn *pc, const struct ahead_run *r, uint32_t mask)
+{
+    if ((b->values_known & r->values) == r->values) {
+        const struct insn *const *at = f->each + r->first, *const *const end = at + r->count;
+        for (; at != end; at++) (void)(*at)->fn(w, *at, mask);
+        return;
+    }
+    for (const struct insn *const end = pc + r->length; pc != end; pc++) (void)pc->fn(w, pc, mask);
+}
+
+static inline const struct ahead_run *run_at(const struct exec_func *f, const struct insn *pc)
+{
+    return &f->runs[pc - f->code];
+}
+
+/* `run` operations were executed, and pc comes after them. */
+static inline enum warp_step tell_run(struct exec_block *b, struct exec_warp *w, const struct insn *pc,
+                                      const struct warp_op_info *first, uint32_t run, struct warp_next *next)
+{
+    const uint32_t mask = w->mask;
+    w->pc = pc;
+    w->ahead_count = run;
+    w->warp_instructions += run;
+    b->instructions += run;
+    w->thread_instructions += (uint64_t)run * lanes_in(mask);
+    *next = (struct warp_next){.info = first,
+                               .reg_base = w->frame / 128,
+                               .run = run,
+                               .run_mask = mask,
+                               .after = pc->info, /* of helpers: none */
+                               .cycles = w->ahead_cycles + run};
+    return WARP_STEP_OP;
+}
+
+static __attribute__((noinline)) enum warp_step run_parts(struct exec_block *b, struct exec_warp *w,
+                                                          struct warp_next *next)
 {
     const struct insn *pc = w->pc;
+    const struct exec_func *const f = b->launch->kernel->func;
     const struct memory_handlers *const h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
-    const struct warp_op_info *const first = info_of(w, pc), *info = first;
+    const struct warp_op_info *const first = pc->info, *info = first;
     const uint32_t mask = w->mask;
     struct ahead_base bases[AHEAD_BASES];
     uint32_t run = 0;
@@ -158,6 +196,14 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
     while (pc->quiet && run < AHEAD_MOST) {
         const uint32_t counted = pc->counted;
         if (counted && pc->info != info) break;
+        if (pc->quiet != QUIET_ONE && run_at(f, pc)->length <= AHEAD_MOST - run) {
+            const struct ahead_run *const r = run_at(f, pc);
+            execute_run(b, w, f, pc, r, mask);
+            run += r->length;
+            info += r->length;
+            pc += r->length;
+            continue;
+        }
         uint32_t cycles = 0;
         const struct insn *after = pc + 1;
         if (!pc->is_shared)
@@ -172,18 +218,18 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
         pc = after;
     }
     w->pc = pc;
-    if (!run) return tell(w, pc, next);
-    w->ahead_count = run;
-    w->warp_instructions += run;
-    b->instructions += run;
-    w->thread_instructions += (uint64_t)run * lanes_in(mask);
-    *next = (struct warp_next){.info = first,
-                               .reg_base = w->frame / 128,
-                               .run = run,
-                               .run_mask = mask,
-                               .after = pc->counted ? info_of(w, pc) : NULL,
-                               .cycles = w->ahead_cycles + run};
-    return WARP_STEP_OP;
+    return run ? tell_run(b, w, pc, first, run, next) : tell(w, pc, next);
+}
+
+static inline enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+{
+    const struct insn *const pc = w->pc;
+    if (pc->quiet != QUIET_WHOLE) return run_parts(b, w, next);
+    const struct exec_func *const f = b->launch->kernel->func;
+    const struct ahead_run *const r = run_at(f, pc);
+    const uint32_t length = r->length;
+    execute_run(b, w, f, pc, r, w->mask);
+    return tell_run(b, w, pc + length, pc->info, length, next);
 }
 
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
