@@ -236,7 +236,7 @@ struct exec_warp {
     uint32_t used;       /* splits in use, the running one included */
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
     uint64_t joins_used;
-    struct warp_next kept;            /* what warp_source.keep() gave back; run 0: nothing */
+    struct warp_next kept; /* what warp_source.keep() gave back; run 0: nothing; the last that begins as 0 */
     uint8_t ahead_cycles[AHEAD_MOST]; /* of its loads from shared memory, see warp_next.cycles */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
@@ -265,6 +265,7 @@ struct exec_block {
     uint64_t chunk_bytes, block_idx;
     uint32_t ctaid[3];
     uint32_t sm;
+    uint32_t place; /* see exec_block_place() */
     uint32_t live_threads;
     uint32_t epoch;         /* racecheck: barriers completed */
     uint32_t barriers_used; /* a bit for each that somebody has arrived at */

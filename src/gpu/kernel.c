@@ -27,16 +27,17 @@ static uint64_t next_block(void *self, uint32_t sm)
 void kernel_remember(struct running *r, struct exec_block *b)
 {
     DIAG_ASSERT(r->resident_count < r->resident_capacity);
+    *exec_block_place(b) = r->resident_count;
     r->resident[r->resident_count++] = b;
 }
 
-void kernel_forget(struct running *r, const struct exec_block *b)
+void kernel_forget(struct running *r, struct exec_block *b)
 {
-    for (uint32_t k = 0; k < r->resident_count; k++)
-        if (r->resident[k] == b) {
-            r->resident[k] = r->resident[--r->resident_count];
-            return;
-        }
+    const uint32_t place = *exec_block_place(b);
+    DIAG_ASSERT(place < r->resident_count && r->resident[place] == b);
+    struct exec_block *const last = r->resident[--r->resident_count];
+    *exec_block_place(last) = place;
+    r->resident[place] = last;
 }
 
 static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)

@@ -256,7 +256,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     sm->windows = sm->wire.fabric->reply.windows;
     set_direct(sm);
     take_place(sm, kernel, start_cyc);
-    set_stride(sm, (kernel->scoreboard + 15) / 16 * 16);
+    set_stride(sm, (kernel->scoreboard + SM_REGS_LINE - 1) / SM_REGS_LINE * SM_REGS_LINE);
     sm_refresh(sm, now);
     if (sm->place_count == 1) {
         sm->settled_cyc = now + 1;
