@@ -160,6 +160,7 @@ static uint8_t detail_of(const struct insn *i, const struct warp_op_info *info)
     if (!has_access(info->class) || i->fn == h_unsupported) return DETAIL_NONE;
     const struct access *s = access_of(i);
     /* Constant parameters: the same for all lanes, from the constant cache. */
+    if (s->slope != REF_NONE && s == i->x.access) return DETAIL_EVEN;
     return s->space == PTX_SPACE_PARAM && s->is_constant ? DETAIL_NONE : DETAIL_ADDRESS;
 }
 
@@ -284,7 +285,9 @@ const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct ins
         if (!x->counted) continue;
         x->is_shared = w->block->launch->bank_cycles && is_shared_load(x);
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
-        if (infos[x->pc].detail == DETAIL_ADDRESS) /* parameters between functions lie in local memory */
+        const uint8_t detail = infos[x->pc].detail;
+        if (detail == DETAIL_EVEN ||
+            detail == DETAIL_ADDRESS) /* .param between functions is in local memory */
             infos[x->pc].space = (uint8_t)warp_space_of(access_of(x)->space);
         if (x->fn != h_unsupported && is_inside(&f->ptx->instrs[x->pc], &infos[x->pc]))
             infos[x->pc].flags |= WARP_F_INSIDE;

@@ -1,6 +1,28 @@
 /* step: one warp instruction at a time, with the description that the timing model consumes. */
 #include "exec/op_info.h"
 
+/* What most accesses are: all lanes, one after the other, in the reserved range; see fill_even() for others.
+ */
+static inline bool describe_row(const struct exec_warp *w, const struct insn *i,
+                                const struct warp_op_info *info, uint32_t mask, struct warp_op *out)
+{
+    const struct access *const s = i->x.access;
+    const struct slope *const at = slope_at(w, s->slope);
+    const struct devmem *const m = w->env->memory;
+    const uint64_t step = at->step, first = at->base + (uint64_t)s->offset - m->base;
+    if ((mask & at->lanes) != LANES_ALL || step != info->bytes || first >= m->size - (LANES - 1) * step)
+        return false;
+    const uint64_t base = m->sim_base + first;
+    out->base[0] = base;
+    out->base[1] = base + 8 * step;
+    out->base[2] = base + 16 * step;
+    out->base[3] = base + 24 * step;
+    out->space = WARP_SPACE_GLOBAL;
+    out->unit = 15;
+    out->grouped = 1;
+    return true;
+}
+
 static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t mask, struct warp_op *out)
 {
     const struct warp_op_info *info = info_of(w, i);
@@ -15,18 +37,26 @@ static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t 
     out->sleep_ns = 0;
     out->read_only = 0;
     if (info->detail && mask) {
-        exec_describe_detail(w, i, out);
+        if (info->detail != DETAIL_EVEN || !describe_row(w, i, info, mask, out))
+            exec_describe_detail(w, i, out);
         const uint8_t *marks = w->block->launch->read_only;
         out->read_only = out->space == WARP_SPACE_GLOBAL &&
                          (marks ? marks[info->read_only_group] : (info->flags & WARP_F_READ_ONLY) != 0);
     }
 }
 
+/* Lanes that its guard lets pass; most have none. */
+static inline uint32_t guard_of(const struct exec_warp *w, const struct insn *i)
+{
+    return (__builtin_expect(i->guard == CONST_TRUE, 1) ? LANES_ALL
+                                                        : *(const uint32_t *)ref_at(w, i->guard)) ^
+           i->guard_xor;
+}
+
 /* Executes helpers of ours (meeting places of lanes, ...) up to the next instruction of the file. */
 static inline const struct insn *run_helpers(struct exec_warp *w, const struct insn *pc)
 {
-    while (pc && !pc->counted)
-        pc = pc->fn(w, pc, w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor));
+    while (pc && !pc->counted) pc = pc->fn(w, pc, w->mask & guard_of(w, pc));
     return pc;
 }
 
@@ -57,11 +87,12 @@ static inline enum warp_step tell(struct exec_warp *w, const struct insn *pc, st
     return WARP_STEP_OP;
 }
 
-/* Executes the instruction at pc; w->pc is the next one of the file, or NULL. */
-static inline __attribute__((always_inline)) void execute(struct exec_block *b, struct exec_warp *w,
+/* Executes the instruction at pc; w->pc is the next one of the file, or NULL. True: it is for certain, and
+ * the warp runs. */
+static inline __attribute__((always_inline)) bool execute(struct exec_block *b, struct exec_warp *w,
                                                           const struct insn *pc, struct warp_op *out)
 {
-    const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+    const uint32_t mask = w->mask & guard_of(w, pc);
     describe(w, pc, mask, out);
     w->warp_instructions++;
     b->instructions++;
@@ -70,10 +101,11 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
     pc = pc->fn(w, pc, mask);
     if (__builtin_expect(pc && pc->counted && w->state == WARP_RUNNING, 1)) {
         w->pc = pc;
-        return;
+        return true;
     }
     w->pc = run_helpers(w, pc);
     note_state(b, w);
+    return false;
 }
 
 /* ---- ahead ----
@@ -250,7 +282,7 @@ enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_o
     struct exec_warp *w = &b->warps[warp];
     const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
     if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
-    execute(b, w, pc, out);
+    (void)execute(b, w, pc, out);
     return WARP_STEP_OP;
 }
 
@@ -258,8 +290,9 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
 {
     struct exec_block *b = self;
     struct exec_warp *w = &b->warps[warp];
-    execute(b, w, w->pc, out);
-    return may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : tell(w, w->pc, next);
+    const bool runs = execute(b, w, w->pc, out);
+    const bool ahead = runs ? w->pc->quiet && !w->divergent : may_run_ahead(w, w->pc);
+    return ahead ? run_ahead(b, w, next) : tell(w, w->pc, next);
 }
 
 /* A warp that starts, or that others have let go, runs ahead like one that was stepped. */
