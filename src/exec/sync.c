@@ -5,6 +5,7 @@
  * ended are counted with the lowest lane of their warp that arrives, because counts are multiples of the warp
  * size. */
 #include "exec/machine.h"
+
 /* bar / barrier: what stands in insn.x.extra is a struct bar_site (lower.c). */
 #include "exec/sites.h"
 

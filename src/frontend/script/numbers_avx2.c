@@ -8,6 +8,7 @@
 
 #ifdef __AVX2__
 #include <immintrin.h>
+#include <string.h>
 
 #define GOLDEN 0x9e3779b97f4a7c15u
 #define SEEDS  0xd1342543de82ef95u
@@ -111,7 +112,64 @@ uint64_t numbers_below_avx2(uint64_t seed, uint64_t first, uint64_t count, uint3
     return k;
 }
 
+/* sum = sum * ODD + word, in 32 places beside each other, and of these once more. */
+#define ODD_32 0x9e3779b1u
+#define ODD_64 GOLDEN
+
+static inline v4 words_at(const void *x) { return _mm256_loadu_si256((const __m256i_u *)x); }
+static inline v4 append(v4 sum, v4 words)
+{
+    return _mm256_add_epi32(_mm256_mullo_epi32(sum, _mm256_set1_epi32((int)ODD_32)), words);
+}
+
+uint64_t numbers_sum_avx2(const float *x, uint64_t count)
+{
+    enum { TOGETHER = 32 };
+    v4 a = all(1), b = a, c = a, d = a;
+    uint64_t k = 0;
+    for (; k + TOGETHER <= count; k += TOGETHER) {
+        a = append(a, words_at(x + k));
+        b = append(b, words_at(x + k + 8));
+        c = append(c, words_at(x + k + 16));
+        d = append(d, words_at(x + k + 24));
+    }
+    uint32_t places[8];
+    _mm256_storeu_si256((__m256i_u *)places, append(append(append(a, b), c), d));
+    uint64_t sum = count;
+    for (uint32_t place = 0; place < 8; place++) sum = sum * ODD_64 + places[place];
+    for (; k < count; k++) {
+        uint32_t word;
+        memcpy(&word, x + k, sizeof word);
+        sum = sum * ODD_64 + word;
+    }
+    return sum;
+}
+
+uint64_t numbers_same_avx2(const float *a, const float *b, uint64_t count)
+{
+    enum { TOGETHER = 32 };
+    uint64_t k = 0;
+    for (; k + TOGETHER <= count; k += TOGETHER) {
+        __m256 different = _mm256_setzero_ps();
+        for (uint32_t n = 0; n < TOGETHER; n += 8)
+            different = _mm256_or_ps(different, _mm256_cmp_ps(_mm256_loadu_ps(a + k + n),
+                                                              _mm256_loadu_ps(b + k + n), _CMP_NEQ_UQ));
+        if (!_mm256_testz_ps(different, different)) return k;
+    }
+    return k;
+}
+
 #else /* never called */
+uint64_t numbers_sum_avx2(const float *x, uint64_t count)
+{
+    (void)x, (void)count;
+    return 0;
+}
+uint64_t numbers_same_avx2(const float *a, const float *b, uint64_t count)
+{
+    (void)a, (void)b, (void)count;
+    return 0;
+}
 uint64_t numbers_f32_avx2(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to)
 {
     (void)n, (void)first, (void)count, (void)to;
