@@ -163,7 +163,7 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
     const uint32_t bytes = fabric_request_bytes(f, request_at(f->requests, request));
     if (FAULT_FIRES(request_dropped)) return true;
     if (!pass(&f->request, now, request, sm, slice, slice, bytes)) return false;
-    traffic_count(f->traffic, sm, slice, bytes);
+    traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
 
@@ -177,7 +177,7 @@ bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t
 {
     const uint32_t bytes = fabric_reply_bytes(f, request_at(f->requests, request));
     if (!pass(&f->reply, now, request, slice, sm, slice, bytes)) return false;
-    traffic_count(f->traffic, sm, slice, bytes);
+    traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
 
@@ -187,7 +187,7 @@ bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32
     const uint32_t bytes = fabric_request_bytes(f, r), home = r->home.slice;
     if (FAULT_FIRES(forward_dropped)) return true;
     if (!pass(&f->far_request, now, request, slice, home, home, bytes)) return false;
-    traffic_count_far(f->traffic, slice, home, bytes);
+    traffic_count_far(&f->traffic, slice, home, bytes);
     return true;
 }
 
@@ -196,7 +196,7 @@ bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint
     const struct request *r = request_at(f->requests, request);
     const uint32_t bytes = fabric_reply_bytes(f, r), via = r->via - 1u;
     if (!pass(&f->far_reply, now, request, slice, via, via, bytes)) return false;
-    traffic_count_far(f->traffic, via, slice, bytes);
+    traffic_count_far(&f->traffic, via, slice, bytes);
     return true;
 }
 

@@ -67,7 +67,7 @@ struct fabric {
     struct fabric_side far_request, far_reply; /* slices and slices */
     uint64_t least_reply_cyc;                  /* no reply takes less */
     uint64_t sm_ticks_per_cycle;
-    struct traffic *traffic; /* between partitions, of the whole machine */
+    struct traffic traffic; /* between partitions, of the whole machine: what the GPU counts in */
 };
 
 /* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */

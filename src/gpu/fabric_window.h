@@ -15,7 +15,7 @@ static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_
     const uint32_t bytes = r->kind == REQUEST_READ ? f->header_bytes : fabric_request_bytes(f, r);
     const struct net_packet p = {.handle = idx, .src = r->sm, .dst = r->home.slice, .bytes = bytes};
     (void)net_queue_join(s->net, &p, now);
-    traffic_count(f->traffic, r->sm, r->home.slice, bytes);
+    traffic_count(&f->traffic, r->sm, r->home.slice, bytes);
     if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
 }
 
@@ -27,7 +27,7 @@ static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t 
         r->kind == REQUEST_READ ? f->read_bytes[r->sectors & SECTORS_ALL] : fabric_reply_bytes(f, r);
     const struct net_packet p = {.handle = idx, .src = slice, .dst = r->sm, .bytes = bytes};
     (void)net_queue_join(f->reply.net, &p, now);
-    traffic_count(f->traffic, r->sm, slice, bytes);
+    traffic_count(&f->traffic, r->sm, slice, bytes);
 }
 
 #endif
