@@ -321,11 +321,10 @@ static inline uint8_t *ref_at(const struct exec_warp *w, uint32_t ref)
 
 static inline uint32_t lowest_lane(uint32_t mask) { return (uint32_t)__builtin_ctz(mask); }
 
-/* Without a popcnt instruction the library's function is 21 host instructions; most masks are full, or
- * empty. */
+/* Without a popcnt instruction the library's function is 21 host instructions; most masks are full. */
 static inline uint32_t lanes_in(uint32_t mask)
 {
-    if (mask + 1 <= 1) return mask & LANES;
+    if (mask == LANES_ALL) return LANES;
     mask -= mask >> 1 & 0x55555555;
     mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
     return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
