@@ -163,6 +163,8 @@ static __attribute__((noinline)) bool find_place(struct net *n, struct net_queue
     }
     if (k->pushed - k->popped > k->mask) grow_sink(n, k);
     k->asked = k->pushed + (k->scarce ? 1 : count_places(n, k, now));
+    k->packets += k->pushed - k->counted;
+    k->counted = k->pushed;
     return true;
 }
 
@@ -206,7 +208,6 @@ static inline void push(struct net *n, struct net_queue *q, const struct net_que
     k->pushed = pushed + 1;
     slot->visible_cyc = arrival_cyc + n->spec.sink_delay_cyc;
     slot->packet = p->packet;
-    k->packets++;
     k->bytes += bytes;
     k->busy_cyc += flits;
     n->stats.delivered++;
@@ -366,7 +367,8 @@ bool net_queue_idle(const struct net *n, uint32_t source, uint64_t now)
 struct net_output_stats net_queue_output(const struct net *n, uint32_t sink)
 {
     const struct net_queue_sink *k = &n->queue->sinks[sink];
-    return (struct net_output_stats){k->packets, k->bytes, k->busy_cyc, k->waited_cyc};
+    const uint64_t packets = k->packets + (k->pushed - k->counted);
+    return (struct net_output_stats){packets, k->bytes, k->busy_cyc, k->waited_cyc};
 }
 
 /* What packets do not count one by one: times that they spent inside are differences of sums of times. */

@@ -40,22 +40,27 @@ struct net_queue_slot {
     struct net_packet packet;
 };
 
-struct net_queue_sink {
-    /* what every packet needs */
+struct net_queue_sink {                       /* the first cache line is what every packet needs */
     _Alignas(64) struct net_queue_slot *ring; /* packet x is in ring[x & mask]; grows up to the capacity */
     uint32_t pushed, popped, mask;
-    uint32_t asked;    /* packets before this one have a place, here and in the ring; it must ask */
-    uint64_t next_cyc; /* a head that comes next is at the sink after this cycle: its link is busy */
-    uint64_t packets, bytes, busy_cyc; /* see net_output_stats */
-    uint64_t *left_cyc;                /* [x & left_mask]: when packet x was taken; x + capacity may begin
-                                          NET_QUEUE_BACK and credit_delay_cyc later */
-    uint32_t left_mask, capacity;
-    uint32_t promised;      /* places that sources wait for and know of; */
-    uint16_t waiting, last; /* … sources that do not, the first and the last of a list */
-    bool scarce;            /* there are such sources */
-    uint64_t blocked_cyc;   /* waits are counted up to here; */
-    uint64_t waited_cyc;    /* … this many */
+    uint32_t asked;           /* packets before this one have a place, here and in the ring; it must ask */
+    uint64_t next_cyc;        /* a head that comes next is at the sink after this cycle: its link is busy */
+    uint64_t bytes, busy_cyc; /* see net_output_stats */
+    uint64_t *left_cyc;       /* [x & left_mask]: when packet x was taken; x + capacity may begin
+                                 NET_QUEUE_BACK and credit_delay_cyc later */
+    uint32_t left_mask;
+    bool scarce;      /* there are sources that wait for a place; */
+    uint16_t waiting; /* … do not know of one, the first of a list */
+
+    uint16_t last;        /* … of that list */
+    uint32_t promised;    /* … know of one */
+    uint32_t capacity;    /* places */
+    uint32_t counted;     /* the packet that asked last */
+    uint64_t packets;     /* … pushed before it */
+    uint64_t blocked_cyc; /* waits are counted up to here; */
+    uint64_t waited_cyc;  /* … this many */
 };
+_Static_assert(offsetof(struct net_queue_sink, last) == 64, "a cache line");
 
 enum {
     NET_QUEUE_WHEEL = 512, /* cycles ahead that a beginning can be known */

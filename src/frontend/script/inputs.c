@@ -31,10 +31,12 @@ static void fill(void *arg, void *to, uint64_t first_bytes, uint64_t bytes)
 {
     const struct script_input *in = arg;
     const uint64_t from = first_bytes / sizeof(float), end = from + bytes / sizeof(float);
-    float *const made = to;
-    numbers_f32(&in->numbers, from, end - from, made);
-    for (uint64_t first = from; first < end; first += BLOCK)
-        in->sums[first / BLOCK] = numbers_sum(made + (first - from), block_length(in, first));
+    for (uint64_t first = from; first < end; first += BLOCK) {
+        float *const made = (float *)to + (first - from);
+        const uint64_t length = block_length(in, first);
+        numbers_f32(&in->numbers, first, length, made);
+        in->sums[first / BLOCK] = numbers_sum(made, length); /* now, while it is in the host's cache */
+    }
 }
 
 void *input_f32(struct wl *w, const char *name, uint64_t count, uint64_t seed, float low, float high)
