@@ -139,7 +139,7 @@ struct wl_calls {
     void (*launch)(struct wl *w, const struct wl_launch *launch, const struct wl_arg *args,
                    uint32_t arg_count);
     void (*wait)(struct wl *w);
-    void (*many_f32)(const struct wl_numbers *n, uint64_t first, uint64_t count, float *to);
+    void (*many_f32)(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count, float *to);
     void (*many_f32_at)(const struct wl_numbers *n, const uint32_t *at, uint64_t count, float *to);
     void (*many_below)(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to);
     void (*check_f32)(struct wl *w, const struct wl_check *check);
@@ -315,7 +315,7 @@ static inline float wl_f32(uint64_t seed, uint64_t i, float low, float high)
 static inline void wl_many_f32(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count,
                                float *to)
 {
-    w->calls->many_f32(n, first, count, to);
+    w->calls->many_f32(w, n, first, count, to);
 }
 
 /* to[k] = wl_f32(seed, at[k], low, high) */

@@ -292,11 +292,16 @@ static uint64_t look_around(struct engine *e, uint64_t tick)
     return next;
 }
 
-uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain)
+/* Somebody looks next at next_look_tick, or at the limit. */
+static void look_next(struct engine *e, uint64_t tick)
 {
-    const uint64_t tpc = e->front.clocks[domain]->ticks_per_cycle;
-    const uint64_t limit = e->limit_tick / tpc + 1, look = (e->next_look_tick - 1) / tpc + 1;
-    return limit < look ? limit : look;
+    e->next_look_tick = tick;
+    for (uint32_t k = 0; k < e->domain_count; k++) {
+        struct engine_clock *const clock = e->front.clocks[k];
+        const uint64_t tpc = clock->ticks_per_cycle;
+        const uint64_t limit = e->limit_tick / tpc + 1, look = (tick - 1) / tpc + 1;
+        clock->unwatched_cyc = limit < look ? limit : look;
+    }
 }
 
 uint64_t engine_due_cyc(struct engine *e)
@@ -313,7 +318,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
     const uint64_t tpc = e->front.clocks[0]->ticks_per_cycle;
     e->limit_tick = limit_cyc > ENGINE_NEVER / tpc ? ENGINE_NEVER : limit_cyc * tpc;
     e->visiting = true;
-    e->next_look_tick = e->front.tick;
+    look_next(e, e->front.tick);
     for (;;) {
         const struct next next = earliest(e);
         if (!next.domain && !e->awaited) break;
@@ -322,7 +327,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
             if (e->front.tick < e->limit_tick) e->front.tick = e->limit_tick;
             break;
         }
-        if (next.tick >= e->next_look_tick) e->next_look_tick = look_around(e, next.tick);
+        if (next.tick >= e->next_look_tick) look_next(e, look_around(e, next.tick));
         step(e, next.domain, next.cycle, next.tick);
         if (e->stopping) {
             end = ENGINE_STOPPED;

@@ -115,7 +115,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc);
 
 /* During a visit: the first cycle of the domain before which nobody outside looks at the components: neither
  * the caller of engine_run() nor series. */
-uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain);
+static inline uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain);
 
 /* Makes engine_run() return when the instant under way is over; it can go on with another call. */
 void engine_stop(struct engine *e);

@@ -57,7 +57,8 @@ struct engine_clock {
     uint64_t next_cyc;                         /* no wake-up is pending before it; ENGINE_NEVER = none */
     uint64_t far_cyc;                          /* no wake-up of far is pending before it */
     uint64_t far_count, visited_count;
-    uint64_t counted; /* part of asked_count that is in the statistics */
+    uint64_t counted;       /* part of asked_count that is in the statistics */
+    uint64_t unwatched_cyc; /* see engine_unwatched_until() */
     uint64_t *far;
     uint64_t **rows; /* per 64 components; NULL where none of them is in this domain */
 };
@@ -99,6 +100,11 @@ static inline uint64_t engine_now(const struct engine *e, uint32_t domain)
 {
     const struct engine_front *f = (const struct engine_front *)e;
     return engine_clock_now(f, f->clocks[domain]);
+}
+
+static inline uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain)
+{
+    return ((const struct engine_front *)e)->clocks[domain]->unwatched_cyc;
 }
 
 static inline uint64_t engine_tick(const struct engine *e) { return ((const struct engine_front *)e)->tick; }

@@ -121,7 +121,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
     for (uint32_t id = 0; id < 16; id++) b->barriers[id].all = true;
     for (uint32_t n = 0; n < b->warp_count; n++) {
         struct exec_warp *w = &b->warps[n];
-        memset(w, 0, offsetof(struct exec_warp, splits));
+        memset(w, 0, offsetof(struct exec_warp, ahead_cycles));
         w->idx = n;
         w->shared_bytes = l->shared_bytes;
         w->frames_bytes = k->frame_bytes;
@@ -134,7 +134,7 @@ struct exec_block *exec_block_create(struct exec_launch *l, uint64_t block_idx, 
         struct exec_warp *w = &b->warps[n];
         const uint32_t threads = l->threads_per_block - n * LANES;
         if (k->reads_undefined) clear(w->frames, k->func->temp_offset);
-        if (!is_large(l)) memset(w->local, 0, k->local_bytes * LANES);
+        if (k->local_bytes && !is_large(l)) memset(w->local, 0, k->local_bytes * LANES);
         split_start(w, k->func->code, threads >= LANES ? LANES_ALL : (1u << threads) - 1);
         b->runnable |= 1u << n;
     }
@@ -148,6 +148,8 @@ void exec_block_destroy(struct exec_block *b)
     b->race = NULL;
     chunk_free(b);
 }
+
+uint32_t *exec_block_place(struct exec_block *b) { return &b->place; }
 
 bool exec_block_done(const struct exec_block *b) { return b->live_threads == 0; }
 
@@ -225,7 +227,9 @@ static void count_block(const struct exec_block *b)
     uint64_t threads = 0, warps = b->instructions;
     for (uint32_t n = 0; n < b->warp_count; n++) {
         const struct warp_next *kept = &b->warps[n].kept; /* executed ahead, and then nobody issued it */
-        threads += b->warps[n].thread_instructions - (uint64_t)kept->run * lanes_in(kept->run_mask);
+        threads += b->warps[n].thread_instructions;
+        if (!kept->run) continue;
+        threads -= (uint64_t)kept->run * lanes_in(kept->run_mask);
         warps -= kept->run;
     }
     t->warp_instructions += warps;

@@ -196,6 +196,8 @@ bool exec_block_done(const struct exec_block *b);
 /* From now on %clock and %globaltimer read the cycle that the caller keeps here; the functional runner counts
  * instructions instead. */
 uint64_t *exec_block_clock(struct exec_block *b, double nanoseconds_per_cycle);
+/* A number that its owner keeps with it. */
+uint32_t *exec_block_place(struct exec_block *b);
 /* What the warp will execute next, without executing it. */
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next);
 /* Raises a mistake that says who waits where, when no warp of the block can go on. */

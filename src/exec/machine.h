@@ -52,13 +52,28 @@ struct insn {
     uint8_t counted;   /* 1: an instruction of the file; 0: a helper of ours */
     uint8_t is_shared; /* of quiet: a load from shared memory */
     uint8_t is_base;   /* may change an address register of such a load */
-    uint8_t quiet;     /* changes registers only and asks for no time: nobody sees when it executes; how many
-                          such instructions of the file without a guard follow each other from here on */
+    uint8_t quiet;     /* changes registers only and asks for no time: nobody sees when it executes;
+                          enum quiet */
     const struct warp_op_info *info; /* for the timing side; NULL until the first step */
 };
 _Static_assert(sizeof(struct insn) <= 64, "an instruction fits a cache line");
 
 enum { AHEAD_MOST = 64 }; /* operations of a run, see struct warp_next */
+
+enum quiet {
+    QUIET_NOT,
+    QUIET_ONE,
+    QUIET_RUN,  /* begins an ahead_run */
+    QUIET_WHOLE /* … after which comes none that is quiet */
+};
+
+/* From an instruction of a kernel on: quiet ones of the file, one after the other and none a load, AHEAD_MOST
+ * at most. */
+struct ahead_run {
+    uint64_t values;       /* of the block, that some of them work out; when these are known … */
+    uint32_t first, count; /* … only exec_func.each[first], … need be executed */
+    uint32_t length;       /* of all */
+};
 
 /* Lanes of a 64-bit register at even distances: base + lane * step, see slopes.c. */
 struct slope {
@@ -104,6 +119,9 @@ struct exec_func {
     const struct ptx_func *ptx;
     struct insn *code;
     uint32_t code_count;
+    struct ahead_run *runs; /* by instruction; NULL until infos are made */
+    const struct insn *
+        *each;             /* quiet instructions of the file that every warp executes for itself, in order */
     uint32_t *index_of_pc; /* ptx pc -> index in code of its first insn; n_instrs -> epilogue */
     uint32_t frame_bytes;  /* registers of one activation */
     uint64_t local_bytes;  /* .local and .param of one activation, multiple of 16 */
@@ -218,7 +236,7 @@ struct exec_warp {
     uint32_t used;       /* splits in use, the running one included */
     uint32_t sync_epoch; /* racecheck: warp-level barriers passed */
     uint64_t joins_used;
-    struct warp_next kept;            /* what warp_source.keep() gave back; run 0: nothing */
+    struct warp_next kept; /* what warp_source.keep() gave back; run 0: nothing; the last that begins as 0 */
     uint8_t ahead_cycles[AHEAD_MOST]; /* of its loads from shared memory, see warp_next.cycles */
     struct split splits[LANES];
     struct join joins[JOINS_MAX];
@@ -247,6 +265,7 @@ struct exec_block {
     uint64_t chunk_bytes, block_idx;
     uint32_t ctaid[3];
     uint32_t sm;
+    uint32_t place; /* see exec_block_place() */
     uint32_t live_threads;
     uint32_t epoch;         /* racecheck: barriers completed */
     uint32_t barriers_used; /* a bit for each that somebody has arrived at */

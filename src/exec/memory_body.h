@@ -100,6 +100,19 @@ INLINE bool load_pattern(const struct view *v, const void *group, int64_t offset
     return true;
 }
 
+/* May all eight be loaded without a look at each? */
+INLINE bool are_inside(const struct view *v, const uint64_t at[8], uint32_t bytes)
+{
+#ifdef __AVX2__
+    const v4a a = ((const v4u *)at)[0], b = ((const v4u *)at)[1];
+    const v4a beyond = (v4a)(a - v->lo >= (v4a){} + v->limit) | (v4a)(b - v->lo >= (v4a){} + v->limit);
+    return none64(beyond | ((a | b) & (bytes - 1)));
+#else
+    (void)v, (void)at, (void)bytes;
+    return false; /* one by one is as good there */
+#endif
+}
+
 /* Lanes of a group one by one. */
 INLINE void load_lanes(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part, bool shared,
                        bool wide, uint32_t log2_bytes)
@@ -111,6 +124,12 @@ INLINE void load_lanes(struct exec_warp *w, const struct insn *i, uint32_t first
     uint8_t *out = ref_at(w, i->d) + bytes * first;
     uint64_t kept[8]; /* the destination may be the address register */
     for (uint32_t k = 0; k < 8; k++) kept[k] = lane_address(group, wide, s->offset, k);
+    if (part == 0xff && are_inside(&v, kept, bytes)) {
+#pragma GCC unroll 8
+        for (uint32_t k = 0; k < 8; k++)
+            __builtin_memcpy(out + bytes * k, (const uint8_t *)(v.origin + kept[k]), bytes);
+        return;
+    }
     for (uint32_t left = part; left; left &= left - 1) {
         const uint32_t k = lowest_lane(left);
         const uint64_t at = kept[k];

@@ -142,6 +142,7 @@ static void fill_addresses(const struct exec_warp *w, const struct insn *i, stru
 void exec_describe_detail(struct exec_warp *w, const struct insn *i, struct warp_op *out)
 {
     switch (out->info->detail) {
+    case DETAIL_EVEN:
     case DETAIL_ADDRESS: fill_addresses(w, i, out); break;
     case DETAIL_TEXTURE: texture_describe(w, i, out); break;
     case DETAIL_SURFACE: surface_describe(w, i, out); break;

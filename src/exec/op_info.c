@@ -160,6 +160,7 @@ static uint8_t detail_of(const struct insn *i, const struct warp_op_info *info)
     if (!has_access(info->class) || i->fn == h_unsupported) return DETAIL_NONE;
     const struct access *s = access_of(i);
     /* Constant parameters: the same for all lanes, from the constant cache. */
+    if (s->slope != REF_NONE && s == i->x.access) return DETAIL_EVEN;
     return s->space == PTX_SPACE_PARAM && s->is_constant ? DETAIL_NONE : DETAIL_ADDRESS;
 }
 
@@ -297,6 +298,36 @@ static void find_known(const struct exec_func *f, struct warp_op_info *infos)
     }
 }
 
+/* Loads from shared memory, and what may change their address registers, are looked at one by one. */
+static bool is_plain(const struct insn *i)
+{
+    return is_quiet(i) && i->counted && !i->is_shared && !i->is_base;
+}
+
+/* Backwards: the run from an instruction on is itself and that of the next one. */
+static void find_runs(struct exec_func *f)
+{
+    f->runs = ARENA_ARRAY(&f->env->arena, struct ahead_run, f->code_count);
+    f->each = ARENA_ARRAY(&f->env->arena, const struct insn *, f->code_count);
+    uint32_t first = f->code_count;
+    for (uint32_t k = f->code_count; k-- > 0;) {
+        struct insn *const x = &f->code[k];
+        struct ahead_run *const r = &f->runs[k];
+        x->quiet = is_quiet(x) ? QUIET_ONE : QUIET_NOT;
+        if (!is_plain(x) || !f->ptx->is_entry) continue;
+        if (x[1].info == x->info + 1 && f->runs[k + 1].length < AHEAD_MOST) *r = f->runs[k + 1];
+        if (exec_is_once(x)) {
+            r->values |= (uint64_t)1 << x->d / VALUE_BYTES;
+        } else {
+            f->each[--first] = x;
+            r->count++;
+        }
+        r->first = first;
+        r->length++;
+        x->quiet = x[r->length].quiet ? QUIET_RUN : QUIET_WHOLE;
+    }
+}
+
 const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct insn *i)
 {
     struct exec_func *f = (struct exec_func *)(uintptr_t)exec_func_of(w->env, i);
@@ -313,20 +344,16 @@ const struct warp_op_info *exec_make_infos(struct exec_warp *w, const struct ins
         if (!x->counted) continue;
         x->is_shared = w->block->launch->bank_cycles && is_shared_load(x);
         infos[x->pc].detail = detail_of(x, &infos[x->pc]);
-        if (infos[x->pc].detail == DETAIL_ADDRESS) /* parameters between functions lie in local memory */
+        const uint8_t detail = infos[x->pc].detail;
+        if (detail == DETAIL_EVEN ||
+            detail == DETAIL_ADDRESS) /* .param between functions is in local memory */
             infos[x->pc].space = (uint8_t)warp_space_of(access_of(x)->space);
         if (x->fn != h_unsupported && is_inside(&f->ptx->instrs[x->pc], &infos[x->pc]))
             infos[x->pc].flags |= WARP_F_INSIDE;
         x->info = &infos[x->pc];
     }
     mark_bases(f, infos);
-    uint32_t run = 0;
-    for (uint32_t k = f->code_count; k-- > 0;) {
-        struct insn *x = &f->code[k];
-        run = is_quiet(x) ? run + x->counted : 0;
-        x->quiet = (uint8_t)(run < UINT8_MAX ? run + !x->counted : UINT8_MAX);
-        if (!is_quiet(x)) x->quiet = 0;
-    }
+    find_runs(f);
     find_known(f, infos);
     return i->info;
 }

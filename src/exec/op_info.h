@@ -9,7 +9,15 @@
 #include "exec/lower.h"
 
 /* warp_op_info.detail */
-enum { DETAIL_NONE, DETAIL_ADDRESS, DETAIL_BARRIER, DETAIL_SLEEP, DETAIL_TEXTURE, DETAIL_SURFACE };
+enum {
+    DETAIL_NONE,
+    DETAIL_EVEN /* an address through a slope */,
+    DETAIL_ADDRESS,
+    DETAIL_BARRIER,
+    DETAIL_SLEEP,
+    DETAIL_TEXTURE,
+    DETAIL_SURFACE
+};
 
 static inline enum warp_space warp_space_of(uint32_t space)
 {

@@ -259,7 +259,7 @@ void split_wake(struct exec_warp *w, uint32_t split, const struct insn *pc)
 const struct insn *split_exit(struct exec_warp *w, const struct insn *i, uint32_t lanes)
 {
     w->live &= ~lanes;
-    w->block->live_threads -= (uint32_t)__builtin_popcount(lanes);
+    w->block->live_threads -= lanes_in(lanes);
     const int8_t innermost = w->splits[w->running].join;
     const uint32_t rest = w->mask & ~lanes;
     if (rest)

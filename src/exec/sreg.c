@@ -87,6 +87,11 @@ static void broadcast(uint8_t *d, bool wide, uint64_t value)
         for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = (uint32_t)value;
 }
 
+static void count_up(uint8_t *d, uint32_t from)
+{
+    for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = from + lane;
+}
+
 /* All lanes of a warp that does not wrap round in x: counting up or the same. False: not that simple. */
 static bool simple(const struct exec_warp *w, const struct sreg_site *site, uint8_t *d)
 {
@@ -96,16 +101,16 @@ static bool simple(const struct exec_warp *w, const struct sreg_site *site, uint
         return true;
     }
     if (site->sreg > PTX_SREG_TID_Z || site->wide) return false;
-    const uint32_t x = thread % width;
-    if (x + LANES > width) return false;
+    if (thread % width + LANES > width) return false;
     if (site->sreg == PTX_SREG_TID_X)
-        for (uint32_t lane = 0; lane < LANES; lane++) ((uint32_t *)d)[lane] = x + lane;
+        count_up(d, thread % width);
     else
         broadcast(d, false, value_of(w, site, 0));
     return true;
 }
 
-const struct insn *h_sreg(struct exec_warp *w, const struct insn *i, uint32_t mask)
+static __attribute__((noinline)) const struct insn *any_sreg(struct exec_warp *w, const struct insn *i,
+                                                             uint32_t mask)
 {
     const struct sreg_site *site = i->x.extra;
     uint8_t *d = ref_at(w, i->d);
@@ -143,5 +148,17 @@ const struct insn *h_sreg(struct exec_warp *w, const struct insn *i, uint32_t ma
         else
             ((uint32_t *)d)[lane] = (uint32_t)value;
     }
+    return i + 1;
+}
+
+/* %tid.x of a whole warp in a row is what nearly all ask for. */
+const struct insn *h_sreg(struct exec_warp *w, const struct insn *i, uint32_t mask)
+{
+    const struct sreg_site *const site = i->x.extra;
+    const uint32_t first = w->idx * LANES;
+    if (mask != LANES_ALL || site->sreg != PTX_SREG_TID_X || site->wide ||
+        first + LANES > w->block->launch->block[0])
+        return any_sreg(w, i, mask);
+    count_up(ref_at(w, i->d), first);
     return i + 1;
 }

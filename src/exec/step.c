@@ -1,6 +1,28 @@
 /* step: one warp instruction at a time, with the description that the timing model consumes. */
 #include "exec/op_info.h"
 
+/* What most accesses are: all lanes, one after the other, in the reserved range; see fill_even() for others.
+ */
+static inline bool describe_row(const struct exec_warp *w, const struct insn *i,
+                                const struct warp_op_info *info, uint32_t mask, struct warp_op *out)
+{
+    const struct access *const s = i->x.access;
+    const struct slope *const at = slope_at(w, s->slope);
+    const struct devmem *const m = w->env->memory;
+    const uint64_t step = at->step, first = at->base + (uint64_t)s->offset - m->base;
+    if ((mask & at->lanes) != LANES_ALL || step != info->bytes || first >= m->size - (LANES - 1) * step)
+        return false;
+    const uint64_t base = m->sim_base + first;
+    out->base[0] = base;
+    out->base[1] = base + 8 * step;
+    out->base[2] = base + 16 * step;
+    out->base[3] = base + 24 * step;
+    out->space = WARP_SPACE_GLOBAL;
+    out->unit = 15;
+    out->grouped = 1;
+    return true;
+}
+
 static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t mask, struct warp_op *out)
 {
     const struct warp_op_info *info = info_of(w, i);
@@ -15,18 +37,26 @@ static inline void describe(struct exec_warp *w, const struct insn *i, uint32_t 
     out->sleep_ns = 0;
     out->read_only = 0;
     if (info->detail && mask) {
-        exec_describe_detail(w, i, out);
+        if (info->detail != DETAIL_EVEN || !describe_row(w, i, info, mask, out))
+            exec_describe_detail(w, i, out);
         const uint8_t *marks = w->block->launch->read_only;
         out->read_only = out->space == WARP_SPACE_GLOBAL &&
                          (marks ? marks[info->read_only_group] : (info->flags & WARP_F_READ_ONLY) != 0);
     }
 }
 
+/* Lanes that its guard lets pass; most have none. */
+static inline uint32_t guard_of(const struct exec_warp *w, const struct insn *i)
+{
+    return (__builtin_expect(i->guard == CONST_TRUE, 1) ? LANES_ALL
+                                                        : *(const uint32_t *)ref_at(w, i->guard)) ^
+           i->guard_xor;
+}
+
 /* Executes helpers of ours (meeting places of lanes, ...) up to the next instruction of the file. */
 static inline const struct insn *run_helpers(struct exec_warp *w, const struct insn *pc)
 {
-    while (pc && !pc->counted)
-        pc = pc->fn(w, pc, w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor));
+    while (pc && !pc->counted) pc = pc->fn(w, pc, w->mask & guard_of(w, pc));
     return pc;
 }
 
@@ -57,11 +87,12 @@ static inline enum warp_step tell(struct exec_warp *w, const struct insn *pc, st
     return WARP_STEP_OP;
 }
 
-/* Executes the instruction at pc; w->pc is the next one of the file, or NULL. */
-static inline __attribute__((always_inline)) void execute(struct exec_block *b, struct exec_warp *w,
+/* Executes the instruction at pc; w->pc is the next one of the file, or NULL. True: it is for certain, and
+ * the warp runs. */
+static inline __attribute__((always_inline)) bool execute(struct exec_block *b, struct exec_warp *w,
                                                           const struct insn *pc, struct warp_op *out)
 {
-    const uint32_t mask = w->mask & (*(const uint32_t *)ref_at(w, pc->guard) ^ pc->guard_xor);
+    const uint32_t mask = w->mask & guard_of(w, pc);
     describe(w, pc, mask, out);
     w->warp_instructions++;
     b->instructions++;
@@ -70,10 +101,11 @@ static inline __attribute__((always_inline)) void execute(struct exec_block *b, 
     pc = pc->fn(w, pc, mask);
     if (__builtin_expect(pc && pc->counted && w->state == WARP_RUNNING, 1)) {
         w->pc = pc;
-        return;
+        return true;
     }
     w->pc = run_helpers(w, pc);
     note_state(b, w);
+    return false;
 }
 
 /* ---- ahead ----
@@ -146,11 +178,49 @@ static inline uint32_t load_ahead(const struct exec_block *b, struct exec_warp *
     return base->cycles;
 }
 
-static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+/* Instructions of which nothing is asked but to be executed. */
+static inline void execute_run(const struct exec_block *b, struct exec_warp *w, const struct exec_func *f,
+                               const struct insn *pc, const struct ahead_run *r, uint32_t mask)
+{
+    if ((b->values_known & r->values) == r->values) {
+        const struct insn *const *at = f->each + r->first, *const *const end = at + r->count;
+        for (; at != end; at++) (void)(*at)->fn(w, *at, mask);
+        return;
+    }
+    for (const struct insn *const end = pc + r->length; pc != end; pc++) (void)pc->fn(w, pc, mask);
+}
+
+static inline const struct ahead_run *run_at(const struct exec_func *f, const struct insn *pc)
+{
+    return &f->runs[pc - f->code];
+}
+
+/* `run` operations were executed, and pc comes after them. */
+static inline enum warp_step tell_run(struct exec_block *b, struct exec_warp *w, const struct insn *pc,
+                                      const struct warp_op_info *first, uint32_t run, struct warp_next *next)
+{
+    const uint32_t mask = w->mask;
+    w->pc = pc;
+    w->ahead_count = run;
+    w->warp_instructions += run;
+    b->instructions += run;
+    w->thread_instructions += (uint64_t)run * lanes_in(mask);
+    *next = (struct warp_next){.info = first,
+                               .reg_base = w->frame / 128,
+                               .run = run,
+                               .run_mask = mask,
+                               .after = pc->info, /* of helpers: none */
+                               .cycles = w->ahead_cycles + run};
+    return WARP_STEP_OP;
+}
+
+static __attribute__((noinline)) enum warp_step run_parts(struct exec_block *b, struct exec_warp *w,
+                                                          struct warp_next *next)
 {
     const struct insn *pc = w->pc;
+    const struct exec_func *const f = b->launch->kernel->func;
     const struct memory_handlers *const h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
-    const struct warp_op_info *const first = info_of(w, pc), *info = first;
+    const struct warp_op_info *const first = pc->info, *info = first;
     const uint32_t mask = w->mask;
     struct ahead_base bases[AHEAD_BASES];
     uint32_t run = 0;
@@ -158,6 +228,14 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
     while (pc->quiet && run < AHEAD_MOST) {
         const uint32_t counted = pc->counted;
         if (counted && pc->info != info) break;
+        if (pc->quiet != QUIET_ONE && run_at(f, pc)->length <= AHEAD_MOST - run) {
+            const struct ahead_run *const r = run_at(f, pc);
+            execute_run(b, w, f, pc, r, mask);
+            run += r->length;
+            info += r->length;
+            pc += r->length;
+            continue;
+        }
         uint32_t cycles = 0;
         const struct insn *after = pc + 1;
         if (!pc->is_shared)
@@ -172,18 +250,18 @@ static enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struc
         pc = after;
     }
     w->pc = pc;
-    if (!run) return tell(w, pc, next);
-    w->ahead_count = run;
-    w->warp_instructions += run;
-    b->instructions += run;
-    w->thread_instructions += (uint64_t)run * lanes_in(mask);
-    *next = (struct warp_next){.info = first,
-                               .reg_base = w->frame / 128,
-                               .run = run,
-                               .run_mask = mask,
-                               .after = pc->counted ? info_of(w, pc) : NULL,
-                               .cycles = w->ahead_cycles + run};
-    return WARP_STEP_OP;
+    return run ? tell_run(b, w, pc, first, run, next) : tell(w, pc, next);
+}
+
+static inline enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
+{
+    const struct insn *const pc = w->pc;
+    if (pc->quiet != QUIET_WHOLE) return run_parts(b, w, next);
+    const struct exec_func *const f = b->launch->kernel->func;
+    const struct ahead_run *const r = run_at(f, pc);
+    const uint32_t length = r->length;
+    execute_run(b, w, f, pc, r, w->mask);
+    return tell_run(b, w, pc + length, pc->info, length, next);
 }
 
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)
@@ -204,7 +282,7 @@ enum warp_step exec_warp_step(struct exec_block *b, uint32_t warp, struct warp_o
     struct exec_warp *w = &b->warps[warp];
     const struct insn *pc = w->state == WARP_DONE ? NULL : next_counted(b, w);
     if (!pc) return w->state == WARP_DONE ? WARP_STEP_DONE : WARP_STEP_WAIT;
-    execute(b, w, pc, out);
+    (void)execute(b, w, pc, out);
     return WARP_STEP_OP;
 }
 
@@ -212,8 +290,9 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
 {
     struct exec_block *b = self;
     struct exec_warp *w = &b->warps[warp];
-    execute(b, w, w->pc, out);
-    return may_run_ahead(w, w->pc) ? run_ahead(b, w, next) : tell(w, w->pc, next);
+    const bool runs = execute(b, w, w->pc, out);
+    const bool ahead = runs ? w->pc->quiet && !w->divergent : may_run_ahead(w, w->pc);
+    return ahead ? run_ahead(b, w, next) : tell(w, w->pc, next);
 }
 
 /* A warp that starts, or that others have let go, runs ahead like one that was stepped. */

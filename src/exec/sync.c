@@ -6,8 +6,6 @@
  * size. */
 #include "exec/machine.h"
 
-static uint32_t popcount(uint32_t x) { return (uint32_t)__builtin_popcount(x); }
-
 /* bar / barrier: what stands in insn.x.extra is a struct bar_site (lower.c). */
 #include "exec/sites.h"
 
@@ -77,12 +75,12 @@ const struct insn *h_bar(struct exec_warp *w, const struct insn *i, uint32_t mas
     bar->expected = count;
     b->barriers_used |= 1u << id;
     if (!bar->arrived) bar->all = true;
-    bar->arrived += popcount(mask);
-    if (count && (mask & w->live & -w->live)) bar->arrived += 32 - popcount(w->live);
+    bar->arrived += lanes_in(mask);
+    if (count && (mask & w->live & -w->live)) bar->arrived += 32 - lanes_in(w->live);
     if (site->kind == BAR_RED) {
         uint32_t p = *(const uint32_t *)ref_at(w, i->c) ^ site->invert;
         p &= mask;
-        bar->popc += popcount(p);
+        bar->popc += lanes_in(p);
         bar->all = bar->all && p == mask;
         bar->any = bar->any || p;
     }
@@ -90,7 +88,7 @@ const struct insn *h_bar(struct exec_warp *w, const struct insn *i, uint32_t mas
         barrier_check(b, id);
         return i + 1;
     }
-    bar->waiting += popcount(mask);
+    bar->waiting += lanes_in(mask);
     if (rest)
         exec_fault(w, i, lowest_lane(rest), "a guarded barrier that only some lanes of the warp execute");
     split_wait(w, i, SPLIT_BARRIER, 0, id);

@@ -26,8 +26,7 @@ uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r)
 
 uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 {
-    static const uint8_t sectors_in[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    if (r->kind == REQUEST_READ) return f->header_bytes + SECTOR_BYTES * sectors_in[r->sectors & SECTORS_ALL];
+    if (r->kind == REQUEST_READ) return f->read_bytes[r->sectors & SECTORS_ALL];
     if (r->kind == REQUEST_ATOMIC) return f->header_bytes + request_byte_count(r->bytes);
     return f->header_bytes;
 }
@@ -164,7 +163,7 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
     const uint32_t bytes = fabric_request_bytes(f, request_at(f->requests, request));
     if (FAULT_FIRES(request_dropped)) return true;
     if (!pass(&f->request, now, request, sm, slice, slice, bytes)) return false;
-    traffic_count(f->traffic, sm, slice, bytes);
+    traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
 
@@ -178,7 +177,7 @@ bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t
 {
     const uint32_t bytes = fabric_reply_bytes(f, request_at(f->requests, request));
     if (!pass(&f->reply, now, request, slice, sm, slice, bytes)) return false;
-    traffic_count(f->traffic, sm, slice, bytes);
+    traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
 
@@ -188,7 +187,7 @@ bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32
     const uint32_t bytes = fabric_request_bytes(f, r), home = r->home.slice;
     if (FAULT_FIRES(forward_dropped)) return true;
     if (!pass(&f->far_request, now, request, slice, home, home, bytes)) return false;
-    traffic_count_far(f->traffic, slice, home, bytes);
+    traffic_count_far(&f->traffic, slice, home, bytes);
     return true;
 }
 
@@ -197,7 +196,7 @@ bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint
     const struct request *r = request_at(f->requests, request);
     const uint32_t bytes = fabric_reply_bytes(f, r), via = r->via - 1u;
     if (!pass(&f->far_reply, now, request, slice, via, via, bytes)) return false;
-    traffic_count_far(f->traffic, via, slice, bytes);
+    traffic_count_far(&f->traffic, via, slice, bytes);
     return true;
 }
 
@@ -340,6 +339,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                          .write_bytes = (uint32_t)c->packet.write_literal,
                          .write_is_literal = c->packet.write == write_packet_literal,
                          .forwards = net_level_used(c, NET_LEVEL_slice_net)};
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)
+        f->read_bytes[sectors] = f->header_bytes + SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
     build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, sm, slice);
     build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, slice, sm);
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);

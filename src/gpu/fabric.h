@@ -59,6 +59,7 @@ struct fabric {
     uint32_t domain; /* of the networks */
     uint64_t ticks_per_cycle;
     uint32_t header_bytes, write_bytes;
+    uint32_t read_bytes[SECTORS_ALL + 1]; /* of the reply to a read of these sectors */
     bool write_is_literal;
     bool sleepers_ask;                         /* see fabric_sleep_sm() */
     bool forwards;                             /* far sides are there */
@@ -66,7 +67,7 @@ struct fabric {
     struct fabric_side far_request, far_reply; /* slices and slices */
     uint64_t least_reply_cyc;                  /* no reply takes less */
     uint64_t sm_ticks_per_cycle;
-    struct traffic *traffic; /* between partitions, of the whole machine */
+    struct traffic traffic; /* between partitions, of the whole machine: what the GPU counts in */
 };
 
 /* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */

@@ -14,7 +14,7 @@ static inline void fabric_window_send_request(struct fabric *f, uint64_t now, ui
     struct fabric_side *const s = &f->request;
     const struct net_packet p = {.handle = idx, .src = sm, .dst = slice, .bytes = bytes};
     (void)net_queue_join(s->net, &p, now);
-    traffic_count(f->traffic, sm, slice, bytes);
+    traffic_count(&f->traffic, sm, slice, bytes);
     if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
 }
 static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_t idx,
@@ -28,10 +28,11 @@ static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_
 static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t idx, const struct request *r,
                                        uint32_t slice)
 {
-    const uint32_t bytes = fabric_reply_bytes(f, r);
+    const uint32_t bytes =
+        r->kind == REQUEST_READ ? f->read_bytes[r->sectors & SECTORS_ALL] : fabric_reply_bytes(f, r);
     const struct net_packet p = {.handle = idx, .src = slice, .dst = r->sm, .bytes = bytes};
     (void)net_queue_join(f->reply.net, &p, now);
-    traffic_count(f->traffic, r->sm, slice, bytes);
+    traffic_count(&f->traffic, r->sm, slice, bytes);
 }
 
 #endif

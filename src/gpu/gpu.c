@@ -211,7 +211,7 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
         fabric_init(&g->fabrics[k], &g->arena, g->engine, c, k, &g->requests, g->net_domains[NET_LEVEL_net],
                     g->sm_components, g->slice_components);
         struct fabric *f = &g->fabrics[k];
-        f->traffic = &g->traffic;
+        f->traffic = g->traffic;
         f->request.expect = slice_expect;
         f->request.expecting = (void *const *)(g->slices + f->request.first_receiver);
         f->reply.expect = sm_expect;

@@ -103,7 +103,7 @@ struct gpu {
 
 /* kernel.c: the blocks that exist, to destroy when the run is broken off. */
 void kernel_remember(struct running *r, struct exec_block *b);
-void kernel_forget(struct running *r, const struct exec_block *b);
+void kernel_forget(struct running *r, struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
 bool kernel_is_stuck(void *gpu, bool due);
 

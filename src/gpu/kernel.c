@@ -27,16 +27,17 @@ static uint64_t next_block(void *self, uint32_t sm)
 void kernel_remember(struct running *r, struct exec_block *b)
 {
     DIAG_ASSERT(r->resident_count < r->resident_capacity);
+    *exec_block_place(b) = r->resident_count;
     r->resident[r->resident_count++] = b;
 }
 
-void kernel_forget(struct running *r, const struct exec_block *b)
+void kernel_forget(struct running *r, struct exec_block *b)
 {
-    for (uint32_t k = 0; k < r->resident_count; k++)
-        if (r->resident[k] == b) {
-            r->resident[k] = r->resident[--r->resident_count];
-            return;
-        }
+    const uint32_t place = *exec_block_place(b);
+    DIAG_ASSERT(place < r->resident_count && r->resident[place] == b);
+    struct exec_block *const last = r->resident[--r->resident_count];
+    *exec_block_place(last) = place;
+    r->resident[place] = last;
 }
 
 static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)
@@ -168,6 +169,16 @@ static void finish_networks(struct gpu *g)
         for (uint32_t direction = 0; direction < 2; direction++)
             for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
                 net_stats_finish(side->net, fabric_side_now(side));
+}
+
+/* For who looks while kernels run. */
+static void settle_networks(struct gpu *g)
+{
+    const struct fabric_side *side;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                net_stats_settle(side->net);
 }
 
 bool kernel_any_runs(const struct gpu *g)
@@ -352,6 +363,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
     apps_count(&g->apps);
     settle_sms(g);
+    settle_networks(g);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
     gpu_use_mark(g, r->marks);
     record->app = app;

@@ -9,20 +9,21 @@
 enum { TRAFFIC_PARTITIONS_MAX = 256 }; /* larger machines are not counted */
 
 struct traffic {
-    uint64_t *bytes; /* [partition of the SM][partition of the slice] */
-    uint16_t *sm_row, *slice_column;
-    uint32_t partitions; /* 0: not counted, everything falls into one cell */
+    uint64_t *bytes;        /* [partition of the SM][partition of the slice] */
+    uint64_t **sm_row;      /* of an SM: its partition's row there */
+    uint16_t *slice_column; /* of a slice: its partition */
+    uint32_t partitions;    /* 0: not counted, everything falls into one cell */
 };
 
 void traffic_init(struct traffic *t, struct arena *a, const struct config *c);
 
-static inline void traffic_count(struct traffic *t, uint32_t sm, uint32_t slice, uint32_t bytes)
+static inline void traffic_count(const struct traffic *t, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
-    t->bytes[(size_t)t->sm_row[sm] * t->partitions + t->slice_column[slice]] += bytes;
+    t->sm_row[sm][t->slice_column[slice]] += bytes;
 }
 
 /* From slice to slice: on behalf of the SMs beside the first, to the home of the line, and back. */
-static inline void traffic_count_far(struct traffic *t, uint32_t near_slice, uint32_t home_slice,
+static inline void traffic_count_far(const struct traffic *t, uint32_t near_slice, uint32_t home_slice,
                                      uint32_t bytes)
 {
     t->bytes[(size_t)t->slice_column[near_slice] * t->partitions + t->slice_column[home_slice]] += bytes;

@@ -276,6 +276,11 @@ void net_stats_finish(struct net *n, uint64_t now)
     }
 }
 
+void net_stats_settle(struct net *n)
+{
+    if (n->queue) net_queue_settle(n);
+}
+
 void net_stats_restart(void *net)
 {
     struct net *n = net;

@@ -207,6 +207,8 @@ struct net_output_stats net_output(const struct net *n, uint32_t sink);
  * was accepted. */
 struct net_stats *net_stats_of(struct net *n);
 void net_stats_finish(struct net *n, uint64_t now);
+/* Before anybody looks at the block in between: some of it is not counted packet by packet. */
+void net_stats_settle(struct net *n);
 void net_stats_restart(void *net);
 /* Packets inside: accepted, not yet popped; of these those that are not decided to arrive. */
 uint64_t net_in_flight(const struct net *n);

@@ -18,9 +18,8 @@
 
 /* In the queue of a source. */
 struct net_queue_packet {
-    _Alignas(32) uint64_t handle;
-    uint64_t accept_cyc;
-    uint32_t dst, bytes, flits, cls;
+    _Alignas(32) uint64_t accept_cyc;
+    struct net_packet packet;
 };
 
 struct net_queue_source {
@@ -41,21 +40,32 @@ struct net_queue_slot {
     struct net_packet packet;
 };
 
-struct net_queue_sink {
+struct net_queue_sink {                       /* the first cache line is what every packet needs */
     _Alignas(64) struct net_queue_slot *ring; /* packet x is in ring[x & mask]; grows up to the capacity */
     uint32_t pushed, popped, mask;
-    uint32_t capacity, back_mask;
-    uint32_t easy;          /* with fewer inside there is a place, whenever the last ones were left */
-    uint64_t free_cyc;      /* its link can take a head from then on */
-    uint64_t *back_cyc;     /* [x & back_mask]: packet x may begin then, known when x - capacity is taken */
-    uint32_t promised;      /* places that sources wait for and know of; */
-    uint16_t waiting, last; /* … sources that do not, the first and the last of a list */
-    bool scarce;            /* there are such sources */
-    uint64_t blocked_cyc;   /* waits are counted up to here */
-    struct net_output_stats stats;
-};
+    uint32_t asked;           /* packets before this one have a place, here and in the ring; it must ask */
+    uint64_t next_cyc;        /* a head that comes next is at the sink after this cycle: its link is busy */
+    uint64_t bytes, busy_cyc; /* see net_output_stats */
+    uint64_t *left_cyc;       /* [x & left_mask]: when packet x was taken; x + capacity may begin
+                                 NET_QUEUE_BACK and credit_delay_cyc later */
+    uint32_t left_mask;
+    bool scarce;      /* there are sources that wait for a place; */
+    uint16_t waiting; /* … do not know of one, the first of a list */
 
-enum { NET_QUEUE_WHEEL = 512 }; /* cycles ahead that a beginning can be known */
+    uint16_t last;        /* … of that list */
+    uint32_t promised;    /* … know of one */
+    uint32_t capacity;    /* places */
+    uint32_t counted;     /* the packet that asked last */
+    uint64_t packets;     /* … pushed before it */
+    uint64_t blocked_cyc; /* waits are counted up to here; */
+    uint64_t waited_cyc;  /* … this many */
+};
+_Static_assert(offsetof(struct net_queue_sink, last) == 64, "a cache line");
+
+enum {
+    NET_QUEUE_WHEEL = 512, /* cycles ahead that a beginning can be known */
+    NET_QUEUE_BACK = 2     /* a packet is taken > its place can be used, without the delay of credits */
+};
 _Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
                "who is in time knows of no beginning beyond the wheel");
 
@@ -63,13 +73,18 @@ struct net_queue {
     struct net_queue_source *sources;
     struct net_queue_sink *sinks;
     struct arena *arena;
-    uint64_t *starts;                    /* [cycle % wheel][words]: sources whose first packet may begin */
-    uint64_t busy[NET_QUEUE_WHEEL / 64]; /* cycles with any */
-    uint32_t words;                      /* of a mask over sources */
-    uint64_t done_cyc;                   /* what begins before has begun */
-    uint32_t through_cyc;                /* beginning > head at the link to the sink */
-    uint32_t last_cyc;                   /* head on that link > visible, without the tail */
-    uint64_t accepted_cyc, taken_cyc;    /* sums over packets: when they were */
+    uint64_t *starts;                 /* [source / 64][cycle % wheel]: sources whose first packet may
+                                         begin; */
+    uint8_t busy[NET_QUEUE_WHEEL];    /* … is there any in a cycle? */
+    uint32_t known;                   /* … how many in all */
+    uint32_t words;                   /* of a mask over sources */
+    const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
+    uint64_t done_cyc;                /* what begins before has begun */
+    uint64_t soonest_cyc;             /* beginning > arrival, without the flits */
+    uint64_t accepted_cyc, taken_cyc; /* sums over packets: when they were; */
+    uint64_t arrival_cyc;             /* … of all that began: when they arrive */
+    uint64_t busy_before_cyc;         /* sinks, before statistics began anew */
+    uint64_t latency[64];             /* packets by the highest bit of their latency */
 };
 
 /* A packet was taken: the source that has waited longest may begin. */
@@ -82,8 +97,9 @@ static inline void net_queue_begins(struct net_queue *q, uint32_t source, uint64
 {
     if (__builtin_expect(cyc - q->done_cyc >= NET_QUEUE_WHEEL, 0)) net_queue_turn(q, cyc);
     const uint32_t slot = (uint32_t)cyc % NET_QUEUE_WHEEL;
-    q->starts[(size_t)slot * q->words + (source >> 6)] |= 1ull << (source & 63);
-    q->busy[slot >> 6] |= 1ull << (slot & 63);
+    q->starts[(size_t)(source >> 6) * NET_QUEUE_WHEEL + slot] |= 1ull << (source & 63);
+    q->busy[slot] = 1;
+    q->known++;
 }
 
 /* Packets in the queue of a source; one that begins in this very cycle is still there. */
@@ -98,18 +114,20 @@ static inline uint64_t net_queue_join(struct net *n, const struct net_packet *p,
 {
     struct net_queue *const q = n->queue;
     struct net_queue_source *const s = &q->sources[p->src];
-    if (__builtin_expect(s->count > s->mask, 0)) net_queue_grow_source(q, s);
-    struct net_queue_packet *const at = &s->ring[(s->head + s->count) & s->mask];
-    at->handle = p->handle;
+    const uint32_t count = s->count;
+    if (__builtin_expect(count > s->mask, 0)) net_queue_grow_source(q, s);
+    struct net_queue_packet *const at = &s->ring[(s->head + count) & s->mask];
     at->accept_cyc = now;
-    at->dst = p->dst;
-    at->bytes = p->bytes;
-    at->flits = net_flits_of(n, p->bytes);
-    at->cls = p->cls;
+    at->packet.handle = p->handle;
+    at->packet.src = p->src;
+    at->packet.dst = p->dst;
+    at->packet.bytes = p->bytes;
+    at->packet.cls = p->cls;
     n->stats.accepted++;
     n->stats.accepted_bytes += p->bytes;
     q->accepted_cyc += now;
-    if (s->count++) return NET_NEVER;
+    s->count = count + 1;
+    if (count) return NET_NEVER;
     const uint64_t cyc = s->free_cyc > now ? s->free_cyc : now + 1;
     net_queue_begins(q, p->src, cyc);
     return cyc;
@@ -121,13 +139,10 @@ static inline void net_queue_take(struct net *n, uint32_t sink, uint64_t now)
     struct net_queue *const q = n->queue;
     struct net_queue_sink *const k = &q->sinks[sink];
     struct net_front *const front = &n->view.fronts[sink];
-    const struct net_queue_slot *const slot = &k->ring[k->popped & k->mask];
-    const uint64_t back_cyc = now + 2 + n->spec.credit_delay_cyc;
-    n->stats.stay_cyc += now - slot->visible_cyc;
     n->stats.taken++;
-    n->stats.taken_bytes += slot->packet.bytes;
+    n->stats.taken_bytes += front->packet->bytes;
     q->taken_cyc += now;
-    k->back_cyc[(k->popped + k->capacity) & k->back_mask] = back_cyc;
+    k->left_cyc[k->popped & k->left_mask] = now;
     if (++k->popped != k->pushed) {
         const struct net_queue_slot *const next = &k->ring[k->popped & k->mask];
         front->visible_cyc = next->visible_cyc;

@@ -38,7 +38,8 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     struct sm_warp *w = &sm->warps[warp];
     struct sm_block *b = &sm->blocks[slot];
     uint32_t *const regs = sm_regs(sm, warp);
-    for (uint32_t k = 0; k < sm->reg_stride; k++) regs[k] = short_cyc(now);
+    for (uint32_t k = 0; k < sm->reg_stride; k += SM_REGS_LINE)
+        for (uint32_t n = 0; n < SM_REGS_LINE; n++) regs[k + n] = short_cyc(now);
     sm->sources[warp] = (struct sm_warp_source){
         .self = b->source.self, .step = b->source.step, .clock = b->clock, .woken = b->source.woken};
     w->block = (uint8_t)slot;

@@ -179,7 +179,7 @@ static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
     sm->next_cyc = next;
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
-    if (sm->wire.fabric->sleepers_ask && !sm->windows)
+    if (!sm->windows && sm->wire.fabric->sleepers_ask)
         fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
 }
 
@@ -262,7 +262,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     sm->reply = fabric_front(&sm->wire.fabric->reply, sm->wire.sm_idx);
     set_direct(sm);
     take_place(sm, kernel, start_cyc);
-    set_stride(sm, (kernel->scoreboard + 15) / 16 * 16);
+    set_stride(sm, (kernel->scoreboard + SM_REGS_LINE - 1) / SM_REGS_LINE * SM_REGS_LINE);
     sm_refresh(sm, now);
     if (sm->place_count == 1) {
         sm->settled_cyc = now + 1;

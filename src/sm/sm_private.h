@@ -8,6 +8,7 @@
 #include "sm/sm.h"
 
 enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
+enum { SM_REGS_LINE = 16 }; /* registers of the scoreboard in a cache line */
 
 /* Issue ports. CONTROL is free in every cycle. */
 enum unit {
@@ -304,7 +305,7 @@ struct sm {
     struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
     uint64_t active[SM_SCHEDULERS];                              /* two_level */
     uint32_t *regs;      /* short cycle from which a register can be read */
-    uint32_t reg_stride; /* from warp to warp */
+    uint32_t reg_stride; /* from warp to warp, whole lines */
     uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];

@@ -46,19 +46,6 @@ static void *call_input(struct wl *w, const char *name, uint64_t bytes, wl_fill_
     return device;
 }
 
-static void fill_uniform(void *arg, void *to, uint64_t first, uint64_t bytes)
-{
-    numbers_f32(arg, first / 4, bytes / 4, to);
-}
-
-static void *call_input_f32(struct wl *w, const char *name, uint64_t count, uint64_t seed, float low,
-                            float high)
-{
-    struct wl_numbers *n = ARENA_NEW(&script_app_of(w)->scratch, struct wl_numbers);
-    *n = (struct wl_numbers){seed, low, high};
-    return call_input(w, name, count * sizeof(float), fill_uniform, n);
-}
-
 static void *call_scratch(struct wl *w, uint64_t bytes)
 {
     return arena_alloc(&script_app_of(w)->scratch, bytes);
@@ -146,7 +133,7 @@ const struct wl_calls script_calls = {
     .param = call_param,
     .alloc = call_alloc,
     .input = call_input,
-    .input_f32 = call_input_f32,
+    .input_f32 = input_f32,
     .scratch = call_scratch,
     .variable = call_variable,
     .write = call_write,
@@ -154,7 +141,7 @@ const struct wl_calls script_calls = {
     .output = call_output,
     .launch = call_launch,
     .wait = call_wait,
-    .many_f32 = numbers_f32,
+    .many_f32 = many_f32,
     .many_f32_at = numbers_f32_at,
     .many_below = numbers_below,
     .check_f32 = check_f32,

@@ -1,5 +1,6 @@
 /* check: outputs against their references: every word when that is cheap, else a sample that depends on
  * nothing but the output's length. */
+#include "frontend/script/numbers.h"
 #include "frontend/script/script_private.h"
 
 #include <math.h>
@@ -33,14 +34,6 @@ static inline void check_float(const struct script_app *app, const struct wl_che
                       check->name, (unsigned long long)i, got, want, check->absolute, check->relative);
 }
 
-/* A NaN is equal to nothing. */
-static bool same_words(const float *a, const float *b, uint64_t count)
-{
-    uint32_t different = 0;
-    for (uint64_t i = 0; i < count; i++) different |= a[i] != b[i];
-    return !different;
-}
-
 /* All words, a block at a time: word by word where a block differs, and the last one of each, so that both
  * references are known to agree. */
 static void check_blocks(struct wl *w, const struct wl_check *check, const float *output)
@@ -50,7 +43,7 @@ static void check_blocks(struct wl *w, const struct wl_check *check, const float
     for (uint64_t first = 0; first < check->count; first += WL_CHECK_BLOCK) {
         const uint64_t left = check->count - first, count = left < WL_CHECK_BLOCK ? left : WL_CHECK_BLOCK;
         check->references(w, check->arg, first, count, want);
-        uint64_t from = same_words(output + first, want, count) ? count - 1 : 0;
+        uint64_t from = numbers_same(output + first, want, count) ? count - 1 : 0;
         for (; from < count; from++) check_float(app, check, output, first + from);
     }
 }

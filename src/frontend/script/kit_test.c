@@ -31,9 +31,17 @@ static const void *fake_output(struct wl *w, const char *name, const void *devic
     return device;
 }
 
+static void *fake_input(struct wl *w, const char *name, uint64_t bytes, wl_fill_fn *fill, void *arg)
+{
+    void *const to = fake_scratch(w, bytes);
+    (void)name;
+    fill(arg, to, 0, bytes);
+    return to;
+}
+
 static void fake_init(struct fake *f)
 {
-    *f = (struct fake){.calls = {.scratch = fake_scratch, .output = fake_output}};
+    *f = (struct fake){.calls = {.input = fake_input, .scratch = fake_scratch, .output = fake_output}};
     f->app.wl.calls = &f->calls;
     f->app.label = "fake";
     arena_init(&f->app.scratch);
@@ -61,11 +69,12 @@ static void many_numbers_are_those_made_one_by_one(void **state)
 {
     (void)state;
     enum { COUNT = 1003 };
-    static const struct wl_numbers kinds[] = {{7, -2, 6}, {1, 0, 1}, {UINT64_MAX, -1e30f, 1e-3f}, {0, 3, 3}};
-    static const uint32_t bounds[] = {1, 10, 1u << 22, 0xfffffffbu};
+    static const struct wl_numbers kinds[] = {{7, -2, 6}, {1, 0, 1},      {UINT64_MAX, -1e30f, 1e-3f},
+                                              {0, 3, 3},  {9, 0, 1e-38f}, {8, 1e-42f, 3e-42f}};
+    static const uint32_t bounds[] = {1, 10, 1u << 22, 0xfffffffbu, 7, 8};
     float f[COUNT], g[COUNT];
     uint32_t at[COUNT];
-    for (uint32_t n = 0; n < 4; n++)
+    for (uint32_t n = 0; n < 6; n++)
         for (uint64_t first = 0, count = COUNT; count > 900; first = first * 7 + 123456789, count--) {
             const struct wl_numbers *k = &kinds[n];
             numbers_f32(k, first, count, f);
@@ -77,6 +86,62 @@ static void many_numbers_are_those_made_one_by_one(void **state)
                 assert_true(g[i] == wl_f32(k->seed, at[i], k->low, k->high));
             }
         }
+}
+
+static void assert_numbers(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count)
+{
+    float want[3000], got[3000];
+    assert_true(count <= 3000);
+    numbers_f32(n, first, count, want);
+    many_f32(w, n, first, count, got);
+    assert_memory_equal(got, want, count * sizeof *got);
+}
+
+/* Whatever word a kernel changes, and however: the reference is made of what the input was. */
+static void numbers_of_an_input_are_made_again_where_it_was_written(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 31, 1024, 1025, 2999};
+    static const uint32_t changes[] = {1, 1u << 31, 0x00400000u, UINT32_MAX};
+    for (uint32_t k = 0; k < 5; k++) {
+        struct fake f;
+        fake_init(&f);
+        struct wl *const w = &f.app.wl;
+        const struct wl_numbers n = {5 + k, -1, 1}, other = {5 + k, -1, 2};
+        uint32_t *const words = input_f32(w, "x", counts[k], n.seed, n.low, n.high);
+        assert_numbers(w, &n, 0, counts[k]);
+        assert_numbers(w, &other, 0, counts[k]);
+        assert_numbers(w, &n, 0, 2999); /* more than there are */
+        assert_numbers(w, &n, counts[k] / 2, counts[k] - counts[k] / 2);
+        for (uint64_t at = 0; at < counts[k]; at += 1 + at / 40) {
+            words[at] ^= changes[at % 4];
+            assert_numbers(w, &n, 0, counts[k]);
+            words[at] ^= changes[at % 4];
+        }
+        memset(words, 0, counts[k] * sizeof *words);
+        assert_numbers(w, &n, 0, counts[k]);
+        arena_free(&f.app.scratch);
+    }
+}
+
+static void numbers_are_the_same_when_every_one_is(void **state)
+{
+    (void)state;
+    enum { COUNT = 77 };
+    float a[COUNT], b[COUNT];
+    numbers_f32(&(struct wl_numbers){1, -1, 1}, 0, COUNT, a);
+    memcpy(b, a, sizeof b);
+    for (uint64_t count = 0; count <= COUNT; count++) assert_true(numbers_same(a, b, count));
+    for (uint32_t at = 0; at < COUNT; at++) {
+        b[at] = at % 2 ? -a[at] : NAN;
+        assert_false(numbers_same(a, b, COUNT));
+        assert_true(numbers_same(a, b, at));
+        b[at] = a[at];
+    }
+    a[0] = b[0] = NAN;
+    assert_false(numbers_same(a, b, COUNT));
+    a[0] = 0, b[0] = -0.0f;
+    assert_true(numbers_same(a, b, COUNT));
 }
 
 /* ---- stencils ---- */
@@ -298,6 +363,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_depend_on_seed_and_place_only),
         cmocka_unit_test(many_numbers_are_those_made_one_by_one),
+        cmocka_unit_test(numbers_of_an_input_are_made_again_where_it_was_written),
+        cmocka_unit_test(numbers_are_the_same_when_every_one_is),
         cmocka_unit_test(a_cone_gives_what_a_whole_sweep_gives),
         cmocka_unit_test(graphs_have_skewed_degrees_and_targets),
         cmocka_unit_test(matrix_references_are_dot_products),

@@ -27,3 +27,14 @@ void numbers_below(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound
     uint64_t k = have_avx2() ? numbers_below_avx2(seed, first, count, bound, to) : 0;
     for (; k < count; k++) to[k] = (uint32_t)wl_below(seed, first + k, bound);
 }
+
+/* Without AVX2 making them again is not much dearer. */
+uint64_t numbers_sum(const float *x, uint64_t count) { return have_avx2() ? numbers_sum_avx2(x, count) : 0; }
+
+bool numbers_same(const float *a, const float *b, uint64_t count)
+{
+    uint64_t k = have_avx2() ? numbers_same_avx2(a, b, count) : 0;
+    for (; k < count; k++)
+        if (a[k] != b[k]) return false;
+    return true;
+}

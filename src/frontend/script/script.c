@@ -119,6 +119,7 @@ static void load_modules(struct script_app *app)
 static void start_app(struct script_app *app)
 {
     arena_init(&app->scratch);
+    app->inputs = NULL;
     diag_init(&app->diag);
     app->started = true;
     app->rt = rt_create(&app->options.rt);

@@ -30,8 +30,9 @@ struct script_app {
     struct rt_context *rt;
     struct rt_module *modules[SCRIPT_MODULES_MAX];
     uint32_t module_count;
-    struct arena scratch; /* of the script */
-    void *read_buffer;    /* of wl_read() */
+    struct arena scratch;        /* of the script */
+    struct script_input *inputs; /* see inputs.c */
+    void *read_buffer;           /* of wl_read() */
     uint64_t read_bytes;
     struct fiber fiber;
     struct diag diag; /* what the script raised */
@@ -59,6 +60,10 @@ void spec_check_workload(const struct workload *workload); /* raises a mistake w
 /* calls.c */
 extern const struct wl_calls script_calls;
 struct script_app *script_app_of(struct wl *w);
+
+/* inputs.c */
+void *input_f32(struct wl *w, const char *name, uint64_t count, uint64_t seed, float low, float high);
+void many_f32(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count, float *to);
 
 /* check.c */
 void check_f32(struct wl *w, const struct wl_check *check);
