@@ -64,6 +64,7 @@ struct slice {
     uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
     uint64_t until_cyc;            /* end of the window */
     uint32_t served_last, fetched; /* requests in the last window; in the host's caches for the next */
+    bool quick;                    /* … and most of its cycles are those of slice_quick.h */
     bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
 
     struct request_list hits, filled; /* on their way to the reply port */
@@ -75,13 +76,17 @@ struct slice {
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;     /* when there is one */
-    struct slice_line *lines; /* as the tags */
-    uint32_t fills_capacity, ops_capacity;
-    uint64_t inside_cyc; /* counted up to here */
+    struct lane own_lane;                  /* when there is one */
+    struct slice_line *lines;              /* as the tags */
+    uint32_t fills_capacity, ops_capacity; /* powers of two */
+    uint32_t fills_mask, ops_mask;
+    uint32_t inside;                     /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;                 /* when their number changed last */
+    uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
-    uint32_t inside; /* requests served by the tag stage and not answered */
+    uint32_t way_mask; /* a bit for each way, see slice_set.h */
+    uint32_t first_sm; /* of its partition */
     struct slice_wiring wire;
 
     struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
@@ -175,25 +180,30 @@ static inline uint8_t readable(const struct slice *s, uint32_t line)
 
 /* ---- who is inside ---- */
 
-/* Called before the number changes. */
-static inline void count_inside(struct slice *s, uint64_t now)
+/* Their number, summed over cycles, is the sum of the cycles in which they left less those in which they
+ * came, and for who is still there the present one. Counted at the end of a visit, up to the last change. */
+static inline void count_inside(struct slice *s)
 {
-    s->stats.inside_cyc += (now - s->inside_cyc) * s->inside;
-    s->inside_cyc = now;
+    const uint64_t sum = s->inside_sum + s->inside * s->inside_cyc;
+    s->stats.inside_cyc += sum - s->inside_counted;
+    s->inside_counted = sum;
 }
 
 static inline void enters(struct slice *s, struct request *r, uint64_t now)
 {
-    count_inside(s, now);
     s->inside++;
+    s->inside_sum -= now;
+    s->inside_cyc = now;
     r->served = (uint32_t)now;
 }
 
-static inline void leaves(struct slice *s, const struct request *r, uint64_t now)
+/* In this cycle or, when that is known, a later one. */
+static inline void leaves(struct slice *s, uint64_t now, uint32_t came, uint64_t left)
 {
-    count_inside(s, now);
     s->inside--;
-    s->stats.stay_cyc += (uint32_t)now - r->served;
+    s->inside_sum += left;
+    s->inside_cyc = now;
+    s->stats.stay_cyc += (uint32_t)left - came;
 }
 
 /* What waits beyond those that are still on their way through the slice is the reply queue. */

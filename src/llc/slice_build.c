@@ -46,6 +46,13 @@ static struct wait waits(void *self)
     return w;
 }
 
+static uint32_t power_of_two(uint32_t least)
+{
+    uint32_t n = 1;
+    while (n < least) n *= 2;
+    return n;
+}
+
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name)
 {
@@ -64,6 +71,12 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
     s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
+    s->ops_capacity = power_of_two(s->ops_capacity);
+    s->fills_capacity = power_of_two(s->fills_capacity);
+    s->ops_mask = s->ops_capacity - 1;
+    s->fills_mask = s->fills_capacity - 1;
+    s->first_sm = wiring->partition * wiring->sms_per_partition;
+    s->way_mask = spec->ways < 32 ? (1u << spec->ways) - 1 : UINT32_MAX;
     s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
         s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);

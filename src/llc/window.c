@@ -1,8 +1,7 @@
 /* window: a plain slice in windows (gpu/windows.h): its cycles are worked off in one visit, a window of them
  * at a time. What happens in a cycle is that of llc.c; what only its visits need is not here. */
 #include "llc/llc.h"
-#include "llc/slice_tags.h"
-#include "net/net_queue.h"
+#include "llc/slice_quick.h"
 
 void slice_in_windows(struct slice *s, bool on)
 {
@@ -11,6 +10,7 @@ void slice_in_windows(struct slice *s, bool on)
     /* every reply leaves at the start of its time at the port, and the reply queue is never full */
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
                 !FAULT_BUILD;
+    s->quick = s->direct && slice_sets_are_simple(&s->tags);
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -93,7 +93,11 @@ static SLICE_HOT void window_cycle(struct slice *s, uint64_t now)
     s->visited_cyc = now;
 }
 
-void slice_window_cycle(struct slice *s, uint64_t now) { window_cycle(s, now); }
+void slice_window_cycle(struct slice *s, uint64_t now)
+{
+    window_cycle(s, now);
+    count_inside(s);
+}
 
 /* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
  * the one before has brought; in between other slices run. As many requests as the last window served, and
@@ -157,15 +161,37 @@ void slice_fetch_victims(struct slice *s)
     }
 }
 
-bool slice_run_window(struct slice *s, uint64_t until)
+/* Replies wait in the slice that leave in this window, each in its turn. */
+static inline bool is_slow(const struct slice *s)
 {
-    s->until_cyc = until;
-    const uint32_t popped = port_of(s)->popped;
-    s->fetched = 0;
+    return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+}
+
+/* False: there may be no room for what the next cycle sends to memory. */
+static inline bool run_cycles(struct slice *s, uint64_t until, struct quick *q)
+{
+    bool slow = is_slow(s);
     for (uint64_t due; (due = window_due(s)) < until;) {
         if (__builtin_expect(!slice_memory_has_room(s) || s->waits_for_memory, 0)) return false;
+        if (__builtin_expect(!slow, 1)) {
+            if (quick_cycle(s, due, q)) continue;
+            s->fill_came = true; /* if not, no harm */
+        }
         window_cycle(s, due);
+        slow = is_slow(s);
     }
-    s->served_last = port_of(s)->popped - popped;
     return !s->waits_for_memory;
+}
+
+bool slice_run_window(struct slice *s, uint64_t until)
+{
+    const uint32_t popped = port_of(s)->popped;
+    struct quick q = quick_begin(s);
+    s->until_cyc = until;
+    s->fetched = 0;
+    const bool done = run_cycles(s, until, &q);
+    quick_end(s, &q);
+    count_inside(s);
+    s->served_last = port_of(s)->popped - popped;
+    return done;
 }

@@ -1,0 +1,85 @@
+/* slice_set: the sets of a slice in windows, found once per request. What tags.h does for caches of every
+ * kind is done here for one whose sets have few ways in lru order, and whose lines have never gone but for
+ * others: then ways that are empty are older than all others, and in the order in which tags_victim() takes
+ * them. */
+#ifndef ATOLL_LLC_SLICE_SET_H
+#define ATOLL_LLC_SLICE_SET_H
+
+#include "llc/llc_private.h"
+
+enum { SLICE_SET_WAYS = 32 };
+
+static inline bool slice_sets_are_simple(const struct tags *t)
+{
+    return t->policy == replacement_lru && t->ways <= SLICE_SET_WAYS && t->sets < UINT16_MAX;
+}
+
+/* A set, and what the key of a request looks like in it. */
+struct slice_set {
+    uint8_t *row;   /* see struct tags */
+    uint32_t first; /* line */
+    uint8_t hint;
+};
+
+static SLICE_HOT struct slice_set slice_set_at(const struct slice *s, uint32_t set, uint64_t key)
+{
+    return (struct slice_set){
+        .row = tags_row(&s->tags, set), .first = set * s->tags.ways, .hint = tags_hint(key)};
+}
+
+static SLICE_HOT uint32_t slice_set_find(const struct slice *s, struct slice_set x, uint64_t key)
+{
+    /* the second half of a row with one half is something else */
+    uint32_t found =
+        (tags_equal_bytes(x.row, x.hint) | tags_equal_bytes(x.row + 16, x.hint) << 16) & s->way_mask;
+    for (; found; found &= found - 1) {
+        const uint32_t line = x.first + (uint32_t)__builtin_ctz(found);
+        if (s->tags.keys[line] == key + 1) return line;
+    }
+    return TAGS_NONE;
+}
+
+static SLICE_HOT void order_newest(struct tags_order *o, uint32_t ways, uint32_t way)
+{
+    const uint32_t newest = o[ways].older, newer = o[way].newer, older = o[way].older;
+    if (newest == way) return;
+    o[newer].older = (uint8_t)older;
+    o[older].newer = (uint8_t)newer;
+    o[way].newer = (uint8_t)ways;
+    o[way].older = (uint8_t)newest;
+    o[newest].newer = (uint8_t)way;
+    o[ways].older = (uint8_t)way;
+}
+
+static SLICE_HOT void slice_set_touch(const struct slice *s, struct slice_set x, uint32_t line)
+{
+    order_newest(tags_order_of(&s->tags, x.row), s->tags.ways, line - x.first);
+}
+
+/* The line that is longest unused and not pinned; TAGS_NONE: all are pinned. */
+static SLICE_HOT uint32_t slice_set_victim(const struct slice *s, struct slice_set x)
+{
+    const uint8_t *const pins = x.row + s->tags.hint_ways;
+    const struct tags_order *const o = tags_order_of(&s->tags, x.row);
+    uint32_t way = o[s->tags.ways].newer;
+    while (pins[way]) {
+        way = o[way].newer;
+        if (way == s->tags.ways) return TAGS_NONE;
+    }
+    return x.first + way;
+}
+
+/* Gives a line to key. */
+static SLICE_HOT void slice_set_fill(const struct slice *s, struct slice_set x, uint32_t line, uint64_t key)
+{
+    s->tags.keys[line] = key + 1;
+    x.row[line - x.first] = x.hint;
+    slice_set_touch(s, x, line);
+}
+
+static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, uint32_t line)
+{
+    x.row[s->tags.hint_ways + (line - x.first)] = 1;
+}
+
+#endif
