@@ -86,6 +86,8 @@ struct slice {
 
     struct tags tags;
     uint32_t way_mask; /* a bit for each way, see slice_set.h */
+    uint32_t pin_step; /* from the pins of a set to those of the next, less its lines */
+    uint8_t *pins;     /* of the first set */
     uint32_t first_sm; /* of its partition */
     struct slice_wiring wire;
 

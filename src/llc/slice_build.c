@@ -76,6 +76,8 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->ops_mask = s->ops_capacity - 1;
     s->fills_mask = s->fills_capacity - 1;
     s->first_sm = wiring->partition * wiring->sms_per_partition;
+    s->pins = tags_pins(&s->tags, 0);
+    s->pin_step = s->tags.row_bytes - spec->ways; /* rows are at least so long */
     s->way_mask = spec->ways < 32 ? (1u << spec->ways) - 1 : UINT32_MAX;
     s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {

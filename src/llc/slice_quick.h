@@ -9,8 +9,14 @@
 #include "llc/slice_tags.h"
 #include "net/net_queue.h"
 
-/* What is counted once per window. */
 struct quick {
+    uint64_t due_cyc;  /* the tag stage has something to do then: a request is in front */
+    uint64_t fill_cyc; /* the first fill is due, ENGINE_NEVER: there is none */
+    /* the request in front, once it was looked at */
+    uint32_t idx;
+    struct request *r;
+    struct slice_set set;
+    /* counted once per window */
     uint32_t reads, writes, local;
     uint32_t mshr_least; /* fewest that were free */
 };
@@ -24,6 +30,12 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx,
     s->stats.replies++;
     fabric_window_send_reply(s->wire.fabric, ready, idx, r->sm, s->wire.slice_idx, bytes);
     return true;
+}
+
+/* Sectors that cannot be read in the line. */
+static SLICE_HOT bool lacks(const struct slice *s, uint32_t line, uint8_t sectors)
+{
+    return (sectors & ~s->lines[line].valid) && (sectors & ~readable(s, line));
 }
 
 /* ---- fills ---- */
@@ -44,7 +56,7 @@ static __attribute__((noinline)) void filled_for_several(struct slice *s, uint64
 }
 
 /* The oldest fill. False: replies wait in the slice, and the rest of the cycle is not a quick one. */
-static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now)
+static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now, struct quick *q)
 {
     struct lane *const l = &s->own_lane;
     const struct fill *const f = &l->fills[l->fills_head];
@@ -55,19 +67,19 @@ static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now)
     m->valid |= f->sectors;
     l->fills_head = (l->fills_head + 1) & s->fills_mask;
     l->fills_count--;
-    s->fills_count--;
+    q->fill_cyc = --s->fills_count ? l->fills[l->fills_head].ready_cyc : ENGINE_NEVER;
     s->stats.fills++;
     const uint32_t idx = m->waiting.first;
     const struct request *const r = at(s, idx);
     if (__builtin_expect(m->waiting.count != 1 || r->kind != REQUEST_READ, 0)) {
         filled_for_several(s, now, line);
         quick = earlier(s->hits_cyc, s->filled_cyc) >= s->until_cyc;
-    } else if (!(r->sectors & ~readable(s, line))) {
+    } else if (!lacks(s, line, r->sectors)) {
         m->waiting.count = 0;
         quick_filled(s, now, idx, r);
     }
     if (!(m->waiting.count | m->asked)) {
-        *tags_pins(&s->tags, line) = 0;
+        slice_set_unpin(s, line);
         s->mshr_free_count++;
     }
     return quick;
@@ -89,8 +101,9 @@ static SLICE_HOT uint32_t quick_room(struct slice *s, uint64_t now, struct slice
 }
 
 static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
-                                 struct slice_set x, struct quick *q)
+                                 struct quick *q)
 {
+    const struct slice_set x = q->set;
     const uint64_t key = r->home.line;
     if (!s->mshr_free_count) {
         s->blocked = &s->stats.wait_mshr;
@@ -124,45 +137,44 @@ static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, uint32_t idx, str
 }
 
 /* The line has a place, but not all that is wanted. */
-static __attribute__((noinline)) bool found_in_part(struct slice *s, uint64_t now, uint32_t idx, uint32_t set,
+static __attribute__((noinline)) bool found_in_part(struct slice *s, uint64_t now, uint32_t idx,
                                                     uint32_t line)
 {
-    if (!serve_read(s, now, idx, set, line, true)) return false;
+    if (!serve_read(s, now, idx, tags_set_of(&s->tags, line), line, true)) return false;
     enters(s, at(s, idx), now);
     return true;
 }
 
-static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, uint32_t idx, struct request *r, uint32_t set,
+static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
                                  struct quick *q)
 {
-    const struct slice_set x = slice_set_at(s, set, r->home.line);
-    const uint32_t line = s->missed ? TAGS_NONE : slice_set_find(s, x, r->home.line);
+    const uint32_t line = s->missed ? TAGS_NONE : slice_set_find(s, q->set, r->home.line);
     if (line == TAGS_NONE) {
-        if (!quick_miss(s, now, idx, r, x, q)) return false;
-    } else if (r->sectors & ~readable(s, line)) {
-        if (!found_in_part(s, now, idx, set, line)) return false;
+        if (!quick_miss(s, now, idx, r, q)) return false;
+        s->missed = false;
+    } else if (lacks(s, line, r->sectors)) {
+        if (!found_in_part(s, now, idx, line)) return false;
     } else {
-        slice_set_touch(s, x, line);
+        slice_set_touch(s, q->set, line);
         quick_hit(s, now, idx, r);
     }
-    s->missed = false;
     q->reads++;
     return true;
 }
 
 static SLICE_HOT bool quick_write(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
-                                  uint32_t set, struct quick *q)
+                                  struct quick *q)
 {
-    const struct slice_set x = slice_set_at(s, set, r->home.line);
-    uint32_t line = slice_set_find(s, x, r->home.line);
+    const struct slice_set set = q->set;
+    uint32_t line = slice_set_find(s, set, r->home.line);
     if (line == TAGS_NONE) {
-        line = quick_room(s, now, x);
+        line = quick_room(s, now, set);
         if (line == TAGS_NONE) return false;
-        slice_set_fill(s, x, line, r->home.line);
+        slice_set_fill(s, set, line, r->home.line);
         s->lines[line].valid = 0;
     } else {
         s->stats.write_hits++;
-        slice_set_touch(s, x, line);
+        slice_set_touch(s, set, line);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
@@ -176,50 +188,62 @@ static SLICE_HOT bool quick_write(struct slice *s, uint64_t now, uint32_t idx, s
     return true;
 }
 
-/* The tag stage, with a request in front; returns when it has something to do again. */
-static SLICE_HOT uint64_t quick_request(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
-                                        struct quick *q)
+static SLICE_HOT void quick_look(const struct slice *s, struct quick *q)
 {
+    q->idx = (uint32_t)s->front->packet->handle;
+    q->r = at(s, q->idx);
+    q->set = slice_set_at(s, q->r->set ? q->r->set - 1u : set_of(s, q->r->home.line), q->r->home.line);
+}
+
+/* The tag stage, with a request in front: says when it has something to do again. False: it is not a quick
+ * one. */
+static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick *q)
+{
+    if (!s->missed) quick_look(s, q); /* else it is known */
+    struct request *const r = q->r;
+    if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) return false;
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     s->blocked = NULL;
     s->blocked_cyc = now;
-    if (s->port_free_cyc > now + s->spec->data_queue_cyc) {
+    if (__builtin_expect(s->port_free_cyc > now + s->spec->data_queue_cyc, 0)) {
         s->blocked = &s->stats.wait_port;
-        return s->port_free_cyc - s->spec->data_queue_cyc;
+        q->due_cyc = s->port_free_cyc - s->spec->data_queue_cyc;
+        return true;
     }
-    const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
-    if (!(r->kind == REQUEST_WRITE ? quick_write(s, now, idx, r, set, q)
-                                   : quick_read(s, now, idx, r, set, q)))
-        return ENGINE_NEVER;
+    if (!(r->kind == REQUEST_WRITE ? quick_write(s, now, q->idx, r, q) : quick_read(s, now, q->idx, r, q))) {
+        q->due_cyc = ENGINE_NEVER; /* a fill changes that */
+        return true;
+    }
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     net_queue_take(s->wire.fabric->request.net, s->wire.slice_idx, now);
-    return s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
+    q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
+    return true;
 }
 
 /* A cycle, with room for what it may send to memory. False: what was done is the beginning of one that is not
  * quick. */
 static SLICE_HOT bool quick_cycle(struct slice *s, uint64_t now, struct quick *q)
 {
-    uint64_t next = s->front->visible_cyc;
-    while (s->fills_count && s->own_lane.fills[s->own_lane.fills_head].ready_cyc <= now)
-        if (!quick_fill(s, now)) return false;
-    if (next <= now) {
-        const uint32_t idx = (uint32_t)s->front->packet->handle;
-        struct request *const r = at(s, idx);
-        if (r->kind > REQUEST_WRITE) return false;
-        next = quick_request(s, now, idx, r, q);
+    if (q->fill_cyc <= now) {
+        do
+            if (!quick_fill(s, now, q)) return false;
+        while (__builtin_expect(q->fill_cyc <= now, 0));
+        if (s->blocked) q->due_cyc = now;
     }
-    s->due_cyc = next;
-    s->visited_cyc = now;
-    return true;
+    return q->due_cyc > now || quick_request(s, now, q);
 }
 
-static inline struct quick quick_begin(const struct slice *s)
+static SLICE_HOT void quick_begin(struct slice *s, struct quick *q)
 {
-    return (struct quick){.mshr_least = s->mshr_free_count};
+    const uint64_t visible = s->front->visible_cyc;
+    q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
+    q->fill_cyc = s->fills_count ? fill_due(s, true) : ENGINE_NEVER;
+    if (!s->missed) return;
+    quick_look(s, q);
+    s->missed = q->r->kind == REQUEST_READ; /* others are looked for once more */
 }
 
-static inline void quick_end(struct slice *s, const struct quick *q)
+static inline void quick_count(struct slice *s, const struct quick *q)
 {
     const uint32_t requests = q->reads + q->writes;
     s->stats.requests += requests;
@@ -230,7 +254,6 @@ static inline void quick_end(struct slice *s, const struct quick *q)
     s->stats.local += q->local;
     s->stats.remote += requests - q->local;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
-    s->due_cyc = earlier(s->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
 }
 
 #endif

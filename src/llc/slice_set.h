@@ -82,4 +82,9 @@ static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, u
     x.row[s->tags.hint_ways + (line - x.first)] = 1;
 }
 
+static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
+{
+    s->pins[line + tags_set_of(&s->tags, line) * s->pin_step] = 0;
+}
+
 #endif

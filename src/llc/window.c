@@ -77,7 +77,7 @@ static SLICE_HOT uint64_t request_stage(struct slice *s, uint64_t now)
     return s->blocked == &s->stats.wait_port ? s->port_free_cyc - s->spec->data_queue_cyc : ENGINE_NEVER;
 }
 
-static SLICE_HOT void window_cycle(struct slice *s, uint64_t now)
+static __attribute__((noinline)) void window_cycle(struct slice *s, uint64_t now)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->fills_count) take_fills(s, now, true);
@@ -167,31 +167,37 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-/* False: there may be no room for what the next cycle sends to memory. */
-static inline bool run_cycles(struct slice *s, uint64_t until, struct quick *q)
+/* Cycles before until_cyc as long as they are quick and have room for what they may send to memory. */
+static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 {
-    bool slow = is_slow(s);
-    for (uint64_t due; (due = window_due(s)) < until;) {
-        if (__builtin_expect(!slice_memory_has_room(s) || s->waits_for_memory, 0)) return false;
-        if (__builtin_expect(!slow, 1)) {
-            if (quick_cycle(s, due, q)) continue;
-            s->fill_came = true; /* if not, no harm */
-        }
-        window_cycle(s, due);
-        slow = is_slow(s);
+    const uint64_t until = s->until_cyc;
+    uint64_t now;
+    quick_begin(s, q);
+    while ((now = earlier(q->due_cyc, q->fill_cyc)) < until && slice_memory_has_room(s)) {
+        s->visited_cyc = now;
+        if (quick_cycle(s, now, q)) continue;
+        s->fill_came = true; /* if not, no harm */
+        window_cycle(s, now);
+        if (is_slow(s)) return;
+        quick_begin(s, q);
     }
-    return !s->waits_for_memory;
+    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
 }
 
 bool slice_run_window(struct slice *s, uint64_t until)
 {
     const uint32_t popped = port_of(s)->popped;
-    struct quick q = quick_begin(s);
+    struct quick q = {.mshr_least = s->mshr_free_count};
     s->until_cyc = until;
     s->fetched = 0;
-    const bool done = run_cycles(s, until, &q);
-    quick_end(s, &q);
+    uint64_t due;
+    while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
+        if (is_slow(s))
+            window_cycle(s, due);
+        else
+            quick_run(s, &q);
+    quick_count(s, &q);
     count_inside(s);
     s->served_last = port_of(s)->popped - popped;
-    return done;
+    return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
 }
