@@ -20,17 +20,13 @@ static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_
 }
 
 /* A slice answers. */
-static inline void fabric_window_send_reply(struct fabric *f, uint64_t now, uint32_t idx, uint32_t sm,
-                                            uint32_t slice, uint32_t bytes)
-{
-    const struct net_packet p = {.handle = idx, .src = slice, .dst = sm, .bytes = bytes};
-    (void)net_queue_join(f->reply.net, &p, now);
-    traffic_count(f->traffic, sm, slice, bytes);
-}
 static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t idx, const struct request *r,
                                        uint32_t slice)
 {
-    fabric_window_send_reply(f, now, idx, r->sm, slice, fabric_reply_bytes(f, r));
+    const uint32_t bytes = fabric_reply_bytes(f, r);
+    const struct net_packet p = {.handle = idx, .src = slice, .dst = r->sm, .bytes = bytes};
+    (void)net_queue_join(f->reply.net, &p, now);
+    traffic_count(f->traffic, r->sm, slice, bytes);
 }
 
 #endif

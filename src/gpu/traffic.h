@@ -9,8 +9,9 @@
 enum { TRAFFIC_PARTITIONS_MAX = 256 }; /* larger machines are not counted */
 
 struct traffic {
-    uint64_t *bytes; /* [partition of the SM][partition of the slice] */
-    uint16_t *sm_row, *slice_column;
+    uint64_t *bytes;  /* [partition of the SM][partition of the slice] */
+    uint16_t *sm_row; /* where the row begins */
+    uint16_t *slice_column;
     uint32_t partitions; /* 0: not counted, everything falls into one cell */
 };
 
@@ -18,7 +19,7 @@ void traffic_init(struct traffic *t, struct arena *a, const struct config *c);
 
 static inline void traffic_count(struct traffic *t, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
-    t->bytes[(size_t)t->sm_row[sm] * t->partitions + t->slice_column[slice]] += bytes;
+    t->bytes[t->sm_row[sm] + t->slice_column[slice]] += bytes;
 }
 
 /* From slice to slice: on behalf of the SMs beside the first, to the home of the line, and back. */

@@ -62,10 +62,12 @@ struct slice_spec {
     } runs[SLICE_RUNS];
     uint32_t run_count;
     struct {
-        uint8_t first, count;
-    } columns_of[SECTORS_ALL + 1]; /* from the first that holds one of these sectors to the last */
+        uint8_t first, count, sectors;
+    } columns_of[SECTORS_ALL +
+                 1]; /* from the first that holds one of these sectors to the last; all in them */
     /* bit of the first sector that begins at or after a column, and of the first that does not end before */
     uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
+    uint32_t back_cyc;                     /* data at the channel's pins > fill */
     uint32_t line_cyc, data_queue_cyc;     /* data port time of a line, of as many as may wait for it */
     uint32_t hits_limit;                   /* replies on their way */
     uint8_t read_cyc[SECTORS_ALL + 1];     /* data port time of a read, by sectors */

@@ -32,8 +32,8 @@ struct fill {
         uint32_t tag_line;
         uint32_t writers_first; /* linked by their 'next' */
     };
-    uint8_t sectors;
-    uint16_t writers_count; /* > 0: so many are answered */
+    uint8_t sectors, unused; /* no gap, which would be copied around */
+    uint16_t writers_count;  /* > 0: so many are answered */
 };
 _Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
@@ -44,6 +44,8 @@ struct lane {
     uint32_t fills_head, fills_count;
 };
 
+enum { SLICE_AHEAD = 64 };
+
 /* What every visit looks at comes first, in few of the host's cache lines. */
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
@@ -52,6 +54,7 @@ struct slice {
     uint64_t hits_cyc, filled_cyc; /* when the first of each is ready; ENGINE_NEVER: none */
     uint32_t fills_count;          /* of all lanes */
     uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
+    uint32_t ops_most;             /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
     bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
     bool hurries;   /* its channels must not be late, see hurry() */
@@ -76,19 +79,19 @@ struct slice {
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;                  /* when there is one */
-    struct slice_line *lines;              /* as the tags */
-    uint32_t fills_capacity, ops_capacity; /* powers of two */
-    uint32_t fills_mask, ops_mask;
+    struct lane own_lane;                /* when there is one */
+    struct slice_line *lines;            /* as the tags */
+    uint32_t fills_mask, ops_mask;       /* of the lanes' rings */
     uint32_t inside;                     /* requests served by the tag stage and not answered */
     uint64_t inside_cyc;                 /* when their number changed last */
     uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
-    uint32_t way_mask; /* a bit for each way, see slice_set.h */
-    uint32_t pin_step; /* from the pins of a set to those of the next, less its lines */
-    uint8_t *pins;     /* of the first set */
-    uint32_t first_sm; /* of its partition */
+    uint32_t way_mask;     /* a bit for each way, see slice_set.h */
+    uint32_t pin_step;     /* from the pins of a set to those of the next, less its lines */
+    uint8_t *pins;         /* of the first set, */
+    const uint8_t *oldest; /* … its line that is longest unused */
+    uint32_t first_sm;     /* of its partition */
     struct slice_wiring wire;
 
     struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
@@ -106,6 +109,7 @@ struct slice {
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct request *ahead[SLICE_AHEAD]; /* windowed: those that are in the host's caches, or soon */
     _Alignas(64) struct llc_stats stats;
 };
 
@@ -215,10 +219,7 @@ static inline bool slice_may_reply(const struct slice_spec *p, const struct requ
 }
 
 /* Two: a request may write back one line and read another. */
-static inline bool slice_memory_has_room(const struct slice *s)
-{
-    return s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs;
-}
+static inline bool slice_memory_has_room(const struct slice *s) { return s->ops_count <= s->ops_most; }
 
 /* Statistics of the application of a request, NULL when there is one only. */
 static inline struct app_stats *app_of(const struct slice *s, const struct request *r)

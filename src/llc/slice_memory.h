@@ -26,15 +26,13 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
     const struct slice_spec *p = s->spec;
     const uint32_t lane =
         !plain && p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
-    struct lane *l = &s->lanes[lane];
+    struct lane *l = plain ? &s->own_lane : &s->lanes[lane];
     if (!plain && p->stack_width) { /* one after the other into the crossbar */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
         s->out_free_tick = op.ready_tick + stack_cycles(p, op_bytes(p, &op)) * p->ticks_per_cycle;
     }
-    uint32_t tail = l->ops.head + l->ops.count;
-    if (tail >= s->ops_capacity) tail -= s->ops_capacity;
-    DIAG_ASSERT(l->ops.count < s->ops_capacity);
-    l->ops.ring[tail] = op;
+    DIAG_ASSERT(l->ops.count <= s->ops_mask);
+    l->ops.ring[(l->ops.head + l->ops.count) & s->ops_mask] = op;
     s->ops_count++;
     if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
     s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
@@ -48,7 +46,7 @@ static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, 
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->lines[tag_line].asked |= slice_sectors(s->spec, op.first_column, op.column_count);
+    s->lines[tag_line].asked |= s->spec->columns_of[sectors].sectors;
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
     push_op(s, op, plain);
@@ -77,16 +75,19 @@ static SLICE_HOT uint64_t fill_due(const struct slice *s, bool plain)
     return plain || ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
+static inline void append_fill(struct slice *s, struct lane *l, const struct fill *f)
+{
+    DIAG_ASSERT(l->fills_count <= s->fills_mask);
+    l->fills[(l->fills_head + l->fills_count) & s->fills_mask] = *f;
+    s->fills_count++;
+    l->fills_count++;
+}
+
 /* True: the first of its lane. For another one the slice need not be woken: it waits for the first. */
 static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
-    uint32_t tail = l->fills_head + l->fills_count;
-    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
-    DIAG_ASSERT(l->fills_count < s->fills_capacity);
-    l->fills[tail] = f;
-    s->fills_count++;
-    l->fills_count++;
+    append_fill(s, l, &f);
     if (s->far) own_due(s, fill_due(s, false));
     return l->fills_count == 1;
 }

@@ -10,6 +10,9 @@
 #include "net/net_queue.h"
 
 struct quick {
+    struct net *request, *reply;
+    uint64_t *traffic; /* of the slice: by row */
+    const uint16_t *traffic_row;
     uint64_t due_cyc;  /* the tag stage has something to do then: a request is in front */
     uint64_t fill_cyc; /* the first fill is due, ENGINE_NEVER: there is none */
     /* the request in front, once it was looked at */
@@ -24,11 +27,13 @@ struct quick {
 /* Replies leave in the order in which they pass the data port: if one leaves after the window, so do all
  * after it. False: that is the case. */
 static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx, const struct request *r,
-                                  uint32_t bytes)
+                                  uint32_t bytes, const struct quick *q)
 {
     if (__builtin_expect(ready >= s->until_cyc, 0)) return false;
+    const struct net_packet p = {.handle = idx, .src = s->wire.slice_idx, .dst = r->sm, .bytes = bytes};
     s->stats.replies++;
-    fabric_window_send_reply(s->wire.fabric, ready, idx, r->sm, s->wire.slice_idx, bytes);
+    (void)net_queue_join(q->reply, &p, ready);
+    q->traffic[q->traffic_row[r->sm]] += bytes;
     return true;
 }
 
@@ -40,11 +45,12 @@ static SLICE_HOT bool lacks(const struct slice *s, uint32_t line, uint8_t sector
 
 /* ---- fills ---- */
 
-static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, const struct request *r)
+static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, const struct request *r,
+                                   const struct quick *q)
 {
     const uint32_t sectors = r->sectors & SECTORS_ALL;
     const uint64_t ready = use_port(s, now, s->spec->read_cyc[sectors]);
-    if (quick_reply(s, ready, idx, r, s->spec->reply_bytes[sectors]))
+    if (quick_reply(s, ready, idx, r, s->spec->reply_bytes[sectors], q))
         leaves(s, now, r->served, ready);
     else
         append_filled(s, idx, ready);
@@ -76,7 +82,7 @@ static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now, struct quick *q)
         quick = earlier(s->hits_cyc, s->filled_cyc) >= s->until_cyc;
     } else if (!lacks(s, line, r->sectors)) {
         m->waiting.count = 0;
-        quick_filled(s, now, idx, r);
+        quick_filled(s, now, idx, r, q);
     }
     if (!(m->waiting.count | m->asked)) {
         slice_set_unpin(s, line);
@@ -123,14 +129,15 @@ static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, uint32_t idx, st
     return true;
 }
 
-static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, uint32_t idx, struct request *r)
+static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
+                                const struct quick *q)
 {
     const uint32_t sectors = r->sectors & SECTORS_ALL;
     const uint64_t ready = use_port(s, now, s->spec->read_cyc[sectors]);
     r->hit = 1;
     s->stats.read_hits++;
     enters(s, r, now);
-    if (quick_reply(s, ready, idx, r, s->spec->reply_bytes[sectors]))
+    if (quick_reply(s, ready, idx, r, s->spec->reply_bytes[sectors], q))
         leaves(s, now, (uint32_t)now, ready);
     else
         append_hit(s, idx, ready);
@@ -156,7 +163,7 @@ static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, uint32_t idx, st
         if (!found_in_part(s, now, idx, line)) return false;
     } else {
         slice_set_touch(s, q->set, line);
-        quick_hit(s, now, idx, r);
+        quick_hit(s, now, idx, r, q);
     }
     q->reads++;
     return true;
@@ -180,7 +187,7 @@ static SLICE_HOT bool quick_write(struct slice *s, uint64_t now, uint32_t idx, s
     s->lines[line].dirty[1] |= r->bytes[1];
     const uint64_t ready = use_port(s, now, service_cycles(s, r));
     enters(s, r, now);
-    if (quick_reply(s, ready, idx, r, s->spec->header_bytes))
+    if (quick_reply(s, ready, idx, r, s->spec->header_bytes, q))
         leaves(s, now, (uint32_t)now, ready);
     else
         append_hit(s, idx, ready);
@@ -215,7 +222,7 @@ static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick 
         return true;
     }
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    net_queue_take(s->wire.fabric->request.net, s->wire.slice_idx, now);
+    net_queue_take(q->request, s->wire.slice_idx, now);
     q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
     return true;
 }
@@ -231,6 +238,16 @@ static SLICE_HOT bool quick_cycle(struct slice *s, uint64_t now, struct quick *q
         if (s->blocked) q->due_cyc = now;
     }
     return q->due_cyc > now || quick_request(s, now, q);
+}
+
+static inline struct quick quick_of(const struct slice *s)
+{
+    const struct fabric *const f = s->wire.fabric;
+    return (struct quick){.request = f->request.net,
+                          .reply = f->reply.net,
+                          .traffic = &f->traffic->bytes[f->traffic->slice_column[s->wire.slice_idx]],
+                          .traffic_row = f->traffic->sm_row,
+                          .mshr_least = s->mshr_free_count};
 }
 
 static SLICE_HOT void quick_begin(struct slice *s, struct quick *q)

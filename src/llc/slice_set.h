@@ -14,6 +14,15 @@ static inline bool slice_sets_are_simple(const struct tags *t)
     return t->policy == replacement_lru && t->ways <= SLICE_SET_WAYS && t->sets < UINT16_MAX;
 }
 
+static inline void slice_sets_begin(struct slice *s)
+{
+    struct tags *const t = &s->tags;
+    s->pins = tags_pins(t, 0);
+    s->oldest = &tags_order_of(t, tags_row(t, 0))[t->ways].newer;
+    s->pin_step = t->row_bytes - t->ways;
+    s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
+}
+
 /* A set, and what the key of a request looks like in it. */
 struct slice_set {
     uint8_t *row;   /* see struct tags */
@@ -67,6 +76,12 @@ static SLICE_HOT uint32_t slice_set_victim(const struct slice *s, struct slice_s
         if (way == s->tags.ways) return TAGS_NONE;
     }
     return x.first + way;
+}
+
+/* The one that is longest unused, pinned or not. */
+static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, uint32_t set)
+{
+    return set * s->tags.ways + s->oldest[(size_t)set * s->tags.row_bytes];
 }
 
 /* Gives a line to key. */

@@ -47,12 +47,16 @@ static void find_columns(struct slice_spec *p)
         p->sectors_from[column] = (uint16_t)(1u << (byte + SECTOR_BYTES - 1) / SECTOR_BYTES);
         p->sectors_to[column] = (uint16_t)(1u << byte / SECTOR_BYTES);
     }
+    for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++)
+        p->columns_of[sectors].sectors =
+            slice_sectors(p, p->columns_of[sectors].first, p->columns_of[sectors].count);
 }
 
 static void work_out(struct slice_spec *p)
 {
     find_runs(p);
     find_columns(p);
+    p->back_cyc = p->memory_latency_cyc + p->fill_latency_cyc;
     p->line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
     p->data_queue_cyc = p->data_queue * p->line_cyc;
     p->hits_limit = p->reply_queue + p->latency_cyc / p->line_cyc + p->data_queue;

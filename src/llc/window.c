@@ -11,6 +11,7 @@ void slice_in_windows(struct slice *s, bool on)
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
                 !FAULT_BUILD;
     s->quick = s->direct && slice_sets_are_simple(&s->tags);
+    if (s->quick) slice_sets_begin(s);
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -110,38 +111,41 @@ static inline const struct net_queue_sink *port_of(const struct slice *s)
     return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
 }
 
-static inline struct request *request_nth(const struct slice *s, const struct net_queue_sink *k, uint32_t n)
+static inline uint32_t fetched_fills(const struct slice *s)
 {
-    return at(s, (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle);
+    return s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
 }
 
 static inline struct slice_line *filled_line(const struct slice *s, uint32_t nth)
 {
-    const struct lane *const l = s->lanes;
-    uint32_t x = l->fills_head + nth;
-    if (x >= s->fills_capacity) x -= s->fills_capacity;
-    return &s->lines[l->fills[x].tag_line];
+    const struct lane *const l = &s->own_lane;
+    return &s->lines[l->fills[(l->fills_head + nth) & s->fills_mask].tag_line];
 }
 
 void slice_fetch_requests(struct slice *s)
 {
     const struct net_queue_sink *const k = port_of(s);
-    const uint32_t queued = k->pushed - k->popped, wanted = s->served_last + FETCH_MORE;
-    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    s->fetched = queued < wanted ? queued : wanted;
-    for (uint32_t n = 0; n < s->fetched; n++) __builtin_prefetch(request_nth(s, k, n), 1);
+    const struct net_queue_slot *const ring = k->ring;
+    const uint32_t first = k->popped, mask = k->mask, queued = k->pushed - first;
+    const uint32_t fills = fetched_fills(s);
+    uint32_t wanted = s->served_last + FETCH_MORE;
+    if (wanted > queued) wanted = queued;
+    if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
+    for (uint32_t n = 0; n < wanted; n++) {
+        s->ahead[n] = at(s, (uint32_t)ring[(first + n) & mask].packet.handle);
+        __builtin_prefetch(s->ahead[n], 1);
+    }
     for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(filled_line(s, n), 1);
+    s->fetched = wanted;
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const struct net_queue_sink *const k = port_of(s);
-    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    for (uint32_t n = 0; n < s->fetched; n++) {
-        struct request *const r = request_nth(s, k, n);
-        const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
-        r->set = set < UINT16_MAX ? (uint16_t)(set + 1) : 0;
-        tags_fetch(&s->tags, set);
+    const uint32_t fills = fetched_fills(s), count = s->quick ? s->fetched : 0;
+    for (uint32_t n = 0; n < count; n++) {
+        struct request *const r = s->ahead[n];
+        if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
+        tags_fetch(&s->tags, r->set - 1u);
     }
     for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(at(s, filled_line(s, n)->waiting.first), 1);
 }
@@ -149,13 +153,9 @@ void slice_fetch_sets(struct slice *s)
 /* The lines that make room. */
 void slice_fetch_victims(struct slice *s)
 {
-    const struct net_queue_sink *const k = port_of(s);
-    if (!s->tags.ordered || s->tags.wide) return;
-    for (uint32_t n = 0; n < s->fetched; n++) {
-        const uint32_t set = request_nth(s, k, n)->set - 1u;
-        if (set >= UINT16_MAX) continue; /* not worked out */
-        const struct tags_order *const order = tags_order_of(&s->tags, tags_row(&s->tags, set));
-        const uint32_t line = set * s->tags.ways + order[s->tags.ways].newer;
+    const uint32_t count = s->quick ? s->fetched : 0;
+    for (uint32_t n = 0; n < count; n++) {
+        const uint32_t line = slice_set_oldest(s, s->ahead[n]->set - 1u);
         __builtin_prefetch(&s->tags.keys[line], 1);
         __builtin_prefetch(&s->lines[line], 1);
     }
@@ -187,7 +187,7 @@ static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 bool slice_run_window(struct slice *s, uint64_t until)
 {
     const uint32_t popped = port_of(s)->popped;
-    struct quick q = {.mshr_least = s->mshr_free_count};
+    struct quick q = quick_of(s);
     s->until_cyc = until;
     s->fetched = 0;
     uint64_t due;
