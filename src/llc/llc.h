@@ -61,10 +61,11 @@ struct slice_spec {
         uint32_t right, left;
     } runs[SLICE_RUNS];
     uint32_t run_count;
-    struct {
-        uint8_t first, count, sectors;
-    } columns_of[SECTORS_ALL +
-                 1]; /* from the first that holds one of these sectors to the last; all in them */
+    /* from the first that holds one of these sectors to the last, and all sectors in them */
+    struct slice_columns {
+        uint8_t first, count, sectors, unused;
+    } columns_of[SECTORS_ALL + 1];
+    struct slice_columns missing_of[SECTORS_ALL + 1]; /* … what a miss asks for */
     /* bit of the first sector that begins at or after a column, and of the first that does not end before */
     uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
     uint32_t back_cyc;                     /* data at the channel's pins > fill */
@@ -92,12 +93,12 @@ uint32_t slice_tag_latency(const struct config *c);
 /* A read or write on its way to the memory channel. */
 struct memory_op {
     uint64_t line;
-    uint64_t ready_tick;
     uint32_t tag_line;                  /* reads: where it is filled; TAGS_NONE: a write */
     uint8_t first_column, column_count; /* in the line */
     uint16_t writers_count;             /* written through: answered when memory has accepted it; */
-    uint32_t writers_first;             /* linked by their 'next' */
-    uint32_t move;                      /* + 1: a line of this move of a page; 0: none */
+    uint64_t ready_tick;
+    uint32_t writers_first; /* linked by their 'next' */
+    uint32_t move;          /* + 1: a line of this move of a page; 0: none */
 };
 _Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 

@@ -21,6 +21,22 @@ static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width;
 }
 
+/* An operation is at the end of the ring of its lane. */
+static SLICE_HOT void op_joins(struct slice *s, struct lane *l, uint32_t lane, uint64_t ready_tick)
+{
+    s->ops_count++;
+    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
+    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
+    s->wire.memory_comes(s->wire.channels[lane], ready_tick);
+}
+
+/* … where that is. */
+static SLICE_HOT struct memory_op *op_place(const struct slice *s, const struct lane *l)
+{
+    DIAG_ASSERT(l->ops.count <= s->ops_mask);
+    return &l->ops.ring[(l->ops.head + l->ops.count) & s->ops_mask];
+}
+
 static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 {
     const struct slice_spec *p = s->spec;
@@ -31,12 +47,8 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
         s->out_free_tick = op.ready_tick + stack_cycles(p, op_bytes(p, &op)) * p->ticks_per_cycle;
     }
-    DIAG_ASSERT(l->ops.count <= s->ops_mask);
-    l->ops.ring[(l->ops.head + l->ops.count) & s->ops_mask] = op;
-    s->ops_count++;
-    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
-    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
-    s->wire.memory_comes(s->wire.channels[lane], op.ready_tick);
+    *op_place(s, l) = op;
+    op_joins(s, l, lane, op.ready_tick);
 }
 
 static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line,

@@ -48,7 +48,7 @@ static SLICE_HOT uint32_t slice_set_find(const struct slice *s, struct slice_set
     return TAGS_NONE;
 }
 
-static SLICE_HOT void order_newest(struct tags_order *o, uint32_t ways, uint32_t way)
+static SLICE_HOT void slice_set_newest(struct tags_order *o, uint32_t ways, uint32_t way)
 {
     const uint32_t newest = o[ways].older, newer = o[way].newer, older = o[way].older;
     if (newest == way) return;
@@ -62,34 +62,24 @@ static SLICE_HOT void order_newest(struct tags_order *o, uint32_t ways, uint32_t
 
 static SLICE_HOT void slice_set_touch(const struct slice *s, struct slice_set x, uint32_t line)
 {
-    order_newest(tags_order_of(&s->tags, x.row), s->tags.ways, line - x.first);
+    slice_set_newest(tags_order_of(&s->tags, x.row), s->tags.ways, line - x.first);
 }
 
-/* The line that is longest unused and not pinned; TAGS_NONE: all are pinned. */
-static SLICE_HOT uint32_t slice_set_victim(const struct slice *s, struct slice_set x)
+/* The way that is longest unused and not pinned; `ways`: all are pinned. */
+static SLICE_HOT uint32_t slice_set_victim(const struct tags_order *o, const uint8_t *pins, uint32_t ways)
 {
-    const uint8_t *const pins = x.row + s->tags.hint_ways;
-    const struct tags_order *const o = tags_order_of(&s->tags, x.row);
-    uint32_t way = o[s->tags.ways].newer;
+    uint32_t way = o[ways].newer;
     while (pins[way]) {
         way = o[way].newer;
-        if (way == s->tags.ways) return TAGS_NONE;
+        if (way == ways) break;
     }
-    return x.first + way;
+    return way;
 }
 
 /* The one that is longest unused, pinned or not. */
 static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, uint32_t set)
 {
     return set * s->tags.ways + s->oldest[(size_t)set * s->tags.row_bytes];
-}
-
-/* Gives a line to key. */
-static SLICE_HOT void slice_set_fill(const struct slice *s, struct slice_set x, uint32_t line, uint64_t key)
-{
-    s->tags.keys[line] = key + 1;
-    x.row[line - x.first] = x.hint;
-    slice_set_touch(s, x, line);
 }
 
 static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, uint32_t line)

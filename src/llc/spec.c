@@ -50,6 +50,8 @@ static void find_columns(struct slice_spec *p)
     for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++)
         p->columns_of[sectors].sectors =
             slice_sectors(p, p->columns_of[sectors].first, p->columns_of[sectors].count);
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)
+        p->missing_of[sectors] = p->columns_of[p->sectored ? sectors : SECTORS_ALL];
 }
 
 static void work_out(struct slice_spec *p)

@@ -167,21 +167,42 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-/* Cycles before until_cyc as long as they are quick and have room for what they may send to memory. */
+/* The rest of a cycle that has turned out not to be a quick one. */
+static inline void slow_cycle(struct slice *s, const struct quick *q, uint64_t now)
+{
+    quick_end(s, q);
+    s->fill_came = true; /* if not, no harm */
+    window_cycle(s, now);
+}
+
+/* Fills and requests before until_cyc, one by one, in a cycle fills first; as long as cycles are quick and
+ * there is room for what they may send to memory. */
 static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 {
     const uint64_t until = s->until_cyc;
-    uint64_t now;
     quick_begin(s, q);
-    while ((now = earlier(q->due_cyc, q->fill_cyc)) < until && slice_memory_has_room(s)) {
-        s->visited_cyc = now;
-        if (quick_cycle(s, now, q)) continue;
-        s->fill_came = true; /* if not, no harm */
-        window_cycle(s, now);
-        if (is_slow(s)) return;
-        quick_begin(s, q);
+    for (;;) {
+        if (q->fill_cyc <= q->due_cyc) {
+            const uint64_t now = q->fill_cyc;
+            if (now >= until) break;
+            s->visited_cyc = now;
+            if (!quick_fill(s, now, q)) {
+                slow_cycle(s, q, now);
+                return;
+            }
+            if (s->blocked) q->due_cyc = now;
+        } else {
+            const uint64_t now = q->due_cyc;
+            if (now >= until) break;
+            s->visited_cyc = now;
+            if (!quick_request(s, now, q)) {
+                slow_cycle(s, q, now);
+                return;
+            }
+            if (!slice_memory_has_room(s)) break;
+        }
     }
-    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
+    quick_end(s, q);
 }
 
 bool slice_run_window(struct slice *s, uint64_t until)
