@@ -61,6 +61,7 @@ struct slice_spec {
         uint32_t right, left;
     } runs[SLICE_RUNS];
     uint32_t run_count;
+    uint32_t sets_mask, sets_log2; /* one run, hashed to 2^1 to 2^16 sets; else 0 */
     /* from the first that holds one of these sectors to the last, and all sectors in them */
     struct slice_columns {
         uint8_t first, count, sectors, unused;
@@ -68,6 +69,7 @@ struct slice_spec {
     struct slice_columns missing_of[SECTORS_ALL + 1]; /* … what a miss asks for */
     /* bit of the first sector that begins at or after a column, and of the first that does not end before */
     uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
+    uint32_t ticks_log2;                   /* of ticks_per_cycle, rounded down */
     uint32_t back_cyc;                     /* data at the channel's pins > fill */
     uint32_t line_cyc, data_queue_cyc;     /* data port time of a line, of as many as may wait for it */
     uint32_t hits_limit;                   /* replies on their way */

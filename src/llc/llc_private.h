@@ -32,8 +32,8 @@ struct fill {
         uint32_t tag_line;
         uint32_t writers_first; /* linked by their 'next' */
     };
-    uint8_t sectors, unused; /* no gap, which would be copied around */
-    uint16_t writers_count;  /* > 0: so many are answered */
+    uint8_t sectors;
+    uint16_t writers_count; /* > 0: so many are answered */
 };
 _Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
@@ -120,6 +120,8 @@ static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
     uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
+    if (p->sets_mask)                                          /* tags_set_hashed(), without its questions */
+        return (uint32_t)(idx + hash_u64(idx >> p->sets_log2)) & p->sets_mask;
     for (uint32_t k = 1; k < p->run_count; k++)
         idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;
     return p->hashed ? tags_set_hashed(idx, p->sets) : (uint32_t)(idx % p->sets);

@@ -90,24 +90,44 @@ static inline void fetch_for_last(const struct slice *s, const struct lane *l)
     if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
 }
 
-static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, const struct fill *f)
+/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
+ * one more. */
+static inline void count_latency(struct slice *s, uint64_t ticks)
 {
-    const bool first = push_fill(s, lane, *f);
+    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
+    const struct slice_spec *const p = s->spec;
+    uint32_t bucket = 0;
+    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
+        bucket = 63 - (uint32_t)__builtin_clzll(ticks) - p->ticks_log2;
+        bucket += ticks >= p->ticks_per_cycle << bucket;
+    }
+    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
+}
+
+static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
+                                                uint8_t sectors, uint64_t ready)
+{
+    const bool first =
+        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     fetch_for_last(s, &s->lanes[lane]);
-    if (first) engine_wake(s->wire.engine, s->component, f->ready_cyc);
+    if (first) engine_wake(s->wire.engine, s->component, ready);
 }
 
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
                        uint64_t accept_tick, uint64_t tick)
 {
-    const struct engine *const e = s->wire.engine;
-    const uint32_t domain = s->wire.domain;
+    const struct slice_spec *const p = s->spec;
     /* The fill's own time is waited for here: then line and reply are one visit. */
-    const uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) + s->spec->back_cyc;
-    const struct fill f = {.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors};
-    STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
-    if (s->windowed) /* it is not woken, and fetches what it will touch */
-        append_fill(s, &s->own_lane, &f);
-    else
-        come_back(s, lane, &f);
+    const uint64_t ready =
+        engine_cycles(s->wire.engine, s->wire.domain, tick + p->ticks_per_cycle - 1) + p->back_cyc;
+    count_latency(s, tick - accept_tick);
+    if (!s->windowed) { /* else it is not woken, and fetches by itself what it will touch */
+        come_back(s, lane, tag_line, sectors, ready);
+        return;
+    }
+    struct fill *const f = append_fill(s, &s->own_lane);
+    f->ready_cyc = ready;
+    f->tag_line = tag_line;
+    f->sectors = sectors;
+    f->writers_count = 0;
 }

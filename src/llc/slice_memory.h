@@ -87,19 +87,19 @@ static SLICE_HOT uint64_t fill_due(const struct slice *s, bool plain)
     return plain || ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
-static inline void append_fill(struct slice *s, struct lane *l, const struct fill *f)
+/* Its place, to be filled in. */
+static inline struct fill *append_fill(struct slice *s, struct lane *l)
 {
     DIAG_ASSERT(l->fills_count <= s->fills_mask);
-    l->fills[(l->fills_head + l->fills_count) & s->fills_mask] = *f;
     s->fills_count++;
-    l->fills_count++;
+    return &l->fills[(l->fills_head + l->fills_count++) & s->fills_mask];
 }
 
 /* True: the first of its lane. For another one the slice need not be woken: it waits for the first. */
 static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
-    append_fill(s, l, &f);
+    *append_fill(s, l) = f;
     if (s->far) own_due(s, fill_due(s, false));
     return l->fills_count == 1;
 }

@@ -57,7 +57,12 @@ static void find_columns(struct slice_spec *p)
 static void work_out(struct slice_spec *p)
 {
     find_runs(p);
+    if (p->run_count == 1 && p->hashed && !(p->sets & (p->sets - 1)) && p->sets <= 1u << 16) {
+        p->sets_mask = p->sets - 1;
+        p->sets_log2 = (uint32_t)__builtin_ctz(p->sets);
+    }
     find_columns(p);
+    p->ticks_log2 = 63 - (uint32_t)__builtin_clzll(p->ticks_per_cycle);
     p->back_cyc = p->memory_latency_cyc + p->fill_latency_cyc;
     p->line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
     p->data_queue_cyc = p->data_queue * p->line_cyc;

@@ -111,15 +111,16 @@ static inline const struct net_queue_sink *port_of(const struct slice *s)
     return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
 }
 
-static inline uint32_t fetched_fills(const struct slice *s)
+/* The lines of fills, then who waits for them. */
+static SLICE_HOT void fetch_filled(const struct slice *s, bool lines)
 {
-    return s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-}
-
-static inline struct slice_line *filled_line(const struct slice *s, uint32_t nth)
-{
-    const struct lane *const l = &s->own_lane;
-    return &s->lines[l->fills[(l->fills_head + nth) & s->fills_mask].tag_line];
+    const struct fill *const fills = s->own_lane.fills;
+    const uint32_t head = s->own_lane.fills_head, mask = s->fills_mask;
+    const uint32_t count = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
+    for (uint32_t n = 0; n < count; n++) {
+        const struct slice_line *const m = &s->lines[fills[(head + n) & mask].tag_line];
+        __builtin_prefetch(lines ? (const void *)m : at(s, m->waiting.first), 1);
+    }
 }
 
 void slice_fetch_requests(struct slice *s)
@@ -127,7 +128,6 @@ void slice_fetch_requests(struct slice *s)
     const struct net_queue_sink *const k = port_of(s);
     const struct net_queue_slot *const ring = k->ring;
     const uint32_t first = k->popped, mask = k->mask, queued = k->pushed - first;
-    const uint32_t fills = fetched_fills(s);
     uint32_t wanted = s->served_last + FETCH_MORE;
     if (wanted > queued) wanted = queued;
     if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
@@ -135,19 +135,19 @@ void slice_fetch_requests(struct slice *s)
         s->ahead[n] = at(s, (uint32_t)ring[(first + n) & mask].packet.handle);
         __builtin_prefetch(s->ahead[n], 1);
     }
-    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(filled_line(s, n), 1);
     s->fetched = wanted;
+    fetch_filled(s, true);
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const uint32_t fills = fetched_fills(s), count = s->quick ? s->fetched : 0;
+    const uint32_t count = s->quick ? s->fetched : 0;
     for (uint32_t n = 0; n < count; n++) {
         struct request *const r = s->ahead[n];
         if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
         tags_fetch(&s->tags, r->set - 1u);
     }
-    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(at(s, filled_line(s, n)->waiting.first), 1);
+    fetch_filled(s, false);
 }
 
 /* The lines that make room. */
