@@ -17,6 +17,7 @@ struct quick {
     uint64_t due_cyc;  /* the tag stage has something to do then: a request is in front */
     uint64_t fill_cyc; /* the first fill is due, ENGINE_NEVER: there is none */
     uint32_t fills_head, fills_left;
+    uint32_t data_queue_cyc;
     /* the request in front, once it was looked at */
     uint32_t idx, line;
     struct request *r;
@@ -133,7 +134,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, struct request *
     uint32_t line;
     if (!quick_place(s, now, q->set, key, &line)) return false;
     slice_set_pin(s, q->set, line);
-    if (--s->mshr_free_count < q->mshr_least) q->mshr_least = s->mshr_free_count;
+    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
     const struct slice_columns c = s->spec->missing_of[r->sectors];
     struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others, or clean */
     m->valid = 0;
@@ -180,6 +181,10 @@ static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, struct request *
     if (q->line == TAGS_NONE) {
         if (!quick_miss(s, now, r, q)) return false;
     } else if (lacks(s, q->line, r->sectors)) {
+        if (!s->mshr_free_count && !slice_set_is_pinned(s, q->set, q->line)) {
+            s->blocked = &s->stats.wait_mshr;
+            return false;
+        }
         if (!found_in_part(s, now, q->idx, q->line)) return false;
     } else {
         const uint32_t sectors = r->sectors & SECTORS_ALL;
@@ -230,13 +235,14 @@ static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick 
         *s->blocked += now - s->blocked_cyc;
         s->blocked = NULL;
     }
-    s->blocked_cyc = now;
-    if (__builtin_expect(s->port_free_cyc > now + s->spec->data_queue_cyc, 0)) {
+    if (__builtin_expect(s->port_free_cyc > now + q->data_queue_cyc, 0)) {
         s->blocked = &s->stats.wait_port;
-        q->due_cyc = s->port_free_cyc - s->spec->data_queue_cyc;
+        s->blocked_cyc = now;
+        q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
         return true;
     }
     if (!(r->kind == REQUEST_WRITE ? quick_write(s, now, r, q) : quick_read(s, now, r, q))) {
+        s->blocked_cyc = now;
         q->due_cyc = ENGINE_NEVER; /* a fill changes that */
         return true;
     }
@@ -253,6 +259,7 @@ static inline struct quick quick_of(const struct slice *s)
                           .reply = f->reply.net,
                           .traffic = &f->traffic->bytes[f->traffic->slice_column[s->wire.slice_idx]],
                           .traffic_row = f->traffic->sm_row,
+                          .data_queue_cyc = s->spec->data_queue_cyc,
                           .mshr_least = s->mshr_free_count};
 }
 

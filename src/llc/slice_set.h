@@ -87,6 +87,11 @@ static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, u
     x.row[s->tags.hint_ways + (line - x.first)] = 1;
 }
 
+static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, struct slice_set x, uint32_t line)
+{
+    return x.row[s->tags.hint_ways + (line - x.first)];
+}
+
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
 {
     s->pins[line + tags_set_of(&s->tags, line) * s->pin_step] = 0;
