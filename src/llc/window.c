@@ -111,16 +111,14 @@ static inline const struct net_queue_sink *port_of(const struct slice *s)
     return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
 }
 
-/* The lines of fills, then who waits for them. */
-static SLICE_HOT void fetch_filled(const struct slice *s, bool lines)
+/* Who waits for fills. Their lines are few enough to be near, and are not waited for: they are all known. */
+static inline void fetch_waiting(const struct slice *s)
 {
     const struct fill *const fills = s->own_lane.fills;
     const uint32_t head = s->own_lane.fills_head, mask = s->fills_mask;
     const uint32_t count = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    for (uint32_t n = 0; n < count; n++) {
-        const struct slice_line *const m = &s->lines[fills[(head + n) & mask].tag_line];
-        __builtin_prefetch(lines ? (const void *)m : at(s, m->waiting.first), 1);
-    }
+    for (uint32_t n = 0; n < count; n++)
+        __builtin_prefetch(at(s, s->lines[fills[(head + n) & mask].tag_line].waiting.first), 1);
 }
 
 void slice_fetch_requests(struct slice *s)
@@ -136,18 +134,17 @@ void slice_fetch_requests(struct slice *s)
         __builtin_prefetch(s->ahead[n], 1);
     }
     s->fetched = wanted;
-    fetch_filled(s, true);
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const uint32_t count = s->quick ? s->fetched : 0;
+    const uint32_t count = s->tags.sets < UINT16_MAX ? s->fetched : 0; /* request.set holds no more */
     for (uint32_t n = 0; n < count; n++) {
         struct request *const r = s->ahead[n];
         if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
         tags_fetch(&s->tags, r->set - 1u);
     }
-    fetch_filled(s, false);
+    fetch_waiting(s);
 }
 
 /* The lines that make room. */
