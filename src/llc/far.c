@@ -301,7 +301,7 @@ bool far_send_request(struct slice *s, uint64_t now, struct request_list *out)
     out->first = next;
     out->count--;
     s->stats.forwards++;
-    if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, at(s, idx), now);
+    if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, now, at(s, idx)->served, now);
     return true;
 }
 
@@ -311,7 +311,7 @@ bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way)
     if (!fabric_try_far_reply(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
     way->first = next;
     way->count--;
-    leaves(s, at(s, idx), now);
+    leaves(s, now, at(s, idx)->served, now);
     s->stats.replies++;
     s->stats.far_replies++;
     return true;

@@ -89,6 +89,7 @@ static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
 
 static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
 {
+    count_inside(s);
     if (next <= now) next = now + 1;
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
     if (s->wire.fabric->sleepers_ask)
@@ -255,4 +256,5 @@ void slice_drop_line(struct slice *s, uint64_t now, uint32_t line)
 {
     drop_line(s, now, line, false);
     tags_drop(&s->tags, line);
+    s->quick = false; /* see slice_set.h */
 }

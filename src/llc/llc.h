@@ -61,14 +61,20 @@ struct slice_spec {
         uint32_t right, left;
     } runs[SLICE_RUNS];
     uint32_t run_count;
-    struct {
-        uint8_t first, count;
-    } columns_of[SECTORS_ALL + 1]; /* from the first that holds one of these sectors to the last */
+    uint32_t sets_mask, sets_log2; /* one run, hashed to 2^1 to 2^16 sets; else 0 */
+    /* from the first that holds one of these sectors to the last, and all sectors in them */
+    struct slice_columns {
+        uint8_t first, count, sectors, unused;
+    } columns_of[SECTORS_ALL + 1];
+    struct slice_columns missing_of[SECTORS_ALL + 1]; /* … what a miss asks for */
     /* bit of the first sector that begins at or after a column, and of the first that does not end before */
     uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
-    uint32_t line_cyc, data_queue_cyc; /* data port time of a line, of as many as may wait for it */
-    uint32_t hits_limit;               /* replies on their way */
-    uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
+    uint32_t ticks_log2;                   /* of ticks_per_cycle, rounded down */
+    uint32_t back_cyc;                     /* data at the channel's pins > fill */
+    uint32_t line_cyc, data_queue_cyc;     /* data port time of a line, of as many as may wait for it */
+    uint32_t hits_limit;                   /* replies on their way */
+    uint8_t read_cyc[SECTORS_ALL + 1];     /* data port time of a read, by sectors */
+    uint32_t reply_bytes[SECTORS_ALL + 1]; /* of the reply to one */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
     uint32_t flush_lines; /* looked at per cycle */
     uint32_t page_lines;  /* of pages that move, on their way at one time */
@@ -89,12 +95,12 @@ uint32_t slice_tag_latency(const struct config *c);
 /* A read or write on its way to the memory channel. */
 struct memory_op {
     uint64_t line;
-    uint64_t ready_tick;
     uint32_t tag_line;                  /* reads: where it is filled; TAGS_NONE: a write */
     uint8_t first_column, column_count; /* in the line */
     uint16_t writers_count;             /* written through: answered when memory has accepted it; */
-    uint32_t writers_first;             /* linked by their 'next' */
-    uint32_t move;                      /* + 1: a line of this move of a page; 0: none */
+    uint64_t ready_tick;
+    uint32_t writers_first; /* linked by their 'next' */
+    uint32_t move;          /* + 1: a line of this move of a page; 0: none */
 };
 _Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 

@@ -44,6 +44,8 @@ struct lane {
     uint32_t fills_head, fills_count;
 };
 
+enum { SLICE_AHEAD = 64 };
+
 /* What every visit looks at comes first, in few of the host's cache lines. */
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
@@ -52,6 +54,7 @@ struct slice {
     uint64_t hits_cyc, filled_cyc; /* when the first of each is ready; ENGINE_NEVER: none */
     uint32_t fills_count;          /* of all lanes */
     uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
+    uint32_t ops_most;             /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
     bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
     bool hurries;   /* its channels must not be late, see hurry() */
@@ -64,6 +67,7 @@ struct slice {
     uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
     uint64_t until_cyc;            /* end of the window */
     uint32_t served_last, fetched; /* requests in the last window; in the host's caches for the next */
+    bool quick;                    /* … and most of its cycles are those of slice_quick.h */
     bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
 
     struct request_list hits, filled; /* on their way to the reply port */
@@ -75,13 +79,19 @@ struct slice {
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;     /* when there is one */
-    struct slice_line *lines; /* as the tags */
-    uint32_t fills_capacity, ops_capacity;
-    uint64_t inside_cyc; /* counted up to here */
+    struct lane own_lane;                /* when there is one */
+    struct slice_line *lines;            /* as the tags */
+    uint32_t fills_mask, ops_mask;       /* of the lanes' rings */
+    uint32_t inside;                     /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;                 /* when their number changed last */
+    uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
-    uint32_t inside; /* requests served by the tag stage and not answered */
+    uint32_t way_mask;     /* a bit for each way, see slice_set.h */
+    uint32_t pin_step;     /* from the pins of a set to those of the next, less its lines */
+    uint8_t *pins;         /* of the first set, */
+    const uint8_t *oldest; /* … its line that is longest unused */
+    uint32_t first_sm;     /* of its partition */
     struct slice_wiring wire;
 
     struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
@@ -99,6 +109,7 @@ struct slice {
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct request *ahead[SLICE_AHEAD]; /* windowed: those that are in the host's caches, or soon */
     _Alignas(64) struct llc_stats stats;
 };
 
@@ -109,6 +120,8 @@ static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
     uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
+    if (p->sets_mask)                                          /* tags_set_hashed(), without its questions */
+        return (uint32_t)(idx + hash_u64(idx >> p->sets_log2)) & p->sets_mask;
     for (uint32_t k = 1; k < p->run_count; k++)
         idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;
     return p->hashed ? tags_set_hashed(idx, p->sets) : (uint32_t)(idx % p->sets);
@@ -175,25 +188,30 @@ static inline uint8_t readable(const struct slice *s, uint32_t line)
 
 /* ---- who is inside ---- */
 
-/* Called before the number changes. */
-static inline void count_inside(struct slice *s, uint64_t now)
+/* Their number, summed over cycles, is the sum of the cycles in which they left less those in which they
+ * came, and for who is still there the present one. Counted at the end of a visit, up to the last change. */
+static inline void count_inside(struct slice *s)
 {
-    s->stats.inside_cyc += (now - s->inside_cyc) * s->inside;
-    s->inside_cyc = now;
+    const uint64_t sum = s->inside_sum + s->inside * s->inside_cyc;
+    s->stats.inside_cyc += sum - s->inside_counted;
+    s->inside_counted = sum;
 }
 
 static inline void enters(struct slice *s, struct request *r, uint64_t now)
 {
-    count_inside(s, now);
     s->inside++;
+    s->inside_sum -= now;
+    s->inside_cyc = now;
     r->served = (uint32_t)now;
 }
 
-static inline void leaves(struct slice *s, const struct request *r, uint64_t now)
+/* In this cycle or, when that is known, a later one. */
+static inline void leaves(struct slice *s, uint64_t now, uint32_t came, uint64_t left)
 {
-    count_inside(s, now);
     s->inside--;
-    s->stats.stay_cyc += (uint32_t)now - r->served;
+    s->inside_sum += left;
+    s->inside_cyc = now;
+    s->stats.stay_cyc += (uint32_t)left - came;
 }
 
 /* What waits beyond those that are still on their way through the slice is the reply queue. */
@@ -203,10 +221,7 @@ static inline bool slice_may_reply(const struct slice_spec *p, const struct requ
 }
 
 /* Two: a request may write back one line and read another. */
-static inline bool slice_memory_has_room(const struct slice *s)
-{
-    return s->ops_count + 2 <= s->spec->memory_queue + s->spec->mshrs;
-}
+static inline bool slice_memory_has_room(const struct slice *s) { return s->ops_count <= s->ops_most; }
 
 /* Statistics of the application of a request, NULL when there is one only. */
 static inline struct app_stats *app_of(const struct slice *s, const struct request *r)

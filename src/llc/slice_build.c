@@ -46,6 +46,14 @@ static struct wait waits(void *self)
     return w;
 }
 
+/* For places in a ring of so many at least. */
+static uint32_t ring_mask(uint32_t least)
+{
+    uint32_t count = 1;
+    while (count < least) count *= 2;
+    return count - 1;
+}
+
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name)
 {
@@ -60,14 +68,17 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
-    s->ops_capacity = spec->memory_queue + spec->mshrs + 4 + spec->page_lines;
+    s->ops_most = room - 2;
+    uint32_t ops = room + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
-        s->ops_capacity += spec->mshrs * (LINE_SECTORS + 1);
-    s->fills_capacity = spec->mshrs * LINE_SECTORS + s->ops_capacity + 1;
+        ops += spec->mshrs * (LINE_SECTORS + 1);
+    s->ops_mask = ring_mask(ops);
+    s->fills_mask = ring_mask(spec->mshrs * LINE_SECTORS + ops + 1);
+    s->first_sm = wiring->partition * wiring->sms_per_partition;
     s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
-        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_capacity);
-        s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_capacity);
+        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_mask + (size_t)1);
+        s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_mask + (size_t)1);
     }
     s->flush_cursor = lines;
     if (spec->count_lines) {

@@ -93,8 +93,8 @@ static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill
 static inline void fetch_next(const struct slice *s, const struct lane *l)
 {
     if (l->fills_count < 2) return;
-    const uint32_t after = l->fills_head + 1 == s->fills_capacity ? 0 : l->fills_head + 1;
-    const struct fill *const first = &l->fills[l->fills_head], *const second = &l->fills[after];
+    const struct fill *const first = &l->fills[l->fills_head];
+    const struct fill *const second = &l->fills[(l->fills_head + 1) & s->fills_mask];
     if (!first->writers_count) __builtin_prefetch(at(s, s->lines[first->tag_line].waiting.first), 1);
     if (!second->writers_count) __builtin_prefetch(&s->lines[second->tag_line], 1);
 }
@@ -106,7 +106,7 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
         if (first->ready_cyc > now || (!plain && s->in_free_cyc > now)) return;
         const struct fill f = *first;
         s->fill_came = true;
-        if (++l->fills_head == s->fills_capacity) l->fills_head = 0;
+        l->fills_head = (l->fills_head + 1) & s->fills_mask;
         l->fills_count--;
         s->fills_count--;
         fetch_next(s, l);

@@ -33,10 +33,10 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 
 const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
 
-void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+/* What more than memory waits for the operation: writers, a page that moves. */
+static __attribute__((noinline)) void tell_accepted(struct slice *s, uint32_t lane,
+                                                    const struct memory_op *op)
 {
-    struct lane *l = &s->lanes[lane];
-    const struct memory_op *op = &l->ops.ring[l->ops.head];
     if (op->writers_count) { /* where there are such, channels are never late */
         for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
             check_memory_store(s->copies, idx);
@@ -50,17 +50,29 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
         engine_wake(s->wire.engine, s->component, next);
     }
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
-    if (++l->ops.head == s->ops_capacity) l->ops.head = 0;
-    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
-    __builtin_prefetch(&l->ops.ring[l->ops.head]);
-    s->ops_count--;
-    if (!s->waits_for_memory && !s->flush_done) return;
+}
+
+/* Who waits for room looks once more. */
+static __attribute__((noinline)) void tell_room(struct slice *s, uint64_t tick)
+{
     const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
     if (s->windowed) {
         if (next > s->visited_cyc && next < s->due_cyc) s->due_cyc = next;
         return;
     }
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
+}
+
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+{
+    struct lane *const l = &s->lanes[lane];
+    const struct memory_op *const op = &l->ops.ring[l->ops.head];
+    if (__builtin_expect(op->writers_count | op->move, 0)) tell_accepted(s, lane, op);
+    l->ops.head = (l->ops.head + 1) & s->ops_mask;
+    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
+    s->ops_count--;
+    if (s->waits_for_memory || s->flush_done) tell_room(s, tick);
 }
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
@@ -71,25 +83,51 @@ void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64
 /* Into the host's caches, long before the fill is taken: its line, and who waits for the one before it. */
 static inline void fetch_for_last(const struct slice *s, const struct lane *l)
 {
-    uint32_t last = l->fills_head + l->fills_count - 1;
-    if (last >= s->fills_capacity) last -= s->fills_capacity;
-    __builtin_prefetch(&s->lines[l->fills[last].tag_line], 1);
+    const uint32_t last = l->fills_head + l->fills_count - 1;
+    __builtin_prefetch(&s->lines[l->fills[last & s->fills_mask].tag_line], 1);
     if (l->fills_count < 2) return;
-    const struct fill *const before = &l->fills[last ? last - 1 : s->fills_capacity - 1];
+    const struct fill *const before = &l->fills[(last - 1) & s->fills_mask];
     if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
+}
+
+/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
+ * one more. */
+static inline void count_latency(struct slice *s, uint64_t ticks)
+{
+    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
+    const struct slice_spec *const p = s->spec;
+    uint32_t bucket = 0;
+    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
+        bucket = 63 - (uint32_t)__builtin_clzll(ticks) - p->ticks_log2;
+        bucket += ticks >= p->ticks_per_cycle << bucket;
+    }
+    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
+}
+
+static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
+                                                uint8_t sectors, uint64_t ready)
+{
+    const bool first =
+        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
+    fetch_for_last(s, &s->lanes[lane]);
+    if (first) engine_wake(s->wire.engine, s->component, ready);
 }
 
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
                        uint64_t accept_tick, uint64_t tick)
 {
-    const struct engine *const e = s->wire.engine;
-    const uint32_t domain = s->wire.domain;
+    const struct slice_spec *const p = s->spec;
     /* The fill's own time is waited for here: then line and reply are one visit. */
-    const uint64_t ready = engine_cycles(e, domain, tick + s->spec->ticks_per_cycle - 1) +
-                           s->spec->memory_latency_cyc + s->spec->fill_latency_cyc;
-    const bool first =
-        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
-    fetch_for_last(s, &s->lanes[lane]);
-    STATS_COUNT(s->stats.memory_latency, engine_cycles(e, domain, tick - accept_tick));
-    if (first && !s->windowed) engine_wake(s->wire.engine, s->component, ready);
+    const uint64_t ready =
+        engine_cycles(s->wire.engine, s->wire.domain, tick + p->ticks_per_cycle - 1) + p->back_cyc;
+    count_latency(s, tick - accept_tick);
+    if (!s->windowed) { /* else it is not woken, and fetches by itself what it will touch */
+        come_back(s, lane, tag_line, sectors, ready);
+        return;
+    }
+    struct fill *const f = append_fill(s, &s->own_lane);
+    f->ready_cyc = ready;
+    f->tag_line = tag_line;
+    f->sectors = sectors;
+    f->writers_count = 0;
 }

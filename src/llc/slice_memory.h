@@ -21,24 +21,34 @@ static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width;
 }
 
+/* An operation is at the end of the ring of its lane. */
+static SLICE_HOT void op_joins(struct slice *s, struct lane *l, uint32_t lane, uint64_t ready_tick)
+{
+    s->ops_count++;
+    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
+    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
+    s->wire.memory_comes(s->wire.channels[lane], ready_tick);
+}
+
+/* … where that is. */
+static SLICE_HOT struct memory_op *op_place(const struct slice *s, const struct lane *l)
+{
+    DIAG_ASSERT(l->ops.count <= s->ops_mask);
+    return &l->ops.ring[(l->ops.head + l->ops.count) & s->ops_mask];
+}
+
 static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 {
     const struct slice_spec *p = s->spec;
     const uint32_t lane =
         !plain && p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
-    struct lane *l = &s->lanes[lane];
+    struct lane *l = plain ? &s->own_lane : &s->lanes[lane];
     if (!plain && p->stack_width) { /* one after the other into the crossbar */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
         s->out_free_tick = op.ready_tick + stack_cycles(p, op_bytes(p, &op)) * p->ticks_per_cycle;
     }
-    uint32_t tail = l->ops.head + l->ops.count;
-    if (tail >= s->ops_capacity) tail -= s->ops_capacity;
-    DIAG_ASSERT(l->ops.count < s->ops_capacity);
-    l->ops.ring[tail] = op;
-    s->ops_count++;
-    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
-    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
-    s->wire.memory_comes(s->wire.channels[lane], op.ready_tick);
+    *op_place(s, l) = op;
+    op_joins(s, l, lane, op.ready_tick);
 }
 
 static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line,
@@ -48,7 +58,7 @@ static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, 
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->lines[tag_line].asked |= slice_sectors(s->spec, op.first_column, op.column_count);
+    s->lines[tag_line].asked |= s->spec->columns_of[sectors].sectors;
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
     push_op(s, op, plain);
@@ -77,16 +87,19 @@ static SLICE_HOT uint64_t fill_due(const struct slice *s, bool plain)
     return plain || ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
+/* Its place, to be filled in. */
+static inline struct fill *append_fill(struct slice *s, struct lane *l)
+{
+    DIAG_ASSERT(l->fills_count <= s->fills_mask);
+    s->fills_count++;
+    return &l->fills[(l->fills_head + l->fills_count++) & s->fills_mask];
+}
+
 /* True: the first of its lane. For another one the slice need not be woken: it waits for the first. */
 static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 {
     struct lane *l = &s->lanes[lane];
-    uint32_t tail = l->fills_head + l->fills_count;
-    if (tail >= s->fills_capacity) tail -= s->fills_capacity;
-    DIAG_ASSERT(l->fills_count < s->fills_capacity);
-    l->fills[tail] = f;
-    s->fills_count++;
-    l->fills_count++;
+    *append_fill(s, l) = f;
     if (s->far) own_due(s, fill_due(s, false));
     return l->fills_count == 1;
 }

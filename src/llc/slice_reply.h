@@ -13,10 +13,7 @@ static SLICE_HOT bool answer_directly(struct slice *s, uint32_t idx, struct requ
 {
     if (!s->direct || ready >= s->until_cyc || s->hits.count | s->filled.count) return false;
     if (r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION) return false;
-    count_inside(s, now);
-    s->inside--; /* a hit has not been counted yet */
-    s->stats.inside_cyc += ready - now;
-    s->stats.stay_cyc += (uint32_t)ready - (is_hit ? (uint32_t)now : r->served);
+    leaves(s, now, is_hit ? (uint32_t)now : r->served, ready); /* a hit has not been counted yet */
     s->stats.replies++;
     fabric_window_reply(s->wire.fabric, ready, idx, r, s->wire.slice_idx);
     return true;
@@ -83,7 +80,7 @@ static inline void send_reply(struct slice *s, uint64_t now)
     if (FAULT_FIRES(reply_twice)) (void)fabric_try_reply(s->wire.fabric, now, idx, s->wire.slice_idx, r->sm);
     way->first = next;
     *(is_hit ? &s->hits_cyc : &s->filled_cyc) = --way->count ? at(s, next)->ready_cyc : ENGINE_NEVER;
-    leaves(s, r, now);
+    leaves(s, now, r->served, now);
     s->stats.replies++;
 }
 
@@ -107,7 +104,7 @@ static inline void answer_walkers(struct slice *s, uint64_t now)
         }
         const uint32_t owner = r->owner, gpu = r->sm;
         s->walkers--;
-        leaves(s, r, now);
+        leaves(s, now, r->served, now);
         pool_give(s->wire.requests, idx);
         s->stats.walk_replies++;
         if (!FAULT_FIRES(walk_lost)) s->wire.walk_done(s->wire.walkers[gpu], owner, now + 1);

@@ -67,10 +67,11 @@ static SLICE_HOT void pin(struct slice *s, uint32_t set, uint32_t line)
 }
 
 /* Waits for the missing sectors of a line that has a place; false when there is no room to wait. */
-static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t line, bool plain)
+static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
+                               bool plain)
 {
     struct request *r = at(s, idx);
-    if (*tags_pins(&s->tags, line)) {
+    if (*tags_pins_in(&s->tags, set, line)) {
         struct slice_line *m = &s->lines[line];
         const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
         if (m->waiting.count >= s->spec->mshr_merges) {
@@ -85,7 +86,7 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
         s->blocked = &s->stats.wait_mshr;
         return false;
     }
-    pin(s, tags_set_of(&s->tags, line), line);
+    pin(s, set, line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
                 s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
@@ -136,7 +137,7 @@ static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, ui
         return true;
     } else {
         merged = *tags_pins_in(&s->tags, set, line);
-        if (!wait_for(s, now, idx, line, plain)) return false;
+        if (!wait_for(s, now, idx, set, line, plain)) return false;
         tags_touch(&s->tags, line);
     }
     if (r->kind == REQUEST_READ) {

@@ -47,17 +47,29 @@ static void find_columns(struct slice_spec *p)
         p->sectors_from[column] = (uint16_t)(1u << (byte + SECTOR_BYTES - 1) / SECTOR_BYTES);
         p->sectors_to[column] = (uint16_t)(1u << byte / SECTOR_BYTES);
     }
+    for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++)
+        p->columns_of[sectors].sectors =
+            slice_sectors(p, p->columns_of[sectors].first, p->columns_of[sectors].count);
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)
+        p->missing_of[sectors] = p->columns_of[p->sectored ? sectors : SECTORS_ALL];
 }
 
 static void work_out(struct slice_spec *p)
 {
     find_runs(p);
+    if (p->run_count == 1 && p->hashed && !(p->sets & (p->sets - 1)) && p->sets <= 1u << 16) {
+        p->sets_mask = p->sets - 1;
+        p->sets_log2 = (uint32_t)__builtin_ctz(p->sets);
+    }
     find_columns(p);
+    p->ticks_log2 = 63 - (uint32_t)__builtin_clzll(p->ticks_per_cycle);
+    p->back_cyc = p->memory_latency_cyc + p->fill_latency_cyc;
     p->line_cyc = LINE_BYTES / p->port_bytes ? LINE_BYTES / p->port_bytes : 1;
     p->data_queue_cyc = p->data_queue * p->line_cyc;
     p->hits_limit = p->reply_queue + p->latency_cyc / p->line_cyc + p->data_queue;
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
         const uint32_t bytes = SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
+        p->reply_bytes[sectors] = p->header_bytes + bytes;
         p->read_cyc[sectors] = (uint8_t)(bytes ? (bytes + p->port_bytes - 1) / p->port_bytes : 1);
     }
 }

@@ -1,8 +1,7 @@
 /* window: a plain slice in windows (gpu/windows.h): its cycles are worked off in one visit, a window of them
  * at a time. What happens in a cycle is that of llc.c; what only its visits need is not here. */
 #include "llc/llc.h"
-#include "llc/slice_tags.h"
-#include "net/net_queue.h"
+#include "llc/slice_quick.h"
 
 void slice_in_windows(struct slice *s, bool on)
 {
@@ -11,6 +10,8 @@ void slice_in_windows(struct slice *s, bool on)
     /* every reply leaves at the start of its time at the port, and the reply queue is never full */
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
                 !FAULT_BUILD;
+    s->quick = s->direct && slice_sets_are_simple(&s->tags);
+    if (s->quick) slice_sets_begin(s);
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -77,7 +78,7 @@ static SLICE_HOT uint64_t request_stage(struct slice *s, uint64_t now)
     return s->blocked == &s->stats.wait_port ? s->port_free_cyc - s->spec->data_queue_cyc : ENGINE_NEVER;
 }
 
-static SLICE_HOT void window_cycle(struct slice *s, uint64_t now)
+static __attribute__((noinline)) void window_cycle(struct slice *s, uint64_t now)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->fills_count) take_fills(s, now, true);
@@ -93,7 +94,11 @@ static SLICE_HOT void window_cycle(struct slice *s, uint64_t now)
     s->visited_cyc = now;
 }
 
-void slice_window_cycle(struct slice *s, uint64_t now) { window_cycle(s, now); }
+void slice_window_cycle(struct slice *s, uint64_t now)
+{
+    window_cycle(s, now);
+    count_inside(s);
+}
 
 /* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
  * the one before has brought; in between other slices run. As many requests as the last window served, and
@@ -106,65 +111,111 @@ static inline const struct net_queue_sink *port_of(const struct slice *s)
     return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
 }
 
-static inline struct request *request_nth(const struct slice *s, const struct net_queue_sink *k, uint32_t n)
+/* Who waits for fills. Their lines are few enough to be near, and are not waited for: they are all known. */
+static inline void fetch_waiting(const struct slice *s)
 {
-    return at(s, (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle);
-}
-
-static inline struct slice_line *filled_line(const struct slice *s, uint32_t nth)
-{
-    const struct lane *const l = s->lanes;
-    uint32_t x = l->fills_head + nth;
-    if (x >= s->fills_capacity) x -= s->fills_capacity;
-    return &s->lines[l->fills[x].tag_line];
+    const struct fill *const fills = s->own_lane.fills;
+    const uint32_t head = s->own_lane.fills_head, mask = s->fills_mask;
+    const uint32_t count = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
+    for (uint32_t n = 0; n < count; n++)
+        __builtin_prefetch(at(s, s->lines[fills[(head + n) & mask].tag_line].waiting.first), 1);
 }
 
 void slice_fetch_requests(struct slice *s)
 {
     const struct net_queue_sink *const k = port_of(s);
-    const uint32_t queued = k->pushed - k->popped, wanted = s->served_last + FETCH_MORE;
-    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    s->fetched = queued < wanted ? queued : wanted;
-    for (uint32_t n = 0; n < s->fetched; n++) __builtin_prefetch(request_nth(s, k, n), 1);
-    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(filled_line(s, n), 1);
+    const struct net_queue_slot *const ring = k->ring;
+    const uint32_t first = k->popped, mask = k->mask, queued = k->pushed - first;
+    uint32_t wanted = s->served_last + FETCH_MORE;
+    if (wanted > queued) wanted = queued;
+    if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
+    for (uint32_t n = 0; n < wanted; n++) {
+        s->ahead[n] = at(s, (uint32_t)ring[(first + n) & mask].packet.handle);
+        __builtin_prefetch(s->ahead[n], 1);
+    }
+    s->fetched = wanted;
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const struct net_queue_sink *const k = port_of(s);
-    const uint32_t fills = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    for (uint32_t n = 0; n < s->fetched; n++) {
-        struct request *const r = request_nth(s, k, n);
-        const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
-        r->set = set < UINT16_MAX ? (uint16_t)(set + 1) : 0;
-        tags_fetch(&s->tags, set);
+    const uint32_t count = s->tags.sets < UINT16_MAX ? s->fetched : 0; /* request.set holds no more */
+    for (uint32_t n = 0; n < count; n++) {
+        struct request *const r = s->ahead[n];
+        if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
+        tags_fetch(&s->tags, r->set - 1u);
     }
-    for (uint32_t n = 0; n < fills; n++) __builtin_prefetch(at(s, filled_line(s, n)->waiting.first), 1);
+    fetch_waiting(s);
 }
 
 /* The lines that make room. */
 void slice_fetch_victims(struct slice *s)
 {
-    const struct net_queue_sink *const k = port_of(s);
-    if (!s->tags.ordered || s->tags.wide) return;
-    for (uint32_t n = 0; n < s->fetched; n++) {
-        const uint32_t set = request_nth(s, k, n)->set - 1u;
-        if (set >= UINT16_MAX) continue; /* not worked out */
-        const uint32_t line = set * s->tags.ways + tags_ends_of(&s->tags, tags_row(&s->tags, set))->newer;
+    const uint32_t count = s->quick ? s->fetched : 0;
+    for (uint32_t n = 0; n < count; n++) {
+        const uint32_t line = slice_set_oldest(s, s->ahead[n]->set - 1u);
         __builtin_prefetch(&s->tags.keys[line], 1);
         __builtin_prefetch(&s->lines[line], 1);
     }
 }
 
+/* Replies wait in the slice that leave in this window, each in its turn. */
+static inline bool is_slow(const struct slice *s)
+{
+    return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+}
+
+/* The rest of a cycle that has turned out not to be a quick one. */
+static inline void slow_cycle(struct slice *s, const struct quick *q, uint64_t now)
+{
+    quick_end(s, q);
+    s->fill_came = true; /* if not, no harm */
+    window_cycle(s, now);
+}
+
+/* Fills and requests before until_cyc, one by one, in a cycle fills first; as long as cycles are quick and
+ * there is room for what they may send to memory. */
+static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
+{
+    const uint64_t until = s->until_cyc;
+    quick_begin(s, q);
+    for (;;) {
+        if (q->fill_cyc <= q->due_cyc) {
+            const uint64_t now = q->fill_cyc;
+            if (now >= until) break;
+            s->visited_cyc = now;
+            if (!quick_fill(s, now, q)) {
+                slow_cycle(s, q, now);
+                return;
+            }
+            if (s->blocked) q->due_cyc = now;
+        } else {
+            const uint64_t now = q->due_cyc;
+            if (now >= until) break;
+            s->visited_cyc = now;
+            if (!quick_request(s, now, q)) {
+                slow_cycle(s, q, now);
+                return;
+            }
+            if (!slice_memory_has_room(s)) break;
+        }
+    }
+    quick_end(s, q);
+}
+
 bool slice_run_window(struct slice *s, uint64_t until)
 {
-    s->until_cyc = until;
     const uint32_t popped = port_of(s)->popped;
+    struct quick q = quick_of(s);
+    s->until_cyc = until;
     s->fetched = 0;
-    for (uint64_t due; (due = window_due(s)) < until;) {
-        if (__builtin_expect(!slice_memory_has_room(s) || s->waits_for_memory, 0)) return false;
-        window_cycle(s, due);
-    }
+    uint64_t due;
+    while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
+        if (is_slow(s))
+            window_cycle(s, due);
+        else
+            quick_run(s, &q);
+    quick_count(s, &q);
+    count_inside(s);
     s->served_last = port_of(s)->popped - popped;
-    return !s->waits_for_memory;
+    return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
 }
