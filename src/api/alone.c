@@ -33,7 +33,18 @@ static struct alone *from_result(const json_t *root)
     return NULL;
 }
 
-struct alone *alone_read(const char *list, uint32_t idx, uint32_t count)
+/* Of another application the result would be compared with in vain. */
+static void look_whose(const json_t *root, const char *path, uint32_t idx, const char *workload)
+{
+    const char *const of = json_string_value(json_object_get(root, "workload"));
+    if (!of || !strcmp(of, workload)) return;
+    diag_mistake(
+        "--alone: '%s' is a result of %s, but application %u is %s; results are given in the order of "
+        "-w, of workloads written as there",
+        path, of, idx + 1, workload);
+}
+
+struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload)
 {
     const char *from = list, *end = strchrnul(from, ',');
     uint32_t files = 1;
@@ -53,6 +64,7 @@ struct alone *alone_read(const char *list, uint32_t idx, uint32_t count)
     json_t *root = json_load_file(path, 0, &why);
     if (!root) diag_mistake("--alone: cannot read '%s': %s", path, why.text);
     struct alone *a = from_result(root);
+    if (a) look_whose(root, path, idx, workload);
     json_decref(root);
     if (!a) diag_mistake("--alone: '%s' is no result of a timed run (--json)", path);
     return a;

@@ -9,8 +9,8 @@
 
 struct alone;
 
-/* Of "A.json,B.json" the file number idx of count; raises mistakes. */
-struct alone *alone_read(const char *list, uint32_t idx, uint32_t count);
+/* Of "A.json,B.json" the file number idx of count, a result of the workload; raises mistakes. */
+struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload);
 /* Runs the workload on the whole of the machine for so many cycles; beside: where it had neighbours. */
 struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t cycles);
 void alone_free(struct alone *a); /* NULL is allowed */

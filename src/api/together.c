@@ -126,7 +126,8 @@ struct together *together_begin(struct timed *timed, const struct config *c, str
     t->config = c;
     t->count = script_count(set);
     for (uint32_t k = 0; k < t->count; k++) t->members[k].script = script_app(set, k);
-    for (uint32_t k = 0; alone && k < t->count; k++) t->members[k].alone = alone_read(alone, k, t->count);
+    for (uint32_t k = 0; alone && k < t->count; k++)
+        t->members[k].alone = alone_read(alone, k, t->count, script_label(t->members[k].script));
     return t;
 }
 

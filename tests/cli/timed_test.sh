@@ -329,6 +329,7 @@ r = json.load(open(sys.argv[1]))
 assert r["apps"][0]["runs"] > 5 and all(a["alone_repeats"] < 1 for a in r["apps"]), r["apps"]
 assert 1 < r["totals"]["stp"] <= 2.02, r["totals"]["stp"]
 PY
+expect 1 "b.json' is a result of sgemm:tiny, but application 1 is vecadd:tiny" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/b.json,$dir/a.json"
 expect 1 "one result for each of the 2 applications" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/a.json"
 expect 0 "stopped by the end of apps.window_cyc" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=500
 expect 1 "did you mean" "$ATOLL" run -m uba-men -w vecadd:tiny
