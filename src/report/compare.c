@@ -126,12 +126,47 @@ static void write_table(const struct study_data *d, enum table table, const char
     }
 }
 
+/* Cycles before each launch; -1: unknown. */
+static json_int_t launch_gap(const struct study *s, uint32_t machine)
+{
+    const char *const config = s->points[study_point_at(s, machine, 0, 0, 0)].config;
+    json_t *const root = config ? json_loads(config, 0, NULL) : NULL;
+    const json_t *gap = json_object_get(json_object_get(root, "runtime"), "launch_gap_cyc");
+    const json_int_t cycles = gap ? json_integer_value(gap) : -1;
+    json_decref(root);
+    return cycles;
+}
+
+/* A difference that is not the machines': short kernels are as long as their gaps. */
+static void write_gaps(const struct study_data *d, FILE *out)
+{
+    const struct study *s = d->study;
+    json_int_t first = -1;
+    bool differ = false;
+    for (uint32_t m = 0; m < s->machine_count; m++) {
+        const json_int_t gap = launch_gap(s, m);
+        if (gap < 0) continue;
+        differ |= first >= 0 && gap != first;
+        first = gap;
+    }
+    if (!differ) return;
+    (void)fputs("times contain gaps before launches, which are not the same:", out);
+    for (uint32_t m = 0; m < s->machine_count; m++) {
+        const json_int_t gap = launch_gap(s, m);
+        char text[DRAW_TEXT];
+        if (gap >= 0) (void)fprintf(out, " %s %s", s->machines[m].name, draw_count(text, (uint64_t)gap));
+    }
+    (void)fputs(" cycles; -s runtime.launch_gap_cyc=N makes them so\n\n", out);
+}
+
 void compare_text(const struct study_data *d, FILE *out)
 {
     write_table(d, TABLE_CYCLES, "cycles of the SM clock", out);
     write_table(d, TABLE_IPC, "warp instructions/cycle", out);
     write_table(d, TABLE_BOUND, "bound by", out);
-    if (d->study->machine_count > 1) write_table(d, TABLE_SPEEDUP, "speed-up over the first", out);
+    if (d->study->machine_count < 2) return;
+    write_table(d, TABLE_SPEEDUP, "speed-up over the first", out);
+    write_gaps(d, out);
 }
 
 /* The same words for every workload are said once. */

@@ -349,6 +349,8 @@ assert abs(c["means"][1]["geometric"] - math.exp(sum(map(math.log, s)) / len(s))
 assert abs(c["means"][1]["harmonic"] - len(s) / sum(1 / x for x in s)) < 1e-9
 assert c["means"][0]["geometric"] == 1
 PY
+expect 0 "which are not the same: uba-mem 0 v100 5,000 cycles" "$ATOLL" compare -m uba-mem,v100 -w vecadd:tiny
+holds "of gaps that are the same nothing is said" sh -c '! "$0" compare -m uba-mem,v100 -w vecadd:tiny -s runtime.launch_gap_cyc=9 | grep "not the same"' "$ATOLL"
 expect 1 "did you mean 'v100'?" "$ATOLL" compare -m uba-mem,v10 -w vecadd:tiny
 expect 1 "there is no workload 'nonsense'" "$ATOLL" compare -m uba-mem,v100 -w nonsense,vecadd:tiny
 cp "$dir/out" "$dir/holes"
