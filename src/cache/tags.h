@@ -150,6 +150,15 @@ static inline void tags_make_newest_in(const struct tags *t, uint8_t *row, uint3
     ring[newest].newer = ring[oldest].older = ends->older = (uint8_t)way;
 }
 void tags_move_newest_in(const struct tags *t, uint8_t *row, uint32_t way); /* not in line */
+/* The same of a way that is replaced: mostly it is the oldest. */
+static inline void tags_renew_in(const struct tags *t, uint8_t *row, uint32_t way)
+{
+    struct tags_order *const ends = tags_ends_of(t, row);
+    if (__builtin_expect(way == ends->newer, 1))
+        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
+    else
+        tags_move_newest_in(t, row, way);
+}
 
 static inline void tags_make_newest(struct tags *t, uint32_t set, uint32_t way)
 {
@@ -247,11 +256,7 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
     *before = t->keys[line];
     t->keys[line] = key + 1;
     row[way] = tags_hint_of(hash);
-    struct tags_order *const ends = tags_ends_of(t, row);
-    if (__builtin_expect(way == ends->newer, 1))
-        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
-    else
-        tags_move_newest_in(t, row, way);
+    tags_renew_in(t, row, way);
     return line;
 }
 

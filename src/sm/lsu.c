@@ -225,7 +225,8 @@ void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, ui
     check_send(sm->wire.check, &access, idx, r->home.line, now);
 }
 
-bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
+static inline __attribute__((always_inline)) bool try_send(struct sm *sm, const struct line_access *a,
+                                                           uint32_t owner, uint8_t sectors, uint64_t now)
 {
     uint64_t *const blocked = send_blocked(sm);
     if (blocked) {
@@ -234,6 +235,10 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     }
     send_line(sm, a, owner, sectors, now, false);
     return true;
+}
+bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
+{
+    return try_send(sm, a, owner, sectors, now);
 }
 
 /* A planted fault: the first request changes places with the next one to its line. */
@@ -304,7 +309,7 @@ bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now)
     const uint32_t owner = a->kind == REQUEST_ATOMIC
                                ? a->load
                                : (uint32_t)a->warp | (uint32_t)a->load << 8 | (uint32_t)a->place << 24;
-    if (!lsu_send(sm, a, owner, a->sectors, now)) return false;
+    if (!try_send(sm, a, owner, a->sectors, now)) return false;
     if (FAULT_FIRES(store_sent_twice) && lsu_send(sm, a, owner, a->sectors, now))
         sm->places[a->place].stores++;
     l1_write(sm, a, now);

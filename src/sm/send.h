@@ -83,7 +83,9 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     r->sent_cyc = now;
     r->owner = owner;
     r->sm = (uint16_t)sm_idx;
-    memcpy(&r->kind, &a->kind, 4); /* flags, sectors and conflict, too */
+    /* flags, sectors and conflict, too */
+    memcpy((uint8_t *)r + offsetof(struct request, kind),
+           (const uint8_t *)a + offsetof(struct line_access, kind), 4);
     r->sectors = sectors;
     r->app = (uint8_t)sm->app;
     r->hit = 0;
