@@ -333,7 +333,7 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->starvation_cyc = spec->starvation_cyc;
     ch->row_hit_cap = spec->row_hit_cap;
     ch->intake_per_cyc = spec->intake_per_cyc;
-    ch->prompt = ch->plain && !spec->intake_per_cyc;
+    ch->in_turn = !ch->plain || spec->intake_per_cyc;
     ch->row_count = spec->rows;
     ch->column_count = spec->columns;
     ch->single_bus = spec->bus == dram_bus_single;

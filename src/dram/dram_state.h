@@ -93,8 +93,8 @@ struct dram_channel {
     struct dram_gaps gap;
     bool plain, single_bus, slots; /* from the spec, as what follows */
     bool lean;                     /* see enum dram_path */
-    bool prompt;                   /* plain, and no limit to what the scheduler is shown per cycle */
     bool groups_columns;           /* the gap between columns of a group is the longer one */
+    bool in_turn;                  /* not plain, or the scheduler is shown so many columns per cycle */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
