@@ -144,6 +144,8 @@ struct dram_channel {
     struct dram_bank banks[DRAM_BANKS_MAX];
 };
 
+_Static_assert(offsetof(struct dram_channel, front) == 0, "owners look at the front without a call");
+
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }

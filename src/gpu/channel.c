@@ -30,19 +30,19 @@ struct channel {
     uint64_t address_mask;                          /* within its chiplet */
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
-    bool plain;                           /* see take() */
-    bool windowed;                        /* it is not woken: gpu/windows.c runs it */
-    uint32_t slack_cyc;                   /* how late a cycle may be worked off; 0: in time */
-    uint64_t due_cyc;                     /* what is not worked off begins here */
-    const struct lane_ops **lanes;        /* of the slices */
-    uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
+    bool plain;                                      /* see take() */
+    bool windowed;                                   /* it is not woken: gpu/windows.c runs it */
+    uint32_t slack_cyc;                              /* how late a cycle may be worked off; 0: in time */
+    uint64_t due_cyc;                                /* what is not worked off begins here */
+    const struct lane_ops **lanes;                   /* of the slices */
+    uint16_t runs[SLICE_COLUMNS][2 * SLICE_COLUMNS]; /* [first column][columns]: columns << 8 | sectors */
+    uint64_t in_free_tick, out_free_tick;            /* ports of the stack's crossbar */
 };
 
 /* What comes back with a read: slice, columns, sectors, line of its tags. */
-static uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
+static inline uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
-    return (uint64_t)slice << 48 | (uint64_t)op->column_count << 40 |
-           (uint64_t)slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count) << 32 |
+    return (uint64_t)slice << 48 | (uint64_t)ch->runs[op->first_column][op->column_count] << 32 |
            op->tag_line;
 }
 
@@ -393,6 +393,10 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
+    for (uint32_t first = 0; first < SLICE_COLUMNS; first++)
+        for (uint32_t columns = 0; first + columns <= SLICE_COLUMNS; columns++)
+            ch->runs[first][columns] =
+                (uint16_t)(columns << 8 | slice_sectors(links->slice_spec, first, columns));
     ch->lanes = ARENA_ARRAY(a, const struct lane_ops *, links->slice_count);
     ch->component = engine_add(
         links->engine, (struct component_spec){
