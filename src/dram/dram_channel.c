@@ -1,5 +1,6 @@
-/* dram_channel: the step of a channel and what each command does to the banks.
- * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of commands. */
+/* dram_channel: the step of a channel, its two buses, its birth.
+ * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of columns,
+ * dram_commands.h for what commands do. */
 #include "dram/dram_commands.h"
 #include "dram/dram_pick.h"
 

@@ -386,6 +386,9 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
 {
     struct channel *ch = ARENA_NEW(a, struct channel);
     DIAG_ASSERT(links->slice_count <= SLICES_MAX);
+    /* keys of the map are places of the channel: asked once, not for every operation */
+    DIAG_ASSERT(1u << map->width[DRAM_FIELD_BANK] == spec->bank_groups * spec->banks_per_group);
+    DIAG_ASSERT(1u << map->width[DRAM_FIELD_COLUMN] == spec->columns);
     *ch = (struct channel){.wire = *links,
                            .pull = pull_of(links->slice_spec),
                            .plain = !links->check && !links->slice_spec->stack_width,
