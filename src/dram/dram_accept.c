@@ -244,7 +244,7 @@ static DRAM_HOT inline bool accept_any(struct dram_channel *ch, uint64_t now, ui
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     count_accepted(ch, now, kind, columns);
-    if (!ch->prompt || !joins_now(ch, now)) return take_in_turn(ch, now, kind, key, columns, tag);
+    if (ch->in_turn || !joins_now(ch, now)) return take_in_turn(ch, now, kind, key, columns, tag);
     return take_now(ch, now, kind, key, columns, tag);
 }
 
@@ -256,7 +256,7 @@ static __attribute__((noinline)) bool read_any(struct dram_channel *ch, uint64_t
 
 bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag)
 {
-    if (ch->front.waiting_writes || !ch->prompt || !joins_now(ch, now))
+    if (ch->front.waiting_writes || ch->in_turn || !joins_now(ch, now))
         return read_any(ch, now, key, column_count, tag);
     if (column_count > ch->front.room[0]) return refuse(ch);
     count_accepted(ch, now, DRAM_READ, column_count);

@@ -1,5 +1,6 @@
-/* dram_channel: the step of a channel and what each command does to the banks.
- * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of commands. */
+/* dram_channel: the step of a channel, its two buses, its birth.
+ * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of columns,
+ * dram_commands.h for what commands do. */
 #include "dram/dram_commands.h"
 #include "dram/dram_pick.h"
 
@@ -333,7 +334,7 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->starvation_cyc = spec->starvation_cyc;
     ch->row_hit_cap = spec->row_hit_cap;
     ch->intake_per_cyc = spec->intake_per_cyc;
-    ch->prompt = ch->plain && !spec->intake_per_cyc;
+    ch->in_turn = !ch->plain || spec->intake_per_cyc;
     ch->row_count = spec->rows;
     ch->column_count = spec->columns;
     ch->single_bus = spec->bus == dram_bus_single;

@@ -1,6 +1,6 @@
-/* dram_state: the inside of a channel, shared by dram_accept.c (into the queue), dram_channel.c (the step and
- * what each command does), dram_pick.h (which command next), dram_sched.c (what each bank wants),
- * dram_refresh.c and dram_lists.h (the lists that all of them keep).
+/* dram_state: the inside of a channel, shared by dram_accept.c (into the queue), dram_channel.c (the step),
+ * dram_pick.h (which column next), dram_commands.h (what each command does), dram_sched.c (what each bank
+ * wants), dram_refresh.c and dram_lists.h (the lists that all of them keep).
  *
  * Every queued column is in one list per (kind, bank), oldest first. Lists of banks name what may be due:
  *   ready[kind]   row open, a column of that kind waits for it and the bank may serve it: oldest first
@@ -93,8 +93,8 @@ struct dram_channel {
     struct dram_gaps gap;
     bool plain, single_bus, slots; /* from the spec, as what follows */
     bool lean;                     /* see enum dram_path */
-    bool prompt;                   /* plain, and no limit to what the scheduler is shown per cycle */
     bool groups_columns;           /* the gap between columns of a group is the longer one */
+    bool in_turn;                  /* not plain, or the scheduler is shown so many columns per cycle */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
@@ -143,6 +143,8 @@ struct dram_channel {
     struct dram_bank opening, closing;
     struct dram_bank banks[DRAM_BANKS_MAX];
 };
+
+_Static_assert(offsetof(struct dram_channel, front) == 0, "owners look at the front without a call");
 
 static inline uint64_t dram_max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; }

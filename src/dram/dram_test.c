@@ -749,6 +749,26 @@ static void check_plan(const struct rig *r, size_t count, uint64_t seed)
     assert_int_equal(s->column_reads + s->column_writes, s->row_hits + s->row_misses + s->row_conflicts);
 }
 
+static void make_plan(struct rng *g, const struct dram_spec *spec, struct planned *plan)
+{
+    uint64_t cyc = 0;
+    const uint32_t rows = between(g, 1, 4), pause = between(g, 0, 12), columns = between(g, 1, 30);
+    const bool lines = rng_below(g, 2) && (spec->queue == dram_queue_unified
+                                               ? spec->queue_entries > 1
+                                               : spec->read_entries > 1 && spec->write_entries > 1);
+    for (size_t i = 0; i < STRESS_REQUESTS; i++) {
+        if (rng_below(g, 4) == 0) cyc += rng_below(g, pause * 8 + 1);
+        plan[i] =
+            (struct planned){.request = {.kind = rng_below(g, 3) == 0 ? W : R,
+                                         .bank = between(g, 0, spec->bank_groups * spec->banks_per_group - 1),
+                                         .row = between(g, 0, rows - 1),
+                                         .column = between(g, 0, columns),
+                                         .column_count = lines ? between(g, 1, 2) : 1,
+                                         .tag = i},
+                             .offer_cyc = cyc};
+    }
+}
+
 /* Random channels, random requests: nothing lost, nothing twice, no rule broken, and stepping at every cycle
  * gives the same commands as stepping when asked. */
 DRAM_TEST(random_channels_lose_nothing_and_break_no_rule)
@@ -759,22 +779,7 @@ DRAM_TEST(random_channels_lose_nothing_and_break_no_rule)
         const struct dram_spec spec = random_spec(&g);
         assert_null(dram_spec_fault(&spec));
         static struct planned plan[STRESS_REQUESTS];
-        uint64_t cyc = 0;
-        const uint32_t rows = between(&g, 1, 4), pause = between(&g, 0, 12), columns = between(&g, 1, 30);
-        const bool lines = rng_below(&g, 2) && (spec.queue == dram_queue_unified
-                                                    ? spec.queue_entries > 1
-                                                    : spec.read_entries > 1 && spec.write_entries > 1);
-        for (size_t i = 0; i < STRESS_REQUESTS; i++) {
-            if (rng_below(&g, 4) == 0) cyc += rng_below(&g, pause * 8 + 1);
-            plan[i] = (struct planned){
-                .request = {.kind = rng_below(&g, 3) == 0 ? W : R,
-                            .bank = between(&g, 0, spec.bank_groups * spec.banks_per_group - 1),
-                            .row = between(&g, 0, rows - 1),
-                            .column = between(&g, 0, columns),
-                            .column_count = lines ? between(&g, 1, 2) : 1,
-                            .tag = i},
-                .offer_cyc = cyc};
-        }
+        make_plan(&g, &spec, plan);
         rig_open(r, spec, true);
         rig_open(every, spec, true);
         run_plan(r, plan, STRESS_REQUESTS, false);
@@ -789,6 +794,40 @@ DRAM_TEST(random_channels_lose_nothing_and_break_no_rule)
     }
     free(r);
     free(every);
+}
+
+/* Without a log, longer gaps in groups and tFAW a channel is stepped by a copy of the code that knows of none
+ * of them. */
+DRAM_TEST(a_channel_that_nobody_logs_serves_the_same)
+{
+    struct rig *r = calloc(1, sizeof *r), *logged = calloc(1, sizeof *logged);
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        struct rng g = rng_seed(seed, 2);
+        struct dram_spec spec = random_spec(&g);
+        spec.queue = dram_queue_unified;
+        spec.bus = dram_bus_dual;
+        spec.bank_slots = false;
+        spec.tfaw_cyc = 0;
+        spec.trrd_l_cyc = spec.trrd_s_cyc;
+        spec.tccd_l_cyc = spec.tccd_s_cyc;
+        spec.twtr_l_cyc = spec.twtr_s_cyc;
+        assert_null(dram_spec_fault(&spec));
+        static struct planned plan[STRESS_REQUESTS];
+        make_plan(&g, &spec, plan);
+        rig_open(r, spec, false);
+        rig_open(logged, spec, true);
+        run_plan(r, plan, STRESS_REQUESTS, seed % 2);
+        run_plan(logged, plan, STRESS_REQUESTS, seed % 2);
+        check_plan(logged, STRESS_REQUESTS, seed);
+        if (memcmp(r->done_cyc, logged->done_cyc, sizeof r->done_cyc) ||
+            memcmp(dram_channel_stats(r->channel), dram_channel_stats(logged->channel),
+                   sizeof(struct dram_stats)))
+            fail_msg("seed %lu: the log changes what is served", seed);
+        rig_close(r);
+        rig_close(logged);
+    }
+    free(r);
+    free(logged);
 }
 
 int main(void)
@@ -812,6 +851,7 @@ int main(void)
         cmocka_unit_test(a_refresh_closes_the_rows_and_holds_the_banks_for_trfc),
         cmocka_unit_test(refreshes_of_an_idle_channel_are_caught_up),
         cmocka_unit_test(random_channels_lose_nothing_and_break_no_rule),
+        cmocka_unit_test(a_channel_that_nobody_logs_serves_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,8 @@
 /* Part of the loop that it is called from. */
 #define CHANNEL_HOT __attribute__((always_inline)) static inline
 
+enum { SLICES_MAX = 64 }; /* bits of channel_wiring.pending */
+
 struct channel {
     struct channel_wiring wire;
     uint32_t component;
@@ -30,19 +32,21 @@ struct channel {
     uint64_t address_mask;                          /* within its chiplet */
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
-    bool plain;                           /* see take() */
-    bool windowed;                        /* it is not woken: gpu/windows.c runs it */
-    uint32_t slack_cyc;                   /* how late a cycle may be worked off; 0: in time */
-    uint64_t due_cyc;                     /* what is not worked off begins here */
-    const struct lane_ops **lanes;        /* of the slices */
-    uint64_t in_free_tick, out_free_tick; /* ports of the stack's crossbar */
+    bool plain;         /* see take() */
+    bool windowed;      /* it is not woken: gpu/windows.c runs it */
+    uint32_t slack_cyc; /* how late a cycle may be worked off; 0: in time */
+    uint64_t due_cyc;   /* what is not worked off begins here */
+    /* The slices and what they have for it: in place, as both are looked at for every operation. */
+    struct slice *slices[SLICES_MAX];
+    const struct lane_ops *lanes[SLICES_MAX];
+    uint16_t runs[SLICE_COLUMNS][2 * SLICE_COLUMNS]; /* [first column][columns]: columns << 8 | sectors */
+    uint64_t in_free_tick, out_free_tick;            /* ports of the stack's crossbar */
 };
 
 /* What comes back with a read: slice, columns, sectors, line of its tags. */
-static uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
+static inline uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
-    return (uint64_t)slice << 48 | (uint64_t)op->column_count << 40 |
-           (uint64_t)slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count) << 32 |
+    return (uint64_t)slice << 48 | (uint64_t)ch->runs[op->first_column][op->column_count] << 32 |
            op->tag_line;
 }
 
@@ -55,7 +59,7 @@ static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
 
 static inline void give(const struct channel *ch, uint64_t tag, uint64_t accept_cyc, uint64_t tick)
 {
-    slice_memory_done(ch->wire.slices[tag >> 48], ch->wire.lane, (uint32_t)tag, (uint8_t)(tag >> 32),
+    slice_memory_done(ch->slices[tag >> 48], ch->wire.lane, (uint32_t)tag, (uint8_t)(tag >> 32),
                       accept_cyc * ch->ticks_per_cycle, tick);
 }
 
@@ -82,7 +86,7 @@ static void done_stack(void *owner, uint64_t tag, enum dram_kind kind, uint64_t 
 /* --check: memory keeps the order in which it accepts operations on a line. */
 static void check_operation(struct channel *ch, uint32_t slice, const struct memory_op *op)
 {
-    const struct slice *s = ch->wire.slices[slice];
+    const struct slice *s = ch->slices[slice];
     if (op->tag_line != TAGS_NONE)
         check_memory_read(slice_copies(s), op->tag_line, op->line,
                           slice_sectors(ch->wire.slice_spec, op->first_column, op->column_count));
@@ -96,7 +100,7 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
 {
     const struct clusters *k = &ch->wire.organisation->clusters;
     const uint32_t home = slice_home(ch->wire.slice_spec, op->line);
-    if (ch->wire.all[home] != ch->wire.slices[slice]) {
+    if (ch->wire.all[home] != ch->slices[slice]) {
         slice_snoop(ch->wire.all[home], op->line);
         return;
     }
@@ -140,7 +144,7 @@ CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint64_t tick, uint32_t 
         ch->in_free_tick += port_ticks(ch, slice_memory_op_bytes(ch->wire.slice_spec, op));
     }
     engine_progress(ch->wire.engine);
-    slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+    slice_memory_accepted(ch->slices[slice], ch->wire.lane, tick);
     return true;
 }
 
@@ -157,7 +161,7 @@ CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint64_t tick, uint32_
     const struct memory_op *op = &lane->ring[lane->head];
     if (op->ready_tick > tick) return false;
     if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
-        slice_memory_accepted(ch->wire.slices[slice], ch->wire.lane, tick);
+        slice_memory_accepted(ch->slices[slice], ch->wire.lane, tick);
         return true;
     }
     if (dram_try_refuse(ch->dram, op->column_count)) return false;
@@ -381,7 +385,10 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                             const struct dram_map *map, const struct channel_wiring *links, const char *name)
 {
     struct channel *ch = ARENA_NEW(a, struct channel);
-    DIAG_ASSERT(links->slice_count <= 64);
+    DIAG_ASSERT(links->slice_count <= SLICES_MAX);
+    /* keys of the map are places of the channel: asked once, not for every operation */
+    DIAG_ASSERT(1u << map->width[DRAM_FIELD_BANK] == spec->bank_groups * spec->banks_per_group);
+    DIAG_ASSERT(1u << map->width[DRAM_FIELD_COLUMN] == spec->columns);
     *ch = (struct channel){.wire = *links,
                            .pull = pull_of(links->slice_spec),
                            .plain = !links->check && !links->slice_spec->stack_width,
@@ -393,7 +400,10 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
-    ch->lanes = ARENA_ARRAY(a, const struct lane_ops *, links->slice_count);
+    for (uint32_t first = 0; first < SLICE_COLUMNS; first++)
+        for (uint32_t columns = 0; first + columns <= SLICE_COLUMNS; columns++)
+            ch->runs[first][columns] =
+                (uint16_t)(columns << 8 | slice_sectors(links->slice_spec, first, columns));
     ch->component = engine_add(
         links->engine, (struct component_spec){
                            .name = name, .self = ch, .domain = links->domain, .wake = wake, .waits = waits});
@@ -402,8 +412,10 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
 
 void channel_connect(struct channel *ch)
 {
-    for (uint32_t k = 0; k < ch->wire.slice_count; k++)
-        ch->lanes[k] = slice_lane_ops(ch->wire.slices[k], ch->wire.lane);
+    for (uint32_t k = 0; k < ch->wire.slice_count; k++) {
+        ch->slices[k] = ch->wire.slices[k];
+        ch->lanes[k] = slice_lane_ops(ch->slices[k], ch->wire.lane);
+    }
 }
 
 uint32_t channel_component(const struct channel *ch) { return ch->component; }
