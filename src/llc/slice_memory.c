@@ -34,8 +34,7 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
 
 /* What more than memory waits for the operation: writers, a page that moves. */
-static __attribute__((noinline)) void tell_accepted(struct slice *s, uint32_t lane,
-                                                    const struct memory_op *op)
+static void tell_accepted(struct slice *s, uint32_t lane, const struct memory_op *op)
 {
     if (op->writers_count) { /* where there are such, channels are never late */
         for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
@@ -63,16 +62,30 @@ static __attribute__((noinline)) void tell_room(struct slice *s, uint64_t tick)
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
-void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
 {
-    struct lane *const l = &s->lanes[lane];
-    const struct memory_op *const op = &l->ops.ring[l->ops.head];
-    if (__builtin_expect(op->writers_count | op->move, 0)) tell_accepted(s, lane, op);
     l->ops.head = (l->ops.head + 1) & s->ops_mask;
     if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
     __builtin_prefetch(&l->ops.ring[l->ops.head]);
     s->ops_count--;
     if (s->waits_for_memory || s->flush_done) tell_room(s, tick);
+}
+
+static __attribute__((noinline)) void accept_and_tell(struct slice *s, uint32_t lane, uint64_t tick)
+{
+    struct lane *const l = &s->lanes[lane];
+    tell_accepted(s, lane, &l->ops.ring[l->ops.head]);
+    accept_oldest(s, l, lane, tick);
+}
+
+void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+{
+    struct lane *const l = &s->lanes[lane];
+    const struct memory_op *const op = &l->ops.ring[l->ops.head];
+    if (__builtin_expect(op->writers_count | op->move, 0))
+        accept_and_tell(s, lane, tick);
+    else
+        accept_oldest(s, l, lane, tick);
 }
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
@@ -98,15 +111,23 @@ static inline void count_latency(struct slice *s, uint64_t ticks)
     const struct slice_spec *const p = s->spec;
     uint32_t bucket = 0;
     if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
-        bucket = 63 - (uint32_t)__builtin_clzll(ticks) - p->ticks_log2;
+        bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
         bucket += ticks >= p->ticks_per_cycle << bucket;
     }
     s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
 }
 
-static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
-                                                uint8_t sectors, uint64_t ready)
+/* The fill's own time is waited for here: then line and reply are one visit. */
+static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
 {
+    return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
+           s->spec->back_cyc;
+}
+
+static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
+                                                uint8_t sectors, uint64_t tick)
+{
+    const uint64_t ready = fill_cyc(s, tick);
     const bool first =
         push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
     fetch_for_last(s, &s->lanes[lane]);
@@ -116,17 +137,13 @@ static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, 
 void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
                        uint64_t accept_tick, uint64_t tick)
 {
-    const struct slice_spec *const p = s->spec;
-    /* The fill's own time is waited for here: then line and reply are one visit. */
-    const uint64_t ready =
-        engine_cycles(s->wire.engine, s->wire.domain, tick + p->ticks_per_cycle - 1) + p->back_cyc;
     count_latency(s, tick - accept_tick);
     if (!s->windowed) { /* else it is not woken, and fetches by itself what it will touch */
-        come_back(s, lane, tag_line, sectors, ready);
+        come_back(s, lane, tag_line, sectors, tick);
         return;
     }
     struct fill *const f = append_fill(s, &s->own_lane);
-    f->ready_cyc = ready;
+    f->ready_cyc = fill_cyc(s, tick);
     f->tag_line = tag_line;
     f->sectors = sectors;
     f->writers_count = 0;

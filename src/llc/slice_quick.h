@@ -120,29 +120,20 @@ static SLICE_HOT bool quick_place(struct slice *s, uint64_t now, struct slice_se
     return true;
 }
 
-static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+/* An MSHR for the line, whose missing sectors are read. */
+static SLICE_HOT void quick_fetch(struct slice *s, uint64_t now, struct request *r, uint32_t line,
+                                  struct slice_columns c, struct quick *q)
 {
-    if (!s->mshr_free_count) {
-        s->blocked = &s->stats.wait_mshr;
-        s->missed = true; /* nothing but the tag stage brings lines in */
-        return false;
-    }
-    s->missed = false;
-    const uint64_t key = r->home.line;
-    uint32_t line;
-    if (!quick_place(s, now, q->set, key, &line)) return false;
+    struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others */
     slice_set_pin(s, q->set, line);
     if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
-    const struct slice_columns c = s->spec->missing_of[r->sectors];
-    struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others, or clean */
-    m->valid = 0;
     m->asked = c.sectors;
     m->waiting.first = q->idx;
     m->waiting.count = 1;
     m->waiting.last = q->idx;
     r->next = REQUEST_NONE;
     struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
-    op->line = key;
+    op->line = r->home.line;
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
@@ -150,46 +141,77 @@ static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, struct request *
     op_joins(s, &s->own_lane, 0, op->ready_tick);
     q->misses++;
     q->columns += c.count;
-    enters(s, r, now);
+}
+
+/* What is not in the line will be; the request waits. */
+static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+{
+    uint32_t line = q->line;
+    uint8_t sectors = r->sectors;
+    if (!s->mshr_free_count) {
+        s->blocked = &s->stats.wait_mshr;
+        s->missed = line == TAGS_NONE; /* nothing but the tag stage brings lines in */
+        return false;
+    }
+    s->missed = false;
+    if (line == TAGS_NONE) {
+        if (!quick_place(s, now, q->set, r->home.line, &line)) return false;
+        s->lines[line].valid = 0;
+    } else {
+        sectors &= (uint8_t)~readable(s, line);
+        slice_set_touch(s, q->set, line);
+    }
+    quick_fetch(s, now, r, line, s->spec->missing_of[sectors], q);
     return true;
 }
 
-static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, uint32_t idx, struct request *r,
-                                uint32_t port_cyc, uint32_t bytes, const struct quick *q)
+static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, uint32_t line,
+                                                 uint8_t sectors)
+{
+    read_memory(s, now, tags_key(&s->tags, line), line, sectors, true);
+}
+
+/* The line is on its way, and the request waits with others. */
+static SLICE_HOT bool quick_merge(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+{
+    struct slice_line *const m = &s->lines[q->line];
+    if (m->waiting.count >= s->spec->mshr_merges) {
+        s->blocked = &s->stats.wait_mshr;
+        return false;
+    }
+    const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, q->line) | m->asked);
+    append(s, &m->waiting, q->idx);
+    if (missing) fetch_more(s, now, q->line, missing);
+    slice_set_touch(s, q->set, q->line);
+    s->stats.read_merged++;
+    return true;
+}
+
+/* The reply leaves when the port has it. */
+static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, struct request *r, uint32_t port_cyc,
+                                uint32_t bytes, struct quick *q)
 {
     const uint64_t ready = use_port(s, now, port_cyc);
-    enters(s, r, now);
-    if (quick_reply(s, ready, idx, r, bytes, q))
-        leaves(s, now, (uint32_t)now, ready);
+    if (quick_reply(s, ready, q->idx, r, bytes, q))
+        leaves(s, now, (uint32_t)now, ready); /* it has come all the same */
     else
-        append_hit(s, idx, ready);
-}
-
-/* The line has a place, but not all that is wanted. */
-static __attribute__((noinline)) bool found_in_part(struct slice *s, uint64_t now, uint32_t idx,
-                                                    uint32_t line)
-{
-    if (!serve_read(s, now, idx, tags_set_of(&s->tags, line), line, true)) return false;
-    enters(s, at(s, idx), now);
-    return true;
+        append_hit(s, q->idx, ready);
 }
 
 static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, struct request *r, struct quick *q)
 {
     if (q->line == TAGS_NONE) {
         if (!quick_miss(s, now, r, q)) return false;
-    } else if (lacks(s, q->line, r->sectors)) {
-        if (!s->mshr_free_count && !slice_set_is_pinned(s, q->set, q->line)) {
-            s->blocked = &s->stats.wait_mshr;
-            return false;
-        }
-        if (!found_in_part(s, now, q->idx, q->line)) return false;
-    } else {
+    } else if (!lacks(s, q->line, r->sectors)) {
         const uint32_t sectors = r->sectors & SECTORS_ALL;
         slice_set_touch(s, q->set, q->line);
         r->hit = 1;
         s->stats.read_hits++;
-        quick_hit(s, now, q->idx, r, s->spec->read_cyc[sectors], s->spec->reply_bytes[sectors], q);
+        quick_hit(s, now, r, s->spec->read_cyc[sectors], s->spec->reply_bytes[sectors], q);
+    } else if (slice_set_is_pinned(s, q->set, q->line)) {
+        if (!quick_merge(s, now, r, q)) return false;
+    } else if (!quick_miss(s, now, r, q)) {
+        return false;
     }
     q->reads++;
     return true;
@@ -207,7 +229,7 @@ static SLICE_HOT bool quick_write(struct slice *s, uint64_t now, struct request 
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
-    quick_hit(s, now, q->idx, r, service_cycles(s, r), s->spec->header_bytes, q);
+    quick_hit(s, now, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
     return true;
 }
@@ -226,9 +248,11 @@ static SLICE_HOT void quick_look(const struct slice *s, struct quick *q)
  * one. */
 static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick *q)
 {
-    if (!s->missed) quick_look(s, q); /* else it is known */
+    if (!s->missed) { /* else it is known */
+        quick_look(s, q);
+        if (__builtin_expect(q->r->kind > REQUEST_WRITE, 0)) return false;
+    }
     struct request *const r = q->r;
-    if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) return false;
     if (s->blocked) {
         *s->blocked += now - s->blocked_cyc;
         s->blocked = NULL;
@@ -244,6 +268,7 @@ static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick 
         q->due_cyc = ENGINE_NEVER; /* a fill changes that */
         return true;
     }
+    enters(s, r, now);
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     net_queue_take(q->request, s->wire.slice_idx, now);
     q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
