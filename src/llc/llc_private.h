@@ -116,6 +116,7 @@ struct slice {
 static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
 
 static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {

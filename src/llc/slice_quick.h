@@ -83,7 +83,8 @@ static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now, struct quick *q)
     struct slice_line *const m = &s->lines[line];
     const uint8_t asked = m->asked & (uint8_t)~f->sectors, valid = m->valid | f->sectors;
     q->fills_head = (q->fills_head + 1) & s->fills_mask;
-    q->fill_cyc = --q->fills_left ? fills[q->fills_head].ready_cyc : ENGINE_NEVER;
+    /* what memory forwarded from a write may have been ready before the one in front of it */
+    q->fill_cyc = --q->fills_left ? later(fills[q->fills_head].ready_cyc, now) : ENGINE_NEVER;
     m->asked = asked;
     m->valid = valid;
     const uint32_t idx = m->waiting.first;
@@ -115,7 +116,7 @@ static SLICE_HOT bool quick_place(struct slice *s, uint64_t now, struct slice_se
     }
     *at_key = key + 1;
     x.row[way] = x.hint;
-    tags_make_newest_in(&s->tags, x.row, way);
+    tags_renew_in(&s->tags, x.row, way);
     *got = line;
     return true;
 }
