@@ -54,10 +54,10 @@ struct warp_op_info {
      * sealed: they stand here, see warp_op_seal(). */
     uint8_t any[4];
     uint8_t sealed; /* WARP_SEAL_ */
-    uint8_t class; /* enum warp_class */
-    uint8_t space; /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
-    uint8_t scope; /* enum warp_scope */
-    uint8_t flags; /* WARP_F_ */
+    uint8_t class;  /* enum warp_class */
+    uint8_t space;  /* enum warp_space; NONE: not an access, or generic (then see warp_op.space) */
+    uint8_t scope;  /* enum warp_scope */
+    uint8_t flags;  /* WARP_F_ */
     uint8_t dst_count, src_count;
     uint8_t
         detail; /* what an execution adds to the info: address, barrier, sleep; for the source's own use */
