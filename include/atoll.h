@@ -403,7 +403,7 @@ struct atoll_model_net {
     const char *packet_bytes; /* "136", or several sizes "8,136", each as likely as the others */
     double rate;              /* offered load per source, as a fraction of its port's width */
     uint64_t seed;
-    const char *level; /* "net", "chiplet_net" or "gpu_net"; NULL = "net" */
+    const char *level; /* "net", "slice_net", "chiplet_net" or "gpu_net"; NULL = "net" */
     const char
         *ports;  /* "64" or "80x64" (sources x sinks) instead of what the machine has; NULL = as it has */
     int replies; /* the reply network instead of the request network */

@@ -312,6 +312,7 @@ static int show_results(const struct exec_args *a, int fd, int program_code)
     unsigned reports = 0, silent = 0, shown = 0;
     struct results *list = read_results(fd, &worst);
     int code = worst ? worst : program_code;
+    if (worst == ATOLL_BUG) cli_report_bug();
     for (const struct results *r = list; r; r = r->next) {
         reports += r->report != NULL;
         silent += r->report == NULL;

@@ -13,6 +13,33 @@ struct model_args {
     struct cli_list set, rest;
 };
 
+/* Options of the other part would change nothing: the user means something that will not happen. */
+static int refuse_foreign(const struct model_args *a, const char *part)
+{
+    const struct {
+        const char *option, *part;
+        bool given;
+    } rows[] = {
+        {"stream", "dram", a->stream},
+        {"load", "dram", a->load},
+        {"command-log", "dram", a->command_log},
+        {"traffic", "net", a->traffic},
+        {"packet-bytes", "net", a->packet_bytes},
+        {"rate", "net", a->rate},
+        {"seed", "net", a->seed},
+        {"level", "net", a->level},
+        {"ports", "net", a->ports},
+        {"replies", "net", a->replies},
+        {"reply-bytes", "net", a->reply_bytes},
+        {"cycles", "net", a->cycles},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].given && strcmp(rows[i].part, part) != 0)
+            return cli_mistake("--%s is an option of 'atoll model %s', not of 'atoll model %s': leave it out",
+                               rows[i].option, rows[i].part, part);
+    return 0;
+}
+
 /* A number option; false after printing what was wrong. */
 static bool number(const char *option, const char *text, double fallback, double min, double max,
                    double *value)
@@ -69,7 +96,8 @@ static int run(const void *arg)
     if (args->rest.count != 1 ||
         (strcmp(args->rest.items[0], "dram") != 0 && strcmp(args->rest.items[0], "net") != 0))
         return cli_mistake("'atoll model' takes one part: dram or net");
-    int code = 0;
+    int code = refuse_foreign(args, args->rest.items[0]);
+    if (code) return code;
     atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
     if (!sim) return code;
     char *report = NULL, *json = NULL;
@@ -101,7 +129,7 @@ static const struct cli_option options[] = {
     {"rate", 0, CLI_TEXT, offsetof(struct model_args, rate), "R",
      "net: offered load per source, fraction of its port (0.1)"},
     {"seed", 0, CLI_TEXT, offsetof(struct model_args, seed), "S", "net: seed of the traffic (1)"},
-    {"level", 0, CLI_TEXT, offsetof(struct model_args, level), "net|chiplet_net|gpu_net",
+    {"level", 0, CLI_TEXT, offsetof(struct model_args, level), "net|slice_net|chiplet_net|gpu_net",
      "net: which network of the machine (net)"},
     {"ports", 0, CLI_TEXT, offsetof(struct model_args, ports), "N|NxM",
      "net: sources x sinks instead of what the machine has"},

@@ -216,12 +216,41 @@ int cli_show(atoll_sim *sim, atoll_status status, char *text)
     return code;
 }
 
+static struct cli_words command_line; /* as the user gave it */
+
+/* As a shell reads it back. */
+static void print_word(const char *word, FILE *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        (void)fputs(word, out);
+        return;
+    }
+    (void)fputc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            (void)fputs("'\\''", out);
+        else
+            (void)fputc(*word, out);
+    (void)fputc('\'', out);
+}
+
+void cli_report_bug(void)
+{
+    (void)fputs("command line:", stderr);
+    for (size_t i = 0; i < command_line.count; i++) {
+        (void)fputc(' ', stderr);
+        print_word(command_line.items[i], stderr);
+    }
+    (void)fprintf(
+        stderr, "\nThis is a bug of Atoll %s, not of yours. Please report it with the command line above.\n",
+        atoll_version());
+}
+
 int cli_fail(const atoll_sim *sim, atoll_status status)
 {
     (void)fprintf(stderr, "atoll: %s", atoll_message(sim));
-    if (status == ATOLL_BUG)
-        (void)fputs("This is a bug of Atoll, not of yours. Please report it with the command line above.\n",
-                    stderr);
+    if (status == ATOLL_BUG) cli_report_bug();
     return (int)status;
 }
 
@@ -357,6 +386,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    command_line = (struct cli_words){.items = argv, .count = (size_t)argc};
     const int code = dispatch(argc, argv);
     const bool failed = fflush(stdout) != 0 || ferror(stdout);
     return failed ? cli_mistake("cannot write to standard output: %m") : code;

@@ -47,6 +47,14 @@ static json_t *histogram(const struct dram_result *r)
     return json_pack("{s:o, s:o}", "edges", edges, "counts", counts);
 }
 
+static json_t *latency_json(const struct dram_result *r)
+{
+    return json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "mean", r->latency_mean_cyc, "p50",
+                     integer(r->latency_p50_cyc), "p95", integer(r->latency_p95_cyc), "p99",
+                     integer(r->latency_p99_cyc), "max", integer(r->latency_max_cyc), "histogram",
+                     histogram(r));
+}
+
 json_t *dram_model_json(const struct dram_result *r, double clock_hz)
 {
     const struct dram_stats *c = &r->stats;
@@ -54,10 +62,6 @@ json_t *dram_model_json(const struct dram_result *r, double clock_hz)
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "ACT", integer(c->activates), "PRE",
                   integer(c->precharges), "PREA", integer(c->precharge_alls), "RD", integer(c->column_reads),
                   "WR", integer(c->column_writes), "REF", integer(c->refreshes));
-    json_t *latency =
-        json_pack("{s:f, s:o, s:o, s:o, s:o, s:o}", "mean", r->latency_mean_cyc, "p50",
-                  integer(r->latency_p50_cyc), "p95", integer(r->latency_p95_cyc), "p99",
-                  integer(r->latency_p99_cyc), "max", integer(r->latency_max_cyc), "histogram", histogram(r));
     json_t *root =
         json_pack("{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:f}", "requests", integer(r->request_count), "reads",
                   integer(r->reads), "writes", integer(r->writes), "cycles", integer(r->cycles), "bytes",
@@ -65,7 +69,7 @@ json_t *dram_model_json(const struct dram_result *r, double clock_hz)
                   r->peak_bytes_per_cycle, "percent_of_peak", r->percent_of_peak);
     if (clock_hz > 0)
         json_object_set_new(root, "gigabytes_per_second", json_real(r->bytes_per_cycle * clock_hz / 1e9));
-    json_object_set_new(root, "read_latency_cycles", latency);
+    if (r->reads) json_object_set_new(root, "read_latency_cycles", latency_json(r));
     json_object_set_new(root, "row_hits", integer(c->row_hits));
     json_object_set_new(root, "row_misses", integer(c->row_misses));
     json_object_set_new(root, "row_conflicts", integer(c->row_conflicts));

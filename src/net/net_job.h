@@ -11,7 +11,7 @@ struct net_job {
     const char *packet_bytes; /* "136", or several sizes "8,136", each as likely */
     double rate;              /* flits per cycle and source */
     uint64_t seed;
-    const char *level;    /* net, chiplet_net, gpu_net; NULL = net */
+    const char *level;    /* net, slice_net, chiplet_net, gpu_net; NULL = net */
     const char *ports;    /* "64" or "80x64" instead of what the machine has; NULL = as it has */
     bool replies;         /* the reply network instead of the request network */
     uint64_t outstanding; /* > 0: closed loop */

@@ -28,7 +28,8 @@ struct model {
     struct arena arena;
     struct net *net, *reply_net;
     struct source *sources;
-    uint32_t *permutation;
+    struct net_traffic traffic;
+    uint32_t senders;
     double gap_power[GAP_BITS]; /* probability of 2^k cycles without a packet */
     uint32_t gap_bits;          /* longer gaps have a probability below 2^-53 */
     bool always;                /* a packet in every cycle */
@@ -85,32 +86,7 @@ const char *net_model_problem(const struct net_model_spec *s)
         return "a closed loop needs as many sources as sinks";
     if (s->outstanding && s->reply_bytes > s->net.max_packet_bytes)
         return "replies larger than the largest packet";
-    return NULL;
-}
-
-void net_model_permutation(const struct net_spec *spec, uint64_t seed, uint32_t *dst)
-{
-    const uint32_t sources = spec->sources, sinks = spec->sinks;
-    if (spec->topology == NET_RING) {
-        for (uint32_t i = 0; i < sources; i++) dst[i] = (i + 1) % sinks;
-        return;
-    }
-    if (spec->topology == NET_HXBAR) {
-        /* Source b of router a goes to second router a + b: each link between stages carries one flow. */
-        const uint32_t per_first = sources / spec->first_routers, per_second = sinks / spec->second_routers;
-        for (uint32_t i = 0; i < sources; i++) {
-            const uint32_t a = i / per_first, b = i % per_first;
-            dst[i] = (a + b) % spec->second_routers * per_second + a % per_second;
-        }
-        return;
-    }
-    for (uint32_t i = 0; i < sources; i++) dst[i] = i % sinks;
-    struct rng rng = rng_seed(seed, UINT32_MAX);
-    for (uint32_t i = sources; i > 1; i--) {
-        const uint32_t j = (uint32_t)rng_below(&rng, i), t = dst[i - 1];
-        dst[i - 1] = dst[j];
-        dst[j] = t;
-    }
+    return net_traffic_problem(&s->net, s->same_ends);
 }
 
 /* ---- generator ---- */
@@ -142,11 +118,7 @@ static void generate(struct model *m, uint32_t i, uint64_t from_cyc)
     struct source *s = &m->sources[i];
     const struct net_model_spec *spec = m->spec;
     s->bytes = spec->packet_bytes[spec->size_count > 1 ? rng_below(&s->rng, spec->size_count) : 0];
-    switch (spec->traffic) {
-    case NET_UNIFORM: s->dst = (uint32_t)rng_below(&s->rng, spec->net.sinks); break;
-    case NET_HOTSPOT: s->dst = 0; break;
-    case NET_PERMUTATION: s->dst = m->permutation[i]; break;
-    }
+    s->dst = net_traffic_draw(&m->traffic, i, &s->rng);
     if (spec->outstanding) {
         s->next_cyc = from_cyc;
     } else if (spec->rate == 0) {
@@ -355,9 +327,8 @@ static void setup(struct model *m)
     m->arrived = ARENA_ARRAY(&m->arena, uint64_t, m->sink_words);
     m->reply_arrived = ARENA_ARRAY(&m->arena, uint64_t, m->source_words);
     m->bins = ARENA_ARRAY(&m->arena, uint64_t, LATENCY_BINS);
-    m->permutation = ARENA_ARRAY(&m->arena, uint32_t, spec->net.sources);
+    m->traffic = net_traffic_new(&m->arena, &spec->net, spec->traffic, spec->same_ends, spec->seed);
     m->link_flits_at_begin = ARENA_ARRAY(&m->arena, uint64_t, net_link_count(m->net));
-    net_model_permutation(&spec->net, spec->seed, m->permutation);
     memset(m->calendar, 0xff, sizeof m->calendar);
     m->window_begin = spec->warmup_cyc;
     m->window_end = spec->warmup_cyc + spec->measure_cyc;
@@ -370,6 +341,8 @@ static void setup(struct model *m)
     if (spec->outstanding) setup_loop(m);
     for (uint32_t i = 0; i < spec->net.sources; i++) {
         m->sources[i].rng = rng_seed(spec->seed, i);
+        if (!net_traffic_sends(&m->traffic, i)) continue;
+        m->senders++;
         generate(m, i, 0);
     }
 }
@@ -385,11 +358,18 @@ static uint64_t percentile(const struct model *m, double share)
     return 0;
 }
 
+/* Plain links are built for every pair of ports; the machine has none from an endpoint to itself. */
+static bool is_to_itself(const struct model *m, uint32_t link)
+{
+    return m->spec->same_ends && link / m->spec->net.sinks == link % m->spec->net.sinks;
+}
+
 static void stage_results(const struct model *m, const uint64_t *flits_at_end, struct net_model_result *r)
 {
     r->stage_count = net_stage_count(m->net);
     DIAG_ASSERT(r->stage_count <= NET_MODEL_STAGES);
     for (uint32_t i = 0; i < net_link_count(m->net); i++) {
+        if (is_to_itself(m, i)) continue;
         struct net_model_stage *s = &r->stages[net_link(m->net, i).stage];
         const double used =
             (double)(flits_at_end[i] - m->link_flits_at_begin[i]) / (double)m->spec->measure_cyc;
@@ -409,8 +389,8 @@ static void results(const struct model *m, struct net_model_result *r)
     /* what the links into the sinks carried */
     const struct net_model_stage *last = &r->stages[r->stage_count - 1];
     const double flits = last->mean * last->links;
-    r->accepted = flits / (spec->traffic == NET_HOTSPOT ? 1 : spec->net.sinks);
-    r->accepted_per_source = flits / spec->net.sources;
+    r->accepted = flits / (spec->traffic == NET_HOTSPOT ? spec->net.groups : spec->net.sinks);
+    r->accepted_per_source = flits / m->senders;
     r->accepted_packets = (double)m->packets_in_window / cycles;
     r->bytes_per_cycle = (double)m->bytes_in_window / cycles;
     r->packets = m->arrived_of_window;
@@ -427,6 +407,7 @@ static void results(const struct model *m, struct net_model_result *r)
     r->saturated = !spec->outstanding && (r->accepted_per_source < 0.97 * spec->rate || r->unfinished);
     r->total_packets = m->total;
     r->total_cyc = m->now;
+    r->round_trips = m->round_trips;
     r->round_trip_mean = m->round_trips ? m->round_trip_sum / (double)m->round_trips : 0;
 }
 

@@ -6,22 +6,21 @@
  * which the packet was generated, so it includes the wait before injection. Measured are the packets
  * generated in a window after a warm-up; accepted load is what arrives at the sinks within that window. With
  * `outstanding` the loop is closed: each source keeps that many requests in flight through a second, equal
- * network that carries the replies. */
+ * network that carries the replies. Means per source are over those that send. */
 #ifndef ATOLL_NET_NET_MODEL_H
 #define ATOLL_NET_NET_MODEL_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-#include "net/net.h"
-
-enum net_traffic { NET_UNIFORM, NET_HOTSPOT, NET_PERMUTATION };
+#include "net/net_traffic.h"
 
 #define NET_MODEL_SIZES 8
 
 struct net_model_spec {
     struct net_spec net;
-    enum net_traffic traffic;
+    enum net_traffic_kind traffic;
+    bool same_ends;                         /* see net_traffic.h */
     double rate;                            /* flits per cycle and source; closed loop: ignored */
     uint32_t packet_bytes[NET_MODEL_SIZES]; /* each size as likely as the others */
     uint32_t size_count;
@@ -48,13 +47,15 @@ struct net_model_result {
     double bytes_per_cycle;  /* payload as given, all sinks */
     uint64_t packets;        /* measured: generated in the window and arrived */
     uint64_t unfinished;     /* generated in the window, not arrived at the end of the drain */
-    double latency_mean, network_latency_mean; /* from generation; from acceptance by the network */
+    /* of `packets`, and nothing without any: from generation; from acceptance by the network */
+    double latency_mean, network_latency_mean;
     uint64_t latency_min, latency_p50, latency_p95, latency_p99, latency_max;
     bool saturated; /* accepted below 97 % of offered, or packets left over */
     uint32_t stage_count;
     struct net_model_stage stages[NET_MODEL_STAGES];
     uint64_t total_packets, total_cyc; /* of the whole run, for speed */
-    double round_trip_mean;            /* closed loop */
+    uint64_t round_trips;              /* closed loop: ended in the window */
+    double round_trip_mean;            /* nothing without any */
 };
 
 struct net_model_spec net_model_default(void);
@@ -64,8 +65,5 @@ void net_model_run(const struct net_model_spec *spec, struct net_model_result *r
 
 void net_model_print(const struct net_model_spec *spec, const struct net_model_result *result, FILE *out);
 json_t *net_model_json(const struct net_model_spec *spec, const struct net_model_result *result);
-
-/* Where each source sends under permutation traffic: one to one, and so that no two sources share a link. */
-void net_model_permutation(const struct net_spec *spec, uint64_t seed, uint32_t *dst);
 
 #endif

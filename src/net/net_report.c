@@ -25,6 +25,8 @@ static void print_network(const struct net_model_spec *s, FILE *out)
     const struct net_spec *n = &s->net;
     fprintf(out, "network      %s %ux%u, %u B per cycle and link", topology_names[n->topology], n->sources,
             n->sinks, n->width_bytes);
+    if (n->groups > 1)
+        fprintf(out, ", %u groups of %ux%u", n->groups, n->sources / n->groups, n->sinks / n->groups);
     if (n->topology == NET_HXBAR)
         fprintf(out, ", %u routers %ux%u then %u routers %ux%u", n->first_routers,
                 n->sources / n->first_routers, n->second_routers, n->second_routers, n->first_routers,
@@ -37,7 +39,8 @@ static void print_network(const struct net_model_spec *s, FILE *out)
                 "\nrouters      %u VCs x %u flits, iSLIP(%u), input speed-up %u, internal speed-up %u%s%s",
                 n->vcs, n->vc_flits, n->iterations, n->input_speedup, n->internal_speedup,
                 n->hold ? ", hold" : "", n->in_order ? ", in order" : "");
-    fprintf(out, "\ntraffic      %s, packets of", traffic_names[s->traffic]);
+    fprintf(out, "\ntraffic      %s%s, packets of", traffic_names[s->traffic],
+            s->same_ends ? ", nobody to itself" : "");
     for (uint32_t i = 0; i < s->size_count; i++)
         fprintf(out, "%s %u B (%u flits)", i ? "," : "", s->packet_bytes[i],
                 (s->packet_bytes[i] + n->width_bytes - 1) / n->width_bytes);
@@ -47,6 +50,27 @@ static void print_network(const struct net_model_spec *s, FILE *out)
         fprintf(out, ", rate %.4g", s->rate);
     fprintf(out, ", seed %" PRIu64 ", %" PRIu64 " cycles after %" PRIu64 "\n\n", s->seed, s->measure_cyc,
             s->warmup_cyc);
+}
+
+static void print_latency(const struct net_model_spec *s, const struct net_model_result *r, FILE *out)
+{
+    if (!r->packets) {
+        fprintf(out, "latency      unknown: %s\n",
+                s->outstanding || s->rate > 0 ? "no packet that was generated in these cycles arrived; lower "
+                                                "--rate or --outstanding, or raise --cycles"
+                                              : "nothing is sent at rate 0");
+        return;
+    }
+    fprintf(out, "latency      %10s %10s %10s %10s %10s %10s\n", "mean", "min", "p50", "p95", "p99", "max");
+    fprintf(out,
+            "cycles       %10.2f %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n",
+            r->latency_mean, r->latency_min, r->latency_p50, r->latency_p95, r->latency_p99, r->latency_max);
+    fprintf(out, "             %10.2f in the network, without the wait of the source\n",
+            r->network_latency_mean);
+    if (r->round_trips) fprintf(out, "round trip   %10.2f\n", r->round_trip_mean);
+    fprintf(out, "             %10" PRIu64 " packets measured", r->packets);
+    if (r->unfinished) fprintf(out, ", %" PRIu64 " more had not arrived at the end", r->unfinished);
+    fprintf(out, "\n");
 }
 
 void net_model_print(const struct net_model_spec *s, const struct net_model_result *r, FILE *out)
@@ -61,17 +85,9 @@ void net_model_print(const struct net_model_spec *s, const struct net_model_resu
     if (s->clock_hz)
         fprintf(out, " = %.1f GB/s at %.4g GHz", giga_bytes(s, r->bytes_per_cycle),
                 (double)s->clock_hz / 1e9);
-    fprintf(out, "\n\nlatency      %10s %10s %10s %10s %10s %10s\n", "mean", "min", "p50", "p95", "p99",
-            "max");
-    fprintf(out,
-            "cycles       %10.2f %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 "\n",
-            r->latency_mean, r->latency_min, r->latency_p50, r->latency_p95, r->latency_p99, r->latency_max);
-    fprintf(out, "             %10.2f in the network, without the wait of the source\n",
-            r->network_latency_mean);
-    if (s->outstanding) fprintf(out, "round trip   %10.2f\n", r->round_trip_mean);
-    fprintf(out, "             %10" PRIu64 " packets measured", r->packets);
-    if (r->unfinished) fprintf(out, ", %" PRIu64 " more had not arrived at the end", r->unfinished);
-    fprintf(out, "\n\nutilisation  %10s %10s %10s %10s\n", "links", "min", "mean", "max");
+    fprintf(out, "\n\n");
+    print_latency(s, r, out);
+    fprintf(out, "\nutilisation  %10s %10s %10s %10s\n", "links", "min", "mean", "max");
     for (uint32_t i = 0; i < r->stage_count; i++)
         fprintf(out, "%-14s %8u %10.4f %10.4f %10.4f\n", stage_name(s, r, i), r->stages[i].links,
                 r->stages[i].min, r->stages[i].mean, r->stages[i].max);
@@ -93,6 +109,7 @@ static json_t *network_json(const struct net_spec *n)
         json_object_set_new(j, "first_routers", json_integer(n->first_routers));
         json_object_set_new(j, "second_routers", json_integer(n->second_routers));
     }
+    if (n->topology == NET_LINKS) json_object_set_new(j, "groups", json_integer(n->groups));
     return j;
 }
 
@@ -107,31 +124,42 @@ static json_t *stages_json(const struct net_model_spec *s, const struct net_mode
     return stages;
 }
 
-json_t *net_model_json(const struct net_model_spec *s, const struct net_model_result *r)
+static json_t *traffic_json(const struct net_model_spec *s)
 {
     json_t *sizes = json_array();
     for (uint32_t i = 0; i < s->size_count; i++)
         json_array_append_new(sizes, json_integer(s->packet_bytes[i]));
-    json_t *j = json_pack(
-        "{s:s, s:o, s:{s:s, s:o, s:f, s:I, s:I, s:I, s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:b, s:{s:f, s:f, "
-        "s:I, s:I, "
-        "s:I, s:I, s:I}, s:I, s:I, s:o}",
-        "atoll_version", ATOLL_VERSION, "network", network_json(&s->net), "traffic", "pattern",
-        traffic_names[s->traffic], "packet_bytes", sizes, "rate", s->rate, "seed", (json_int_t)s->seed,
-        "outstanding", (json_int_t)s->outstanding, "reply_bytes",
-        (json_int_t)(s->outstanding ? s->reply_bytes : 0), "warmup_cycles", (json_int_t)s->warmup_cyc,
-        "cycles", (json_int_t)s->measure_cyc, "offered_flits_per_source", r->offered,
-        "accepted_flits_per_source", r->accepted_per_source, "accepted_flits_per_sink", r->accepted,
-        "accepted_packets_per_cycle", r->accepted_packets, "bytes_per_cycle", r->bytes_per_cycle, "saturated",
-        r->saturated, "latency", "mean", r->latency_mean, "network_mean", r->network_latency_mean, "min",
-        (json_int_t)r->latency_min, "p50", (json_int_t)r->latency_p50, "p95", (json_int_t)r->latency_p95,
-        "p99", (json_int_t)r->latency_p99, "max", (json_int_t)r->latency_max, "packets",
-        (json_int_t)r->packets, "unfinished_packets", (json_int_t)r->unfinished, "utilisation",
-        stages_json(s, r));
+    return json_pack("{s:s, s:b, s:o, s:f, s:I, s:I, s:I, s:I, s:I}", "pattern", traffic_names[s->traffic],
+                     "to_itself", !s->same_ends, "packet_bytes", sizes, "rate", s->rate, "seed",
+                     (json_int_t)s->seed, "outstanding", (json_int_t)s->outstanding, "reply_bytes",
+                     (json_int_t)(s->outstanding ? s->reply_bytes : 0), "warmup_cycles",
+                     (json_int_t)s->warmup_cyc, "cycles", (json_int_t)s->measure_cyc);
+}
+
+static json_t *latency_json(const struct net_model_result *r)
+{
+    return json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "mean", r->latency_mean, "network_mean",
+                     r->network_latency_mean, "min", (json_int_t)r->latency_min, "p50",
+                     (json_int_t)r->latency_p50, "p95", (json_int_t)r->latency_p95, "p99",
+                     (json_int_t)r->latency_p99, "max", (json_int_t)r->latency_max);
+}
+
+/* What was not measured is left out. */
+json_t *net_model_json(const struct net_model_spec *s, const struct net_model_result *r)
+{
+    json_t *j = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:b}", "network", network_json(&s->net),
+                          "traffic", traffic_json(s), "offered_flits_per_source", r->offered,
+                          "accepted_flits_per_source", r->accepted_per_source, "accepted_flits_per_sink",
+                          r->accepted, "accepted_packets_per_cycle", r->accepted_packets, "bytes_per_cycle",
+                          r->bytes_per_cycle, "saturated", r->saturated);
+    if (r->packets) json_object_set_new(j, "latency", latency_json(r));
+    json_object_set_new(j, "packets", json_integer((json_int_t)r->packets));
+    json_object_set_new(j, "unfinished_packets", json_integer((json_int_t)r->unfinished));
+    json_object_set_new(j, "utilisation", stages_json(s, r));
     if (s->clock_hz) {
         json_object_set_new(j, "clock_hz", json_integer((json_int_t)s->clock_hz));
         json_object_set_new(j, "gigabytes_per_second", json_real(giga_bytes(s, r->bytes_per_cycle)));
     }
-    if (s->outstanding) json_object_set_new(j, "round_trip_mean", json_real(r->round_trip_mean));
+    if (r->round_trips) json_object_set_new(j, "round_trip_mean", json_real(r->round_trip_mean));
     return j;
 }

@@ -26,11 +26,42 @@ static json_t *levels_json(const struct measure *m)
     return levels;
 }
 
+/* What nothing was counted for is left out, as a level that the machine lacks: no value is no zero. */
+static void set_known(json_t *to, const char *key, double value, bool known)
+{
+    if (known) set_real(to, key, value);
+}
+
+static json_t *hit_rates_json(const struct measure *m)
+{
+    json_t *rates = json_object();
+    set_known(rates, "l1", m->l1_hits, m->has_loads);
+    set_known(rates, "l1_merged", m->l1_merged, m->has_loads);
+    set_known(rates, "llc", m->llc_hits, m->has_llc_reads);
+    set_known(rates, "llc_merged", m->llc_merged, m->has_llc_reads);
+    set_known(rates, "l1_tlb", m->l1_tlb_hits, m->has_tlb);
+    set_known(rates, "l2_tlb", m->l2_tlb_hits, m->has_l2_tlb);
+    set_known(rates, "dram_row", m->row_hits, m->has_columns);
+    return rates;
+}
+
+static json_t *latencies_json(const struct measure *m, const struct config *c)
+{
+    const double sm = (double)c->clock.sm; /* all in cycles of the SMs */
+    const double net = (double)c->clock.net, dram = (double)c->clock.dram;
+    json_t *latencies = json_object();
+    set_known(latencies, "load_cycles", m->load_latency, m->has_loads_done);
+    set_known(latencies, "l1_miss_cycles", m->read_latency, m->has_reads);
+    set_known(latencies, "request_network_cycles", m->request_latency * sm / net, m->has_requests);
+    set_known(latencies, "reply_network_cycles", m->reply_latency * sm / net, m->has_replies);
+    set_known(latencies, "dram_cycles", m->dram_latency * sm / dram, m->has_dram_reads);
+    return latencies;
+}
+
 /* What a kernel and the whole run have in common. */
 static void add_measure(json_t *to, const struct measure *m, const struct config *c)
 {
-    const double sm = (double)c->clock.sm; /* all latencies are in cycles of the SMs */
-    json_t *stalls = json_object(), *rates = json_object(), *latencies = json_object();
+    json_t *stalls = json_object();
     set_count(to, "cycles", m->cycles);
     set_real(to, "seconds", m->seconds);
     set_real(to, "ipc", m->ipc);
@@ -43,20 +74,8 @@ static void add_measure(json_t *to, const struct measure *m, const struct config
     for (uint32_t k = 0; k < REPORT_STALLS; k++) set_real(stalls, report_stall_keys[k], m->stalls[k]);
     (void)json_object_set_new(to, "scheduler_cycles", stalls);
     (void)json_object_set_new(to, "bandwidth", levels_json(m));
-    set_real(rates, "l1", m->l1_hits);
-    set_real(rates, "l1_merged", m->l1_merged);
-    set_real(rates, "llc", m->llc_hits);
-    set_real(rates, "llc_merged", m->llc_merged);
-    set_real(rates, "l1_tlb", m->l1_tlb_hits);
-    set_real(rates, "l2_tlb", m->l2_tlb_hits);
-    set_real(rates, "dram_row", m->row_hits);
-    (void)json_object_set_new(to, "hit_rates", rates);
-    set_real(latencies, "load_cycles", m->load_latency);
-    set_real(latencies, "l1_miss_cycles", m->read_latency);
-    set_real(latencies, "request_network_cycles", m->request_latency * sm / (double)c->clock.net);
-    set_real(latencies, "reply_network_cycles", m->reply_latency * sm / (double)c->clock.net);
-    set_real(latencies, "dram_cycles", m->dram_latency * sm / (double)c->clock.dram);
-    (void)json_object_set_new(to, "mean_latencies", latencies);
+    (void)json_object_set_new(to, "hit_rates", hit_rates_json(m));
+    (void)json_object_set_new(to, "mean_latencies", latencies_json(m, c));
     set_real(to, "reads_in_flight", m->reads_in_flight);
     set_real(to, "walker_occupancy", m->walkers_busy);
 }

@@ -128,6 +128,7 @@ static void measure_caches(const struct stats *s, struct measure *m)
     m->has_llc_reads = s->llc.reads > 0;
     m->has_tlb = s->mmu.l1_lookups > 0;
     m->has_l2_tlb = s->mmu.l2_lookups > 0;
+    m->has_columns = columns > 0;
     m->l1_hits = of(s->l1.hits, looked);
     m->l1_merged = of(s->l1.merged, looked);
     m->llc_hits = of(s->llc.read_hits, s->llc.reads);
@@ -142,6 +143,10 @@ static void measure_latencies(const struct span *span, struct measure *m)
     const struct stats *s = span->stats;
     const struct gpu_use *u = span->use;
     const struct config *c = span->config;
+    m->has_loads_done = s->sm.loads_done > 0;
+    m->has_requests = u->requests.packets > 0;
+    m->has_replies = u->replies.packets > 0;
+    m->has_dram_reads = s->dram.reads > 0;
     m->read_latency = of(s->sm.read_latency_cyc, s->sm.reads_done);
     m->load_latency = of(s->sm.loads_waiting_cyc, s->sm.loads_done);
     m->request_latency = of(u->requests.latency_cyc, u->requests.packets);

@@ -95,7 +95,9 @@ struct measure {
     double dram_latency;                   /* DRAM cycles */
     double reads_in_flight;                /* requests of all SMs, by Little's law */
     double walkers_busy, tlb_port_use;     /* 0 to 1 */
-    bool has_loads, has_reads, has_llc_reads, has_tlb, has_l2_tlb;
+    /* what the rates and latencies above are of was there; without it they are zero and say nothing */
+    bool has_loads, has_reads, has_llc_reads, has_tlb, has_l2_tlb, has_columns;
+    bool has_loads_done, has_requests, has_replies, has_dram_reads;
     enum report_bound bound;
     char why[180]; /* the numbers that say so */
 };

@@ -17,6 +17,11 @@ expect 0 "GB/s at 440 MHz" "$ATOLL" model dram -m hbm-b --stream builtin:s6b_bg_
 holds "the command log" sh -c "
     '$ATOLL' model dram -m hbm-a --stream '$dir/three.txt' --command-log '$dir/log' > /dev/null &&
     printf '1 ACT 0 0 5 0\n8 RD 0 0 5 0\n9 RD 0 0 5 1\n18 PRE 0 0 5 0\n25 ACT 0 0 6 0\n32 RD 0 0 6 0\n' | diff - '$dir/log'"
+# without reads there is no latency of reads
+expect 0 "(0 reads, 1000 writes" "$ATOLL" model dram -m hbm-a --stream builtin:s11_seq_wr:1000
+"$ATOLL" model dram -m hbm-a --stream builtin:s11_seq_wr:1000 --json "$dir/writes.json" > "$dir/writes"
+holds "no latency of reads without reads" sh -c "! grep -q 'read.latency' '$dir/writes.json' '$dir/writes'"
+holds "... and one with them" grep -q read_latency_cycles "$dir/a.json"
 
 # mistakes
 bad() { # TEXT FRAGMENT
@@ -42,5 +47,9 @@ expect 1 "--load is 'sat'" "$ATOLL" model dram -m hbm-a --stream "$dir/three.txt
 expect 1 "did you mean 's1_seq_rd'" "$ATOLL" model dram -m hbm-a --stream builtin:s1_seq_rdd
 expect 1 "number of requests" "$ATOLL" model dram -m hbm-a --stream builtin:s1_seq_rd:0
 expect 1 "dram.trc_cyc must be at least dram.tras_cyc" "$ATOLL" model dram -m hbm-a -s dram.trc_cyc=3 --stream "$dir/three.txt"
+for option in "--traffic uniform" "--packet-bytes 8" "--rate 0.5" "--seed 1" "--level net" "--ports 4" --replies "--reply-bytes 8" "--cycles 9"; do
+    # shellcheck disable=SC2086 # an option and its value
+    expect 1 "${option%% *} is an option of 'atoll model net', not of 'atoll model dram'" "$ATOLL" model dram -m hbm-a --stream "$dir/three.txt" $option
+done
 expect 1 "cannot write the command log" "$ATOLL" model dram -m hbm-a --stream "$dir/three.txt" --command-log "$dir/no/such"
 finish

@@ -26,7 +26,48 @@ holds "the same seed gives the same bytes, another seed does not" sh -c "
     '$ATOLL' model net -m base --rate 0.3 --json '$dir/b' > /dev/null && cmp '$dir/a' '$dir/b' &&
     '$ATOLL' model net -m base --rate 0.3 --seed 2 --json '$dir/b' > /dev/null && ! cmp -s '$dir/a' '$dir/b'"
 
+# SMs that reach the slices of their partition only: traffic keeps to its partition, in both directions
+for machine in nuba nuba-norep nuba-fullrep mcm-nuba; do
+    for way in "" --replies "--outstanding 8" "--traffic hotspot" "--traffic permutation"; do
+        # shellcheck disable=SC2086 # a list of words
+        expect 0 " groups of 2x2" "$ATOLL" model net -m $machine --cycles 500 $way
+    done
+done
+expect 0 "network      links 128x128, 16 B per cycle and link, 32 groups of 4x4" "$ATOLL" model net -m nuba --ports 128 --cycles 500
+expect 0 "accepted         1.0000 flits per cycle" "$ATOLL" model net -m nuba --traffic permutation --packet-bytes 16 --rate 1
+expect 1 "divide evenly among the partitions of the chiplet" "$ATOLL" model net -m nuba --ports 63
+
+# each level at its own clock; no plain link leads an endpoint back to itself: 12 of them for 4 GPUs
+expect 0 " B per cycle = 252.6 GB/s at 8 GHz" "$ATOLL" model net -m numa-gpu --level gpu_net --rate 1
+expect 0 '"clock_hz": 8000000000' "$ATOLL" model net -m numa-gpu --level gpu_net --rate 1 --json -
+expect 0 " B per cycle = 660.7 GB/s at 22.5 GHz" "$ATOLL" model net -m ladm-rr --level chiplet_net --rate 1
+expect 0 "GB/s at 1.4 GHz" "$ATOLL" model net -m nuba --level slice_net --rate 0.1
+expect 0 "traffic      uniform, nobody to itself, packets" "$ATOLL" model net -m numa-gpu --level gpu_net
+expect 0 '"links": 12,' "$ATOLL" model net -m numa-gpu --level gpu_net --json -
+expect 0 '"to_itself": true' net --json -
+expect 1 "a single endpoint has nobody to send to" net --level gpu_net --ports 1
+
+# a latency that nothing was measured for is no zero
+expect 0 "latency      unknown: no packet that was generated" net --traffic hotspot --rate 1
+expect 0 "latency      unknown: nothing is sent at rate 0" net --rate 0
+net --traffic hotspot --rate 1 --json "$dir/none.json" > /dev/null
+net --rate 0.1 --ports 4 --json "$dir/some.json" > /dev/null
+holds "no latency in the JSON without packets; machine, level and configuration in it" python3 - "$dir" << 'PY'
+import json, sys
+none, some = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("none", "some"))
+assert none["packets"] == 0 and "latency" not in none and "round_trip_mean" not in none, none
+assert some["packets"] > 0 and some["latency"]["min"] == 14, some["latency"]
+for r in (none, some):
+    assert (r["machine"], r["model"], r["level"], r["replies"]) == ("base", "net", "net", False), r
+    assert r["config"]["net"]["topology"] == r["network"]["topology"], r["config"]["net"]
+PY
+
 # mistakes
+for option in "--stream x" "--load sat" "--command-log x"; do
+    # shellcheck disable=SC2086 # an option and its value
+    expect 1 "is an option of 'atoll model dram', not of 'atoll model net'" net $option
+done
+expect 1 "has no slice_net: its LLC slices send nothing to each other" net --level slice_net
 expect 1 "did you mean 'uniform'" net --traffic unifrom
 expect 1 "not N or NxM" net --ports 8x
 expect 1 "not N or NxM" net --ports 0
@@ -34,7 +75,7 @@ expect 1 "not a size from 1" net --packet-bytes 0
 expect 1 "not a size from 1" net --packet-bytes 8,
 expect 1 "is not a number from 0 to 1" net --rate 1.5
 expect 1 "has no gpu_net: it has one GPU" net --level gpu_net
-expect 1 "is not net, chiplet_net or gpu_net" net --level lan
+expect 1 "is not net, slice_net, chiplet_net or gpu_net" net --level lan
 expect 1 "the ports must divide evenly among first_routers" net -s net.topology=hxbar -s net.first_routers=7
 expect 1 "the ports must divide evenly among second_routers" net --ports 8x9 -s net.topology=hxbar
 expect 1 "must divide the number of virtual channels" net -s net.input_speedup=3

@@ -222,6 +222,16 @@ for run in (both, cut, cut1):
     assert t["mean_latencies"]["dram_cycles"] > 50, t["mean_latencies"]  # in cycles of the SMs: DRAM's are a quarter of that
 assert cut["stopped_by"] == "the end of apps.window_cyc"
 PY
+"$ATOLL" run -m uba-mem -w vecadd:tiny -s mmu.mode=ideal --json "$dir/ideal.json" > /dev/null 2>&1
+"$ATOLL" run -m uba-mem -w vecadd:tiny -s mmu.mode=tlb --json "$dir/tlb.json" > /dev/null 2>&1
+holds "a rate that nothing was counted for is left out, in totals and kernels" python3 - "$dir" << 'PY'
+import json, sys
+ideal, tlb = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("ideal", "tlb"))
+for row in [ideal["totals"]] + ideal["kernels"]:
+    assert "l1_tlb" not in row["hit_rates"] and "l2_tlb" not in row["hit_rates"] and "llc" in row["hit_rates"], row["hit_rates"]
+    assert row["mean_latencies"]["dram_cycles"] > 0, row["mean_latencies"]
+assert 0 < tlb["totals"]["hit_rates"]["l1_tlb"] < 1, tlb["totals"]["hit_rates"]
+PY
 expect 0 "5,000 of them gaps before launches" cat "$dir/gap"
 holds "kernels that overlap have tracks of their own" python3 - "$dir/both.trace" << 'PY'
 import collections, json, sys
