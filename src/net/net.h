@@ -5,7 +5,7 @@
  *
  * A packet of b bytes is ceil(b / width) flits; flits are counted, never built. Routers switch whole packets
  * (spec.hold, the default of machines: cost per packet, net_packet.c) or flits (as BookSim: cost per flit,
- * net_router.c; also for internal speed-up and for rings whose VCs are shorter than a packet); NET_QUEUED has
+ * net_router.c; also for internal speed-up and where VCs are too short, see net_build.c); NET_QUEUED has
  * deep queues behind an ideal switch instead of VCs (one event per packet, net_queue.h). Requests and
  * replies use two networks (two struct net). What is modelled: serialisation by width, finite input buffers
  * per virtual channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line
@@ -53,6 +53,8 @@ struct net_spec {
     uint32_t vcs;                /* virtual channels per input, shared out evenly among classes */
     uint32_t vc_flits;           /* buffer of one VC */
     uint32_t classes;            /* message classes; each keeps to its own VCs */
+    uint32_t gates;              /* hxbar, ring: the last ports of each side, which lead to other networks.
+                                    What goes out may wait for what comes in, which has the last class */
     uint32_t iterations;         /* of iSLIP, VC and switch allocation alike */
     uint32_t input_speedup;      /* VCs of an input that may send in the same cycle; divides vcs */
     uint32_t internal_speedup;   /* allocation rounds per cycle; links still carry one flit per cycle */

@@ -37,11 +37,28 @@ struct net_spec net_spec_default(void)
     };
 }
 
-/* ASSUMPTION: a packet holds its way. A ring needs room for whole packets, see net_packet_vc(). */
+/* Of the routers that share the ports of one side, the one with gates and others; NET_NONE: there is none. */
+static uint32_t mixed_router(uint32_t ports, uint32_t routers, uint32_t gates)
+{
+    const uint32_t each = routers ? ports / routers : 0, others = ports - gates;
+    return each && gates && others % each ? others / each : NET_NONE;
+}
+
+/* hxbar: what goes out and what comes in have a link in common, at most one. */
+static bool has_mixed_link(const struct net_spec *s)
+{
+    return s->topology == NET_HXBAR && mixed_router(s->sources, s->first_routers, s->gates) != NET_NONE &&
+           mixed_router(s->sinks, s->second_routers, s->gates) != NET_NONE;
+}
+
+/* ASSUMPTION: a packet holds its way. One that stops half way keeps the link from all VCs, also from those of
+ * packets that must not wait for it: the other set of a ring, what comes in through gates. Such links are
+ * all_or_none, and their VCs take the longest packet. */
 static bool has_whole_packets(const struct net_spec *s)
 {
+    const bool all_or_none = s->topology == NET_RING || has_mixed_link(s);
     return s->hold && s->internal_speedup == 1 && s->topology != NET_LINKS && s->topology != NET_QUEUED &&
-           (s->topology != NET_RING || s->max_packet_bytes / s->width_bytes < s->vc_flits);
+           (!all_or_none || s->max_packet_bytes / s->width_bytes < s->vc_flits);
 }
 
 /* Cycles that the calendar of events has: no event is further ahead. */
@@ -363,6 +380,10 @@ static void build_hxbar(struct net *n, struct arena *a)
                 link_to_sink(n, r->out_base + o, port);
         }
     }
+    if (!has_mixed_link(s)) return;
+    const uint32_t first = mixed_router(s->sources, firsts, s->gates),
+                   second = mixed_router(s->sinks, seconds, s->gates);
+    n->outs[n->routers[first].out_base + second].all_or_none = true;
 }
 
 /* Ports of a ring router: 0 its own node, 1 clockwise (to i+1), 2 the other way. Packets that still have to
@@ -384,6 +405,7 @@ static void build_ring(struct net *n, struct arena *a)
         link_to_sink(n, r->out_base, i);
         link_to_router(n, a, r->out_base + 1, up, 1, &pairs);
         link_to_router(n, a, r->out_base + 2, down, 2, &pairs);
+        n->outs[r->out_base + 1].all_or_none = n->outs[r->out_base + 2].all_or_none = true;
         for (uint32_t d = 0; d < nodes; d++) {
             const uint32_t way = (d + nodes - i) % nodes;
             /* Half way round: even nodes go one way, odd ones the other. */

@@ -84,8 +84,12 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
         s.sources = s.sinks = c->system.gpus;
         break;
     }
-    /* What comes in must not wait behind what goes out: on links that both use, each has VCs of its own. */
-    if (gates && s.topology == NET_HXBAR) s.classes = 2;
+    /* What comes in must not wait behind what goes out, which waits for what comes in elsewhere: on links
+     * that both use, each has VCs of its own. */
+    if (gates && (s.topology == NET_HXBAR || s.topology == NET_RING)) {
+        s.classes = 2;
+        s.gates = gates;
+    }
     return s;
 }
 

@@ -248,9 +248,8 @@ static inline uint64_t enter(struct net *n, struct net_out *o, struct choice to,
 }
 
 /* A VC for a packet that is sent in `now`. Order: behind the last packet of its flow. Otherwise VCs take
- * turns; one with places for the whole packet is best. In a ring nothing else will do: a packet that stops
- * half way would block the link for the other set of VCs. Packets whose tail goes after seen_cyc are still
- * there. */
+ * turns; one with places for the whole packet is best; on a link that is all_or_none, nothing else will do.
+ * Packets whose tail goes after seen_cyc are still there. */
 static inline struct choice choose_vc(struct net *n, struct net_out *o, const struct net_flight *f,
                                       uint32_t may, uint64_t now, uint64_t seen_cyc)
 {
@@ -287,7 +286,7 @@ static inline struct choice choose_vc(struct net *n, struct net_out *o, const st
         }
         if (second == NET_NONE) second = v;
     }
-    if (second == NET_NONE || (n->spec.topology == NET_RING && o->router != NET_NONE)) return c;
+    if (second == NET_NONE || o->all_or_none) return c;
     o->last_vc = (uint16_t)second;
     c.vc = &first[n->position[second]];
     return c;

@@ -93,6 +93,7 @@ struct net_out {                     /* four cache lines: two for whole packets,
     bool blocked;          /* at_sink: something waits for a slot, since blocked_cyc */
     bool starved;          /* packets: someone waits for a place of unknown cycle */
     bool wake_posted;      /* packets: someone waits for a known one; lanes: for the end of a run */
+    bool all_or_none;      /* packets: none may stop half way, see net_build.c */
     uint32_t to;           /* first downstream ivc, or the sink */
     uint32_t router;       /* NET_NONE for a source */
     /* packets: order downstream, see struct net_input */

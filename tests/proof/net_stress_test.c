@@ -39,7 +39,8 @@ static struct net_spec random_spec(struct rng *r, enum net_topology topology, bo
     s.classes = topology == NET_LINKS || topology == NET_QUEUED ? 1 : pick(r, 1, MAX_CLASSES);
     const uint32_t sets = s.classes * (topology == NET_RING ? 2 : 1);
     s.vcs = sets * pick(r, 1, tiny ? 1 : 16 / sets);
-    s.vc_flits = tiny ? 1 : pick(r, 1, 12);
+    /* rings switch whole packets where a VC takes the longest (16 flits) */
+    s.vc_flits = tiny ? 1 : pick(r, 1, topology == NET_RING ? 24 : 12);
     s.source_packets = tiny ? 1 : pick(r, 1, 4);
     s.sink_packets = tiny ? 1 : pick(r, 1, 4);
     s.iterations = pick(r, 1, 4);
