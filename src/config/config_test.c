@@ -301,6 +301,18 @@ static void broken_rules_point_at_the_value(void **state)
         "m.yaml:2:9: l1.size is no whole number of sets: choose a multiple of l1.ways x 128 B, or other "
         "l1.ways (l1.size is 64 KiB; nearest: 65280 B, 66048 B)");
     expect_file(
+        state, "mmu:\n  l2_entries: 511\n",
+        "m.yaml:2:15: mmu.l2_entries is no whole number of sets: choose a multiple of mmu.l2_ways, or "
+        "other mmu.l2_ways (mmu.l2_entries is 511; nearest: 496, 512)");
+    expect_file(state, "mmu: {l2_ways: 3}\n", "(mmu.l2_entries is 512, its default; nearest: 510, 513)");
+    expect_file(
+        state, "nuba: {replication: mdr}\nllc: {boundary: flush}\n",
+        "m.yaml:1:21: only a nuba LLC copies lines of other partitions: set llc.organisation to nuba, "
+        "or nuba.replication to none");
+    expect_file(state, "system: {gpus: 2}\nllc: {organisation: numa}\n",
+                "a numa LLC holds old lines of other chiplets unless llc.boundary is flush, replicas or "
+                "drop_remote (llc.boundary is keep, its default)");
+    expect_file(
         state, "extends: selrep\nllc:\n  organisation: adaptive\n",
         "an adaptive LLC is shared or private as a whole, and this policy chooses numbers of copies: it "
         "would copy nothing. Set selrep.policy to all_or_nothing, or llc.organisation to selective "

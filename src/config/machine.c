@@ -97,15 +97,18 @@ void machine_set(struct machine *m, const char *assignment)
                    equals + 1, (struct diag_place){source, 1, key_len + 2, (uint32_t)strlen(equals + 1)});
 }
 
-/* "; nearest: 5888 KiB, 6016 KiB" for a size that must be a multiple of something. */
+/* "; nearest: 5888 KiB, 6016 KiB" for a size or number that must be a multiple of something. */
 static const char *nearest(struct machine *m, const struct rule_row *rule)
 {
     char below[UNITS_TEXT_MAX], above[UNITS_TEXT_MAX];
     if (!rule->unit) return "";
-    const void *field = (const char *)&m->config + param_rows[rule->param].offset;
-    const uint64_t unit = rule->unit(&m->config), size = *(const uint64_t *)field / unit * unit;
-    return arena_printf(&m->arena, "; nearest: %s, %s", units_print(size, QUANTITY_BYTES, below),
-                        units_print(size + unit, QUANTITY_BYTES, above));
+    const struct param_row *const row = &param_rows[rule->param];
+    const void *const field = (const char *)&m->config + row->offset;
+    const uint64_t value = row->type == PARAM_u32 ? *(const uint32_t *)field : *(const uint64_t *)field;
+    const enum quantity quantity = row->type == PARAM_bytes ? QUANTITY_BYTES : QUANTITY_PLAIN;
+    const uint64_t unit = rule->unit(&m->config), least = value / unit * unit;
+    return arena_printf(&m->arena, "; nearest: %s, %s", units_print(least, quantity, below),
+                        units_print(least + unit, quantity, above));
 }
 
 void machine_finish(struct machine *m)

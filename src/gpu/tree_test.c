@@ -162,21 +162,24 @@ static void set(void *flag) { *(bool *)flag = true; }
 /* Copies of lines of others are gone after a kernel, lines of the own memory stay. */
 BED_TEST(kernel_ends_drop_lines_of_others_only)
 {
-    struct bed b;
     static const struct bed_op ops[] = {BED_LOAD(A, 1), BED_LOAD(A + 0x100000, 2), BED_USE(1), BED_USE(2),
                                         BED_END};
-    bed_open(&b, TWO_GPUS);
-    bed_touch(&b, 1, A, 1);
-    b.only_sms = 1;
-    bed_run(&b, ops, 1, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 2);
-    bool done = false;
-    struct slice *const slice = b.gpu->slices[0];
-    slice_flush(slice, llc_boundary_drop_remote, false, set, &done);
-    bed_settle(&b);
-    assert_true(done);
-    assert_int_equal(slice_lines_used(slice), 1);
-    bed_close(&b);
+    static const enum llc_boundary ends[] = {llc_boundary_drop_remote, llc_boundary_replicas};
+    for (uint32_t k = 0; k < 2; k++) {
+        struct bed b;
+        bed_open(&b, TWO_GPUS);
+        bed_touch(&b, 1, A, 1);
+        b.only_sms = 1;
+        bed_run(&b, ops, 1, 1);
+        assert_int_equal(slice_lines_used(b.gpu->slices[0]), 2);
+        bool done[2] = {false, false};
+        for (uint32_t n = 0; n < 2; n++) slice_flush(b.gpu->slices[n], ends[k], false, set, &done[n]);
+        bed_settle(&b);
+        assert_true(done[0] && done[1]);
+        assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
+        assert_int_equal(slice_lines_used(b.gpu->slices[1]), 1); /* at home */
+        bed_close(&b);
+    }
 }
 
 /* First touch by GPU: the pages of each SM are in its own GPU, and nothing crosses. */

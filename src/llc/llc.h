@@ -225,7 +225,7 @@ void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done
 void slice_invalidate(struct slice *s);
 /* Only while the slice holds no dirty line and no request of an SM. */
 void slice_set_write_through(struct slice *s, bool on);
-/* The slice that a line lives in (of a GPU of one chiplet); the set that a slice keeps it in. */
+/* The slice that a line lives in, of all in the machine; the set that a slice keeps it in. */
 uint32_t slice_home(const struct slice_spec *p, uint64_t line);
 uint32_t slice_set_of(const struct slice_spec *p, uint64_t line);
 

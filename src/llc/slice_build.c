@@ -8,8 +8,10 @@ uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in
 
 uint32_t slice_home(const struct slice_spec *p, uint64_t line)
 {
-    const struct dram_place place = dram_map_place(p->map, line << LINE_LOG2);
-    return place.channel * p->slices_per_channel + place.slice;
+    const uint64_t address = line << LINE_LOG2, chiplet = address >> p->map->bits;
+    const struct dram_place place = dram_map_place(p->map, address & (((uint64_t)1 << p->map->bits) - 1));
+    const uint32_t channel = ((uint32_t)chiplet << p->map->width[DRAM_FIELD_CHANNEL]) + place.channel;
+    return channel * p->slices_per_channel + place.slice;
 }
 
 uint64_t slice_waiting(const struct slice *s)

@@ -178,6 +178,17 @@ static SLICE_HOT bool tag_may_run(struct slice *s, uint64_t now, const struct re
     return !s->blocked;
 }
 
+/* A read of an SM. What is not served by its home is served by a copy; where lines of others come from other
+ * slices, far.c tells copies from reads that cross. */
+static SLICE_HOT void count_read(struct slice *s, const struct request *r, bool plain)
+{
+    const bool far = !plain && s->far;
+    if (r->home.slice == s->wire.slice_idx)
+        *(far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+    else
+        s->stats.copy_reads += !far;
+}
+
 static SLICE_HOT void count_request(struct slice *s, const struct request *r, bool plain)
 {
     s->stats.requests++;
@@ -190,8 +201,7 @@ static SLICE_HOT void count_request(struct slice *s, const struct request *r, bo
     case REQUEST_WALK: s->stats.walks++; return;
     case REQUEST_KINDS: break;
     }
-    if (!r->via && r->kind == REQUEST_READ && r->home.slice == s->wire.slice_idx)
-        *(!plain && s->far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+    if (!r->via && r->kind == REQUEST_READ) count_read(s, r, plain);
     if (r->sm - s->wire.partition * s->wire.sms_per_partition < s->wire.sms_per_partition)
         s->stats.local++;
     else

@@ -30,6 +30,21 @@ for epoch, window in zip(long["slice_parallelism"], short["slice_parallelism"]):
     assert 1 < window < epoch <= 16, (epoch, window)
 assert long["hit_rate"] == short["hit_rate"]
 PYTHON
+json own -m selrep-private -w sgemm:n=128
+json copies -m selrep -w sgemm:n=128 -s selrep.degree=16
+json either -m selrep-adaptive -w sgemm:n=128 -s selrep.profile_cyc=500 -s selrep.period_cyc=5000 -s selrep.samples=1 -s selrep.equal=1
+json shared -m selrep-shared -w sgemm:n=128
+holds "every read of an SM is told: of a copy unless its cluster's slice, one of 16, is the line's home" python3 - "$dir" << 'PYTHON'
+import json, sys
+share = {}
+for name in ("own", "copies", "either", "shared"):
+    stats = json.load(open(f"{sys.argv[1]}/{name}.json"))["stats"]
+    home, copy, crossing = (stats[f"llc.{kind}_reads"] for kind in ("home", "copy", "crossing"))
+    assert home + copy + crossing == stats["l1.misses"] + stats["l1.bypassed"] == stats["llc.reads"], name
+    share[name] = copy / (copy + crossing)
+assert abs(share["own"] - 15 / 16) < 0.01 and 0.5 < share["copies"] < 15 / 16 + 0.01, share
+assert share["own"] > share["either"] > 0 == share["shared"], share
+PYTHON
 for name in resnet squeezenet matmul_tiled; do
     [ $name = matmul_tiled ] && size=selrep3 || size=selrep
     json $name -m selrep -w $name:$size --max-instructions 1500000 -s selrep.shadow=true -s selrep.epoch_cyc=4000 -s gpu.llc_size=1MiB
