@@ -91,7 +91,7 @@ static void time_slices(const struct span *span, struct stages *t)
     const struct config *c = span->config;
     const struct llc_stats *s = &span->stats->llc;
     const double clock = (double)c->clock.sm / (double)c->clock.llc;
-    const double visits = (double)(s->requests - s->walks) * t->per_request;
+    const double visits = ((double)s->requests - (double)s->walks) * t->per_request;
     /* who finds its line on the way waits half of the time */
     const double waiting = ((double)s->read_misses + (double)s->read_merged / 2) * t->per_request;
     t->in_slices = ratio((double)s->stay_cyc, (double)s->requests) * clock * visits;
