@@ -58,8 +58,9 @@ extern const char *const report_stall_keys[REPORT_STALLS];
 extern const char *const report_bound_names[REPORT_BOUNDS];
 extern const char *const report_bound_keys[REPORT_BOUNDS];
 
-/* Shares of the peak from which on a resource counts as used up. Networks: allocation leaves gaps (0.57 to
- * 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION: the exact values. */
+/* Shares of the peak from which on a resource counts as used up over time (details.c). Networks: allocation
+ * leaves gaps (0.57 to 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION:
+ * the exact values. */
 #define REPORT_FULL_ISSUE 0.60
 #define REPORT_FULL_L1    0.75
 #define REPORT_FULL_NET   0.55

@@ -1,6 +1,6 @@
 /* report: the result of a timed run for people and for programs.
  *
- *   counters ─► measure.c (rates, shares) ─► bound.c (what held it up) ─► text.c, details.c, json.c
+ *   counters ─► measure.c (rates, shares) ─► waits.c, bound.c (what held it up) ─► text.c, details.c, json.c
  *   blocks, kernels, series ────────────────────────────────────────────► timeline.c
  *
  * A report borrows what it describes; it owns what it gathers, given back by report_free(). */

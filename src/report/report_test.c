@@ -27,12 +27,15 @@ struct fixture {
     struct gpu_use use;
 };
 
-enum { CYCLES = 10000, SMS = 64, SLICES = 64, CHANNELS = 32, SCHEDULERS = 2 };
+enum { CYCLES = 10000, SMS = 64, SLICES = 64, CHANNELS = 32, SCHEDULERS = 2, REQUESTS = 1000 };
 
-/* The default machine for CYCLES cycles in which schedulers only wait for memory. */
+/* The default machine for CYCLES cycles in which schedulers only wait for memory: thousand requests, of whose
+ * time nothing is known. */
 static void waiting_for_memory(struct fixture *f)
 {
     memset(f, 0, sizeof *f);
+    f->stats.sm.requests_sent = f->stats.sm.reads_done = REQUESTS;
+    f->stats.sm.request_cyc = f->stats.sm.read_latency_cyc = REQUESTS * 1000;
     config_defaults(&f->config);
     assert_int_equal(config_sms_per_gpu(&f->config), SMS);
     assert_int_equal(config_channels_per_gpu(&f->config), CHANNELS);
@@ -91,6 +94,7 @@ static void channels_at_nine_tenths_of_their_peak_are_the_bound(void **state)
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 9 / 10;
+    f.use.columns_most = CYCLES / 4 * 9 / 10;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_DRAM);
     assert_near(m.levels[LEVEL_DRAM].use, 0.9, 1e-3);
@@ -104,10 +108,18 @@ static void of_two_full_resources_the_one_nearer_to_its_limit_is_named(void **st
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 7 / 10;
+    f.use.columns_most = CYCLES / 4 * 7 / 10;
     f.use.replies.flits = (uint64_t)CYCLES * SLICES * 9 / 10;
-    const struct measure m = measured(&f);
+    f.use.replies.flits_most = CYCLES * 9 / 10;
+    struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_REPLIES);
     assert_non_null(strstr(m.why, "next: DRAM 70 %"));
+    /* what comes next is never nearer */
+    f.use.replies.flits = (uint64_t)CYCLES * SLICES * 6 / 10;
+    f.use.replies.flits_most = CYCLES * 6 / 10;
+    m = measured(&f);
+    assert_int_equal(m.bound, BOUND_DRAM);
+    assert_non_null(strstr(m.why, "next: reply network 60 %"));
 }
 
 static void one_busy_slice_is_a_hot_spot(void **state)
@@ -123,20 +135,111 @@ static void one_busy_slice_is_a_hot_spot(void **state)
     assert_non_null(strstr(m.why, "slice 7 is 95 % busy"));
 }
 
-/* Half of DRAM's peak is no saturation, but reads that take ten times their time stand in queues. */
-static void long_queues_are_a_bound_of_what_is_nearest_to_its_limit(void **state)
+/* Requests of the given time, of which each stands inside a slice but for a network that takes nothing. */
+static void inside_slices(struct fixture *f, uint64_t cycles)
+{
+    f->stats.sm.request_cyc = f->stats.sm.read_latency_cyc = REQUESTS * cycles;
+    f->stats.llc.requests = f->stats.llc.reads = f->stats.llc.tag_cycles = REQUESTS;
+    f->stats.llc.stay_cyc = REQUESTS * cycles;
+}
+
+/* A hit takes 120 cycles; more than that inside a slice are replies that wait for their network, though
+ * its links are little used: bursts. */
+static void reads_that_take_long_are_a_bound_of_what_they_queue_up_for(void **state)
 {
     (void)state;
     struct fixture f;
     waiting_for_memory(&f);
-    f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS / 2;
-    f.stats.sm.reads_done = 1000;
-    f.stats.sm.read_latency_cyc = 1000 * 300;
-    assert_int_equal(measured(&f).bound, BOUND_LATENCY);
-    f.stats.sm.read_latency_cyc = 1000 * 3000;
+    inside_slices(&f, 130);
+    struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_LATENCY);
+    assert_non_null(strstr(m.why, "too few reads in flight"));
+    inside_slices(&f, 3000);
+    f.use.replies.flits = (uint64_t)CYCLES * SLICES * 2 / 10;
+    f.use.replies.flits_most = CYCLES / 2;
+    m = measured(&f);
+    assert_int_equal(m.bound, BOUND_REPLIES);
+    assert_non_null(strstr(m.why, "reads queue up: 3000 cycles each"));
+    assert_non_null(strstr(m.why, "20 % of its peak, one link 50 %"));
+}
+
+/* The same where the queues of channels are full: they wait for memory. */
+static void reads_behind_full_channels_are_a_bound_of_dram(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    inside_slices(&f, 3000);
+    f.stats.llc.read_misses = REQUESTS;
+    f.stats.dram.waiting_cyc = (uint64_t)CYCLES / 4 * CHANNELS * f.config.dram.queue_entries * 9 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_DRAM);
+    f.stats.dram.waiting_cyc /= 9;
+    assert_int_equal(measured(&f).bound, BOUND_REPLIES);
+}
+
+/* Requests that stand before slices wait for what stops the slices. */
+static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    inside_slices(&f, 120);
+    f.stats.sm.request_cyc = REQUESTS * 3000;
+    f.use.requests.flits = f.use.requests.flits_most = CYCLES / 2;
+    assert_int_equal(measured(&f).bound, BOUND_REQUESTS);
+    f.stats.llc.wait_reply = 5 * REQUESTS;
+    assert_int_equal(measured(&f).bound, BOUND_REPLIES);
+    f.stats.llc.wait_mshr = 50 * REQUESTS;
+    assert_int_equal(measured(&f).bound, BOUND_DRAM);
+}
+
+/* One channel has all to do: seven tenths of its peak, two hundredths of that of all. */
+static void the_busiest_channel_counts_not_the_mean(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.use.replies.flits = (uint64_t)CYCLES * SLICES * 4 / 10;
+    f.use.replies.flits_most = CYCLES * 4 / 10;
+    f.stats.dram.column_reads = f.use.columns_most = CYCLES / 4 * 7 / 10;
+    f.use.columns_channel = 5;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_DRAM);
-    assert_non_null(strstr(m.why, "reads queue up: 3000 cycles each"));
+    assert_non_null(strstr(m.why, "channel 5 is 70 % busy, the mean is 2 %"));
+}
+
+/* Accesses that find their line on the way, and no room to wait for it, while reads meet no queue. */
+static void full_mshrs_are_a_bound_of_the_l1_unless_reads_queue_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    inside_slices(&f, 120);
+    f.stats.sm.stall_pipe = f.stats.sm.stall_memory;
+    f.stats.sm.stall_memory = 0;
+    f.stats.l1.wait_mshr = (uint64_t)CYCLES * SMS * 6 / 10;
+    struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_L1);
+    assert_non_null(strstr(m.why, "stopped 60 % of the time"));
+    assert_non_null(strstr(m.why, "l1.mshr_merges"));
+    f.stats.l1.mshr_peak = f.config.l1.mshrs;
+    m = measured(&f);
+    assert_non_null(strstr(m.why, "every MSHR is taken"));
+    inside_slices(&f, 3000);
+    assert_int_equal(measured(&f).bound, BOUND_REPLIES);
+}
+
+/* Some SMs have no warps any more; those that have wait for a link. */
+static void a_busy_link_comes_before_sms_without_work(void **state)
+{
+    (void)state;
+    struct fixture f;
+    waiting_for_memory(&f);
+    f.stats.sm.stall_no_warp = f.stats.sm.scheduler_cycles * 6 / 10;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 4 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_LAUNCH);
+    f.use.replies.flits = f.use.replies.flits_most = CYCLES * 7 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_REPLIES);
 }
 
 /* Four GPUs, each with a link of 8 B per cycle to every other, at the clock of the SMs. */
@@ -158,6 +261,7 @@ static void links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run(void **s
     with_four_gpus(&f);
     assert_int_equal(measured(&f).bound, BOUND_LATENCY);
     f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits = (uint64_t)CYCLES * 12 * 9 / 10;
+    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits_most = CYCLES * 9 / 10;
     struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);
     /* twelve links: nobody sends to itself */
@@ -184,32 +288,20 @@ static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(vo
     assert_int_equal(measured(&f).bound, BOUND_GPUS);
 }
 
-/* Memory pipes stand still because requests queue up, and slices because their replies do. */
-static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(void **state)
-{
-    (void)state;
-    struct fixture f;
-    waiting_for_memory(&f);
-    f.stats.l1.wait_queue = (uint64_t)CYCLES * SMS * 6 / 10;
-    f.stats.llc.tag_cycles = 1000;
-    assert_int_equal(measured(&f).bound, BOUND_REQUESTS);
-    f.stats.llc.wait_reply = 5000;
-    const struct measure m = measured(&f);
-    assert_int_equal(m.bound, BOUND_REPLIES);
-    assert_non_null(strstr(m.why, "do not get away 60 % of the time"));
-}
-
 static void busy_walkers_are_a_bound_of_translation(void **state)
 {
     (void)state;
     struct fixture f;
     waiting_for_memory(&f);
-    f.stats.mmu.walk_cycles = (uint64_t)CYCLES * f.config.mmu.walkers * 8 / 10;
+    inside_slices(&f, 1000);
+    f.stats.sm.stall_translation = f.stats.sm.scheduler_cycles * 55 / 100;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 45 / 100;
+    assert_int_equal(measured(&f).bound, BOUND_REPLIES); /* where data queues up once its page is known */
+    f.stats.mmu.walk_cycles = (uint64_t)CYCLES * f.config.mmu.walkers;
     assert_int_equal(measured(&f).bound, BOUND_TRANSLATION);
     f.stats.mmu.walk_cycles = 0;
-    assert_int_equal(measured(&f).bound, BOUND_LATENCY);
-    f.stats.sm.stall_translation = f.stats.sm.scheduler_cycles * 6 / 10;
-    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 4 / 10;
+    f.stats.sm.stall_translation = f.stats.sm.scheduler_cycles * 75 / 100;
+    f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 25 / 100;
     assert_int_equal(measured(&f).bound, BOUND_TRANSLATION);
 }
 
@@ -491,8 +583,12 @@ int main(void)
         cmocka_unit_test(one_busy_slice_is_a_hot_spot),
         cmocka_unit_test(links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run),
         cmocka_unit_test(slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above),
-        cmocka_unit_test(long_queues_are_a_bound_of_what_is_nearest_to_its_limit),
+        cmocka_unit_test(reads_that_take_long_are_a_bound_of_what_they_queue_up_for),
+        cmocka_unit_test(reads_behind_full_channels_are_a_bound_of_dram),
         cmocka_unit_test(misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices),
+        cmocka_unit_test(the_busiest_channel_counts_not_the_mean),
+        cmocka_unit_test(full_mshrs_are_a_bound_of_the_l1_unless_reads_queue_up),
+        cmocka_unit_test(a_busy_link_comes_before_sms_without_work),
         cmocka_unit_test(busy_walkers_are_a_bound_of_translation),
         cmocka_unit_test(idle_sms_are_a_matter_of_the_launch),
         cmocka_unit_test(gaps_before_launches_are_left_out),

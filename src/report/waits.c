@@ -1,0 +1,207 @@
+/* waits: where requests of SMs spend their time, stage by stage, from counters of the stages.
+ *
+ *   L1 ─► [queues] ─► request network ─► [queues] ─► slice ─► [queues] ─► memory or another slice
+ *                                                      └────► [queues] ─► reply network ─► L1
+ *
+ * Times of networks and memory are counted; what is missing to the whole stands in queues before and inside
+ * the slices. A queue is charged to what it waits for, not to where it stands:
+ *
+ *   inside a slice   to memory as often as its channel's queue is full, else to the data port or the network
+ *                    that takes replies
+ *   before a slice   to what stops tag stages: replies, port, memory, other slices; else the request network
+ *
+ * All times are SM cycles per request of an SM, reads and stores alike. */
+#include "report/waits.h"
+
+#include "dram/dram.h"
+
+static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
+static double at_least_0(double x) { return x > 0 ? x : 0; }
+static double least(double a, double b) { return a < b ? a : b; }
+
+/* Times of the stages; of those that several requests share, or not all pass, the mean over all requests. */
+struct stages {
+    double per_request;             /* 1 / requests of SMs */
+    double all;                     /* made > answered */
+    double in_slices;               /* tag stage > reply given away, of all slices on the way */
+    double slice;                   /* of a slice without others */
+    double memory;                  /* channels */
+    double remote;                  /* other slices, with the networks to them */
+    double far;                     /* of remote: inside the other slices */
+    double networks[REPORT_LEVELS]; /* accepted > arrived */
+    double unloaded[REPORT_LEVELS]; /* the same without others */
+};
+
+/* Routers on the way of a packet, and what it takes when it meets no other, network cycles. */
+static double unloaded_network(const struct net_spec *s, double bytes)
+{
+    double routers = 1;
+    switch (s->topology) {
+    case NET_CROSSBAR:
+    case NET_QUEUED: break;
+    case NET_HXBAR: routers = 2; break;
+    case NET_RING: routers = 1 + s->sources / 4.0; break;
+    case NET_LINKS: return s->link_latency_cyc + bytes / s->width_bytes;
+    }
+    return s->inject_latency_cyc + routers * (s->router_latency_cyc + s->link_latency_cyc) +
+           bytes / s->width_bytes;
+}
+
+static void time_network(const struct span *span, enum net_level level, enum net_direction direction,
+                         const struct gpu_net_use *u, enum report_level to, struct stages *t)
+{
+    if (!u->packets) return;
+    const struct net_spec spec = net_level_spec(span->config, level, direction);
+    const double clock = (double)span->config->clock.sm / (double)net_level_clock(span->config, level);
+    const double packets = (double)u->packets, time = (double)u->latency_cyc * clock * t->per_request;
+    const double alone =
+        unloaded_network(&spec, (double)u->bytes / packets) * clock * packets * t->per_request;
+    t->networks[to] += time;
+    t->unloaded[to] += least(time, alone);
+}
+
+static void time_networks(const struct span *span, struct stages *t)
+{
+    static const struct {
+        enum net_level level;
+        enum report_level to;
+    } above[] = {{NET_LEVEL_slice_net, LEVEL_SLICES},
+                 {NET_LEVEL_chiplet_net, LEVEL_CHIPLETS},
+                 {NET_LEVEL_gpu_net, LEVEL_GPUS}};
+    time_network(span, NET_LEVEL_net, NET_REQUESTS, &span->use->requests, LEVEL_REQUESTS, t);
+    time_network(span, NET_LEVEL_net, NET_REPLIES, &span->use->replies, LEVEL_REPLIES, t);
+    for (size_t k = 0; k < sizeof above / sizeof *above; k++)
+        for (enum net_direction d = NET_REQUESTS; d <= NET_REPLIES; d++)
+            time_network(span, above[k].level, d, &span->use->above[above[k].level][d], above[k].to, t);
+}
+
+/* The histogram of what memory takes, in cycles of the slices: buckets are powers of two. */
+static double mean_memory_cycles(const struct llc_stats *s)
+{
+    double sum = 0, count = 0;
+    for (uint32_t k = 0; k < sizeof s->memory_latency / sizeof *s->memory_latency; k++) {
+        sum += (double)s->memory_latency[k] * (k ? 0.75 * (double)(1ull << k) : 0);
+        count += (double)s->memory_latency[k];
+    }
+    return ratio(sum, count);
+}
+
+static void time_slices(const struct span *span, struct stages *t)
+{
+    const struct config *c = span->config;
+    const struct llc_stats *s = &span->stats->llc;
+    const double clock = (double)c->clock.sm / (double)c->clock.llc;
+    const double visits = ((double)s->requests - (double)s->walks) * t->per_request;
+    /* who finds its line on the way waits half of the time */
+    const double waiting = ((double)s->read_misses + (double)s->read_merged / 2) * t->per_request;
+    t->in_slices = ratio((double)s->stay_cyc, (double)s->requests) * clock * visits;
+    t->slice = c->llc.latency_cyc * clock * visits;
+    t->memory = least(t->in_slices, mean_memory_cycles(s) * clock * waiting);
+    t->unloaded[LEVEL_DRAM] =
+        least(t->memory, 20 * (double)c->clock.sm / (double)c->clock.dram * waiting); /* an idle bank */
+    t->remote = ratio((double)s->remote_latency_cyc, (double)s->fetches) * (double)s->forwards * clock *
+                t->per_request;
+    t->far = ratio((double)s->far_requests, (double)s->requests) * at_least_0(t->in_slices - t->remote);
+}
+
+/* How often the queue of the busiest channel is full, from how full it is: the square, since one that is half
+ * full in the mean is seldom full. */
+static double full_channels(const struct span *span, const struct measure *m)
+{
+    const struct config *c = span->config;
+    const struct dram_spec spec = dram_spec_of(c);
+    const struct level_use *l = &m->levels[LEVEL_DRAM];
+    const double entries = spec.queue == dram_queue_unified ? spec.queue_entries : spec.read_entries;
+    const double cycles =
+        (double)(span->cycles - span->gap_cycles) * (double)c->clock.dram / (double)c->clock.sm;
+    const double mean = ratio((double)span->stats->dram.waiting_cyc, cycles * (double)config_channels(c));
+    const double filled = least(1, mean / entries * (l->use > 0 ? l->busiest / l->use : 1));
+    return filled * filled;
+}
+
+static enum report_level busiest_of(const struct measure *m, enum report_level first)
+{
+    enum report_level most = first;
+    for (enum report_level k = LEVEL_SLICES; k < REPORT_LEVELS; k++)
+        if (m->levels[k].busiest > m->levels[most].busiest) most = k;
+    return most;
+}
+
+/* Inside slices, beyond their own time, memory and other slices. */
+static void charge_inside(const struct span *span, const struct measure *m, double time, struct waits *w)
+{
+    const struct llc_stats *s = &span->stats->llc;
+    const double memory = time * full_channels(span, m), rest = time - memory;
+    const double port = rest * ratio((double)s->wait_port,
+                                     (double)s->wait_port + (double)s->wait_reply + (double)s->tag_cycles);
+    w->queues[LEVEL_DRAM] += memory;
+    w->queues[LEVEL_LLC] += port;
+    w->queues[busiest_of(m, LEVEL_REPLIES)] += rest - port;
+}
+
+/* Before slices: as long as tag stages work, it is the way to them that takes its time. Who waits for other
+ * slices waits for the network between them as far as that is busy, else for what those slices wait for. */
+static void charge_before(const struct span *span, const struct measure *m, double time,
+                          enum report_level way, struct waits *w)
+{
+    const struct llc_stats *s = &span->stats->llc;
+    const enum report_level above = busiest_of(m, LEVEL_SLICES);
+    const struct {
+        enum report_level level;
+        double cycles;
+    } stops[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
+                 {LEVEL_LLC, (double)s->wait_port},
+                 {LEVEL_DRAM, (double)s->wait_memory + (double)s->wait_mshr + (double)s->wait_way},
+                 {above, (double)s->wait_forward * m->levels[above].busiest},
+                 {way, (double)s->tag_cycles * (way == above ? m->levels[way].busiest : 1)}};
+    double all = 0;
+    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) all += stops[k].cycles;
+    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
+        const double share = time * ratio(stops[k].cycles, all);
+        /* a request network that is little used is not what took so long: then it is not known */
+        const bool own = stops[k].level != LEVEL_REQUESTS;
+        w->queues[stops[k].level] += own ? share : share * m->levels[LEVEL_REQUESTS].busiest;
+    }
+}
+
+/* What a stage takes without others is its own as far as it is busy, else latency. */
+static void charge_unloaded(const struct measure *m, const struct stages *t, struct waits *w)
+{
+    for (enum report_level k = 0; k < REPORT_LEVELS; k++) {
+        const double own = least(1, m->levels[k].busiest);
+        w->queues[k] += t->unloaded[k] * own;
+        w->unloaded += t->unloaded[k] * (1 - own);
+    }
+}
+
+void report_find_waits(const struct span *span, const struct measure *m, struct waits *w)
+{
+    const struct sm_stats *s = &span->stats->sm;
+    struct stages t = {.per_request = ratio(1, (double)s->requests_sent)};
+    *w = (struct waits){.unloaded = 1};
+    t.all = (double)s->request_cyc * t.per_request;
+    if (t.all <= 0) return;
+    time_networks(span, &t);
+    time_slices(span, &t);
+    t.unloaded[LEVEL_LLC] = t.slice;
+    *w = (struct waits){0};
+    double above = 0;
+    for (enum report_level k = LEVEL_SLICES; k < REPORT_LEVELS; k++) {
+        w->queues[k] = t.networks[k] - t.unloaded[k];
+        above += t.networks[k];
+    }
+    w->queues[LEVEL_REPLIES] += t.networks[LEVEL_REPLIES] - t.unloaded[LEVEL_REPLIES];
+    w->queues[LEVEL_DRAM] += t.memory - t.unloaded[LEVEL_DRAM];
+    /* stages of a slice may stand before its tags: then they are not part of the time inside */
+    const double outside = t.all - t.networks[LEVEL_REQUESTS] - t.networks[LEVEL_REPLIES] - t.in_slices;
+    const double own = at_least_0(least(t.in_slices - t.memory - t.remote, t.slice));
+    charge_inside(span, m, at_least_0(t.in_slices - own - t.memory - t.remote), w);
+    charge_before(span, m,
+                  t.networks[LEVEL_REQUESTS] - t.unloaded[LEVEL_REQUESTS] +
+                      at_least_0(outside - (t.slice - own)),
+                  LEVEL_REQUESTS, w);
+    charge_before(span, m, at_least_0(t.remote - above - t.far), busiest_of(m, LEVEL_SLICES), w);
+    charge_unloaded(m, &t, w);
+    for (enum report_level k = 0; k < REPORT_LEVELS; k++) w->queues[k] = least(1, w->queues[k] / t.all);
+    w->unloaded = least(1, w->unloaded / t.all);
+}
