@@ -63,6 +63,18 @@ static void too_much(int *x)
           cudaMemcpy2D(x, (size_t)1 << 62, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
     GIVES(cudaErrorInvalidValue, cudaMemcpy2D(x, 4, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
     GIVES(cudaErrorMemoryAllocation, cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)1 << 60));
+    void *none = x;
+    size_t pitch;
+    cudaPitchedPtr space;
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, (size_t)1 << 40, (size_t)1 << 40)); // 2^80
+    HOLDS(!none);
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, (size_t)1 << 33, ((size_t)1 << 31) + 1));
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, all, 1)); // a pitch beyond all
+    GIVES(cudaErrorMemoryAllocation,
+          cudaMalloc3D(&space, make_cudaExtent((size_t)1 << 32, (size_t)1 << 32, 2)));
+    HOLDS(!space.ptr);
+    GIVES(cudaErrorMemoryAllocation,
+          cudaMalloc3D(&space, make_cudaExtent(1, (size_t)1 << 32, (size_t)1 << 32)));
     has_static<<<1, 32, 10000>>>(x); // 40,000 of its own and 10,000 are more than 48 KiB
     GIVES(cudaErrorInvalidValue, cudaGetLastError());
     OK(cudaDeviceGetAttribute(&device, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
