@@ -183,6 +183,7 @@ ATOLL_API atoll_status atoll_variable_find(atoll_program *program, const char *n
 struct atoll_kernel_info {
     uint32_t registers, max_threads, param_count, ptx_version, target_sm; /* 90 = PTX 9.0; 75 = sm_75 */
     uint64_t shared_bytes, local_bytes, param_bytes;                      /* static; of a thread; block */
+    bool has_cluster; /* compiled for thread block clusters (__cluster_dims__): it cannot be launched */
 };
 ATOLL_API atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info);
 /* Offset and size of a parameter in the parameter block; false: there is none. */

@@ -310,7 +310,8 @@ static void describe_kernel(void *arg)
         .target_sm = f->module->target_sm,
         .shared_bytes = exec_kernel_shared_bytes(k),
         .local_bytes = exec_kernel_local_bytes(k),
-        .param_bytes = f->param_bytes};
+        .param_bytes = f->param_bytes,
+        .has_cluster = ptx_func_has_cluster(f)};
 }
 
 atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info)

@@ -297,6 +297,27 @@ static void a_block_that_no_sm_has_room_for_is_refused_and_the_device_goes_on(vo
     close_bed(&b);
 }
 
+static void a_kernel_for_clusters_says_so_and_is_refused(void **state)
+{
+    struct bed b;
+    struct atoll_kernel_info info;
+    struct atoll_launched done;
+    (void)state;
+    open_bed(&b, &(struct atoll_device_options){.functional = true});
+    const void *args[] = {&b.x};
+    struct atoll_launch launch = {.grid = {4, 1, 1}, .block = {32, 1, 1}, .args = args};
+    launch.kernel = add_wide(&b, ".explicitcluster\n.reqnctapercluster 1, 1, 1");
+    assert_int_equal(atoll_kernel_info(launch.kernel, &info), ATOLL_OK);
+    assert_false(info.has_cluster);
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_OK);
+    launch.kernel = add_wide(&b, ".explicitcluster\n.reqnctapercluster 1, 2, 1");
+    assert_int_equal(atoll_kernel_info(launch.kernel, &info), ATOLL_OK);
+    assert_true(info.has_cluster);
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_MISTAKE);
+    assert_non_null(strstr(atoll_message(b.sim), "requires clusters of 1 x 2 x 1 blocks"));
+    close_bed(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +329,7 @@ int main(void)
         cmocka_unit_test(memory_and_kernels_can_be_asked_about),
         cmocka_unit_test(launch_bounds_limit_the_registers_of_a_thread),
         cmocka_unit_test(a_block_that_no_sm_has_room_for_is_refused_and_the_device_goes_on),
+        cmocka_unit_test(a_kernel_for_clusters_says_so_and_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

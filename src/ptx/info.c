@@ -56,6 +56,11 @@ uint32_t ptx_func_threads(const struct ptx_func *f)
     return n < PTX_THREADS_MOST ? (uint32_t)n : PTX_THREADS_MOST;
 }
 
+bool ptx_func_has_cluster(const struct ptx_func *f)
+{
+    return f->reqnctapercluster[0] > 1 || f->reqnctapercluster[1] > 1 || f->reqnctapercluster[2] > 1;
+}
+
 const char *ptx_space_name(enum ptx_space space)
 {
     switch (space) {

@@ -107,6 +107,8 @@ for flags in --compress-mode=none --compress-mode=speed --compress-mode=size "-a
     # shellcheck disable=SC2086 # flags are words
     build embed_other embed.cu $flags && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/embed_other"
 done
+build clusters clusters.cu -arch=sm_90 &&
+    expect 0 "kernel 'in_pairs(int*)' is compiled for thread block clusters" "$ATOLL" exec --functional -- "$dir/clusters"
 build cubin embed.cu -gencode arch=compute_75,code=sm_75 &&
     expect 1 "rebuild it with PTX: nvcc -gencode arch=compute_75,code=compute_75" "$ATOLL" exec --functional -- "$dir/cubin"
 (cd tests/cuda && "$nvcc" -cudart static -o "$dir/static" embed.cu) > /dev/null 2>&1

@@ -87,6 +87,12 @@ cudaError_t launch_shape(struct op *op, struct kernel *k, struct dim3 grid, stru
     op->launch.cooperative = cooperative;
     const atoll_status status = atoll_kernel_info(k->code, &info);
     if (status) return atoll_error(status, cudaErrorInvalidDeviceFunction);
+    if (info.has_cluster) {
+        complain("kernel '%s' is compiled for thread block clusters (__cluster_dims__), which are not "
+                 "supported: compile it without them",
+                 k->label);
+        return cudaErrorNotSupported;
+    }
     const size_t dynamic_most = dynamic_shared(k, &info);
     if (shared > dynamic_most) {
         complain(
