@@ -71,6 +71,7 @@ for fault in address misaligned assert trap much; do
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" $fault
 done
 expect 0 "kernel 'bounded(int*)': block of 65 x 1 x 1 threads, but it is compiled for 64" "$ATOLL" exec -m uba-mem -- "$dir/errors" much
+expect 0 "kernel 'greedy(int const*, int*)': not even one block fits an SM" "$ATOLL" exec -m uba-mem -- "$dir/errors" room
 expect 0 "in kernel 'stray(int*)'" "$ATOLL" exec --functional -- "$dir/errors" address
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" reset
 expect 0 "illegal store of 4 bytes" "$ATOLL" exec -m uba-mem -- "$dir/errors" address

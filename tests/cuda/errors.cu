@@ -90,6 +90,30 @@ static void too_much(int *x)
     GIVES(cudaErrorInvalidValue, cudaFree(x));
 }
 
+__global__ void greedy(const int *in, int *out) // a hundred registers
+{
+    int a[100];
+#pragma unroll
+    for (int i = 0; i < 100; i++) a[i] = in[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 100; i++) out[i] = a[99 - i];
+}
+
+// with time: a block that no SM has room for; only its launch fails
+static void no_room()
+{
+    int *x, blocks = 1;
+    OK(cudaMalloc(&x, 400));
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, greedy, 1024, 0));
+    HOLDS(blocks == 0);
+    greedy<<<1, 1024>>>(x, x);
+    GIVES(cudaErrorLaunchOutOfResources, cudaGetLastError());
+    greedy<<<1, 256>>>(x, x);
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(x));
+}
+
 int main(int argc, char **argv)
 {
     const char *which = argc > 1 ? argv[1] : "codes";
@@ -117,6 +141,7 @@ int main(int argc, char **argv)
         sticky(cudaErrorLaunchFailure);
     }
     if (!strcmp(which, "much")) too_much(x);
+    if (!strcmp(which, "room")) no_room();
     if (!strcmp(which, "reset")) {
         stray<<<1, 1>>>(x);
         GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());
