@@ -183,6 +183,7 @@ ATOLL_API atoll_status atoll_variable_find(atoll_program *program, const char *n
 struct atoll_kernel_info {
     uint32_t registers, max_threads, param_count, ptx_version, target_sm; /* 90 = PTX 9.0; 75 = sm_75 */
     uint64_t shared_bytes, local_bytes, param_bytes;                      /* static; of a thread; block */
+    bool has_cluster; /* compiled for thread block clusters (__cluster_dims__): it cannot be launched */
 };
 ATOLL_API atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info);
 /* Offset and size of a parameter in the parameter block; false: there is none. */
@@ -209,6 +210,7 @@ enum atoll_fault {
     ATOLL_FAULT_NONE,
     ATOLL_FAULT_SHAPE,       /* grid, block or shared memory are impossible: nothing ran */
     ATOLL_FAULT_COOPERATIVE, /* a cooperative grid that does not fit: nothing ran */
+    ATOLL_FAULT_RESOURCES,   /* no SM of the timed machine has room for one block: nothing ran */
     ATOLL_FAULT_ADDRESS,
     ATOLL_FAULT_MISALIGNED,
     ATOLL_FAULT_ASSERT,
@@ -233,7 +235,7 @@ ATOLL_API atoll_status atoll_launch(atoll_device *device, const struct atoll_lau
  * before atoll_device_advance(device, seconds, &passed, &ended);  simulated time passes until one has ended
  * Without time, launches go on in turns and take their instructions at the peak rate. */
 typedef struct atoll_flight atoll_flight;
-/* A mistake with ATOLL_FAULT_SHAPE or _COOPERATIVE: it can never run. */
+/* A mistake with ATOLL_FAULT_SHAPE, _COOPERATIVE or _RESOURCES: it can never run. */
 ATOLL_API atoll_status atoll_flight_new(atoll_device *device, const struct atoll_launch *launch,
                                         struct atoll_launched *launched, atoll_flight **flight);
 /* May one more be started now? (Some machines run one kernel after the other.) */

@@ -299,21 +299,19 @@ atoll_status atoll_variable_find(atoll_program *p, const char *name, void **at, 
 static void describe_kernel(void *arg)
 {
     const struct code_call *call = arg;
-    enum { MOST_THREADS = 1024 };
     const struct ptx_func *f = rt_kernel_ptx(call->kernel->rt);
     const struct exec_kernel *k = rt_kernel_exec(call->kernel->rt);
-    const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid;
-    uint32_t threads = MOST_THREADS;
-    if (most[0]) threads = most[0] * (most[1] ? most[1] : 1) * (most[2] ? most[2] : 1);
+    const uint32_t threads = ptx_func_threads(f);
     *call->info = (struct atoll_kernel_info){
         .registers = gpu_registers_per_thread(&call->program->device->sim->machine.config, k),
-        .max_threads = threads < MOST_THREADS ? threads : MOST_THREADS,
+        .max_threads = threads ? threads : PTX_THREADS_MOST,
         .param_count = f->n_params,
         .ptx_version = f->module->version_major * 10 + f->module->version_minor,
         .target_sm = f->module->target_sm,
         .shared_bytes = exec_kernel_shared_bytes(k),
         .local_bytes = exec_kernel_local_bytes(k),
-        .param_bytes = f->param_bytes};
+        .param_bytes = f->param_bytes,
+        .has_cluster = ptx_func_has_cluster(f)};
 }
 
 atoll_status atoll_kernel_info(atoll_kernel *kernel, struct atoll_kernel_info *info)

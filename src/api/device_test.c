@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +215,109 @@ static void memory_and_kernels_can_be_asked_about(void **state)
     close_bed(&b);
 }
 
+/* A kernel that keeps 300 values alive, with directives of its own. */
+static atoll_kernel *add_wide(struct bed *b, const char *directives)
+{
+    enum { LIVE = 300 };
+    static char text[LIVE * 80];
+    atoll_program *program;
+    atoll_kernel *kernel;
+    int n =
+        snprintf(text, sizeof text,
+                 ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry wide(.param .u64 x)\n%s\n"
+                 "{\n.reg .b32 %%r<%d>;\n.reg .b64 %%rd1;\nld.param.u64 %%rd1, [x];\n",
+                 directives, LIVE);
+    for (int k = 0; k < LIVE; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "ld.global.u32 %%r%d, [%%rd1+%d];\n", k, k % 32 * 4);
+    for (int k = 0; k < LIVE; k++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "st.global.u32 [%%rd1+%d], %%r%d;\n", k % 32 * 4, k);
+    n += snprintf(text + n, sizeof text - (size_t)n, "ret;\n}\n");
+    assert_true((size_t)n < sizeof text);
+    assert_int_equal(atoll_program_new(b->device, &program), ATOLL_OK);
+    assert_int_equal(atoll_program_add(program, "wide.ptx", text, strlen(text)), ATOLL_OK);
+    assert_int_equal(atoll_kernel_find(program, "wide", &kernel), ATOLL_OK);
+    assert_non_null(kernel);
+    return kernel;
+}
+
+/* The numbers are those that ptxas 13 reports for such a kernel and sm_80. */
+static void launch_bounds_limit_the_registers_of_a_thread(void **state)
+{
+    static const struct {
+        const char *directives;
+        uint32_t registers, threads, blocks;
+    } rows[] = {
+        {"", 255, 256, 1},
+        {".maxntid 1024, 1, 1", 64, 1024, 1},
+        {".reqntid 32, 32, 1", 64, 1024, 1},
+        {".maxntid 384, 1, 1", 168, 384, 1},
+        {".maxntid 33, 1, 1", 255, 33, 4},
+        {".maxntid 256, 1, 1\n.minnctapersm 8", 32, 256, 8},
+        {".maxntid 100, 1, 1\n.minnctapersm 5", 96, 100, 5},
+        {".maxntid 160, 1, 1\n.minnctapersm 3", 128, 160, 3},  /* 15 warps lie as 16 do */
+        {".maxntid 1024, 1, 1\n.minnctapersm 4", 64, 1024, 1}, /* more threads than an SM holds */
+        {".maxntid 32, 1, 1\n.minnctapersm 40", 255, 32, 8},   /* more blocks than an SM holds */
+        {".maxntid 65, 1, 1\n.minnctapersm 31", 32, 65, 21},   /* 93 warps: as many as an SM holds */
+        {".maxntid 1024, 1, 1\n.maxnreg 40", 40, 1024, 1},
+        {".minnctapersm 8", 255, 256, 1}, /* of blocks of unknown size */
+    };
+    struct bed b;
+    (void)state;
+    open_bed(&b, &(struct atoll_device_options){.functional = true});
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        struct atoll_kernel_info info;
+        uint32_t blocks;
+        atoll_kernel *k = add_wide(&b, rows[n].directives);
+        assert_int_equal(atoll_kernel_info(k, &info), ATOLL_OK);
+        assert_int_equal(info.registers, rows[n].registers);
+        assert_int_equal(atoll_kernel_fitting(k, rows[n].threads, 0, &blocks), ATOLL_OK);
+        assert_int_equal(blocks, rows[n].blocks);
+    }
+    close_bed(&b);
+}
+
+static void a_block_that_no_sm_has_room_for_is_refused_and_the_device_goes_on(void **state)
+{
+    struct bed b;
+    struct atoll_launched done;
+    (void)state;
+    open_bed(&b, &(struct atoll_device_options){.label = "program"});
+    const void *args[] = {&b.x};
+    struct atoll_launch launch = {
+        .kernel = add_wide(&b, ""), .grid = {1, 1, 1}, .block = {1024, 1, 1}, .args = args};
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_MISTAKE);
+    assert_int_equal(done.fault, ATOLL_FAULT_RESOURCES);
+    assert_non_null(strstr(atoll_message(b.sim), "raise sm.registers"));
+    launch.functional = true; /* values need no room */
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_OK);
+    launch.functional = false;
+    launch.kernel = add_wide(&b, ".maxntid 1024, 1, 1");
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_OK);
+    assert_true(done.cycles > 0);
+    close_bed(&b);
+}
+
+static void a_kernel_for_clusters_says_so_and_is_refused(void **state)
+{
+    struct bed b;
+    struct atoll_kernel_info info;
+    struct atoll_launched done;
+    (void)state;
+    open_bed(&b, &(struct atoll_device_options){.functional = true});
+    const void *args[] = {&b.x};
+    struct atoll_launch launch = {.grid = {4, 1, 1}, .block = {32, 1, 1}, .args = args};
+    launch.kernel = add_wide(&b, ".explicitcluster\n.reqnctapercluster 1, 1, 1");
+    assert_int_equal(atoll_kernel_info(launch.kernel, &info), ATOLL_OK);
+    assert_false(info.has_cluster);
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_OK);
+    launch.kernel = add_wide(&b, ".explicitcluster\n.reqnctapercluster 1, 2, 1");
+    assert_int_equal(atoll_kernel_info(launch.kernel, &info), ATOLL_OK);
+    assert_true(info.has_cluster);
+    assert_int_equal(atoll_launch(b.device, &launch, &done), ATOLL_MISTAKE);
+    assert_non_null(strstr(atoll_message(b.sim), "requires clusters of 1 x 2 x 1 blocks"));
+    close_bed(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +327,9 @@ int main(void)
         cmocka_unit_test(a_timed_device_stops_after_a_fault),
         cmocka_unit_test(the_limit_stops_the_device),
         cmocka_unit_test(memory_and_kernels_can_be_asked_about),
+        cmocka_unit_test(launch_bounds_limit_the_registers_of_a_thread),
+        cmocka_unit_test(a_block_that_no_sm_has_room_for_is_refused_and_the_device_goes_on),
+        cmocka_unit_test(a_kernel_for_clusters_says_so_and_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

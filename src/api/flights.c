@@ -80,6 +80,24 @@ static void check_cooperative(struct flight_call *call)
                  (unsigned long long)config_sms(c), (unsigned long long)fitting, why);
 }
 
+/* A block that no SM has room for waits for ever, however empty the machine is. */
+static void check_room(struct flight_call *call)
+{
+    const struct atoll_launch *l = call->launch;
+    const struct config *c = &call->device->sim->machine.config;
+    const struct exec_kernel *k = rt_kernel_exec(l->kernel->rt);
+    const char *name = rt_kernel_ptx(l->kernel->rt)->name, *why = "";
+    exec_check_dimensions(name, l->grid, l->block);
+    const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
+    const uint64_t shared_bytes = exec_kernel_shared_bytes(k) + l->shared_bytes;
+    if (gpu_fitting_blocks(c, k, threads, shared_bytes, &why)) return;
+    call->launched->fault = ATOLL_FAULT_RESOURCES;
+    diag_mistake(
+        "kernel '%s': not even one block fits an SM: it has %u threads of %u registers and %llu bytes "
+        "of shared memory; raise %s, or launch smaller blocks",
+        name, threads, gpu_registers_per_thread(c, k), (unsigned long long)shared_bytes, why);
+}
+
 static void make_flight(void *arg)
 {
     struct flight_call *call = arg;
@@ -98,6 +116,7 @@ static void make_flight(void *arg)
                                      .label = l->label};
     if (d->broken) diag_mistake("the device does not run any more after what went wrong before");
     if (l->cooperative) check_cooperative(call);
+    if (d->timed && !l->functional) check_room(call);
     rt_launch(d->rt, &launch);
     atoll_flight *f = call->flight = calloc(1, sizeof *f);
     if (!f) diag_mistake("out of host memory");

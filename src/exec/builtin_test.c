@@ -181,6 +181,17 @@ static void clocks_go_on_between_two_reads(void **state)
     assert_true(b.copy[0] > 0);
 }
 
+/* Grids of a stream run one after the other, so both have nothing to do. */
+static void waiting_for_the_grid_before_takes_no_time(void **state)
+{
+    (void)state;
+    struct bed b = {.ptx = PTX_HEAD KERNEL_BEGIN
+                    "griddepcontrol.wait;\nst.global.u32 [%rd1], 7;\nsetp.eq.u32 %p1, %r1, 0;\n"
+                    "@%p1 griddepcontrol.launch_dependents;\n" KERNEL_END};
+    bed_expect_ok(&b);
+    assert_int_equal(b.copy[0], 7);
+}
+
 /* Barrier of a whole grid as cooperative groups make it: workspace in %envreg1:2, one counter. */
 static void a_cooperative_grid_waits_for_all_its_blocks(void **state)
 {
@@ -254,6 +265,7 @@ int main(void)
         cmocka_unit_test(traps_unknown_functions_and_unknown_instructions_stop_only_when_executed),
         cmocka_unit_test(special_registers_tell_who_and_where),
         cmocka_unit_test(clocks_go_on_between_two_reads),
+        cmocka_unit_test(waiting_for_the_grid_before_takes_no_time),
         cmocka_unit_test(a_cooperative_grid_waits_for_all_its_blocks),
         cmocka_unit_test(arguments_and_results_may_be_registers),
         cmocka_unit_test(parameters_by_structure_and_registers_of_every_width_survive_calls),

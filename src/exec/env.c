@@ -286,6 +286,11 @@ static void check_bounds(const struct exec_launch *l, const struct ptx_func *f)
     if (f->maxntid[0] && l->threads_per_block > most)
         diag_mistake("kernel '%s': block of %u threads, but its .maxntid allows %llu", f->name,
                      l->threads_per_block, (unsigned long long)most);
+    if (ptx_func_has_cluster(f))
+        diag_mistake("kernel '%s' requires clusters of %u x %u x %u blocks (.reqnctapercluster), and thread "
+                     "block clusters are not supported: compile it without __cluster_dims__",
+                     f->name, f->reqnctapercluster[0], f->reqnctapercluster[1] ? f->reqnctapercluster[1] : 1,
+                     f->reqnctapercluster[2] ? f->reqnctapercluster[2] : 1);
 }
 
 /* All blocks of a cooperative grid are resident at once. */

@@ -68,6 +68,7 @@ static enum warp_class class_of(const struct ptx_instr *i)
     case PTX_OP_FENCE:
     case PTX_OP_FENCE_PROXY:
     case PTX_OP_FENCE_MBARRIER_INIT: return WARP_CLASS_FENCE;
+    case PTX_OP_GRIDDEPCONTROL: return WARP_CLASS_CONTROL;
     case PTX_OP_EXIT: return WARP_CLASS_EXIT;
     case PTX_OP_TEX:
     case PTX_OP_TLD4: return WARP_CLASS_TEXTURE;

@@ -3,14 +3,43 @@
 
 #include "gpu/gpu_private.h"
 
-/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16. */
+/* The SM that ptxas has in mind. ASSUMPTION: that of sm_70, 80, 90 and 100, whatever .target the PTX names
+ * and machine it runs on (sm_75 and 86 hold fewer threads; the register file is the same). */
+enum {
+    FILE_REGISTERS = 65536,
+    FILE_PARTS = 4,
+    FILE_THREADS = 2048,
+    FILE_BLOCKS = 32,
+    THREAD_REGISTERS = 255
+};
+
+/* What __launch_bounds__ leaves to a thread: so many registers that the blocks asked for fit the file, whose
+ * four parts each take whole warps. As ptxas does, one block is meant if more are asked for than an SM holds.
+ */
+static uint32_t bounded_registers(const struct ptx_func *f)
+{
+    const uint32_t threads = ptx_func_threads(f);
+    if (!threads) return THREAD_REGISTERS;
+    const uint32_t warps = (threads + 31) / 32;
+    const uint64_t asked = f->minnctapersm ? f->minnctapersm : 1;
+    const bool possible = asked <= FILE_BLOCKS && asked * threads <= FILE_THREADS;
+    uint32_t all = (possible ? (uint32_t)asked : 1) * warps;
+    if (all > FILE_THREADS / 32) all = FILE_THREADS / 32; /* blocks that end within a warp */
+    const uint32_t per_part = (all + FILE_PARTS - 1) / FILE_PARTS;
+    const uint32_t n = FILE_REGISTERS / (per_part * FILE_PARTS * 32) / 8 * 8;
+    return n < THREAD_REGISTERS ? n : THREAD_REGISTERS;
+}
+
+/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16, at most what the
+ * kernel's own directives allow. What ptxas would spill to keep to them costs nothing here. */
 uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
 {
     if (c->sm.registers_per_thread) return c->sm.registers_per_thread;
     const struct ptx_func *f = exec_kernel_ptx(kernel);
+    const uint32_t bound = bounded_registers(f);
     uint32_t n = (exec_kernel_registers(kernel) + 4 + 7) / 8 * 8;
     if (f->maxnreg && n > f->maxnreg) n = f->maxnreg;
-    if (n > 255) n = 255;
+    if (n > bound) n = bound;
     return n < 16 ? 16 : n;
 }
 

@@ -48,6 +48,19 @@ const char *ptx_sreg_name(enum ptx_sreg sreg) { return sregs[sreg].name; }
 enum ptx_type ptx_sreg_type(enum ptx_sreg sreg) { return (enum ptx_type)sregs[sreg].type; }
 char ptx_sreg_varies(enum ptx_sreg sreg) { return sregs[sreg].varies; }
 
+uint32_t ptx_func_threads(const struct ptx_func *f)
+{
+    const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid;
+    uint64_t n = most[0];
+    for (uint32_t k = 1; k < 3 && n < PTX_THREADS_MOST; k++) n *= most[k] ? most[k] : 1;
+    return n < PTX_THREADS_MOST ? (uint32_t)n : PTX_THREADS_MOST;
+}
+
+bool ptx_func_has_cluster(const struct ptx_func *f)
+{
+    return f->reqnctapercluster[0] > 1 || f->reqnctapercluster[1] > 1 || f->reqnctapercluster[2] > 1;
+}
+
 const char *ptx_space_name(enum ptx_space space)
 {
     switch (space) {

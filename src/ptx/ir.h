@@ -572,6 +572,11 @@ struct ptx_shared_layout *ptx_shared_layout(struct arena *arena, const struct pt
                                             const struct ptx_func *entry);
 
 /* ---- names and small questions ---- */
+enum { PTX_THREADS_MOST = 1024 }; /* of a block, on every GPU */
+/* Of the largest block that .reqntid or else .maxntid allows; 0: neither is given. */
+uint32_t ptx_func_threads(const struct ptx_func *f);
+/* Does .reqnctapercluster ask for more than one block? */
+bool ptx_func_has_cluster(const struct ptx_func *f);
 const char *ptx_op_name(enum ptx_op op);
 enum ptx_class ptx_op_class(enum ptx_op op);
 const char *ptx_type_name(enum ptx_type type);

@@ -71,6 +71,7 @@ for fault in address misaligned assert trap much; do
     expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" $fault
 done
 expect 0 "kernel 'bounded(int*)': block of 65 x 1 x 1 threads, but it is compiled for 64" "$ATOLL" exec -m uba-mem -- "$dir/errors" much
+expect 0 "kernel 'greedy(int const*, int*)': not even one block fits an SM" "$ATOLL" exec -m uba-mem -- "$dir/errors" room
 expect 0 "in kernel 'stray(int*)'" "$ATOLL" exec --functional -- "$dir/errors" address
 expect 0 "all held" "$ATOLL" exec --functional -- "$dir/errors" reset
 expect 0 "illegal store of 4 bytes" "$ATOLL" exec -m uba-mem -- "$dir/errors" address
@@ -107,6 +108,8 @@ for flags in --compress-mode=none --compress-mode=speed --compress-mode=size "-a
     # shellcheck disable=SC2086 # flags are words
     build embed_other embed.cu $flags && expect 0 "all held" "$ATOLL" exec --functional -- "$dir/embed_other"
 done
+build clusters clusters.cu -arch=sm_90 &&
+    expect 0 "kernel 'in_pairs(int*)' is compiled for thread block clusters" "$ATOLL" exec --functional -- "$dir/clusters"
 build cubin embed.cu -gencode arch=compute_75,code=sm_75 &&
     expect 1 "rebuild it with PTX: nvcc -gencode arch=compute_75,code=compute_75" "$ATOLL" exec --functional -- "$dir/cubin"
 (cd tests/cuda && "$nvcc" -cudart static -o "$dir/static" embed.cu) > /dev/null 2>&1

@@ -120,6 +120,20 @@ int main()
     CU(cuMemcpyDtoH(back, out, sizeof back));
     for (unsigned i = 0; i < n; i++) HOLDS(back[i] == i + 50);
     HOLDS(cuLaunchKernel(add, 1, 1, 1, 4096, 1, 1, 0, nullptr, params, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    CUlaunchAttribute pairs = {};
+    pairs.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    pairs.value.clusterDim.x = 2;
+    pairs.value.clusterDim.y = pairs.value.clusterDim.z = 1;
+    CUlaunchConfig config = {};
+    config.gridDimX = 4;
+    config.blockDimX = 32;
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.attrs = &pairs;
+    config.numAttrs = 1;
+    HOLDS(cuLaunchKernelEx(&config, add, params, nullptr) == CUDA_ERROR_NOT_SUPPORTED); // no clusters here
+    config.numAttrs = 0;
+    CU(cuLaunchKernelEx(&config, add, params, nullptr));
+    CU(cuCtxSynchronize());
     CU(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, add));
     HOLDS(value == 1024);
     CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, add, 1024, 0));

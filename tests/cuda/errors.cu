@@ -63,6 +63,18 @@ static void too_much(int *x)
           cudaMemcpy2D(x, (size_t)1 << 62, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
     GIVES(cudaErrorInvalidValue, cudaMemcpy2D(x, 4, host, (size_t)1 << 62, 4, 5, cudaMemcpyHostToDevice));
     GIVES(cudaErrorMemoryAllocation, cudaDeviceSetLimit(cudaLimitMallocHeapSize, (size_t)1 << 60));
+    void *none = x;
+    size_t pitch;
+    cudaPitchedPtr space;
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, (size_t)1 << 40, (size_t)1 << 40)); // 2^80
+    HOLDS(!none);
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, (size_t)1 << 33, ((size_t)1 << 31) + 1));
+    GIVES(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, all, 1)); // a pitch beyond all
+    GIVES(cudaErrorMemoryAllocation,
+          cudaMalloc3D(&space, make_cudaExtent((size_t)1 << 32, (size_t)1 << 32, 2)));
+    HOLDS(!space.ptr);
+    GIVES(cudaErrorMemoryAllocation,
+          cudaMalloc3D(&space, make_cudaExtent(1, (size_t)1 << 32, (size_t)1 << 32)));
     has_static<<<1, 32, 10000>>>(x); // 40,000 of its own and 10,000 are more than 48 KiB
     GIVES(cudaErrorInvalidValue, cudaGetLastError());
     OK(cudaDeviceGetAttribute(&device, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
@@ -76,6 +88,30 @@ static void too_much(int *x)
     OK(cudaMemGetInfo(&after, &total));
     HOLDS(after > before);
     GIVES(cudaErrorInvalidValue, cudaFree(x));
+}
+
+__global__ void greedy(const int *in, int *out) // a hundred registers
+{
+    int a[100];
+#pragma unroll
+    for (int i = 0; i < 100; i++) a[i] = in[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 100; i++) out[i] = a[99 - i];
+}
+
+// with time: a block that no SM has room for; only its launch fails
+static void no_room()
+{
+    int *x, blocks = 1;
+    OK(cudaMalloc(&x, 400));
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, greedy, 1024, 0));
+    HOLDS(blocks == 0);
+    greedy<<<1, 1024>>>(x, x);
+    GIVES(cudaErrorLaunchOutOfResources, cudaGetLastError());
+    greedy<<<1, 256>>>(x, x);
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(x));
 }
 
 int main(int argc, char **argv)
@@ -105,6 +141,7 @@ int main(int argc, char **argv)
         sticky(cudaErrorLaunchFailure);
     }
     if (!strcmp(which, "much")) too_much(x);
+    if (!strcmp(which, "room")) no_room();
     if (!strcmp(which, "reset")) {
         stray<<<1, 1>>>(x);
         GIVES(cudaErrorIllegalAddress, cudaDeviceSynchronize());

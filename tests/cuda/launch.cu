@@ -23,6 +23,18 @@ __global__ void dynamic_shared(int *out, int n)
     out[threadIdx.x] = sum;
 }
 __global__ void __launch_bounds__(64) bounded(int *out) { out[threadIdx.x] = 1; }
+// a hundred values alive at the barrier: more than __launch_bounds__ leaves registers for
+__device__ void reverse(const int *in, int *out)
+{
+    int a[100];
+#pragma unroll
+    for (int i = 0; i < 100; i++) a[i] = in[i * 32 + threadIdx.x % 32];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < 100; i++) out[i * 1024 + threadIdx.x] = a[99 - i];
+}
+__global__ void __launch_bounds__(1024) reverse_large(const int *in, int *out) { reverse(in, out); }
+__global__ void __launch_bounds__(128, 8) reverse_many(const int *in, int *out) { reverse(in, out); }
 __global__ void grid_sum(int *data, int n, int *total)
 {
     cg::grid_group grid = cg::this_grid();
@@ -135,6 +147,28 @@ static void about()
     HOLDS(offset == 8 && bytes == 4);
 }
 
+// what __launch_bounds__ asks for fits
+static void registers()
+{
+    int *in, *out, blocks = 0;
+    cudaFuncAttributes a;
+    OK(cudaMallocManaged(&in, 3200 * sizeof(int)));
+    OK(cudaMallocManaged(&out, 102400 * sizeof(int)));
+    for (int i = 0; i < 3200; i++) in[i] = i;
+    OK(cudaFuncGetAttributes(&a, reverse_large));
+    HOLDS(a.numRegs == 64);
+    OK(cudaFuncGetAttributes(&a, reverse_many));
+    HOLDS(a.numRegs == 64);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, reverse_many, 128, 0));
+    HOLDS(blocks == 8);
+    reverse_large<<<1, 1024>>>(in, out);
+    OK(cudaGetLastError());
+    OK(cudaDeviceSynchronize());
+    HOLDS(out[1024 + 33] == in[98 * 32 + 1]);
+    OK(cudaFree(in));
+    OK(cudaFree(out));
+}
+
 static void cooperative()
 {
     int *data, *total, n = 10000, blocks = 0, sms = 0, can = 0;
@@ -173,6 +207,7 @@ int main()
     templates();
     shared_memory();
     about();
+    registers();
     cooperative();
     return finish();
 }

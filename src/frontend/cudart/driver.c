@@ -556,10 +556,10 @@ CUDA_API CUresult cuLaunchKernelEx(const struct driver_launch_config *c, void *f
                                    void **extra)
 {
     NEEDS_CONTEXT();
-    bool cooperative = false;
+    bool cooperative;
     if (!c) return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < c->attribute_count; i++)
-        if (c->attributes[i].id == LAUNCH_COOPERATIVE) cooperative = c->attributes[i].val.cooperative;
+    const cudaError_t error = launch_attributes(c->attributes, c->attribute_count, &cooperative);
+    if (error) return error;
     return launch(function, c->grid, c->block, c->shared, c->stream, params, extra, cooperative);
 }
 

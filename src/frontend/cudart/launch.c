@@ -87,6 +87,12 @@ cudaError_t launch_shape(struct op *op, struct kernel *k, struct dim3 grid, stru
     op->launch.cooperative = cooperative;
     const atoll_status status = atoll_kernel_info(k->code, &info);
     if (status) return atoll_error(status, cudaErrorInvalidDeviceFunction);
+    if (info.has_cluster) {
+        complain("kernel '%s' is compiled for thread block clusters (__cluster_dims__), which are not "
+                 "supported: compile it without them",
+                 k->label);
+        return cudaErrorNotSupported;
+    }
     const size_t dynamic_most = dynamic_shared(k, &info);
     if (shared > dynamic_most) {
         complain(
@@ -181,17 +187,25 @@ CUDA_API cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, struct d
     return launch(func, grid, block, args, shared, stream, true, true);
 }
 
-static cudaError_t launch_config(const struct cudaLaunchConfig *c, const void *func, void **args,
-                                 bool per_thread)
+cudaError_t launch_attributes(const struct cudaLaunchAttribute *attributes, unsigned count, bool *cooperative)
 {
-    bool cooperative = false;
-    if (!c) return cudaErrorInvalidValue;
-    for (uint32_t i = 0; i < c->numAttrs; i++) {
-        const struct cudaLaunchAttribute *a = &c->attrs[i];
-        if (a->id == LAUNCH_COOPERATIVE) cooperative = a->val.cooperative;
+    *cooperative = false;
+    for (unsigned i = 0; i < count; i++) {
+        const struct cudaLaunchAttribute *a = &attributes[i];
+        if (a->id == LAUNCH_COOPERATIVE) *cooperative = a->val.cooperative;
         if (a->id == LAUNCH_CLUSTER && a->val.cluster[0] * a->val.cluster[1] * a->val.cluster[2] > 1)
             return unsupported("a launch with thread block clusters");
     }
+    return cudaSuccess;
+}
+
+static cudaError_t launch_config(const struct cudaLaunchConfig *c, const void *func, void **args,
+                                 bool per_thread)
+{
+    bool cooperative;
+    if (!c) return cudaErrorInvalidValue;
+    const cudaError_t error = launch_attributes(c->attrs, c->numAttrs, &cooperative);
+    if (error) return error;
     return launch(func, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream, cooperative,
                   per_thread);
 }

@@ -172,22 +172,34 @@ CUDA_API cudaError_t cudaMallocManaged(void **out, size_t bytes, unsigned flags)
 /* Rows start at multiples of 512 bytes, as on NVIDIA's devices. */
 static size_t pitch_of(size_t width) { return (width + 511) / 512 * 512; }
 
+/* Rows of a pitch; more than can be counted: more than any memory has. */
+static cudaError_t allocate_rows(void **out, size_t *pitch, struct cudaExtent e, const char *name)
+{
+    size_t rows, bytes;
+    if (!out) return cudaErrorInvalidValue;
+    *pitch = pitch_of(e.width);
+    if (*pitch < e.width || __builtin_mul_overflow(e.height, e.depth, &rows) ||
+        __builtin_mul_overflow(*pitch, rows, &bytes)) {
+        *out = NULL;
+        return cudaErrorMemoryAllocation;
+    }
+    return allocate(out, bytes, MEMORY_DEVICE, 0, name);
+}
+
 CUDA_API cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
 {
     ENTER();
     if (!pitch) return leave(cudaErrorInvalidValue);
-    *pitch = pitch_of(width);
-    return leave(allocate(out, *pitch * height, MEMORY_DEVICE, 0, "cudaMallocPitch"));
+    const struct cudaExtent extent = {.width = width, .height = height, .depth = 1};
+    return leave(allocate_rows(out, pitch, extent, "cudaMallocPitch"));
 }
 
 CUDA_API cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
 {
     ENTER();
     if (!out) return leave(cudaErrorInvalidValue);
-    *out = (struct cudaPitchedPtr){
-        .pitch = pitch_of(extent.width), .xsize = extent.width, .ysize = extent.height};
-    return leave(
-        allocate(&out->ptr, out->pitch * extent.height * extent.depth, MEMORY_DEVICE, 0, "cudaMalloc3D"));
+    *out = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
+    return leave(allocate_rows(&out->ptr, &out->pitch, extent, "cudaMalloc3D"));
 }
 
 CUDA_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)

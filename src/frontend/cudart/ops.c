@@ -45,6 +45,7 @@ static cudaError_t error_of(enum atoll_fault fault)
     case ATOLL_FAULT_NONE: break;
     case ATOLL_FAULT_SHAPE: return cudaErrorInvalidConfiguration;
     case ATOLL_FAULT_COOPERATIVE: return cudaErrorCooperativeLaunchTooLarge;
+    case ATOLL_FAULT_RESOURCES: return cudaErrorLaunchOutOfResources;
     case ATOLL_FAULT_ADDRESS: return cudaErrorIllegalAddress;
     case ATOLL_FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
     case ATOLL_FAULT_ASSERT: return cudaErrorAssert;

@@ -411,6 +411,9 @@ cudaError_t launch_op(struct op *op, struct kernel *k, struct dim3 grid, struct 
 /* The same without arguments. */
 cudaError_t launch_shape(struct op *op, struct kernel *k, struct dim3 grid, struct dim3 block, size_t shared,
                          bool cooperative);
+/* Of cudaLaunchKernelExC and cuLaunchKernelEx: what they ask for, or that there is no such thing. */
+cudaError_t launch_attributes(const struct cudaLaunchAttribute *attributes, unsigned count,
+                              bool *cooperative);
 /* copy.c: a copy or fill; waits: the call does, where CUDA's do. */
 cudaError_t copy_submit(struct stream *s, struct op *op, bool waits);
 void copy_3d(struct copy *c, const struct cudaMemcpy3DParms *p);
