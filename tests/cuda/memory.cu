@@ -1,5 +1,6 @@
 // Allocations of every kind, copies and fills of one, two and three dimensions, pointer attributes.
 #include "check.h"
+#include <cuda.h>
 #include <vector>
 
 __global__ void add_one(int *x, int n)
@@ -154,6 +155,40 @@ static void managed()
     (void)cudaGetLastError();
 }
 
+__managed__ int variable[64];
+
+/* A fill of what the host sees is there when the call returns; nobody waits for one on the device. */
+static void fills()
+{
+    int *m, *h, *d;
+    std::vector<int> own(64);
+    OK(cudaMallocManaged(&m, 256));
+    OK(cudaMallocHost(&h, 256));
+    OK(cudaMalloc(&d, 64 << 20));
+    OK(cudaHostRegister(own.data(), 256, cudaHostRegisterDefault));
+    for (int *x : {m, h, own.data(), variable}) {
+        for (int i = 0; i < 64; i++) x[i] = 0;
+        OK(cudaMemset(x, -1, 256));
+        HOLDS(x[0] == -1 && x[63] == -1);
+        OK(cudaMemset2D(x, 16, 1, 8, 4));
+        HOLDS(x[0] == 0x01010101 && x[1] == 0x01010101 && x[2] == -1 && x[12] == 0x01010101);
+        OK(cudaMemset3D(make_cudaPitchedPtr(x, 16, 16, 2), 2, make_cudaExtent(16, 2, 2)));
+        HOLDS(x[15] == 0x02020202 && x[16] == -1);
+        HOLDS(cuMemsetD32((CUdeviceptr)x, 3, 64) == CUDA_SUCCESS);
+        HOLDS(x[0] == 3 && x[63] == 3);
+        OK(cudaMemsetAsync(x, 4, 256));
+        OK(cudaStreamSynchronize(nullptr));
+        HOLDS(x[0] == 0x04040404);
+    }
+    OK(cudaMemset(d, 0, 64 << 20));
+    GIVES(cudaErrorNotReady, cudaStreamQuery(nullptr));
+    OK(cudaHostUnregister(own.data()));
+    OK(cudaFree(m));
+    OK(cudaFree(d));
+    OK(cudaFreeHost(h));
+    (void)cudaGetLastError();
+}
+
 static void attributes()
 {
     int *d, *h, x;
@@ -179,6 +214,7 @@ int main()
     rectangles();
     host_memory();
     managed();
+    fills();
     attributes();
     return finish();
 }
