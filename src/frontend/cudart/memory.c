@@ -93,6 +93,8 @@ cudaError_t block_drop(void *at)
 {
     struct block *b = block_of(at);
     if (!b || b->at != at || b->registered || b->variable) return cudaErrorInvalidValue;
+    b->freed = false;
+    if (b->nodes) return cudaSuccess; /* the next launch of the graph allocates it again */
     take_out(b);
     return atoll_error(atoll_free(process.atoll, at), cudaErrorInvalidValue);
 }

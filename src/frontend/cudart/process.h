@@ -105,6 +105,7 @@ struct block {
     bool registered; /* cudaHostRegister */
     bool variable;   /* __managed__: nobody frees it */
     bool freed;      /* cudaFreeAsync: goes when its stream is there */
+    unsigned nodes;  /* of graphs, also executable ones, that allocate it: it stays until the last one goes */
     bool read_mostly;
     int preferred, prefetched, accessed_by; /* devices; -1: the host, -2: none */
 };
@@ -306,6 +307,8 @@ bool handle_is(const void *pointer, enum handle_kind kind);
 cudaError_t task_submit(struct stream *s, int device, struct op *op, struct task *const *before, size_t count,
                         struct task **out);
 void task_release(struct task *t);
+/* Gives a block back when all that was submitted has ended. */
+void tasks_then_drop(void *at);
 /* The event is recorded again, or goes: what would have recorded it does not any more. */
 void event_forget(struct event *e);
 /* Lets time pass until it has ended; NULL: nothing to wait for. */
