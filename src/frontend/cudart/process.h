@@ -294,6 +294,7 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_ARRAY,
     HANDLE_MIPMAP,
+    HANDLE_CONTEXT,
     HANDLE_OTHER
 };
 bool handle_add(const void *pointer, enum handle_kind kind);
@@ -363,7 +364,7 @@ cudaError_t module_find_kernel(struct module *m, const char *name, void **kernel
 cudaError_t module_from_image(void **module, const void *image);
 cudaError_t module_from_file(void **module, const char *path);
 
-/* ---- driver.c: contexts ---- */
+/* ---- driver_contexts.c ---- */
 
 /* Calls of the driver API before cuInit(), and without a context of the thread, are errors; calls of the
  * runtime API do both. */
@@ -382,6 +383,21 @@ cudaError_t driver_lacks(bool context);
 void driver_make_current(void);
 /* Around calls of the runtime API that the driver API makes for something that needs no context. */
 void driver_quietly(int change);
+/* The call needs no context, and does not make one. */
+#define QUIETLY(call) \
+    __extension__({ \
+        NEEDS_INIT(); \
+        driver_quietly(1); \
+        const cudaError_t result_ = (call); \
+        driver_quietly(-1); \
+        result_; \
+    })
+#define ENTER_QUIETLY() \
+    do { \
+        NEEDS_INIT(); \
+        const cudaError_t entered_ = QUIETLY(enter()); \
+        if (entered_) return leave(entered_); \
+    } while (0)
 
 /* ---- memory.c ---- */
 
