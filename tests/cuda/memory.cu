@@ -1,6 +1,8 @@
 // Allocations of every kind, copies and fills of one, two and three dimensions, pointer attributes.
 #include "check.h"
 #include <cuda.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 __global__ void add_one(int *x, int n)
@@ -131,6 +133,26 @@ static void host_memory()
     (void)cudaGetLastError();
 }
 
+/* What is not there cannot be registered, nor what the device may not write. */
+static void no_memory()
+{
+    const size_t page = sysconf(_SC_PAGESIZE);
+    int *p = (int *)mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    GIVES(cudaErrorInvalidValue, cudaHostRegister((void *)0x1000, page, cudaHostRegisterMapped));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, SIZE_MAX, 0));
+    HOLDS(!mprotect(p + page / 4, page, PROT_READ));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, 3 * page, 0));
+    OK(cudaHostRegister(p, 3 * page, cudaHostRegisterReadOnly)); // several mappings
+    OK(cudaHostUnregister(p));
+    HOLDS(!munmap(p + page / 4, page));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, 3 * page, cudaHostRegisterReadOnly)); // a hole
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, page + 1, 0));
+    OK(cudaHostRegister(p, page, 0));
+    OK(cudaHostUnregister(p));
+    (void)munmap(p, 3 * page);
+    (void)cudaGetLastError();
+}
+
 static void managed()
 {
     const int n = 300;
@@ -213,6 +235,7 @@ int main()
     wrong();
     rectangles();
     host_memory();
+    no_memory();
     managed();
     fills();
     attributes();
