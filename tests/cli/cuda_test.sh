@@ -9,6 +9,11 @@ expect 1 "cannot run './absent': No such file" "$ATOLL" exec -- ./absent
 expect 1 "is a folder, not a program" "$ATOLL" exec -- /tmp
 expect 1 "unknown machine 'absent'" "$ATOLL" exec -m absent -- true
 expect 1 "--launches takes numbers" "$ATOLL" exec --launches x -- true
+expect 1 "choose what is timed" "$ATOLL" exec --functional --launches 2 -- true
+expect 1 "choose what is timed" "$ATOLL" exec --functional --kernels sum -- true
+expect 1 "is not a whole number" "$ATOLL" exec --max-instructions -1 -- true
+expect 1 "takes a number from 1, not 0; leave it out for no limit" "$ATOLL" exec --max-instructions 0 -- true
+expect 1 "option --json of 'atoll exec' needs a value: FILE" "$ATOLL" exec --json -- true
 expect 0 "the program ended without using CUDA" "$ATOLL" exec -- true
 expect 5 "the program ended without using CUDA" "$ATOLL" exec -- sh -c 'exit 5'
 expect 143 "ended by signal 15" "$ATOLL" exec -- sh -c 'kill -TERM $$'
