@@ -70,6 +70,7 @@ a, b = (json.load(open('$dir/side%d.json' % k)) for k in (1, 2))
 assert a['kernels'][0]['shared'] and a['kernels'] == b['kernels'] and a['stats'] == b['stats']"
 holds "an unsupported call is said once" sh -c "'$ATOLL' exec --functional -- '$dir/unsupported' 2>&1 | grep -c 'cudaImportExternalMemory is not supported' | grep -qx 1"
 expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/device" 2
+expect 0 "all held" "$ATOLL" exec -m uba-mem --devices 2 -- "$dir/device" 2
 expect 1 "illegal store of 4 bytes" "$ATOLL" exec --functional -- "$dir/errors" near
 expect 0 "all held" "$ATOLL" exec --functional -s runtime.exact_addresses=false -- "$dir/errors" near
 for fault in address misaligned assert trap much; do

@@ -205,16 +205,15 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *mod
 {
     NEEDS_CONTEXT();
     void *pointer = NULL;
-    uint64_t size = 0;
+    size_t size = 0;
     ENTER();
     if (!handle_is(module, HANDLE_MODULE)) return leave(cudaErrorInvalidResourceHandle);
     struct module *m = module;
     const CUresult error = module_load(m);
     if (error) return leave(error);
-    if (!name || atoll_variable_find(m->program, name, &pointer, &size) || !pointer)
-        return leave(cudaErrorSymbolNotFound);
+    if (!name || module_variable(m, name, &pointer, &size) || !pointer) return leave(cudaErrorSymbolNotFound);
     if (at) *at = (CUdeviceptr)pointer;
-    if (bytes) *bytes = (size_t)size;
+    if (bytes) *bytes = size;
     return leave(cudaSuccess);
 }
 CUDA_API CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, void *module, const char *name)

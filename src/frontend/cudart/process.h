@@ -39,10 +39,11 @@ struct variable {
 
 struct kernel {
     struct module *module;
-    const void *host; /* the stub, which names it; NULL: of the driver API */
-    char *name;       /* mangled */
-    char *label;      /* for people */
-    atoll_kernel *code;
+    const void *host;                 /* the stub, which names it; NULL: of the driver API */
+    char *name;                       /* mangled */
+    char *label;                      /* for people */
+    atoll_kernel *code;               /* of device 0, */
+    atoll_kernel *twins[DEVICES_MAX]; /* of the others, when needed */
     bool searched;
     int max_dynamic_shared, carveout;
     struct kernel *next;
@@ -55,8 +56,9 @@ struct module {
     const void *const *linked; /* -rdc: containers, ends with NULL */
     char *copy;                /* driver API: the image, kept */
     size_t copy_bytes;
-    atoll_program *program;
-    cudaError_t error; /* of loading */
+    atoll_program *program;            /* of device 0, */
+    atoll_program *twins[DEVICES_MAX]; /* of the others, which have variables of their own: when needed */
+    cudaError_t error;                 /* of loading */
     bool tried;
     struct variable *variables;
     struct kernel *kernels;
@@ -175,7 +177,7 @@ cudaError_t op_check(const struct op *op);
 /* What it does to memory and to the program, when its time has come. */
 void op_effect(struct stream *s, struct op *op, int device);
 /* A launch, counted, that can start. */
-cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_flight **flight);
+cudaError_t kernel_flight(const struct stream *s, const struct op *op, int device, atoll_flight **flight);
 /* Prints what a kernel did wrong. */
 cudaError_t kernel_fault(atoll_status status, enum atoll_fault fault);
 /* What it keeps busy, and how long. */
@@ -353,7 +355,11 @@ struct kernel *kernel_of_host(const void *host);
 char *pretty_name(const char *name);
 /* Loads the module when needed and finds the code; prints what is wrong. */
 cudaError_t kernel_load(struct kernel *k);
+/* The code as a device has it. */
+cudaError_t kernel_code(struct kernel *k, int device, atoll_kernel **code);
 cudaError_t module_load(struct module *m);
+/* Of the current device; *at is NULL when there is none. */
+cudaError_t module_variable(struct module *m, const char *name, void **at, size_t *bytes);
 struct module *module_new(const char *name);
 void module_forget(struct module *m);
 struct kernel *module_kernel(struct module *m, const void *host, const char *name);

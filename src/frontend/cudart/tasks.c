@@ -461,7 +461,7 @@ cudaError_t task_submit(struct stream *s, int device, struct op *op, struct task
 {
     atoll_flight *flight = NULL;
     cudaError_t error = op_check(op);
-    if (!error && op->kind == OP_KERNEL) error = kernel_flight(s, op, &flight);
+    if (!error && op->kind == OP_KERNEL) error = kernel_flight(s, op, device, &flight);
     struct task *t = error ? NULL : task_new(s, device, op);
     if (!error && !t) error = cudaErrorMemoryAllocation;
     if (error || !t) {
