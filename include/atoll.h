@@ -169,6 +169,9 @@ ATOLL_API atoll_status atoll_program_new(atoll_device *device, atoll_program **o
 /* image: PTX text, or a fat binary, of which the PTX that fits the machine best is taken. */
 ATOLL_API atoll_status atoll_program_add(atoll_program *program, const char *name, const void *image,
                                          size_t bytes);
+/* The same code once more, with variables of its own except for managed ones: for programs that see several
+ * devices where one is simulated. */
+ATOLL_API atoll_status atoll_program_twin(atoll_program *of, atoll_program **out);
 /* Size of the fat binary that starts here, from its header; 0: this is none. */
 ATOLL_API size_t atoll_fatbin_bytes(const void *image);
 /* Is there PTX in it, rather than machine code only? */

@@ -227,6 +227,29 @@ atoll_status atoll_program_new(atoll_device *d, atoll_program **out)
     return api_run(d->sim, new_group, p);
 }
 
+struct twin_call {
+    atoll_program *of, *twin;
+};
+
+static void make_twin(void *arg)
+{
+    const struct twin_call *call = arg;
+    call->twin->group = rt_group_twin(call->of->group);
+}
+
+atoll_status atoll_program_twin(atoll_program *of, atoll_program **out)
+{
+    atoll_program *p = calloc(1, sizeof *p);
+    *out = NULL;
+    if (!p) return ATOLL_MISTAKE;
+    p->device = of->device;
+    p->next = p->device->programs;
+    p->device->programs = p;
+    const atoll_status status = api_run(p->device->sim, make_twin, &(struct twin_call){of, p});
+    if (!status) *out = p;
+    return status;
+}
+
 static void add_code(void *arg)
 {
     const struct code_call *call = arg;

@@ -14,6 +14,7 @@
 static const char ptx[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .global .align 4 .u32 bias = 5;\n"
+    ".visible .global .attribute(.managed) .align 4 .u32 both = 6;\n"
     ".visible .entry add(.param .u64 x, .param .u32 v)\n{\n"
     ".reg .b32 %r<6>;\n.reg .b64 %rd<4>;\n"
     "ld.param.u64 %rd1, [x];\nld.param.u32 %r1, [v];\nmov.u32 %r2, %tid.x;\n"
@@ -122,6 +123,33 @@ static enum atoll_fault fault_of(struct bed *b, const char *name)
     assert_int_equal(atoll_kernel_find(b->program, name, &launch.kernel), ATOLL_OK);
     assert_int_equal(atoll_launch(b->device, &launch, &done), ATOLL_MISTAKE);
     return done.fault;
+}
+
+static void a_twin_has_variables_of_its_own(void **state)
+{
+    struct bed b;
+    atoll_program *twin;
+    void *mine, *theirs, *managed, *shared;
+    uint64_t bytes;
+    (void)state;
+    open_bed(&b, &(struct atoll_device_options){.functional = true});
+    assert_int_equal(atoll_variable_find(b.program, "bias", &mine, &bytes), ATOLL_OK);
+    *(uint32_t *)mine = 7;
+    assert_int_equal(atoll_program_twin(b.program, &twin), ATOLL_OK);
+    assert_int_equal(atoll_variable_find(twin, "bias", &theirs, &bytes), ATOLL_OK);
+    assert_ptr_not_equal(mine, theirs);
+    assert_int_equal(*(uint32_t *)theirs, 5);
+    assert_int_equal(atoll_variable_find(b.program, "both", &managed, &bytes), ATOLL_OK);
+    assert_int_equal(atoll_variable_find(twin, "both", &shared, &bytes), ATOLL_OK);
+    assert_non_null(managed);
+    assert_ptr_equal(managed, shared);
+    *(uint32_t *)theirs = 1000;
+    (void)launch_add(&b, 1, false);
+    assert_int_equal(b.x[0], 1 + 7);
+    assert_int_equal(atoll_kernel_find(twin, "add", &b.add), ATOLL_OK);
+    (void)launch_add(&b, 1, false);
+    assert_int_equal(b.x[0], 1 + 7 + 1 + 1000);
+    close_bed(&b);
 }
 
 static void faults_have_their_kind(void **state)
@@ -323,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_compute_and_take_time),
         cmocka_unit_test(programs_do_not_see_each_other),
+        cmocka_unit_test(a_twin_has_variables_of_its_own),
         cmocka_unit_test(faults_have_their_kind),
         cmocka_unit_test(a_timed_device_stops_after_a_fault),
         cmocka_unit_test(the_limit_stops_the_device),

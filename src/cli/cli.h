@@ -66,6 +66,8 @@ atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code);
 int cli_mistake(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "X,Y,Z", "X,Y" or "X" of --option; false after printing what was wrong. */
 bool cli_parse_dim(const char *option, const char *text, uint32_t dim[3]);
+/* A whole number from `least` of --option, 0 without the option; false after printing what was wrong. */
+bool cli_parse_count(const char *option, const char *text, uint64_t least, uint64_t *value);
 /* Writes text to a path ("-" = stdout) whole or not at all; returns an exit code. */
 int cli_write_file(const char *path, const char *text);
 /* Before a long run: 0 when cli_write_file() will be able to open the file (NULL: none is asked for). */

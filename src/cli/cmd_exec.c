@@ -333,8 +333,6 @@ static int show_results(const struct exec_args *a, int fd, int program_code)
     return code;
 }
 
-static bool is_number(const char *text) { return *text && text[strspn(text, "0123456789")] == '\0'; }
-
 /* A number from 1; *at moves behind it. */
 static bool take_number(const char **at, unsigned long long *number)
 {
@@ -361,18 +359,21 @@ static bool is_number_list(const char *at)
 static int check_options(const struct exec_args *a)
 {
     int code = 0;
+    uint64_t instructions;
     if (!a->rest.count)
         return cli_mistake("which program? For example: atoll exec -m uba-mem -- ./program 1024");
     if (a->functional && (a->timeline || a->details))
         return cli_mistake("--timeline and --details are about time, which --functional leaves out");
+    if (a->functional && (a->kernels || a->launches))
+        return cli_mistake(
+            "--kernels and --launches choose what is timed; --functional times nothing: leave it out");
     if (a->functional && a->check)
         return cli_mistake(
             "--check holds caches against memory; a functional run has none: leave --functional out");
     if (a->launches && !is_number_list(a->launches))
         return cli_mistake("--launches takes numbers from 1 and ranges, such as 3-7,9; not '%s'",
                            a->launches);
-    if (a->max_instructions && !is_number(a->max_instructions))
-        return cli_mistake("--max-instructions '%s' is not a whole number", a->max_instructions);
+    if (!cli_parse_count("max-instructions", a->max_instructions, 1, &instructions)) return ATOLL_MISTAKE;
     if (a->devices && (atoi(a->devices) < 1 || atoi(a->devices) > 16))
         return cli_mistake("--devices takes a number from 1 to 16");
     if ((code = cli_can_write_each(a->json, a->csv, a->timeline))) return code;

@@ -1,5 +1,4 @@
 /* atoll run: a workload, or one kernel by hand, on a machine. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +12,6 @@ struct run_args {
     bool functional, check, racecheck, cooperative, details;
     struct cli_list set, arg, rest;
 };
-
-static bool parse_count(const char *option, const char *text, uint64_t *value)
-{
-    char *end;
-    *value = 0;
-    if (!text) return true;
-    errno = 0;
-    *value = strtoull(text, &end, 10);
-    if (end != text && !*end && !errno && *text != '-') return true;
-    (void)cli_mistake("--%s '%s' is not a whole number", option, text);
-    return false;
-}
 
 /* Fills the job from the options; false after printing what was wrong. */
 static bool make_job(const struct run_args *args, struct atoll_job *job)
@@ -43,8 +30,8 @@ static bool make_job(const struct run_args *args, struct atoll_job *job)
                               .timeline = args->timeline != NULL,
                               .no_data = !args->json && !args->csv,
                               .alone = args->alone};
-    if (!parse_count("max-instructions", args->max_instructions, &job->max_instructions) ||
-        !parse_count("shared", args->shared, &shared))
+    if (!cli_parse_count("max-instructions", args->max_instructions, 1, &job->max_instructions) ||
+        !cli_parse_count("shared", args->shared, 0, &shared))
         return false;
     if (shared > UINT32_MAX) return (void)cli_mistake("--shared is too large"), false;
     job->shared_bytes = (uint32_t)shared;

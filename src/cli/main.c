@@ -158,7 +158,7 @@ static int parse(const struct cli_command *c, int argc, char **argv, void *args)
         const struct cli_option *o = find_option(c, word, &value);
         if (!o) return unknown_option(c, word);
         if (o->kind != CLI_FLAG && !value) {
-            if (i + 1 >= argc)
+            if (i + 1 >= argc || strcmp(argv[i + 1], "--") == 0)
                 return cli_mistake("option --%s of 'atoll %s' needs a value: %s", o->name, c->name,
                                    o->argument);
             value = argv[++i];
@@ -179,6 +179,21 @@ int cli_mistake(const char *format, ...)
     (void)fputs("\n", stderr);
     va_end(list);
     return ATOLL_MISTAKE;
+}
+
+bool cli_parse_count(const char *option, const char *text, uint64_t least, uint64_t *value)
+{
+    char *end;
+    *value = 0;
+    if (!text) return true;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (end == text || *end || errno || *text == '-')
+        return (void)cli_mistake("--%s '%s' is not a whole number", option, text), false;
+    if (*value >= least) return true;
+    (void)cli_mistake("--%s takes a number from %llu, not %s; leave it out for no limit", option,
+                      (unsigned long long)least, text);
+    return false;
 }
 
 bool cli_parse_dim(const char *option, const char *text, uint32_t dim[3])

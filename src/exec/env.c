@@ -146,6 +146,13 @@ static void relocate(struct exec_env *env, const struct ptx_symbol *var, uint8_t
     }
 }
 
+void exec_env_share(struct exec_env *env, const struct ptx_symbol *symbol, void *at)
+{
+    bool fresh;
+    uint64_t *slot = map_put(&env->variables, (uint64_t)symbol, &fresh);
+    if (fresh) *slot = (uint64_t)at;
+}
+
 void exec_env_link(struct exec_env *env, const struct ptx_program *program)
 {
     env->program = program;

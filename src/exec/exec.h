@@ -58,6 +58,8 @@ void exec_env_destroy(struct exec_env *env);
  * kernels are lowered in. Call again with a larger program when modules are added (variables keep their
  * place), or with another program: what was lowered before stays. */
 void exec_env_link(struct exec_env *env, const struct ptx_program *program);
+/* Before the program of the variable is linked: it has memory already, that of another one. */
+void exec_env_share(struct exec_env *env, const struct ptx_symbol *symbol, void *at);
 /* Device address of a module variable, NULL when it has none (shared, unknown). */
 void *exec_variable(const struct exec_env *env, const struct ptx_symbol *symbol);
 /* Arrays, texture objects and surface objects that kernels may use. */

@@ -24,6 +24,7 @@ struct rt_group {
     struct rt_module **modules;
     uint32_t module_count, module_capacity;
     const struct ptx_program *program; /* NULL: modules were added since the last link */
+    struct rt_group *twin_of;          /* rt_group_twin() */
     struct rt_group *next;
 };
 
@@ -249,6 +250,29 @@ struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path)
     return add_module(&rt->common, ptx_parse_file(&rt->arena, path));
 }
 
+struct rt_group *rt_group_twin(struct rt_group *of)
+{
+    struct rt_group *g = rt_group_new(of->rt);
+    g->twin_of = of;
+    for (uint32_t n = 0; n < of->module_count; n++)
+        (void)add_module(g, ptx_parse(&g->rt->arena, of->modules[n]->ptx->source));
+    return g;
+}
+
+/* Managed variables are those of the group that this one is a twin of; the same text has the same symbols. */
+static void share_managed(const struct rt_group *g)
+{
+    struct exec_env *env = g->rt->env;
+    for (uint32_t n = 0; n < g->module_count; n++) {
+        const struct ptx_module *own = g->modules[n]->ptx, *first = g->twin_of->modules[n]->ptx;
+        for (uint32_t k = 0; k < own->n_symbols; k++) {
+            const struct ptx_symbol *s = &own->symbols[k];
+            void *at = s->managed && s->def == s ? exec_variable(env, &first->symbols[k]) : NULL;
+            if (at) exec_env_share(env, s, at);
+        }
+    }
+}
+
 /* Links what was added and makes the group's program the one that kernels are lowered in. */
 static void link_group(struct rt_group *g)
 {
@@ -257,6 +281,10 @@ static void link_group(struct rt_group *g)
         struct ptx_module **all = ARENA_ARRAY(&rt->arena, struct ptx_module *, g->module_count + 1);
         for (uint32_t k = 0; k < g->module_count; k++) all[k] = g->modules[k]->ptx;
         g->program = ptx_link(&rt->arena, all, g->module_count);
+        if (g->twin_of) {
+            link_group(g->twin_of);
+            share_managed(g);
+        }
         rt->current = NULL;
     }
     if (rt->current != g) exec_env_link(rt->env, g->program);

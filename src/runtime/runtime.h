@@ -123,6 +123,8 @@ struct rt_module *rt_module_load_file(struct rt_context *rt, const char *path);
  * long as the context. */
 struct rt_group *rt_group_new(struct rt_context *rt);
 struct rt_module *rt_group_load(struct rt_group *group, const char *name, const char *text, size_t len);
+/* The same code once more, with variables of its own except for managed ones: for another device. */
+struct rt_group *rt_group_twin(struct rt_group *group);
 /* By the exact name; NULL when absent. */
 struct rt_kernel *rt_group_kernel(struct rt_group *group, const char *name);
 /* Names of its kernels, from 0 on; NULL: there are no more. */

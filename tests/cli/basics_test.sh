@@ -10,6 +10,8 @@ expect 0 "usage: atoll config" "$ATOLL" config --help
 expect 0 "usage: atoll list" "$ATOLL" help list
 expect 1 "unknown option '--jsno' of 'atoll list'; did you mean '--json'?" "$ATOLL" list --jsno
 expect 1 "needs a value" "$ATOLL" config -m
+expect 1 "option --json of 'atoll run' needs a value: FILE" "$ATOLL" run -w vecadd:tiny --json --
+expect 1 "option --machine of 'atoll exec' needs a value: MACHINE" "$ATOLL" exec -m -- true
 expect 1 "is given twice" "$ATOLL" config -m uba-mem -m uba-mem
 expect 1 "takes no value" "$ATOLL" list --json=3 params
 expect 1 "there is no list of 'parms'; did you mean 'params'?" "$ATOLL" list parms

@@ -9,6 +9,11 @@ expect 1 "cannot run './absent': No such file" "$ATOLL" exec -- ./absent
 expect 1 "is a folder, not a program" "$ATOLL" exec -- /tmp
 expect 1 "unknown machine 'absent'" "$ATOLL" exec -m absent -- true
 expect 1 "--launches takes numbers" "$ATOLL" exec --launches x -- true
+expect 1 "choose what is timed" "$ATOLL" exec --functional --launches 2 -- true
+expect 1 "choose what is timed" "$ATOLL" exec --functional --kernels sum -- true
+expect 1 "is not a whole number" "$ATOLL" exec --max-instructions -1 -- true
+expect 1 "takes a number from 1, not 0; leave it out for no limit" "$ATOLL" exec --max-instructions 0 -- true
+expect 1 "option --json of 'atoll exec' needs a value: FILE" "$ATOLL" exec --json -- true
 expect 0 "the program ended without using CUDA" "$ATOLL" exec -- true
 expect 5 "the program ended without using CUDA" "$ATOLL" exec -- sh -c 'exit 5'
 expect 143 "ended by signal 15" "$ATOLL" exec -- sh -c 'kill -TERM $$'
@@ -65,6 +70,7 @@ a, b = (json.load(open('$dir/side%d.json' % k)) for k in (1, 2))
 assert a['kernels'][0]['shared'] and a['kernels'] == b['kernels'] and a['stats'] == b['stats']"
 holds "an unsupported call is said once" sh -c "'$ATOLL' exec --functional -- '$dir/unsupported' 2>&1 | grep -c 'cudaImportExternalMemory is not supported' | grep -qx 1"
 expect 0 "all held" "$ATOLL" exec --functional --devices 2 -- "$dir/device" 2
+expect 0 "all held" "$ATOLL" exec -m uba-mem --devices 2 -- "$dir/device" 2
 expect 1 "illegal store of 4 bytes" "$ATOLL" exec --functional -- "$dir/errors" near
 expect 0 "all held" "$ATOLL" exec --functional -s runtime.exact_addresses=false -- "$dir/errors" near
 for fault in address misaligned assert trap much; do

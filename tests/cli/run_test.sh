@@ -13,6 +13,7 @@ expect 1 "vecadd" "$ATOLL" run -w vecadd:huge --functional
 expect 1 "either -w WORKLOAD or PTX files" "$ATOLL" run --functional
 expect 0 "result checked against the CPU: right" "$ATOLL" run -w vecadd:tiny
 expect 1 "is not a whole number" "$ATOLL" run -w vecadd:tiny --functional --max-instructions many
+expect 1 "takes a number from 1, not 0; leave it out for no limit" "$ATOLL" run -w vecadd:tiny --max-instructions 0
 expect 0 "stopped by --max-instructions" "$ATOLL" run -w sgemm:small --functional --max-instructions 1000
 
 expect 1 "'tests' is not a file" "$ATOLL" run tests --functional --grid 1 --block 1

@@ -1,4 +1,4 @@
-// Devices: properties, attributes, limits, versions; with --devices 2 also peers.
+// Devices: properties, attributes, limits, versions; with --devices 2 also peers and variables of each.
 #include "check.h"
 #include <cuda_profiler_api.h>
 
@@ -121,6 +121,58 @@ static void peers(int count)
     OK(cudaSetDevice(0));
 }
 
+__constant__ int who = 70;
+__device__ int calls = 5;
+__device__ int *calls_at = &calls;
+__managed__ int shared_calls = 100;
+
+__global__ void look(int *seen)
+{
+    *seen = who;
+    atomicAdd(calls_at, 1);
+    atomicAdd(&shared_calls, 1);
+}
+
+/* Each device has variables of its own; managed ones are one for all. */
+static void variables(int count)
+{
+    void *at[2] = {};
+    int *seen, back = 0;
+    OK(cudaMallocManaged(&seen, sizeof(int)));
+    for (int i = 1; i < count; i++) { // the second device first: its variables have their first values
+        OK(cudaSetDevice(i));
+        OK(cudaMemcpyFromSymbol(&back, who, sizeof back));
+        HOLDS(back == 70);
+        OK(cudaMemcpyToSymbol(who, &i, sizeof i));
+    }
+    for (int i = 0; i < count && i < 2; i++) {
+        cudaStream_t s;
+        cudaGraph_t graph;
+        cudaGraphExec_t exec;
+        OK(cudaSetDevice(i));
+        OK(cudaStreamCreate(&s));
+        OK(cudaGetSymbolAddress(&at[i], calls));
+        look<<<1, 1, 0, s>>>(seen);
+        OK(cudaStreamSynchronize(s));
+        HOLDS(*seen == (i ? i : 70));
+        OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+        look<<<1, 1, 0, s>>>(seen);
+        OK(cudaStreamEndCapture(s, &graph));
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemcpyFromSymbol(&back, calls, sizeof back));
+        HOLDS(back == 7);
+        HOLDS(shared_calls == 102 + 2 * i);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+        OK(cudaStreamDestroy(s));
+    }
+    HOLDS(at[0] != at[1]);
+    OK(cudaSetDevice(0));
+    OK(cudaFree(seen));
+}
+
 int main(int argc, char **argv)
 {
     int count = 0;
@@ -129,6 +181,7 @@ int main(int argc, char **argv)
     properties();
     malloc_heap();
     peers(count);
+    variables(count);
     OK(cudaDeviceReset());
     return finish();
 }

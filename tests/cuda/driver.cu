@@ -37,6 +37,39 @@ DONE:
 
 __global__ void runtime_kernel(unsigned *x) { x[0] += 1000; }
 
+/* One that is destroyed takes no other one with it, nor what they share. */
+static void contexts()
+{
+    CUcontext a, b, got;
+    CUdeviceptr x;
+    size_t unused = 0, all = 0;
+    CU(cuCtxCreate(&a, nullptr, 0, 0));
+    CU(cuCtxCreate(&b, nullptr, 0, 0));
+    HOLDS(a != b);
+    CU(cuCtxPopCurrent(&got));
+    HOLDS(got == b);
+    CU(cuMemAlloc(&x, 64));
+    CU(cuCtxDestroy(b));
+    CU(cuCtxGetCurrent(&got));
+    HOLDS(got == a);
+    CU(cuMemsetD8(x, 0, 64));
+    CU(cuCtxCreate(&b, nullptr, 0, 0));
+    CU(cuCtxDestroy(b)); // is current
+    CU(cuMemFree(x));
+    CU(cuCtxPushCurrent(a));
+    CU(cuCtxDestroy(a)); // is there once more, below
+    HOLDS(cuMemGetInfo(&unused, &all) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CU(cuCtxPopCurrent(&got));
+    HOLDS(cuMemGetInfo(&unused, &all) == CUDA_ERROR_INVALID_CONTEXT);
+    HOLDS(cuCtxDestroy(a) != CUDA_SUCCESS && cuCtxPushCurrent(a) != CUDA_SUCCESS);
+    OK(cudaFree(nullptr)); // the primary context
+    CU(cuCtxCreate(&a, nullptr, 0, 0));
+    CU(cuCtxPopCurrent(&got));
+    CU(cuCtxDestroy(a));
+    CU(cuMemGetInfo(&unused, &all));
+    CU(cuCtxPopCurrent(&got));
+}
+
 int main()
 {
     const unsigned n = 100;
@@ -59,6 +92,7 @@ int main()
     CU(cuDeviceGet(&device, 0));
     HOLDS(cuDeviceGet(&device, 5) == CUDA_ERROR_INVALID_DEVICE);
     CU(cuDeviceGet(&device, 0));
+    contexts();
     CU(cuDeviceGetName(name, sizeof name, device));
     HOLDS(!strncmp(name, "Atoll ", 6));
     CU(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, device));

@@ -294,6 +294,50 @@ static void own_memory()
     OK(cudaStreamDestroy(s));
 }
 
+/* Memory of a graph is there as long as anything that was made from it, also while that still runs. */
+static void memory_stays()
+{
+    const int n = 1 << 20;
+    cudaGraph_t graph, parent;
+    cudaGraphExec_t exec, outer;
+    cudaGraphNode_t alloc, put, get, child;
+    cudaStream_t s;
+    std::vector<int> in(n, 7), out(n, 0);
+    unsigned long long used = 0;
+    cudaMemAllocNodeParams a = {};
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaGraphCreate(&graph, 0));
+    a.bytesize = n * sizeof(int);
+    a.poolProps.allocType = cudaMemAllocationTypePinned;
+    a.poolProps.location.type = cudaMemLocationTypeDevice;
+    OK(cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &a));
+    OK(cudaGraphAddMemcpyNode1D(&put, graph, &alloc, 1, a.dptr, in.data(), a.bytesize, cudaMemcpyHostToDevice));
+    OK(cudaGraphAddMemcpyNode1D(&get, graph, &put, 1, out.data(), a.dptr, a.bytesize, cudaMemcpyDeviceToHost));
+    OK(cudaGraphCreate(&parent, 0));
+    OK(cudaGraphAddChildGraphNode(&child, parent, nullptr, 0, graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphInstantiate(&outer, parent, 0));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(parent));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    HOLDS(out[0] == 7 && out[n - 1] == 7);
+    OK(cudaFree(a.dptr)); // no node frees it; the next launch allocates it again
+    out[n - 1] = 0;
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphLaunch(outer, s));
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used));
+    HOLDS(used == a.bytesize);
+    OK(cudaGraphExecDestroy(outer)); // under way
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &used));
+    HOLDS(used == 0);
+    OK(cudaStreamSynchronize(s));
+    HOLDS(out[n - 1] == 7);
+    GIVES(cudaErrorInvalidValue, cudaFree(a.dptr)); // gone
+    OK(cudaStreamDestroy(s));
+    (void)cudaGetLastError();
+}
+
 static void into_a_graph()
 {
     int *x, back = 0;
@@ -367,6 +411,7 @@ int main()
     rules();
     by_hand();
     own_memory();
+    memory_stays();
     into_a_graph();
     edges();
     return finish();

@@ -1,5 +1,8 @@
 // Allocations of every kind, copies and fills of one, two and three dimensions, pointer attributes.
 #include "check.h"
+#include <cuda.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 __global__ void add_one(int *x, int n)
@@ -130,6 +133,26 @@ static void host_memory()
     (void)cudaGetLastError();
 }
 
+/* What is not there cannot be registered, nor what the device may not write. */
+static void no_memory()
+{
+    const size_t page = sysconf(_SC_PAGESIZE);
+    int *p = (int *)mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    GIVES(cudaErrorInvalidValue, cudaHostRegister((void *)0x1000, page, cudaHostRegisterMapped));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, SIZE_MAX, 0));
+    HOLDS(!mprotect(p + page / 4, page, PROT_READ));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, 3 * page, 0));
+    OK(cudaHostRegister(p, 3 * page, cudaHostRegisterReadOnly)); // several mappings
+    OK(cudaHostUnregister(p));
+    HOLDS(!munmap(p + page / 4, page));
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, 3 * page, cudaHostRegisterReadOnly)); // a hole
+    GIVES(cudaErrorInvalidValue, cudaHostRegister(p, page + 1, 0));
+    OK(cudaHostRegister(p, page, 0));
+    OK(cudaHostUnregister(p));
+    (void)munmap(p, 3 * page);
+    (void)cudaGetLastError();
+}
+
 static void managed()
 {
     const int n = 300;
@@ -151,6 +174,40 @@ static void managed()
     OK(cudaPointerGetAttributes(&a, m + 7));
     HOLDS(a.type == cudaMemoryTypeManaged && a.devicePointer == m + 7 && a.hostPointer == m + 7 && a.device == 0);
     OK(cudaFree(m));
+    (void)cudaGetLastError();
+}
+
+__managed__ int variable[64];
+
+/* A fill of what the host sees is there when the call returns; nobody waits for one on the device. */
+static void fills()
+{
+    int *m, *h, *d;
+    std::vector<int> own(64);
+    OK(cudaMallocManaged(&m, 256));
+    OK(cudaMallocHost(&h, 256));
+    OK(cudaMalloc(&d, 64 << 20));
+    OK(cudaHostRegister(own.data(), 256, cudaHostRegisterDefault));
+    for (int *x : {m, h, own.data(), variable}) {
+        for (int i = 0; i < 64; i++) x[i] = 0;
+        OK(cudaMemset(x, -1, 256));
+        HOLDS(x[0] == -1 && x[63] == -1);
+        OK(cudaMemset2D(x, 16, 1, 8, 4));
+        HOLDS(x[0] == 0x01010101 && x[1] == 0x01010101 && x[2] == -1 && x[12] == 0x01010101);
+        OK(cudaMemset3D(make_cudaPitchedPtr(x, 16, 16, 2), 2, make_cudaExtent(16, 2, 2)));
+        HOLDS(x[15] == 0x02020202 && x[16] == -1);
+        HOLDS(cuMemsetD32((CUdeviceptr)x, 3, 64) == CUDA_SUCCESS);
+        HOLDS(x[0] == 3 && x[63] == 3);
+        OK(cudaMemsetAsync(x, 4, 256));
+        OK(cudaStreamSynchronize(nullptr));
+        HOLDS(x[0] == 0x04040404);
+    }
+    OK(cudaMemset(d, 0, 64 << 20));
+    GIVES(cudaErrorNotReady, cudaStreamQuery(nullptr));
+    OK(cudaHostUnregister(own.data()));
+    OK(cudaFree(m));
+    OK(cudaFree(d));
+    OK(cudaFreeHost(h));
     (void)cudaGetLastError();
 }
 
@@ -178,7 +235,9 @@ int main()
     wrong();
     rectangles();
     host_memory();
+    no_memory();
     managed();
+    fills();
     attributes();
     return finish();
 }

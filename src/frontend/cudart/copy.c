@@ -9,11 +9,20 @@ static void copy_1d(struct copy *c, void *to, const void *from, size_t bytes, in
     *c = (struct copy){.to = to, .from = from, .width = bytes, .height = 1, .depth = 1, .kind = kind};
 }
 
+/* The program can read it without a copy: pinned, registered or managed. */
+static bool host_sees(const void *at)
+{
+    const struct block *b = block_of(at);
+    return b && b->type != MEMORY_DEVICE;
+}
+
 /* CUDA's rules for memory that is not pinned: what is copied from it is read before the call returns, what is
- * copied to it is there when the call returns. A copy on the device is waited for by nobody. */
+ * copied to it is there when the call returns. A copy on the device is waited for by nobody, nor is a fill of
+ * what only the device sees. */
 cudaError_t copy_submit(struct stream *s, struct op *op, bool waits)
 {
     const bool captures = s->capture_status != CAPTURE_NONE;
+    if (op->kind == OP_SET && !host_sees(op->set.p.dst)) waits = false;
     cudaError_t error = op_check(op);
     if (!error && waits) error = captures ? capture_forbids_unsafe() : capture_forbids_legacy(s);
     if (error || captures) return error ? error : op_submit(s, op);
@@ -230,8 +239,8 @@ static cudaError_t set_call(struct cudaPitchedPtr p, int value, struct cudaExten
 }
 
 #define SET_FAMILY(name, args, ...) \
-    CUDA_API cudaError_t name(__VA_ARGS__) { return set_call(SET_ARGS args, NULL, false, false); } \
-    CUDA_API cudaError_t name##_ptds(__VA_ARGS__) { return set_call(SET_ARGS args, NULL, true, false); } \
+    CUDA_API cudaError_t name(__VA_ARGS__) { return set_call(SET_ARGS args, NULL, false, true); } \
+    CUDA_API cudaError_t name##_ptds(__VA_ARGS__) { return set_call(SET_ARGS args, NULL, true, true); } \
     CUDA_API cudaError_t name##Async(__VA_ARGS__, cudaStream_t stream) \
     { \
         return set_call(SET_ARGS args, stream, false, false); \

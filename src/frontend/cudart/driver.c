@@ -1,6 +1,5 @@
-/* driver: the driver API: devices, contexts, modules, launches. Numbers of errors and attributes are those of
- * the runtime API, so most calls hand on. A context is a device: its handle is that of the device's primary
- * context. */
+/* driver: the driver API: devices, modules, launches. Numbers of errors and attributes are those of the
+ * runtime API, so most calls hand on. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +11,6 @@ typedef cudaError_t CUresult;
 typedef uint64_t CUdeviceptr;
 
 /* ---- start, devices ---- */
-
-static __thread int quiet;
-
-void driver_quietly(int change) { quiet += change; }
-
-/* The call needs no context, and does not make one. */
-#define QUIETLY(call) \
-    __extension__({ \
-        NEEDS_INIT(); \
-        driver_quietly(1); \
-        const CUresult result_ = (call); \
-        driver_quietly(-1); \
-        result_; \
-    })
-#define ENTER_QUIETLY() \
-    do { \
-        NEEDS_INIT(); \
-        const cudaError_t entered_ = QUIETLY(enter()); \
-        if (entered_) return leave(entered_); \
-    } while (0)
 
 CUDA_API CUresult cuInit(unsigned flags)
 {
@@ -99,199 +78,6 @@ CUDA_API CUresult cuDeviceGetUuid(char *uuid, int device) { return cuDeviceGetUu
 CUDA_API CUresult cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
     return QUIETLY(cudaDeviceCanAccessPeer(can, device, peer));
-}
-
-/* ---- contexts ---- */
-
-enum { STACK_MAX = 32 };
-static __thread struct {
-    int devices[STACK_MAX];
-    int count;
-} contexts;
-
-static void *context_of(int device) { return &process.devices[device]; }
-
-static int device_of(const void *context)
-{
-    for (int i = 0; i < process.device_count; i++)
-        if (context == &process.devices[i]) return i;
-    return -1;
-}
-
-cudaError_t driver_lacks(bool context)
-{
-    enter_quietly();
-    const bool ready = process.initialised;
-    (void)leave_quietly(cudaSuccess);
-    if (!ready) return cudaErrorInitializationError; /* CUDA_ERROR_NOT_INITIALIZED */
-    return context && !contexts.count ? cudaErrorDeviceUninitialized : cudaSuccess; /* .._INVALID_CONTEXT */
-}
-
-static CUresult push(int device);
-void driver_make_current(void)
-{
-    if (quiet) return;
-    process.initialised = true;
-    if (!contexts.count) (void)push(current_device());
-}
-
-static CUresult push(int device)
-{
-    if (contexts.count == STACK_MAX) return cudaErrorInvalidValue;
-    contexts.devices[contexts.count++] = device;
-    set_current_device(device);
-    return cudaSuccess;
-}
-
-static CUresult create(void **context, int device)
-{
-    ENTER_QUIETLY();
-    if (!context) return leave(cudaErrorInvalidValue);
-    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
-    *context = context_of(device);
-    return leave(push(device));
-}
-
-CUDA_API CUresult cuCtxCreate_v2(void **context, unsigned flags, int device)
-{
-    (void)flags;
-    return create(context, device);
-}
-CUDA_API CUresult cuCtxCreate(void **context, unsigned flags, int device)
-{
-    return cuCtxCreate_v2(context, flags, device);
-}
-CUDA_API CUresult cuCtxCreate_v4(void **context, const void *params, unsigned flags, int device)
-{
-    (void)params, (void)flags;
-    return create(context, device);
-}
-
-CUDA_API CUresult cuCtxDestroy_v2(void *context)
-{
-    ENTER_QUIETLY();
-    if (device_of(context) < 0) return leave(cudaErrorInvalidResourceHandle);
-    if (contexts.count && contexts.devices[contexts.count - 1] == device_of(context)) contexts.count--;
-    return leave(cudaSuccess);
-}
-CUDA_API CUresult cuCtxDestroy(void *context) { return cuCtxDestroy_v2(context); }
-
-CUDA_API CUresult cuDevicePrimaryCtxRetain(void **context, int device)
-{
-    ENTER_QUIETLY();
-    if (!context) return leave(cudaErrorInvalidValue);
-    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
-    *context = context_of(device);
-    return leave(cudaSuccess);
-}
-
-CUDA_API CUresult cuDevicePrimaryCtxRelease_v2(int device)
-{
-    ENTER_QUIETLY();
-    return leave(device < 0 || device >= process.device_count ? cudaErrorInvalidDevice : cudaSuccess);
-}
-CUDA_API CUresult cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimaryCtxRelease_v2(device); }
-
-CUDA_API CUresult cuDevicePrimaryCtxReset_v2(int device)
-{
-    (void)device;
-    return QUIETLY(cudaDeviceReset());
-}
-
-CUDA_API CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
-{
-    ENTER_QUIETLY();
-    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
-    if (flags) *flags = process.devices[device].flags;
-    if (active) *active = 1;
-    return leave(cudaSuccess);
-}
-
-CUDA_API CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
-{
-    ENTER_QUIETLY();
-    if (device < 0 || device >= process.device_count) return leave(cudaErrorInvalidDevice);
-    process.devices[device].flags = flags;
-    return leave(cudaSuccess);
-}
-
-CUDA_API CUresult cuCtxSetCurrent(void *context)
-{
-    ENTER_QUIETLY();
-    const int device = device_of(context);
-    if (context && device < 0) return leave(cudaErrorInvalidResourceHandle);
-    if (contexts.count) contexts.count--;
-    return leave(context ? push(device) : cudaSuccess);
-}
-
-CUDA_API CUresult cuCtxGetCurrent(void **context)
-{
-    ENTER_QUIETLY();
-    if (!context) return leave(cudaErrorInvalidValue);
-    *context = contexts.count ? context_of(contexts.devices[contexts.count - 1]) : NULL;
-    return leave(cudaSuccess);
-}
-
-CUDA_API CUresult cuCtxPushCurrent_v2(void *context)
-{
-    ENTER_QUIETLY();
-    return leave(device_of(context) < 0 ? cudaErrorInvalidResourceHandle : push(device_of(context)));
-}
-CUDA_API CUresult cuCtxPushCurrent(void *context) { return cuCtxPushCurrent_v2(context); }
-
-CUDA_API CUresult cuCtxPopCurrent_v2(void **context)
-{
-    ENTER_QUIETLY();
-    if (!contexts.count) return leave(cudaErrorDeviceUninitialized);
-    contexts.count--;
-    if (context) *context = context_of(contexts.devices[contexts.count]);
-    if (contexts.count) set_current_device(contexts.devices[contexts.count - 1]);
-    return leave(cudaSuccess);
-}
-CUDA_API CUresult cuCtxPopCurrent(void **context) { return cuCtxPopCurrent_v2(context); }
-
-CUDA_API CUresult cuCtxGetDevice(int *device)
-{
-    NEEDS_CONTEXT();
-    return cudaGetDevice(device);
-}
-CUDA_API CUresult cuCtxSynchronize(void)
-{
-    NEEDS_CONTEXT();
-    return cudaDeviceSynchronize();
-}
-CUDA_API CUresult cuCtxSetLimit(int limit, size_t value)
-{
-    NEEDS_CONTEXT();
-    return cudaDeviceSetLimit(limit, value);
-}
-CUDA_API CUresult cuCtxGetLimit(size_t *value, int limit)
-{
-    NEEDS_CONTEXT();
-    return cudaDeviceGetLimit(value, limit);
-}
-CUDA_API CUresult cuCtxSetCacheConfig(int config)
-{
-    NEEDS_CONTEXT();
-    ENTER();
-    return leave(config < 0 || config > 3 ? cudaErrorInvalidValue : cudaSuccess);
-}
-CUDA_API CUresult cuCtxGetApiVersion(void *context, unsigned *version)
-{
-    (void)context;
-    if (!version) return cudaErrorInvalidValue;
-    *version = 13000;
-    return cudaSuccess;
-}
-CUDA_API CUresult cuCtxEnablePeerAccess(void *context, unsigned flags)
-{
-    NEEDS_CONTEXT();
-    return cudaDeviceEnablePeerAccess(device_of(context), flags);
-}
-CUDA_API CUresult cuCtxDisablePeerAccess(void *context)
-{
-    NEEDS_CONTEXT();
-    return cudaDeviceDisablePeerAccess(device_of(context));
 }
 
 /* ---- modules ---- */
@@ -419,16 +205,15 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr *at, size_t *bytes, void *mod
 {
     NEEDS_CONTEXT();
     void *pointer = NULL;
-    uint64_t size = 0;
+    size_t size = 0;
     ENTER();
     if (!handle_is(module, HANDLE_MODULE)) return leave(cudaErrorInvalidResourceHandle);
     struct module *m = module;
     const CUresult error = module_load(m);
     if (error) return leave(error);
-    if (!name || atoll_variable_find(m->program, name, &pointer, &size) || !pointer)
-        return leave(cudaErrorSymbolNotFound);
+    if (!name || module_variable(m, name, &pointer, &size) || !pointer) return leave(cudaErrorSymbolNotFound);
     if (at) *at = (CUdeviceptr)pointer;
-    if (bytes) *bytes = (size_t)size;
+    if (bytes) *bytes = size;
     return leave(cudaSuccess);
 }
 CUDA_API CUresult cuModuleGetGlobal(CUdeviceptr *at, size_t *bytes, void *module, const char *name)

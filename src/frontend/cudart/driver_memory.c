@@ -252,7 +252,7 @@ CUDA_API CUresult cuMemcpy2DAsync_v2(const struct driver_copy_2d *c, cudaStream_
 /* ---- fills ---- */
 
 static CUresult set(CUdeviceptr at, size_t pitch, unsigned value, unsigned element, size_t width,
-                    size_t height, cudaStream_t stream)
+                    size_t height, cudaStream_t stream, bool waits)
 {
     NEEDS_CONTEXT();
     struct op op = {.kind = OP_SET,
@@ -264,19 +264,20 @@ static CUresult set(CUdeviceptr at, size_t pitch, unsigned value, unsigned eleme
                                   .height = height},
                             .depth = 1}};
     ENTER();
-    return leave(op_submit(stream_of(stream, false), &op));
+    struct stream *s = stream_of(stream, false);
+    return leave(s ? copy_submit(s, &op, waits) : cudaErrorInvalidResourceHandle);
 }
 
 #define SET(name, type, bytes) \
     CUDA_API CUresult cuMemset##name##_v2(CUdeviceptr at, type value, size_t count) \
     { \
-        return set(at, 0, value, bytes, count, 1, NULL); \
+        return set(at, 0, value, bytes, count, 1, NULL, true); \
     } \
     ALIAS(cuMemset##name##_v2, cuMemset##name, (CUdeviceptr at, type value, size_t count), \
           (at, value, count)) \
     CUDA_API CUresult cuMemset##name##Async(CUdeviceptr at, type value, size_t count, cudaStream_t stream) \
     { \
-        return set(at, 0, value, bytes, count, 1, stream); \
+        return set(at, 0, value, bytes, count, 1, stream, false); \
     }
 SET(D8, unsigned char, 1)
 SET(D16, unsigned short, 2)
@@ -286,7 +287,7 @@ SET(D32, unsigned, 4)
     CUDA_API CUresult cuMemset##name##_v2(CUdeviceptr at, size_t pitch, type value, size_t width, \
                                           size_t height) \
     { \
-        return set(at, pitch, value, bytes, width, height, NULL); \
+        return set(at, pitch, value, bytes, width, height, NULL, true); \
     }
 SET_2D(D2D8, unsigned char, 1)
 SET_2D(D2D16, unsigned short, 2)

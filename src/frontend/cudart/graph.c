@@ -14,13 +14,34 @@ struct graph *graph_new(enum handle_kind kind)
     return g;
 }
 
+/* ---- memory of allocation nodes: a graph may go before what was instantiated from it, and the other way
+ * round ---- */
+
+static void memory_keep(const struct op *op)
+{
+    struct block *b = op->kind == OP_ALLOC ? block_of(op->alloc.dptr) : NULL;
+    if (b) b->nodes++;
+}
+
+static void memory_let_go(const struct op *op)
+{
+    struct block *b = op->kind == OP_ALLOC ? block_of(op->alloc.dptr) : NULL;
+    if (!b || !b->nodes || --b->nodes) return; /* b is NULL after cudaDeviceReset() */
+    process.devices[0].graph_bytes -= op->alloc.bytesize;
+    tasks_then_drop(b->at);
+}
+
+void graph_node_change(struct graph_node *n, const struct op *op)
+{
+    memory_keep(op);
+    memory_let_go(&n->op);
+    op_free(&n->op);
+    n->op = *op;
+}
+
 void graph_node_free(struct graph_node *n)
 {
-    struct device_state *d = &process.devices[0];
-    if (n->op.kind == OP_ALLOC && !n->origin && n->op.alloc.dptr) {
-        d->graph_bytes -= n->op.alloc.bytesize;
-        (void)block_drop(n->op.alloc.dptr);
-    }
+    memory_let_go(&n->op);
     if (n->op.kind == OP_GRAPH) graph_free(n->op.graph);
     op_free(&n->op);
     handle_drop(n);
@@ -62,7 +83,6 @@ cudaError_t graph_add(struct graph *g, struct op *op, struct graph_node *const *
         return cudaErrorMemoryAllocation;
     }
     n->graph = g;
-    n->op = *op;
     for (size_t i = 0; i < count; i++) {
         const cudaError_t error = graph_follow(n, before[i]);
         if (error) {
@@ -72,6 +92,8 @@ cudaError_t graph_add(struct graph *g, struct op *op, struct graph_node *const *
             return error;
         }
     }
+    n->op = *op;
+    memory_keep(op);
     g->nodes[g->count++] = n;
     if (out) *out = n;
     return cudaSuccess;
@@ -384,7 +406,12 @@ static cudaError_t alloc_node(cudaGraphNode_t *node, cudaGraph_t graph, const cu
     if (d->graph_bytes > d->graph_high_bytes) d->graph_high_bytes = d->graph_bytes;
     p->dptr = b->at;
     op.alloc = *p;
-    return add(node, graph, before, count, &op);
+    const cudaError_t refused = add(node, graph, before, count, &op);
+    if (refused) {
+        d->graph_bytes -= p->bytesize;
+        (void)block_drop(b->at);
+    }
+    return refused;
 }
 
 CUDA_API cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,

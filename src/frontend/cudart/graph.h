@@ -1,7 +1,7 @@
 /* graph: operations with an order between them, recorded from streams or built by hand.
  *
  * A node is an operation and what it follows. An executable graph is a copy whose nodes know the one that
- * they were copied from. Memory of allocation nodes is there as long as the graph they were added to. */
+ * they were copied from. Memory of an allocation node is there as long as the node or a copy of it. */
 #ifndef ATOLL_FRONTEND_CUDART_GRAPH_H
 #define ATOLL_FRONTEND_CUDART_GRAPH_H
 
@@ -35,6 +35,8 @@ cudaError_t graph_clone(const struct graph *g, enum handle_kind kind, struct gra
 struct graph_node *graph_copy_of(const struct graph *copy, const struct graph_node *origin);
 cudaError_t graph_follow(struct graph_node *node, struct graph_node *before);
 void graph_node_free(struct graph_node *n);
+/* Takes the operation over, in place of the one it has. */
+void graph_node_change(struct graph_node *n, const struct op *op);
 /* Do nodes wait for each other in a circle? */
 bool graph_has_cycle(struct graph *g);
 

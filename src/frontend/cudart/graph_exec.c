@@ -127,8 +127,7 @@ static cudaError_t change(struct graph_node *n, struct op *op)
         op_free(op);
         return cudaErrorInvalidValue;
     }
-    op_free(&n->op);
-    n->op = *op;
+    graph_node_change(n, op);
     return cudaSuccess;
 }
 
@@ -235,8 +234,7 @@ cudaError_t call_graph_update(cudaGraphExec_t exec, cudaGraph_t graph, struct gr
         if (from->nodes[i]->op.kind == OP_GRAPH) continue;
         const cudaError_t error = op_copy_of(&op, &from->nodes[i]->op);
         if (error) return leave(error);
-        op_free(&to->nodes[i]->op);
-        to->nodes[i]->op = op;
+        graph_node_change(to->nodes[i], &op);
         to->nodes[i]->origin = from->nodes[i];
     }
     return leave(cudaSuccess);

@@ -66,13 +66,13 @@ CUDA_API cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t li
 static cudaError_t global(void **at, size_t *bytes, const void *library, const char *name)
 {
     void *found = NULL;
-    uint64_t size = 0;
+    size_t size = 0;
     struct module *m = library_of(library);
     if (!m) return cudaErrorInvalidResourceHandle;
     if (!name) return cudaErrorInvalidValue;
-    if (atoll_variable_find(m->program, name, &found, &size) || !found) return cudaErrorSymbolNotFound;
+    if (module_variable(m, name, &found, &size) || !found) return cudaErrorSymbolNotFound;
     if (at) *at = found;
-    if (bytes) *bytes = (size_t)size;
+    if (bytes) *bytes = size;
     return cudaSuccess;
 }
 

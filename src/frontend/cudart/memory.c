@@ -1,6 +1,7 @@
 /* memory: allocations of all kinds. A device pointer is a pointer of this process, so pinned, mapped and
  * managed memory are one thing with different labels; what a program asks about a pointer is answered from
  * the list here. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,8 @@ cudaError_t block_drop(void *at)
 {
     struct block *b = block_of(at);
     if (!b || b->at != at || b->registered || b->variable) return cudaErrorInvalidValue;
+    b->freed = false;
+    if (b->nodes) return cudaSuccess; /* the next launch of the graph allocates it again */
     take_out(b);
     return atoll_error(atoll_free(process.atoll, at), cudaErrorInvalidValue);
 }
@@ -214,10 +217,36 @@ CUDA_API cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
 
 /* ---- memory of the program's own ---- */
 
+/* Is all of it mapped, readable and, if asked, writable? Where the system does not tell, it counts as such.
+ */
+static bool is_mapped(const void *at, size_t bytes, bool writable)
+{
+    uintptr_t next = (uintptr_t)at, end, from, to;
+    char *line = NULL, mode[5];
+    size_t room = 0;
+    if (__builtin_add_overflow(next, bytes, &end)) return false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps) return true;
+    while (next < end && getline(&line, &room, maps) > 0) { /* in the order of addresses */
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, mode) != 3 || to <= next) continue;
+        if (from > next || mode[0] != 'r' || (writable && mode[1] != 'w')) break;
+        next = to;
+    }
+    free(line);
+    (void)fclose(maps);
+    return next >= end;
+}
+
 CUDA_API cudaError_t cudaHostRegister(void *at, size_t bytes, unsigned flags)
 {
     ENTER();
     if (!at || !bytes) return leave(cudaErrorInvalidValue);
+    if (!is_mapped(at, bytes, !(flags & REGISTER_READ_ONLY))) {
+        complain("cudaHostRegister of %zu bytes at %p: not all of it is memory that the program can read and "
+                 "write; for what is read only there is cudaHostRegisterReadOnly",
+                 bytes, at);
+        return leave(cudaErrorInvalidValue);
+    }
     if (block_of(at) || block_of((char *)at + bytes - 1)) return leave(cudaErrorHostMemoryAlreadyRegistered);
     const atoll_status status = atoll_register(process.atoll, at, bytes, "cudaHostRegister");
     if (status) return leave(atoll_error(status, cudaErrorInvalidValue));

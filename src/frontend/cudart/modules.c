@@ -231,6 +231,29 @@ cudaError_t module_load(struct module *m)
     return m->error;
 }
 
+static cudaError_t program_of(struct module *m, int device, atoll_program **out)
+{
+    const cudaError_t error = module_load(m);
+    if (error) return error;
+    *out = device ? m->twins[device] : m->program;
+    if (*out) return cudaSuccess;
+    const atoll_status status = atoll_program_twin(m->program, out);
+    m->twins[device] = *out;
+    return atoll_error(status, cudaErrorMemoryAllocation);
+}
+
+cudaError_t module_variable(struct module *m, const char *name, void **at, size_t *bytes)
+{
+    uint64_t size = 0;
+    atoll_program *program;
+    *at = NULL;
+    const cudaError_t error = program_of(m, current_device(), &program);
+    if (error) return error;
+    const atoll_status status = atoll_variable_find(program, name, at, &size);
+    if (bytes) *bytes = (size_t)size;
+    return atoll_error(status, cudaErrorInvalidSymbol);
+}
+
 struct kernel *kernel_of_host(const void *host)
 {
     if (handle_is(host, HANDLE_KERNEL)) return (struct kernel *)(uintptr_t)host;
@@ -257,6 +280,19 @@ cudaError_t kernel_load(struct kernel *k)
     return k->code ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
+cudaError_t kernel_code(struct kernel *k, int device, atoll_kernel **code)
+{
+    atoll_program *program;
+    cudaError_t error = kernel_load(k);
+    *code = device ? k->twins[device] : k->code;
+    if (error || *code) return error;
+    error = program_of(k->module, device, &program);
+    if (!error)
+        error = atoll_error(atoll_kernel_find(program, k->name, code), cudaErrorInvalidDeviceFunction);
+    k->twins[device] = *code;
+    return error;
+}
+
 cudaError_t module_find_kernel(struct module *m, const char *name, void **kernel)
 {
     atoll_kernel *code = NULL;
@@ -279,12 +315,8 @@ cudaError_t variable_address(const void *host, void **at, size_t *bytes)
     for (struct module *m = process.modules; m; m = m->next)
         for (const struct variable *v = m->variables; v; v = v->next) {
             if (v->host != host && !(v->managed && *(void *const *)v->host == host)) continue;
-            uint64_t size = 0;
-            const cudaError_t error = module_load(m);
+            const cudaError_t error = module_variable(m, v->name, at, bytes);
             if (error) return error;
-            const atoll_status status = atoll_variable_find(m->program, v->name, at, &size);
-            if (status) return atoll_error(status, cudaErrorInvalidSymbol);
-            if (bytes) *bytes = (size_t)size;
             return *at ? cudaSuccess : cudaErrorInvalidSymbol;
         }
     return cudaErrorInvalidSymbol;

@@ -57,15 +57,16 @@ static cudaError_t error_of(enum atoll_fault fault)
 }
 
 /* A launch that cannot be is refused at once; what goes wrong inside shows when the host next looks. */
-cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_flight **flight)
+cudaError_t kernel_flight(const struct stream *s, const struct op *op, int device, atoll_flight **flight)
 {
     struct kernel *k = op->launch.kernel;
     struct atoll_launched done;
-    const cudaError_t error = kernel_load(k);
+    atoll_kernel *code;
+    const cudaError_t error = kernel_code(k, device, &code);
     if (error) return error;
     process.launch_count++;
     const bool timed = !process.options.functional && is_timed(k);
-    const struct atoll_launch launch = {.kernel = k->code,
+    const struct atoll_launch launch = {.kernel = code,
                                         .grid = {op->launch.grid.x, op->launch.grid.y, op->launch.grid.z},
                                         .block = {op->launch.block.x, op->launch.block.y, op->launch.block.z},
                                         .shared_bytes = op->launch.shared,

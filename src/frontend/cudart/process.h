@@ -39,10 +39,11 @@ struct variable {
 
 struct kernel {
     struct module *module;
-    const void *host; /* the stub, which names it; NULL: of the driver API */
-    char *name;       /* mangled */
-    char *label;      /* for people */
-    atoll_kernel *code;
+    const void *host;                 /* the stub, which names it; NULL: of the driver API */
+    char *name;                       /* mangled */
+    char *label;                      /* for people */
+    atoll_kernel *code;               /* of device 0, */
+    atoll_kernel *twins[DEVICES_MAX]; /* of the others, when needed */
     bool searched;
     int max_dynamic_shared, carveout;
     struct kernel *next;
@@ -55,8 +56,9 @@ struct module {
     const void *const *linked; /* -rdc: containers, ends with NULL */
     char *copy;                /* driver API: the image, kept */
     size_t copy_bytes;
-    atoll_program *program;
-    cudaError_t error; /* of loading */
+    atoll_program *program;            /* of device 0, */
+    atoll_program *twins[DEVICES_MAX]; /* of the others, which have variables of their own: when needed */
+    cudaError_t error;                 /* of loading */
     bool tried;
     struct variable *variables;
     struct kernel *kernels;
@@ -105,6 +107,7 @@ struct block {
     bool registered; /* cudaHostRegister */
     bool variable;   /* __managed__: nobody frees it */
     bool freed;      /* cudaFreeAsync: goes when its stream is there */
+    unsigned nodes;  /* of graphs, also executable ones, that allocate it: it stays until the last one goes */
     bool read_mostly;
     int preferred, prefetched, accessed_by; /* devices; -1: the host, -2: none */
 };
@@ -174,7 +177,7 @@ cudaError_t op_check(const struct op *op);
 /* What it does to memory and to the program, when its time has come. */
 void op_effect(struct stream *s, struct op *op, int device);
 /* A launch, counted, that can start. */
-cudaError_t kernel_flight(const struct stream *s, const struct op *op, atoll_flight **flight);
+cudaError_t kernel_flight(const struct stream *s, const struct op *op, int device, atoll_flight **flight);
 /* Prints what a kernel did wrong. */
 cudaError_t kernel_fault(atoll_status status, enum atoll_fault fault);
 /* What it keeps busy, and how long. */
@@ -293,6 +296,7 @@ enum handle_kind {
     HANDLE_LIBRARY,
     HANDLE_ARRAY,
     HANDLE_MIPMAP,
+    HANDLE_CONTEXT,
     HANDLE_OTHER
 };
 bool handle_add(const void *pointer, enum handle_kind kind);
@@ -306,6 +310,8 @@ bool handle_is(const void *pointer, enum handle_kind kind);
 cudaError_t task_submit(struct stream *s, int device, struct op *op, struct task *const *before, size_t count,
                         struct task **out);
 void task_release(struct task *t);
+/* Gives a block back when all that was submitted has ended. */
+void tasks_then_drop(void *at);
 /* The event is recorded again, or goes: what would have recorded it does not any more. */
 void event_forget(struct event *e);
 /* Lets time pass until it has ended; NULL: nothing to wait for. */
@@ -349,7 +355,11 @@ struct kernel *kernel_of_host(const void *host);
 char *pretty_name(const char *name);
 /* Loads the module when needed and finds the code; prints what is wrong. */
 cudaError_t kernel_load(struct kernel *k);
+/* The code as a device has it. */
+cudaError_t kernel_code(struct kernel *k, int device, atoll_kernel **code);
 cudaError_t module_load(struct module *m);
+/* Of the current device; *at is NULL when there is none. */
+cudaError_t module_variable(struct module *m, const char *name, void **at, size_t *bytes);
 struct module *module_new(const char *name);
 void module_forget(struct module *m);
 struct kernel *module_kernel(struct module *m, const void *host, const char *name);
@@ -360,7 +370,7 @@ cudaError_t module_find_kernel(struct module *m, const char *name, void **kernel
 cudaError_t module_from_image(void **module, const void *image);
 cudaError_t module_from_file(void **module, const char *path);
 
-/* ---- driver.c: contexts ---- */
+/* ---- driver_contexts.c ---- */
 
 /* Calls of the driver API before cuInit(), and without a context of the thread, are errors; calls of the
  * runtime API do both. */
@@ -379,6 +389,21 @@ cudaError_t driver_lacks(bool context);
 void driver_make_current(void);
 /* Around calls of the runtime API that the driver API makes for something that needs no context. */
 void driver_quietly(int change);
+/* The call needs no context, and does not make one. */
+#define QUIETLY(call) \
+    __extension__({ \
+        NEEDS_INIT(); \
+        driver_quietly(1); \
+        const cudaError_t result_ = (call); \
+        driver_quietly(-1); \
+        result_; \
+    })
+#define ENTER_QUIETLY() \
+    do { \
+        NEEDS_INIT(); \
+        const cudaError_t entered_ = QUIETLY(enter()); \
+        if (entered_) return leave(entered_); \
+    } while (0)
 
 /* ---- memory.c ---- */
 

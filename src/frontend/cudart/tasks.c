@@ -443,13 +443,25 @@ static void settle(struct task *t)
     if (brief) (void)start(t);
 }
 
+void tasks_then_drop(void *at)
+{
+    struct op op = {.kind = OP_RELEASE, .freed = at};
+    struct task *t = tasks.first ? task_new(NULL, current_device(), &op) : NULL;
+    if (!t) {
+        (void)block_drop(at);
+        return;
+    }
+    for (struct task *other = tasks.first; other != t; other = other->next) (void)task_follows(t, other);
+    settle(t);
+}
+
 /* The operation as a task of a stream or, without one, after the tasks given. The operation is taken over. */
 cudaError_t task_submit(struct stream *s, int device, struct op *op, struct task *const *before, size_t count,
                         struct task **out)
 {
     atoll_flight *flight = NULL;
     cudaError_t error = op_check(op);
-    if (!error && op->kind == OP_KERNEL) error = kernel_flight(s, op, &flight);
+    if (!error && op->kind == OP_KERNEL) error = kernel_flight(s, op, device, &flight);
     struct task *t = error ? NULL : task_new(s, device, op);
     if (!error && !t) error = cudaErrorMemoryAllocation;
     if (error || !t) {
