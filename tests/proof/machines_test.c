@@ -70,7 +70,7 @@ BED_TEST(a_gpu_reads_from_others_at_the_rate_of_its_switch_port)
 static uint64_t stream_cycles(const char *machine, uint32_t blocks, uint64_t *remote)
 {
     static struct bed b;
-    bed_open_machine(&b, machine, "map.page_size=4 KiB;llc.boundary=keep");
+    bed_open_machine(&b, machine, "map.page_size=4 KiB;llc.boundary=drop_remote");
     const uint32_t sms = b.gpu->sm_count, gpus = b.machine.config.system.gpus;
     for (uint32_t k = 0; k < blocks; k++) /* each GPU a contiguous part */
         bed_touch(&b, (uint32_t)((uint64_t)k * gpus / blocks) * (sms / gpus),
