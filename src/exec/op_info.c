@@ -254,7 +254,7 @@ static bool is_known(const struct known *k, uint32_t reg) { return k->regs[reg %
 /* Registers that may still be on their way come first. */
 static void seal_two(struct warp_op_info *info, const struct known *known)
 {
-    uint8_t fresh[4], others[4];
+    uint8_t fresh[4] = {0}, others[4] = {0};
     uint32_t fresh_count = 0, other_count = 0;
     if (!(info->sealed & WARP_SEAL_ANY)) return;
     for (uint32_t k = 0; k < 4; k++) {

@@ -199,7 +199,7 @@ static void say_level(const struct span *span, struct measure *m, const struct v
     const bool hot = l->busiest > HOT_SPOT * l->use;
     char part[32], next[48];
     name_part(span, level, part);
-    m->bound = level_bounds[level];
+    m->bound = level < REPORT_LEVELS ? level_bounds[level] : BOUND_NOTHING;
     if (v->waits.queues[level] > square(l->busiest)) {
         const struct sm_stats *sm = &span->stats->sm;
         const double each =
@@ -301,7 +301,9 @@ static void find(const struct span *span, struct measure *m)
     score(span, m, &v);
     for (uint32_t k = 0; k < CANDIDATES; k++)
         if (v.score[k] > v.score[best]) best = k;
-    if (best == CANDIDATE_MSHRS)
+    if (best < REPORT_LEVELS)
+        say_level(span, m, &v, (enum report_level)best);
+    else if (best == CANDIDATE_MSHRS)
         say_mshrs(span, m, &v);
     else if (best == CANDIDATE_COMPUTE)
         say_compute(m, &v);
@@ -309,10 +311,8 @@ static void find(const struct span *span, struct measure *m)
         say_translation(m, &v);
     else if (best == CANDIDATE_LAUNCH)
         say_launch(span, m);
-    else if (best == CANDIDATE_LATENCY)
-        say_latency(span, m);
     else
-        say_level(span, m, &v, (enum report_level)best);
+        say_latency(span, m);
 }
 
 void report_find_bound(const struct span *span, struct measure *m)

@@ -26,6 +26,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
         __builtin_prefetch(mshrs[fills++], 1);
     }
     for (uint32_t n = 0; n < fills; n++) {
+        /* cppcheck-suppress uninitvar ; the first `fills` are set */
         const struct l1_mshr *const m = mshrs[n];
         tags_fetch(&l1->tags, m->set);
         __builtin_prefetch(&l1->tags.keys[m->set * l1->tags.ways], 1);
