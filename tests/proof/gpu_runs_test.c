@@ -38,11 +38,13 @@ static const char *const odd_clocks[] = {"clock.sm=1200 MHz", "clock.net=1000 MH
 static const char *const as_it_is[] = {NULL};
 /* v100, whose memory side is worked off in windows: where a window is short, where slices cannot tell what
  * memory accepts, where requests find no place behind the network, where the pipe of an SM is full. */
-static const char *const windows[][4] = {
+static const char *const windows[][5] = {
     {"llc.memory_latency_cyc=20", "gpu.llc_size=1536 KiB", NULL},
     {"llc.memory_queue=1", "llc.mshrs=4", "clock.dram=300 MHz", NULL},
     {"net.sink_packets=4", "llc.mshr_merges=2", NULL},
     {"net.source_packets=1", NULL},
+    /* one channel has all to do: reads that find their data in waiting writes are ready before others */
+    {"map.kind=fixed_channel", "map.page_size=2 MiB", "gpu.llc_size=384 KiB", "llc.ways=4", NULL},
     {"llc.latency_cyc=20", NULL},
     {"runtime.rotate_blocks_cyc=1000", NULL},
     {"net.link_latency_cyc=400", NULL}, /* too long for windows */
