@@ -69,12 +69,11 @@ struct slice_spec {
     struct slice_columns missing_of[SECTORS_ALL + 1]; /* … what a miss asks for */
     /* bit of the first sector that begins at or after a column, and of the first that does not end before */
     uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
-    uint32_t ticks_log2;                   /* of ticks_per_cycle, rounded down */
-    uint32_t back_cyc;                     /* data at the channel's pins > fill */
-    uint32_t line_cyc, data_queue_cyc;     /* data port time of a line, of as many as may wait for it */
-    uint32_t hits_limit;                   /* replies on their way */
-    uint8_t read_cyc[SECTORS_ALL + 1];     /* data port time of a read, by sectors */
-    uint32_t reply_bytes[SECTORS_ALL + 1]; /* of the reply to one */
+    uint32_t ticks_log2;               /* of ticks_per_cycle, rounded down */
+    uint32_t back_cyc;                 /* data at the channel's pins > fill */
+    uint32_t line_cyc, data_queue_cyc; /* data port time of a line, of as many as may wait for it */
+    uint32_t hits_limit;               /* replies on their way */
+    uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
     uint32_t flush_lines; /* looked at per cycle */
     uint32_t page_lines;  /* of pages that move, on their way at one time */

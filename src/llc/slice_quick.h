@@ -12,7 +12,8 @@
 /* What is not looked up, or written, in the slice every time. */
 struct quick {
     struct net *request, *reply;
-    uint64_t *const *traffic; /* by SM, in the column of the slice */
+    const uint32_t *read_bytes; /* of replies to reads, by sectors */
+    uint64_t *const *traffic;   /* by SM, in the column of the slice */
     uint32_t traffic_column;
     uint64_t due_cyc;  /* the tag stage has something to do then: a request is in front */
     uint64_t fill_cyc; /* the first fill is due, ENGINE_NEVER: there is none */
@@ -53,7 +54,7 @@ static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, 
 {
     const uint32_t sectors = r->sectors & SECTORS_ALL;
     const uint64_t ready = use_port(s, now, s->spec->read_cyc[sectors]);
-    if (quick_reply(s, ready, idx, r, s->spec->reply_bytes[sectors], q))
+    if (quick_reply(s, ready, idx, r, q->read_bytes[sectors], q))
         leaves(s, now, r->served, ready);
     else
         append_filled(s, idx, ready);
@@ -208,7 +209,7 @@ static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, struct request *
         slice_set_touch(s, q->set, q->line);
         r->hit = 1;
         s->stats.read_hits++;
-        quick_hit(s, now, r, s->spec->read_cyc[sectors], s->spec->reply_bytes[sectors], q);
+        quick_hit(s, now, r, s->spec->read_cyc[sectors], q->read_bytes[sectors], q);
     } else if (slice_set_is_pinned(s, q->set, q->line)) {
         if (!quick_merge(s, now, r, q)) return false;
     } else if (!quick_miss(s, now, r, q)) {
@@ -281,6 +282,7 @@ static inline struct quick quick_of(const struct slice *s)
     const struct fabric *const f = s->wire.fabric;
     return (struct quick){.request = f->request.net,
                           .reply = f->reply.net,
+                          .read_bytes = f->read_bytes,
                           .traffic = f->traffic.sm_row,
                           .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
                           .data_queue_cyc = s->spec->data_queue_cyc,

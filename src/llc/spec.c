@@ -69,7 +69,6 @@ static void work_out(struct slice_spec *p)
     p->hits_limit = p->reply_queue + p->latency_cyc / p->line_cyc + p->data_queue;
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
         const uint32_t bytes = SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
-        p->reply_bytes[sectors] = p->header_bytes + bytes;
         p->read_cyc[sectors] = (uint8_t)(bytes ? (bytes + p->port_bytes - 1) / p->port_bytes : 1);
     }
 }

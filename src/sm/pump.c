@@ -41,9 +41,7 @@ static inline __attribute__((always_inline)) void take_reply(struct sm *sm, stru
 {
     const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
     const uint32_t idx = (uint32_t)front->packet->handle;
-    if ((int32_t)(sm->fetched - k->popped) <= 0) {
-        fetch_replies(sm, k);
-    }
+    if ((int32_t)(sm->fetched - k->popped) <= 0) fetch_replies(sm, k);
     net_queue_take(replies, sm->wire.sm_idx, now);
     const struct request *const r = request_at(sm->wire.requests, idx);
     if (__builtin_expect(r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs, 0)) {

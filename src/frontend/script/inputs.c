@@ -3,9 +3,8 @@
  *   input_f32() ── when a part is touched ──► numbers ──► the device's copy, and a sum for each block of it
  *   many_f32()  ◄── the device's copy of a block, if its sum is still that; else the numbers are made again
  *
- * Making a number takes eight times as long as adding it up. A sum changes with every word that changes
- * alone, and with others but for an accident of 1 in 2^64, so that a check does not take what a kernel has
- * written for its input. */
+ * A sum changes with every word that changes alone, and with others but for an accident of 1 in 2^32 or
+ * less, so that a check does not take what a kernel has written for its input. */
 #include "frontend/script/numbers.h"
 #include "frontend/script/script_private.h"
 
