@@ -3,7 +3,7 @@
 . tests/cli/lib.sh
 
 sh tools/docs.sh "$ATOLL" "$dir"
-for page in params stats; do
+for page in params stats assumptions; do
     holds "docs/$page.md is fresh (make docs)" diff -u "docs/$page.md" "$dir/$page.md"
 done
 
