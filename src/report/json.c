@@ -58,11 +58,13 @@ static json_t *latencies_json(const struct measure *m, const struct config *c)
     return latencies;
 }
 
-/* What a kernel and the whole run have in common. */
-static void add_measure(json_t *to, const struct measure *m, const struct config *c)
+/* What a kernel and the whole run have in common. Cycles are counted from the launch: so many of them are the
+ * gap before the start. */
+static void add_measure(json_t *to, const struct measure *m, uint64_t gap_cycles, const struct config *c)
 {
     json_t *stalls = json_object();
     set_count(to, "cycles", m->cycles);
+    set_count(to, "gap_cycles", gap_cycles);
     set_real(to, "seconds", m->seconds);
     set_real(to, "ipc", m->ipc);
     set_real(to, "ipc_per_sm", m->ipc_per_sm);
@@ -110,14 +112,14 @@ static json_t *kernel_json(const struct report *r, const struct gpu_kernel_recor
     if (k->shared) (void)json_object_set_new(row, "shared", json_true());
     set_count(row, "warp_instructions", k->stats.sm.warp_instructions);
     set_count(row, "thread_instructions", k->stats.sm.thread_instructions);
-    add_measure(row, &m, r->config);
+    add_measure(row, &m, span.gap_cycles, r->config);
     return row;
 }
 
 void report_json(const struct report *r, json_t *root)
 {
     json_t *totals = json_object_get(root, "totals"), *kernels = json_array();
-    add_measure(totals, &r->total, r->config);
+    add_measure(totals, &r->total, r->gap_cycles, r->config);
     (void)json_object_set_new(totals, "stopped", json_boolean(gpu_was_stopped(r->gpu)));
     for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++)
         (void)json_array_append_new(kernels, kernel_json(r, gpu_kernel_record(r->gpu, k)));

@@ -82,6 +82,15 @@ for machine in uba-mem v100; do
     done
 done
 expect 0 "laws hold" timeout 60 "$ATOLL" run -m v100 -w vecadd:tiny -s runtime.launch_gap_cyc=1000000000000
+"$ATOLL" run -m v100 -w reduction:tiny -s runtime.launch_gap_cyc=700 --json "$dir/gaps.json" > /dev/null
+holds "the cycles of kernels contain the gaps before them, which are named" python3 - "$dir/gaps.json" << 'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+for k in result["kernels"]:
+    assert k["gap_cycles"] == k["start"] - k["launch"] - 1 == 700, k
+    assert k["cycles"] - k["gap_cycles"] == k["end"] - k["start"] + 1, k
+assert result["totals"]["gap_cycles"] == 700 * len(result["kernels"]), result["totals"]
+END
 expect 0 "laws hold" "$ATOLL" run -m uba-mem -w vecadd:tiny -s mmu.prefault=false -s mmu.fault=1s
 expect 0 "laws hold" "$ATOLL" run -m uba-mem -w vecadd:tiny -s clock.net=1MHz -s net.topology=links -s net.link_latency_cyc=1500
 
