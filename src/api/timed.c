@@ -6,6 +6,7 @@
 
 #include "check/check.h"
 #include "exec/exec.h"
+#include "net/net_level.h"
 #include "report/timeline.h"
 
 struct timed {
@@ -52,8 +53,25 @@ static void block_ended(void *arg, uint32_t sm, uint32_t kernel, uint64_t block,
     timeline_block(t->timeline, sm, block, kernel, start_cyc, end_cyc);
 }
 
+/* A load must not overtake a store of its own warp, nor that the one before it. */
+static void refuse_disorder(const struct machine *m)
+{
+    for (enum net_level level = 0; level < NET_LEVELS; level++) {
+        if (!net_level_used(&m->config, level)) continue;
+        const struct net_spec spec = net_level_spec(&m->config, level, NET_REQUESTS);
+        if (spec.in_order || spec.vcs == 1 || !net_has_vcs(&spec)) continue;
+        const enum param_idx idx = param_find(net_level_names[level], "in_order");
+        diag_mistake_at(
+            m->set_at[idx],
+            "%s.in_order=false is for networks alone (atoll model net): stores and loads of a warp "
+            "would overtake each other; leave it true, or set %s.vcs=1",
+            net_level_names[level], net_level_names[level]);
+    }
+}
+
 struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
 {
+    refuse_disorder(&sim->machine);
     struct timed *t = calloc(1, sizeof *t);
     if (!t) diag_mistake("out of host memory");
     t->sim = sim;

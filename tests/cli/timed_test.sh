@@ -389,6 +389,8 @@ cat > "$dir/stuck.ptx" << 'PTX'
 }
 PTX
 expect 1 "barrier 0: 32 of 64 threads arrived" "$ATOLL" run -m uba-mem "$dir/stuck.ptx" --grid 1 --block 32
+expect 1 "net.in_order=false is for networks alone" "$ATOLL" run -m uba-mem -w bfs:tiny -s net.in_order=false
+expect 0 "laws hold" "$ATOLL" run -m uba-mem -w bfs:tiny -s net.in_order=false -s net.vcs=1 -s net.input_speedup=1 --check
 expect 1 "out of range: 0 to 1000000000000 cycles" "$ATOLL" run -m uba-mem -w vecadd:tiny -s runtime.launch_gap_cyc=18446744073709551615
 expect 1 "has an empty name in it" "$ATOLL" compare -m uba-mem, -w vecadd:tiny
 finish
