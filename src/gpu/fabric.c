@@ -98,7 +98,7 @@ static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t 
 static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint64_t at,
                                                      const struct net_packet *p)
 {
-    (void)net_queue_join(s->net, p, at);
+    net_queue_join(&s->net->queue->sources[p->src], p->handle, p->dst, p->bytes, at);
     if (*s->asleep) windows_wake(s->windows, at);
     return true;
 }
@@ -125,7 +125,8 @@ bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_pac
 
 static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
-    net_queue_take(s->net, sink, at);
+    const struct net_queue_port port = net_queue_port_of(s->net, sink);
+    (void)net_queue_take(&port, at);
 }
 
 void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)

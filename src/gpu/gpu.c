@@ -204,6 +204,18 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
            pager_requests(c);
 }
 
+/* What queued networks have counted goes into the series. */
+static void networks_edge(void *arg, uint64_t edge_cyc)
+{
+    const struct gpu *const g = arg;
+    const struct fabric_side *side;
+    (void)edge_cyc;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++)
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                net_stats_settle_series(side->net);
+}
+
 static void build_networks(struct gpu *g, const struct config *c, struct stats_registry *stats)
 {
     traffic_init(&g->traffic, &g->arena, c);
@@ -230,6 +242,7 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
                 net_level_register(stats, level, side->net, scope);
             }
     }
+    stats_on_edge(stats, networks_edge, g);
 }
 
 static void allocate(struct gpu *g, const struct config *c)

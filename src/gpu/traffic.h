@@ -9,24 +9,28 @@
 enum { TRAFFIC_PARTITIONS_MAX = 256 }; /* larger machines are not counted */
 
 struct traffic {
-    uint64_t *bytes;        /* [partition of the SM][partition of the slice] */
-    uint64_t **sm_row;      /* of an SM: its partition's row there */
-    uint16_t *slice_column; /* of a slice: its partition */
-    uint32_t partitions;    /* 0: not counted, everything falls into one cell */
+    uint64_t *bytes;      /* [partition of the SM][slice] */
+    uint64_t **sm_row;    /* of an SM: its partition's row there; */
+    uint64_t **slice_row; /* … of a slice */
+    uint64_t *between;    /* [partition of the SM][partition of the slice], see traffic_between() */
+    uint32_t slices;
+    uint32_t partitions; /* 0: not counted, everything falls into one row */
 };
 
 void traffic_init(struct traffic *t, struct arena *a, const struct config *c);
+/* What was counted: [partition of the SM][partition of the slice]. */
+const uint64_t *traffic_between(const struct traffic *t);
 
 static inline void traffic_count(const struct traffic *t, uint32_t sm, uint32_t slice, uint32_t bytes)
 {
-    t->sm_row[sm][t->slice_column[slice]] += bytes;
+    t->sm_row[sm][slice] += bytes;
 }
 
 /* From slice to slice: on behalf of the SMs beside the first, to the home of the line, and back. */
 static inline void traffic_count_far(const struct traffic *t, uint32_t near_slice, uint32_t home_slice,
                                      uint32_t bytes)
 {
-    t->bytes[(size_t)t->slice_column[near_slice] * t->partitions + t->slice_column[home_slice]] += bytes;
+    t->slice_row[near_slice][home_slice] += bytes;
 }
 
 #endif

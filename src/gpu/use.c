@@ -130,5 +130,5 @@ struct gpu_use gpu_total_use(const struct gpu *g) { return gpu_use_since(g, NULL
 const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions)
 {
     *partitions = g->traffic.partitions;
-    return g->traffic.bytes;
+    return traffic_between(&g->traffic);
 }

@@ -19,7 +19,7 @@ struct windows {
     uint64_t *fresh;      /* SMs to which nothing was on its way before; */
     uint64_t *unread;     /* … slices: they are looked at anyway */
     uint32_t fresh_words;
-    uint64_t taken_bytes; /* out of both networks, when it was looked at last */
+    uint64_t taken; /* packets, out of both networks, when it was looked at last */
 };
 
 /* ---- a channel and its slices ----
@@ -80,7 +80,9 @@ static void run_slices(const struct windows *w, uint32_t channel, uint64_t until
 
 static bool is_busy(const struct windows *w)
 {
-    if (net_in_flight(w->parts.fabric->request.net) || net_waiting(w->parts.fabric->reply.net)) return true;
+    if (net_queue_some_inside(w->parts.fabric->request.net) ||
+        net_queue_some_wait(w->parts.fabric->reply.net))
+        return true;
     for (uint32_t k = 0; k < w->parts.slice_count; k++)
         if (slice_window_busy(w->parts.slices[k])) return true;
     for (uint32_t k = 0; k < w->parts.channel_count; k++)
@@ -115,9 +117,9 @@ static void close_window(struct windows *w)
 static void note_progress(struct windows *w)
 {
     const uint64_t taken =
-        w->parts.fabric->request.net->stats.taken_bytes + w->parts.fabric->reply.net->stats.taken_bytes;
-    if (taken == w->taken_bytes) return;
-    w->taken_bytes = taken;
+        net_queue_taken(w->parts.fabric->request.net) + net_queue_taken(w->parts.fabric->reply.net);
+    if (taken == w->taken) return;
+    w->taken = taken;
     engine_progress(w->parts.engine);
 }
 

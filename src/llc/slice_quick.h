@@ -11,12 +11,12 @@
 
 /* What is not looked up, or written, in the slice every time. */
 struct quick {
-    struct net *request, *reply;
+    struct net_queue_port requests;
+    struct net_queue_source *replies;
     const uint32_t *read_bytes; /* of replies to reads, by sectors */
     uint64_t *const *traffic;   /* by SM, in the column of the slice */
-    uint32_t traffic_column;
-    uint64_t due_cyc;  /* the tag stage has something to do then: a request is in front */
-    uint64_t fill_cyc; /* the first fill is due, ENGINE_NEVER: there is none */
+    uint64_t due_cyc;           /* the tag stage has something to do then: a request is in front */
+    uint64_t fill_cyc;          /* the first fill is due, ENGINE_NEVER: there is none */
     uint32_t fills_head, fills_left;
     uint32_t data_queue_cyc;
     /* the request in front, once it was looked at */
@@ -34,10 +34,9 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx,
                                   uint32_t bytes, const struct quick *q)
 {
     if (__builtin_expect(ready >= s->until_cyc, 0)) return false;
-    const struct net_packet p = {.handle = idx, .src = s->wire.slice_idx, .dst = r->sm, .bytes = bytes};
     s->stats.replies++;
-    (void)net_queue_join(q->reply, &p, ready);
-    q->traffic[r->sm][q->traffic_column] += bytes;
+    net_queue_join(q->replies, idx, r->sm, bytes, ready);
+    q->traffic[r->sm][s->wire.slice_idx] += bytes;
     return true;
 }
 
@@ -272,19 +271,18 @@ static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick 
     }
     enters(s, r, now);
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    net_queue_take(q->request, s->wire.slice_idx, now);
-    q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
+    const uint64_t visible = net_queue_take(&q->requests, now);
+    q->due_cyc = visible > now ? visible : now + 1;
     return true;
 }
 
 static inline struct quick quick_of(const struct slice *s)
 {
     const struct fabric *const f = s->wire.fabric;
-    return (struct quick){.request = f->request.net,
-                          .reply = f->reply.net,
+    return (struct quick){.requests = net_queue_port_of(f->request.net, s->wire.slice_idx),
+                          .replies = &f->reply.net->queue->sources[s->wire.slice_idx],
                           .read_bytes = f->read_bytes,
                           .traffic = f->traffic.sm_row,
-                          .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
                           .data_queue_cyc = s->spec->data_queue_cyc,
                           .mshr_least = s->mshr_free_count};
 }

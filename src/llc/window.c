@@ -71,8 +71,11 @@ static SLICE_HOT uint64_t request_stage(struct slice *s, uint64_t now)
     }
     if (!still_blocked(s) && tag_may_run(s, now, &s->hits)) {
         s->fill_came = false;
-        if (serve_front(s, now, (uint32_t)s->front->packet->handle))
-            net_queue_take(s->wire.fabric->request.net, s->wire.slice_idx, now);
+        if (serve_front(s, now, (uint32_t)s->front->packet->handle)) {
+            const struct net_queue_port port =
+                net_queue_port_of(s->wire.fabric->request.net, s->wire.slice_idx);
+            (void)net_queue_take(&port, now);
+        }
     }
     if (s->front->visible_cyc > now) return ENGINE_NEVER;
     if (!s->blocked) return now + 1;
@@ -125,13 +128,13 @@ static inline void fetch_waiting(const struct slice *s)
 void slice_fetch_requests(struct slice *s)
 {
     const struct net_queue_sink *const k = port_of(s);
-    const struct net_queue_slot *const ring = k->ring;
-    const uint32_t first = k->popped, mask = k->mask, queued = k->pushed - first;
+    const struct net_queue_slot *slot = net_queue_slot_of(s->front);
+    const uint32_t queued = net_queue_inside(k, s->front);
     uint32_t wanted = s->served_last + FETCH_MORE;
     if (wanted > queued) wanted = queued;
     if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
-    for (uint32_t n = 0; n < wanted; n++) {
-        s->ahead[n] = at(s, (uint32_t)ring[(first + n) & mask].packet.handle);
+    for (uint32_t n = 0; n < wanted; n++, slot = net_queue_behind(k, slot)) {
+        s->ahead[n] = at(s, (uint32_t)slot->packet.handle);
         __builtin_prefetch(s->ahead[n], 1);
     }
     s->fetched = wanted;
@@ -205,7 +208,7 @@ static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 
 bool slice_run_window(struct slice *s, uint64_t until)
 {
-    const uint32_t popped = port_of(s)->popped;
+    const uint32_t taken = port_of(s)->taken;
     struct quick q = quick_of(s);
     s->until_cyc = until;
     s->fetched = 0;
@@ -217,6 +220,6 @@ bool slice_run_window(struct slice *s, uint64_t until)
             quick_run(s, &q);
     quick_count(s, &q);
     count_inside(s);
-    s->served_last = port_of(s)->popped - popped;
+    s->served_last = port_of(s)->taken - taken;
     return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
 }

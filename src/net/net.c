@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/net_private.h"
+#include "net/net_queue.h"
 
 /* ---- events of this cycle ---- */
 
@@ -218,8 +218,12 @@ uint32_t net_flits(const struct net *n, uint32_t bytes)
 struct net_counts net_counts(const struct net *n)
 {
     struct net_counts c = n->counts_before;
-    c.accepted += n->stats.accepted;
     c.refused += n->stats.refused;
+    if (n->queue) {
+        const struct net_queue_totals t = net_queue_totals(n);
+        return (struct net_counts){t.accepted, c.refused, t.taken, t.accepted_bytes, t.taken_bytes};
+    }
+    c.accepted += n->stats.accepted;
     c.popped += n->stats.taken;
     c.accepted_bytes += n->stats.accepted_bytes;
     c.popped_bytes += n->stats.taken_bytes;
@@ -230,7 +234,6 @@ uint64_t net_in_flight(const struct net *n)
     const struct net_counts c = net_counts(n);
     return c.accepted - c.popped;
 }
-uint64_t net_waiting(const struct net *n) { return n->stats.accepted - n->stats.delivered; }
 const struct net_spec *net_spec_of(const struct net *n) { return &n->spec; }
 
 uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes)
@@ -251,7 +254,11 @@ uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint
 
 /* ---- reports ---- */
 
-struct net_stats *net_stats_of(struct net *n) { return &n->stats; }
+struct net_stats *net_stats_of(struct net *n)
+{
+    net_stats_settle(n);
+    return &n->stats;
+}
 
 void net_stats_finish(struct net *n, uint64_t now)
 {
@@ -279,6 +286,11 @@ void net_stats_finish(struct net *n, uint64_t now)
 void net_stats_settle(struct net *n)
 {
     if (n->queue) net_queue_settle(n);
+}
+
+void net_stats_settle_series(struct net *n)
+{
+    if (n->queue) net_queue_settle_series(n);
 }
 
 void net_stats_restart(void *net)

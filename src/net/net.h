@@ -211,10 +211,11 @@ struct net_stats *net_stats_of(struct net *n);
 void net_stats_finish(struct net *n, uint64_t now);
 /* Before anybody looks at the block in between: some of it is not counted packet by packet. */
 void net_stats_settle(struct net *n);
+/* … at that of it that series follow. */
+void net_stats_settle_series(struct net *n);
 void net_stats_restart(void *net);
-/* Packets inside: accepted, not yet popped; of these those that are not decided to arrive. */
+/* Packets inside: accepted, not yet popped. */
 uint64_t net_in_flight(const struct net *n);
-uint64_t net_waiting(const struct net *n);
 /* Every link, in stage order. */
 uint32_t net_link_count(const struct net *n);
 struct net_link_stats net_link(const struct net *n, uint32_t idx);

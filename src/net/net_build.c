@@ -473,8 +473,6 @@ static void build_ends(struct net *n, struct arena *a)
         k->slots = ARENA_ARRAY(a, struct net_slot, size);
         flights += k->capacity;
     }
-    n->view.fronts = ARENA_ARRAY(a, struct net_front, s->sinks);
-    for (uint32_t i = 0; i < s->sinks; i++) n->view.fronts[i].visible_cyc = NET_NEVER;
     n->arrived.inside = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
     n->arrived.next_cyc = NET_NEVER;
     n->arrived.visible = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
@@ -549,6 +547,8 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     for (uint32_t i = 0; i < spec->sources; i++)
         n->first_sink[i] = i / (spec->sources / spec->groups) * n->group_sinks;
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
+    n->view.fronts = ARENA_ARRAY(a, struct net_front, spec->sinks);
+    for (uint32_t i = 0; i < spec->sinks; i++) n->view.fronts[i].visible_cyc = NET_NEVER;
     switch (spec->topology) {
     case NET_CROSSBAR: build_crossbar(n, a); break;
     case NET_HXBAR: build_hxbar(n, a); break;

@@ -638,6 +638,7 @@ bool net_queue_refuse(struct net *n, uint32_t source, uint64_t now);
 void net_queue_pop(struct net *n, uint32_t sink, uint64_t now);
 /* What is left inside, and the sum of its times until now. */
 void net_queue_settle(struct net *n);
+void net_queue_settle_series(struct net *n);
 void net_queue_count(struct net *n, uint64_t now, struct net_stats *out);
 void net_queue_restart(struct net *n, uint64_t now);
 uint64_t net_queue_link_flits(const struct net *n, uint32_t link, uint64_t now);

@@ -18,49 +18,67 @@
 
 /* In the queue of a source. */
 struct net_queue_packet {
-    _Alignas(32) uint64_t accept_cyc;
-    struct net_packet packet;
+    uint64_t accept_cyc;
+    struct net_packet packet;      /* src is that of the queue */
+    struct net_queue_packet *next; /* that begins in the same cycle, see line_up() */
 };
 
-struct net_queue_source {
-    _Alignas(64) struct net_queue_packet *ring; /* grows up to source_packets */
-    uint32_t head, count, mask;
-    bool refused;          /* someone waits for a place */
+/* How far a source has come. */
+struct net_queue_progress {
+    struct net_queue_packet *first; /* those from here on wait */
+    uint64_t free_cyc;              /* its link can take a head from then on */
+    uint64_t started_cyc;           /* when the last packet began */
+    uint64_t flits, packets;        /* that began */
+};
+
+struct net_queue_source {                     /* the first cache line is what every packet needs */
+    _Alignas(64) struct net_queue_packet *at; /* the next one joins here, */
+    struct net_queue_packet *stop;            /* … not here: see net_queue_make_room() */
+    uint64_t bytes, accepted_cyc;             /* sums over packets that joined: …, when they did */
+    struct net_queue_progress done;
+    struct net_queue_packet *places, *end; /* grows up to source_packets */
+    struct net_queue *queue;
+
+    struct net_queue_progress before;   /* … the run under way, in which sources are lined up; */
+    struct net_queue_packet *at_before; /* … NULL: nothing waits here */
+    uint64_t blocked_cyc;               /* waiting for a place behind the switch: since then */
+    bool refused;                       /* someone waits for a place */
     bool promised;         /* its first packet has a place behind the switch, from a known cycle on */
     uint16_t next_waiting; /* for a place there */
-    uint64_t free_cyc;     /* its link can take a head from then on */
-    uint64_t started_cyc;  /* when the last packet began */
-    uint64_t blocked_cyc;  /* waiting: since then */
-    uint64_t flits;
 };
 
 /* Behind the switch: on its way to the sink or waiting there. */
 struct net_queue_slot {
-    _Alignas(32) uint64_t visible_cyc;
+    _Alignas(32) uint64_t visible_cyc; /* once it was taken: when */
     struct net_packet packet;
 };
 
-struct net_queue_sink {                       /* the first cache line is what every packet needs */
-    _Alignas(64) struct net_queue_slot *ring; /* packet x is in ring[x & mask]; grows up to the capacity */
-    uint32_t pushed, popped, mask;
-    uint32_t asked;           /* packets before this one have a place, here and in the ring; it must ask */
-    uint64_t next_cyc;        /* a head that comes next is at the sink after this cycle: its link is busy */
-    uint64_t bytes, busy_cyc; /* see net_output_stats */
-    uint64_t *left_cyc;       /* [x & left_mask]: when packet x was taken; x + capacity may begin
-                                 NET_QUEUE_BACK and credit_delay_cyc later */
-    uint32_t left_mask;
+/* The packets of a sink are those from its front (net_view.fronts) up to `at`; a slot at `end` goes on at
+ * `ring`. At least one slot is not in use. Those that are not tell when they were left. */
+struct net_queue_sink {                     /* the first cache line is what every packet needs */
+    _Alignas(64) struct net_queue_slot *at; /* for the next packet, */
+    struct net_queue_slot *ask;             /* … not here: there may be no place, see find_place() */
+    uint64_t next_cyc; /* a head that comes next is at the sink after this cycle: its link is busy */
+    uint64_t busy_cyc; /* see net_output_stats */
+    uint64_t taken_bytes, taken_cyc; /* sums over packets that were taken: …, when */
+    struct net_queue_slot *end;
+    uint32_t taken;   /* packets, see taken_before */
     bool scarce;      /* there are sources that wait for a place; */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
-    uint16_t last;        /* … of that list */
-    uint32_t promised;    /* … know of one */
-    uint32_t capacity;    /* places */
-    uint32_t counted;     /* the packet that asked last */
-    uint64_t packets;     /* … pushed before it */
-    uint64_t blocked_cyc; /* waits are counted up to here; */
-    uint64_t waited_cyc;  /* … this many */
+    struct net_queue_slot *ring;    /* grows up to the capacity */
+    struct net_queue_slot *counted; /* `at` when it was asked last; */
+    uint64_t packets;               /* … pushed before; */
+    uint64_t taken_before;          /* … taken before, */
+    uint32_t taken_counted;         /* … up to `taken` */
+    uint64_t blocked_cyc;           /* waits are counted up to here; */
+    uint64_t waited_cyc;            /* … this many */
+    uint32_t mask;                  /* slots - 1 */
+    uint32_t capacity;              /* places */
+    uint32_t promised;              /* sources that wait and know of a place */
+    uint16_t last;                  /* of the list of those that do not */
 };
-_Static_assert(offsetof(struct net_queue_sink, last) == 64, "a cache line");
+_Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
 enum {
     NET_QUEUE_WHEEL = 512, /* cycles ahead that a beginning can be known */
@@ -69,89 +87,122 @@ enum {
 _Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
                "who is in time knows of no beginning beyond the wheel");
 
+/* Sums over packets, since the start. */
+struct net_queue_totals {
+    uint64_t accepted, accepted_bytes, accepted_cyc;
+    uint64_t delivered, busy_cyc;
+    uint64_t taken, taken_bytes, taken_cyc;
+};
+
 struct net_queue {
     struct net_queue_source *sources;
     struct net_queue_sink *sinks;
     struct arena *arena;
-    uint64_t *starts;                 /* [source / 64][cycle % wheel]: sources whose first packet may
-                                         begin; */
-    uint8_t busy[NET_QUEUE_WHEEL];    /* … is there any in a cycle? */
-    uint32_t known;                   /* … how many in all */
-    uint32_t words;                   /* of a mask over sources */
-    const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
-    uint64_t done_cyc;                /* what begins before has begun */
-    uint64_t soonest_cyc;             /* beginning > arrival, without the flits */
-    uint64_t accepted_cyc, taken_cyc; /* sums over packets: when they were; */
-    uint64_t arrival_cyc;             /* … of all that began: when they arrive */
-    uint64_t busy_before_cyc;         /* sinks, before statistics began anew */
-    uint64_t latency[64];             /* packets by the highest bit of their latency */
+    /* Which packets begin when: the wheel knows the first packet of every source; without it nothing is known
+     * until all that begin in a stretch of cycles are lined up. */
+    bool by_wheel;
+    uint32_t scarce;                 /* sinks */
+    uint32_t refused;                /* sources that may have to tell of room */
+    uint64_t *starts;                /* [source / 64][cycle % wheel]: sources whose first packet may
+                                        begin; */
+    uint8_t busy[NET_QUEUE_WHEEL];   /* … is there any in a cycle? */
+    uint32_t known;                  /* … how many in all */
+    uint32_t words;                  /* of a mask over sources */
+    struct net_queue_packet **lines; /* [cycle of a stretch]: the first that begins, in the order of sources;
+                                        all NULL but while the stretch is run */
+    const uint8_t *flits_of;         /* by bytes, up to max_packet_bytes */
+    uint64_t done_cyc;               /* what begins before has begun */
+    uint64_t soonest_cyc;            /* beginning > arrival, without the flits */
+    struct net_queue_totals before;  /* statistics began anew */
+    uint64_t latency_cyc;            /* since then, of all that began: sum, */
+    uint64_t arrival_cyc;            /* … when they arrive, */
+    uint64_t latency[64];            /* … packets by the highest bit */
 };
 
 /* A packet was taken: the source that has waited longest may begin. */
 void net_queue_promise(struct net *n, struct net_queue_sink *k);
-void net_queue_grow_source(struct net_queue *q, struct net_queue_source *s);
-/* `cyc` is beyond the wheel, or before what it begins with: nothing was done for long. */
-void net_queue_turn(struct net_queue *q, uint64_t cyc);
+/* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
+ * known. */
+struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now);
 
-static inline void net_queue_begins(struct net_queue *q, uint32_t source, uint64_t cyc)
+/* Packets in the queue of a source; … one that begins in this very cycle is still there. */
+static inline uint32_t net_queue_count_of(const struct net_queue_source *s)
 {
-    if (__builtin_expect(cyc - q->done_cyc >= NET_QUEUE_WHEEL, 0)) net_queue_turn(q, cyc);
-    const uint32_t slot = (uint32_t)cyc % NET_QUEUE_WHEEL;
-    q->starts[(size_t)(source >> 6) * NET_QUEUE_WHEEL + slot] |= 1ull << (source & 63);
-    q->busy[slot] = 1;
-    q->known++;
+    return (uint32_t)(s->at - s->done.first);
 }
-
-/* Packets in the queue of a source; one that begins in this very cycle is still there. */
 static inline uint32_t net_queue_waiting(const struct net_queue_source *s, uint64_t now)
 {
-    return s->count + (s->started_cyc == now);
+    return net_queue_count_of(s) + (s->done.started_cyc == now);
 }
 
-/* The packet, for which there is a place, joins the queue of its source; returns when it may begin if it is
- * the first there, else NET_NEVER. */
-static inline uint64_t net_queue_join(struct net *n, const struct net_packet *p, uint64_t now)
+/* A packet, for which there is a place, joins the queue of its source. */
+static inline void net_queue_join(struct net_queue_source *s, uint64_t handle, uint32_t dst, uint32_t bytes,
+                                  uint64_t now)
 {
-    struct net_queue *const q = n->queue;
-    struct net_queue_source *const s = &q->sources[p->src];
-    const uint32_t count = s->count;
-    if (__builtin_expect(count > s->mask, 0)) net_queue_grow_source(q, s);
-    struct net_queue_packet *const at = &s->ring[(s->head + count) & s->mask];
-    at->accept_cyc = now;
-    at->packet.handle = p->handle;
-    at->packet.src = p->src;
-    at->packet.dst = p->dst;
-    at->packet.bytes = p->bytes;
-    at->packet.cls = p->cls;
-    n->stats.accepted++;
-    n->stats.accepted_bytes += p->bytes;
-    q->accepted_cyc += now;
-    s->count = count + 1;
-    if (count) return NET_NEVER;
-    const uint64_t cyc = s->free_cyc > now ? s->free_cyc : now + 1;
-    net_queue_begins(q, p->src, cyc);
-    return cyc;
+    struct net_queue_packet *p = s->at;
+    if (__builtin_expect(p == s->stop, 0)) p = net_queue_make_room(s, now);
+    p->accept_cyc = now;
+    p->packet.handle = handle;
+    p->packet.dst = dst;
+    p->packet.bytes = bytes;
+    s->at = p + 1;
+    s->bytes += bytes;
+    s->accepted_cyc += now;
 }
 
-/* Takes the oldest packet of a sink, which has one that is visible. */
-static inline void net_queue_take(struct net *n, uint32_t sink, uint64_t now)
+static inline struct net_queue_slot *net_queue_slot_of(const struct net_front *f)
 {
-    struct net_queue *const q = n->queue;
-    struct net_queue_sink *const k = &q->sinks[sink];
-    struct net_front *const front = &n->view.fronts[sink];
-    n->stats.taken++;
-    n->stats.taken_bytes += front->packet->bytes;
-    q->taken_cyc += now;
-    k->left_cyc[k->popped & k->left_mask] = now;
-    if (++k->popped != k->pushed) {
-        const struct net_queue_slot *const next = &k->ring[k->popped & k->mask];
-        front->visible_cyc = next->visible_cyc;
-        front->packet = &next->packet;
-    } else {
-        front->visible_cyc = NET_NEVER;
+    return (struct net_queue_slot *)((uintptr_t)f->packet - offsetof(struct net_queue_slot, packet));
+}
+static inline const struct net_queue_slot *net_queue_behind(const struct net_queue_sink *k,
+                                                            const struct net_queue_slot *slot)
+{
+    return slot + 1 == k->end ? k->ring : slot + 1;
+}
+/* Packets on their way to the sink or there. */
+static inline uint32_t net_queue_inside(const struct net_queue_sink *k, const struct net_front *f)
+{
+    return (uint32_t)(k->at - net_queue_slot_of(f)) & k->mask;
+}
+
+/* A sink, for who takes often. */
+struct net_queue_port {
+    struct net *net;
+    struct net_queue_sink *sink;
+    struct net_front *front;
+};
+static inline struct net_queue_port net_queue_port_of(struct net *n, uint32_t sink)
+{
+    return (struct net_queue_port){n, &n->queue->sinks[sink], &n->view.fronts[sink]};
+}
+
+/* Takes the oldest packet of a sink, which has one that is visible. Returns when the next one is, NET_NEVER:
+ * none is on its way. */
+static inline uint64_t net_queue_take(const struct net_queue_port *port, uint64_t now)
+{
+    struct net_queue_sink *const k = port->sink;
+    struct net_queue_slot *const slot = net_queue_slot_of(port->front), *next = slot + 1;
+    uint64_t visible_cyc = NET_NEVER;
+    k->taken++;
+    k->taken_bytes += slot->packet.bytes;
+    k->taken_cyc += now;
+    slot->visible_cyc = now;
+    if (next != k->at) {
+        if (__builtin_expect(next == k->end, 0)) next = k->ring;
+        visible_cyc = next->visible_cyc;
     }
-    if (__builtin_expect(k->scarce, 0)) net_queue_promise(n, k);
+    port->front->packet = &next->packet;
+    port->front->visible_cyc = visible_cyc;
+    if (__builtin_expect(k->scarce, 0)) net_queue_promise(port->net, k);
+    return visible_cyc;
 }
+
+/* Is any packet inside, or any in the queue of its source? */
+bool net_queue_some_inside(const struct net *n);
+bool net_queue_some_wait(const struct net *n);
+struct net_queue_totals net_queue_totals(const struct net *n);
+/* Packets that were taken, since the start. */
+uint64_t net_queue_taken(const struct net *n);
 
 /* Nothing that has not begun begins before a cycle. */
 static inline void net_queue_idle_before(struct net *n, uint64_t cyc) { n->queue->done_cyc = cyc; }

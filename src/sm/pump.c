@@ -7,17 +7,18 @@ enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
 
 /* Into the host's caches, before the replies of a window are taken: their requests, then what these name, so
  * that the waits for one another's data overlap. */
-static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_sink *k)
+static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_port *port)
 {
     const struct l1 *const l1 = &sm->l1;
     const struct request *replies[FETCH_MOST];
     const struct l1_mshr *mshrs[FETCH_MOST];
-    const uint32_t left = k->pushed - k->popped, count = left < FETCH_MOST ? left : FETCH_MOST;
+    const struct net_queue_sink *const k = port->sink;
+    const struct net_queue_slot *slot = net_queue_slot_of(port->front);
+    const uint32_t left = net_queue_inside(k, port->front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = sm->spec->mshrs;
     uint32_t fills = 0;
-    for (uint32_t n = 0; n < count; n++) {
-        const uint32_t idx = (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle;
-        replies[n] = request_at(sm->wire.requests, idx);
+    for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
+        replies[n] = request_at(sm->wire.requests, (uint32_t)slot->packet.handle);
         __builtin_prefetch(replies[n]);
     }
     for (uint32_t n = 0; n < count; n++) {
@@ -33,16 +34,16 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
         __builtin_prefetch(l1_bucket_of(l1, m->hash), 1);
         __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
     }
-    sm->fetched = k->popped + count;
+    sm->fetched = k->taken + count;
 }
 
-static inline __attribute__((always_inline)) void take_reply(struct sm *sm, struct net *replies,
-                                                             const struct net_front *front, uint64_t now)
+static inline __attribute__((always_inline)) void take_reply(struct sm *sm,
+                                                             const struct net_queue_port *replies,
+                                                             uint64_t now)
 {
-    const struct net_queue_sink *const k = &replies->queue->sinks[sm->wire.sm_idx];
-    const uint32_t idx = (uint32_t)front->packet->handle;
-    if ((int32_t)(sm->fetched - k->popped) <= 0) fetch_replies(sm, k);
-    net_queue_take(replies, sm->wire.sm_idx, now);
+    const uint32_t idx = (uint32_t)replies->front->packet->handle;
+    if ((int32_t)(sm->fetched - replies->sink->taken) <= 0) fetch_replies(sm, replies);
+    (void)net_queue_take(replies, now);
     const struct request *const r = request_at(sm->wire.requests, idx);
     if (__builtin_expect(r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs, 0)) {
         lsu_reply(sm, now, idx);
@@ -103,26 +104,25 @@ static inline void step(struct sm *sm, uint64_t now)
 }
 
 /* Many cycles bring none. */
-static __attribute__((noinline)) void take_one(struct sm *sm, struct net *replies,
-                                               const struct net_front *front, uint64_t now)
+static __attribute__((noinline)) void take_one(struct sm *sm, const struct net_queue_port *replies,
+                                               uint64_t now)
 {
-    take_reply(sm, replies, front, now);
+    take_reply(sm, replies, now);
 }
 
 void sm_pump_cycle(struct sm *sm, uint64_t now)
 {
-    struct net *const replies = sm->wire.fabric->reply.net;
-    const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
-    if (front->visible_cyc <= now) take_one(sm, replies, front, now);
+    const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    if (replies.front->visible_cyc <= now) take_one(sm, &replies, now);
     if (sm->queue_count) step(sm, now);
 }
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
-    struct net *const replies = sm->wire.fabric->reply.net;
-    const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
+    const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    const struct net_front *const front = replies.front;
     while (cyc < until) {
-        if (front->visible_cyc <= cyc) take_reply(sm, replies, front, cyc);
+        if (front->visible_cyc <= cyc) take_reply(sm, &replies, cyc);
         if (sm->queue_count) step(sm, cyc);
         if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
             sm->memory_cyc = cyc;

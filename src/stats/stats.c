@@ -204,7 +204,7 @@ static void end_interval(struct stats_registry *r)
 void stats_sample(struct stats_registry *r, uint64_t now_cyc)
 {
     if (now_cyc < r->series_next_cyc) return;
-    sum_followed(r);
+    if (!r->on_edge_count) sum_followed(r);
     while (now_cyc >= r->series_next_cyc) { /* idle ones are zero, but for time itself */
         for (uint32_t i = 0; i < r->on_edge_count; i++)
             r->on_edge[i].count(r->on_edge[i].arg, r->series_next_cyc);
