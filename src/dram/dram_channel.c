@@ -229,6 +229,8 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->plain = !ch->front.split && !ch->slots && spec->bus == dram_bus_dual;
     ch->starvation_cyc = spec->starvation_cyc;
     ch->row_hit_cap = spec->row_hit_cap;
+    ch->hits_most = spec->row_hit_cap ? spec->row_hit_cap : UINT32_MAX;
+    if (spec->close_rule == dram_close_when_older) ch->hits_most = 0;
     ch->intake_per_cyc = spec->intake_per_cyc;
     ch->in_turn = !ch->plain || spec->intake_per_cyc;
     ch->row_count = spec->rows;

@@ -96,6 +96,7 @@ struct dram_channel {
     bool groups_columns;           /* the gap between columns of a group is the longer one */
     bool in_turn;                  /* not plain, or the scheduler is shown so many columns per cycle */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
+    uint32_t hits_most; /* of an activate: fewer close no row that others still hit */
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
     /* who waits */

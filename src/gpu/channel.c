@@ -365,7 +365,7 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                            .plain = !links->check && !links->slice_spec->stack_width,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
-                           .address_mask = ((uint64_t)1 << map->bits) - 1};
+                           .line_mask = ((uint64_t)1 << (map->bits - LINE_LOG2)) - 1};
     const struct dram_wiring wiring = {.owner = ch,
                                        .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);

@@ -16,7 +16,7 @@ struct channel {
     uint64_t ticks_per_cycle;
     struct dram_channel *dram;
     const struct dram_map *map;
-    uint64_t address_mask;                          /* within its chiplet */
+    uint64_t line_mask;                             /* within its chiplet */
     void (*pull)(struct channel *ch, uint64_t now); /* from slices */
     uint32_t turn;
     bool plain;         /* see take() */
@@ -39,7 +39,7 @@ static inline uint64_t pack(const struct channel *ch, uint32_t slice, const stru
 
 static inline uint64_t place(const struct channel *ch, const struct memory_op *op)
 {
-    return dram_map_key(ch->map, op->line << LINE_LOG2 & ch->address_mask) + op->first_column;
+    return dram_map_key_line(ch->map, op->line & ch->line_mask) + op->first_column;
 }
 
 /* The first cycle that is not before a tick. */

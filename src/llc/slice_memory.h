@@ -42,7 +42,7 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 {
     const struct slice_spec *p = s->spec;
     const uint32_t lane =
-        !plain && p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
+        !plain && p->lanes > 1 ? dram_map_place_line(p->map, op.line).channel % p->lanes : 0;
     struct lane *l = plain ? &s->own_lane : &s->lanes[lane];
     if (!plain && p->stack_width) { /* one after the other into the crossbar */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
