@@ -1,6 +1,6 @@
 /* dram_accept: into the channel: room, columns that a waiting write already holds, the staging of what the
  * scheduler sees from the next cycle on. See dram.h for the contract. */
-#include "dram/dram_lists.h"
+#include "dram/dram_take.h"
 
 /* ---- into the scheduler ---- */
 
@@ -106,45 +106,6 @@ static uint64_t plan_intake(struct dram_channel *ch, uint64_t now)
     return ch->intake_cyc;
 }
 
-/* Takes an entry for one column. */
-static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now, uint32_t kind,
-                                            uint64_t key, uint64_t tag, uint16_t line)
-{
-    struct dram_entry *e = ch->free_entries;
-    ch->free_entries = e->next;
-    e->seq = ch->next_seq++;
-    e->accept_cyc = now;
-    e->tag = tag;
-    e->key = key;
-    e->line = line;
-    e->kind = (uint8_t)kind;
-    e->class = DRAM_HIT;
-    e->behind_read = kind == DRAM_WRITE; /* until looked at */
-    if (kind == DRAM_WRITE) {
-        ch->filter[dram_filter_slot(key)]++;
-        ch->front.waiting_writes++;
-    }
-    return e;
-}
-
-static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
-{
-    if (columns < 2) return DRAM_NONE;
-    const uint16_t line = ch->free_lines[--ch->free_line_count];
-    ch->lines[line].waiting_count = columns;
-    return line;
-}
-
-static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t columns)
-{
-    dram_count_coming(ch, now, columns);
-    *dram_room(ch, kind) -= columns;
-    if (kind == DRAM_READ)
-        ch->front.stats.reads += columns;
-    else
-        ch->front.stats.writes += columns;
-}
-
 /* The scheduler will see it later; the staged ones are linked through next. */
 static void stage(struct dram_channel *ch, uint64_t visible_cyc, struct dram_entry *e)
 {
@@ -199,9 +160,8 @@ static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint6
     return true;
 }
 
-/* Columns that may have to enter the scheduler in their turn. */
-static __attribute__((noinline)) bool take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind,
-                                                   uint64_t key, uint32_t columns, uint64_t tag)
+__attribute__((noinline)) bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind,
+                                                 uint64_t key, uint32_t columns, uint64_t tag)
 {
     const uint16_t line = take_line(ch, columns);
     struct dram_bank *b = &ch->banks[dram_key_bank(key)];
@@ -217,23 +177,6 @@ static __attribute__((noinline)) bool take_in_turn(struct dram_channel *ch, uint
     return true;
 }
 
-/* Columns that join the queue of their bank at once. They are of one row: when the first changes nothing for
- * the bank, none does. */
-static DRAM_HOT inline bool take_now(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
-                                     uint32_t columns, uint64_t tag)
-{
-    const struct dram_bank *b = &ch->banks[dram_key_bank(key)];
-    struct dram_side *side = &ch->banks[dram_key_bank(key)].side[kind];
-    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
-        return take_in_turn(ch, now, kind, key, columns, tag);
-    const uint16_t line = take_line(ch, columns);
-    const uint64_t end = key + columns;
-    do {
-        dram_append(side, take_entry(ch, now, kind, key, tag, line));
-    } while (++key < end);
-    return true;
-}
-
 /* There may be waiting writes to its address, and the channel need not be plain. */
 static DRAM_HOT inline bool accept_any(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
                                        uint32_t columns, uint64_t tag)
@@ -244,7 +187,7 @@ static DRAM_HOT inline bool accept_any(struct dram_channel *ch, uint64_t now, ui
     }
     if (columns > *dram_room(ch, kind)) return refuse(ch);
     count_accepted(ch, now, kind, columns);
-    if (ch->in_turn || !joins_now(ch, now)) return take_in_turn(ch, now, kind, key, columns, tag);
+    if (ch->in_turn || !joins_now(ch, now)) return dram_take_in_turn(ch, now, kind, key, columns, tag);
     return take_now(ch, now, kind, key, columns, tag);
 }
 

@@ -1,17 +1,12 @@
 /* dram_channel: the step of a channel, its two buses, its birth.
  * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of columns,
  * dram_commands.h for what commands do. */
-#include "dram/dram_commands.h"
-#include "dram/dram_pick.h"
+#include "dram/dram_step.h"
 
 const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
 
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
-static inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
-                                                    enum dram_path path);
-static inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path);
-static inline void rows_before(struct dram_channel *ch, uint64_t now, enum dram_path path);
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
 static uint64_t idle(struct dram_channel *ch);
@@ -73,36 +68,6 @@ __attribute__((noinline)) void dram_log(struct dram_channel *ch, uint64_t cyc, e
 
 /* ---- the column bus ---- */
 
-static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel *ch, uint64_t now,
-                                                            struct dram_side *side, uint32_t kind,
-                                                            enum dram_path path)
-{
-    struct dram_entry *e = side->hit;
-    issue_column(ch, now, e, kind, dram_bank_with(side, kind), path);
-    ch->col_next_cyc = column_cyc(ch, path);
-    return e;
-}
-
-static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
-                                                                      struct dram_side *side)
-{
-    return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
-}
-
-/* What was served, NULL: nothing. */
-static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
-                                                             enum dram_path path)
-{
-    struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
-    if (ch->front.waiting_writes) {
-        struct dram_side *write = oldest_ready_write(ch, now, path);
-        if (write->seq < read->seq) return plain_write(ch, now, write);
-    }
-    if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
-    ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
-    return NULL;
-}
-
 /* Serves p and says when the next column may go, given what was seen while p was picked. */
 static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p,
                                   uint32_t kind)
@@ -136,14 +101,6 @@ static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now
 
 /* ---- who waits for them ---- */
 
-/* One column of a line was served; was it the last? */
-static inline bool line_ends(struct dram_channel *ch, uint16_t line)
-{
-    if (--ch->lines[line].waiting_count) return false;
-    ch->free_lines[ch->free_line_count++] = line;
-    return true;
-}
-
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
 {
     if (e->line != DRAM_NONE && !line_ends(ch, e->line)) return;
@@ -155,67 +112,6 @@ static inline void offer_space(struct dram_channel *ch)
 {
     ch->front.refused = false;
     if (ch->wiring.space) ch->wiring.space(ch->wiring.owner);
-}
-
-/* ---- the row bus ---- */
-
-/* The oldest bank that may be opened now; the end of the list: none, and *next_cyc says, as a lower bound,
- * when. */
-static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc,
-                                               enum dram_path path)
-{
-    struct dram_bank *end = &ch->opening, *b = end->after;
-    *next_cyc = DRAM_NEVER;
-    if (ch->act_chan_cyc > now) {
-        if (b != end) *next_cyc = ch->act_chan_cyc;
-        return end;
-    }
-    if (path == DRAM_LEAN) {
-        for (; b->act_cyc > now; b = b->after) *next_cyc = dram_min(*next_cyc, b->act_cyc);
-        return b;
-    }
-    for (; b != end; b = b->after) {
-        const uint64_t cyc = dram_activate_cyc(ch, b);
-        if (cyc <= now) break;
-        *next_cyc = dram_min(*next_cyc, cyc);
-    }
-    return b;
-}
-
-/* The oldest bank that may be closed now and is older than that; NULL: none. */
-static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_t now, uint64_t seq)
-{
-    struct dram_bank *oldest = NULL;
-    for (struct dram_bank *b = ch->closing.after; b->pre_cyc <= now; b = b->after) {
-        if (b->row_seq > seq) continue;
-        seq = b->row_seq;
-        oldest = b;
-    }
-    return oldest;
-}
-
-/* The oldest ready activate or precharge; per bank only the oldest queued column asks for one. */
-static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path)
-{
-    const struct dram_bank *end = &ch->opening;
-    uint64_t act_cyc;
-    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc, path);
-    struct dram_bank *closed = oldest_to_close(ch, now, opened->row_seq);
-    if (closed) {
-        issue_precharge(ch, now, closed, path);
-        act_cyc = opened != end ? 0 : dram_min(act_cyc, closed->act_cyc);
-    } else if (opened != end) {
-        issue_activate(ch, now, opened, path);
-        act_cyc = end->after != end ? ch->act_chan_cyc : DRAM_NEVER;
-    }
-    ch->row_next_cyc = dram_max(dram_min(act_cyc, ch->closing.after->pre_cyc), ch->row_bus_cyc);
-}
-
-/* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
- * that they are late, as the queue changes only in cycles that are stepped. */
-static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now, enum dram_path path)
-{
-    for (uint64_t cyc; (cyc = ch->row_next_cyc) < now;) row_command(ch, cyc, path);
 }
 
 /* ---- what seldom happens ---- */
@@ -333,6 +229,8 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->plain = !ch->front.split && !ch->slots && spec->bus == dram_bus_dual;
     ch->starvation_cyc = spec->starvation_cyc;
     ch->row_hit_cap = spec->row_hit_cap;
+    ch->hits_most = spec->row_hit_cap ? spec->row_hit_cap : UINT32_MAX;
+    if (spec->close_rule == dram_close_when_older) ch->hits_most = 0;
     ch->intake_per_cyc = spec->intake_per_cyc;
     ch->in_turn = !ch->plain || spec->intake_per_cyc;
     ch->row_count = spec->rows;

@@ -26,7 +26,7 @@ static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t
     else
         raise_to(&ch->col_own_cyc[DRAM_READ], now + gap->col_s[DRAM_WRITE][DRAM_READ]);
     raise_to(&b->pre_cyc, now + gap->col_pre[kind]);
-    if (path == DRAM_LEAN || !ch->groups_columns) return;
+    if (path >= DRAM_LEAN || !ch->groups_columns) return;
     ch->col_group_cyc[kind][group] = now + gap->col_l[kind][kind];
     if (kind == DRAM_WRITE)
         raise_to(&ch->col_group_cyc[DRAM_READ][group], now + gap->col_l[DRAM_WRITE][DRAM_READ]);
@@ -69,7 +69,7 @@ static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dr
                                enum dram_path path)
 {
     const struct dram_side *side = &b->side[kind];
-    if (b->side[!kind].head || b->row_entry) {
+    if ((path != DRAM_READS && b->side[!kind].head) || b->row_entry) {
         dram_bank_changed(ch, b);
     } else if (side->head == side->hit) {
         /* none at all, or one that the row serves */
@@ -104,7 +104,7 @@ static DRAM_HOT inline void issue_column(struct dram_channel *ch, uint64_t now, 
         if (any && ch->front.split) ch->seen[kind]--;
         if (any) ch->freed = true;
     }
-    if (path != DRAM_LEAN && ch->wiring.log)
+    if (path < DRAM_LEAN && ch->wiring.log)
         dram_log(ch, now, kind == DRAM_READ ? DRAM_RD : DRAM_WR, dram_bank_of(e), dram_row(e),
                  dram_column(e));
     count_served(ch, now, e, kind);
@@ -121,7 +121,7 @@ static inline void activate_timing(struct dram_channel *ch, uint64_t now, const 
                                    enum dram_path path)
 {
     ch->act_chan_cyc = now + ch->gap.act_act_s;
-    if (path == DRAM_LEAN) return;
+    if (path >= DRAM_LEAN) return;
     ch->act_group_cyc[b->side[0].group] = now + ch->gap.act_act_l;
     ch->act_four_cyc[ch->recent_act_idx] = now + ch->gap.act_four;
     ch->recent_act_idx = (ch->recent_act_idx + 1) % 4;
@@ -170,12 +170,12 @@ static inline void issue_activate(struct dram_channel *ch, uint64_t now, struct 
     b->columns_since_act = 0;
     if (e->class == DRAM_HIT) e->class = DRAM_MISS;
     ch->front.stats.activates++;
-    if (path != DRAM_LEAN && ch->wiring.log)
+    if (path < DRAM_LEAN && ch->wiring.log)
         dram_log(ch, now, DRAM_ACT, dram_bank_of(e), dram_row(e), dram_column(e));
     /* Its oldest hits now, or holds the row open by its slot: nothing else is wanted of the row bus. */
     dram_wish_remove(b);
     if (path == DRAM_ANY && ch->slots) fill_slot(ch, b, e);
-    if (path != DRAM_ANY && !b->side[DRAM_WRITE].head) {
+    if (path == DRAM_READS || (path != DRAM_ANY && !b->side[DRAM_WRITE].head)) {
         row_serves(ch, DRAM_READ, b, e); /* the oldest is a read */
     } else {
         first_hit(ch, DRAM_READ, b);
@@ -189,7 +189,7 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct
     struct dram_entry *e = b->row_entry;
     raise_to(&b->act_cyc, now + ch->gap.pre_act);
     ch->row_bus_cyc = now + 1;
-    if (path != DRAM_LEAN && ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
+    if (path < DRAM_LEAN && ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
     dram_row_closes(b);
     e->class = DRAM_CONFLICT;
     ch->front.stats.precharges++;

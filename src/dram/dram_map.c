@@ -261,15 +261,22 @@ static uint64_t placed(const struct dram_map *m, uint64_t x)
            put_placed(take(m, packed, DRAM_FIELD_CHANNEL), DRAM_PLACED_CHANNEL);
 }
 
-/* Entries of one bit by the rows, all others as XORs of two that are there. */
+/* What a piece of an address, from a bit on, adds to its place. Entries of one bit by the rows, all others as
+ * XORs of two that are there. */
+static void tabulate_piece(const struct dram_map *m, uint64_t *piece, uint32_t count, uint32_t bit)
+{
+    for (uint32_t v = 1; v < count; v++) {
+        const uint32_t low = v & (~v + 1);
+        piece[v] = v == low ? placed(m, (uint64_t)v << bit) : piece[low] ^ piece[v ^ low];
+    }
+}
+
 static void tabulate(struct dram_map *m)
 {
+    tabulate_piece(m, m->in_line, 1u << (DRAM_MAP_LINE_BITS - m->offset_bits), m->offset_bits);
     for (uint32_t piece = 0; piece < DRAM_MAP_PIECES; piece++)
-        for (uint32_t v = 1; v < DRAM_MAP_PIECE; v++) {
-            const uint32_t low = v & (~v + 1), bit = m->offset_bits + DRAM_MAP_PIECE_BITS * piece;
-            m->forward[piece][v] = v == low ? placed(m, (uint64_t)v << bit)
-                                            : m->forward[piece][low] ^ m->forward[piece][v ^ low];
-        }
+        tabulate_piece(m, m->forward[piece], DRAM_MAP_PIECE,
+                       DRAM_MAP_LINE_BITS + DRAM_MAP_PIECE_BITS * piece);
     for (uint32_t byte = 0; byte < DRAM_MAP_BYTES; byte++)
         for (uint64_t v = 0; v < 256; v++)
             m->backward[byte][v] = apply(m->backward_rows, m->bits, v << (8 * byte));

@@ -1,8 +1,8 @@
 /* dram_map: which channel, LLC slice, bank, row and column an address of a chiplet's memory is in, and back.
  *
  * A map is data: a layout (what each address bit is, from the bottom) and, for every bit of the place, the
- * set of address bits whose XOR it is. Both directions are linear, so an address is looked up in pieces of
- * ten bits, the way back byte by byte; building a map checks that it is one-to-one.
+ * set of address bits whose XOR it is. Both directions are linear, so the number of a line is looked up in
+ * pieces of ten bits, the way back byte by byte; building a map checks that it is one-to-one.
  *
  *   fixed_channel  [6] column  [7] bank 0  [9:8] column  [11:10] bank | page | channel  column  bank  row
  *   interleaved    the same, with the channel above map.interleave bytes
@@ -20,6 +20,7 @@
 #include "dram/dram_key.h"
 
 enum { DRAM_MAP_BITS_MAX = 48, DRAM_MAP_BYTES = DRAM_MAP_BITS_MAX / 8 };
+enum { DRAM_MAP_LINE_BITS = 7, DRAM_MAP_LINE_COLUMNS = 16 }; /* a line is 128 B, a column 8 B or more */
 enum { DRAM_MAP_PIECE_BITS = 10, DRAM_MAP_PIECE = 1 << DRAM_MAP_PIECE_BITS, DRAM_MAP_PIECES = 5 };
 
 enum dram_field { DRAM_FIELD_COLUMN, DRAM_FIELD_BANK, DRAM_FIELD_CHANNEL, DRAM_FIELD_ROW, DRAM_FIELDS };
@@ -43,7 +44,8 @@ struct dram_map {
     uint64_t forward_rows[DRAM_MAP_BITS_MAX];          /* place bit = parity of the address and this */
     uint64_t backward_rows[DRAM_MAP_BITS_MAX];         /* address bit = parity of the packed place and this */
     uint64_t slice_rows[8];                            /* slice bit = parity of the address and this */
-    uint64_t forward[DRAM_MAP_PIECES][DRAM_MAP_PIECE]; /* what a piece of an address adds to its place */
+    uint64_t in_line[DRAM_MAP_LINE_COLUMNS];           /* what the column of a line adds to its place, */
+    uint64_t forward[DRAM_MAP_PIECES][DRAM_MAP_PIECE]; /* … a piece of a line's number */
     uint64_t backward[DRAM_MAP_BYTES][256];
 };
 
@@ -58,12 +60,20 @@ _Static_assert(DRAM_COLUMN_BITS + DRAM_BANK_BITS + 14 == DRAM_ROW_SHIFT, "fields
 
 struct dram_map *dram_map_new(struct arena *a, const struct config *c);
 
+/* Of the first column of a line. */
+static inline uint64_t dram_map_lookup_line(const struct dram_map *m, uint64_t line)
+{
+    const uint64_t mask = DRAM_MAP_PIECE - 1;
+    uint64_t y = m->forward[0][line & mask] ^ m->forward[1][line >> 10 & mask];
+    if (line >> 20) y ^= m->forward[2][line >> 20 & mask] ^ m->forward[3][line >> 30 & mask];
+    if (line >> 40) y ^= m->forward[4][line >> 40 & mask];
+    return y;
+}
+
 static inline uint64_t dram_map_lookup(const struct dram_map *m, uint64_t address)
 {
-    const uint64_t x = address >> m->offset_bits, mask = DRAM_MAP_PIECE - 1;
-    uint64_t y = m->forward[0][x & mask] ^ m->forward[1][x >> 10 & mask] ^ m->forward[2][x >> 20 & mask];
-    if (x >> 30) y ^= m->forward[3][x >> 30 & mask] ^ m->forward[4][x >> 40 & mask];
-    return y;
+    return dram_map_lookup_line(m, address >> DRAM_MAP_LINE_BITS) ^
+           m->in_line[(address & ((1u << DRAM_MAP_LINE_BITS) - 1)) >> m->offset_bits];
 }
 
 static inline uint32_t dram_map_take(uint64_t placed, uint32_t low, uint32_t width)
@@ -71,20 +81,28 @@ static inline uint32_t dram_map_take(uint64_t placed, uint32_t low, uint32_t wid
     return (uint32_t)(placed >> low & ((UINT64_C(1) << width) - 1));
 }
 
-/* address < size_bytes; the offset inside a column is dropped. */
-static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_t address)
+static inline struct dram_place dram_map_unpack(uint64_t placed)
 {
-    const uint64_t placed = dram_map_lookup(m, address);
     return (struct dram_place){.channel = dram_map_take(placed, DRAM_PLACED_CHANNEL),
                                .slice = dram_map_take(placed, DRAM_PLACED_SLICE),
                                .bank = dram_map_take(placed, DRAM_PLACED_BANK),
                                .row = dram_map_take(placed, DRAM_PLACED_ROW),
                                .column = dram_map_take(placed, DRAM_PLACED_COLUMN)};
 }
-/* Where in its channel (dram_key.h). */
-static inline uint64_t dram_map_key(const struct dram_map *m, uint64_t address)
+/* address < size_bytes; the offset inside a column is dropped. */
+static inline struct dram_place dram_map_place(const struct dram_map *m, uint64_t address)
 {
-    return dram_map_lookup(m, address) & DRAM_KEY_MASK;
+    return dram_map_unpack(dram_map_lookup(m, address));
+}
+/* The same of a line's first column. */
+static inline struct dram_place dram_map_place_line(const struct dram_map *m, uint64_t line)
+{
+    return dram_map_unpack(dram_map_lookup_line(m, line));
+}
+/* … where in its channel (dram_key.h). */
+static inline uint64_t dram_map_key_line(const struct dram_map *m, uint64_t line)
+{
+    return dram_map_lookup_line(m, line) & DRAM_KEY_MASK;
 }
 /* Only the channel. */
 static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t address)

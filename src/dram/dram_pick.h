@@ -17,7 +17,7 @@ static inline struct dram_side *oldest_ready(struct dram_channel *ch, uint64_t n
     if (dram_chan_cyc(ch, kind) > now) return &ch->ready[kind];
     dram_hits_ready(ch, kind, now);
     struct dram_side *side = ch->ready[kind].after;
-    if (path == DRAM_LEAN || !ch->groups_columns) return side;
+    if (path >= DRAM_LEAN || !ch->groups_columns) return side;
     while (side != &ch->ready[kind] && ch->col_group_cyc[kind][side->group] > now) side = side->after;
     return side;
 }
@@ -28,7 +28,7 @@ static inline struct dram_side *oldest_ready_write(struct dram_channel *ch, uint
 {
     struct dram_side *side = oldest_ready(ch, now, DRAM_WRITE, path);
     for (; side != &ch->ready[DRAM_WRITE]; side = side->after) {
-        if (path != DRAM_LEAN && ch->groups_columns && ch->col_group_cyc[DRAM_WRITE][side->group] > now)
+        if (path < DRAM_LEAN && ch->groups_columns && ch->col_group_cyc[DRAM_WRITE][side->group] > now)
             continue;
         if (!side->hit->behind_read || !dram_read_before(ch, side->hit)) break;
     }
@@ -42,7 +42,7 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, en
     uint64_t cyc = 0;
     if (side == end) {
         cyc = ch->coming[kind].after->col_cyc;
-    } else if (path != DRAM_LEAN && ch->groups_columns) {
+    } else if (path < DRAM_LEAN && ch->groups_columns) {
         for (cyc = DRAM_NEVER; side != end; side = side->after)
             cyc = dram_min(cyc, ch->col_group_cyc[kind][side->group]);
         cyc = dram_min(cyc, ch->coming[kind].after->col_cyc);
@@ -53,7 +53,8 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, en
 static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
 {
     const uint64_t read = kind_cyc(ch, DRAM_READ, path);
-    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
+    return path != DRAM_READS && ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path))
+                                                          : read;
 }
 
 /* ---- in any channel ---- */

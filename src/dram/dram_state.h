@@ -30,8 +30,8 @@
 #define DRAM_HOT  __attribute__((always_inline))
 
 /* What a step may meet: anything; what is in a plain channel; the same without longer gaps in bank groups,
- * tFAW and a log. */
-enum dram_path { DRAM_ANY, DRAM_PLAIN, DRAM_LEAN };
+ * tFAW and a log; and while no write waits. */
+enum dram_path { DRAM_ANY, DRAM_PLAIN, DRAM_LEAN, DRAM_READS };
 
 enum dram_class { DRAM_HIT, DRAM_MISS, DRAM_CONFLICT }; /* by the first command that a column needed */
 
@@ -96,6 +96,7 @@ struct dram_channel {
     bool groups_columns;           /* the gap between columns of a group is the longer one */
     bool in_turn;                  /* not plain, or the scheduler is shown so many columns per cycle */
     uint32_t row_count, column_count, bank_count, starvation_cyc, row_hit_cap, intake_per_cyc, act_col_min;
+    uint32_t hits_most; /* of an activate: fewer close no row that others still hit */
     uint64_t alarm_cyc; /* from then on a step looks at everything; 0 = always */
 
     /* who waits */
@@ -228,6 +229,9 @@ struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
 
 /* dram_accept.c */
 void dram_admit(struct dram_channel *ch, uint64_t now); /* staged columns that are due join the queue */
+/* Columns, counted already, that may have to enter the scheduler in their turn, or change what it wants. */
+bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
+                       uint64_t tag);
 
 /* dram_channel.c */
 void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,

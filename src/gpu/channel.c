@@ -12,43 +12,9 @@
  *   - who looks at statistics: no visit is put off beyond engine_unwatched_until(), see channel_finish();
  *   - where writes are answered when memory accepts them, pages move, or slices share a crossbar in front of
  *     the channel, there is no slack. */
-#include "gpu/channel.h"
-
-#include "cache/tags.h"
 #include "check/check.h"
 #include "check/fault.h"
-
-/* Part of the loop that it is called from. */
-#define CHANNEL_HOT __attribute__((always_inline)) static inline
-
-enum { SLICES_MAX = 64 }; /* bits of channel_wiring.pending */
-
-struct channel {
-    struct channel_wiring wire;
-    uint32_t component;
-    uint64_t ticks_per_cycle;
-    struct dram_channel *dram;
-    const struct dram_map *map;
-    uint64_t address_mask;                          /* within its chiplet */
-    void (*pull)(struct channel *ch, uint64_t now); /* from slices */
-    uint32_t turn;
-    bool plain;         /* see take() */
-    bool windowed;      /* it is not woken: gpu/windows.c runs it */
-    uint32_t slack_cyc; /* how late a cycle may be worked off; 0: in time */
-    uint64_t due_cyc;   /* what is not worked off begins here */
-    /* The slices and what they have for it: in place, as both are looked at for every operation. */
-    struct slice *slices[SLICES_MAX];
-    const struct lane_ops *lanes[SLICES_MAX];
-    uint16_t runs[SLICE_COLUMNS][2 * SLICE_COLUMNS]; /* [first column][columns]: columns << 8 | sectors */
-    uint64_t in_free_tick, out_free_tick;            /* ports of the stack's crossbar */
-};
-
-/* What comes back with a read: slice, columns, sectors, line of its tags. */
-static inline uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
-{
-    return (uint64_t)slice << 48 | (uint64_t)ch->runs[op->first_column][op->column_count] << 32 |
-           op->tag_line;
-}
+#include "gpu/channel_private.h"
 
 /* Time of a port of the stack's crossbar. */
 static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
@@ -112,11 +78,6 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
     }
 }
 
-static inline uint64_t place(const struct channel *ch, const struct memory_op *op)
-{
-    return dram_map_key(ch->map, op->line << LINE_LOG2 & ch->address_mask) + op->first_column;
-}
-
 /* Apart, as its registers would cost reads more than the call does. */
 static __attribute__((noinline)) bool offer_write(struct channel *ch, uint64_t now, uint32_t slice,
                                                   const struct memory_op *op)
@@ -166,6 +127,11 @@ CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint64_t tick, uint32_
     }
     if (dram_try_refuse(ch->dram, op->column_count)) return false;
     return often ? take(ch, now, tick, slice, op, true) : take_apart(ch, now, tick, slice, op);
+}
+
+bool channel_offer(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice)
+{
+    return accept(ch, now, tick, slice, false);
 }
 
 /* Is there room, as far as is known, and somebody who wants it? */
@@ -234,12 +200,6 @@ static void pull_oldest(struct channel *ch, uint64_t now)
 
 /* ---- time ---- */
 
-/* The first cycle that is not before a tick. */
-static uint64_t cycle_from(const struct channel *ch, uint64_t tick)
-{
-    return engine_cycles(ch->wire.engine, ch->wire.domain, tick + ch->ticks_per_cycle - 1);
-}
-
 /* After cycle now: when there is something to do. */
 static inline uint64_t next_due(const struct channel *ch, uint64_t now)
 {
@@ -251,23 +211,34 @@ static inline uint64_t next_due(const struct channel *ch, uint64_t now)
     return next > now ? next : now + 1;
 }
 
+CHANNEL_HOT void work_next(struct channel *ch, bool plain)
+{
+    const uint64_t cyc = ch->due_cyc;
+    (void)dram_channel_step(ch->dram, cyc);
+    if (plain)
+        pull_each(ch, cyc, true);
+    else
+        ch->pull(ch, cyc);
+    ch->due_cyc = next_due(ch, cyc);
+}
+
 CHANNEL_HOT void work_until(struct channel *ch, uint64_t now, bool plain)
 {
-    while (ch->due_cyc <= now) {
-        const uint64_t cyc = ch->due_cyc;
-        (void)dram_channel_step(ch->dram, cyc);
-        if (plain)
-            pull_each(ch, cyc, true);
-        else
-            ch->pull(ch, cyc);
-        ch->due_cyc = next_due(ch, cyc);
-    }
+    while (ch->due_cyc <= now) work_next(ch, plain);
+}
+
+/* Reads in a loop of their own, cycles with anything else one by one. */
+static void work_in_window(struct channel *ch, uint64_t now)
+{
+    while (channel_work_reads(ch, now) <= now) work_next(ch, true);
 }
 
 /* Every cycle that is due by now. */
 static void work(struct channel *ch, uint64_t now)
 {
-    if (ch->plain)
+    if (ch->windowed && ch->plain)
+        work_in_window(ch, now);
+    else if (ch->plain)
         work_until(ch, now, true);
     else
         work_until(ch, now, false);
@@ -394,7 +365,7 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                            .plain = !links->check && !links->slice_spec->stack_width,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
-                           .address_mask = ((uint64_t)1 << map->bits) - 1};
+                           .line_mask = ((uint64_t)1 << (map->bits - LINE_LOG2)) - 1};
     const struct dram_wiring wiring = {.owner = ch,
                                        .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);

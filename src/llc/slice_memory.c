@@ -51,8 +51,7 @@ static void tell_accepted(struct slice *s, uint32_t lane, const struct memory_op
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
 }
 
-/* Who waits for room looks once more. */
-static __attribute__((noinline)) void tell_room(struct slice *s, uint64_t tick)
+__attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)
 {
     const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
     if (s->windowed) {
@@ -60,15 +59,6 @@ static __attribute__((noinline)) void tell_room(struct slice *s, uint64_t tick)
         return;
     }
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
-}
-
-static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
-{
-    l->ops.head = (l->ops.head + 1) & s->ops_mask;
-    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
-    __builtin_prefetch(&l->ops.ring[l->ops.head]);
-    s->ops_count--;
-    if (s->waits_for_memory || s->flush_done) tell_room(s, tick);
 }
 
 static __attribute__((noinline)) void accept_and_tell(struct slice *s, uint32_t lane, uint64_t tick)
@@ -103,27 +93,6 @@ static inline void fetch_for_last(const struct slice *s, const struct lane *l)
     if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
 }
 
-/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
- * one more. */
-static inline void count_latency(struct slice *s, uint64_t ticks)
-{
-    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
-    const struct slice_spec *const p = s->spec;
-    uint32_t bucket = 0;
-    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
-        bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
-        bucket += ticks >= p->ticks_per_cycle << bucket;
-    }
-    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
-}
-
-/* The fill's own time is waited for here: then line and reply are one visit. */
-static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
-{
-    return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
-           s->spec->back_cyc;
-}
-
 static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
                                                 uint8_t sectors, uint64_t tick)
 {
@@ -142,9 +111,5 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
         come_back(s, lane, tag_line, sectors, tick);
         return;
     }
-    struct fill *const f = append_fill(s, &s->own_lane);
-    f->ready_cyc = fill_cyc(s, tick);
-    f->tag_line = tag_line;
-    f->sectors = sectors;
-    f->writers_count = 0;
+    come_in_window(s, tag_line, sectors, tick);
 }

@@ -1,5 +1,6 @@
 /* slice_memory: a slice and memory: operations on their way there, fills on their way back. Included by files
- * of a slice only. */
+ * of a slice, and by the loop of a channel that hands over while both are in a window (gpu/channel_reads.c).
+ */
 #ifndef ATOLL_LLC_SLICE_MEMORY_H
 #define ATOLL_LLC_SLICE_MEMORY_H
 
@@ -41,7 +42,7 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 {
     const struct slice_spec *p = s->spec;
     const uint32_t lane =
-        !plain && p->lanes > 1 ? dram_map_place(p->map, op.line << LINE_LOG2).channel % p->lanes : 0;
+        !plain && p->lanes > 1 ? dram_map_place_line(p->map, op.line).channel % p->lanes : 0;
     struct lane *l = plain ? &s->own_lane : &s->lanes[lane];
     if (!plain && p->stack_width) { /* one after the other into the crossbar */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
@@ -102,6 +103,51 @@ static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
     *append_fill(s, l) = f;
     if (s->far) own_due(s, fill_due(s, false));
     return l->fills_count == 1;
+}
+
+/* ---- what the channel has done ---- */
+
+/* Who waits for room looks once more. */
+void slice_tell_room(struct slice *s, uint64_t tick);
+
+static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
+{
+    l->ops.head = (l->ops.head + 1) & s->ops_mask;
+    if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
+    s->ops_count--;
+    if (s->waits_for_memory || s->flush_done) slice_tell_room(s, tick);
+}
+
+/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
+ * one more. */
+static inline void count_latency(struct slice *s, uint64_t ticks)
+{
+    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
+    const struct slice_spec *const p = s->spec;
+    uint32_t bucket = 0;
+    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
+        bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
+        bucket += ticks >= p->ticks_per_cycle << bucket;
+    }
+    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
+}
+
+/* The fill's own time is waited for here: then line and reply are one visit. */
+static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
+{
+    return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
+           s->spec->back_cyc;
+}
+
+/* In a window it is not woken, and fetches by itself what it will touch. */
+static SLICE_HOT void come_in_window(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t tick)
+{
+    struct fill *const f = append_fill(s, &s->own_lane);
+    f->ready_cyc = fill_cyc(s, tick);
+    f->tag_line = tag_line;
+    f->sectors = sectors;
+    f->writers_count = 0;
 }
 
 #endif

@@ -87,7 +87,7 @@ static inline struct home page_table_home(const struct page_table *p, uint64_t a
 /* The same of a line's number, where there is one chiplet. */
 static inline struct home page_table_home_of_line(const struct page_table *p, uint64_t line)
 {
-    const struct dram_place at = dram_map_place(p->map, line << LINE_LOG2);
+    const struct dram_place at = dram_map_place_line(p->map, line);
     return (struct home){.line = line,
                          .channel = (uint16_t)at.channel,
                          .slice = (uint16_t)(at.channel * p->slices_per_channel + at.slice)};

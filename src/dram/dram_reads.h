@@ -1,0 +1,148 @@
+/* dram_reads: a lean channel while nothing but reads waits in it, as part of its owner's loop: the column bus
+ * and acceptance. The row bus is that of dram_step.h. Included by gpu/channel_reads.c only.
+ *
+ * What can be told from the room that is left and from other counters is not counted: dram_reads_end() makes
+ * up for it. Between dram_reads_begin() and that nobody else may look at the channel. */
+#ifndef ATOLL_DRAM_READS_H
+#define ATOLL_DRAM_READS_H
+
+#include "dram/dram_step.h"
+#include "dram/dram_take.h"
+
+struct dram_reads {
+    uint32_t room, least_room; /* at the beginning; in its life */
+    uint64_t column_reads, wait_cyc;
+};
+
+static inline struct dram_reads dram_reads_begin(const struct dram_channel *ch)
+{
+    return (struct dram_reads){.room = ch->front.room[0],
+                               .least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak,
+                               .column_reads = ch->front.stats.column_reads,
+                               .wait_cyc = ch->front.stats.wait_cyc};
+}
+
+static inline void dram_reads_end(struct dram_channel *ch, const struct dram_reads *from)
+{
+    struct dram_stats *const s = &ch->front.stats;
+    const uint64_t served = s->column_reads - from->column_reads;
+    s->reads += served + from->room - ch->front.room[0];
+    s->waiting = ch->entry_count - ch->front.room[0];
+    s->waiting_peak = ch->entry_count - from->least_room;
+    s->read_latency_cyc += s->wait_cyc - from->wait_cyc + served * ch->gap.done[DRAM_READ];
+}
+
+/* ---- the column bus ---- */
+
+/* The side whose hit goes now; NULL: none. Who is ready may still be among those that are coming: mostly
+ * there is but one, which need not change lists. */
+static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now)
+{
+    struct dram_side *const first = ch->coming[DRAM_READ].after, *const ready = &ch->ready[DRAM_READ];
+    if (ch->col_own_cyc[DRAM_READ] > now) return NULL;
+    if (ready->after == ready && first->after->col_cyc > now) return first->col_cyc <= now ? first : NULL;
+    dram_hits_ready(ch, DRAM_READ, now);
+    return ready->after;
+}
+
+static inline uint64_t reads_next(const struct dram_channel *ch)
+{
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return ch->col_own_cyc[DRAM_READ];
+    return dram_max(ch->col_own_cyc[DRAM_READ], ch->coming[DRAM_READ].after->col_cyc);
+}
+
+/* The next hit of its row, when one was served. False: there is none. */
+static inline bool reads_go_on(struct dram_side *side, uint32_t row, struct dram_entry *from)
+{
+    while (from && dram_row(from) != row) from = from->next;
+    if (!from) return false;
+    side->hit = from;
+    side->seq = from->seq;
+    return true;
+}
+
+/* … is among the ready ones, which are in the order of age. */
+static inline void reads_reorder(const struct dram_channel *ch, struct dram_side *side)
+{
+    if (ch->ready[DRAM_READ].after == &ch->ready[DRAM_READ] || side->after->seq > side->seq) return;
+    dram_side_remove(side);
+    dram_ready_insert(side, side->after);
+}
+
+/* What the bank wants of the row bus now. */
+static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool more)
+{
+    struct dram_side *const side = &b->side[DRAM_READ];
+    if (!more) dram_hit_ends(side);
+    if (__builtin_expect(b->row_entry != NULL, 0)) {
+        dram_bank_changed(ch, b);
+    } else if (!more) {
+        if (!side->head) return;
+        dram_wish_close(ch, b, side->head);
+        ch->row_next_cyc = dram_min(ch->row_next_cyc, b->pre_cyc);
+    } else if (side->head != side->hit && b->columns_since_act >= ch->hits_most) {
+        dram_bank_changed(ch, b);
+    }
+}
+
+static inline void reads_count(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
+{
+    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
+    ch->left_less_come_cyc += now;
+    ch->changed_cyc = now;
+    ch->front.stats.wait_cyc += now - e->accept_cyc;
+    ch->front.stats.column_reads++;
+    ch->front.room[0]++;
+}
+
+/* What is served in this cycle, NULL: nothing. */
+static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel *ch, uint64_t now)
+{
+    struct dram_side *const side = reads_pick(ch, now);
+    if (!side) {
+        ch->col_next_cyc = dram_max(reads_next(ch), now + 1);
+        return NULL;
+    }
+    struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
+    struct dram_entry *const e = side->hit, *const next = e->next;
+    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
+    b->columns_since_act++;
+    dram_unlink(side, e);
+    const bool more = reads_go_on(side, b->open_row, next);
+    reads_count(ch, now, e);
+    e->next = ch->free_entries;
+    ch->free_entries = e;
+    if (more) reads_reorder(ch, side);
+    reads_left(ch, b, more);
+    ch->col_next_cyc = reads_next(ch);
+    return e;
+}
+
+/* ---- acceptance ---- */
+
+static __attribute__((noinline)) void reads_take_apart(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint32_t columns, uint64_t tag)
+{
+    ch->stepped_cyc = now;
+    (void)take_now(ch, now, DRAM_READ, key, columns, tag);
+}
+
+/* There is room for it. True: more than its bank's queue may have changed. */
+static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_reads *r, uint64_t now,
+                                       uint64_t key, uint32_t columns, uint64_t tag)
+{
+    struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
+    struct dram_side *const side = &b->side[DRAM_READ];
+    const uint32_t room = ch->front.room[0] -= columns;
+    if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
+    ch->left_less_come_cyc -= now * columns;
+    ch->changed_cyc = now;
+    if (columns > 1 || !side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
+        reads_take_apart(ch, now, key, columns, tag);
+        return true;
+    }
+    dram_append(side, take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));
+    return false;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* dram_step: the two buses of a plain channel in one cycle. Included by dram_channel.c, and by the loop of an
+ * owner that is stepped together with its channel (gpu/channel_reads.c). */
+#ifndef ATOLL_DRAM_STEP_H
+#define ATOLL_DRAM_STEP_H
+
+#include "dram/dram_commands.h"
+#include "dram/dram_pick.h"
+
+/* ---- the column bus ---- */
+
+static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel *ch, uint64_t now,
+                                                            struct dram_side *side, uint32_t kind,
+                                                            enum dram_path path)
+{
+    struct dram_entry *e = side->hit;
+    issue_column(ch, now, e, kind, dram_bank_with(side, kind), path);
+    ch->col_next_cyc = column_cyc(ch, path);
+    return e;
+}
+
+static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
+                                                                      struct dram_side *side)
+{
+    return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
+}
+
+/* What was served, NULL: nothing. */
+static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
+                                                             enum dram_path path)
+{
+    struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
+    if (path != DRAM_READS && ch->front.waiting_writes) {
+        struct dram_side *write = oldest_ready_write(ch, now, path);
+        if (write->seq < read->seq) return plain_write(ch, now, write);
+    }
+    if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
+    ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
+    return NULL;
+}
+
+/* One column of a line was served; was it the last? */
+static inline bool line_ends(struct dram_channel *ch, uint16_t line)
+{
+    if (--ch->lines[line].waiting_count) return false;
+    ch->free_lines[ch->free_line_count++] = line;
+    return true;
+}
+
+/* ---- the row bus ---- */
+
+/* The oldest bank that may be opened now; the end of the list: none, and *next_cyc says, as a lower bound,
+ * when. */
+static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t now, uint64_t *next_cyc,
+                                               enum dram_path path)
+{
+    struct dram_bank *end = &ch->opening, *b = end->after;
+    *next_cyc = DRAM_NEVER;
+    if (ch->act_chan_cyc > now) {
+        if (b != end) *next_cyc = ch->act_chan_cyc;
+        return end;
+    }
+    if (path >= DRAM_LEAN) {
+        for (; b->act_cyc > now; b = b->after) *next_cyc = dram_min(*next_cyc, b->act_cyc);
+        return b;
+    }
+    for (; b != end; b = b->after) {
+        const uint64_t cyc = dram_activate_cyc(ch, b);
+        if (cyc <= now) break;
+        *next_cyc = dram_min(*next_cyc, cyc);
+    }
+    return b;
+}
+
+/* The oldest bank that may be closed now and is older than that; NULL: none. */
+static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_t now, uint64_t seq)
+{
+    struct dram_bank *oldest = NULL;
+    for (struct dram_bank *b = ch->closing.after; b->pre_cyc <= now; b = b->after) {
+        if (b->row_seq > seq) continue;
+        seq = b->row_seq;
+        oldest = b;
+    }
+    return oldest;
+}
+
+/* The oldest ready activate or precharge; per bank only the oldest queued column asks for one. */
+static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path)
+{
+    const struct dram_bank *end = &ch->opening;
+    uint64_t act_cyc;
+    struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc, path);
+    struct dram_bank *closed = oldest_to_close(ch, now, opened->row_seq);
+    if (closed) {
+        issue_precharge(ch, now, closed, path);
+        act_cyc = opened != end ? 0 : dram_min(act_cyc, closed->act_cyc);
+    } else if (opened != end) {
+        issue_activate(ch, now, opened, path);
+        act_cyc = end->after != end ? ch->act_chan_cyc : DRAM_NEVER;
+    }
+    ch->row_next_cyc = dram_max(dram_min(act_cyc, ch->closing.after->pre_cyc), ch->row_bus_cyc);
+}
+
+/* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices
+ * that they are late, as the queue changes only in cycles that are stepped. */
+static DRAM_HOT inline void rows_before(struct dram_channel *ch, uint64_t now, enum dram_path path)
+{
+    for (uint64_t cyc; (cyc = ch->row_next_cyc) < now;) row_command(ch, cyc, path);
+}
+
+#endif
