@@ -40,7 +40,7 @@ static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* The warp that a scheduler issues from, and the port that it needs. */
 struct choice {
-    struct sm_warp *w; /* NULL: none can; unit: what the first one waits for */
+    struct sm_warp *w; /* NULL: none can */
     uint32_t warp, unit;
 };
 
@@ -77,20 +77,20 @@ static inline uint64_t pipe_warps(const struct sm *sm)
 /* Warps that cannot issue, ready or not, because the pipe is full. */
 static inline uint64_t kept_out(const struct sm *sm) { return lsu_has_room(sm) ? 0 : pipe_warps(sm); }
 
-/* Returns kept_out(). */
-static inline __attribute__((always_inline)) uint64_t issue_warp(struct sm *sm, struct scheduler *s,
-                                                                 struct choice c, uint64_t out, uint64_t now)
+/* Returns false if it was one of a run: those change nothing that other schedulers look at. */
+static inline __attribute__((always_inline)) bool issue_warp(struct sm *sm, struct scheduler *s,
+                                                             struct choice c, uint64_t now)
 {
     s->last = (uint8_t)c.warp;
     sm->stats.warp_instructions++;
     s->port_free[c.unit] = short_cyc(now) + c.w->class.interval_cyc;
     if (c.w->run) {
         issue_of_run(sm, c.w, c.warp, c.unit, now);
-        return out; /* the warp may be one of them now, but then it is not ready */
+        return false;
     }
     sm->any_ready &= ~bit_of(c.warp);
     sm_step(sm, c.warp, c.w->class.latency_cyc, now);
-    return kept_out(sm);
+    return true;
 }
 
 /* ---- schedulers ---- */
@@ -167,13 +167,12 @@ static inline struct choice choice_of(struct sm *sm, uint32_t warp)
 static inline struct choice choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
                                    enum warp_scheduler policy)
 {
-    struct choice none = {NULL, 0, UNIT_CONTROL};
+    const struct choice none = {NULL, 0, 0};
     if (policy != warp_scheduler_two_level) {
         const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
         if (short_ahead(s->port_free[first.unit], now) <= 0 &&
             (first.unit != UNIT_SHARED || sm->shared_free_cyc <= now))
             return first;
-        none.unit = first.unit;
         ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
         if (!ready) return none;
     }
@@ -183,17 +182,11 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     return warp == UINT32_MAX ? none : choice_of(sm, warp);
 }
 
-/* What became of the schedulers, a bit each. */
-struct issued {
-    uint32_t issued;
-    uint32_t stalled;  /* with ready warps; what they wait for is known */
-    uint64_t next_cyc; /* when a ready warp finds its port free, or sooner */
-};
-
 /* The scheduler has ready warps, but issues none. */
 static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
 {
     uint64_t *const counter = stalls_of_ready(sm, sm->any_ready & s->warps);
+    sm->unknown &= ~(uint32_t)s->bit;
     if (s->counter == counter) return;
     stalls_until(s, now, now);
     s->counter = counter;
@@ -206,50 +199,53 @@ static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, u
         if (warps & s->warps && !(issued & s->bit)) stall(sm, s, now);
 }
 
-/* When one of these ready warps, all of which found their ports taken, may find one free. */
-static uint64_t port_free_cyc(const struct sm *sm, const struct scheduler *s, uint64_t ready, uint32_t unit,
-                              uint64_t now)
+/* due: warps that have just become ready. Returns the schedulers that issued, a bit each. */
+static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t due, uint64_t now,
+                                                                enum warp_scheduler policy)
 {
-    const int32_t ahead = short_ahead(s->port_free[unit], now);
-    return ready & ~sm->of_unit[unit] || ahead <= 1 ? now + 1 : now + (uint32_t)ahead;
-}
-
-/* due: warps that have just become ready. */
-static inline __attribute__((always_inline)) struct issued issue_all(struct sm *sm, uint64_t due,
-                                                                     uint64_t now, enum warp_scheduler policy)
-{
-    struct issued all = {0, 0, ENGINE_NEVER};
-    uint64_t out = kept_out(sm), ready = sm->any_ready & ~out;
-    uint32_t bit = 1;
-    for (struct scheduler *s = sm->schedulers; ready; s++, bit <<= 1) {
-        const uint64_t mine = s->warps, own = ready & mine;
+    uint64_t ready = sm->any_ready & ~kept_out(sm);
+    uint32_t issued = 0;
+    for (struct scheduler *s = sm->schedulers; ready; s++) {
+        const uint64_t own = ready & s->warps;
         if (!own) continue;
-        ready &= ~mine;
+        ready ^= own;
         const struct choice c = choose(sm, s, own, now, policy);
-        if (__builtin_expect(!c.w, 0)) {
+        if (!c.w) {
             stall(sm, s, now);
-            all.stalled |= bit;
-            all.next_cyc = earlier(all.next_cyc, port_free_cyc(sm, s, own, c.unit, now));
             continue;
         }
         stalls_until(s, now, now + 1);
-        const uint32_t interval_cyc = c.w->class.interval_cyc;
-        out = issue_warp(sm, s, c, out, now);
-        ready &= ~out;
-        all.issued |= bit;
-        const uint64_t rest = sm->any_ready & ~out & mine;
-        if (!rest) continue;
-        if (interval_cyc > 1 && !(rest & ~sm->of_unit[c.unit]))
-            all.next_cyc = earlier(all.next_cyc, now + interval_cyc);
-        else
-            all.next_cyc = now + 1;
+        issued |= s->bit;
+        if (issue_warp(sm, s, c, now)) ready &= ~kept_out(sm);
     }
-    due &= out;
-    if (due) stall_all(sm, due, all.issued, now);
-    return all;
+    if (due) {
+        due &= kept_out(sm);
+        if (due) stall_all(sm, due, issued, now);
+    }
+    return issued;
 }
 
 /* ---- what comes next ---- */
+
+/* The next cycle at which a ready warp finds its port free. */
+static __attribute__((noinline)) uint64_t port_free(const struct sm *sm, uint64_t now)
+{
+    uint64_t next = ENGINE_NEVER;
+    for (uint32_t u = 0; u < UNIT_COUNT; u++) {
+        const uint64_t ready = sm->any_ready & sm->of_unit[u];
+        if (!ready) continue;
+        if (u >= UNIT_MEMORY && !lsu_has_room(sm)) continue; /* the memory pipe is visited while it moves */
+        for (uint32_t k = 0; k < sm->spec->schedulers; k++) {
+            if (!(ready & sm->schedulers[k].warps)) continue;
+            const int32_t ahead = short_ahead(sm->schedulers[k].port_free[u], now);
+            uint64_t at = ahead > 0 ? now + (uint32_t)ahead : now;
+            if (u == UNIT_SHARED && sm->shared_free_cyc > at) at = sm->shared_free_cyc;
+            if (at <= now + 1) return now + 1;
+            next = earlier(next, at);
+        }
+    }
+    return next;
+}
 
 /* The next cycle at which a warp can issue that sleeps now. */
 static inline uint64_t next_to_wake(const struct sm *sm, uint64_t now)
@@ -296,9 +292,10 @@ static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uin
                                                               enum warp_scheduler policy)
 {
     const uint64_t due = sm->wheel_used >> now % SM_WHEEL & 1 ? wake_warps(sm, now) : 0;
-    const struct issued all = issue_all(sm, due, now, policy);
-    const uint64_t next = earlier(all.next_cyc, next_to_wake(sm, now));
-    stalls_count(sm, all.issued, all.stalled, now, next);
+    const uint32_t issued = issue_all(sm, due, now, policy);
+    uint64_t next = next_to_wake(sm, now);
+    if (sm->any_ready & ~kept_out(sm)) next = issued ? now + 1 : earlier(next, port_free(sm, now));
+    stalls_count(sm, issued, now, next);
     return next;
 }
 
@@ -416,7 +413,7 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
         }
         const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
         /* one that waits for a place in the memory pipe may get it in this very cycle */
-        if (out & ~kept_out(sm)) return cyc;
+        if (out && out & ~kept_out(sm)) return cyc;
         if (sm->memory_cyc != cyc) {
             sm_memory_half(sm, cyc);
             if (out && lsu_has_room(sm)) {

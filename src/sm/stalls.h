@@ -53,9 +53,9 @@ static inline void stalls_until(struct scheduler *s, uint64_t now, uint64_t sinc
 /* At the end of a cycle: what schedulers that have issued wait for is looked for, and what those wait for
  * whose warps were changed from outside. Where some warp may issue in the next cycle, those that have issued
  * are asked at the end of that, if they neither issue nor stall then. */
-static inline void stalls_count(struct sm *sm, uint32_t issued, uint32_t stalled, uint64_t now, uint64_t next)
+static inline void stalls_count(struct sm *sm, uint32_t issued, uint64_t now, uint64_t next)
 {
-    uint32_t find = sm->unknown & ~(issued | stalled), unknown = issued;
+    uint32_t find = sm->unknown & ~issued, unknown = issued;
     if (__builtin_expect(sm->changed != 0, 0)) {
         const uint32_t others = sm->changed & sm->spec->all_schedulers & ~issued;
         sm->changed = 0;
