@@ -199,11 +199,12 @@ static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, u
         if (warps & s->warps && !(issued & s->bit)) stall(sm, s, now);
 }
 
-/* due: warps that have just become ready. Returns the schedulers that issued, a bit each. */
-static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t due, uint64_t now,
-                                                                enum warp_scheduler policy)
+/* due: warps that have just become ready; *out: kept_out(). Returns the schedulers that issued, a bit each.
+ */
+static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t due, uint64_t *out,
+                                                                uint64_t now, enum warp_scheduler policy)
 {
-    uint64_t ready = sm->any_ready & ~kept_out(sm);
+    uint64_t ready = sm->any_ready & ~*out;
     uint32_t issued = 0;
     for (struct scheduler *s = sm->schedulers; ready; s++) {
         const uint64_t own = ready & s->warps;
@@ -216,12 +217,12 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
         }
         stalls_until(s, now, now + 1);
         issued |= s->bit;
-        if (issue_warp(sm, s, c, now)) ready &= ~kept_out(sm);
+        if (issue_warp(sm, s, c, now)) {
+            *out = kept_out(sm);
+            ready &= ~*out;
+        }
     }
-    if (due) {
-        due &= kept_out(sm);
-        if (due) stall_all(sm, due, issued, now);
-    }
+    if (due & *out) stall_all(sm, due & *out, issued, now);
     return issued;
 }
 
@@ -292,9 +293,10 @@ static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uin
                                                               enum warp_scheduler policy)
 {
     const uint64_t due = sm->wheel_used >> now % SM_WHEEL & 1 ? wake_warps(sm, now) : 0;
-    const uint32_t issued = issue_all(sm, due, now, policy);
+    uint64_t out = kept_out(sm);
+    const uint32_t issued = issue_all(sm, due, &out, now, policy);
     uint64_t next = next_to_wake(sm, now);
-    if (sm->any_ready & ~kept_out(sm)) next = issued ? now + 1 : earlier(next, port_free(sm, now));
+    if (sm->any_ready & ~out) next = issued ? now + 1 : earlier(next, port_free(sm, now));
     stalls_count(sm, issued, now, next);
     return next;
 }
