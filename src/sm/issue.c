@@ -402,33 +402,54 @@ static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm,
     return a_cycle(sm, now, policy);
 }
 
+/* May something issue in this cycle that others can notice? */
+static inline bool goes_out(const struct sm *sm, uint64_t cyc)
+{
+    const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
+    return out && out & ~kept_out(sm);
+}
+
+/* The first cycle in which there is something to do for the first half, at most `until`. Nothing that issues
+ * before can change that, as long as it does not go out. */
+static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
+{
+    if ((sm->misses_count | sm->parked_count | sm->replay_count) || sm->move.state != MOVE_NONE ||
+        (sm->queue_count && !sm->lsu_blocked))
+        return 0;
+    return earlier(until, sm->reply->visible_cyc);
+}
+
 static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t issue_cyc = first_cycle(sm, now, policy), cyc = next_in_window(sm, issue_cyc, now);
-    for (const uint64_t until = window_until(sm, now); cyc < until;
-         cyc = next_in_window(sm, issue_cyc, cyc)) {
+    uint64_t issue_cyc = first_cycle(sm, now, policy), cyc = now;
+    const uint64_t until = window_until(sm, now);
+    for (bool issues = false;;) {
+        const uint64_t rests_until = memory_rests_until(sm, until);
+        do {
+            if (issues) issue_cyc = a_cycle(sm, cyc, policy);
+            issues = issue_cyc < rests_until && !goes_out(sm, issue_cyc);
+            if (issues) sm->ahead_cyc = cyc = issue_cyc;
+        } while (issues);
+        cyc = next_in_window(sm, issue_cyc, cyc);
+        if (cyc >= until || sm->ending) return cyc;
         /* while they wait for the pipe or for memory, warps issue nothing */
         if (cyc < issue_cyc && sm->direct && !sm->misses_count) {
             cyc = earlier(sm_pump(sm, cyc, earlier(until, issue_cyc), sm->any_ready), issue_cyc);
             if (cyc >= until) return cyc;
         }
-        const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
-        /* one that waits for a place in the memory pipe may get it in this very cycle */
-        if (out && out & ~kept_out(sm)) return cyc;
+        if (goes_out(sm, cyc)) return cyc;
         if (sm->memory_cyc != cyc) {
             sm_memory_half(sm, cyc);
-            if (out && lsu_has_room(sm)) {
+            /* one that waited for a place in the memory pipe may have got it in this very cycle */
+            if (goes_out(sm, cyc)) {
                 sm->memory_cyc = cyc;
                 return cyc;
             }
         }
         sm->ahead_cyc = cyc;
-        if (cyc >= issue_cyc || sm->changed || sm->any_ready & ~kept_out(sm))
-            issue_cyc = a_cycle(sm, cyc, policy);
-        if (sm->ending) return next_in_window(sm, issue_cyc, cyc);
+        issues = cyc >= issue_cyc || sm->changed || sm->any_ready & ~kept_out(sm);
     }
-    return cyc;
 }
 
 static __attribute__((noinline)) uint64_t window_gto(struct sm *sm, uint64_t now)
