@@ -431,7 +431,8 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
             issues = issue_cyc < rests_until && !goes_out(sm, issue_cyc);
             if (issues) sm->ahead_cyc = cyc = issue_cyc;
         } while (issues);
-        cyc = next_in_window(sm, issue_cyc, cyc);
+        cyc = rests_until > cyc ? earlier(issue_cyc, sm->reply->visible_cyc)
+                                : next_in_window(sm, issue_cyc, cyc);
         if (cyc >= until || sm->ending) return cyc;
         /* while they wait for the pipe or for memory, warps issue nothing */
         if (cyc < issue_cyc && sm->direct && !sm->misses_count) {
