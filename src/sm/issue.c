@@ -23,8 +23,8 @@ static __attribute__((noinline)) uint64_t wake_rarer(struct sm *sm, uint64_t due
     return due & ~sm->stopping;
 }
 
-/* Warps whose cycle has come. */
-static inline void wake_warps(struct sm *sm, uint64_t now)
+/* Warps whose cycle has come; returns them. */
+static inline uint64_t wake_warps(struct sm *sm, uint64_t now)
 {
     uint64_t due = sm->wheel[now % SM_WHEEL];
     sm->wheel[now % SM_WHEEL] = 0;
@@ -33,7 +33,10 @@ static inline void wake_warps(struct sm *sm, uint64_t now)
     if (__builtin_expect((due & (sm->far | sm->asleep | sm->stopping)) != 0, 0))
         due = wake_rarer(sm, due, now);
     sm->any_ready |= due;
+    return due;
 }
+
+static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* The warp that a scheduler issues from, and the port that it needs. */
 struct choice {
@@ -65,7 +68,17 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
     }
 }
 
-static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, struct scheduler *s,
+/* Warps whose next instruction goes into the memory pipe. */
+static inline uint64_t pipe_warps(const struct sm *sm)
+{
+    return sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_TEXTURE];
+}
+
+/* Warps that cannot issue, ready or not, because the pipe is full. */
+static inline uint64_t kept_out(const struct sm *sm) { return lsu_has_room(sm) ? 0 : pipe_warps(sm); }
+
+/* Returns false if it was one of a run: those change nothing that other schedulers look at. */
+static inline __attribute__((always_inline)) bool issue_warp(struct sm *sm, struct scheduler *s,
                                                              struct choice c, uint64_t now)
 {
     s->last = (uint8_t)c.warp;
@@ -73,10 +86,11 @@ static inline __attribute__((always_inline)) void issue_warp(struct sm *sm, stru
     s->port_free[c.unit] = short_cyc(now) + c.w->class.interval_cyc;
     if (c.w->run) {
         issue_of_run(sm, c.w, c.warp, c.unit, now);
-    } else {
-        sm->any_ready &= ~bit_of(c.warp);
-        sm_step(sm, c.warp, c.w->class.latency_cyc, now);
+        return false;
     }
+    sm->any_ready &= ~bit_of(c.warp);
+    sm_step(sm, c.warp, c.w->class.latency_cyc, now);
+    return true;
 }
 
 /* ---- schedulers ---- */
@@ -123,13 +137,7 @@ static inline uint32_t pick(struct sm *sm, const struct scheduler *s, uint64_t c
     return UINT32_MAX;
 }
 
-/* Warps whose next instruction goes into the memory pipe. */
-static inline uint64_t pipe_warps(const struct sm *sm)
-{
-    return sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_TEXTURE];
-}
-
-/* Of the scheduler's ready warps those whose port is free. */
+/* Of the scheduler's ready warps, none of which is kept out, those whose port is free. */
 static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler *s, uint64_t ready,
                                      uint64_t now)
 {
@@ -140,7 +148,7 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
             if (short_ahead(s->port_free[u], now) <= 0) candidates |= sm->of_unit[u];
     if (sm->shared_free_cyc <= now && short_ahead(s->port_free[UNIT_SHARED], now) <= 0)
         candidates |= sm->of_unit[UNIT_SHARED];
-    if (pipe && lsu_has_room(sm)) {
+    if (pipe) {
         if (short_ahead(s->port_free[UNIT_MEMORY], now) <= 0) candidates |= sm->of_unit[UNIT_MEMORY];
         if (short_ahead(s->port_free[UNIT_TEXTURE], now) <= 0) candidates |= sm->of_unit[UNIT_TEXTURE];
     }
@@ -154,13 +162,6 @@ static inline struct choice choice_of(struct sm *sm, uint32_t warp)
     return (struct choice){w, warp, w->class.unit};
 }
 
-/* Does what all schedulers share take an instruction for this port? */
-static inline bool has_room_for(const struct sm *sm, uint32_t unit, uint64_t now)
-{
-    if (__builtin_expect(unit < UNIT_SHARED, 1)) return true;
-    return unit == UNIT_SHARED ? sm->shared_free_cyc <= now : lsu_has_room(sm);
-}
-
 /* A warp that would be taken if every port were free is taken if its own is: only else are all ports looked
  * at. */
 static inline struct choice choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
@@ -169,7 +170,8 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     const struct choice none = {NULL, 0, 0};
     if (policy != warp_scheduler_two_level) {
         const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
-        if (short_ahead(s->port_free[first.unit], now) <= 0 && has_room_for(sm, first.unit, now))
+        if (short_ahead(s->port_free[first.unit], now) <= 0 &&
+            (first.unit != UNIT_SHARED || sm->shared_free_cyc <= now))
             return first;
         ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
         if (!ready) return none;
@@ -180,35 +182,54 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     return warp == UINT32_MAX ? none : choice_of(sm, warp);
 }
 
-/* Returns the schedulers that could issue nothing though they have a ready warp. */
-static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t now,
-                                                                enum warp_scheduler policy)
+/* The scheduler has ready warps, but issues none. */
+static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
 {
-    struct scheduler *s = sm->schedulers, *const end = sm->schedulers_end;
-    uint32_t stalled = 0, issued = 0;
-    for (; s < end; s++) {
-        const uint64_t ready = sm->any_ready & s->warps;
-        if (!ready) continue;
-        const struct choice c = choose(sm, s, ready, now, policy);
+    uint64_t *const counter = stalls_of_ready(sm, sm->any_ready & s->warps);
+    sm->unknown &= ~(uint32_t)s->bit;
+    if (s->counter == counter) return;
+    stalls_until(s, now, now);
+    s->counter = counter;
+}
+
+/* These warps have become ready in vain: what do their schedulers wait for? */
+static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, uint32_t issued, uint64_t now)
+{
+    for (struct scheduler *s = sm->schedulers; s < sm->schedulers_end; s++)
+        if (warps & s->warps && !(issued & s->bit)) stall(sm, s, now);
+}
+
+/* due: warps that have just become ready; *out: kept_out(). Returns the schedulers that issued, a bit each.
+ */
+static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, uint64_t due, uint64_t *out,
+                                                                uint64_t now, enum warp_scheduler policy)
+{
+    uint64_t ready = sm->any_ready & ~*out;
+    uint32_t issued = 0;
+    for (struct scheduler *s = sm->schedulers; ready; s++) {
+        const uint64_t own = ready & s->warps;
+        if (!own) continue;
+        ready ^= own;
+        const struct choice c = choose(sm, s, own, now, policy);
         if (!c.w) {
-            stalls_until(s, now, now);
-            stalled |= s->bit;
+            stall(sm, s, now);
             continue;
         }
         stalls_until(s, now, now + 1);
         issued |= s->bit;
-        issue_warp(sm, s, c, now);
+        if (issue_warp(sm, s, c, now)) {
+            *out = kept_out(sm);
+            ready &= ~*out;
+        }
     }
-    sm->issued = issued;
-    return stalled;
+    if (due & *out) stall_all(sm, due & *out, issued, now);
+    return issued;
 }
 
 /* ---- what comes next ---- */
 
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 /* The next cycle at which a ready warp finds its port free. */
-static uint64_t port_free(const struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t port_free(const struct sm *sm, uint64_t now)
 {
     uint64_t next = ENGINE_NEVER;
     for (uint32_t u = 0; u < UNIT_COUNT; u++) {
@@ -227,34 +248,26 @@ static uint64_t port_free(const struct sm *sm, uint64_t now)
     return next;
 }
 
-/* Only the warps that wait for memory are ready, and it takes none. */
-static inline bool pipe_is_full(const struct sm *sm)
+/* The next cycle at which a warp can issue that sleeps now. */
+static inline uint64_t next_to_wake(const struct sm *sm, uint64_t now)
 {
-    return !(sm->any_ready & ~pipe_warps(sm)) && !lsu_has_room(sm);
+    if (!sm->wheel_used) return ENGINE_NEVER;
+    const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
+    const uint64_t turned = sm->wheel_used >> from | sm->wheel_used << (-from % SM_WHEEL);
+    return now + 1 + (uint64_t)__builtin_ctzll(turned);
 }
 
-/* The next cycle at which a warp can issue, as far as the SM itself knows. */
-static inline uint64_t next_issue(const struct sm *sm, uint64_t now)
-{
-    if (sm->issued && sm->any_ready) return now + 1;
-    uint64_t next = sm->any_ready && !pipe_is_full(sm) ? port_free(sm, now) : ENGINE_NEVER;
-    if (sm->wheel_used) {
-        const uint32_t from = (uint32_t)(now + 1) % SM_WHEEL;
-        const uint64_t turned = sm->wheel_used >> from | sm->wheel_used << (-from % SM_WHEEL);
-        next = earlier(next, now + 1 + (uint64_t)__builtin_ctzll(turned));
-    }
-    return next;
-}
-
-/* ... and what comes from outside and goes there. */
-static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm *sm, uint64_t now)
+/* The next cycle in which a warp can issue, as far as the SM itself knows, or something comes from outside or
+ * goes there. */
+static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm *sm, uint64_t issue_cyc,
+                                                                 uint64_t now)
 {
     if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
     if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
     if (sm->outstanding && fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx) != REQUEST_NONE)
         return now + 1;
-    uint64_t next = next_issue(sm, now);
+    uint64_t next = issue_cyc;
     if (sm->windows) /* else it is woken for replies to come */
         next = earlier(next, sm->reply->visible_cyc);
     if (sm->wants_blocks) next = earlier(next, now < sm->start_cyc ? sm->start_cyc : now + 1);
@@ -263,31 +276,28 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
 }
 
 /* The same in windows, where most of it is seldom asked for. */
-static inline uint64_t next_in_window(const struct sm *sm, uint64_t now)
+static inline uint64_t next_in_window(const struct sm *sm, uint64_t issue_cyc, uint64_t now)
 {
     if (__builtin_expect((sm->misses_count | sm->parked_count | sm->replay_count) != 0, 0) ||
         sm->wants_blocks || sm->move.state != MOVE_NONE)
-        return next_visit(sm, now);
+        return next_visit(sm, issue_cyc, now);
     if (sm->queue_count && !sm->lsu_blocked) return now + 1;
-    const uint64_t next = earlier(next_issue(sm, now), sm->reply->visible_cyc);
+    const uint64_t next = earlier(issue_cyc, sm->reply->visible_cyc);
     return next > now ? next : now + 1;
 }
 
 /* ---- cycles ---- */
 
-static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now, bool windows,
-                                                                  enum warp_scheduler policy)
+/* Returns the next one in which a warp can issue. */
+static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uint64_t now,
+                                                              enum warp_scheduler policy)
 {
-    uint32_t stalled = 0;
-    sm->issued = 0;
-    if (sm->wheel_used >> now % SM_WHEEL & 1) wake_warps(sm, now);
-    if (sm->wants_blocks) (void)sm_try_start(sm, now);
-    if (sm->any_ready && pipe_is_full(sm))
-        sm_all_changed(sm);
-    else if (sm->any_ready)
-        stalled = issue_all(sm, now, policy);
-    const uint64_t next = windows ? next_in_window(sm, now) : next_visit(sm, now);
-    stalls_count(sm, stalled, now, next);
+    const uint64_t due = sm->wheel_used >> now % SM_WHEEL & 1 ? wake_warps(sm, now) : 0;
+    uint64_t out = kept_out(sm);
+    const uint32_t issued = issue_all(sm, due, &out, now, policy);
+    uint64_t next = next_to_wake(sm, now);
+    if (sm->any_ready & ~out) next = issued ? now + 1 : earlier(next, port_free(sm, now));
+    stalls_count(sm, issued, now, next);
     return next;
 }
 
@@ -316,16 +326,14 @@ static inline bool is_inside(const struct sm *sm, uint64_t cyc)
 static inline __attribute__((always_inline)) uint64_t cycles(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t next = first_cycle(sm, now, false, policy);
+    if (sm->wants_blocks) (void)sm_try_start(sm, now);
+    uint64_t next = next_visit(sm, a_cycle(sm, now, policy), now);
     if (next == ENGINE_NEVER || !is_inside(sm, next)) return next;
     const uint64_t until = alone_until(sm, now);
     while (next < until && is_inside(sm, next)) {
         const uint64_t cyc = next;
         sm->ahead_cyc = cyc;
-        if (sm->wheel_used >> cyc % SM_WHEEL & 1) wake_warps(sm, cyc);
-        const uint32_t stalled = issue_all(sm, cyc, policy);
-        next = next_issue(sm, cyc);
-        stalls_count(sm, stalled, cyc, next);
+        next = a_cycle(sm, cyc, policy);
     }
     return next;
 }
@@ -360,14 +368,13 @@ static inline uint64_t cycles_by_policy(struct sm *sm, uint64_t now)
 static inline bool is_quiet(const struct sm *sm, uint64_t now)
 {
     if (sm->changed | sm->unknown | (sm->wheel_used >> now % SM_WHEEL & 1)) return false;
-    return !sm->wants_blocks && (!sm->any_ready || pipe_is_full(sm));
+    return !sm->wants_blocks && !(sm->any_ready & ~kept_out(sm));
 }
 
 /* ... then it goes past the schedulers; 0: there is work for them after all. */
 static __attribute__((noinline)) uint64_t quiet_visit(struct sm *sm, uint64_t now)
 {
-    sm->issued = 0;
-    const uint64_t next = next_visit(sm, now);
+    const uint64_t next = next_visit(sm, next_to_wake(sm, now), now);
     return next == ENGINE_NEVER || !is_inside(sm, next) || next >= alone_until(sm, now) ? next : 0;
 }
 
@@ -386,43 +393,64 @@ static uint64_t window_until(const struct sm *sm, uint64_t now)
     return earlier(unwatched, windows_known_until(sm->windows));
 }
 
-/* The second half of a cycle; quiet: before the first one it was. That one makes no SM quiet. */
-static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uint64_t now, bool quiet,
-                                                              enum warp_scheduler policy)
+/* The second half of a visit's cycle. */
+static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now,
+                                                                  enum warp_scheduler policy)
 {
-    if (!quiet || !is_quiet(sm, now)) return first_cycle(sm, now, true, policy);
-    sm->issued = 0;
-    return next_in_window(sm, now);
+    if (is_quiet(sm, now)) return next_to_wake(sm, now);
+    if (sm->wants_blocks) (void)sm_try_start(sm, now);
+    return a_cycle(sm, now, policy);
+}
+
+/* May something issue in this cycle that others can notice? */
+static inline bool goes_out(const struct sm *sm, uint64_t cyc)
+{
+    const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
+    return out && out & ~kept_out(sm);
+}
+
+/* The first cycle in which there is something to do for the first half, at most `until`. Nothing that issues
+ * before can change that, as long as it does not go out. */
+static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
+{
+    if ((sm->misses_count | sm->parked_count | sm->replay_count) || sm->move.state != MOVE_NONE ||
+        (sm->queue_count && !sm->lsu_blocked))
+        return 0;
+    return earlier(until, sm->reply->visible_cyc);
 }
 
 static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t next = a_cycle(sm, now, true, policy);
-    for (const uint64_t until = window_until(sm, now); next < until;) {
-        uint64_t cyc = next;
-        const bool quiet = is_quiet(sm, cyc);
+    uint64_t issue_cyc = first_cycle(sm, now, policy), cyc = now;
+    const uint64_t until = window_until(sm, now);
+    for (bool issues = false;;) {
+        const uint64_t rests_until = memory_rests_until(sm, until);
+        do {
+            if (issues) issue_cyc = a_cycle(sm, cyc, policy);
+            issues = issue_cyc < rests_until && !goes_out(sm, issue_cyc);
+            if (issues) sm->ahead_cyc = cyc = issue_cyc;
+        } while (issues);
+        cyc = rests_until > cyc ? earlier(issue_cyc, sm->reply->visible_cyc)
+                                : next_in_window(sm, issue_cyc, cyc);
+        if (cyc >= until || sm->ending) return cyc;
         /* while they wait for the pipe or for memory, warps issue nothing */
-        if (quiet && sm->direct && !sm->misses_count) {
-            const uint64_t issue_cyc = next_issue(sm, cyc - 1);
+        if (cyc < issue_cyc && sm->direct && !sm->misses_count) {
             cyc = earlier(sm_pump(sm, cyc, earlier(until, issue_cyc), sm->any_ready), issue_cyc);
             if (cyc >= until) return cyc;
         }
-        const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
-        /* one that waits for a place in the memory pipe may get it in this very cycle */
-        if (out && (out & ~pipe_warps(sm) || lsu_has_room(sm))) return cyc;
+        if (goes_out(sm, cyc)) return cyc;
         if (sm->memory_cyc != cyc) {
             sm_memory_half(sm, cyc);
-            if (out && lsu_has_room(sm)) {
+            /* one that waited for a place in the memory pipe may have got it in this very cycle */
+            if (goes_out(sm, cyc)) {
                 sm->memory_cyc = cyc;
                 return cyc;
             }
         }
         sm->ahead_cyc = cyc;
-        next = a_cycle(sm, cyc, quiet, policy);
-        if (sm->ending) return next;
+        issues = cyc >= issue_cyc || sm->changed || sm->any_ready & ~kept_out(sm);
     }
-    return next;
 }
 
 static __attribute__((noinline)) uint64_t window_gto(struct sm *sm, uint64_t now)

@@ -284,7 +284,6 @@ struct sm {
     const struct page_table *table;
     uint32_t block_count;
     uint32_t ending;  /* of these: all warps have ended, loads are on their way */
-    uint32_t issued;  /* schedulers, a bit each: those that issued in this cycle */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
     uint32_t unknown; /* schedulers whose reason has not been looked for */
     struct move move;

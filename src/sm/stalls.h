@@ -16,14 +16,19 @@ static uint64_t *rarer_reason(struct sm *sm, uint64_t mask)
     return &sm->stats.stall_no_warp;
 }
 
+/* Of ready warps. */
+static inline uint64_t *stalls_of_ready(struct sm *sm, uint64_t ready)
+{
+    return ready & ~(sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_SHARED] | sm->of_unit[UNIT_TEXTURE])
+               ? &sm->stats.stall_structural
+               : &sm->stats.stall_pipe;
+}
+
 /* Why a scheduler with these warps does not issue: the reason that would go away first. */
 static inline uint64_t *reason(struct sm *sm, uint64_t mask)
 {
     const uint64_t ready = sm->any_ready & mask;
-    if (ready)
-        return ready & ~(sm->of_unit[UNIT_MEMORY] | sm->of_unit[UNIT_SHARED] | sm->of_unit[UNIT_TEXTURE])
-                   ? &sm->stats.stall_structural
-                   : &sm->stats.stall_pipe;
+    if (ready) return stalls_of_ready(sm, ready);
     if (sm->sleeping & ~sm->asleep & mask) return &sm->stats.stall_dependence;
     if (sm->wait_memory & ~sm->wait_page & mask) return &sm->stats.stall_memory;
     return rarer_reason(sm, mask);
@@ -45,21 +50,25 @@ static inline void stalls_until(struct scheduler *s, uint64_t now, uint64_t sinc
     s->since_cyc = since;
 }
 
-/* At the end of a cycle: what changed schedulers wait for is looked for again. One that issued is asked at
- * the end of the next one, if it does not issue then. */
-static inline void stalls_count(struct sm *sm, uint32_t changed, uint64_t now, uint64_t next)
+/* At the end of a cycle: what schedulers that have issued wait for is looked for, and what those wait for
+ * whose warps were changed from outside. Where some warp may issue in the next cycle, those that have issued
+ * are asked at the end of that, if they neither issue nor stall then. */
+static inline void stalls_count(struct sm *sm, uint32_t issued, uint64_t now, uint64_t next)
 {
-    const uint32_t issued = sm->issued;
-    if (__builtin_expect(sm->changed != 0, 0)) { /* from outside */
-        const uint32_t others = sm->changed & sm->spec->all_schedulers & ~(changed | issued);
+    uint32_t find = sm->unknown & ~issued, unknown = issued;
+    if (__builtin_expect(sm->changed != 0, 0)) {
+        const uint32_t others = sm->changed & sm->spec->all_schedulers & ~issued;
         sm->changed = 0;
-        changed |= others;
+        find |= others;
         for (uint32_t left = others; left; left &= left - 1)
             stalls_until(&sm->schedulers[__builtin_ctz(left)], now, now);
     }
-    const uint32_t issues_next = next == now + 1 ? issued : 0;
-    stalls_find(sm, (sm->unknown | changed | issued) & ~issues_next);
-    sm->unknown = issues_next;
+    if (next != now + 1) {
+        find |= issued;
+        unknown = 0;
+    }
+    stalls_find(sm, find);
+    sm->unknown = unknown;
 }
 
 #endif
