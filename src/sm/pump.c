@@ -1,6 +1,6 @@
 /* pump: see pump.h.
  *
- *   cycle by cycle     as elsewhere: whatever comes back, whatever is in front (cycle())
+ *   cycle by cycle     as elsewhere: whatever comes back, whatever is in front (sm_pump_cycle())
  *   in stretches       lines that are known to be absent miss one after the other, and their replies come in
  *                      (stretch()): nearly all that happens in a program that waits for memory
  *
@@ -12,71 +12,9 @@
 
 enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
 
-/* ---- cycle by cycle ---- */
-
-/* Many cycles bring none. */
-static __attribute__((noinline)) void take_reply(struct sm *sm, struct net *replies,
-                                                 const struct net_front *front, uint64_t now)
-{
-    const uint32_t idx = (uint32_t)front->packet->handle;
-    net_queue_take(replies, sm->wire.sm_idx, now);
-    lsu_reply(sm, now, idx);
-}
-
-/* A line of a load: most of those that come here hit. */
-static inline bool read_line(struct sm *sm, const struct line_access *a, uint64_t now)
-{
-    const uint32_t place = find_line(&sm->l1, a->where.set, a->line, a->where.hint);
-    if (place == TAGS_NONE || a->sectors & ~sm->l1.valid[place]) return l1_read(sm, a, now);
-    hit(sm, a, place, now);
-    return true;
-}
-
-/* The line in front. */
-static inline void access_line(struct sm *sm, uint64_t now)
-{
-    struct memory_instr *const m = sm->front;
-    if (m->reads) {
-        const struct line_access *const a = &m->lines[m->at];
-        if (!read_line(sm, a, now)) return;
-        if (m->at + 1 < m->count) l1_coming(&sm->l1, a[1].where.slot, a[1].where.set);
-    } else if (!m->count || m->lines[m->at].kind == REQUEST_READ) {
-        lsu_step(sm, now);
-        return;
-    } else if (!lsu_write(sm, &m->lines[m->at], now)) {
-        return;
-    }
-    (void)lsu_next_line(sm, m);
-}
-
-/* As lsu_step(), of which only the first line is left. */
-static inline void step(struct sm *sm, uint64_t now)
-{
-    if (sm->lsu_blocked) {
-        *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
-        sm->lsu_blocked_cyc = now;
-        if (lsu_still_blocked(sm)) return;
-        sm->lsu_blocked = NULL;
-    }
-    sm->lsu_blocked_cyc = now;
-    sm->reply_came = false;
-    access_line(sm, now);
-}
-
-/* Whatever comes back, whatever is in front. */
-static void any_cycle(struct sm *sm, uint64_t now)
-{
-    struct net *const replies = sm->wire.fabric->reply.net;
-    const struct net_front *const front = net_front_of(replies, sm->wire.sm_idx);
-    if (front->visible_cyc <= now) take_reply(sm, replies, front, now);
-    if (sm->queue_count) step(sm, now);
-}
-
-/* ---- in stretches ---- */
-
 #define PART static inline __attribute__((always_inline))
 
-/* What stays the same, and what is added up: the compiler keeps it beside the loop. */
+/* What stays the same for some cycles, and what is added up: the compiler keeps it beside the loop. */
 struct stretch {
     struct sm *sm;
     struct l1 *l1;
@@ -89,28 +27,45 @@ struct stretch {
     uint32_t free_count;                /* as in struct l1 */
     uint64_t noted_cyc;                 /* somebody may have work since this cycle */
     uint64_t event_cyc;                 /* sm.flight_cyc */
-    uint64_t sent, answered, sent_cyc, answered_cyc, latency_cyc, waited_cyc;
+    uint32_t sent, answered;            /* requests; then sums over them */
+    uint64_t sent_cyc, answered_cyc, latency_cyc, waited_cyc;
 };
 
 /* What was added up counts: somebody may look. */
-PART void settle(struct stretch *s)
+PART void settle_sent(struct stretch *s)
 {
     struct sm *const sm = s->sm;
     struct l1_stats *const l1 = &s->l1->stats;
-    s->l1->free_count = s->free_count;
     l1->reads += s->sent;
     l1->misses += s->sent;
     l1->misses_cold += s->sent;
-    l1->fills += s->answered;
-    l1->wait_mshr += s->waited_cyc;
     sm->stats.requests_sent += s->sent;
+    sm->outstanding += s->sent;
+    sm->flight_sum -= s->sent_cyc;
+    sm->flight_cyc = s->event_cyc;
+    s->sent = 0;
+    s->sent_cyc = 0;
+}
+PART void settle_answered(struct stretch *s)
+{
+    struct sm *const sm = s->sm;
+    s->l1->stats.fills += s->answered;
     sm->stats.replies_received += s->answered;
     sm->stats.reads_done += s->answered;
     sm->stats.read_latency_cyc += s->latency_cyc;
-    sm->outstanding += (uint32_t)(s->sent - s->answered);
-    sm->flight_sum += s->answered_cyc - s->sent_cyc;
+    sm->outstanding -= s->answered;
+    sm->flight_sum += s->answered_cyc;
     sm->flight_cyc = s->event_cyc;
-    s->sent = s->answered = s->sent_cyc = s->answered_cyc = s->latency_cyc = s->waited_cyc = 0;
+    s->answered = 0;
+    s->answered_cyc = s->latency_cyc = 0;
+}
+PART void settle(struct stretch *s)
+{
+    settle_sent(s);
+    settle_answered(s);
+    s->l1->free_count = s->free_count;
+    s->l1->stats.wait_mshr += s->waited_cyc;
+    s->waited_cyc = 0;
 }
 
 /* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
@@ -237,6 +192,97 @@ PART bool is_absent(const struct l1 *l1, const struct line_access *a)
            !search(l1, &l1->slots[a->where.slot], a->line);
 }
 
+/* ---- cycle by cycle ---- */
+
+PART struct stretch begin(struct sm *sm)
+{
+    struct net *const replies = sm->wire.fabric->reply.net;
+    return (struct stretch){.sm = sm,
+                            .l1 = &sm->l1,
+                            .replies = replies,
+                            .front = net_front_of(replies, sm->wire.sm_idx),
+                            .requests = request_at(sm->wire.requests, sm->first_request),
+                            .free_count = sm->l1.free_count,
+                            .event_cyc = sm->flight_cyc};
+}
+
+/* Many cycles bring none. */
+static __attribute__((noinline)) void take_one(struct sm *sm, uint64_t now)
+{
+    struct stretch s = begin(sm);
+    const uint32_t mshr = take(&s, now);
+    sm->reply_came = true;
+    if (mshr == NO_MSHR) return;
+    settle_answered(&s);
+    sm->l1.free[sm->l1.free_count++] = (uint16_t)mshr;
+}
+
+static __attribute__((noinline)) void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    struct stretch s = begin(sm);
+    s.at = a;
+    miss(&s, sm->l1.free[--sm->l1.free_count], now);
+    settle_sent(&s);
+}
+
+/* A line of a load. */
+static inline bool read_line(struct sm *sm, struct memory_instr *m, const struct line_access *a, uint64_t now)
+{
+    struct l1 *const l1 = &sm->l1;
+    if (!m->absent) {
+        const uint32_t place = find_line(l1, a->where.set, a->line, a->where.hint);
+        if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+            hit(sm, a, place, now);
+            return true;
+        }
+        m->absent = place == TAGS_NONE && !search(l1, &l1->slots[a->where.slot], a->line);
+    }
+    if (!m->absent || !l1->quick || !l1->free_count || sm->outstanding == sm->spec->request_limit)
+        return l1_read(sm, a, now);
+    miss_one(sm, a, now);
+    return true;
+}
+
+/* The line in front. */
+static inline void access_line(struct sm *sm, uint64_t now)
+{
+    struct memory_instr *const m = sm->front;
+    if (m->reads) {
+        const struct line_access *const a = &m->lines[m->at];
+        if (!read_line(sm, m, a, now)) return;
+        if (m->at + LINES_AHEAD < m->count)
+            l1_coming(&sm->l1, a[LINES_AHEAD].where.slot, a[LINES_AHEAD].where.set);
+    } else if (!m->count || m->lines[m->at].kind == REQUEST_READ) {
+        lsu_step(sm, now);
+        return;
+    } else if (!lsu_write(sm, &m->lines[m->at], now)) {
+        return;
+    }
+    (void)lsu_next_line(sm, m);
+}
+
+/* As lsu_step(), of which only the first line is left. */
+static inline void step(struct sm *sm, uint64_t now)
+{
+    if (sm->lsu_blocked) {
+        *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
+        sm->lsu_blocked_cyc = now;
+        if (lsu_still_blocked(sm)) return;
+        sm->lsu_blocked = NULL;
+    }
+    sm->lsu_blocked_cyc = now;
+    sm->reply_came = false;
+    access_line(sm, now);
+}
+
+void sm_pump_cycle(struct sm *sm, uint64_t now)
+{
+    if (sm->reply->visible_cyc <= now) take_one(sm, now);
+    if (sm->queue_count) step(sm, now);
+}
+
+/* ---- in stretches ---- */
+
 /* What is in front from now on; false: nothing for a stretch. */
 PART bool begin_front(struct stretch *s)
 {
@@ -289,19 +335,6 @@ PART bool cycle(struct stretch *s, uint64_t now)
     return next_line(s, now);
 }
 
-PART struct stretch begin(struct sm *sm, uint64_t cyc)
-{
-    struct net *const replies = sm->wire.fabric->reply.net;
-    return (struct stretch){.sm = sm,
-                            .l1 = &sm->l1,
-                            .replies = replies,
-                            .front = net_front_of(replies, sm->wire.sm_idx),
-                            .requests = request_at(sm->wire.requests, sm->first_request),
-                            .free_count = sm->l1.free_count,
-                            .due_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc,
-                            .event_cyc = sm->flight_cyc};
-}
-
 /* What the loop kept for itself; cycles before until_cyc are over. */
 PART void leave(struct stretch *s, uint64_t until_cyc)
 {
@@ -325,8 +358,9 @@ static inline bool is_noticed(const struct sm *sm, bool room_matters)
 static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until,
                                                   bool room_matters)
 {
-    struct stretch s = begin(sm, cyc);
+    struct stretch s = begin(sm);
     if (!begin_front(&s)) return cyc;
+    s.due_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
     uint64_t ahead_cyc = sm->ahead_cyc;
     while (cyc < until) {
         const bool fits = cycle(&s, cyc);
@@ -353,16 +387,6 @@ static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, u
     return cyc;
 }
 
-/* One cycle of a stretch; false: there is none. */
-static __attribute__((noinline)) bool single(struct sm *sm, uint64_t now)
-{
-    struct stretch s = begin(sm, now);
-    if (!begin_front(&s)) return false;
-    (void)cycle(&s, now);
-    leave(&s, now + 1);
-    return true;
-}
-
 /* May there be a stretch? Not if more requests are on their way, of others than MSHRs, than stores may make:
  * else it is always MSHRs that there are too few of. */
 static inline bool may_stretch(const struct sm *sm)
@@ -370,13 +394,6 @@ static inline bool may_stretch(const struct sm *sm)
     const uint32_t others = sm->outstanding - (sm->spec->mshrs - sm->l1.free_count);
     return sm->l1.quick && others <= sm->spec->stores &&
            (!sm->lsu_blocked || sm->lsu_blocked == &sm->l1.stats.wait_mshr);
-}
-
-void sm_pump_cycle(struct sm *sm, uint64_t now)
-{
-    const bool moves = sm->queue_count && !sm->lsu_blocked;
-    if ((moves || sm->reply->visible_cyc <= now) && may_stretch(sm) && single(sm, now)) return;
-    any_cycle(sm, now);
 }
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
@@ -387,7 +404,7 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
             cyc = stretch(sm, cyc, until, room_matters);
             if (cyc >= until || sm->memory_cyc == cyc) return cyc;
         }
-        any_cycle(sm, cyc);
+        sm_pump_cycle(sm, cyc);
         if (__builtin_expect(is_noticed(sm, room_matters), 0)) {
             sm->memory_cyc = cyc;
             return cyc;
