@@ -10,3 +10,13 @@ void pool_init(struct pool *p, struct arena *a, uint32_t count, size_t object_by
     p->free_stack = ARENA_ARRAY(a, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) p->free_stack[i] = count - 1 - i; /* index 0 goes out first */
 }
+
+uint32_t pool_take_row(struct pool *p, uint32_t count)
+{
+    const uint32_t first = pool_take(p);
+    for (uint32_t k = 1; k < count; k++) {
+        const uint32_t next = pool_take(p);
+        DIAG_ASSERT(next == first + k);
+    }
+    return first;
+}

@@ -39,6 +39,9 @@ static inline uint32_t pool_take(struct pool *p)
 /* The same, or POOL_NONE when all are in use. */
 static inline uint32_t pool_try_take(struct pool *p) { return p->free_count ? pool_take(p) : POOL_NONE; }
 
+/* Objects that are their owner's for good, the first of `count` in a row. Before any is given back. */
+uint32_t pool_take_row(struct pool *p, uint32_t count);
+
 static inline void pool_give(struct pool *p, uint32_t idx)
 {
     DIAG_ASSERT(idx < p->count && p->free_count < p->count);

@@ -200,8 +200,8 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
         net_level_used(c, NET_LEVEL_slice_net)
             ? (uint64_t)g->slice_count * c->llc.mshrs * (c->llc.sectored ? LINE_SECTORS : 1)
             : 0;
-    return sm_request_limit(g->sm_spec) * g->sm_count + WALK_REQUESTS * c->system.gpus + (uint32_t)fetches +
-           pager_requests(c);
+    return (sm_request_limit(g->sm_spec) + sm_requests_kept(g->sm_spec)) * g->sm_count +
+           WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + pager_requests(c);
 }
 
 /* What queued networks have counted goes into the series. */

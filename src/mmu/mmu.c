@@ -116,6 +116,7 @@ static inline void remember(const struct mmu *m, struct page_cache *cache, uint3
 {
     cache->key[at] = key + 1;
     cache->to_frame[at] = (frame >> LINE_LOG2) - first_line(m, key);
+    cache->slice[at] = page_table_home(m->pages, frame).slice;
 }
 
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)

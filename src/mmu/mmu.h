@@ -27,6 +27,7 @@ enum { MMU_PAGES = 64 };
 struct page_cache {
     uint64_t key[MMU_PAGES];      /* + 1 */
     uint64_t to_frame[MMU_PAGES]; /* number of a line in memory, less that of the line in its address space */
+    uint16_t slice[MMU_PAGES];    /* home of its first line */
 };
 
 struct mmu_wiring {

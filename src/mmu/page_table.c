@@ -79,6 +79,18 @@ void page_table_keep_to(struct page_table *p, uint32_t app, const uint16_t *clas
     placement_keep_to(&p->apps[app].policy, classes ? count : all);
 }
 
+/* Both are powers of two, and a map is linear: XOR adds up. */
+static void set_pieces(struct page_table *p)
+{
+    const uint32_t lines = 1u << (p->page_log2 - LINE_LOG2), slices = p->slices_per_channel;
+    DIAG_ASSERT(lines <= PAGE_TABLE_PIECE * PAGE_TABLE_PIECE && !(slices & (slices - 1)));
+    p->lower_mask = (lines < PAGE_TABLE_PIECE ? lines : PAGE_TABLE_PIECE) - 1;
+    p->upper_mask = lines / (p->lower_mask + 1) - 1;
+    for (uint64_t k = 0; k <= p->lower_mask; k++) p->lower[k] = page_table_home(p, k << LINE_LOG2).slice;
+    for (uint64_t k = 0; k <= p->upper_mask; k++)
+        p->upper[k] = page_table_home(p, k << (LINE_LOG2 + PAGE_TABLE_PIECE_LOG2)).slice;
+}
+
 struct page_table *page_table_new(struct arena *a, const struct config *c, const struct dram_map *map)
 {
     struct page_table *p = ARENA_NEW(a, struct page_table);
@@ -87,6 +99,7 @@ struct page_table *page_table_new(struct arena *a, const struct config *c, const
                              .page_log2 = map->page_bits,
                              .channels_per_chiplet = config_channels_per_chiplet(c),
                              .slices_per_channel = c->partition.slices / c->partition.channels};
+    set_pieces(p);
     p->frames = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
     for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, map);
     p->classes_per_chiplet = dram_frames_classes(p->frames[0]);

@@ -13,12 +13,17 @@
 #include "policy/placement/placement.h"
 
 enum { PAGE_TABLE_APPS = 8 };
+enum { PAGE_TABLE_PIECE_LOG2 = 7, PAGE_TABLE_PIECE = 1 << PAGE_TABLE_PIECE_LOG2 };
 
 struct page_table {
     const struct dram_map *map; /* of every chiplet */
     struct dram_frames **frames;
     uint32_t chiplets, classes_per_chiplet, page_log2;
     uint32_t channels_per_chiplet, slices_per_channel;
+    /* what lines add, by XOR, to the slice of their page's first line: the lower bits of their number there,
+     * the upper ones */
+    uint16_t lower[PAGE_TABLE_PIECE], upper[PAGE_TABLE_PIECE];
+    uint32_t lower_mask, upper_mask;
     struct map frame_of; /* key > physical address */
     struct map replicas; /* page_table_replica_key() > the same, of a partition's copy of the page */
     uint32_t sms_per_partition;
@@ -84,13 +89,13 @@ static inline struct home page_table_home(const struct page_table *p, uint64_t a
                          .channel = (uint16_t)channel,
                          .slice = (uint16_t)(channel * p->slices_per_channel + at.slice)};
 }
-/* The same of a line's number, where there is one chiplet. */
-static inline struct home page_table_home_of_line(const struct page_table *p, uint64_t line)
+/* The slice only, of a line (by any of its numbers) of a page whose first line's is known, where there is one
+ * chiplet. */
+static inline uint16_t page_table_slice_in(const struct page_table *p, uint16_t first, uint64_t line)
 {
-    const struct dram_place at = dram_map_place_line(p->map, line);
-    return (struct home){.line = line,
-                         .channel = (uint16_t)at.channel,
-                         .slice = (uint16_t)(at.channel * p->slices_per_channel + at.slice)};
+    const uint32_t lower = (uint32_t)line & p->lower_mask,
+                   upper = (uint32_t)line >> PAGE_TABLE_PIECE_LOG2 & p->upper_mask;
+    return first ^ p->lower[lower] ^ p->upper[upper];
 }
 
 #endif

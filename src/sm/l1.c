@@ -19,21 +19,38 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->mshrs = ARENA_ARRAY(a, uint8_t, (size_t)spec->mshrs * size);
     l1->free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
     for (uint32_t i = 0; i < spec->mshrs; i++) l1->free[i] = (uint16_t)(spec->mshrs - 1 - i);
-    l1->free_count = l1->free_least = spec->mshrs;
+    l1->free_count = spec->mshrs;
     l1->whole = spec->sectored ? 0 : SECTORS_ALL;
-    uint32_t buckets = 4;
-    while (buckets < spec->mshrs * 8) buckets *= 2; /* few hold more than one: others are not looked at */
-    l1->buckets = ARENA_ARRAY(a, uint16_t, buckets);
-    l1->bucket_mask = buckets - 1;
-    l1->history = ARENA_ARRAY(a, uint32_t, L1_HISTORY);
+    l1->slots = ARENA_ARRAY(a, struct l1_slot, L1_SLOTS);
+    l1->quick = spec->allocate_on_fill && spec->sets <= UINT16_MAX && l1->tags.ordered &&
+                spec->ways <= TAGS_NEAR_WAYS && spec->fill_latency_cyc < spec->l1_latency_cyc;
 }
+
+/* Free ones are taken last given first: those that never were used are the last ones. */
+void l1_count_peak(struct l1 *l1, uint32_t mshrs)
+{
+    uint64_t used = l1->stats.mshr_peak;
+    while (used < mshrs && l1_mshr_at(l1, (uint32_t)used)->own) used++;
+    l1->stats.mshr_peak = used;
+}
+
+/* What is at the place counts no more. */
+static void empty(struct l1 *l1, uint32_t line)
+{
+    l1->valid[line] = 0;
+    if (l1->copies) check_copy_drop(l1->copies, line, 0);
+}
+
+/* --check: what an MSHR has got so far. */
+static inline uint32_t copy_of(const struct l1 *l1, uint32_t mshr) { return tags_lines(&l1->tags) + mshr; }
 
 /* What is on its way was read too early for whoever asks from now on: they ask again. */
 static void overtake(struct l1 *l1, uint32_t mshr, enum l1_left why)
 {
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
-    forget(l1, mshr, m);
+    forget(l1, l1_slot_of(l1, m->line), mshr, m);
     note_left(l1, m->line, why);
+    l1_unfold(m);
     m->stale = true;
 }
 
@@ -45,7 +62,7 @@ static void throw_out(struct l1 *l1, uint32_t line, enum l1_left why)
 }
 
 /* Replacement policies that need more than an order. */
-uint32_t l1_make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line)
+static uint32_t make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line)
 {
     const uint32_t place = tags_victim(&l1->tags, set);
     if (place == TAGS_NONE) return place;
@@ -58,10 +75,28 @@ uint32_t l1_make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line)
     return place;
 }
 
+/* A place for the line, which has nothing valid yet; TAGS_NONE: all are pinned. */
+static uint32_t new_place(struct l1 *l1, uint32_t set, uint64_t line)
+{
+    if (!l1->tags.ordered) return make_room_by_policy(l1, set, line);
+    const uint32_t place = make_room(l1, set, line, tags_hint(line));
+    if (place != TAGS_NONE) empty(l1, place);
+    return place;
+}
+
+/* ---- access ---- */
+
+static void add_waiter(struct l1_mshr *m, const struct line_access *a)
+{
+    if (FAULT_FIRES(l1_forgets_waiter)) return;
+    m->waiters[m->waiting++] = (struct mshr_waiter){a->load, a->sectors};
+}
+
 /* The line is on its way: wait with the others, and ask for what they have not asked for. */
-bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now)
+static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_t now)
 {
     struct l1_mshr *m = l1_mshr_at(&sm->l1, mshr);
+    l1_unfold(m);
     const uint8_t missing = a->sectors & (uint8_t) ~(m->asked | m->here);
     if (m->waiting == sm->spec->mshr_merges) {
         sm->lsu_blocked = &sm->l1.stats.wait_mshr;
@@ -80,13 +115,62 @@ bool l1_merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uint64_
     return true;
 }
 
-bool l1_miss(struct sm *sm, const struct line_access *a, uint32_t place, uint64_t now)
+/* place: of the line when it is present without these sectors, else TAGS_NONE. False: no MSHR, no request or
+ * no place is left. */
+static bool may_miss(struct sm *sm, const struct line_access *a, uint32_t set, uint32_t *place)
 {
-    const uint32_t hash = tags_hash(a->line);
-    return miss(sm, a, l1_set_of(sm->spec, a->line), hash, l1_bucket_of(&sm->l1, hash), place, now, false);
+    struct l1 *const l1 = &sm->l1;
+    const bool present = *place != TAGS_NONE;
+    uint64_t *blocked = NULL;
+    if (!l1->free_count || sm->outstanding == sm->spec->request_limit ||
+        (present && *tags_pins(&l1->tags, *place) == UINT8_MAX)) {
+        blocked = &l1->stats.wait_mshr;
+    } else if (sm->misses_count == sm->spec->miss_queue) {
+        blocked = &l1->stats.wait_queue;
+    } else if (!present && !sm->spec->allocate_on_fill) {
+        *place = new_place(l1, set, a->line);
+        if (*place == TAGS_NONE) blocked = &l1->stats.wait_way;
+    }
+    if (blocked) sm->lsu_blocked = blocked;
+    return !blocked;
 }
 
-bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now)
+static bool miss(struct sm *sm, const struct line_access *a, uint32_t set, struct l1_slot *slot,
+                 uint32_t place, uint64_t now)
+{
+    struct l1 *const l1 = &sm->l1;
+    const uint8_t here = place != TAGS_NONE ? l1->valid[place] : 0;
+    if (!may_miss(sm, a, set, &place)) return false;
+    const uint32_t mshr = l1->free[--l1->free_count];
+    const uint8_t asked = (a->sectors | l1->whole) & (uint8_t)~here;
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    m->line = a->line;
+    m->sent = short_cyc(now);
+    m->own = m->asked = asked;
+    m->plain = false;
+    m->next = slot->mshr;
+    m->tag_line = place;
+    m->here = here;
+    m->stale = false;
+    m->waiting = 0;
+    add_waiter(m, a);
+    slot->mshr = (uint16_t)(mshr + 1);
+    if (l1->copies) {
+        check_copy_drop(l1->copies, copy_of(l1, mshr), now);
+        check_copy_from(l1->copies, copy_of(l1, mshr), place, here);
+    }
+    if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
+    l1->stats.reads++;
+    l1->stats.misses++;
+    if (here)
+        l1->stats.misses_sector++;
+    else
+        count_cause(&l1->stats, cause_of(slot, a->line));
+    send_line(sm, a, sm->first_request + mshr, mshr, asked, now);
+    return true;
+}
+
+static bool bypass(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     if (!lsu_send(sm, a, a->load | 1u << 31, a->sectors | sm->l1.whole, now)) return false;
     sm->l1.stats.reads++;
@@ -94,18 +178,27 @@ bool l1_bypass(struct sm *sm, const struct line_access *a, uint64_t now)
     return true;
 }
 
+/* A load wants sectors of a line; false: not now, sm->lsu_blocked says why. */
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    bool absent = false;
-    return read_line(sm, a, &absent, now, false);
+    struct l1 *const l1 = &sm->l1;
+    if (a->flags & REQUEST_UNCACHED) return bypass(sm, a, now);
+    const uint32_t set = l1_set_of(sm->spec, a->line);
+    const uint32_t place = find_line(l1, set, a->line, tags_hint(a->line));
+    if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+        hit(sm, a, place, now);
+        return true;
+    }
+    struct l1_slot *const slot = l1_slot_of(l1, a->line);
+    const uint32_t mshr = search(l1, slot, a->line);
+    return mshr ? merge(sm, mshr - 1, a, now) : miss(sm, a, set, slot, place, now);
 }
 
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    const uint32_t hash = tags_hash(a->line), set = l1_set_of(sm->spec, a->line);
-    const uint32_t place = tags_find_near(&l1->tags, set, a->line, hash),
-                   mshr = search(l1, *l1_bucket_of(l1, hash), a->line);
+    const uint32_t place = find_line(l1, l1_set_of(sm->spec, a->line), a->line, tags_hint(a->line)),
+                   mshr = search(l1, l1_slot_of(l1, a->line), a->line);
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);
     if (place == TAGS_NONE) return;
@@ -119,8 +212,10 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
         check_copy_update(l1->copies, place, sm->wire.sm_idx, now);
 }
 
+/* ---- lines that come ---- */
+
 /* Those who wait for sectors that are here now. */
-void l1_serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now)
+static void serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
     struct l1_mshr *m = l1_mshr_at(l1, mshr);
@@ -139,9 +234,40 @@ void l1_serve_waiters(struct sm *sm, uint32_t mshr, uint64_t now)
     m->waiting = rest;
 }
 
+/* The line, of which this is here, gets a place if there is one. */
+static void keep_line(struct l1 *l1, uint32_t set, uint32_t mshr, const struct l1_mshr *m)
+{
+    const uint32_t place = new_place(l1, set, m->line);
+    if (place == TAGS_NONE) return;
+    l1->valid[place] = m->here;
+    if (l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), m->here);
+}
+
+/* Sectors that an MSHR has asked for are here. */
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now)
 {
-    fill_line(sm, mshr, sectors, now, false);
+    struct l1 *const l1 = &sm->l1;
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    l1_unfold(m);
+    m->here |= sectors;
+    m->asked &= (uint8_t)~sectors;
+    l1->stats.fills++;
+    serve_waiters(sm, mshr, now);
+    const bool over = !m->asked && !m->waiting; /* the place can be used, the MSHR too */
+    const uint32_t place = m->tag_line;
+    if (place != TAGS_NONE) {
+        if (!m->stale) {
+            l1->valid[place] |= FAULT_FIRES(l1_fills_all_sectors) ? SECTORS_ALL : sectors;
+            if (l1->copies) check_copy_from(l1->copies, place, copy_of(l1, mshr), sectors);
+        }
+        if (over) --*tags_pins(&l1->tags, place);
+    }
+    if (!over) return;
+    if (!m->stale) {
+        if (place == TAGS_NONE) keep_line(l1, l1_set_of(sm->spec, m->line), mshr, m);
+        forget(l1, l1_slot_of(l1, m->line), mshr, m);
+    }
+    l1->free[l1->free_count++] = (uint16_t)mshr;
 }
 
 void sm_expect(const void *self, const struct request *r)
@@ -150,7 +276,7 @@ void sm_expect(const void *self, const struct request *r)
     const struct l1 *l1 = &sm->l1;
     if (r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs) return; /* of no MSHR */
     __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
-    __builtin_prefetch(l1_bucket_of(l1, tags_hash(r->line)), 1);
+    __builtin_prefetch(l1_slot_of(l1, r->line), 1);
     tags_fetch(&l1->tags, l1_set_of(sm->spec, r->line));
 }
 
@@ -165,8 +291,8 @@ void sm_acquire(struct sm *sm, bool keep)
 void l1_invalidate(struct sm *sm)
 {
     struct l1 *l1 = &sm->l1;
-    for (uint32_t b = 0; b <= l1->bucket_mask && l1->free_count != sm->spec->mshrs; b++)
-        while (l1->buckets[b]) overtake(l1, l1->buckets[b] - 1u, LEFT_COHERENCE);
+    for (uint32_t k = 0; k < L1_SLOTS && l1->free_count != sm->spec->mshrs; k++)
+        while (l1->slots[k].mshr) overtake(l1, l1->slots[k].mshr - 1u, LEFT_COHERENCE);
     for (uint32_t line = 0; line < tags_lines(&l1->tags); line++) {
         if (!tags_used(&l1->tags, line)) continue;
         l1->stats.invalidations++;

@@ -55,35 +55,39 @@ static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block,
         lock_registers(sm, warp, op->info, op->reg_base, short_cyc(now) + SM_FAR);
 }
 
-/* What the lines of a load will be asked for. */
-static inline void look_ahead(const struct sm *sm, struct line_access *a, uint64_t to_frame)
+/* What the lines of a load will be asked for; slot: of the page. */
+static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32_t slot)
 {
-    a->physical = a->line + to_frame;
-    a->set = l1_set_of(sm->spec, a->line);
-    a->hash = tags_hash(a->line);
+    a->physical = a->line + sm->pages->to_frame[slot];
+    a->where = (struct line_where){.slice = page_table_slice_in(sm->table, sm->pages->slice[slot], a->line),
+                                   .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
+                                   .slot = (uint16_t)l1_slot_idx(a->line),
+                                   .hint = tags_hint(a->line)};
+    a->sectors |= sm->l1.whole;
 }
 
-/* A page is about to be accessed. Returns its to_frame, if it has one. */
-static inline uint64_t touch_page(struct sm *sm, uint64_t page)
+/* A page is about to be accessed. Returns where it is in sm.pages, if it has a frame. */
+static inline uint32_t touch_page(struct sm *sm, uint64_t page)
 {
     const uint64_t key = mmu_key(sm->app, page);
     const uint32_t slot = mmu_page_slot(key);
     if (__builtin_expect(sm->pages->key[slot] != key + 1, 0)) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
-    return sm->pages->to_frame[slot];
+    return slot;
 }
 
 /* The pages of one line or more. */
 static inline void touch_lines(struct sm *sm, struct line_access *a, uint32_t count, bool looks_ahead)
 {
     const uint32_t page_log2 = sm->page_lines_log2;
-    uint64_t page = a->line >> page_log2, to_frame = touch_page(sm, page);
-    if (looks_ahead) look_ahead(sm, a, to_frame);
+    uint64_t page = a->line >> page_log2;
+    uint32_t slot = touch_page(sm, page);
+    if (looks_ahead) look_ahead(sm, a, slot);
     for (const struct line_access *const end = a + count; ++a < end;) {
         if (a->line >> page_log2 != page) {
             page = a->line >> page_log2;
-            to_frame = touch_page(sm, page);
+            slot = touch_page(sm, page);
         }
-        if (looks_ahead) look_ahead(sm, a, to_frame);
+        if (looks_ahead) look_ahead(sm, a, slot);
     }
 }
 
@@ -233,7 +237,7 @@ static inline __attribute__((always_inline)) bool try_send(struct sm *sm, const 
         sm->lsu_blocked = blocked;
         return false;
     }
-    send_line(sm, a, owner, sectors, now, false);
+    send_line(sm, a, pool_take(sm->wire.requests), owner, sectors, now);
     return true;
 }
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now)
@@ -414,7 +418,7 @@ static inline bool access_one(struct sm *sm, uint64_t now)
         return false;
     if (lsu_next_line(sm, m)) {
         const uint64_t line = line_of(m, m->at)->line;
-        l1_coming(&sm->l1, line, l1_set_of(sm->spec, line), tags_hash(line));
+        l1_coming(&sm->l1, l1_slot_idx(line), l1_set_of(sm->spec, line));
     }
     return true;
 }
@@ -500,13 +504,18 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     }
     if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r->line), now);
     const uint32_t owner = r->owner;
-    pool_give(sm->wire.requests, idx); /* nobody takes one before this ends */
+    const bool own = idx - sm->first_request < sm->spec->mshrs; /* of an MSHR, whose it stays */
+    if (!own) pool_give(sm->wire.requests, idx);                /* nobody takes one before this ends */
+    lsu_count_reply(sm, now);
     if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
-        sm->write_cyc += lsu_count_reply(sm, r, now);
+        sm->write_cyc += now - r->sent_cyc;
         written(sm, (enum request_kind)r->kind, owner, now);
         return;
     }
-    lsu_count_read(sm, r, now);
+    const uint64_t took = own ? short_cyc(now) - l1_mshr_at(&sm->l1, owner)->sent : now - r->sent_cyc;
+    sm->stats.reads_done++;
+    sm->stats.read_latency_cyc += took;
+    lsu_count_latency(sm, took, r->home.slice);
     if (__builtin_expect(!(owner & 1u << 31) && owner != MOVE_OWNER, 1))
         l1_fill(sm, owner, r->sectors, now);
     else if (owner == MOVE_OWNER)

@@ -1,92 +1,262 @@
-/* pump: see pump.h. */
+/* pump: see pump.h.
+ *
+ *   cycle by cycle     as elsewhere: whatever comes back, whatever is in front (sm_pump_cycle())
+ *   in stretches       lines that are known to be absent miss one after the other, and their replies come in
+ *                      (stretch()): nearly all that happens in a program that waits for memory
+ *
+ * A line that is absent stays so until it misses: lines come for MSHRs only, and no other access gets one
+ * meanwhile. So each is looked for once, as soon as the one before it is on its way. */
 #include "sm/pump.h"
 
 #include "sm/l1_lines.h"
 
 enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
 
-/* Into the host's caches, before the replies of a window are taken: their requests, then what these name, so
+#define PART static inline __attribute__((always_inline))
+
+/* What stays the same for some cycles, and what is added up: the compiler keeps it beside the loop. */
+struct stretch {
+    struct sm *sm;
+    struct l1 *l1;
+    struct net_queue_port replies;
+    struct request *requests;           /* of MSHRs */
+    struct memory_instr *m;             /* in front; NULL: nothing is */
+    const struct line_access *at, *end; /* … its next line, which is absent; behind its last one */
+    uint64_t due_cyc;                   /* … when it wanted to go, or up to when its waiting is counted */
+    uint32_t free_count;                /* as in struct l1 */
+    uint64_t noted_cyc;                 /* somebody may have work since this cycle */
+    uint64_t event_cyc;                 /* sm.flight_cyc */
+    uint32_t sent, answered;            /* requests; then sums over them */
+    uint64_t sent_cyc, answered_cyc, latency_cyc, waited_cyc;
+};
+
+/* What was added up counts: somebody may look. */
+PART void settle_sent(struct stretch *s)
+{
+    struct sm *const sm = s->sm;
+    struct l1_stats *const l1 = &s->l1->stats;
+    l1->reads += s->sent;
+    l1->misses += s->sent;
+    l1->misses_cold += s->sent;
+    sm->stats.requests_sent += s->sent;
+    sm->outstanding += s->sent;
+    sm->flight_sum -= s->sent_cyc;
+    sm->flight_cyc = s->event_cyc;
+    s->sent = 0;
+    s->sent_cyc = 0;
+}
+PART void settle_answered(struct stretch *s)
+{
+    struct sm *const sm = s->sm;
+    s->l1->stats.fills += s->answered;
+    sm->stats.replies_received += s->answered;
+    sm->stats.reads_done += s->answered;
+    sm->stats.read_latency_cyc += s->latency_cyc;
+    sm->outstanding -= s->answered;
+    sm->flight_sum += s->answered_cyc;
+    sm->flight_cyc = s->event_cyc;
+    s->answered = 0;
+    s->answered_cyc = s->latency_cyc = 0;
+}
+PART void settle(struct stretch *s)
+{
+    settle_sent(s);
+    settle_answered(s);
+    s->l1->free_count = s->free_count;
+    s->l1->stats.wait_mshr += s->waited_cyc;
+    s->waited_cyc = 0;
+}
+
+/* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
  * that the waits for one another's data overlap. */
 static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_port *port)
 {
     const struct l1 *const l1 = &sm->l1;
-    const struct request *replies[FETCH_MOST];
     const struct l1_mshr *mshrs[FETCH_MOST];
     const struct net_queue_sink *const k = port->sink;
     const struct net_queue_slot *slot = net_queue_slot_of(port->front);
     const uint32_t left = net_queue_inside(k, port->front), count = left < FETCH_MOST ? left : FETCH_MOST;
-    const uint32_t limit = sm->spec->mshrs;
+    const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
     uint32_t fills = 0;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
-        replies[n] = request_at(sm->wire.requests, (uint32_t)slot->packet.handle);
-        __builtin_prefetch(replies[n]);
-    }
-    for (uint32_t n = 0; n < count; n++) {
-        if (replies[n]->owner >= limit) continue;
-        mshrs[fills] = l1_mshr_at(l1, replies[n]->owner);
+        const uint32_t mshr = (uint32_t)slot->packet.handle - first;
+        if (mshr >= limit) continue;
+        mshrs[fills] = l1_mshr_at(l1, mshr);
         __builtin_prefetch(mshrs[fills++], 1);
     }
     for (uint32_t n = 0; n < fills; n++) {
         /* cppcheck-suppress uninitvar ; the first `fills` are set */
         const struct l1_mshr *const m = mshrs[n];
-        tags_fetch(&l1->tags, m->set);
-        __builtin_prefetch(&l1->tags.keys[m->set * l1->tags.ways], 1);
-        __builtin_prefetch(l1_bucket_of(l1, m->hash), 1);
+        tags_fetch(&l1->tags, m->where.set);
+        __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
+        __builtin_prefetch(&l1->slots[m->where.slot], 1);
         __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
     }
     sm->fetched = k->taken + count;
 }
 
-static inline __attribute__((always_inline)) void take_reply(struct sm *sm,
-                                                             const struct net_queue_port *replies,
-                                                             uint64_t now)
+/* The last line of a load has come; false: the MSHR is no longer plain. */
+static __attribute__((noinline)) bool end_load(struct sm *sm, const struct l1_mshr *m, uint64_t now)
 {
-    const uint32_t idx = (uint32_t)replies->front->packet->handle;
-    if ((int32_t)(sm->fetched - replies->sink->taken) <= 0) fetch_replies(sm, replies);
-    (void)net_queue_take(replies, now);
-    const struct request *const r = request_at(sm->wire.requests, idx);
-    if (__builtin_expect(r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs, 0)) {
-        lsu_reply(sm, now, idx);
-        return;
-    }
-    const uint32_t owner = r->owner;
-    const uint8_t sectors = r->sectors;
-    lsu_count_read(sm, r, now);
-    pool_give(sm->wire.requests, idx);
-    fill_line(sm, owner, sectors, now, true);
+    const uint32_t load = m->waiters[0].load;
+    sm->loads[load].remaining = 1;
+    load_line_done(sm, load, now + sm->spec->fill_latency_cyc, now);
+    return m->plain;
 }
 
-/* A line of a load goes into the L1, if it can. Then the host's caches for one of those behind it; and if no
- * MSHR is left, the next one is looked for now, see struct memory_instr. */
-static __attribute__((noinline)) void read_front(struct sm *sm, struct memory_instr *m,
-                                                 const struct line_access *a, uint64_t now)
+/* The line of an MSHR has come. */
+PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now)
 {
-    const struct l1 *const l1 = &sm->l1;
-    if (!read_line(sm, a, &m->absent, now, true)) return;
-    if (m->at + LINES_AHEAD < m->count)
-        l1_coming(l1, a[LINES_AHEAD].line, a[LINES_AHEAD].set, a[LINES_AHEAD].hash);
-    if (lsu_next_line(sm, m) && !l1->free_count) m->absent = is_absent(l1, &a[1]);
+    struct sm *const sm = s->sm;
+    struct l1 *const l1 = s->l1;
+    const uint32_t took = short_cyc(now) - m->sent;
+    s->latency_cyc += took;
+    lsu_count_latency(sm, took, m->where.slice);
+    s->answered++;
+    s->answered_cyc += now;
+    s->event_cyc = now;
+    /* lines that come later are there later: only the last one's cycle counts (l1.quick) */
+    if (__builtin_expect(--sm->loads[m->waiters[0].load].remaining == 0, 0)) {
+        settle(s);
+        s->noted_cyc = now;
+        if (!end_load(sm, m, now)) return;
+    }
+    const uint32_t place = make_room(l1, m->where.set, m->line, m->where.hint);
+    if (__builtin_expect(place != TAGS_NONE, 1)) l1->valid[place] = m->own;
+    forget(l1, &l1->slots[m->where.slot], mshr, m);
+}
+
+enum { NO_MSHR = UINT32_MAX };
+
+/* A reply is there. Returns the MSHR that it has made free and that is not in l1.free yet. */
+PART uint32_t take(struct stretch *s, uint64_t now)
+{
+    struct sm *const sm = s->sm;
+    const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
+    if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, &s->replies);
+    (void)net_queue_take(&s->replies, now);
+    if (__builtin_expect(mshr < sm->spec->mshrs, 1)) {
+        struct l1_mshr *const m = l1_mshr_at(s->l1, mshr);
+        if (__builtin_expect(m->plain, 1)) {
+            fill(s, mshr, m, now);
+            return mshr;
+        }
+    }
+    settle(s);
+    s->noted_cyc = s->event_cyc = now;
+    lsu_reply(sm, now, idx);
+    s->free_count = s->l1->free_count;
+    return NO_MSHR;
+}
+
+/* The line in front misses. */
+PART void miss(struct stretch *s, uint32_t mshr, uint64_t now)
+{
+    struct sm *const sm = s->sm;
+    struct l1 *const l1 = s->l1;
+    const struct line_access *const a = s->at;
+    struct l1_slot *const slot = &l1->slots[a->where.slot];
+    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
+    m->line = a->line;
+    m->where = a->where;
+    m->sent = short_cyc(now);
+    m->own = a->sectors;
+    m->plain = true;
+    m->next = slot->mshr;
+    m->waiters[0].load = a->load;
+    slot->mshr = (uint16_t)(mshr + 1);
+    const enum l1_left why = cause_of(slot, a->line);
+    if (__builtin_expect(why != LEFT_NOT, 0)) {
+        count_cause(&l1->stats, why);
+        l1->stats.misses_cold--; /* settle() counts it */
+    }
+    struct request *const r = &s->requests[mshr];
+    r->home.line = a->physical;
+    r->home.slice = a->where.slice; /* which knows its channel */
+    memcpy((uint8_t *)r + offsetof(struct request, kind),
+           (const uint8_t *)a + offsetof(struct line_access, kind), 4);
+    r->hit = 0;
+    r->set = 0;
+    s->sent++;
+    s->sent_cyc += now;
+    s->event_cyc = now;
+    struct fabric *const fabric = sm->wire.fabric;
+    fabric_window_send_request(fabric, now, sm->first_request + mshr, sm->wire.sm_idx, a->where.slice,
+                               fabric->header_bytes);
+}
+
+/* Neither the line nor an MSHR for it is there. */
+PART bool is_absent(const struct l1 *l1, const struct line_access *a)
+{
+    return find_line(l1, a->where.set, a->line, a->where.hint) == TAGS_NONE &&
+           !search(l1, &l1->slots[a->where.slot], a->line);
+}
+
+/* ---- cycle by cycle ---- */
+
+PART struct stretch begin(struct sm *sm)
+{
+    return (struct stretch){.sm = sm,
+                            .l1 = &sm->l1,
+                            .replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx),
+                            .requests = request_at(sm->wire.requests, sm->first_request),
+                            .free_count = sm->l1.free_count,
+                            .event_cyc = sm->flight_cyc};
+}
+
+/* Many cycles bring none. */
+static __attribute__((noinline)) void take_one(struct sm *sm, uint64_t now)
+{
+    struct stretch s = begin(sm);
+    const uint32_t mshr = take(&s, now);
+    sm->reply_came = true;
+    if (mshr == NO_MSHR) return;
+    settle_answered(&s);
+    sm->l1.free[sm->l1.free_count++] = (uint16_t)mshr;
+}
+
+static __attribute__((noinline)) void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
+{
+    struct stretch s = begin(sm);
+    s.at = a;
+    miss(&s, sm->l1.free[--sm->l1.free_count], now);
+    settle_sent(&s);
+}
+
+/* A line of a load. */
+static inline bool read_line(struct sm *sm, struct memory_instr *m, const struct line_access *a, uint64_t now)
+{
+    struct l1 *const l1 = &sm->l1;
+    if (!m->absent) {
+        const uint32_t place = find_line(l1, a->where.set, a->line, a->where.hint);
+        if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+            hit(sm, a, place, now);
+            return true;
+        }
+        m->absent = place == TAGS_NONE && !search(l1, &l1->slots[a->where.slot], a->line);
+    }
+    if (!m->absent || !l1->quick || !l1->free_count || sm->outstanding == sm->spec->request_limit)
+        return l1_read(sm, a, now);
+    miss_one(sm, a, now);
+    return true;
 }
 
 /* The line in front. */
 static inline void access_line(struct sm *sm, uint64_t now)
 {
     struct memory_instr *const m = sm->front;
-    if (m->reads)
-        read_front(sm, m, &m->lines[m->at], now);
-    else if (!m->count || m->lines[m->at].kind == REQUEST_READ)
+    if (m->reads) {
+        const struct line_access *const a = &m->lines[m->at];
+        if (!read_line(sm, m, a, now)) return;
+        if (m->at + LINES_AHEAD < m->count)
+            l1_coming(&sm->l1, a[LINES_AHEAD].where.slot, a[LINES_AHEAD].where.set);
+    } else if (!m->count || m->lines[m->at].kind == REQUEST_READ) {
         lsu_step(sm, now);
-    else if (lsu_write(sm, &m->lines[m->at], now))
-        (void)lsu_next_line(sm, m);
-}
-
-/* The line in front is known to be absent, no MSHR is left, and no reply comes in this cycle: as step() would
- * find. */
-static inline void block_front(struct sm *sm, uint64_t now)
-{
-    sm->lsu_blocked = &sm->l1.stats.wait_mshr;
-    sm->lsu_blocked_cyc = now;
-    sm->ahead_cyc = now;
+        return;
+    } else if (!lsu_write(sm, &m->lines[m->at], now)) {
+        return;
+    }
+    (void)lsu_next_line(sm, m);
 }
 
 /* As lsu_step(), of which only the first line is left. */
@@ -103,42 +273,143 @@ static inline void step(struct sm *sm, uint64_t now)
     access_line(sm, now);
 }
 
-/* Many cycles bring none. */
-static __attribute__((noinline)) void take_one(struct sm *sm, const struct net_queue_port *replies,
-                                               uint64_t now)
-{
-    take_reply(sm, replies, now);
-}
-
 void sm_pump_cycle(struct sm *sm, uint64_t now)
 {
-    const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
-    if (replies.front->visible_cyc <= now) take_one(sm, &replies, now);
+    if (sm->reply->visible_cyc <= now) take_one(sm, now);
     if (sm->queue_count) step(sm, now);
+}
+
+/* ---- in stretches ---- */
+
+/* What is in front from now on; false: nothing for a stretch. */
+PART bool begin_front(struct stretch *s)
+{
+    const struct sm *const sm = s->sm;
+    s->m = NULL;
+    if (!sm->queue_count) return true;
+    struct memory_instr *const m = sm->front;
+    if (!m->reads) return false;
+    s->at = &m->lines[m->at];
+    s->end = &m->lines[m->count];
+    if (!m->absent) m->absent = is_absent(s->l1, s->at);
+    if (m->absent) s->m = m;
+    return m->absent;
+}
+
+/* The line in front has missed; false: the next one is nothing for a stretch. */
+PART bool next_line(struct stretch *s, uint64_t now)
+{
+    const struct line_access *const a = ++s->at;
+    if (a + LINES_AHEAD - 1 < s->end)
+        l1_coming(s->l1, a[LINES_AHEAD - 1].where.slot, a[LINES_AHEAD - 1].where.set);
+    if (__builtin_expect(a < s->end, 1)) {
+        if (__builtin_expect(is_absent(s->l1, a), 1)) return true;
+        s->m->at = (uint16_t)(a - s->m->lines);
+        s->m->absent = false;
+        s->m = NULL;
+        return false;
+    }
+    s->m->at = (uint16_t)(s->m->count - 1);
+    (void)lsu_next_line(s->sm, s->m);
+    s->noted_cyc = now;
+    return begin_front(s);
+}
+
+/* One cycle; false: what is in front in the next one is nothing for a stretch. */
+PART bool cycle(struct stretch *s, uint64_t now)
+{
+    uint32_t mshr = NO_MSHR;
+    if (s->replies.front->visible_cyc <= now) mshr = take(s, now);
+    if (!s->m) {
+        if (mshr != NO_MSHR) s->l1->free[s->free_count++] = (uint16_t)mshr;
+        return true;
+    }
+    if (mshr == NO_MSHR && s->free_count) mshr = s->l1->free[--s->free_count];
+    s->waited_cyc += now - s->due_cyc;
+    s->due_cyc = now;
+    if (__builtin_expect(mshr == NO_MSHR, 0)) return true;
+    s->due_cyc = now + 1;
+    miss(s, mshr, now);
+    return next_line(s, now);
+}
+
+/* What the loop kept for itself; cycles before until_cyc are over. */
+PART void leave(struct stretch *s, uint64_t until_cyc)
+{
+    struct sm *const sm = s->sm;
+    settle(s);
+    sm->lsu_blocked = NULL;
+    sm->reply_came = false;
+    if (!s->m) return;
+    s->m->at = (uint16_t)(s->at - s->m->lines);
+    if (s->due_cyc < until_cyc) sm->lsu_blocked = &s->l1->stats.wait_mshr;
+    sm->lsu_blocked_cyc = s->due_cyc;
+}
+
+/* Somebody else is to look at this cycle, the first half of which is done. */
+static inline bool is_noticed(const struct sm *sm, bool room_matters)
+{
+    return sm->changed || (room_matters && lsu_has_room(sm));
+}
+
+/* As sm_pump(), but ends where the line in front is nothing for a stretch. */
+static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until,
+                                                  bool room_matters)
+{
+    struct stretch s = begin(sm);
+    if (!begin_front(&s)) return cyc;
+    s.due_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
+    uint64_t ahead_cyc = sm->ahead_cyc;
+    while (cyc < until) {
+        const bool fits = cycle(&s, cyc);
+        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_noticed(sm, room_matters)) {
+            sm->memory_cyc = cyc;
+            until = cyc + 1;
+            break;
+        }
+        ahead_cyc = cyc++;
+        if (!fits) {
+            until = cyc;
+            break;
+        }
+        /* nothing is left to be done before the next reply? The line in front waits, from the next cycle on
+         */
+        const uint64_t reply_cyc = s.replies.front->visible_cyc;
+        if (reply_cyc > cyc && (!s.m || (!s.free_count && cyc < until))) {
+            if (s.m && s.due_cyc == cyc) ahead_cyc = cyc;
+            cyc = reply_cyc;
+        }
+    }
+    sm->ahead_cyc = ahead_cyc;
+    leave(&s, until);
+    return cyc;
+}
+
+/* May there be a stretch? Not if more requests are on their way, of others than MSHRs, than stores may make:
+ * else it is always MSHRs that there are too few of. */
+static inline bool may_stretch(const struct sm *sm)
+{
+    const uint32_t others = sm->outstanding - (sm->spec->mshrs - sm->l1.free_count);
+    return sm->l1.quick && others <= sm->spec->stores &&
+           (!sm->lsu_blocked || sm->lsu_blocked == &sm->l1.stats.wait_mshr);
 }
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
-    const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
-    const struct net_front *const front = replies.front;
+    const struct net_front *const front = net_front_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
     while (cyc < until) {
-        if (front->visible_cyc <= cyc) take_reply(sm, &replies, cyc);
-        if (sm->queue_count) step(sm, cyc);
-        if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
+        if (may_stretch(sm)) {
+            cyc = stretch(sm, cyc, until, room_matters);
+            if (cyc >= until || sm->memory_cyc == cyc) return cyc;
+        }
+        sm_pump_cycle(sm, cyc);
+        if (__builtin_expect(is_noticed(sm, room_matters), 0)) {
             sm->memory_cyc = cyc;
             return cyc;
         }
         sm->ahead_cyc = cyc;
-        const uint64_t reply_cyc = front->visible_cyc, next = cyc + 1;
-        if (sm->queue_count && !sm->lsu_blocked) {
-            if (__builtin_expect(
-                    !sm->front->absent || sm->l1.free_count || reply_cyc <= next || next >= until, 1)) {
-                cyc = next;
-                continue;
-            }
-            block_front(sm, next);
-        }
-        cyc = reply_cyc > cyc ? reply_cyc : next;
+        const uint64_t reply_cyc = front->visible_cyc;
+        cyc = reply_cyc > cyc && (!sm->queue_count || sm->lsu_blocked) ? reply_cyc : cyc + 1;
     }
     return cyc;
 }

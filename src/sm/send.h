@@ -10,25 +10,21 @@
 #include "gpu/pager.h"
 #include "sm/sm_private.h"
 
-/* A request is answered; returns how long it took. */
-static inline uint64_t lsu_count_reply(struct sm *sm, const struct request *r, uint64_t now)
+/* A request is answered. */
+static inline void lsu_count_reply(struct sm *sm, uint64_t now)
 {
     sm->flight_sum += now;
     sm->flight_cyc = now;
     sm->outstanding--;
     sm->reply_came = true;
     sm->stats.replies_received++;
-    return now - r->sent_cyc;
 }
 
-static inline void lsu_count_read(struct sm *sm, const struct request *r, uint64_t now)
+/* How long a read took, from the slice where its line lives. */
+static inline void lsu_count_latency(struct sm *sm, uint64_t took, uint32_t slice)
 {
-    const uint64_t took = lsu_count_reply(sm, r, now);
-    sm->stats.reads_done++;
-    sm->stats.read_latency_cyc += took;
     STATS_COUNT(sm->stats.request_latency, took);
-    if ((uint32_t)r->home.slice - sm->wire.near_first < sm->wire.near_count)
-        STATS_COUNT(sm->stats.near_latency, took);
+    if (slice - sm->wire.near_first < sm->wire.near_count) STATS_COUNT(sm->stats.near_latency, took);
 }
 
 _Static_assert(offsetof(struct request, flags) == offsetof(struct request, kind) + 1 &&
@@ -64,25 +60,21 @@ static inline uint64_t *send_blocked(struct sm *sm)
     return NULL;
 }
 
-/* Nothing is in its way: see send_blocked(). plain: a read of an SM in windows. */
-static inline __attribute__((always_inline)) void send_line(struct sm *sm, const struct line_access *a,
-                                                            uint32_t owner, uint8_t sectors, uint64_t now,
-                                                            bool plain)
+/* As `idx`; nothing is in its way: see send_blocked(). */
+static inline void send_line(struct sm *sm, const struct line_access *a, uint32_t idx, uint32_t owner,
+                             uint8_t sectors, uint64_t now)
 {
-    struct pool *const requests = sm->wire.requests;
-    struct fabric *const fabric = sm->wire.fabric;
-    const uint32_t idx = pool_take(requests), sm_idx = sm->wire.sm_idx;
-    const struct home home = plain ? page_table_home_of_line(sm->table, a->physical) : home_of(sm, a->line);
-    struct request *const r = request_at(requests, idx);
+    const struct home home = home_of(sm, a->line);
+    struct request *const r = request_at(sm->wire.requests, idx);
     r->line = a->line;
-    if (!plain && a->kind != REQUEST_READ) { /* nobody looks at those of a read */
+    if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
         r->bytes[0] = a->bytes[0];
         r->bytes[1] = a->bytes[1];
     }
     r->home = home;
     r->sent_cyc = now;
     r->owner = owner;
-    r->sm = (uint16_t)sm_idx;
+    r->sm = (uint16_t)sm->wire.sm_idx;
     /* flags, sectors and conflict, too */
     memcpy((uint8_t *)r + offsetof(struct request, kind),
            (const uint8_t *)a + offsetof(struct line_access, kind), 4);
@@ -93,12 +85,9 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     sm->flight_sum -= now;
     sm->flight_cyc = now;
     sm->outstanding++;
-    if (plain || (sm->direct && !sm->misses_count)) { /* there is room, and no other one in its cycle */
+    if (sm->direct && !sm->misses_count) { /* there is room, and no other one in its cycle */
         sm->stats.requests_sent++;
-        if (plain)
-            fabric_window_send_request(fabric, now, idx, sm_idx, home.slice, fabric->header_bytes);
-        else
-            fabric_window_request(fabric, now, idx, r);
+        fabric_window_request(sm->wire.fabric, now, idx, r);
         return;
     }
     if (sm->wire.check) lsu_check_send(sm, a, idx, now);

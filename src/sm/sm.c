@@ -111,7 +111,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
     sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
     sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
-    sm->l1.stats.mshr_peak = sm->spec->mshrs - sm->l1.free_least;
+    l1_count_peak(&sm->l1, sm->spec->mshrs);
     if (now <= sm->settled_cyc) return;
     sm->settled_cyc = now;
     if (!sm->place_count) return;
@@ -253,11 +253,18 @@ static void set_direct(struct sm *sm)
                  !FAULT_BUILD;
 }
 
+static void set_app(struct sm *sm, uint32_t app)
+{
+    sm->app = app;
+    for (uint32_t k = 0; k < sm->spec->mshrs; k++)
+        request_at(sm->wire.requests, sm->first_request + k)->app = (uint8_t)app;
+}
+
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
 {
     DIAG_ASSERT(sm->place_count ? sm->app == kernel->app : sm_idle(sm));
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
-    sm->app = kernel->app;
+    if (sm->app != kernel->app) set_app(sm, kernel->app);
     sm->windows = sm->wire.fabric->reply.windows;
     sm->reply = fabric_front(&sm->wire.fabric->reply, sm->wire.sm_idx);
     set_direct(sm);
@@ -345,6 +352,7 @@ bool sm_idle(const struct sm *sm)
 }
 
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->request_limit; }
+uint32_t sm_requests_kept(const struct sm_spec *spec) { return spec->mshrs; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
 void sm_hold(struct sm *sm, bool on)
 {
@@ -387,6 +395,12 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
+    sm->first_request = pool_take_row(sm->wire.requests, s->mshrs);
+    for (uint32_t k = 0; k < s->mshrs; k++) {
+        struct request *const r = request_at(sm->wire.requests, sm->first_request + k);
+        r->owner = k;
+        r->sm = (uint16_t)sm->wire.sm_idx;
+    }
     if (sm->wire.check)
         sm->l1.copies = check_place_new(sm->wire.check, arena_printf(a, "%s's L1", name),
                                         tags_lines(&sm->l1.tags) + s->mshrs, false);

@@ -127,6 +127,8 @@ uint32_t sm_requests_held(const struct sm *sm);
 void sm_hold(struct sm *sm, bool on);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
+/* Requests that it takes out of the pool when it is built, and never gives back. */
+uint32_t sm_requests_kept(const struct sm_spec *spec);
 /* Requests on their way now, for the law. */
 uint64_t sm_requests_waiting(const struct sm *sm);
 

@@ -53,6 +53,15 @@ struct sm_spec {
     uint64_t seed;
 };
 
+/* Where a line is looked for: one word. */
+struct line_where {
+    uint16_t slice; /* its home; of one chiplet */
+    uint16_t set;   /* of the L1, */
+    uint16_t slot;  /* … its MSHRs, */
+    uint8_t hint;   /* … its tags: tags_hint() */
+};
+_Static_assert(sizeof(struct line_where) == 8, "one word");
+
 /* A line that a memory instruction touches. */
 struct line_access {
     uint64_t line; /* virtual address >> 7 */
@@ -60,8 +69,7 @@ struct line_access {
         uint64_t bytes[2];     /* of writes; --check: of all accesses */
         struct {               /* of a read, without --check: worked out once, when it issues */
             uint64_t physical; /* of the line; where pages are known at once (sm.translates) */
-            uint32_t set;      /* of the L1 */
-            uint32_t hash;     /* tags_hash() of the line */
+            struct line_where where;
         };
     };
     uint16_t load; /* reads and atomics; stores and reductions: generation of the warp */
@@ -176,17 +184,29 @@ struct mshr_waiter {
     uint8_t sectors;
 };
 
+/* A missing line. Its first request is its own for good: sm.first_request + number of the MSHR. */
 struct l1_mshr {
     uint64_t line;
-    uint32_t set, hash; /* as in struct line_access */
-    uint32_t tag_line;  /* TAGS_NONE: gets one when it comes */
-    uint16_t next;      /* + 1: the next one of its bucket, while it is not stale */
+    struct line_where where; /* plain: as in struct line_access */
+    uint32_t sent;           /* short cycle of its own request */
+    uint8_t own;             /* … sectors that it brings; 0: the MSHR was never used */
+    bool plain;        /* one load waits, for its own request; the line gets a place when it comes, and is
+                          kept: of what follows, all but `next` and `load` is not set, see l1_unfold() */
+    uint16_t next;     /* + 1: the next one of its slot, while it is not stale */
+    uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
+    uint8_t asked;     /* sectors on their way */
+    uint8_t here;      /* sectors that came */
+    bool stale;        /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     uint16_t waiting;
-    uint8_t asked; /* sectors on their way */
-    uint8_t here;  /* sectors that came */
-    bool stale;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     struct mshr_waiter waiters[]; /* [merges] */
 };
+
+/* By line: who misses it, and which one left last. */
+struct l1_slot {
+    uint32_t left; /* l1_left_entry(), with the cause */
+    uint16_t mshr; /* the first that waits for one of these lines, + 1; 0: none does */
+};
+enum { L1_SLOTS = 4096 };
 
 struct l1 {
     struct tags tags;
@@ -194,11 +214,10 @@ struct l1 {
     uint8_t *mshrs; /* see l1_mshr_at() */
     uint32_t mshr_bytes;
     uint8_t whole; /* sectors that come with any other: all or, sectored, none */
+    bool quick;    /* as most are: see pump.c */
     uint16_t *free;
-    uint32_t free_count, free_least; /* least: ever */
-    uint16_t *buckets;               /* by line: the first MSHR, + 1; 0: none */
-    uint32_t bucket_mask;
-    uint32_t *history;          /* lines that left, with the cause: l1_history_entry() */
+    uint32_t free_count;
+    struct l1_slot *slots;
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
     struct l1_stats stats;
 };
@@ -209,16 +228,14 @@ static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 }
 
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
-enum { L1_HISTORY = 4096 };
 
-/* Place and entry together are the line, up to 2^49 B of addresses. */
-static inline uint32_t l1_history_of(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_HISTORY; }
-static inline uint32_t l1_history_entry(uint64_t line) { return (uint32_t)(line >> 12) << 2; }
-/* The MSHRs of lines with this hash begin here: lists, in most of which there is one at most. */
-static inline uint16_t *l1_bucket_of(const struct l1 *l1, uint32_t hash)
+/* Slot and entry together are the line, up to 2^49 B of addresses. */
+static inline uint32_t l1_slot_idx(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_SLOTS; }
+static inline struct l1_slot *l1_slot_of(const struct l1 *l1, uint64_t line)
 {
-    return &l1->buckets[hash >> 8 & l1->bucket_mask];
+    return &l1->slots[l1_slot_idx(line)];
 }
+static inline uint32_t l1_left_entry(uint64_t line) { return (uint32_t)(line >> 12) << 2; }
 static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 {
     if (__builtin_expect(spec->hashed_log2, 1)) return tags_set_of_run(line, spec->sets, spec->hashed_log2);
@@ -226,10 +243,9 @@ static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 }
 
 /* The line is accessed soon, by a load: fetches what that will touch into the host's caches. */
-static inline void l1_coming(const struct l1 *l1, uint64_t line, uint32_t set, uint32_t hash)
+static inline void l1_coming(const struct l1 *l1, uint32_t slot, uint32_t set)
 {
-    __builtin_prefetch(l1_bucket_of(l1, hash), 1);
-    __builtin_prefetch(&l1->history[l1_history_of(line)]);
+    __builtin_prefetch(&l1->slots[slot], 1);
     __builtin_prefetch(tags_row(&l1->tags, set));
 }
 
@@ -263,6 +279,7 @@ struct sm {
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
     bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
+    uint32_t first_request; /* of those that belong to MSHRs */
     uint32_t misses_head, loads_free_count;
     uint64_t refreshed_cyc;
     uint64_t ahead_cyc;                /* what happened up to here, nobody outside can notice */
@@ -431,7 +448,7 @@ static inline void load_line_done(struct sm *sm, uint32_t load, uint64_t done_cy
     if (after > l->done_cyc) l->done_cyc = after;
     if (--l->remaining == 0) load_done(sm, load, now);
 }
-/* Gives a line to memory; false when the queue is full. */
+/* Gives a line to memory, by any request; false when the queue is full. */
 bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_t sectors, uint64_t now);
 /* --check: the request is about to be queued. */
 void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now);
@@ -448,6 +465,8 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now);
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now);
 void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
+/* Brings stats.mshr_peak up to date. */
+void l1_count_peak(struct l1 *l1, uint32_t mshrs);
 void l1_invalidate(struct sm *sm);
 /* An acquire point of GPU scope; keep: a planted fault. */
 void sm_acquire(struct sm *sm, bool keep);
