@@ -54,7 +54,6 @@ struct request {                /* one cache line and what only writes need */
     uint8_t app;
     uint8_t hit;  /* found in the slice: for the owner's statistics */
     uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
-    uint16_t set; /* of the line in its slice, + 1; 0: not worked out */
 
     _Alignas(64) uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
 };

@@ -18,55 +18,61 @@ static inline void slice_sets_begin(struct slice *s)
 {
     struct tags *const t = &s->tags;
     s->pins = tags_pins(t, 0);
-    s->oldest = &tags_ends_of(t, tags_row(t, 0))->newer;
     s->pin_step = t->row_bytes - t->ways;
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-/* A set, and what the key of a request looks like in it. */
-struct slice_set {
-    uint8_t *row;   /* see struct tags */
-    uint32_t first; /* line */
-    uint8_t hint;
-};
+/* ---- a request ahead of its time ---- */
 
-static SLICE_HOT struct slice_set slice_set_at(const struct slice *s, uint32_t set, uint64_t key)
+static SLICE_HOT void slice_ahead_request(struct slice *s, uint32_t packet, uint32_t idx)
 {
-    return (struct slice_set){
-        .row = tags_row(&s->tags, set), .first = set * s->tags.ways, .hint = tags_hint(key)};
+    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
+    a->idx = idx;
+    a->r = at(s, idx);
 }
 
-static SLICE_HOT uint32_t slice_set_find(const struct slice *s, struct slice_set x, uint64_t key)
+/* … is there: what is known of its set. */
+static SLICE_HOT void slice_ahead_set(struct slice *s, uint32_t packet)
+{
+    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
+    const uint32_t set = set_of(s, a->r->home.line);
+    a->row = tags_row(&s->tags, set);
+    a->first = set * s->tags.ways;
+}
+
+/* ---- … in its set ---- */
+
+static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_ahead *a, uint8_t hint)
 {
     /* the second half of a row with one half is something else */
     uint32_t found =
-        (tags_equal_bytes(x.row, x.hint) | tags_equal_bytes(x.row + 16, x.hint) << 16) & s->way_mask;
+        (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
     for (; found; found &= found - 1) {
-        const uint32_t line = x.first + (uint32_t)__builtin_ctz(found);
-        if (s->tags.keys[line] == key + 1) return line;
+        const uint32_t line = a->first + (uint32_t)__builtin_ctz(found);
+        if (s->tags.keys[line] == a->r->home.line + 1) return line;
     }
     return TAGS_NONE;
 }
 
-static SLICE_HOT void slice_set_touch(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT void slice_set_touch(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    tags_make_newest_in(&s->tags, x.row, line - x.first);
+    tags_make_newest_in(&s->tags, a->row, line - a->first);
 }
 
 /* The one that is longest unused, pinned or not. */
-static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, uint32_t set)
+static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct slice_ahead *a)
 {
-    return set * s->tags.ways + s->oldest[(size_t)set * s->tags.row_bytes];
+    return a->first + tags_ends_of(&s->tags, a->row)->newer;
 }
 
-static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT void slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    x.row[s->tags.hint_ways + (line - x.first)] = 1;
+    a->row[s->tags.hint_ways + (line - a->first)] = 1;
 }
 
-static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    return x.row[s->tags.hint_ways + (line - x.first)];
+    return a->row[s->tags.hint_ways + (line - a->first)];
 }
 
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)

@@ -4,6 +4,11 @@
 #include "llc/llc.h"
 #include "llc/slice_quick.h"
 
+static inline const struct net_queue_sink *port_of(const struct slice *s)
+{
+    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
+}
+
 void slice_in_windows(struct slice *s, bool on)
 {
     const uint32_t room = s->spec->memory_queue + s->spec->mshrs;
@@ -13,6 +18,7 @@ void slice_in_windows(struct slice *s, bool on)
                 !FAULT_BUILD;
     s->quick = s->direct && slice_sets_are_simple(&s->tags);
     if (s->quick) slice_sets_begin(s);
+    if (on) s->ahead_from = s->ahead_to = port_of(s)->popped;
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -46,7 +52,7 @@ bool slice_minds_memory(const struct slice *s, uint64_t until)
 static SLICE_HOT bool serve_front(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct request *const r = at(s, idx);
-    const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
+    const uint32_t set = set_of(s, r->home.line);
     uint32_t line = TAGS_NONE;
     if (!s->missed) {
         line = tags_find(&s->tags, set, r->home.line);
@@ -103,14 +109,9 @@ void slice_window_cycle(struct slice *s, uint64_t now)
 
 /* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
  * the one before has brought; in between other slices run. As many requests as the last window served, and
- * some. */
+ * some: each once, in this window or in one before. */
 
 enum { FETCH_MORE = 4, FETCH_FILLS = 32 };
-
-static inline const struct net_queue_sink *port_of(const struct slice *s)
-{
-    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
-}
 
 /* Who waits for fills. Their lines are few enough to be near, and are not waited for: they are all known. */
 static inline void fetch_waiting(const struct slice *s)
@@ -127,23 +128,26 @@ void slice_fetch_requests(struct slice *s)
     const struct net_queue_sink *const k = port_of(s);
     const struct net_queue_slot *const ring = k->ring;
     const uint32_t first = k->popped, mask = k->mask, queued = k->pushed - first;
-    uint32_t wanted = s->served_last + FETCH_MORE;
+    uint32_t wanted = s->served_last + FETCH_MORE, known = s->ahead_to - first;
     if (wanted > queued) wanted = queued;
     if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
-    for (uint32_t n = 0; n < wanted; n++) {
-        s->ahead[n] = at(s, (uint32_t)ring[(first + n) & mask].packet.handle);
-        __builtin_prefetch(s->ahead[n], 1);
+    if (known > SLICE_AHEAD) known = 0; /* more were served */
+    s->ahead_from = s->ahead_to = first + known;
+    if (known >= wanted) return;
+    s->ahead_to = first + wanted;
+    for (uint32_t n = first + known; n != first + wanted; n++) {
+        slice_ahead_request(s, n, (uint32_t)ring[n & mask].packet.handle);
+        __builtin_prefetch(s->ahead[n % SLICE_AHEAD].r, 1);
     }
-    s->fetched = wanted;
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const uint32_t count = s->tags.sets < UINT16_MAX ? s->fetched : 0; /* request.set holds no more */
-    for (uint32_t n = 0; n < count; n++) {
-        struct request *const r = s->ahead[n];
-        if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
-        tags_fetch(&s->tags, r->set - 1u);
+    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
+        slice_ahead_set(s, n);
+        const uint8_t *const row = s->ahead[n % SLICE_AHEAD].row;
+        __builtin_prefetch(row, 1);
+        if (s->tags.row_bytes > 64) __builtin_prefetch(row + 64, 1);
     }
     fetch_waiting(s);
 }
@@ -151,9 +155,9 @@ void slice_fetch_sets(struct slice *s)
 /* The lines that make room. */
 void slice_fetch_victims(struct slice *s)
 {
-    const uint32_t count = s->quick ? s->fetched : 0;
-    for (uint32_t n = 0; n < count; n++) {
-        const uint32_t line = slice_set_oldest(s, s->ahead[n]->set - 1u);
+    if (!s->quick) return;
+    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
+        const uint32_t line = slice_set_oldest(s, &s->ahead[n % SLICE_AHEAD]);
         __builtin_prefetch(&s->tags.keys[line], 1);
         __builtin_prefetch(&s->lines[line], 1);
     }
@@ -165,50 +169,40 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-/* The rest of a cycle that has turned out not to be a quick one. */
-static inline void slow_cycle(struct slice *s, const struct quick *q, uint64_t now)
-{
-    quick_end(s, q);
-    s->fill_came = true; /* if not, no harm */
-    window_cycle(s, now);
-}
-
 /* Fills and requests before until_cyc, one by one, in a cycle fills first; as long as cycles are quick and
  * there is room for what they may send to memory. */
+static SLICE_HOT void quick_cycles(struct slice *s, struct quick *q)
+{
+    const uint64_t last = q->until_cyc - 1;
+    do {
+        if (q->fill->ready_cyc <= earlier(q->due_cyc, last)) {
+            quick_fills(s, q);
+            if (!s->blocked || q->slow) continue; /* else it changes something */
+        } else if (q->due_cyc <= last) {
+            q->now = q->due_cyc;
+        } else {
+            return;
+        }
+        quick_request(s, q);
+    } while (!q->slow && slice_memory_has_room(s));
+}
+
 static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 {
-    const uint64_t until = s->until_cyc;
     quick_begin(s, q);
-    for (;;) {
-        if (q->fill_cyc <= q->due_cyc) {
-            const uint64_t now = q->fill_cyc;
-            if (now >= until) break;
-            s->visited_cyc = now;
-            if (!quick_fill(s, now, q)) {
-                slow_cycle(s, q, now);
-                return;
-            }
-            if (s->blocked) q->due_cyc = now;
-        } else {
-            const uint64_t now = q->due_cyc;
-            if (now >= until) break;
-            s->visited_cyc = now;
-            if (!quick_request(s, now, q)) {
-                slow_cycle(s, q, now);
-                return;
-            }
-            if (!slice_memory_has_room(s)) break;
-        }
-    }
+    quick_cycles(s, q);
     quick_end(s, q);
+    if (__builtin_expect(!q->slow, 1)) return;
+    q->slow = false;
+    s->fill_came = true; /* if not, no harm */
+    window_cycle(s, q->now);
 }
 
 bool slice_run_window(struct slice *s, uint64_t until)
 {
     const uint32_t popped = port_of(s)->popped;
-    struct quick q = quick_of(s);
     s->until_cyc = until;
-    s->fetched = 0;
+    struct quick q = quick_of(s);
     uint64_t due;
     while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
         if (is_slow(s))

@@ -89,7 +89,6 @@ static inline __attribute__((always_inline)) void send_line(struct sm *sm, const
     r->sectors = sectors;
     r->app = (uint8_t)sm->app;
     r->hit = 0;
-    r->set = 0;
     sm->flight_sum -= now;
     sm->flight_cyc = now;
     sm->outstanding++;
