@@ -43,7 +43,10 @@ struct request {                /* one cache line and what only writes need */
     _Alignas(64) uint64_t line; /* simulated virtual address >> 7 */
     struct home home;
     uint64_t sent_cyc;  /* when the SM made it */
-    uint64_t ready_cyc; /* when the present stop is done with it */
+    union {
+        uint64_t ready_cyc; /* when the present stop is done with it */
+        uint8_t *pin;       /* … of a slice's line that it waits for, see llc/slice_quick.h */
+    };
     uint32_t owner;     /* what the SM or the walker knows it by */
     uint32_t next;      /* in the list of whoever holds it */
     uint32_t served;    /* cycle, modulo 2^32, in which the tag stage of a slice served it */

@@ -65,9 +65,9 @@ static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct s
     return a->first + tags_ends_of(&s->tags, a->row)->newer;
 }
 
-static SLICE_HOT void slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
+static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    a->row[s->tags.hint_ways + (line - a->first)] = 1;
+    return a->row + s->tags.hint_ways + (line - a->first);
 }
 
 static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, const struct slice_ahead *a, uint32_t line)
@@ -78,6 +78,26 @@ static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, const struct sl
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
 {
     s->pins[line + tags_set_of(&s->tags, line) * s->pin_step] = 0;
+}
+
+/* The oldest is pinned. */
+static __attribute__((noinline)) uint32_t slice_set_other_victim(const struct slice *s, uint8_t *row)
+{
+    const uint32_t way = tags_oldest_in(&s->tags, row);
+    if (way == s->tags.ways) return SLICE_SET_WAYS;
+    tags_make_newest_in(&s->tags, row, way);
+    return way;
+}
+
+/* The way that makes room, which is the newest now; SLICE_SET_WAYS: all are pinned. */
+static SLICE_HOT uint32_t slice_set_victim(const struct slice *s, uint8_t *row)
+{
+    struct tags_order *const ends = tags_ends_of(&s->tags, row);
+    const uint32_t way = ends->newer;
+    if (__builtin_expect(row[s->tags.hint_ways + way], 0)) return slice_set_other_victim(s, row);
+    ends->older = (uint8_t)way;
+    ends->newer = ends[1 + way].newer;
+    return way;
 }
 
 #endif

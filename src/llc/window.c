@@ -169,24 +169,6 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-/* Fills and requests before until_cyc, one by one, in a cycle fills first; as long as cycles are quick and
- * there is room for what they may send to memory. */
-static SLICE_HOT void quick_cycles(struct slice *s, struct quick *q)
-{
-    const uint64_t last = q->until_cyc - 1;
-    do {
-        if (q->fill->ready_cyc <= earlier(q->due_cyc, last)) {
-            quick_fills(s, q);
-            if (!s->blocked || q->slow) continue; /* else it changes something */
-        } else if (q->due_cyc <= last) {
-            q->now = q->due_cyc;
-        } else {
-            return;
-        }
-        quick_request(s, q);
-    } while (!q->slow && slice_memory_has_room(s));
-}
-
 static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
 {
     quick_begin(s, q);
