@@ -55,6 +55,30 @@ struct slice_ahead {
     uint32_t first; /* line of the set */
 };
 
+/* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. */
+struct slice_run {
+    struct net *request, *reply;
+    const struct net_queue_sink *port;
+    const uint32_t *read_bytes; /* of replies to reads, by sectors */
+    uint64_t *const *traffic;   /* by SM, in the column of the slice */
+    uint64_t traffic_column;
+    uint64_t data_queue_cyc;
+    uint64_t now, until_cyc;
+    uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
+    const struct fill *fill; /* the first one; behind the last is one that is never ready */
+    const struct fill *fills, *fills_end;
+    /* the request in front, once it was looked at */
+    const struct slice_ahead *front;
+    struct request *r;
+    uint32_t line;
+    uint8_t hint;
+    bool slow; /* the rest of the cycle is not a quick one */
+    /* settled now and then; what else there is follows from it */
+    uint32_t first_packet, writes, local, misses, columns, merged, replies;
+    uint32_t mshr_least;                   /* fewest that were free */
+    uint64_t came_cyc, left_cyc, stay_cyc; /* sums */
+};
+
 /* What every visit looks at comes first, in few of the host's cache lines. */
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
@@ -119,6 +143,7 @@ struct slice {
     size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
     struct slice_ahead ahead[SLICE_AHEAD]; /* windowed, by packet: those before ahead_to */
+    _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };
 

@@ -9,36 +9,10 @@
 #include "llc/slice_tags.h"
 #include "net/net_queue.h"
 
-/* What is not looked up, or written, in the slice every time. */
-struct quick {
-    struct net *request, *reply;
-    const struct net_queue_sink *port;
-    const uint32_t *read_bytes; /* of replies to reads, by sectors */
-    uint64_t *const *traffic;   /* by SM, in the column of the slice */
-    uint32_t traffic_column;
-    uint32_t data_queue_cyc;
-    uint64_t until_cyc;
-    uint64_t now;
-    uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
-    const struct fill *fill; /* the first one; behind the last is one that is never ready */
-    const struct fill *fills, *fills_end;
-    /* the request in front, once it was looked at */
-    const struct slice_ahead *front;
-    struct request *r;
-    uint8_t hint;
-    uint32_t line;
-    bool slow; /* the rest of the cycle is not a quick one */
-    /* counted once per window; what else there is follows from it */
-    uint32_t first_packet, requests, writes, local, misses, columns, merged, replies;
-    uint64_t came_cyc, left_cyc, stay_cyc; /* sums */
-    uint64_t changed_cyc;                  /* somebody came or left */
-    uint32_t mshr_least;                   /* fewest that were free */
-};
-
 /* Replies leave in the order in which they pass the data port: if one leaves after the window, so do all
  * after it. False: that is the case. */
 static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx, const struct request *r,
-                                  uint32_t came, uint32_t bytes, struct quick *q)
+                                  uint32_t came, uint32_t bytes, struct slice_run *q)
 {
     if (__builtin_expect(ready >= q->until_cyc, 0)) return false;
     const uint32_t sm = r->sm;
@@ -48,13 +22,14 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx,
     q->replies++;
     q->left_cyc += ready;
     q->stay_cyc += (uint32_t)ready - came;
-    q->changed_cyc = q->now;
+    s->inside_cyc = q->now;
     return true;
 }
 
 /* ---- fills ---- */
 
-static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct request *r, struct quick *q)
+static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct request *r,
+                                   struct slice_run *q)
 {
     const size_t sectors = r->sectors & SECTORS_ALL;
     const uint64_t ready = use_port(s, q->now, s->spec->read_cyc[sectors]);
@@ -63,34 +38,30 @@ static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct r
 
 /* Others than reads wait for the line, or not all that was asked for is there. False: replies wait in the
  * slice, each for its turn. */
-static __attribute__((noinline)) bool fill_others(struct slice *s, uint64_t now, const struct fill *f)
+static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
     m->asked &= (uint8_t)~f->sectors;
     m->valid |= f->sectors;
-    (void)serve_waiting(s, now, f->tag_line, m, true);
+    (void)serve_waiting(s, q->now, f->tag_line, m, true);
     if (!(m->waiting.count | m->asked)) {
         slice_set_unpin(s, f->tag_line);
         s->mshr_free_count++;
     }
-    return earlier(s->hits_cyc, s->filled_cyc) >= s->until_cyc;
+    q->slow = earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+    return !q->slow;
 }
 
 /* The oldest fill: all that was asked for is all that those who wait lack. What memory forwarded from a write
  * may have been ready before the one in front of it. False: the rest of the cycle is not a quick one. */
-static SLICE_HOT bool quick_fill(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
 {
     const struct fill *const f = q->fill;
     struct slice_line *const m = &s->lines[f->tag_line];
     const uint8_t sectors = f->sectors;
     q->now = later(f->ready_cyc, q->now);
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
-    if (__builtin_expect(!m->reads || m->asked != sectors, 0)) {
-        s->inside_cyc = q->changed_cyc;
-        q->slow = !fill_others(s, q->now, f);
-        q->changed_cyc = s->inside_cyc;
-        return !q->slow;
-    }
+    if (__builtin_expect(!m->reads || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
     uint32_t idx = m->waiting.first, left = m->waiting.count;
@@ -107,7 +78,7 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct quick *q)
 /* ---- requests ---- */
 
 /* The tag stage has nothing to do before a fill comes. */
-static SLICE_HOT bool quick_block(struct slice *s, uint64_t *why, struct quick *q)
+static SLICE_HOT bool quick_block(struct slice *s, uint64_t *why, struct slice_run *q)
 {
     s->blocked = why;
     s->blocked_cyc = q->now;
@@ -116,7 +87,7 @@ static SLICE_HOT bool quick_block(struct slice *s, uint64_t *why, struct quick *
 }
 
 /* The data port has more to do than may wait for it. */
-static SLICE_HOT bool quick_port_blocks(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_port_blocks(struct slice *s, struct slice_run *q)
 {
     if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return false;
     s->blocked = &s->stats.wait_port;
@@ -126,7 +97,7 @@ static SLICE_HOT bool quick_port_blocks(struct slice *s, struct quick *q)
 }
 
 /* A line of the set makes room for that of the request; false: not now. */
-static SLICE_HOT bool quick_place(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_place(struct slice *s, struct slice_run *q)
 {
     uint8_t *const row = q->front->row;
     const uint32_t way = slice_set_victim(s, row);
@@ -143,7 +114,7 @@ static SLICE_HOT bool quick_place(struct slice *s, struct quick *q)
 }
 
 /* An MSHR for the line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, uint8_t sectors, struct quick *q)
+static SLICE_HOT void quick_fetch(struct slice *s, uint8_t sectors, struct slice_run *q)
 {
     const uint32_t line = q->line, idx = q->front->idx;
     struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others */
@@ -170,7 +141,7 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint8_t sectors, struct quick
 }
 
 /* The line has no place. */
-static SLICE_HOT bool quick_miss(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_block(s, &s->stats.wait_mshr, q);
     if (!quick_place(s, q)) return false;
@@ -179,7 +150,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct quick *q)
 }
 
 /* … but some of its sectors are not in it. */
-static SLICE_HOT bool quick_complete(struct slice *s, uint8_t have, struct quick *q)
+static SLICE_HOT bool quick_complete(struct slice *s, uint8_t have, struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_block(s, &s->stats.wait_mshr, q);
     slice_set_touch(s, q->front, q->line);
@@ -194,7 +165,7 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, 
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT bool quick_merge(struct slice *s, uint8_t have, struct quick *q)
+static SLICE_HOT bool quick_merge(struct slice *s, uint8_t have, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[q->line];
     if (m->waiting.count >= s->spec->mshr_merges) return quick_block(s, &s->stats.wait_mshr, q);
@@ -207,7 +178,7 @@ static SLICE_HOT bool quick_merge(struct slice *s, uint8_t have, struct quick *q
 }
 
 /* The reply leaves when the port has it. */
-static SLICE_HOT void quick_hit(struct slice *s, uint32_t port_cyc, uint32_t bytes, struct quick *q)
+static SLICE_HOT void quick_hit(struct slice *s, uint32_t port_cyc, uint32_t bytes, struct slice_run *q)
 {
     const uint64_t ready = use_port(s, q->now, port_cyc);
     slice_set_touch(s, q->front, q->line);
@@ -215,7 +186,7 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t port_cyc, uint32_t byt
         append_hit(s, q->front->idx, ready);
 }
 
-static SLICE_HOT bool quick_read(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_read(struct slice *s, struct slice_run *q)
 {
     const uint32_t line = q->line;
     if (line == TAGS_NONE) return quick_miss(s, q);
@@ -228,7 +199,7 @@ static SLICE_HOT bool quick_read(struct slice *s, struct quick *q)
     return true;
 }
 
-static SLICE_HOT bool quick_write(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_write(struct slice *s, struct slice_run *q)
 {
     const struct request *const r = q->r;
     s->stats.write_hits += q->line != TAGS_NONE;
@@ -248,7 +219,7 @@ static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
     s->ahead_to = packet + 1;
 }
 
-static SLICE_HOT void quick_look(struct slice *s, struct quick *q)
+static SLICE_HOT void quick_look(struct slice *s, struct slice_run *q)
 {
     const uint32_t packet = q->port->popped;
     if (__builtin_expect(packet == s->ahead_to, 0)) look_now(s, packet);
@@ -259,7 +230,7 @@ static SLICE_HOT void quick_look(struct slice *s, struct quick *q)
 }
 
 /* The tag stage, for a read or a write that was looked at; false: not now. */
-static SLICE_HOT bool quick_serve(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_serve(struct slice *s, struct slice_run *q)
 {
     const uint32_t kind = q->r->kind;
     if (__builtin_expect(kind > REQUEST_WRITE, 0)) {
@@ -271,13 +242,13 @@ static SLICE_HOT bool quick_serve(struct slice *s, struct quick *q)
 }
 
 /* A request was served: says when the next one is due. */
-static SLICE_HOT void quick_served(struct slice *s, struct quick *q)
+static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
 {
     struct request *const r = q->r;
     const uint64_t now = q->now;
     r->served = (uint32_t)now;
     q->came_cyc += now;
-    q->changed_cyc = now;
+    s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     net_queue_take(q->request, s->wire.slice_idx, now);
     q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
@@ -286,7 +257,7 @@ static SLICE_HOT void quick_served(struct slice *s, struct quick *q)
 /* ---- in time ---- */
 
 /* Fills come before the next request does; false: it comes after the window. */
-static SLICE_HOT bool quick_arrives(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
 {
     while (q->fill->ready_cyc <= q->due_cyc)
         if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
@@ -297,7 +268,7 @@ static SLICE_HOT bool quick_arrives(struct slice *s, struct quick *q)
 
 /* The request in front waits for the next cycle that may change something; false: that comes after the
  * window. */
-static SLICE_HOT bool quick_wait(struct slice *s, struct quick *q)
+static SLICE_HOT bool quick_wait(struct slice *s, struct slice_run *q)
 {
     if (q->slow) return false;
     if (__builtin_expect(q->fill->ready_cyc <= q->due_cyc, 1)) {
@@ -316,7 +287,7 @@ static SLICE_HOT bool quick_wait(struct slice *s, struct quick *q)
 
 /* Fills and requests, one by one, in a cycle fills first; as long as cycles are quick and there is room for
  * what they may send to memory. */
-static SLICE_HOT void quick_cycles(struct slice *s, struct quick *q)
+static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
     bool waits = s->blocked != NULL;
     do {
@@ -330,55 +301,43 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct quick *q)
     } while (slice_memory_has_room(s));
 }
 
-static inline struct quick quick_of(const struct slice *s)
+/* Once: what stays as it is. */
+static inline void quick_new(struct slice *s)
 {
     const struct fabric *const f = s->wire.fabric;
-    return (struct quick){.request = f->request.net,
-                          .reply = f->reply.net,
-                          .port = &f->request.net->queue->sinks[s->wire.slice_idx],
-                          .read_bytes = f->read_bytes,
-                          .traffic = f->traffic.sm_row,
-                          .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
-                          .data_queue_cyc = s->spec->data_queue_cyc,
-                          .until_cyc = s->until_cyc,
-                          .fills = s->own_lane.fills,
-                          .fills_end = s->own_lane.fills + s->fills_mask + 1,
-                          .mshr_least = s->mshr_free_count};
+    s->run = (struct slice_run){.request = f->request.net,
+                                .reply = f->reply.net,
+                                .port = &f->request.net->queue->sinks[s->wire.slice_idx],
+                                .read_bytes = f->read_bytes,
+                                .traffic = f->traffic.sm_row,
+                                .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
+                                .data_queue_cyc = s->spec->data_queue_cyc,
+                                .fills = s->own_lane.fills,
+                                .fills_end = s->own_lane.fills + s->fills_mask + 1};
 }
 
-static SLICE_HOT void quick_begin(struct slice *s, struct quick *q)
+static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
 {
     const struct lane *const l = &s->own_lane;
     const uint64_t visible = s->front->visible_cyc;
     q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
     q->now = s->visited_cyc;
-    q->changed_cyc = s->inside_cyc;
+    q->until_cyc = s->until_cyc;
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
     q->first_packet = q->port->popped;
     if ((int32_t)(s->ahead_to - q->first_packet) < 0) s->ahead_to = q->first_packet;
+    q->slow = false;
+    q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
+    q->came_cyc = q->left_cyc = q->stay_cyc = 0;
+    q->mshr_least = s->mshr_free_count;
 }
 
-/* The slice knows what was done. */
-static SLICE_HOT void quick_end(struct slice *s, struct quick *q)
+static inline void quick_count(struct slice *s, const struct slice_run *q)
 {
-    struct lane *const l = &s->own_lane;
-    const uint32_t head = (uint32_t)(q->fill - q->fills), filled = (head - l->fills_head) & s->fills_mask;
-    s->stats.fills += filled;
-    l->fills_head = head;
-    l->fills_count = s->fills_count = s->fills_count - filled;
-    s->visited_cyc = q->now;
-    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
-    s->missed = false; /* at least it is not known any more */
-    s->inside_cyc = q->changed_cyc;
-    q->requests += q->port->popped - q->first_packet;
-}
-
-static inline void quick_count(struct slice *s, const struct quick *q)
-{
-    const uint32_t reads = q->requests - q->writes;
-    s->stats.requests += q->requests;
-    s->stats.tag_cycles += q->requests;
+    const uint32_t requests = q->port->popped - q->first_packet, reads = requests - q->writes;
+    s->stats.requests += requests;
+    s->stats.tag_cycles += requests;
     s->stats.reads += reads;
     s->stats.crossing_reads += reads;
     s->stats.read_misses += q->misses;
@@ -388,12 +347,26 @@ static inline void quick_count(struct slice *s, const struct quick *q)
     s->stats.memory_read_columns += q->columns;
     s->stats.writes += q->writes;
     s->stats.local += q->local;
-    s->stats.remote += q->requests - q->local;
+    s->stats.remote += requests - q->local;
     s->stats.replies += q->replies;
     s->stats.stay_cyc += q->stay_cyc;
-    s->inside += q->requests - q->replies;
+    s->inside += requests - q->replies;
     s->inside_sum += q->left_cyc - q->came_cyc;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
+}
+
+/* The slice knows what was done. */
+static SLICE_HOT void quick_end(struct slice *s, struct slice_run *q)
+{
+    struct lane *const l = &s->own_lane;
+    const uint32_t head = (uint32_t)(q->fill - q->fills), filled = (head - l->fills_head) & s->fills_mask;
+    s->stats.fills += filled;
+    l->fills_head = head;
+    l->fills_count = s->fills_count = s->fills_count - filled;
+    s->visited_cyc = q->now;
+    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
+    s->missed = false; /* at least it is not known any more */
+    quick_count(s, q);
 }
 
 #endif

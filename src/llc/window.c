@@ -17,7 +17,10 @@ void slice_in_windows(struct slice *s, bool on)
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
                 !FAULT_BUILD;
     s->quick = s->direct && slice_sets_are_simple(&s->tags);
-    if (s->quick) slice_sets_begin(s);
+    if (s->quick) {
+        slice_sets_begin(s);
+        quick_new(s);
+    }
     if (on) s->ahead_from = s->ahead_to = port_of(s)->popped;
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
@@ -169,13 +172,13 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
+static inline void quick_run(struct slice *s)
 {
+    struct slice_run *const q = &s->run;
     quick_begin(s, q);
     quick_cycles(s, q);
     quick_end(s, q);
     if (__builtin_expect(!q->slow, 1)) return;
-    q->slow = false;
     s->fill_came = true; /* if not, no harm */
     window_cycle(s, q->now);
 }
@@ -184,14 +187,12 @@ bool slice_run_window(struct slice *s, uint64_t until)
 {
     const uint32_t popped = port_of(s)->popped;
     s->until_cyc = until;
-    struct quick q = quick_of(s);
     uint64_t due;
     while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
         if (is_slow(s))
             window_cycle(s, due);
         else
-            quick_run(s, &q);
-    quick_count(s, &q);
+            quick_run(s);
     count_inside(s);
     s->served_last = port_of(s)->popped - popped;
     return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
