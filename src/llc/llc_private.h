@@ -55,12 +55,12 @@ struct slice_ahead {
     uint32_t first; /* line of the set */
 };
 
-/* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. */
+/* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. Sums
+ * that change together are apart: they are added to one by one. */
 struct slice_run {
     struct net *request, *reply;
     const struct net_queue_sink *port;
-    const uint32_t *read_bytes; /* of replies to reads, by sectors */
-    uint64_t *const *traffic;   /* by SM, in the column of the slice */
+    uint64_t *const *traffic; /* by SM, in the column of the slice */
     uint64_t traffic_column;
     uint64_t data_queue_cyc;
     uint64_t now, until_cyc;
@@ -69,14 +69,20 @@ struct slice_run {
     const struct fill *fills, *fills_end;
     /* the request in front, once it was looked at */
     const struct slice_ahead *front;
-    struct request *r;
     uint32_t line;
     uint8_t hint;
     bool slow; /* the rest of the cycle is not a quick one */
     /* settled now and then; what else there is follows from it */
-    uint32_t first_packet, writes, local, misses, columns, merged, replies;
-    uint32_t mshr_least;                   /* fewest that were free */
-    uint64_t came_cyc, left_cyc, stay_cyc; /* sums */
+    uint64_t came_cyc; /* sums, of requests that came, */
+    uint32_t first_packet, writes, local, misses, columns, merged;
+    uint64_t left_cyc; /* … left, */
+    uint32_t replies;
+    uint32_t mshr_least; /* fewest that were free */
+    uint64_t stay_cyc;   /* … and how long they stayed */
+    /* by sectors that are read: reply, data port, memory; as in the spec */
+    uint32_t read_bytes[SECTORS_ALL + 1];
+    uint8_t read_cyc[SECTORS_ALL + 1];
+    struct slice_columns missing_of[SECTORS_ALL + 1];
 };
 
 /* What every visit looks at comes first, in few of the host's cache lines. */

@@ -32,8 +32,21 @@ static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct r
                                    struct slice_run *q)
 {
     const size_t sectors = r->sectors & SECTORS_ALL;
-    const uint64_t ready = use_port(s, q->now, s->spec->read_cyc[sectors]);
+    const uint64_t ready = use_port(s, q->now, q->read_cyc[sectors]);
     if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
+}
+
+/* All reads that wait for the line but the last, which is returned. */
+static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const struct slice_line *m,
+                                                     struct slice_run *q)
+{
+    uint32_t idx = m->waiting.first;
+    for (uint32_t left = m->waiting.count; left > 1; left--) {
+        const uint32_t next = at(s, idx)->next;
+        quick_filled(s, idx, at(s, idx), q);
+        idx = next;
+    }
+    return idx;
 }
 
 /* Others than reads wait for the line, or not all that was asked for is there. False: replies wait in the
@@ -64,98 +77,86 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     if (__builtin_expect(!m->reads || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
-    uint32_t idx = m->waiting.first, left = m->waiting.count;
-    *at(s, idx)->pin = 0;
-    for (;;) {
-        const struct request *const r = at(s, idx);
-        const uint32_t next = r->next;
-        quick_filled(s, idx, r, q);
-        if (__builtin_expect(!--left, 1)) return true;
-        idx = next;
+    uint32_t idx = m->waiting.first;
+    const struct request *r = at(s, idx);
+    *r->pin = 0;
+    if (__builtin_expect(m->waiting.count != 1, 0)) {
+        idx = fill_first(s, m, q);
+        r = at(s, idx);
     }
+    quick_filled(s, idx, r, q);
+    return true;
 }
 
-/* ---- requests ---- */
+/* ---- requests: NULL: it is served; else the counter of what stops it ---- */
 
-/* The tag stage has nothing to do before a fill comes. */
-static SLICE_HOT bool quick_block(struct slice *s, uint64_t *why, struct slice_run *q)
+/* … until a fill comes. */
+static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
 {
-    s->blocked = why;
-    s->blocked_cyc = q->now;
     q->due_cyc = ENGINE_NEVER;
-    return false;
+    return why;
 }
 
-/* The data port has more to do than may wait for it. */
-static SLICE_HOT bool quick_port_blocks(struct slice *s, struct slice_run *q)
+/* An MSHR for a line, whose missing sectors are read. */
+static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, uint8_t *pin, struct request *r,
+                                  struct slice_columns c, struct slice_run *q)
 {
-    if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return false;
-    s->blocked = &s->stats.wait_port;
-    s->blocked_cyc = q->now;
-    q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
-    return true;
-}
-
-/* A line of the set makes room for that of the request; false: not now. */
-static SLICE_HOT bool quick_place(struct slice *s, struct slice_run *q)
-{
-    uint8_t *const row = q->front->row;
-    const uint32_t way = slice_set_victim(s, row);
-    if (__builtin_expect(way == SLICE_SET_WAYS, 0)) return quick_block(s, &s->stats.wait_way, q);
-    const uint32_t line = q->front->first + way;
-    struct slice_line *const m = &s->lines[line];
-    s->stats.evictions += row[way] != 0;
-    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
-    m->valid = 0;
-    s->tags.keys[line] = q->r->home.line + 1;
-    row[way] = q->hint;
-    q->line = line;
-    return true;
-}
-
-/* An MSHR for the line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, uint8_t sectors, struct slice_run *q)
-{
-    const uint32_t line = q->line, idx = q->front->idx;
     struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others */
-    struct request *const r = q->r;
-    const struct slice_columns *const c = &s->spec->missing_of[sectors];
-    r->pin = slice_set_pin(s, q->front, line);
-    *r->pin = 1;
-    s->mshr_free_count--;
-    if (q->mshr_least && s->mshr_free_count < q->mshr_least) q->mshr_least = s->mshr_free_count;
+    const uint32_t idx = q->front->idx;
     m->reads = true;
-    m->asked = c->sectors;
+    m->asked = c.sectors;
     m->waiting.first = idx;
-    m->waiting.last = idx;
     m->waiting.count = 1;
+    m->waiting.last = idx;
+    *pin = 1;
+    r->pin = pin;
+    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
     struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
     op->line = r->home.line;
     op->tag_line = line;
-    op->first_column = c->first;
-    op->column_count = c->count;
+    op->first_column = c.first;
+    op->column_count = c.count;
     op->ready_tick = (q->now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle;
     op_joins(s, &s->own_lane, 0, op->ready_tick);
     q->misses++;
-    q->columns += c->count;
+    q->columns += c.count;
+}
+
+/* The way of the set makes room for the line of the request. */
+static SLICE_HOT uint32_t quick_place(struct slice *s, uint8_t *row, uint32_t way, const struct request *r,
+                                      struct slice_run *q)
+{
+    const uint32_t line = q->front->first + way;
+    struct slice_line *const m = &s->lines[line];
+    s->stats.evictions += row[way] != 0;
+    row[way] = q->hint;
+    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
+    m->valid = 0;
+    s->tags.keys[line] = r->home.line + 1;
+    return line;
 }
 
 /* The line has no place. */
-static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_miss(struct slice *s, struct request *r, struct slice_run *q)
 {
-    if (!s->mshr_free_count) return quick_block(s, &s->stats.wait_mshr, q);
-    if (!quick_place(s, q)) return false;
-    quick_fetch(s, q->r->sectors, q);
-    return true;
+    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
+    uint8_t *const row = q->front->row;
+    uint32_t way;
+    if (__builtin_expect(!slice_set_victim(s, row, &way), 0)) return quick_stop(&s->stats.wait_way, q);
+    uint8_t *const pin = row + s->tags.hint_ways + way;
+    quick_fetch(s, quick_place(s, row, way, r, q), pin, r, q->missing_of[r->sectors & SECTORS_ALL], q);
+    return NULL;
 }
 
 /* … but some of its sectors are not in it. */
-static SLICE_HOT bool quick_complete(struct slice *s, uint8_t have, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_t have, struct request *r,
+                                          struct slice_run *q)
 {
-    if (!s->mshr_free_count) return quick_block(s, &s->stats.wait_mshr, q);
-    slice_set_touch(s, q->front, q->line);
-    quick_fetch(s, q->r->sectors & (uint8_t)~have, q);
-    return true;
+    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
+    slice_set_touch(s, q->front, line);
+    quick_fetch(s, line, slice_set_pin(s, q->front, line), r, q->missing_of[r->sectors & ~have & SECTORS_ALL],
+                q);
+    return NULL;
 }
 
 static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, uint32_t line,
@@ -165,50 +166,56 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, 
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT bool quick_merge(struct slice *s, uint8_t have, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t have, const struct request *r,
+                                       struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[q->line];
-    if (m->waiting.count >= s->spec->mshr_merges) return quick_block(s, &s->stats.wait_mshr, q);
-    const uint8_t missing = q->r->sectors & (uint8_t) ~(have | m->asked);
+    struct slice_line *const m = &s->lines[line];
+    if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
+    const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
     append(s, &m->waiting, q->front->idx);
-    if (missing) fetch_more(s, q->now, q->line, missing);
-    slice_set_touch(s, q->front, q->line);
+    if (missing) fetch_more(s, q->now, line, missing);
+    slice_set_touch(s, q->front, line);
     q->merged++;
-    return true;
+    return NULL;
 }
 
 /* The reply leaves when the port has it. */
-static SLICE_HOT void quick_hit(struct slice *s, uint32_t port_cyc, uint32_t bytes, struct slice_run *q)
+static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct request *r, uint32_t port_cyc,
+                                uint32_t bytes, struct slice_run *q)
 {
     const uint64_t ready = use_port(s, q->now, port_cyc);
-    slice_set_touch(s, q->front, q->line);
-    if (!quick_reply(s, ready, q->front->idx, q->r, (uint32_t)q->now, bytes, q))
+    slice_set_touch(s, q->front, line);
+    if (!quick_reply(s, ready, q->front->idx, r, (uint32_t)q->now, bytes, q))
         append_hit(s, q->front->idx, ready);
 }
 
-static SLICE_HOT bool quick_read(struct slice *s, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_find(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
-    const uint32_t line = q->line;
-    if (line == TAGS_NONE) return quick_miss(s, q);
-    const size_t sectors = q->r->sectors & SECTORS_ALL;
+    const size_t sectors = r->sectors & SECTORS_ALL;
     uint8_t have = s->lines[line].valid;
     if (sectors & ~have && sectors & ~(have = readable(s, line)))
-        return slice_set_is_pinned(s, q->front, line) ? quick_merge(s, have, q) : quick_complete(s, have, q);
-    q->r->hit = 1;
-    quick_hit(s, s->spec->read_cyc[sectors], q->read_bytes[sectors], q);
-    return true;
+        return *slice_set_pin(s, q->front, line) ? quick_merge(s, line, have, r, q)
+                                                 : quick_complete(s, line, have, r, q);
+    r->hit = 1;
+    quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
+    return NULL;
 }
 
-static SLICE_HOT bool quick_write(struct slice *s, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const struct request *r,
+                                       struct slice_run *q)
 {
-    const struct request *const r = q->r;
-    s->stats.write_hits += q->line != TAGS_NONE;
-    if (q->line == TAGS_NONE && !quick_place(s, q)) return false;
-    s->lines[q->line].dirty[0] |= r->bytes[0];
-    s->lines[q->line].dirty[1] |= r->bytes[1];
-    quick_hit(s, service_cycles(s, r), s->spec->header_bytes, q);
+    uint32_t way;
+    if (line != TAGS_NONE)
+        s->stats.write_hits++;
+    else if (slice_set_victim(s, q->front->row, &way))
+        line = quick_place(s, q->front->row, way, r, q);
+    else
+        return quick_stop(&s->stats.wait_way, q);
+    s->lines[line].dirty[0] |= r->bytes[0];
+    s->lines[line].dirty[1] |= r->bytes[1];
+    quick_hit(s, line, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
-    return true;
+    return NULL;
 }
 
 /* The one in front was not looked at ahead of its time. */
@@ -223,28 +230,30 @@ static SLICE_HOT void quick_look(struct slice *s, struct slice_run *q)
 {
     const uint32_t packet = q->port->popped;
     if (__builtin_expect(packet == s->ahead_to, 0)) look_now(s, packet);
-    q->front = &s->ahead[packet % SLICE_AHEAD];
-    q->r = q->front->r;
-    q->hint = tags_hint(q->r->home.line);
-    q->line = slice_set_find(s, q->front, q->hint);
+    const struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
+    const uint8_t hint = tags_hint(a->r->home.line);
+    q->front = a;
+    q->hint = hint;
+    q->line = slice_set_find(s, a, hint);
 }
 
-/* The tag stage, for a read or a write that was looked at; false: not now. */
-static SLICE_HOT bool quick_serve(struct slice *s, struct slice_run *q)
+/* The tag stage, for the request that was looked at. */
+static SLICE_HOT uint64_t *quick_serve(struct slice *s, struct slice_run *q)
 {
-    const uint32_t kind = q->r->kind;
-    if (__builtin_expect(kind > REQUEST_WRITE, 0)) {
-        q->slow = true;
-        return false;
+    struct request *const r = q->front->r;
+    const uint32_t line = q->line;
+    if (__builtin_expect(s->port_free_cyc > q->now + q->data_queue_cyc, 0)) {
+        q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
+        return &s->stats.wait_port;
     }
-    if (quick_port_blocks(s, q)) return false;
-    return kind == REQUEST_READ ? quick_read(s, q) : quick_write(s, q);
+    if (__builtin_expect(r->kind != REQUEST_READ, 0)) return quick_write(s, line, r, q);
+    return line == TAGS_NONE ? quick_miss(s, r, q) : quick_find(s, line, r, q);
 }
 
 /* A request was served: says when the next one is due. */
 static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
 {
-    struct request *const r = q->r;
+    struct request *const r = q->front->r;
     const uint64_t now = q->now;
     r->served = (uint32_t)now;
     q->came_cyc += now;
@@ -266,22 +275,19 @@ static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
     return true;
 }
 
-/* The request in front waits for the next cycle that may change something; false: that comes after the
- * window. */
-static SLICE_HOT bool quick_wait(struct slice *s, struct slice_run *q)
+/* The next cycle that may change something for the request in front; false: it comes after the window, or is
+ * not a quick one. */
+static SLICE_HOT bool quick_changes(struct slice *s, struct slice_run *q)
 {
-    if (q->slow) return false;
-    if (__builtin_expect(q->fill->ready_cyc <= q->due_cyc, 1)) {
-        if (q->fill->ready_cyc >= q->until_cyc) return false;
-        do
-            if (!quick_fill(s, q)) return false;
-        while (q->fill->ready_cyc <= q->now);
-    } else {
+    if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
         if (q->due_cyc >= q->until_cyc) return false;
         q->now = q->due_cyc;
+        return true;
     }
-    *s->blocked += q->now - s->blocked_cyc;
-    s->blocked = NULL;
+    if (q->fill->ready_cyc >= q->until_cyc) return false;
+    do
+        if (!quick_fill(s, q)) return false;
+    while (q->fill->ready_cyc <= q->now);
     return true;
 }
 
@@ -289,13 +295,24 @@ static SLICE_HOT bool quick_wait(struct slice *s, struct slice_run *q)
  * what they may send to memory. */
 static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
-    bool waits = s->blocked != NULL;
+    uint64_t *why = s->blocked;
+    s->blocked = NULL;
     do {
-        if (!waits && !quick_arrives(s, q)) return;
+        if (!why && !quick_arrives(s, q)) return;
         quick_look(s, q);
-        while (waits || !quick_serve(s, q)) {
-            waits = false;
-            if (!quick_wait(s, q)) return;
+        for (;; why = NULL) {
+            if (!why) {
+                q->slow = q->front->r->kind > REQUEST_WRITE;
+                if (__builtin_expect(q->slow, 0)) return;
+                why = quick_serve(s, q);
+                if (!why) break;
+                s->blocked_cyc = q->now;
+            }
+            if (!quick_changes(s, q)) {
+                s->blocked = why;
+                return;
+            }
+            *why += q->now - s->blocked_cyc;
         }
         quick_served(s, q);
     } while (slice_memory_has_room(s));
@@ -308,12 +325,16 @@ static inline void quick_new(struct slice *s)
     s->run = (struct slice_run){.request = f->request.net,
                                 .reply = f->reply.net,
                                 .port = &f->request.net->queue->sinks[s->wire.slice_idx],
-                                .read_bytes = f->read_bytes,
                                 .traffic = f->traffic.sm_row,
                                 .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
+        s->run.read_bytes[sectors] = f->read_bytes[sectors];
+        s->run.read_cyc[sectors] = s->spec->read_cyc[sectors];
+        s->run.missing_of[sectors] = s->spec->missing_of[sectors];
+    }
 }
 
 static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)

@@ -70,11 +70,6 @@ static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slic
     return a->row + s->tags.hint_ways + (line - a->first);
 }
 
-static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, const struct slice_ahead *a, uint32_t line)
-{
-    return a->row[s->tags.hint_ways + (line - a->first)];
-}
-
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
 {
     s->pins[line + tags_set_of(&s->tags, line) * s->pin_step] = 0;
@@ -84,20 +79,23 @@ static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
 static __attribute__((noinline)) uint32_t slice_set_other_victim(const struct slice *s, uint8_t *row)
 {
     const uint32_t way = tags_oldest_in(&s->tags, row);
-    if (way == s->tags.ways) return SLICE_SET_WAYS;
-    tags_make_newest_in(&s->tags, row, way);
+    if (way != s->tags.ways) tags_make_newest_in(&s->tags, row, way);
     return way;
 }
 
-/* The way that makes room, which is the newest now; SLICE_SET_WAYS: all are pinned. */
-static SLICE_HOT uint32_t slice_set_victim(const struct slice *s, uint8_t *row)
+/* The way that makes room, which is the newest now; false: all are pinned. */
+static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, uint32_t *way)
 {
     struct tags_order *const ends = tags_ends_of(&s->tags, row);
-    const uint32_t way = ends->newer;
-    if (__builtin_expect(row[s->tags.hint_ways + way], 0)) return slice_set_other_victim(s, row);
-    ends->older = (uint8_t)way;
-    ends->newer = ends[1 + way].newer;
-    return way;
+    const uint32_t oldest = ends->newer;
+    *way = oldest;
+    if (__builtin_expect((row + s->tags.hint_ways)[oldest], 0)) {
+        *way = slice_set_other_victim(s, row);
+        return *way != s->tags.ways;
+    }
+    ends->older = (uint8_t)oldest;
+    ends->newer = ends[1 + oldest].newer;
+    return true;
 }
 
 #endif
