@@ -53,6 +53,7 @@ struct slice_ahead {
     uint8_t *row; /* of its set, see struct tags */
     uint32_t idx;
     uint32_t first; /* line of the set */
+    uint32_t hint;  /* of its own line */
 };
 
 /* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. Sums
@@ -62,21 +63,19 @@ struct slice_run {
     const struct net_queue_sink *port;
     uint64_t *const *traffic; /* by SM, in the column of the slice */
     uint64_t traffic_column;
-    uint64_t data_queue_cyc;
+    uint64_t data_queue_cyc, miss_latency_cyc, ticks_per_cycle;
     uint64_t now, until_cyc;
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */
     const struct fill *fills, *fills_end;
     /* the request in front, once it was looked at */
     const struct slice_ahead *front;
-    uint32_t line;
-    uint8_t hint;
     bool slow; /* the rest of the cycle is not a quick one */
     /* settled now and then; what else there is follows from it */
     uint64_t came_cyc; /* sums, of requests that came, */
-    uint32_t first_packet, writes, local, misses, columns, merged;
+    uint32_t first_packet, writes, local, misses;
     uint64_t left_cyc; /* … left, */
-    uint32_t replies;
+    uint32_t replies, merged, columns;
     uint32_t mshr_least; /* fewest that were free */
     uint64_t stay_cyc;   /* … and how long they stayed */
     /* by sectors that are read: reply, data port, memory; as in the spec */

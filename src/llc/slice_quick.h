@@ -88,7 +88,49 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     return true;
 }
 
-/* ---- requests: NULL: it is served; else the counter of what stops it ---- */
+/* ---- in time ---- */
+
+/* Fills come before the next request does; false: it comes after the window. */
+static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
+{
+    while (q->fill->ready_cyc <= q->due_cyc)
+        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
+    if (q->due_cyc >= q->until_cyc) return false;
+    q->now = q->due_cyc;
+    return true;
+}
+
+/* The request in front waits, from blocked_cyc on, for the next cycle that may change something: that of a
+ * fill, or the one in which it is due; false: that comes after the window, or is not a quick one. */
+static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
+{
+    if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
+        if (q->due_cyc >= q->until_cyc) goto stays;
+        q->now = q->due_cyc;
+    } else {
+        if (q->fill->ready_cyc >= q->until_cyc) goto stays;
+        do
+            if (!quick_fill(s, q)) goto stays;
+        while (q->fill->ready_cyc <= q->now);
+    }
+    *why += q->now - s->blocked_cyc;
+    return true;
+stays:
+    s->blocked = why;
+    return false;
+}
+static __attribute__((noinline)) bool waits_seldom(struct slice *s, uint64_t *why, struct slice_run *q)
+{
+    return quick_waits(s, why, q);
+}
+
+/* The counter of what stops every request, NULL: nothing. */
+static SLICE_HOT uint64_t *quick_port_stops(struct slice *s, struct slice_run *q)
+{
+    if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return NULL;
+    q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
+    return &s->stats.wait_port;
+}
 
 /* … until a fill comes. */
 static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
@@ -97,13 +139,15 @@ static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
     return why;
 }
 
+/* ---- requests that go to memory ---- */
+
 /* An MSHR for a line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, uint8_t *pin, struct request *r,
-                                  struct slice_columns c, struct slice_run *q)
+static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
+                                  struct request *r, size_t sectors, struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others */
+    const struct slice_columns c = q->missing_of[sectors];
     const uint32_t idx = q->front->idx;
-    m->reads = true;
+    m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
     m->waiting.first = idx;
     m->waiting.count = 1;
@@ -116,46 +160,63 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, uint8_t *pin, 
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
-    op->ready_tick = (q->now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle;
+    op->ready_tick = (q->now + q->miss_latency_cyc) * q->ticks_per_cycle;
     op_joins(s, &s->own_lane, 0, op->ready_tick);
     q->misses++;
     q->columns += c.count;
 }
 
 /* The way of the set makes room for the line of the request. */
-static SLICE_HOT uint32_t quick_place(struct slice *s, uint8_t *row, uint32_t way, const struct request *r,
-                                      struct slice_run *q)
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint32_t way, uint32_t line,
+                                                const struct request *r, struct slice_run *q)
 {
-    const uint32_t line = q->front->first + way;
     struct slice_line *const m = &s->lines[line];
-    s->stats.evictions += row[way] != 0;
-    row[way] = q->hint;
+    uint8_t *const hint = q->front->row + way;
+    s->stats.evictions += *hint != 0;
+    *hint = (uint8_t)q->front->hint;
     if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
-    return line;
+    return m;
 }
 
-/* The line has no place. */
-static SLICE_HOT uint64_t *quick_miss(struct slice *s, struct request *r, struct slice_run *q)
+/* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
+ * not here. */
+static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
 {
-    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
-    uint8_t *const row = q->front->row;
+    for (;; why = NULL) {
+        if (!why) {
+            why = quick_port_stops(s, q);
+            if (!why) {
+                if (s->mshr_free_count) break;
+                why = quick_stop(&s->stats.wait_mshr, q);
+            }
+            s->blocked_cyc = q->now;
+        }
+        if (!quick_waits(s, why, q)) return false;
+    }
+    const struct slice_ahead *const a = q->front;
+    struct request *const r = a->r;
+    uint8_t *const pins = slice_set_pins(s, a);
     uint32_t way;
-    if (__builtin_expect(!slice_set_victim(s, row, &way), 0)) return quick_stop(&s->stats.wait_way, q);
-    uint8_t *const pin = row + s->tags.hint_ways + way;
-    quick_fetch(s, quick_place(s, row, way, r, q), pin, r, q->missing_of[r->sectors & SECTORS_ALL], q);
-    return NULL;
+    q->slow = !slice_set_victim(s, a->row, pins, &way);
+    if (__builtin_expect(q->slow, 0)) return false;
+    const uint32_t line = a->first + way;
+    struct slice_line *const m = quick_place(s, way, line, r, q);
+    quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
+    return true;
 }
 
-/* … but some of its sectors are not in it. */
+/* ---- others; NULL: it is served; else the counter of what stops it ---- */
+
+/* The line has a place, but some of the sectors are not in it. */
 static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_t have, struct request *r,
                                           struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, q->front, line);
-    quick_fetch(s, line, slice_set_pin(s, q->front, line), r, q->missing_of[r->sectors & ~have & SECTORS_ALL],
-                q);
+    quick_fetch(s, line, &s->lines[line], slice_set_pin(s, q->front, line), r,
+                r->sectors & ~have & SECTORS_ALL, q);
     return NULL;
 }
 
@@ -189,7 +250,7 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
         append_hit(s, q->front->idx, ready);
 }
 
-static SLICE_HOT uint64_t *quick_find(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
+static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
     const size_t sectors = r->sectors & SECTORS_ALL;
     uint8_t have = s->lines[line].valid;
@@ -204,19 +265,41 @@ static SLICE_HOT uint64_t *quick_find(struct slice *s, uint32_t line, struct req
 static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const struct request *r,
                                        struct slice_run *q)
 {
+    const struct slice_ahead *const a = q->front;
     uint32_t way;
-    if (line != TAGS_NONE)
+    if (line != TAGS_NONE) {
         s->stats.write_hits++;
-    else if (slice_set_victim(s, q->front->row, &way))
-        line = quick_place(s, q->front->row, way, r, q);
-    else
-        return quick_stop(&s->stats.wait_way, q);
+    } else {
+        if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
+            return quick_stop(&s->stats.wait_way, q);
+        line = a->first + way;
+        (void)quick_place(s, way, line, r, q);
+    }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
     quick_hit(s, line, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
     return NULL;
 }
+
+/* A write, or a read of a line that has a place. False: it is not served, or not here. */
+static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line, struct slice_run *q)
+{
+    struct request *const r = q->front->r;
+    for (;; why = NULL) {
+        if (!why) {
+            q->slow = r->kind > REQUEST_WRITE;
+            if (__builtin_expect(q->slow, 0)) return false;
+            why = quick_port_stops(s, q);
+            if (!why) why = r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+            if (!why) return true;
+            s->blocked_cyc = q->now;
+        }
+        if (!waits_seldom(s, why, q)) return false;
+    }
+}
+
+/* ---- a request ---- */
 
 /* The one in front was not looked at ahead of its time. */
 static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
@@ -226,31 +309,16 @@ static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
     s->ahead_to = packet + 1;
 }
 
-static SLICE_HOT void quick_look(struct slice *s, struct slice_run *q)
+/* The line that the one in front is for, TAGS_NONE: it has no place. */
+static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
 {
     const uint32_t packet = q->port->popped;
     if (__builtin_expect(packet == s->ahead_to, 0)) look_now(s, packet);
-    const struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
-    const uint8_t hint = tags_hint(a->r->home.line);
-    q->front = a;
-    q->hint = hint;
-    q->line = slice_set_find(s, a, hint);
+    q->front = &s->ahead[packet % SLICE_AHEAD];
+    return slice_set_find(s, q->front);
 }
 
-/* The tag stage, for the request that was looked at. */
-static SLICE_HOT uint64_t *quick_serve(struct slice *s, struct slice_run *q)
-{
-    struct request *const r = q->front->r;
-    const uint32_t line = q->line;
-    if (__builtin_expect(s->port_free_cyc > q->now + q->data_queue_cyc, 0)) {
-        q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
-        return &s->stats.wait_port;
-    }
-    if (__builtin_expect(r->kind != REQUEST_READ, 0)) return quick_write(s, line, r, q);
-    return line == TAGS_NONE ? quick_miss(s, r, q) : quick_find(s, line, r, q);
-}
-
-/* A request was served: says when the next one is due. */
+/* It was served: says when the next one is due. */
 static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
 {
     struct request *const r = q->front->r;
@@ -263,34 +331,6 @@ static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
     q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
 }
 
-/* ---- in time ---- */
-
-/* Fills come before the next request does; false: it comes after the window. */
-static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
-{
-    while (q->fill->ready_cyc <= q->due_cyc)
-        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
-    if (q->due_cyc >= q->until_cyc) return false;
-    q->now = q->due_cyc;
-    return true;
-}
-
-/* The next cycle that may change something for the request in front; false: it comes after the window, or is
- * not a quick one. */
-static SLICE_HOT bool quick_changes(struct slice *s, struct slice_run *q)
-{
-    if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
-        if (q->due_cyc >= q->until_cyc) return false;
-        q->now = q->due_cyc;
-        return true;
-    }
-    if (q->fill->ready_cyc >= q->until_cyc) return false;
-    do
-        if (!quick_fill(s, q)) return false;
-    while (q->fill->ready_cyc <= q->now);
-    return true;
-}
-
 /* Fills and requests, one by one, in a cycle fills first; as long as cycles are quick and there is room for
  * what they may send to memory. */
 static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
@@ -299,24 +339,18 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
     s->blocked = NULL;
     do {
         if (!why && !quick_arrives(s, q)) return;
-        quick_look(s, q);
-        for (;; why = NULL) {
-            if (!why) {
-                q->slow = q->front->r->kind > REQUEST_WRITE;
-                if (__builtin_expect(q->slow, 0)) return;
-                why = quick_serve(s, q);
-                if (!why) break;
-                s->blocked_cyc = q->now;
-            }
-            if (!quick_changes(s, q)) {
-                s->blocked = why;
-                return;
-            }
-            *why += q->now - s->blocked_cyc;
+        const uint32_t line = quick_look(s, q);
+        if (line == TAGS_NONE && q->front->r->kind == REQUEST_READ) {
+            if (!quick_miss(s, why, q)) return;
+        } else if (!quick_other(s, why, line, q)) {
+            return;
         }
+        why = NULL;
         quick_served(s, q);
     } while (slice_memory_has_room(s));
 }
+
+/* ---- a run of such cycles ---- */
 
 /* Once: what stays as it is. */
 static inline void quick_new(struct slice *s)
@@ -328,6 +362,8 @@ static inline void quick_new(struct slice *s)
                                 .traffic = f->traffic.sm_row,
                                 .traffic_column = f->traffic.slice_column[s->wire.slice_idx],
                                 .data_queue_cyc = s->spec->data_queue_cyc,
+                                .miss_latency_cyc = s->spec->miss_latency_cyc,
+                                .ticks_per_cycle = s->spec->ticks_per_cycle,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {

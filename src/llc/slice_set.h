@@ -35,15 +35,18 @@ static SLICE_HOT void slice_ahead_request(struct slice *s, uint32_t packet, uint
 static SLICE_HOT void slice_ahead_set(struct slice *s, uint32_t packet)
 {
     struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
-    const uint32_t set = set_of(s, a->r->home.line);
+    const uint64_t line = a->r->home.line;
+    const uint32_t set = set_of(s, line);
     a->row = tags_row(&s->tags, set);
     a->first = set * s->tags.ways;
+    a->hint = tags_hint(line);
 }
 
 /* ---- … in its set ---- */
 
-static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_ahead *a, uint8_t hint)
+static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_ahead *a)
 {
+    const uint8_t hint = (uint8_t)a->hint;
     /* the second half of a row with one half is something else */
     uint32_t found =
         (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
@@ -65,9 +68,14 @@ static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct s
     return a->first + tags_ends_of(&s->tags, a->row)->newer;
 }
 
+static SLICE_HOT uint8_t *slice_set_pins(const struct slice *s, const struct slice_ahead *a)
+{
+    return a->row + s->tags.hint_ways;
+}
+
 static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    return a->row + s->tags.hint_ways + (line - a->first);
+    return slice_set_pins(s, a) + (line - a->first);
 }
 
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
@@ -84,12 +92,13 @@ static __attribute__((noinline)) uint32_t slice_set_other_victim(const struct sl
 }
 
 /* The way that makes room, which is the newest now; false: all are pinned. */
-static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, uint32_t *way)
+static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, const uint8_t *pins,
+                                       uint32_t *way)
 {
     struct tags_order *const ends = tags_ends_of(&s->tags, row);
     const uint32_t oldest = ends->newer;
     *way = oldest;
-    if (__builtin_expect((row + s->tags.hint_ways)[oldest], 0)) {
+    if (__builtin_expect(pins[oldest], 0)) {
         *way = slice_set_other_victim(s, row);
         return *way != s->tags.ways;
     }
