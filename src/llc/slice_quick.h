@@ -304,8 +304,9 @@ static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line,
 /* The one in front was not looked at ahead of its time. */
 static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
 {
-    slice_ahead_request(s, packet, (uint32_t)s->front->packet->handle);
-    slice_ahead_set(s, packet);
+    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
+    slice_ahead_request(s, a, (uint32_t)s->front->packet->handle);
+    slice_ahead_set(s, a, slice_sets_of(s));
     s->ahead_to = packet + 1;
 }
 

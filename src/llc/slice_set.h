@@ -24,21 +24,41 @@ static inline void slice_sets_begin(struct slice *s)
 
 /* ---- a request ahead of its time ---- */
 
-static SLICE_HOT void slice_ahead_request(struct slice *s, uint32_t packet, uint32_t idx)
+static SLICE_HOT void slice_ahead_request(const struct slice *s, struct slice_ahead *a, uint32_t idx)
 {
-    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
     a->idx = idx;
     a->r = at(s, idx);
 }
 
-/* … is there: what is known of its set. */
-static SLICE_HOT void slice_ahead_set(struct slice *s, uint32_t packet)
+/* What finding sets needs, for who finds many. */
+struct slice_sets {
+    uint64_t mask;
+    uint32_t right, sets_mask, sets_log2; /* see set_in() */
+    uint32_t ways, row_bytes;
+    uint8_t *rows;
+};
+
+static SLICE_HOT struct slice_sets slice_sets_of(const struct slice *s)
 {
-    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
-    const uint64_t line = a->r->home.line;
-    const uint32_t set = set_of(s, line);
-    a->row = tags_row(&s->tags, set);
-    a->first = set * s->tags.ways;
+    const struct slice_spec *const p = s->spec;
+    return (struct slice_sets){.mask = p->runs[0].mask,
+                               .right = p->runs[0].right,
+                               .sets_mask = p->sets_mask,
+                               .sets_log2 = p->sets_log2,
+                               .ways = s->tags.ways,
+                               .row_bytes = s->tags.row_bytes,
+                               .rows = s->tags.rows};
+}
+
+/* The request is there: what is known of its set. */
+static SLICE_HOT void slice_ahead_set(const struct slice *s, struct slice_ahead *a, struct slice_sets x)
+{
+    const uint64_t line = a->r->home.line, idx = line >> x.right & x.mask;
+    const uint32_t set = __builtin_expect(x.sets_mask != 0, 1)
+                             ? (uint32_t)(idx + hash_u64(idx >> x.sets_log2)) & x.sets_mask
+                             : set_of(s, line);
+    a->row = x.rows + (size_t)set * x.row_bytes;
+    a->first = set * x.ways;
     a->hint = tags_hint(line);
 }
 

@@ -110,21 +110,11 @@ void slice_window_cycle(struct slice *s, uint64_t now)
     count_inside(s);
 }
 
-/* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
- * the one before has brought; in between other slices run. As many requests as the last window served, and
- * some: each once, in this window or in one before. */
+/* What requests touch is fetched into the host's caches in three steps, each of which needs what the one
+ * before has brought; in between other slices run. As many requests as the last window served, and some: each
+ * once, in this window or in one before. */
 
-enum { FETCH_MORE = 4, FETCH_FILLS = 32 };
-
-/* Who waits for fills. Their lines are few enough to be near, and are not waited for: they are all known. */
-static inline void fetch_waiting(const struct slice *s)
-{
-    const struct fill *const fills = s->own_lane.fills;
-    const uint32_t head = s->own_lane.fills_head, mask = s->fills_mask;
-    const uint32_t count = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    for (uint32_t n = 0; n < count; n++)
-        __builtin_prefetch(at(s, s->lines[fills[(head + n) & mask].tag_line].waiting.first), 1);
-}
+enum { FETCH_MORE = 12 };
 
 void slice_fetch_requests(struct slice *s)
 {
@@ -139,20 +129,22 @@ void slice_fetch_requests(struct slice *s)
     if (known >= wanted) return;
     s->ahead_to = first + wanted;
     for (uint32_t n = first + known; n != first + wanted; n++) {
-        slice_ahead_request(s, n, (uint32_t)ring[n & mask].packet.handle);
-        __builtin_prefetch(s->ahead[n % SLICE_AHEAD].r, 1);
+        struct slice_ahead *const a = &s->ahead[n % SLICE_AHEAD];
+        slice_ahead_request(s, a, (uint32_t)ring[n & mask].packet.handle);
+        __builtin_prefetch(a->r, 1);
     }
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
-        slice_ahead_set(s, n);
-        const uint8_t *const row = s->ahead[n % SLICE_AHEAD].row;
-        __builtin_prefetch(row, 1);
-        if (s->tags.row_bytes > 64) __builtin_prefetch(row + 64, 1);
+    const struct slice_sets sets = slice_sets_of(s);
+    const uint32_t to = s->ahead_to, second = s->tags.row_bytes > 64 ? 64 : 0;
+    for (uint32_t n = s->ahead_from; n != to; n++) {
+        struct slice_ahead *const a = &s->ahead[n % SLICE_AHEAD];
+        slice_ahead_set(s, a, sets);
+        __builtin_prefetch(a->row, 1);
+        __builtin_prefetch(a->row + second, 1);
     }
-    fetch_waiting(s);
 }
 
 /* The lines that make room. */
