@@ -146,8 +146,8 @@ struct slice {
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
-    struct slice_ahead ahead[SLICE_AHEAD]; /* windowed, by packet: those before ahead_to */
+    struct far *far;           /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct slice_ahead *ahead; /* windowed, [packet % SLICE_AHEAD]: those before ahead_to */
     _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };

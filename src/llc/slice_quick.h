@@ -142,11 +142,12 @@ static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
 /* ---- requests that go to memory ---- */
 
 /* An MSHR for a line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
-                                  struct request *r, size_t sectors, struct slice_run *q)
+static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_ahead *a, uint32_t line,
+                                  struct slice_line *m, uint8_t *pin, struct request *r, size_t sectors,
+                                  struct slice_run *q)
 {
     const struct slice_columns c = q->missing_of[sectors];
-    const uint32_t idx = q->front->idx;
+    const uint32_t idx = a->idx;
     m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
     m->waiting.first = idx;
@@ -167,43 +168,64 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
 }
 
 /* The way of the set makes room for the line of the request. */
-static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint32_t way, uint32_t line,
-                                                const struct request *r, struct slice_run *q)
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_ahead *a, uint32_t way,
+                                                uint32_t line, const struct request *r, uint64_t now)
 {
     struct slice_line *const m = &s->lines[line];
-    uint8_t *const hint = q->front->row + way;
+    uint8_t *const hint = a->row + way;
     s->stats.evictions += *hint != 0;
-    *hint = (uint8_t)q->front->hint;
-    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
+    *hint = (uint8_t)a->hint;
+    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, now, line);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
     return m;
+}
+
+/* All are in use: fills until one is free, or the port has more to do than may wait for it. */
+static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
+{
+    s->blocked_cyc = q->now;
+    if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) {
+        q->due_cyc = ENGINE_NEVER;
+        goto stays;
+    }
+    do
+        if (!quick_fill(s, q)) goto stays;
+    while (q->fill->ready_cyc <= q->now);
+    s->stats.wait_mshr += q->now - s->blocked_cyc;
+    return true;
+stays:
+    s->blocked = &s->stats.wait_mshr;
+    return false;
 }
 
 /* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
  * not here. */
 static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
 {
-    for (;; why = NULL) {
-        if (!why) {
-            why = quick_port_stops(s, q);
-            if (!why) {
-                if (s->mshr_free_count) break;
-                why = quick_stop(&s->stats.wait_mshr, q);
-            }
+    if (why && !waits_seldom(s, why, q)) return false;
+    for (;;) {
+        why = quick_port_stops(s, q);
+        if (__builtin_expect(why != NULL, 0)) {
             s->blocked_cyc = q->now;
+            if (!waits_seldom(s, why, q)) return false;
+        } else if (s->mshr_free_count) {
+            break;
+        } else if (!quick_awaits_mshr(s, q)) {
+            return false;
         }
-        if (!quick_waits(s, why, q)) return false;
     }
     const struct slice_ahead *const a = q->front;
     struct request *const r = a->r;
     uint8_t *const pins = slice_set_pins(s, a);
     uint32_t way;
-    q->slow = !slice_set_victim(s, a->row, pins, &way);
-    if (__builtin_expect(q->slow, 0)) return false;
+    if (__builtin_expect(!slice_set_victim(s, a->row, pins, &way), 0)) {
+        q->slow = true;
+        return false;
+    }
     const uint32_t line = a->first + way;
-    struct slice_line *const m = quick_place(s, way, line, r, q);
-    quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
+    struct slice_line *const m = quick_place(s, a, way, line, r, q->now);
+    quick_fetch(s, a, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
 }
 
@@ -215,7 +237,7 @@ static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, q->front, line);
-    quick_fetch(s, line, &s->lines[line], slice_set_pin(s, q->front, line), r,
+    quick_fetch(s, q->front, line, &s->lines[line], slice_set_pin(s, q->front, line), r,
                 r->sectors & ~have & SECTORS_ALL, q);
     return NULL;
 }
@@ -273,7 +295,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
         if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
             return quick_stop(&s->stats.wait_way, q);
         line = a->first + way;
-        (void)quick_place(s, way, line, r, q);
+        (void)quick_place(s, a, way, line, r, q->now);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];

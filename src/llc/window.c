@@ -128,8 +128,9 @@ void slice_fetch_requests(struct slice *s)
     s->ahead_from = s->ahead_to = first + known;
     if (known >= wanted) return;
     s->ahead_to = first + wanted;
+    struct slice_ahead *const ahead = s->ahead;
     for (uint32_t n = first + known; n != first + wanted; n++) {
-        struct slice_ahead *const a = &s->ahead[n % SLICE_AHEAD];
+        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
         slice_ahead_request(s, a, (uint32_t)ring[n & mask].packet.handle);
         __builtin_prefetch(a->r, 1);
     }
@@ -139,8 +140,9 @@ void slice_fetch_sets(struct slice *s)
 {
     const struct slice_sets sets = slice_sets_of(s);
     const uint32_t to = s->ahead_to, second = s->tags.row_bytes > 64 ? 64 : 0;
+    struct slice_ahead *const ahead = s->ahead;
     for (uint32_t n = s->ahead_from; n != to; n++) {
-        struct slice_ahead *const a = &s->ahead[n % SLICE_AHEAD];
+        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
         slice_ahead_set(s, a, sets);
         __builtin_prefetch(a->row, 1);
         __builtin_prefetch(a->row + second, 1);
@@ -153,7 +155,6 @@ void slice_fetch_victims(struct slice *s)
     if (!s->quick) return;
     for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
         const uint32_t line = slice_set_oldest(s, &s->ahead[n % SLICE_AHEAD]);
-        __builtin_prefetch(&s->tags.keys[line], 1);
         __builtin_prefetch(&s->lines[line], 1);
     }
 }
