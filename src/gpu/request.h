@@ -43,7 +43,10 @@ struct request {                /* one cache line and what only writes need */
     _Alignas(64) uint64_t line; /* simulated virtual address >> 7 */
     struct home home;
     uint64_t sent_cyc;  /* when the SM made it */
-    uint64_t ready_cyc; /* when the present stop is done with it */
+    union {
+        uint64_t ready_cyc; /* when the present stop is done with it */
+        uint8_t *pin;       /* … of a slice's line that it waits for, see llc/slice_quick.h */
+    };
     uint32_t owner;     /* what the SM or the walker knows it by */
     uint32_t next;      /* in the list of whoever holds it */
     uint32_t served;    /* cycle, modulo 2^32, in which the tag stage of a slice served it */
@@ -54,7 +57,6 @@ struct request {                /* one cache line and what only writes need */
     uint8_t app;
     uint8_t hit;  /* found in the slice: for the owner's statistics */
     uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
-    uint16_t set; /* of the line in its slice, + 1; 0: not worked out */
 
     _Alignas(64) uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
 };

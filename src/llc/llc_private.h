@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "check/fault.h"
 #include "llc/llc.h"
+#include "net/net_queue.h"
 
 /* What happens once per request is compiled twice: for slices of any kind, and for plain ones (slice.plain),
  * where questions that have one answer there are not asked. */
@@ -19,6 +20,7 @@ struct slice_line {
     bool far : 1;       /* from another slice, see far.c */
     bool overtaken : 1; /* what comes is older than what later readers must see */
     bool again : 1;     /* what is on its way was read too early: read it once more */
+    bool reads : 1;     /* nothing but reads waits, see slice_quick.h; false: it is not known */
     uint8_t redo;       /* sectors of it */
     uint8_t asked;      /* sectors on their way */
     struct request_list waiting;
@@ -46,6 +48,42 @@ struct lane {
 
 enum { SLICE_AHEAD = 64 };
 
+/* A request at the port of a slice in windows: what its packet and its line tell. */
+struct slice_ahead {
+    struct request *r;
+    uint8_t *row; /* of its set, see struct tags */
+    uint32_t idx;
+    uint32_t first; /* line of the set */
+    uint32_t hint;  /* of its own line */
+};
+
+/* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. Sums
+ * that change together are apart: they are added to one by one. */
+struct slice_run {
+    struct net_queue_port port;   /* of requests */
+    struct net_queue_source *out; /* of replies */
+    uint64_t *const *traffic;     /* by SM, in the column of the slice */
+    uint64_t data_queue_cyc, miss_latency_cyc, ticks_per_cycle;
+    uint64_t now, until_cyc;
+    uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
+    const struct fill *fill; /* the first one; behind the last is one that is never ready */
+    const struct fill *fills, *fills_end;
+    /* the request in front, once it was looked at */
+    const struct slice_ahead *front;
+    bool slow; /* the rest of the cycle is not a quick one */
+    /* settled now and then; what else there is follows from it */
+    uint64_t came_cyc; /* sums, of requests that came, */
+    uint32_t first_packet, writes, local, misses;
+    uint64_t left_cyc; /* … left, */
+    uint32_t replies, merged, columns;
+    uint32_t mshr_least; /* fewest that were free */
+    uint64_t stay_cyc;   /* … and how long they stayed */
+    /* by sectors that are read: reply, data port, memory; as in the spec */
+    uint32_t read_bytes[SECTORS_ALL + 1];
+    uint8_t read_cyc[SECTORS_ALL + 1];
+    struct slice_columns missing_of[SECTORS_ALL + 1];
+};
+
 /* What every visit looks at comes first, in few of the host's cache lines. */
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
@@ -66,7 +104,8 @@ struct slice {
     bool direct; /* … and replies go into the network when it is known when they are ready, see answer() */
     uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
     uint64_t until_cyc;            /* end of the window */
-    uint32_t served_last, fetched; /* requests in the last window; in the host's caches for the next */
+    uint32_t served_last;          /* requests in the last window */
+    uint32_t ahead_from, ahead_to; /* packets that were looked at ahead of their time last */
     bool quick;                    /* … and most of its cycles are those of slice_quick.h */
     bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
 
@@ -87,11 +126,10 @@ struct slice {
     uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
-    uint32_t way_mask;     /* a bit for each way, see slice_set.h */
-    uint32_t pin_step;     /* from the pins of a set to those of the next, less its lines */
-    uint8_t *pins;         /* of the first set, */
-    const uint8_t *oldest; /* … its line that is longest unused */
-    uint32_t first_sm;     /* of its partition */
+    uint32_t way_mask; /* a bit for each way, see slice_set.h */
+    uint32_t pin_step; /* from the pins of a set to those of the next, less its lines */
+    uint8_t *pins;     /* of the first set */
+    uint32_t first_sm; /* of its partition */
     struct slice_wiring wire;
 
     struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
@@ -108,8 +146,9 @@ struct slice {
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
-    struct request *ahead[SLICE_AHEAD]; /* windowed: those that are in the host's caches, or soon */
+    struct far *far;           /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct slice_ahead *ahead; /* windowed, [packet % SLICE_AHEAD]: those before ahead_to */
+    _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };
 

@@ -9,161 +9,236 @@
 #include "llc/slice_tags.h"
 #include "net/net_queue.h"
 
-/* What is not looked up, or written, in the slice every time. */
-struct quick {
-    struct net_queue_port requests;
-    struct net_queue_source *replies;
-    const uint32_t *read_bytes; /* of replies to reads, by sectors */
-    uint64_t *const *traffic;   /* by SM, in the column of the slice */
-    uint64_t due_cyc;           /* the tag stage has something to do then: a request is in front */
-    uint64_t fill_cyc;          /* the first fill is due, ENGINE_NEVER: there is none */
-    uint32_t fills_head, fills_left;
-    uint32_t data_queue_cyc;
-    /* the request in front, once it was looked at */
-    uint32_t idx, line;
-    struct request *r;
-    struct slice_set set;
-    /* counted once per window */
-    uint32_t reads, writes, local, misses, columns;
-    uint32_t mshr_least; /* fewest that were free */
-};
-
 /* Replies leave in the order in which they pass the data port: if one leaves after the window, so do all
  * after it. False: that is the case. */
 static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx, const struct request *r,
-                                  uint32_t bytes, const struct quick *q)
+                                  uint32_t came, uint32_t bytes, struct slice_run *q)
 {
-    if (__builtin_expect(ready >= s->until_cyc, 0)) return false;
-    s->stats.replies++;
-    net_queue_join(q->replies, idx, r->sm, bytes, ready);
-    q->traffic[r->sm][s->wire.slice_idx] += bytes;
+    if (__builtin_expect(ready >= q->until_cyc, 0)) return false;
+    const uint32_t sm = r->sm;
+    net_queue_join(q->out, idx, sm, bytes, ready);
+    q->traffic[sm][s->wire.slice_idx] += bytes;
+    q->replies++;
+    q->left_cyc += ready;
+    q->stay_cyc += (uint32_t)ready - came;
+    s->inside_cyc = q->now;
     return true;
-}
-
-/* Can one of the sectors not be read in the line? */
-static SLICE_HOT bool lacks(const struct slice *s, uint32_t line, uint8_t sectors)
-{
-    return (sectors & ~s->lines[line].valid) && (sectors & ~readable(s, line));
 }
 
 /* ---- fills ---- */
 
-static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, const struct request *r,
-                                   const struct quick *q)
+static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct request *r,
+                                   struct slice_run *q)
 {
-    const uint32_t sectors = r->sectors & SECTORS_ALL;
-    const uint64_t ready = use_port(s, now, s->spec->read_cyc[sectors]);
-    if (quick_reply(s, ready, idx, r, q->read_bytes[sectors], q))
-        leaves(s, now, r->served, ready);
-    else
-        append_filled(s, idx, ready);
+    const size_t sectors = r->sectors & SECTORS_ALL;
+    const uint64_t ready = use_port(s, q->now, q->read_cyc[sectors]);
+    if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
 }
 
-/* Nothing is missing in the line, and nobody waits for it. */
-static SLICE_HOT void let_go(struct slice *s, uint32_t line)
+/* All reads that wait for the line but the last, which is returned. */
+static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const struct slice_line *m,
+                                                     struct slice_run *q)
 {
-    slice_set_unpin(s, line);
+    uint32_t idx = m->waiting.first;
+    for (uint32_t left = m->waiting.count; left > 1; left--) {
+        const uint32_t next = at(s, idx)->next;
+        quick_filled(s, idx, at(s, idx), q);
+        idx = next;
+    }
+    return idx;
+}
+
+/* Others than reads wait for the line, or not all that was asked for is there. False: replies wait in the
+ * slice, each for its turn. */
+static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
+{
+    struct slice_line *const m = &s->lines[f->tag_line];
+    m->asked &= (uint8_t)~f->sectors;
+    m->valid |= f->sectors;
+    (void)serve_waiting(s, q->now, f->tag_line, m, true);
+    if (!(m->waiting.count | m->asked)) {
+        slice_set_unpin(s, f->tag_line);
+        s->mshr_free_count++;
+    }
+    q->slow = earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+    return !q->slow;
+}
+
+/* The oldest fill: all that was asked for is all that those who wait lack. What memory forwarded from a write
+ * may have been ready before the one in front of it. False: the rest of the cycle is not a quick one. */
+static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
+{
+    const struct fill *const f = q->fill;
+    struct slice_line *const m = &s->lines[f->tag_line];
+    const uint8_t sectors = f->sectors;
+    q->now = later(f->ready_cyc, q->now);
+    q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
+    if (__builtin_expect(!m->reads || m->asked != sectors, 0)) return fill_others(s, f, q);
+    m->valid |= sectors;
     s->mshr_free_count++;
-}
-
-/* Not one read alone waits for the line. */
-static __attribute__((noinline)) bool fill_others(struct slice *s, uint64_t now, uint32_t line)
-{
-    struct slice_line *const m = &s->lines[line];
-    (void)serve_waiting(s, now, line, m, true);
-    if (!(m->waiting.count | m->asked)) let_go(s, line);
-    return earlier(s->hits_cyc, s->filled_cyc) >= s->until_cyc;
-}
-
-/* The oldest fill. False: replies wait in the slice, and the rest of the cycle is not a quick one. */
-static SLICE_HOT bool quick_fill(struct slice *s, uint64_t now, struct quick *q)
-{
-    const struct fill *const fills = s->own_lane.fills, *const f = &fills[q->fills_head];
-    const uint32_t line = f->tag_line;
-    struct slice_line *const m = &s->lines[line];
-    const uint8_t asked = m->asked & (uint8_t)~f->sectors, valid = m->valid | f->sectors;
-    q->fills_head = (q->fills_head + 1) & s->fills_mask;
-    /* what memory forwarded from a write may have been ready before the one in front of it */
-    q->fill_cyc = --q->fills_left ? later(fills[q->fills_head].ready_cyc, now) : ENGINE_NEVER;
-    m->asked = asked;
-    m->valid = valid;
-    const uint32_t idx = m->waiting.first;
-    const struct request *const r = at(s, idx);
-    if (__builtin_expect(m->waiting.count != 1 || r->kind != REQUEST_READ, 0))
-        return fill_others(s, now, line);
-    if (r->sectors & ~valid && lacks(s, line, r->sectors)) return true;
-    m->waiting.count = 0;
-    if (!asked) let_go(s, line);
-    quick_filled(s, now, idx, r, q);
+    uint32_t idx = m->waiting.first;
+    const struct request *r = at(s, idx);
+    *r->pin = 0;
+    if (__builtin_expect(m->waiting.count != 1, 0)) {
+        idx = fill_first(s, m, q);
+        r = at(s, idx);
+    }
+    quick_filled(s, idx, r, q);
     return true;
 }
 
-/* ---- requests ---- */
+/* ---- in time ---- */
 
-/* A line of the set makes room for the key's; false: not now. */
-static SLICE_HOT bool quick_place(struct slice *s, uint64_t now, struct slice_set x, uint64_t key,
-                                  uint32_t *got)
+/* Fills come before the next request does; false: it comes after the window. */
+static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
 {
-    const uint32_t way = tags_oldest_in(&s->tags, x.row), line = x.first + way;
-    if (__builtin_expect(way == s->tags.ways, 0)) {
-        s->blocked = &s->stats.wait_way;
-        return false;
-    }
-    uint64_t *const at_key = &s->tags.keys[line];
-    if (*at_key) {
-        s->stats.evictions++;
-        if (s->lines[line].dirty[0] | s->lines[line].dirty[1]) slice_write_back(s, now, line);
-    }
-    *at_key = key + 1;
-    x.row[way] = x.hint;
-    tags_renew_in(&s->tags, x.row, way);
-    *got = line;
+    while (q->fill->ready_cyc <= q->due_cyc)
+        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
+    if (q->due_cyc >= q->until_cyc) return false;
+    q->now = q->due_cyc;
     return true;
 }
 
-/* An MSHR for the line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, uint64_t now, struct request *r, uint32_t line,
-                                  struct slice_columns c, struct quick *q)
+/* The request in front waits, from blocked_cyc on, for the next cycle that may change something: that of a
+ * fill, or the one in which it is due; false: that comes after the window, or is not a quick one. */
+static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[line]; /* what else it knows is of lines of others */
-    slice_set_pin(s, q->set, line);
-    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
+    if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
+        if (q->due_cyc >= q->until_cyc) goto stays;
+        q->now = q->due_cyc;
+    } else {
+        if (q->fill->ready_cyc >= q->until_cyc) goto stays;
+        do
+            if (!quick_fill(s, q)) goto stays;
+        while (q->fill->ready_cyc <= q->now);
+    }
+    *why += q->now - s->blocked_cyc;
+    return true;
+stays:
+    s->blocked = why;
+    return false;
+}
+static __attribute__((noinline)) bool waits_seldom(struct slice *s, uint64_t *why, struct slice_run *q)
+{
+    return quick_waits(s, why, q);
+}
+
+/* The counter of what stops every request, NULL: nothing. */
+static SLICE_HOT uint64_t *quick_port_stops(struct slice *s, struct slice_run *q)
+{
+    if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return NULL;
+    q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
+    return &s->stats.wait_port;
+}
+
+/* … until a fill comes. */
+static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
+{
+    q->due_cyc = ENGINE_NEVER;
+    return why;
+}
+
+/* ---- requests that go to memory ---- */
+
+/* An MSHR for a line, whose missing sectors are read. */
+static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_ahead *a, uint32_t line,
+                                  struct slice_line *m, uint8_t *pin, struct request *r, size_t sectors,
+                                  struct slice_run *q)
+{
+    const struct slice_columns c = q->missing_of[sectors];
+    const uint32_t idx = a->idx;
+    m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
-    m->waiting.first = q->idx;
+    m->waiting.first = idx;
     m->waiting.count = 1;
-    m->waiting.last = q->idx;
-    r->next = REQUEST_NONE;
+    m->waiting.last = idx;
+    *pin = 1;
+    r->pin = pin;
+    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
     struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
     op->line = r->home.line;
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
-    op->ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle;
+    op->ready_tick = (q->now + q->miss_latency_cyc) * q->ticks_per_cycle;
     op_joins(s, &s->own_lane, 0, op->ready_tick);
     q->misses++;
     q->columns += c.count;
 }
 
-/* What is not in the line will be; the request waits. */
-static SLICE_HOT bool quick_miss(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+/* The way of the set makes room for the line of the request. */
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_ahead *a, uint32_t way,
+                                                uint32_t line, const struct request *r, uint64_t now)
 {
-    uint32_t line = q->line;
-    uint8_t sectors = r->sectors;
-    if (!s->mshr_free_count) {
-        s->blocked = &s->stats.wait_mshr;
-        s->missed = line == TAGS_NONE; /* nothing but the tag stage brings lines in */
+    struct slice_line *const m = &s->lines[line];
+    uint8_t *const hint = a->row + way;
+    s->stats.evictions += *hint != 0;
+    *hint = (uint8_t)a->hint;
+    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, now, line);
+    m->valid = 0;
+    s->tags.keys[line] = r->home.line + 1;
+    return m;
+}
+
+/* All are in use: fills until one is free, or the port has more to do than may wait for it. */
+static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
+{
+    s->blocked_cyc = q->now;
+    if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) {
+        q->due_cyc = ENGINE_NEVER;
+        goto stays;
+    }
+    do
+        if (!quick_fill(s, q)) goto stays;
+    while (q->fill->ready_cyc <= q->now);
+    s->stats.wait_mshr += q->now - s->blocked_cyc;
+    return true;
+stays:
+    s->blocked = &s->stats.wait_mshr;
+    return false;
+}
+
+/* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
+ * not here. */
+static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
+{
+    if (why && !waits_seldom(s, why, q)) return false;
+    for (;;) {
+        why = quick_port_stops(s, q);
+        if (__builtin_expect(why != NULL, 0)) {
+            s->blocked_cyc = q->now;
+            if (!waits_seldom(s, why, q)) return false;
+        } else if (s->mshr_free_count) {
+            break;
+        } else if (!quick_awaits_mshr(s, q)) {
+            return false;
+        }
+    }
+    const struct slice_ahead *const a = q->front;
+    struct request *const r = a->r;
+    uint8_t *const pins = slice_set_pins(s, a);
+    uint32_t way;
+    if (__builtin_expect(!slice_set_victim(s, a->row, pins, &way), 0)) {
+        q->slow = true;
         return false;
     }
-    s->missed = false;
-    if (line == TAGS_NONE) {
-        if (!quick_place(s, now, q->set, r->home.line, &line)) return false;
-        s->lines[line].valid = 0;
-    } else {
-        sectors &= (uint8_t)~readable(s, line);
-        slice_set_touch(s, q->set, line);
-    }
-    quick_fetch(s, now, r, line, s->spec->missing_of[sectors], q);
+    const uint32_t line = a->first + way;
+    struct slice_line *const m = quick_place(s, a, way, line, r, q->now);
+    quick_fetch(s, a, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
+}
+
+/* ---- others; NULL: it is served; else the counter of what stops it ---- */
+
+/* The line has a place, but some of the sectors are not in it. */
+static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_t have, struct request *r,
+                                          struct slice_run *q)
+{
+    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
+    slice_set_touch(s, q->front, line);
+    quick_fetch(s, q->front, line, &s->lines[line], slice_set_pin(s, q->front, line), r,
+                r->sectors & ~have & SECTORS_ALL, q);
+    return NULL;
 }
 
 static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, uint32_t line,
@@ -173,155 +248,202 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, 
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT bool quick_merge(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t have, const struct request *r,
+                                       struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[q->line];
-    if (m->waiting.count >= s->spec->mshr_merges) {
-        s->blocked = &s->stats.wait_mshr;
-        return false;
-    }
-    const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, q->line) | m->asked);
-    append(s, &m->waiting, q->idx);
-    if (missing) fetch_more(s, now, q->line, missing);
-    slice_set_touch(s, q->set, q->line);
-    s->stats.read_merged++;
-    return true;
+    struct slice_line *const m = &s->lines[line];
+    if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
+    const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
+    append(s, &m->waiting, q->front->idx);
+    if (missing) fetch_more(s, q->now, line, missing);
+    slice_set_touch(s, q->front, line);
+    q->merged++;
+    return NULL;
 }
 
 /* The reply leaves when the port has it. */
-static SLICE_HOT void quick_hit(struct slice *s, uint64_t now, struct request *r, uint32_t port_cyc,
-                                uint32_t bytes, struct quick *q)
+static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct request *r, uint32_t port_cyc,
+                                uint32_t bytes, struct slice_run *q)
 {
-    const uint64_t ready = use_port(s, now, port_cyc);
-    if (quick_reply(s, ready, q->idx, r, bytes, q))
-        leaves(s, now, (uint32_t)now, ready); /* it has come all the same */
-    else
-        append_hit(s, q->idx, ready);
+    const uint64_t ready = use_port(s, q->now, port_cyc);
+    slice_set_touch(s, q->front, line);
+    if (!quick_reply(s, ready, q->front->idx, r, (uint32_t)q->now, bytes, q))
+        append_hit(s, q->front->idx, ready);
 }
 
-static SLICE_HOT bool quick_read(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
-    if (q->line == TAGS_NONE) {
-        if (!quick_miss(s, now, r, q)) return false;
-    } else if (!lacks(s, q->line, r->sectors)) {
-        const uint32_t sectors = r->sectors & SECTORS_ALL;
-        slice_set_touch(s, q->set, q->line);
-        r->hit = 1;
-        s->stats.read_hits++;
-        quick_hit(s, now, r, s->spec->read_cyc[sectors], q->read_bytes[sectors], q);
-    } else if (slice_set_is_pinned(s, q->set, q->line)) {
-        if (!quick_merge(s, now, r, q)) return false;
-    } else if (!quick_miss(s, now, r, q)) {
-        return false;
-    }
-    q->reads++;
-    return true;
+    const size_t sectors = r->sectors & SECTORS_ALL;
+    uint8_t have = s->lines[line].valid;
+    if (sectors & ~have && sectors & ~(have = readable(s, line)))
+        return *slice_set_pin(s, q->front, line) ? quick_merge(s, line, have, r, q)
+                                                 : quick_complete(s, line, have, r, q);
+    r->hit = 1;
+    quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
+    return NULL;
 }
 
-static SLICE_HOT bool quick_write(struct slice *s, uint64_t now, struct request *r, struct quick *q)
+static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const struct request *r,
+                                       struct slice_run *q)
 {
-    uint32_t line = q->line;
-    if (line == TAGS_NONE) {
-        if (!quick_place(s, now, q->set, r->home.line, &line)) return false;
-        s->lines[line].valid = 0;
-    } else {
+    const struct slice_ahead *const a = q->front;
+    uint32_t way;
+    if (line != TAGS_NONE) {
         s->stats.write_hits++;
-        slice_set_touch(s, q->set, line);
+    } else {
+        if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
+            return quick_stop(&s->stats.wait_way, q);
+        line = a->first + way;
+        (void)quick_place(s, a, way, line, r, q->now);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
-    quick_hit(s, now, r, service_cycles(s, r), s->spec->header_bytes, q);
+    quick_hit(s, line, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
-    return true;
+    return NULL;
 }
 
-static SLICE_HOT void quick_look(const struct slice *s, struct quick *q)
+/* A write, or a read of a line that has a place. False: it is not served, or not here. */
+static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line, struct slice_run *q)
 {
-    q->idx = (uint32_t)s->front->packet->handle;
-    struct request *const r = at(s, q->idx);
-    const uint64_t key = r->home.line;
-    q->r = r;
-    q->set = slice_set_at(s, r->set ? r->set - 1u : set_of(s, key), key);
-    q->line = slice_set_find(s, q->set, key);
+    struct request *const r = q->front->r;
+    for (;; why = NULL) {
+        if (!why) {
+            q->slow = r->kind > REQUEST_WRITE;
+            if (__builtin_expect(q->slow, 0)) return false;
+            why = quick_port_stops(s, q);
+            if (!why) why = r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+            if (!why) return true;
+            s->blocked_cyc = q->now;
+        }
+        if (!waits_seldom(s, why, q)) return false;
+    }
 }
 
-/* The tag stage, with a request in front: says when it has something to do again. False: it is not a quick
- * one. */
-static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick *q)
+/* ---- a request ---- */
+
+/* The one in front was not looked at ahead of its time. */
+static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
 {
-    if (!s->missed) { /* else it is known */
-        quick_look(s, q);
-        if (__builtin_expect(q->r->kind > REQUEST_WRITE, 0)) return false;
-    }
-    struct request *const r = q->r;
-    if (s->blocked) {
-        *s->blocked += now - s->blocked_cyc;
-        s->blocked = NULL;
-    }
-    if (__builtin_expect(s->port_free_cyc > now + q->data_queue_cyc, 0)) {
-        s->blocked = &s->stats.wait_port;
-        s->blocked_cyc = now;
-        q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
-        return true;
-    }
-    if (!(r->kind == REQUEST_WRITE ? quick_write(s, now, r, q) : quick_read(s, now, r, q))) {
-        s->blocked_cyc = now;
-        q->due_cyc = ENGINE_NEVER; /* a fill changes that */
-        return true;
-    }
-    enters(s, r, now);
+    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
+    slice_ahead_request(s, a, (uint32_t)s->front->packet->handle);
+    slice_ahead_set(s, a, slice_sets_of(s));
+    s->ahead_to = packet + 1;
+}
+
+/* The line that the one in front is for, TAGS_NONE: it has no place. */
+static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
+{
+    const uint32_t packet = q->port.sink->taken;
+    if (__builtin_expect(packet == s->ahead_to, 0)) look_now(s, packet);
+    q->front = &s->ahead[packet % SLICE_AHEAD];
+    return slice_set_find(s, q->front);
+}
+
+/* It was served: says when the next one is due. */
+static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
+{
+    struct request *const r = q->front->r;
+    const uint64_t now = q->now;
+    r->served = (uint32_t)now;
+    q->came_cyc += now;
+    s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_take(&q->requests, now);
+    const uint64_t visible = net_queue_take(&q->port, now);
     q->due_cyc = visible > now ? visible : now + 1;
-    return true;
 }
 
-static inline struct quick quick_of(const struct slice *s)
+/* Fills and requests, one by one, in a cycle fills first; as long as cycles are quick and there is room for
+ * what they may send to memory. */
+static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
+{
+    uint64_t *why = s->blocked;
+    s->blocked = NULL;
+    do {
+        if (!why && !quick_arrives(s, q)) return;
+        const uint32_t line = quick_look(s, q);
+        if (line == TAGS_NONE && q->front->r->kind == REQUEST_READ) {
+            if (!quick_miss(s, why, q)) return;
+        } else if (!quick_other(s, why, line, q)) {
+            return;
+        }
+        why = NULL;
+        quick_served(s, q);
+    } while (slice_memory_has_room(s));
+}
+
+/* ---- a run of such cycles ---- */
+
+/* Once: what stays as it is. */
+static inline void quick_new(struct slice *s)
 {
     const struct fabric *const f = s->wire.fabric;
-    return (struct quick){.requests = net_queue_port_of(f->request.net, s->wire.slice_idx),
-                          .replies = &f->reply.net->queue->sources[s->wire.slice_idx],
-                          .read_bytes = f->read_bytes,
-                          .traffic = f->traffic.sm_row,
-                          .data_queue_cyc = s->spec->data_queue_cyc,
-                          .mshr_least = s->mshr_free_count};
+    s->run = (struct slice_run){.port = net_queue_port_of(f->request.net, s->wire.slice_idx),
+                                .out = &f->reply.net->queue->sources[s->wire.slice_idx],
+                                .traffic = f->traffic.sm_row,
+                                .data_queue_cyc = s->spec->data_queue_cyc,
+                                .miss_latency_cyc = s->spec->miss_latency_cyc,
+                                .ticks_per_cycle = s->spec->ticks_per_cycle,
+                                .fills = s->own_lane.fills,
+                                .fills_end = s->own_lane.fills + s->fills_mask + 1};
+    for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
+        s->run.read_bytes[sectors] = f->read_bytes[sectors];
+        s->run.read_cyc[sectors] = s->spec->read_cyc[sectors];
+        s->run.missing_of[sectors] = s->spec->missing_of[sectors];
+    }
 }
 
-static SLICE_HOT void quick_begin(struct slice *s, struct quick *q)
+static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
 {
+    const struct lane *const l = &s->own_lane;
     const uint64_t visible = s->front->visible_cyc;
     q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
-    q->fill_cyc = s->fills_count ? fill_due(s, true) : ENGINE_NEVER;
-    q->fills_head = s->own_lane.fills_head;
-    q->fills_left = s->fills_count;
-    if (!s->missed) return;
-    quick_look(s, q);
-    s->missed = q->r->kind == REQUEST_READ; /* others are looked for once more */
+    q->now = s->visited_cyc;
+    q->until_cyc = s->until_cyc;
+    q->fill = l->fills + l->fills_head;
+    l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
+    q->first_packet = q->port.sink->taken;
+    if ((int32_t)(s->ahead_to - q->first_packet) < 0) s->ahead_to = q->first_packet;
+    q->slow = false;
+    q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
+    q->came_cyc = q->left_cyc = q->stay_cyc = 0;
+    q->mshr_least = s->mshr_free_count;
 }
 
-/* The slice knows what was done. */
-static SLICE_HOT void quick_end(struct slice *s, const struct quick *q)
+static inline void quick_count(struct slice *s, const struct slice_run *q)
 {
-    s->stats.fills += s->fills_count - q->fills_left;
-    s->own_lane.fills_head = q->fills_head;
-    s->own_lane.fills_count = s->fills_count = q->fills_left;
-    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
-}
-
-static inline void quick_count(struct slice *s, const struct quick *q)
-{
-    const uint32_t requests = q->reads + q->writes;
+    const uint32_t requests = q->port.sink->taken - q->first_packet, reads = requests - q->writes;
     s->stats.requests += requests;
     s->stats.tag_cycles += requests;
-    s->stats.reads += q->reads;
-    s->stats.crossing_reads += q->reads;
+    s->stats.reads += reads;
+    s->stats.crossing_reads += reads;
     s->stats.read_misses += q->misses;
+    s->stats.read_merged += q->merged;
+    s->stats.read_hits += reads - q->misses - q->merged;
     s->stats.memory_reads += q->misses;
     s->stats.memory_read_columns += q->columns;
     s->stats.writes += q->writes;
     s->stats.local += q->local;
     s->stats.remote += requests - q->local;
+    s->stats.replies += q->replies;
+    s->stats.stay_cyc += q->stay_cyc;
+    s->inside += requests - q->replies;
+    s->inside_sum += q->left_cyc - q->came_cyc;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
+}
+
+/* The slice knows what was done. */
+static SLICE_HOT void quick_end(struct slice *s, struct slice_run *q)
+{
+    struct lane *const l = &s->own_lane;
+    const uint32_t head = (uint32_t)(q->fill - q->fills), filled = (head - l->fills_head) & s->fills_mask;
+    s->stats.fills += filled;
+    l->fills_head = head;
+    l->fills_count = s->fills_count = s->fills_count - filled;
+    s->visited_cyc = q->now;
+    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
+    s->missed = false; /* at least it is not known any more */
+    quick_count(s, q);
 }
 
 #endif

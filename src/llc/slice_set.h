@@ -18,60 +18,113 @@ static inline void slice_sets_begin(struct slice *s)
 {
     struct tags *const t = &s->tags;
     s->pins = tags_pins(t, 0);
-    s->oldest = &tags_ends_of(t, tags_row(t, 0))->newer;
     s->pin_step = t->row_bytes - t->ways;
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-/* A set, and what the key of a request looks like in it. */
-struct slice_set {
-    uint8_t *row;   /* see struct tags */
-    uint32_t first; /* line */
-    uint8_t hint;
-};
+/* ---- a request ahead of its time ---- */
 
-static SLICE_HOT struct slice_set slice_set_at(const struct slice *s, uint32_t set, uint64_t key)
+static SLICE_HOT void slice_ahead_request(const struct slice *s, struct slice_ahead *a, uint32_t idx)
 {
-    return (struct slice_set){
-        .row = tags_row(&s->tags, set), .first = set * s->tags.ways, .hint = tags_hint(key)};
+    a->idx = idx;
+    a->r = at(s, idx);
 }
 
-static SLICE_HOT uint32_t slice_set_find(const struct slice *s, struct slice_set x, uint64_t key)
+/* What finding sets needs, for who finds many. */
+struct slice_sets {
+    uint64_t mask;
+    uint32_t right, sets_mask, sets_log2; /* see set_in() */
+    uint32_t ways, row_bytes;
+    uint8_t *rows;
+};
+
+static SLICE_HOT struct slice_sets slice_sets_of(const struct slice *s)
 {
+    const struct slice_spec *const p = s->spec;
+    return (struct slice_sets){.mask = p->runs[0].mask,
+                               .right = p->runs[0].right,
+                               .sets_mask = p->sets_mask,
+                               .sets_log2 = p->sets_log2,
+                               .ways = s->tags.ways,
+                               .row_bytes = s->tags.row_bytes,
+                               .rows = s->tags.rows};
+}
+
+/* The request is there: what is known of its set. */
+static SLICE_HOT void slice_ahead_set(const struct slice *s, struct slice_ahead *a, struct slice_sets x)
+{
+    const uint64_t line = a->r->home.line, idx = line >> x.right & x.mask;
+    const uint32_t set = __builtin_expect(x.sets_mask != 0, 1)
+                             ? (uint32_t)(idx + hash_u64(idx >> x.sets_log2)) & x.sets_mask
+                             : set_of(s, line);
+    a->row = x.rows + (size_t)set * x.row_bytes;
+    a->first = set * x.ways;
+    a->hint = tags_hint(line);
+}
+
+/* ---- … in its set ---- */
+
+static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_ahead *a)
+{
+    const uint8_t hint = (uint8_t)a->hint;
     /* the second half of a row with one half is something else */
     uint32_t found =
-        (tags_equal_bytes(x.row, x.hint) | tags_equal_bytes(x.row + 16, x.hint) << 16) & s->way_mask;
+        (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
     for (; found; found &= found - 1) {
-        const uint32_t line = x.first + (uint32_t)__builtin_ctz(found);
-        if (s->tags.keys[line] == key + 1) return line;
+        const uint32_t line = a->first + (uint32_t)__builtin_ctz(found);
+        if (s->tags.keys[line] == a->r->home.line + 1) return line;
     }
     return TAGS_NONE;
 }
 
-static SLICE_HOT void slice_set_touch(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT void slice_set_touch(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    tags_make_newest_in(&s->tags, x.row, line - x.first);
+    tags_make_newest_in(&s->tags, a->row, line - a->first);
 }
 
 /* The one that is longest unused, pinned or not. */
-static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, uint32_t set)
+static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct slice_ahead *a)
 {
-    return set * s->tags.ways + s->oldest[(size_t)set * s->tags.row_bytes];
+    return a->first + tags_ends_of(&s->tags, a->row)->newer;
 }
 
-static SLICE_HOT void slice_set_pin(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT uint8_t *slice_set_pins(const struct slice *s, const struct slice_ahead *a)
 {
-    x.row[s->tags.hint_ways + (line - x.first)] = 1;
+    return a->row + s->tags.hint_ways;
 }
 
-static SLICE_HOT bool slice_set_is_pinned(const struct slice *s, struct slice_set x, uint32_t line)
+static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
 {
-    return x.row[s->tags.hint_ways + (line - x.first)];
+    return slice_set_pins(s, a) + (line - a->first);
 }
 
 static SLICE_HOT void slice_set_unpin(const struct slice *s, uint32_t line)
 {
     s->pins[line + tags_set_of(&s->tags, line) * s->pin_step] = 0;
+}
+
+/* The oldest is pinned. */
+static __attribute__((noinline)) uint32_t slice_set_other_victim(const struct slice *s, uint8_t *row)
+{
+    const uint32_t way = tags_oldest_in(&s->tags, row);
+    if (way != s->tags.ways) tags_make_newest_in(&s->tags, row, way);
+    return way;
+}
+
+/* The way that makes room, which is the newest now; false: all are pinned. */
+static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, const uint8_t *pins,
+                                       uint32_t *way)
+{
+    struct tags_order *const ends = tags_ends_of(&s->tags, row);
+    const uint32_t oldest = ends->newer;
+    *way = oldest;
+    if (__builtin_expect(pins[oldest], 0)) {
+        *way = slice_set_other_victim(s, row);
+        return *way != s->tags.ways;
+    }
+    ends->older = (uint8_t)oldest;
+    ends->newer = ends[1 + oldest].newer;
+    return true;
 }
 
 #endif

@@ -4,6 +4,11 @@
 #include "llc/llc.h"
 #include "llc/slice_quick.h"
 
+static inline const struct net_queue_sink *port_of(const struct slice *s)
+{
+    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
+}
+
 void slice_in_windows(struct slice *s, bool on)
 {
     const uint32_t room = s->spec->memory_queue + s->spec->mshrs;
@@ -12,7 +17,11 @@ void slice_in_windows(struct slice *s, bool on)
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
                 !FAULT_BUILD;
     s->quick = s->direct && slice_sets_are_simple(&s->tags);
-    if (s->quick) slice_sets_begin(s);
+    if (s->quick) {
+        slice_sets_begin(s);
+        quick_new(s);
+    }
+    if (on) s->ahead_from = s->ahead_to = port_of(s)->taken;
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -46,7 +55,7 @@ bool slice_minds_memory(const struct slice *s, uint64_t until)
 static SLICE_HOT bool serve_front(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct request *const r = at(s, idx);
-    const uint32_t set = r->set ? r->set - 1u : set_of(s, r->home.line);
+    const uint32_t set = set_of(s, r->home.line);
     uint32_t line = TAGS_NONE;
     if (!s->missed) {
         line = tags_find(&s->tags, set, r->home.line);
@@ -104,60 +113,52 @@ void slice_window_cycle(struct slice *s, uint64_t now)
     count_inside(s);
 }
 
-/* What requests and fills touch is fetched into the host's caches in three steps, each of which needs what
- * the one before has brought; in between other slices run. As many requests as the last window served, and
- * some. */
+/* What requests touch is fetched into the host's caches in three steps, each of which needs what the one
+ * before has brought; in between other slices run. As many requests as the last window served, and some: each
+ * once, in this window or in one before. */
 
-enum { FETCH_MORE = 4, FETCH_FILLS = 32 };
-
-static inline const struct net_queue_sink *port_of(const struct slice *s)
-{
-    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
-}
-
-/* Who waits for fills. Their lines are few enough to be near, and are not waited for: they are all known. */
-static inline void fetch_waiting(const struct slice *s)
-{
-    const struct fill *const fills = s->own_lane.fills;
-    const uint32_t head = s->own_lane.fills_head, mask = s->fills_mask;
-    const uint32_t count = s->fills_count < FETCH_FILLS ? s->fills_count : FETCH_FILLS;
-    for (uint32_t n = 0; n < count; n++)
-        __builtin_prefetch(at(s, s->lines[fills[(head + n) & mask].tag_line].waiting.first), 1);
-}
+enum { FETCH_MORE = 12 };
 
 void slice_fetch_requests(struct slice *s)
 {
     const struct net_queue_sink *const k = port_of(s);
-    const struct net_queue_slot *slot = net_queue_slot_of(s->front);
-    const uint32_t queued = net_queue_inside(k, s->front);
-    uint32_t wanted = s->served_last + FETCH_MORE;
+    const struct net_queue_slot *const ring = k->ring;
+    const uint32_t first = k->taken, mask = k->mask, queued = net_queue_inside(k, s->front);
+    const uint32_t at_first = (uint32_t)(net_queue_slot_of(s->front) - ring) - first;
+    uint32_t wanted = s->served_last + FETCH_MORE, known = s->ahead_to - first;
     if (wanted > queued) wanted = queued;
     if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
-    for (uint32_t n = 0; n < wanted; n++, slot = net_queue_behind(k, slot)) {
-        s->ahead[n] = at(s, (uint32_t)slot->packet.handle);
-        __builtin_prefetch(s->ahead[n], 1);
+    if (known > SLICE_AHEAD) known = 0; /* more were served */
+    s->ahead_from = s->ahead_to = first + known;
+    if (known >= wanted) return;
+    s->ahead_to = first + wanted;
+    struct slice_ahead *const ahead = s->ahead;
+    for (uint32_t n = first + known; n != first + wanted; n++) {
+        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
+        slice_ahead_request(s, a, (uint32_t)ring[(at_first + n) & mask].packet.handle);
+        __builtin_prefetch(a->r, 1);
     }
-    s->fetched = wanted;
 }
 
 void slice_fetch_sets(struct slice *s)
 {
-    const uint32_t count = s->tags.sets < UINT16_MAX ? s->fetched : 0; /* request.set holds no more */
-    for (uint32_t n = 0; n < count; n++) {
-        struct request *const r = s->ahead[n];
-        if (!r->set) r->set = (uint16_t)(set_of(s, r->home.line) + 1);
-        tags_fetch(&s->tags, r->set - 1u);
+    const struct slice_sets sets = slice_sets_of(s);
+    const uint32_t to = s->ahead_to, second = s->tags.row_bytes > 64 ? 64 : 0;
+    struct slice_ahead *const ahead = s->ahead;
+    for (uint32_t n = s->ahead_from; n != to; n++) {
+        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
+        slice_ahead_set(s, a, sets);
+        __builtin_prefetch(a->row, 1);
+        __builtin_prefetch(a->row + second, 1);
     }
-    fetch_waiting(s);
 }
 
 /* The lines that make room. */
 void slice_fetch_victims(struct slice *s)
 {
-    const uint32_t count = s->quick ? s->fetched : 0;
-    for (uint32_t n = 0; n < count; n++) {
-        const uint32_t line = slice_set_oldest(s, s->ahead[n]->set - 1u);
-        __builtin_prefetch(&s->tags.keys[line], 1);
+    if (!s->quick) return;
+    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
+        const uint32_t line = slice_set_oldest(s, &s->ahead[n % SLICE_AHEAD]);
         __builtin_prefetch(&s->lines[line], 1);
     }
 }
@@ -168,57 +169,27 @@ static inline bool is_slow(const struct slice *s)
     return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
-/* The rest of a cycle that has turned out not to be a quick one. */
-static inline void slow_cycle(struct slice *s, const struct quick *q, uint64_t now)
+static inline void quick_run(struct slice *s)
 {
-    quick_end(s, q);
-    s->fill_came = true; /* if not, no harm */
-    window_cycle(s, now);
-}
-
-/* Fills and requests before until_cyc, one by one, in a cycle fills first; as long as cycles are quick and
- * there is room for what they may send to memory. */
-static SLICE_HOT void quick_run(struct slice *s, struct quick *q)
-{
-    const uint64_t until = s->until_cyc;
+    struct slice_run *const q = &s->run;
     quick_begin(s, q);
-    for (;;) {
-        if (q->fill_cyc <= q->due_cyc) {
-            const uint64_t now = q->fill_cyc;
-            if (now >= until) break;
-            s->visited_cyc = now;
-            if (!quick_fill(s, now, q)) {
-                slow_cycle(s, q, now);
-                return;
-            }
-            if (s->blocked) q->due_cyc = now;
-        } else {
-            const uint64_t now = q->due_cyc;
-            if (now >= until) break;
-            s->visited_cyc = now;
-            if (!quick_request(s, now, q)) {
-                slow_cycle(s, q, now);
-                return;
-            }
-            if (!slice_memory_has_room(s)) break;
-        }
-    }
+    quick_cycles(s, q);
     quick_end(s, q);
+    if (__builtin_expect(!q->slow, 1)) return;
+    s->fill_came = true; /* if not, no harm */
+    window_cycle(s, q->now);
 }
 
 bool slice_run_window(struct slice *s, uint64_t until)
 {
     const uint32_t taken = port_of(s)->taken;
-    struct quick q = quick_of(s);
     s->until_cyc = until;
-    s->fetched = 0;
     uint64_t due;
     while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
         if (is_slow(s))
             window_cycle(s, due);
         else
-            quick_run(s, &q);
-    quick_count(s, &q);
+            quick_run(s);
     count_inside(s);
     s->served_last = port_of(s)->taken - taken;
     return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);

@@ -176,7 +176,6 @@ PART void miss(struct stretch *s, uint32_t mshr, uint64_t now)
     memcpy((uint8_t *)r + offsetof(struct request, kind),
            (const uint8_t *)a + offsetof(struct line_access, kind), 4);
     r->hit = 0;
-    r->set = 0;
     s->sent++;
     s->sent_cyc += now;
     s->event_cyc = now;

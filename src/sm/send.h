@@ -81,7 +81,6 @@ static inline void send_line(struct sm *sm, const struct line_access *a, uint32_
     r->sectors = sectors;
     r->app = (uint8_t)sm->app;
     r->hit = 0;
-    r->set = 0;
     sm->flight_sum -= now;
     sm->flight_cyc = now;
     sm->outstanding++;
