@@ -125,8 +125,7 @@ bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_pac
 
 static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
-    const struct net_queue_port port = net_queue_port_of(s->net, sink);
-    (void)net_queue_take(&port, at);
+    (void)net_queue_take(net_queue_port_of(s->net, sink), at);
 }
 
 void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)

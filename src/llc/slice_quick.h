@@ -271,7 +271,7 @@ static SLICE_HOT bool quick_request(struct slice *s, uint64_t now, struct quick 
     }
     enters(s, r, now);
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_take(&q->requests, now);
+    const uint64_t visible = net_queue_take(q->requests, now);
     q->due_cyc = visible > now ? visible : now + 1;
     return true;
 }

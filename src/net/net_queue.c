@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_PLACES = 64, FIRST_SLOTS = 16 };
+enum { FIRST_PLACES = 64, FIRST_SLOTS = 64 };
 
 /* ---- building ---- */
 
@@ -43,9 +43,10 @@ static struct net_queue_slot *new_slots(const struct net *n, uint32_t count)
 static void build_sink(struct net *n, uint32_t idx)
 {
     struct net_queue_sink *const k = &n->queue->sinks[idx];
+    k->net = n;
     k->capacity = n->spec.sink_packets;
     k->mask = FIRST_SLOTS - 1;
-    k->ring = k->at = k->ask = k->counted = new_slots(n, FIRST_SLOTS);
+    k->ring = k->at = k->ask = new_slots(n, FIRST_SLOTS);
     k->end = k->ring + FIRST_SLOTS;
     k->waiting = NET_NO_PORT;
     n->view.fronts[idx].packet = &k->ring->packet;
@@ -62,6 +63,7 @@ void net_queue_build(struct net *n, struct arena *a)
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
+    q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
     q->sinks = arena_alloc_aligned(a, s->sinks * sizeof *q->sinks, 64);
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
@@ -193,20 +195,11 @@ static inline uint64_t back_cyc(const struct net *n, const struct net_queue_sink
 /* Packets, pushed and taken since the start. */
 static uint64_t delivered_of(const struct net_queue_sink *k)
 {
-    return k->packets + (uint64_t)(k->at - k->counted);
+    return k->packets - (uint64_t)(k->ask - k->at);
 }
 static uint64_t taken_of(const struct net_queue_sink *k)
 {
-    return k->taken_before + (k->taken - k->taken_counted);
-}
-
-/* `at` and `taken` may begin anew. */
-static void count_pushed(struct net_queue_sink *k)
-{
-    k->packets = delivered_of(k);
-    k->counted = k->at;
-    k->taken_before = taken_of(k);
-    k->taken_counted = k->taken;
+    return k->taken_before + (k->taken - (uint32_t)k->taken_before);
 }
 
 /* The slots of the old ring, in their order, are the last ones of the new one. */
@@ -217,7 +210,7 @@ static void grow_sink(struct net *n, struct net_queue_sink *k)
     for (uint32_t i = 0; i < count; i++) ring[count + i] = k->ring[(first + i) & k->mask];
     k->ring = ring;
     k->mask = 2 * count - 1;
-    k->at = k->end = k->counted = ring + 2 * (size_t)count;
+    k->at = k->ask = k->end = ring + 2 * (size_t)count;
     front_of(n, k)->packet = &(k->end - inside)->packet;
 }
 
@@ -235,8 +228,9 @@ static void promise(struct net *n, struct net_queue_sink *k, uint32_t source, ui
     if (n->view.next_cyc > cyc) n->view.next_cyc = cyc;
 }
 
-void net_queue_promise(struct net *n, struct net_queue_sink *k)
+void net_queue_promise(struct net_queue_sink *k)
 {
+    struct net *const n = k->net;
     const uint32_t source = k->waiting;
     if (source == NET_NO_PORT) return; /* all that wait know of a place */
     struct net_queue_source *const s = &n->queue->sources[source];
@@ -299,9 +293,12 @@ static struct net_queue_slot *take_place(struct net *n, struct net_queue_sink *k
     if (k->at == k->end) {
         struct net_front *const front = front_of(n, k);
         if (net_queue_slot_of(front) == k->end) front->packet = &k->ring->packet;
-        k->at = k->counted = k->ring;
+        k->at = k->ring;
     }
-    k->ask = k->at + (k->scarce ? 1 : count_places(n, k, now));
+    const uint32_t places = k->scarce ? 1 : count_places(n, k, now);
+    k->ask = k->at + places;
+    k->packets += places;
+    k->taken_before = taken_of(k);
     return k->at;
 }
 
@@ -309,7 +306,6 @@ static struct net_queue_slot *take_place(struct net *n, struct net_queue_sink *k
 static __attribute__((noinline)) struct net_queue_slot *find_place(struct net *n, struct net_queue_sink *k,
                                                                    struct net_queue_source *s, uint64_t now)
 {
-    count_pushed(k);
     if (has_place(n, k, s, now)) return take_place(n, k, now);
     block(n, k, s, now);
     return NULL;
@@ -320,7 +316,6 @@ static __attribute__((noinline)) struct net_queue_slot *find_free_place(struct n
                                                                         struct net_queue_sink *k,
                                                                         uint64_t now)
 {
-    count_pushed(k);
     return has_slot(n, k, now) ? take_place(n, k, now) : NULL;
 }
 
@@ -337,7 +332,7 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
     struct net_queue_packet **const lines = q->lines, *const at = s->at;
     struct net_queue_packet *p = s->done.first;
     uint64_t free = s->done.free_cyc > from ? s->done.free_cyc - from : 0;
-    uint64_t flits = 0, started = s->done.started_cyc - from;
+    uint64_t flits = 0;
     do {
         /* cycles since `from`, before which nothing is accepted that has not begun */
         uint64_t cyc = p->accept_cyc + 1 - from;
@@ -346,14 +341,14 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
         const uint32_t its_flits = flits_of[p->packet.bytes];
         p->next = lines[cyc];
         lines[cyc] = p;
-        started = cyc;
         free = cyc + its_flits;
         flits += its_flits;
     } while (++p != at);
+    if (p == s->done.first) return;
     s->done.packets += (uint64_t)(p - s->done.first);
     s->done.first = p;
     s->done.free_cyc = free + from;
-    s->done.started_cyc = started + from;
+    s->done.started_cyc = s->done.free_cyc - flits_of[p[-1].packet.bytes];
     s->done.flits += flits;
 }
 
@@ -362,10 +357,9 @@ static void line_up_all(const struct net *n, uint64_t from, uint64_t until)
     const struct net_queue *const q = n->queue;
     for (uint32_t i = n->spec.sources; i-- > 0;) {
         struct net_queue_source *const s = &q->sources[i];
-        s->at_before = NULL;
+        q->before_run[i].at = NULL;
         if (s->at == s->done.first) continue;
-        s->before = s->done;
-        s->at_before = s->at;
+        q->before_run[i] = (struct net_queue_before){s->done, s->at};
         line_up(q, s, from, until);
         if (s->at == s->done.first) {
             s->at = s->done.first = s->places;
@@ -427,9 +421,9 @@ static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopp
     const struct net_queue *const q = n->queue;
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         struct net_queue_source *const s = &q->sources[i];
-        if (!s->at_before) continue;
-        s->done = s->before;
-        s->at = s->at_before;
+        if (!q->before_run[i].at) continue;
+        s->done = q->before_run[i].done;
+        s->at = q->before_run[i].at;
         line_up(q, s, from, stopped.cyc + (i < stopped.source));
     }
     memset(q->lines, 0, (until - from) * sizeof(struct net_queue_packet *));
@@ -626,7 +620,7 @@ void net_queue_pop(struct net *n, uint32_t sink, uint64_t now)
     struct net_arrivals *const a = &n->arrived;
     const struct net_queue_port port = net_queue_port_of(n, sink);
     if (n->stepped_cyc < now) n->stepped_cyc = now; /* nothing need be due any more */
-    const uint64_t visible_cyc = net_queue_take(&port, now);
+    const uint64_t visible_cyc = net_queue_take(port, now);
     if (visible_cyc == NET_NEVER) {
         net_bit_clear(a->inside, sink);
         if (!a->inside[sink >> 6]) a->inside_words &= ~(1ull << (sink >> 6));

@@ -7,14 +7,14 @@ enum { FETCH_MOST = 16, LINES_AHEAD = 3 };
 
 /* Into the host's caches, before the replies of a window are taken: their requests, then what these name, so
  * that the waits for one another's data overlap. */
-static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_port *port)
+static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_queue_port port)
 {
     const struct l1 *const l1 = &sm->l1;
     const struct request *replies[FETCH_MOST];
     const struct l1_mshr *mshrs[FETCH_MOST];
-    const struct net_queue_sink *const k = port->sink;
-    const struct net_queue_slot *slot = net_queue_slot_of(port->front);
-    const uint32_t left = net_queue_inside(k, port->front), count = left < FETCH_MOST ? left : FETCH_MOST;
+    const struct net_queue_sink *const k = port.sink;
+    const struct net_queue_slot *slot = net_queue_slot_of(port.front);
+    const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = sm->spec->mshrs;
     uint32_t fills = 0;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
@@ -37,12 +37,11 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
     sm->fetched = k->taken + count;
 }
 
-static inline __attribute__((always_inline)) void take_reply(struct sm *sm,
-                                                             const struct net_queue_port *replies,
+static inline __attribute__((always_inline)) void take_reply(struct sm *sm, struct net_queue_port replies,
                                                              uint64_t now)
 {
-    const uint32_t idx = (uint32_t)replies->front->packet->handle;
-    if ((int32_t)(sm->fetched - replies->sink->taken) <= 0) fetch_replies(sm, replies);
+    const uint32_t idx = (uint32_t)replies.front->packet->handle;
+    if ((int32_t)(sm->fetched - replies.sink->taken) <= 0) fetch_replies(sm, replies);
     (void)net_queue_take(replies, now);
     const struct request *const r = request_at(sm->wire.requests, idx);
     if (__builtin_expect(r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs, 0)) {
@@ -104,16 +103,14 @@ static inline void step(struct sm *sm, uint64_t now)
 }
 
 /* Many cycles bring none. */
-static __attribute__((noinline)) void take_one(struct sm *sm, const struct net_queue_port *replies,
-                                               uint64_t now)
+static __attribute__((noinline)) void take_one(struct sm *sm, uint64_t now)
 {
-    take_reply(sm, replies, now);
+    take_reply(sm, net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx), now);
 }
 
 void sm_pump_cycle(struct sm *sm, uint64_t now)
 {
-    const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
-    if (replies.front->visible_cyc <= now) take_one(sm, &replies, now);
+    if (net_peek_cyc(sm->wire.fabric->reply.net, sm->wire.sm_idx) <= now) take_one(sm, now);
     if (sm->queue_count) step(sm, now);
 }
 
@@ -122,7 +119,7 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
     const struct net_queue_port replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
     const struct net_front *const front = replies.front;
     while (cyc < until) {
-        if (front->visible_cyc <= cyc) take_reply(sm, &replies, cyc);
+        if (front->visible_cyc <= cyc) take_reply(sm, replies, cyc);
         if (sm->queue_count) step(sm, cyc);
         if (__builtin_expect(sm->changed || (room_matters && lsu_has_room(sm)), 0)) {
             sm->memory_cyc = cyc;
