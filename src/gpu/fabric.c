@@ -98,7 +98,7 @@ static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t 
 static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint64_t at,
                                                      const struct net_packet *p)
 {
-    net_queue_join(&s->net->queue->sources[p->src], p->handle, p->dst, p->bytes, at);
+    net_queue_join(&s->sources[p->src], p->handle, p->dst, p->bytes, at);
     if (*s->asleep) windows_wake(s->windows, at);
     return true;
 }
@@ -294,6 +294,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
                               .gates = net_level_gates(c, level)};
+    if (s->net->queue) s->sources = s->net->queue->sources;
     s->component = engine_add(
         e,
         (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});

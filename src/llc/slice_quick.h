@@ -280,7 +280,7 @@ static inline struct quick quick_of(const struct slice *s)
 {
     const struct fabric *const f = s->wire.fabric;
     return (struct quick){.requests = net_queue_port_of(f->request.net, s->wire.slice_idx),
-                          .replies = &f->reply.net->queue->sources[s->wire.slice_idx],
+                          .replies = &f->reply.sources[s->wire.slice_idx],
                           .read_bytes = f->read_bytes,
                           .traffic = f->traffic.sm_row,
                           .data_queue_cyc = s->spec->data_queue_cyc,

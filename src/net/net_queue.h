@@ -53,9 +53,10 @@ struct net_queue_before {
 
 /* Behind the switch: on its way to the sink or waiting there. */
 struct net_queue_slot {
-    _Alignas(32) uint64_t visible_cyc; /* once it was taken: when */
-    struct net_packet packet;
+    _Alignas(32) struct net_packet packet; /* dst is the sink; src is not known of one from a stretch */
+    uint64_t visible_cyc;                  /* once it was taken: when */
 };
+_Static_assert(!offsetof(struct net_queue_slot, packet), "a front knows the slot of its packet");
 
 /* The packets of a sink are those from its front (net_view.fronts) up to `at`; a slot at `end` goes on at
  * `ring`. At least one slot is not in use. Those that are not tell when they were left. */
@@ -71,7 +72,6 @@ struct net_queue_sink {                     /* the first cache line is what ever
     bool scarce;      /* there are sources that wait for a place; */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
-    struct net *net;
     struct net_queue_slot *ring; /* grows up to the capacity */
     uint64_t packets;            /* pushed, those up to `ask` included */
     uint64_t taken_before;       /* … taken when it was asked last, of which `taken` is the low half */
@@ -80,9 +80,10 @@ struct net_queue_sink {                     /* the first cache line is what ever
     uint32_t mask;               /* slots - 1 */
     uint32_t capacity;           /* places */
     uint32_t promised;           /* sources that wait and know of a place */
+    uint32_t answered;           /* scarce: sources were told of what was taken up to this one */
     uint16_t last;               /* of the list of those that do not */
 };
-_Static_assert(offsetof(struct net_queue_sink, net) == 64, "a cache line");
+_Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
 enum {
     NET_QUEUE_WHEEL = 512, /* cycles ahead that a beginning can be known */
@@ -124,8 +125,6 @@ struct net_queue {
     uint64_t latency[64];            /* … packets by the highest bit */
 };
 
-/* A packet was taken: the source that has waited longest may begin. */
-void net_queue_promise(struct net_queue_sink *k);
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
  * known. */
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now);
@@ -157,7 +156,7 @@ static inline void net_queue_join(struct net_queue_source *s, uint64_t handle, u
 
 static inline struct net_queue_slot *net_queue_slot_of(const struct net_front *f)
 {
-    return (struct net_queue_slot *)((uintptr_t)f->packet - offsetof(struct net_queue_slot, packet));
+    return (struct net_queue_slot *)(uintptr_t)f->packet;
 }
 static inline const struct net_queue_slot *net_queue_behind(const struct net_queue_sink *k,
                                                             const struct net_queue_slot *slot)
@@ -197,7 +196,6 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
     }
     port.front->packet = &next->packet;
     port.front->visible_cyc = visible_cyc;
-    if (__builtin_expect(k->scarce, 0)) net_queue_promise(k);
     return visible_cyc;
 }
 
