@@ -98,7 +98,7 @@ static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t 
 static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint64_t at,
                                                      const struct net_packet *p)
 {
-    net_queue_join(&s->net->queue->sources[p->src], p->handle, p->dst, p->bytes, at);
+    net_queue_join(&s->sources[p->src], p->handle, p->dst, p->bytes, at);
     if (*s->asleep) windows_wake(s->windows, at);
     return true;
 }
@@ -125,8 +125,7 @@ bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_pac
 
 static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
-    const struct net_queue_port port = net_queue_port_of(s->net, sink);
-    (void)net_queue_take(&port, at);
+    (void)net_queue_take(net_queue_port_of(s->net, sink), at);
 }
 
 void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)
@@ -295,6 +294,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
                               .gates = net_level_gates(c, level)};
+    if (s->net->queue) s->sources = s->net->queue->sources;
     s->component = engine_add(
         e,
         (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});

@@ -41,10 +41,11 @@ struct fabric_side {
     struct pool *requests;
     /* Hint for a receiver whose packet arrives next: it fetches what it will touch. NULL: it does not. */
     void (*expect)(const void *receiver, const struct request *r);
-    void *const *expecting;  /* by sink */
-    struct windows *windows; /* see windows.h; NULL: the network is stepped */
-    const bool *asleep;      /* … it must be told of the next request */
-    uint32_t gates;          /* gate ports on each side, after the others */
+    void *const *expecting;           /* by sink */
+    struct net_queue_source *sources; /* of a queued network, for who sends often */
+    struct windows *windows;          /* see windows.h; NULL: the network is stepped */
+    const bool *asleep;               /* … it must be told of the next request */
+    uint32_t gates;                   /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
         uint64_t *pending, bit; /* there: which of its inputs */

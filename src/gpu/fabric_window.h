@@ -12,7 +12,7 @@ static inline void fabric_window_send_request(struct fabric *f, uint64_t now, ui
                                               uint32_t slice, uint32_t bytes)
 {
     struct fabric_side *const s = &f->request;
-    net_queue_join(&s->net->queue->sources[sm], idx, slice, bytes, now);
+    net_queue_join(&s->sources[sm], idx, slice, bytes, now);
     traffic_count(&f->traffic, sm, slice, bytes);
     if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
 }
@@ -29,7 +29,7 @@ static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t 
 {
     const uint32_t bytes =
         r->kind == REQUEST_READ ? f->read_bytes[r->sectors & SECTORS_ALL] : fabric_reply_bytes(f, r);
-    net_queue_join(&f->reply.net->queue->sources[slice], idx, r->sm, bytes, now);
+    net_queue_join(&f->reply.sources[slice], idx, r->sm, bytes, now);
     traffic_count(&f->traffic, r->sm, slice, bytes);
 }
 

@@ -349,7 +349,7 @@ static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
     q->came_cyc += now;
     s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_take(&q->port, now);
+    const uint64_t visible = net_queue_take(q->port, now);
     q->due_cyc = visible > now ? visible : now + 1;
 }
 
@@ -379,7 +379,7 @@ static inline void quick_new(struct slice *s)
 {
     const struct fabric *const f = s->wire.fabric;
     s->run = (struct slice_run){.port = net_queue_port_of(f->request.net, s->wire.slice_idx),
-                                .out = &f->reply.net->queue->sources[s->wire.slice_idx],
+                                .out = &f->reply.sources[s->wire.slice_idx],
                                 .traffic = f->traffic.sm_row,
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .miss_latency_cyc = s->spec->miss_latency_cyc,

@@ -80,11 +80,8 @@ static SLICE_HOT uint64_t request_stage(struct slice *s, uint64_t now)
     }
     if (!still_blocked(s) && tag_may_run(s, now, &s->hits)) {
         s->fill_came = false;
-        if (serve_front(s, now, (uint32_t)s->front->packet->handle)) {
-            const struct net_queue_port port =
-                net_queue_port_of(s->wire.fabric->request.net, s->wire.slice_idx);
-            (void)net_queue_take(&port, now);
-        }
+        if (serve_front(s, now, (uint32_t)s->front->packet->handle))
+            (void)net_queue_take(net_queue_port_of(s->wire.fabric->request.net, s->wire.slice_idx), now);
     }
     if (s->front->visible_cyc > now) return ENGINE_NEVER;
     if (!s->blocked) return now + 1;

@@ -81,9 +81,9 @@ static inline bool net_has_vcs(const struct net_spec *s)
 
 struct net_packet {
     uint64_t handle; /* the caller's */
-    uint32_t src, dst;
     uint32_t bytes;
     uint32_t cls; /* message class */
+    uint32_t src, dst;
 };
 
 /* What the network calls; all may be NULL. Called inside net_step(now); room also inside a net_try_inject()

@@ -187,7 +187,10 @@ static void inject(struct model *m)
             m->waiting[w] &= ~(1ull << (i % 64));
             if (m->spec->outstanding && s->in_flight == m->spec->outstanding) continue;
             /* the handle carries both times: of generation and, in the low half, of acceptance */
-            const struct net_packet p = {s->next_cyc << 32 | (m->now & UINT32_MAX), i, s->dst, s->bytes, 0};
+            const struct net_packet p = {.handle = s->next_cyc << 32 | (m->now & UINT32_MAX),
+                                         .src = i,
+                                         .dst = s->dst,
+                                         .bytes = s->bytes};
             if (!net_try_inject(m->net, &p, m->now)) continue;
             s->in_flight++;
             const uint64_t from = m->spec->outstanding ? m->now + 1 : s->next_cyc + 1;
@@ -255,7 +258,10 @@ static void send_replies(struct model *m)
     for (uint32_t i = 0; i < m->spec->net.sinks; i++) {
         const uint32_t r = m->reply_head[i];
         if (r == NO_SOURCE || m->replies[r].due_cyc > m->now) continue;
-        const struct net_packet p = {m->replies[r].issued_cyc, i, m->replies[r].to, m->spec->reply_bytes, 0};
+        const struct net_packet p = {.handle = m->replies[r].issued_cyc,
+                                     .src = i,
+                                     .dst = m->replies[r].to,
+                                     .bytes = m->spec->reply_bytes};
         if (!net_try_inject(m->reply_net, &p, m->now)) continue;
         m->reply_head[i] = m->replies[r].next;
         m->replies[r].next = m->free_reply;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_PLACES = 64, FIRST_SLOTS = 16 };
+enum { FIRST_PLACES = 64, FIRST_SLOTS = 64 };
 
 /* ---- building ---- */
 
@@ -32,11 +32,14 @@ static void give_places(struct net_queue_source *s, uint32_t count)
 }
 
 /* As if all had been left long ago. */
-static struct net_queue_slot *new_slots(const struct net *n, uint32_t count)
+static struct net_queue_slot *new_slots(const struct net *n, uint32_t sink, uint32_t count)
 {
     struct net_queue_slot *const slots = arena_alloc_aligned(n->queue->arena, count * sizeof *slots, 64);
-    for (uint32_t i = 0; i < count; i++) /* can be used from cycle 0 on */
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i].packet.dst = sink;
+        /* can be used from cycle 0 on */
         slots[i].visible_cyc = 0ull - NET_QUEUE_BACK - n->spec.credit_delay_cyc;
+    }
     return slots;
 }
 
@@ -45,7 +48,7 @@ static void build_sink(struct net *n, uint32_t idx)
     struct net_queue_sink *const k = &n->queue->sinks[idx];
     k->capacity = n->spec.sink_packets;
     k->mask = FIRST_SLOTS - 1;
-    k->ring = k->at = k->ask = k->counted = new_slots(n, FIRST_SLOTS);
+    k->ring = k->at = k->ask = new_slots(n, idx, FIRST_SLOTS);
     k->end = k->ring + FIRST_SLOTS;
     k->waiting = NET_NO_PORT;
     n->view.fronts[idx].packet = &k->ring->packet;
@@ -62,6 +65,7 @@ void net_queue_build(struct net *n, struct arena *a)
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
+    q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
     q->sinks = arena_alloc_aligned(a, s->sinks * sizeof *q->sinks, 64);
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
@@ -193,31 +197,22 @@ static inline uint64_t back_cyc(const struct net *n, const struct net_queue_sink
 /* Packets, pushed and taken since the start. */
 static uint64_t delivered_of(const struct net_queue_sink *k)
 {
-    return k->packets + (uint64_t)(k->at - k->counted);
+    return k->packets - (uint64_t)(k->ask - k->at);
 }
 static uint64_t taken_of(const struct net_queue_sink *k)
 {
-    return k->taken_before + (k->taken - k->taken_counted);
-}
-
-/* `at` and `taken` may begin anew. */
-static void count_pushed(struct net_queue_sink *k)
-{
-    k->packets = delivered_of(k);
-    k->counted = k->at;
-    k->taken_before = taken_of(k);
-    k->taken_counted = k->taken;
+    return k->taken_before + (k->taken - (uint32_t)k->taken_before);
 }
 
 /* The slots of the old ring, in their order, are the last ones of the new one. */
 static void grow_sink(struct net *n, struct net_queue_sink *k)
 {
     const uint32_t count = k->mask + 1, first = (uint32_t)(k->at - k->ring), inside = inside_of(n, k);
-    struct net_queue_slot *const ring = new_slots(n, 2 * count);
+    struct net_queue_slot *const ring = new_slots(n, (uint32_t)(k - n->queue->sinks), 2 * count);
     for (uint32_t i = 0; i < count; i++) ring[count + i] = k->ring[(first + i) & k->mask];
     k->ring = ring;
     k->mask = 2 * count - 1;
-    k->at = k->end = k->counted = ring + 2 * (size_t)count;
+    k->at = k->ask = k->end = ring + 2 * (size_t)count;
     front_of(n, k)->packet = &(k->end - inside)->packet;
 }
 
@@ -235,21 +230,35 @@ static void promise(struct net *n, struct net_queue_sink *k, uint32_t source, ui
     if (n->view.next_cyc > cyc) n->view.next_cyc = cyc;
 }
 
-void net_queue_promise(struct net *n, struct net_queue_sink *k)
+/* For every packet that was taken since the last time the source that has waited longest may begin. */
+static void answer(struct net *n, struct net_queue_sink *k)
 {
-    const uint32_t source = k->waiting;
-    if (source == NET_NO_PORT) return; /* all that wait know of a place */
-    struct net_queue_source *const s = &n->queue->sources[source];
-    k->waiting = s->next_waiting;
-    promise(n, k, source, s->blocked_cyc);
+    for (; k->answered != k->taken; k->answered++) {
+        const uint32_t source = k->waiting;
+        if (source == NET_NO_PORT) continue; /* all that wait know of a place */
+        struct net_queue_source *const s = &n->queue->sources[source];
+        k->waiting = s->next_waiting;
+        promise(n, k, source, s->blocked_cyc);
+    }
+}
+
+/* Before anybody asks for a place, or how long it was waited for. */
+static void answer_all(struct net *n)
+{
+    struct net_queue *const q = n->queue;
+    for (uint32_t i = 0; q->scarce && i < n->spec.sinks; i++)
+        if (q->sinks[i].scarce) answer(n, &q->sinks[i]);
 }
 
 /* The first packet of a source finds no place in `now`. */
 static void block(struct net *n, struct net_queue_sink *k, struct net_queue_source *s, uint64_t now)
 {
     const uint32_t source = index_of(s);
-    n->queue->scarce += !k->scarce;
-    k->scarce = true;
+    if (!k->scarce) {
+        n->queue->scarce++;
+        k->scarce = true;
+        k->answered = k->taken;
+    }
     if (k->waiting == NET_NO_PORT && inside_of(n, k) + k->promised < k->capacity) {
         promise(n, k, source, now);
         return;
@@ -263,65 +272,71 @@ static void block(struct net *n, struct net_queue_sink *k, struct net_queue_sour
     k->last = (uint16_t)source;
 }
 
-/* Does a packet that begins now have a place and a slot? The ring grows as long as it is the ring that has
- * none. */
-static bool has_slot(struct net *n, struct net_queue_sink *k, uint64_t now)
-{
-    for (;; grow_sink(n, k)) {
-        if (inside_of(n, k) + k->promised < places_of(k) && back_cyc(n, k, k->promised) <= now) return true;
-        if (k->mask >= k->capacity) return false;
-    }
-}
-
-/* May the first packet of a source begin now? */
-static bool has_place(struct net *n, struct net_queue_sink *k, struct net_queue_source *s, uint64_t now)
-{
-    if (!s->promised) return k->waiting == NET_NO_PORT && has_slot(n, k, now);
-    s->promised = false;
-    k->scarce = --k->promised || k->waiting != NET_NO_PORT;
-    n->queue->scarce -= !k->scarce;
-    return true;
-}
-
-/* How many packets, the next one included, have a place from now on, here and in the ring up to its end? A
- * power of two less may be said. */
+/* How many packets, the next one included, have a place from now on, here and in the ring? A power of two
+ * less may be said. Nobody waits who does not know of a place. */
 static uint32_t count_places(const struct net *n, const struct net_queue_sink *k, uint64_t now)
 {
-    const uint32_t until_end = (uint32_t)(k->end - k->at);
-    uint32_t places = places_of(k) - inside_of(n, k);
-    while (places > 1 && back_cyc(n, k, places - 1) > now) places /= 2;
-    return places < until_end ? places : until_end;
+    const uint32_t all = places_of(k), used = inside_of(n, k) + k->promised, mask = k->mask;
+    const uint32_t at = (uint32_t)(k->at - k->ring) + k->promised - all; /* see back_cyc() */
+    const uint64_t back_cyc = NET_QUEUE_BACK + n->spec.credit_delay_cyc;
+    if (used >= all || k->ring[at & mask].visible_cyc + back_cyc > now) return 0;
+    uint32_t places = all - used;
+    while (places > 1 && k->ring[(at + places - 1) & mask].visible_cyc + back_cyc > now) places /= 2;
+    return places;
 }
 
-/* The packet before which the sink was asked begins: its slot. */
-static struct net_queue_slot *take_place(struct net *n, struct net_queue_sink *k, uint64_t now)
+/* The ring grows as long as it is the ring that has none. */
+static uint32_t find_places(struct net *n, struct net_queue_sink *k, uint64_t now)
+{
+    uint32_t places = count_places(n, k, now);
+    for (; !places && k->mask < k->capacity; places = count_places(n, k, now)) grow_sink(n, k);
+    return places;
+}
+
+/* The next packet begins, and as many have a place: its slot. */
+static struct net_queue_slot *take_places(struct net *n, struct net_queue_sink *k, uint32_t places)
 {
     if (k->at == k->end) {
         struct net_front *const front = front_of(n, k);
         if (net_queue_slot_of(front) == k->end) front->packet = &k->ring->packet;
-        k->at = k->counted = k->ring;
+        k->at = k->ring;
     }
-    k->ask = k->at + (k->scarce ? 1 : count_places(n, k, now));
+    const uint32_t until_end = (uint32_t)(k->end - k->at), known = places < until_end ? places : until_end;
+    k->ask = k->at + known;
+    k->packets += known;
+    k->taken_before = taken_of(k);
     return k->at;
+}
+
+/* While nobody waits: the slot of a packet that begins now, NULL: its source would have to wait. */
+static __attribute__((noinline)) struct net_queue_slot *find_free_place(struct net *n,
+                                                                        struct net_queue_sink *k,
+                                                                        uint64_t now)
+{
+    const uint32_t places = find_places(n, k, now);
+    return places ? take_places(n, k, places) : NULL;
+}
+
+/* The source knows of a place, which it takes now. */
+static void keep_promise(struct net *n, struct net_queue_sink *k, struct net_queue_source *s)
+{
+    s->promised = false;
+    k->scarce = --k->promised || k->waiting != NET_NO_PORT;
+    n->queue->scarce -= !k->scarce;
 }
 
 /* For the packet before which a sink is asked: it may begin now, or its source waits (NULL). */
 static __attribute__((noinline)) struct net_queue_slot *find_place(struct net *n, struct net_queue_sink *k,
                                                                    struct net_queue_source *s, uint64_t now)
 {
-    count_pushed(k);
-    if (has_place(n, k, s, now)) return take_place(n, k, now);
+    if (s->promised) {
+        keep_promise(n, k, s);
+        return take_places(n, k, 1);
+    }
+    const uint32_t places = k->waiting == NET_NO_PORT ? find_places(n, k, now) : 0;
+    if (places) return take_places(n, k, k->scarce ? 1 : places);
     block(n, k, s, now);
     return NULL;
-}
-
-/* The same while nobody waits; NULL: the source would. */
-static __attribute__((noinline)) struct net_queue_slot *find_free_place(struct net *n,
-                                                                        struct net_queue_sink *k,
-                                                                        uint64_t now)
-{
-    count_pushed(k);
-    return has_slot(n, k, now) ? take_place(n, k, now) : NULL;
 }
 
 /* ---- beginning, all packets of a stretch of cycles ----
@@ -337,7 +352,7 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
     struct net_queue_packet **const lines = q->lines, *const at = s->at;
     struct net_queue_packet *p = s->done.first;
     uint64_t free = s->done.free_cyc > from ? s->done.free_cyc - from : 0;
-    uint64_t flits = 0, started = s->done.started_cyc - from;
+    uint64_t flits = 0;
     do {
         /* cycles since `from`, before which nothing is accepted that has not begun */
         uint64_t cyc = p->accept_cyc + 1 - from;
@@ -346,14 +361,14 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
         const uint32_t its_flits = flits_of[p->packet.bytes];
         p->next = lines[cyc];
         lines[cyc] = p;
-        started = cyc;
         free = cyc + its_flits;
         flits += its_flits;
     } while (++p != at);
+    if (p == s->done.first) return;
     s->done.packets += (uint64_t)(p - s->done.first);
     s->done.first = p;
     s->done.free_cyc = free + from;
-    s->done.started_cyc = started + from;
+    s->done.started_cyc = s->done.free_cyc - flits_of[p[-1].packet.bytes];
     s->done.flits += flits;
 }
 
@@ -362,10 +377,9 @@ static void line_up_all(const struct net *n, uint64_t from, uint64_t until)
     const struct net_queue *const q = n->queue;
     for (uint32_t i = n->spec.sources; i-- > 0;) {
         struct net_queue_source *const s = &q->sources[i];
-        s->at_before = NULL;
+        q->before_run[i].at = NULL;
         if (s->at == s->done.first) continue;
-        s->before = s->done;
-        s->at_before = s->at;
+        q->before_run[i] = (struct net_queue_before){s->done, s->at};
         line_up(q, s, from, until);
         if (s->at == s->done.first) {
             s->at = s->done.first = s->places;
@@ -409,7 +423,7 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
             k->at = slot + 1;
             k->busy_cyc += flits;
             slot->visible_cyc = arrival_cyc + sink_delay_cyc;
-            slot->packet = p->packet;
+            memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));
             arrivals += arrival_cyc;
             latencies += latency_cyc;
             q->latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63]++;
@@ -427,9 +441,9 @@ static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopp
     const struct net_queue *const q = n->queue;
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         struct net_queue_source *const s = &q->sources[i];
-        if (!s->at_before) continue;
-        s->done = s->before;
-        s->at = s->at_before;
+        if (!q->before_run[i].at) continue;
+        s->done = q->before_run[i].done;
+        s->at = q->before_run[i].at;
         line_up(q, s, from, stopped.cyc + (i < stopped.source));
     }
     memset(q->lines, 0, (until - from) * sizeof(struct net_queue_packet *));
@@ -574,6 +588,7 @@ static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 {
     struct net_queue *const q = n->queue;
+    answer_all(n);
     if (fresh && q->by_wheel && !q->scarce && !q->refused) end_wheel(n);
     while (!q->by_wheel && q->done_cyc < until_cyc) {
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
@@ -626,7 +641,8 @@ void net_queue_pop(struct net *n, uint32_t sink, uint64_t now)
     struct net_arrivals *const a = &n->arrived;
     const struct net_queue_port port = net_queue_port_of(n, sink);
     if (n->stepped_cyc < now) n->stepped_cyc = now; /* nothing need be due any more */
-    const uint64_t visible_cyc = net_queue_take(&port, now);
+    const uint64_t visible_cyc = net_queue_take(port, now);
+    if (port.sink->scarce) answer(n, port.sink);
     if (visible_cyc == NET_NEVER) {
         net_bit_clear(a->inside, sink);
         if (!a->inside[sink >> 6]) a->inside_words &= ~(1ull << (sink >> 6));
@@ -736,6 +752,7 @@ void net_queue_settle_series(struct net *n)
 
 void net_queue_settle(struct net *n)
 {
+    answer_all(n);
     const struct net_queue *q = n->queue;
     const struct net_queue_totals t = net_queue_totals(n), *before = &q->before;
     struct net_stats *const s = &n->stats;

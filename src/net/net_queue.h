@@ -31,52 +31,57 @@ struct net_queue_progress {
     uint64_t flits, packets;        /* that began */
 };
 
-struct net_queue_source {                     /* the first cache line is what every packet needs */
+struct net_queue_source {                     /* the first four are what every packet needs */
     _Alignas(64) struct net_queue_packet *at; /* the next one joins here, */
     struct net_queue_packet *stop;            /* … not here: see net_queue_make_room() */
-    uint64_t bytes, accepted_cyc;             /* sums over packets that joined: …, when they did */
+    uint64_t bytes;                           /* sums over packets that joined, */
+    struct net_queue_packet *places, *end;    /* grows up to source_packets */
+    uint64_t accepted_cyc;                    /* … when they did */
     struct net_queue_progress done;
-    struct net_queue_packet *places, *end; /* grows up to source_packets */
     struct net_queue *queue;
-
-    struct net_queue_progress before;   /* … the run under way, in which sources are lined up; */
-    struct net_queue_packet *at_before; /* … NULL: nothing waits here */
-    uint64_t blocked_cyc;               /* waiting for a place behind the switch: since then */
-    bool refused;                       /* someone waits for a place */
+    uint64_t blocked_cyc;  /* waiting for a place behind the switch: since then */
+    bool refused;          /* someone waits for a place */
     bool promised;         /* its first packet has a place behind the switch, from a known cycle on */
     uint16_t next_waiting; /* for a place there */
 };
 
+/* A source when a run began, in which sources are lined up. */
+struct net_queue_before {
+    struct net_queue_progress done;
+    struct net_queue_packet *at; /* NULL: nothing waited */
+};
+
 /* Behind the switch: on its way to the sink or waiting there. */
 struct net_queue_slot {
-    _Alignas(32) uint64_t visible_cyc; /* once it was taken: when */
-    struct net_packet packet;
+    _Alignas(32) struct net_packet packet; /* dst is the sink; src is not known of one from a stretch */
+    uint64_t visible_cyc;                  /* once it was taken: when */
 };
+_Static_assert(!offsetof(struct net_queue_slot, packet), "a front knows the slot of its packet");
 
 /* The packets of a sink are those from its front (net_view.fronts) up to `at`; a slot at `end` goes on at
  * `ring`. At least one slot is not in use. Those that are not tell when they were left. */
 struct net_queue_sink {                     /* the first cache line is what every packet needs */
     _Alignas(64) struct net_queue_slot *at; /* for the next packet, */
     struct net_queue_slot *ask;             /* … not here: there may be no place, see find_place() */
-    uint64_t next_cyc; /* a head that comes next is at the sink after this cycle: its link is busy */
-    uint64_t busy_cyc; /* see net_output_stats */
-    uint64_t taken_bytes, taken_cyc; /* sums over packets that were taken: …, when */
+    uint64_t taken_bytes;                   /* sums over packets that were taken, */
+    uint64_t next_cyc;  /* a head that comes next is at the sink after this cycle: its link is busy */
+    uint64_t busy_cyc;  /* see net_output_stats */
+    uint64_t taken_cyc; /* … when they were */
     struct net_queue_slot *end;
     uint32_t taken;   /* packets, see taken_before */
     bool scarce;      /* there are sources that wait for a place; */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
-    struct net_queue_slot *ring;    /* grows up to the capacity */
-    struct net_queue_slot *counted; /* `at` when it was asked last; */
-    uint64_t packets;               /* … pushed before; */
-    uint64_t taken_before;          /* … taken before, */
-    uint32_t taken_counted;         /* … up to `taken` */
-    uint64_t blocked_cyc;           /* waits are counted up to here; */
-    uint64_t waited_cyc;            /* … this many */
-    uint32_t mask;                  /* slots - 1 */
-    uint32_t capacity;              /* places */
-    uint32_t promised;              /* sources that wait and know of a place */
-    uint16_t last;                  /* of the list of those that do not */
+    struct net_queue_slot *ring; /* grows up to the capacity */
+    uint64_t packets;            /* pushed, those up to `ask` included */
+    uint64_t taken_before;       /* … taken when it was asked last, of which `taken` is the low half */
+    uint64_t blocked_cyc;        /* waits are counted up to here; */
+    uint64_t waited_cyc;         /* … this many */
+    uint32_t mask;               /* slots - 1 */
+    uint32_t capacity;           /* places */
+    uint32_t promised;           /* sources that wait and know of a place */
+    uint32_t answered;           /* scarce: sources were told of what was taken up to this one */
+    uint16_t last;               /* of the list of those that do not */
 };
 _Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
@@ -96,6 +101,7 @@ struct net_queue_totals {
 
 struct net_queue {
     struct net_queue_source *sources;
+    struct net_queue_before *before_run; /* by source */
     struct net_queue_sink *sinks;
     struct arena *arena;
     /* Which packets begin when: the wheel knows the first packet of every source; without it nothing is known
@@ -119,8 +125,6 @@ struct net_queue {
     uint64_t latency[64];            /* … packets by the highest bit */
 };
 
-/* A packet was taken: the source that has waited longest may begin. */
-void net_queue_promise(struct net *n, struct net_queue_sink *k);
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
  * known. */
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now);
@@ -152,7 +156,7 @@ static inline void net_queue_join(struct net_queue_source *s, uint64_t handle, u
 
 static inline struct net_queue_slot *net_queue_slot_of(const struct net_front *f)
 {
-    return (struct net_queue_slot *)((uintptr_t)f->packet - offsetof(struct net_queue_slot, packet));
+    return (struct net_queue_slot *)(uintptr_t)f->packet;
 }
 static inline const struct net_queue_slot *net_queue_behind(const struct net_queue_sink *k,
                                                             const struct net_queue_slot *slot)
@@ -167,21 +171,20 @@ static inline uint32_t net_queue_inside(const struct net_queue_sink *k, const st
 
 /* A sink, for who takes often. */
 struct net_queue_port {
-    struct net *net;
     struct net_queue_sink *sink;
     struct net_front *front;
 };
 static inline struct net_queue_port net_queue_port_of(struct net *n, uint32_t sink)
 {
-    return (struct net_queue_port){n, &n->queue->sinks[sink], &n->view.fronts[sink]};
+    return (struct net_queue_port){&n->queue->sinks[sink], &n->view.fronts[sink]};
 }
 
 /* Takes the oldest packet of a sink, which has one that is visible. Returns when the next one is, NET_NEVER:
  * none is on its way. */
-static inline uint64_t net_queue_take(const struct net_queue_port *port, uint64_t now)
+static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 {
-    struct net_queue_sink *const k = port->sink;
-    struct net_queue_slot *const slot = net_queue_slot_of(port->front), *next = slot + 1;
+    struct net_queue_sink *const k = port.sink;
+    struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
     uint64_t visible_cyc = NET_NEVER;
     k->taken++;
     k->taken_bytes += slot->packet.bytes;
@@ -191,9 +194,8 @@ static inline uint64_t net_queue_take(const struct net_queue_port *port, uint64_
         if (__builtin_expect(next == k->end, 0)) next = k->ring;
         visible_cyc = next->visible_cyc;
     }
-    port->front->packet = &next->packet;
-    port->front->visible_cyc = visible_cyc;
-    if (__builtin_expect(k->scarce, 0)) net_queue_promise(port->net, k);
+    port.front->packet = &next->packet;
+    port.front->visible_cyc = visible_cyc;
     return visible_cyc;
 }
 

@@ -69,13 +69,13 @@ PART void settle(struct stretch *s)
 
 /* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
  * that the waits for one another's data overlap. */
-static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_port *port)
+static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_queue_port port)
 {
     const struct l1 *const l1 = &sm->l1;
     const struct l1_mshr *mshrs[FETCH_MOST];
-    const struct net_queue_sink *const k = port->sink;
-    const struct net_queue_slot *slot = net_queue_slot_of(port->front);
-    const uint32_t left = net_queue_inside(k, port->front), count = left < FETCH_MOST ? left : FETCH_MOST;
+    const struct net_queue_sink *const k = port.sink;
+    const struct net_queue_slot *slot = net_queue_slot_of(port.front);
+    const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
     uint32_t fills = 0;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
@@ -133,8 +133,8 @@ PART uint32_t take(struct stretch *s, uint64_t now)
 {
     struct sm *const sm = s->sm;
     const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
-    if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, &s->replies);
-    (void)net_queue_take(&s->replies, now);
+    if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, s->replies);
+    (void)net_queue_take(s->replies, now);
     if (__builtin_expect(mshr < sm->spec->mshrs, 1)) {
         struct l1_mshr *const m = l1_mshr_at(s->l1, mshr);
         if (__builtin_expect(m->plain, 1)) {
