@@ -30,6 +30,7 @@ static inline void dram_reads_end(struct dram_channel *ch, const struct dram_rea
     s->waiting = ch->entry_count - ch->front.room[0];
     s->waiting_peak = ch->entry_count - from->least_room;
     s->read_latency_cyc += s->wait_cyc - from->wait_cyc + served * ch->gap.done[DRAM_READ];
+    ch->waited_cyc += s->wait_cyc - from->wait_cyc;
 }
 
 /* ---- the column bus ---- */
@@ -88,7 +89,6 @@ static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool
 static inline void reads_count(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
 {
     ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    ch->left_less_come_cyc += now;
     ch->changed_cyc = now;
     ch->front.stats.wait_cyc += now - e->accept_cyc;
     ch->front.stats.column_reads++;
@@ -135,7 +135,6 @@ static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_read
     struct dram_side *const side = &b->side[DRAM_READ];
     const uint32_t room = ch->front.room[0] -= columns;
     if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
-    ch->left_less_come_cyc -= now * columns;
     ch->changed_cyc = now;
     if (columns > 1 || !side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
         reads_take_apart(ch, now, key, columns, tag);

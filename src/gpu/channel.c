@@ -370,6 +370,7 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                                        .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
+    channel_clock_set(&ch->clock, ch->ticks_per_cycle, links->slice_spec->ticks_per_cycle);
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
     for (uint32_t first = 0; first < SLICE_COLUMNS; first++)
         for (uint32_t columns = 0; first + columns <= SLICE_COLUMNS; columns++)

@@ -10,6 +10,16 @@
 
 enum { SLICES_MAX = 64 }; /* bits of channel_wiring.pending */
 
+/* Cycles of memory in those of the slices, for channel_reads.c. */
+struct channel_clock {
+    uint64_t slices_per_tick; /* x 2^64, rounded up: exact for ticks of cycles before … */
+    uint64_t exact_cyc;
+    struct channel_latency { /* by the power of two of a latency in cycles of memory: where it is counted */
+        uint64_t limit_cyc;  /* … in the next one from here on */
+        uint32_t bucket, own_bucket;
+    } latency[64];
+};
+
 struct channel {
     struct channel_wiring wire;
     uint32_t component;
@@ -26,6 +36,7 @@ struct channel {
     /* The slices and what they have for it: in place, as both are looked at for every operation. */
     struct slice *slices[SLICES_MAX];
     const struct lane_ops *lanes[SLICES_MAX];
+    struct channel_clock clock;
     uint16_t runs[SLICE_COLUMNS][2 * SLICE_COLUMNS]; /* [first column][columns]: columns << 8 | sectors */
     uint64_t in_free_tick, out_free_tick;            /* ports of the stack's crossbar */
 };
@@ -53,6 +64,7 @@ bool channel_offer(struct channel *ch, uint64_t now, uint64_t tick, uint32_t sli
 
 /* channel_reads.c: every cycle that is due by then, as long as nothing but reads waits; returns when the next
  * one is due. In windows only. */
+void channel_clock_set(struct channel_clock *k, uint64_t ticks_per_cycle, uint64_t slice_ticks_per_cycle);
 uint64_t channel_work_reads(struct channel *ch, uint64_t until);
 
 #endif
