@@ -11,26 +11,37 @@
 
 struct dram_reads {
     uint32_t room, least_room; /* at the beginning; in its life */
-    uint64_t column_reads, wait_cyc;
+    uint64_t served, read_latency_cyc;
 };
+
+/* Every column that was served is of one class. */
+static inline uint64_t reads_served(const struct dram_channel *ch)
+{
+    const struct dram_stats *const s = &ch->front.stats;
+    return s->row_hits + s->row_misses + s->row_conflicts;
+}
 
 static inline struct dram_reads dram_reads_begin(const struct dram_channel *ch)
 {
     return (struct dram_reads){.room = ch->front.room[0],
                                .least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak,
-                               .column_reads = ch->front.stats.column_reads,
-                               .wait_cyc = ch->front.stats.wait_cyc};
+                               .served = reads_served(ch),
+                               .read_latency_cyc = ch->front.stats.read_latency_cyc};
 }
 
 static inline void dram_reads_end(struct dram_channel *ch, const struct dram_reads *from)
 {
     struct dram_stats *const s = &ch->front.stats;
-    const uint64_t served = s->column_reads - from->column_reads;
+    const uint64_t served = reads_served(ch) - from->served;
+    const uint64_t waited_cyc =
+        s->read_latency_cyc - from->read_latency_cyc - served * ch->gap.done[DRAM_READ];
+    s->column_reads += served;
     s->reads += served + from->room - ch->front.room[0];
     s->waiting = ch->entry_count - ch->front.room[0];
     s->waiting_peak = ch->entry_count - from->least_room;
-    s->read_latency_cyc += s->wait_cyc - from->wait_cyc + served * ch->gap.done[DRAM_READ];
-    ch->waited_cyc += s->wait_cyc - from->wait_cyc;
+    s->wait_cyc += waited_cyc;
+    ch->waited_cyc += waited_cyc;
+    ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
 }
 
 /* ---- the column bus ---- */
@@ -86,15 +97,6 @@ static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool
     }
 }
 
-static inline void reads_count(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
-{
-    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    ch->changed_cyc = now;
-    ch->front.stats.wait_cyc += now - e->accept_cyc;
-    ch->front.stats.column_reads++;
-    ch->front.room[0]++;
-}
-
 /* What is served in this cycle, NULL: nothing. */
 static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel *ch, uint64_t now)
 {
@@ -109,7 +111,8 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
     b->columns_since_act++;
     dram_unlink(side, e);
     const bool more = reads_go_on(side, b->open_row, next);
-    reads_count(ch, now, e);
+    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
+    ch->front.room[0]++;
     e->next = ch->free_entries;
     ch->free_entries = e;
     if (more) reads_reorder(ch, side);

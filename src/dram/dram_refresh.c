@@ -100,7 +100,7 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
     while (ch->refresh_due_cyc <= upto) {
         ch->refresh_pending = true;
         skip_idle(ch, upto);
-        const uint64_t cyc = command_cyc(ch);
+        const uint64_t cyc = ch->refresh_cyc = command_cyc(ch);
         if (cyc > upto) return;
         if (any_open(ch))
             close_rows(ch, cyc);
@@ -112,5 +112,5 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
 uint64_t dram_refresh_next(const struct dram_channel *ch)
 {
     DIAG_ASSERT(ch->refresh_pending);
-    return command_cyc(ch);
+    return ch->refresh_cyc;
 }

@@ -130,6 +130,7 @@ struct dram_channel {
     /* refresh */
     bool refresh_pending;
     uint64_t refresh_due_cyc;
+    uint64_t refresh_cyc; /* pending: its next command, as of the last step */
 
     /* banks */
     uint64_t slot_mask;

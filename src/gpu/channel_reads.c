@@ -46,23 +46,25 @@ CHANNEL_HOT void take_over(struct run *r)
 
 /* ---- out of the channel ---- */
 
-/* When a fill is there whose data is at the pins in a cycle: as fill_cyc() of the slice. */
-CHANNEL_HOT uint64_t back_cyc(const struct run *r, const struct slice_spec *p, uint64_t done_cyc)
+/* When the fill of a read that is sent at a tick is there: as fill_cyc() of the slice. */
+CHANNEL_HOT uint64_t back_cyc(const struct run *r, const struct slice *s, uint64_t tick)
 {
-    const uint64_t tick = done_cyc * r->ch->ticks_per_cycle + p->ticks_per_cycle - 1;
-    return (uint64_t)(((unsigned __int128)tick * r->ch->clock.slices_per_tick) >> 64) + p->back_cyc;
+    const struct channel_clock *const k = &r->ch->clock;
+    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) +
+           s->spec->back_cyc;
 }
 
-CHANNEL_HOT void come_back(const struct run *r, uint64_t now, const struct dram_entry *e)
+CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
 {
     struct dram_channel *const d = r->d;
-    const uint64_t done_cyc = now + d->gap.done[DRAM_READ], latency_cyc = done_cyc - e->accept_cyc;
+    const uint64_t latency_cyc = now + d->gap.done[DRAM_READ] - e->accept_cyc;
     const struct channel_latency *const row = &r->ch->clock.latency[63 - __builtin_clzll(latency_cyc)];
     d->front.stats.read_latency[row->own_bucket]++;
+    d->front.stats.read_latency_cyc += latency_cyc;
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
-    struct slice *const s = r->ch->slices[e->tag >> 48];
+    struct slice *const s = r->ch->slices[packed_slice(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, (uint32_t)e->tag, (uint8_t)(e->tag >> 32), back_cyc(r, s->spec, done_cyc));
+    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, s, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
@@ -106,8 +108,7 @@ CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slic
 CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const struct memory_op *op)
 {
     struct slice *const s = r->ch->slices[r->turn];
-    if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->ch, r->turn, op)))
-        look(r);
+    if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
     accept_oldest(s, &s->own_lane, 0, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
@@ -122,9 +123,8 @@ CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
 }
 
 /* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. */
-CHANNEL_HOT void pull(struct run *r, uint64_t now)
+CHANNEL_HOT void pull(struct run *r, uint64_t now, uint64_t tick)
 {
-    const uint64_t tick = now * r->ch->ticks_per_cycle;
     bool any = false;
     if (*r->pending >> r->turn & 1) {
         const struct memory_op *const op = oldest_of(r, r->turn);
@@ -182,12 +182,13 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
     do {
         now = next;
+        const uint64_t tick = now * ch->ticks_per_cycle;
         const struct dram_entry *const served = step(&r, now);
         if (served) {
-            come_back(&r, now, served);
+            come_back(&r, now, tick, served);
             r.full = false;
         }
-        if (!r.full) pull(&r, now);
+        if (!r.full) pull(&r, now, tick);
         next = next_due(&r, now);
     } while (next <= r.last_cyc);
     hand_over(&r, now);
@@ -198,8 +199,11 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
 
 /* ---- building ---- */
 
-void channel_clock_set(struct channel_clock *k, uint64_t ticks_per_cycle, uint64_t slice_ticks_per_cycle)
+void channel_clock_set(struct channel *ch)
 {
+    struct channel_clock *const k = &ch->clock;
+    const uint64_t ticks_per_cycle = ch->ticks_per_cycle;
+    const uint64_t slice_ticks_per_cycle = ch->wire.slice_spec->ticks_per_cycle;
     const uint32_t most = sizeof(((struct llc_stats *)0)->memory_latency) / sizeof(uint64_t) - 1;
     const uint32_t own_most = sizeof(((struct dram_stats *)0)->read_latency) / sizeof(uint64_t) - 1;
     /* the error of the product stays below one slice_ticks_per_cycle-th; cycles to the end of data fit
@@ -207,6 +211,7 @@ void channel_clock_set(struct channel_clock *k, uint64_t ticks_per_cycle, uint64
     k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
     const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
     k->exact_cyc = exact > spare ? exact - spare : 0;
+    k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];
         const unsigned __int128 least = ((unsigned __int128)1 << log2) * ticks_per_cycle;
