@@ -123,11 +123,22 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 
 /* ---- acceptance ---- */
 
-static __attribute__((noinline)) void reads_take_apart(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                       uint32_t columns, uint64_t tag)
+/* Several columns. */
+static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                      uint32_t columns, uint64_t tag)
 {
     ch->stepped_cyc = now;
     (void)take_now(ch, now, DRAM_READ, key, columns, tag);
+}
+
+/* The first of its bank, or the first that the open row serves. */
+static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint64_t tag)
+{
+    struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
+    struct dram_entry *const e = take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE);
+    dram_append(&b->side[DRAM_READ], e);
+    dram_joined(ch, e, b, now + 1);
 }
 
 /* There is room for it. True: more than its bank's queue may have changed. */
@@ -139,8 +150,12 @@ static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_read
     const uint32_t room = ch->front.room[0] -= columns;
     if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
     ch->changed_cyc = now;
-    if (columns > 1 || !side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
-        reads_take_apart(ch, now, key, columns, tag);
+    if (columns > 1) {
+        reads_take_more(ch, now, key, columns, tag);
+        return true;
+    }
+    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
+        reads_take_first(ch, now, key, tag);
         return true;
     }
     dram_append(side, take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));

@@ -228,6 +228,9 @@ struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
 
 /* dram_accept.c */
 void dram_admit(struct dram_channel *ch, uint64_t now); /* staged columns that are due join the queue */
+/* The bank of a column that has joined its queue may want something else, from that cycle on: when it is the
+ * first there, or the first that the open row serves. */
+void dram_joined(struct dram_channel *ch, struct dram_entry *e, struct dram_bank *b, uint64_t from_cyc);
 /* Columns, counted already, that may have to enter the scheduler in their turn, or change what it wants. */
 bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
                        uint64_t tag);
