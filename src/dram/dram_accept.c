@@ -18,9 +18,8 @@ static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t 
     return first || (dram_row(e) == b->open_row && !side->hit);
 }
 
-/* Its bank may want something else now that e is there, from that cycle on. */
-static __attribute__((noinline)) void joined(struct dram_channel *ch, struct dram_entry *e,
-                                             struct dram_bank *b, uint64_t from_cyc)
+__attribute__((noinline)) void dram_joined(struct dram_channel *ch, struct dram_entry *e, struct dram_bank *b,
+                                           uint64_t from_cyc)
 {
     const uint32_t kind = e->kind;
     struct dram_side *side = &b->side[kind];
@@ -45,7 +44,7 @@ void dram_admit(struct dram_channel *ch, uint64_t now)
     while (e && e->visible_cyc <= now) {
         struct dram_entry *next = e->next;
         struct dram_bank *b = &ch->banks[dram_bank_of(e)];
-        if (join(ch, e, e->kind, b)) joined(ch, e, b, now);
+        if (join(ch, e, e->kind, b)) dram_joined(ch, e, b, now);
         e = next;
     }
     ch->staged = e;
@@ -155,7 +154,7 @@ static inline bool joins_now(const struct dram_channel *ch, uint64_t now)
 static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint64_t now, struct dram_entry *e,
                                                   struct dram_bank *b)
 {
-    joined(ch, e, b, now + 1);
+    dram_joined(ch, e, b, now + 1);
     if (ch->plain) ch->front.next_cyc = dram_max(dram_due_cyc(ch), now + 1);
     return true;
 }

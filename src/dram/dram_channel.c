@@ -138,10 +138,24 @@ static uint64_t alarm_cyc(const struct dram_channel *ch)
 
 /* ---- time ---- */
 
+/* How long those of a list have waited by the last change. */
+static uint64_t waits_of(const struct dram_channel *ch, const struct dram_entry *e)
+{
+    uint64_t sum = 0;
+    for (; e; e = e->next) sum += ch->changed_cyc - e->accept_cyc;
+    return sum;
+}
+
+/* The integral over time of those who wait is the sum of their waits, of who has left and of who is there. */
 static void count_waiting(struct dram_channel *ch)
 {
     struct dram_stats *s = &ch->front.stats;
-    const uint64_t integral = ch->left_less_come_cyc + ch->changed_cyc * s->waiting;
+    uint64_t integral = ch->waited_cyc + waits_of(ch, ch->staged);
+    for (uint32_t bank = 0; s->waiting && bank < ch->bank_count; bank++) {
+        const struct dram_bank *b = &ch->banks[bank];
+        integral += waits_of(ch, b->side[DRAM_READ].head) + waits_of(ch, b->side[DRAM_WRITE].head);
+        if (b->slot) integral += ch->changed_cyc - b->slot->accept_cyc;
+    }
     s->waiting_cyc += integral - ch->counted_integral;
     ch->counted_integral = integral;
 }

@@ -42,7 +42,7 @@ static inline void count_served(struct dram_channel *ch, uint64_t now, const str
 {
     const uint64_t wait_cyc = now - e->accept_cyc;
     ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    dram_count_leaving(ch, now);
+    dram_count_leaving(ch, now, wait_cyc);
     ch->front.stats.wait_cyc += wait_cyc;
     if (kind == DRAM_READ) {
         const uint64_t latency_cyc = wait_cyc + ch->gap.done[DRAM_READ];

@@ -11,25 +11,37 @@
 
 struct dram_reads {
     uint32_t room, least_room; /* at the beginning; in its life */
-    uint64_t column_reads, wait_cyc;
+    uint64_t served, read_latency_cyc;
 };
+
+/* Every column that was served is of one class. */
+static inline uint64_t reads_served(const struct dram_channel *ch)
+{
+    const struct dram_stats *const s = &ch->front.stats;
+    return s->row_hits + s->row_misses + s->row_conflicts;
+}
 
 static inline struct dram_reads dram_reads_begin(const struct dram_channel *ch)
 {
     return (struct dram_reads){.room = ch->front.room[0],
                                .least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak,
-                               .column_reads = ch->front.stats.column_reads,
-                               .wait_cyc = ch->front.stats.wait_cyc};
+                               .served = reads_served(ch),
+                               .read_latency_cyc = ch->front.stats.read_latency_cyc};
 }
 
 static inline void dram_reads_end(struct dram_channel *ch, const struct dram_reads *from)
 {
     struct dram_stats *const s = &ch->front.stats;
-    const uint64_t served = s->column_reads - from->column_reads;
+    const uint64_t served = reads_served(ch) - from->served;
+    const uint64_t waited_cyc =
+        s->read_latency_cyc - from->read_latency_cyc - served * ch->gap.done[DRAM_READ];
+    s->column_reads += served;
     s->reads += served + from->room - ch->front.room[0];
     s->waiting = ch->entry_count - ch->front.room[0];
     s->waiting_peak = ch->entry_count - from->least_room;
-    s->read_latency_cyc += s->wait_cyc - from->wait_cyc + served * ch->gap.done[DRAM_READ];
+    s->wait_cyc += waited_cyc;
+    ch->waited_cyc += waited_cyc;
+    ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
 }
 
 /* ---- the column bus ---- */
@@ -85,16 +97,6 @@ static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool
     }
 }
 
-static inline void reads_count(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
-{
-    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
-    ch->left_less_come_cyc += now;
-    ch->changed_cyc = now;
-    ch->front.stats.wait_cyc += now - e->accept_cyc;
-    ch->front.stats.column_reads++;
-    ch->front.room[0]++;
-}
-
 /* What is served in this cycle, NULL: nothing. */
 static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel *ch, uint64_t now)
 {
@@ -109,7 +111,8 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
     b->columns_since_act++;
     dram_unlink(side, e);
     const bool more = reads_go_on(side, b->open_row, next);
-    reads_count(ch, now, e);
+    ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
+    ch->front.room[0]++;
     e->next = ch->free_entries;
     ch->free_entries = e;
     if (more) reads_reorder(ch, side);
@@ -120,11 +123,22 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 
 /* ---- acceptance ---- */
 
-static __attribute__((noinline)) void reads_take_apart(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                       uint32_t columns, uint64_t tag)
+/* Several columns. */
+static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                      uint32_t columns, uint64_t tag)
 {
     ch->stepped_cyc = now;
     (void)take_now(ch, now, DRAM_READ, key, columns, tag);
+}
+
+/* The first of its bank, or the first that the open row serves. */
+static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint64_t tag)
+{
+    struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
+    struct dram_entry *const e = take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE);
+    dram_append(&b->side[DRAM_READ], e);
+    dram_joined(ch, e, b, now + 1);
 }
 
 /* There is room for it. True: more than its bank's queue may have changed. */
@@ -135,10 +149,13 @@ static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_read
     struct dram_side *const side = &b->side[DRAM_READ];
     const uint32_t room = ch->front.room[0] -= columns;
     if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
-    ch->left_less_come_cyc -= now * columns;
     ch->changed_cyc = now;
-    if (columns > 1 || !side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
-        reads_take_apart(ch, now, key, columns, tag);
+    if (columns > 1) {
+        reads_take_more(ch, now, key, columns, tag);
+        return true;
+    }
+    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
+        reads_take_first(ch, now, key, tag);
         return true;
     }
     dram_append(side, take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));

@@ -15,27 +15,32 @@ static bool any_open(const struct dram_channel *ch)
     return false;
 }
 
+/* When the rows may be closed: the first of them, or all. */
+static uint64_t close_cyc(const struct dram_channel *ch)
+{
+    const bool each = ch->spec->refresh_closes_each;
+    uint64_t cyc = each ? DRAM_NEVER : 0;
+    for (const struct dram_bank *b = ch->banks, *end = b + ch->bank_count; b < end; b++)
+        if (b->open_row != DRAM_NO_ROW && (b->pre_cyc < cyc) == each) cyc = b->pre_cyc;
+    return cyc;
+}
+
+/* When the refresh may go out, all rows being closed. */
+static uint64_t refresh_cyc(const struct dram_channel *ch)
+{
+    uint64_t cyc = 0;
+    for (uint32_t bank = 0; bank < ch->bank_count; bank++) cyc = dram_max(cyc, ch->banks[bank].act_cyc);
+    return cyc + ch->gap.act_bus -
+           1; /* it is when an activate may start, act_bus - 1 cycles before it counts */
+}
+
 /* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
 DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 {
     if (ch->slot_mask) return DRAM_NEVER;
     /* not in the past: a bank slot may have held it up until this step */
-    uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
-    if (any_open(ch)) {
-        uint64_t last_cyc = 0, first_cyc = DRAM_NEVER;
-        for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
-            const struct dram_bank *b = &ch->banks[bank];
-            if (b->open_row == DRAM_NO_ROW) continue;
-            last_cyc = dram_max(last_cyc, b->pre_cyc);
-            first_cyc = dram_min(first_cyc, b->pre_cyc);
-        }
-        cyc = dram_max(cyc, ch->spec->refresh_closes_each ? first_cyc : last_cyc);
-    } else {
-        /* act_cyc is when an activate may start, act_bus - 1 cycles before it counts */
-        for (uint32_t bank = 0; bank < ch->bank_count; bank++)
-            cyc = dram_max(cyc, ch->banks[bank].act_cyc + ch->gap.act_bus - 1);
-    }
-    return cyc;
+    const uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
+    return dram_max(cyc, any_open(ch) ? close_cyc(ch) : refresh_cyc(ch));
 }
 
 static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
@@ -100,7 +105,7 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
     while (ch->refresh_due_cyc <= upto) {
         ch->refresh_pending = true;
         skip_idle(ch, upto);
-        const uint64_t cyc = command_cyc(ch);
+        const uint64_t cyc = ch->refresh_cyc = command_cyc(ch);
         if (cyc > upto) return;
         if (any_open(ch))
             close_rows(ch, cyc);
@@ -112,5 +117,5 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
 uint64_t dram_refresh_next(const struct dram_channel *ch)
 {
     DIAG_ASSERT(ch->refresh_pending);
-    return command_cyc(ch);
+    return ch->refresh_cyc;
 }

@@ -106,9 +106,9 @@ struct dram_channel {
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
     uint32_t seen[2]; /* queued entries of each kind that the scheduler has been shown (split) */
-    /* For stats.waiting_cyc, modulo 2^64: when the number of those who wait changed last, the times at which
-     * they left less those at which they came, and how much has been counted. */
-    uint64_t changed_cyc, left_less_come_cyc, counted_integral;
+    /* For stats.waiting_cyc: when the number of those who wait changed last, how long those who left had
+     * waited, and how much of the integral has been counted. */
+    uint64_t changed_cyc, waited_cyc, counted_integral;
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
@@ -130,6 +130,7 @@ struct dram_channel {
     /* refresh */
     bool refresh_pending;
     uint64_t refresh_due_cyc;
+    uint64_t refresh_cyc; /* pending: its next command, as of the last step */
 
     /* banks */
     uint64_t slot_mask;
@@ -152,17 +153,15 @@ static inline uint64_t dram_min(uint64_t a, uint64_t b) { return a < b ? a : b; 
 static inline uint64_t dram_bit(uint32_t bank) { return UINT64_C(1) << bank; }
 static inline uint32_t dram_first(uint64_t mask) { return (uint32_t)__builtin_ctzll(mask); }
 
-/* The integral over time of those who wait is the sum of when they leave less that of when they come. */
 static inline void dram_count_coming(struct dram_channel *ch, uint64_t now, uint32_t columns)
 {
-    ch->left_less_come_cyc -= now * columns;
     ch->changed_cyc = now;
     stats_peak(&ch->front.stats.waiting_peak, ch->front.stats.waiting += columns);
 }
 
-static inline void dram_count_leaving(struct dram_channel *ch, uint64_t now)
+static inline void dram_count_leaving(struct dram_channel *ch, uint64_t now, uint64_t wait_cyc)
 {
-    ch->left_less_come_cyc += now;
+    ch->waited_cyc += wait_cyc;
     ch->changed_cyc = now;
     ch->front.stats.waiting--;
 }
@@ -229,6 +228,9 @@ struct dram_gaps dram_spec_gaps(const struct dram_spec *spec); /* dram_spec.c */
 
 /* dram_accept.c */
 void dram_admit(struct dram_channel *ch, uint64_t now); /* staged columns that are due join the queue */
+/* The bank of a column that has joined its queue may want something else, from that cycle on: when it is the
+ * first there, or the first that the open row serves. */
+void dram_joined(struct dram_channel *ch, struct dram_entry *e, struct dram_bank *b, uint64_t from_cyc);
 /* Columns, counted already, that may have to enter the scheduler in their turn, or change what it wants. */
 bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
                        uint64_t tag);

@@ -74,8 +74,10 @@ static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t
 /* The oldest bank that may be closed now and is older than that; NULL: none. */
 static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_t now, uint64_t seq)
 {
-    struct dram_bank *oldest = NULL;
-    for (struct dram_bank *b = ch->closing.after; b->pre_cyc <= now; b = b->after) {
+    struct dram_bank *const first = ch->closing.after, *oldest = NULL;
+    if (first->pre_cyc > now) return NULL;
+    if (first->after->pre_cyc > now) return first->row_seq < seq ? first : NULL; /* as a rule */
+    for (struct dram_bank *b = first; b->pre_cyc <= now; b = b->after) {
         if (b->row_seq > seq) continue;
         seq = b->row_seq;
         oldest = b;

@@ -25,7 +25,7 @@ static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
 
 static inline void give(const struct channel *ch, uint64_t tag, uint64_t accept_cyc, uint64_t tick)
 {
-    slice_memory_done(ch->slices[tag >> 48], ch->wire.lane, (uint32_t)tag, (uint8_t)(tag >> 32),
+    slice_memory_done(ch->slices[packed_slice(tag)], ch->wire.lane, (uint32_t)tag, packed_sectors(ch, tag),
                       accept_cyc * ch->ticks_per_cycle, tick);
 }
 
@@ -41,10 +41,9 @@ static void done_stack(void *owner, uint64_t tag, enum dram_kind kind, uint64_t 
 {
     struct channel *ch = owner;
     if (kind == DRAM_WRITE || FAULT_FIRES(memory_loses_read)) return;
-    const uint32_t columns = tag >> 40 & 0xff;
     uint64_t tick = done_cyc * ch->ticks_per_cycle;
     if (tick < ch->out_free_tick) tick = ch->out_free_tick;
-    tick += port_ticks(ch, columns * ch->wire.slice_spec->column_bytes);
+    tick += port_ticks(ch, packed_columns(tag) * ch->wire.slice_spec->column_bytes);
     ch->out_free_tick = tick;
     give(ch, tag, accept_cyc, tick);
 }
@@ -82,14 +81,14 @@ static void tell_others(const struct channel *ch, uint32_t slice, const struct m
 static __attribute__((noinline)) bool offer_write(struct channel *ch, uint64_t now, uint32_t slice,
                                                   const struct memory_op *op)
 {
-    return dram_try_write(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+    return dram_try_write(ch->dram, now, place(ch, op), op->column_count, pack(slice, op));
 }
 
 /* Offers an operation, for which there may be room, to memory. */
 static inline bool offer(struct channel *ch, uint64_t now, uint32_t slice, const struct memory_op *op)
 {
     if (op->tag_line == TAGS_NONE) return offer_write(ch, now, slice, op);
-    return dram_try_read(ch->dram, now, place(ch, op), op->column_count, pack(ch, slice, op));
+    return dram_try_read(ch->dram, now, place(ch, op), op->column_count, pack(slice, op));
 }
 
 /* The oldest operation of a slice, for which there may be room, at a cycle and its tick. plain, a constant in
@@ -370,11 +369,11 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                                        .done = links->slice_spec->stack_width ? done_stack : done};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->due_cyc = DRAM_NEVER;
+    channel_clock_set(ch);
     ch->slack_cyc = links->may_be_late ? slack(c, links->slice_spec) : 0;
     for (uint32_t first = 0; first < SLICE_COLUMNS; first++)
         for (uint32_t columns = 0; first + columns <= SLICE_COLUMNS; columns++)
-            ch->runs[first][columns] =
-                (uint16_t)(columns << 8 | slice_sectors(links->slice_spec, first, columns));
+            ch->sectors_of[columns << 8 | first] = slice_sectors(links->slice_spec, first, columns);
     ch->component = engine_add(
         links->engine, (struct component_spec){
                            .name = name, .self = ch, .domain = links->domain, .wake = wake, .waits = waits});

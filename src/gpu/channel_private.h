@@ -2,6 +2,8 @@
 #ifndef ATOLL_GPU_CHANNEL_PRIVATE_H
 #define ATOLL_GPU_CHANNEL_PRIVATE_H
 
+#include <string.h>
+
 #include "cache/tags.h"
 #include "gpu/channel.h"
 
@@ -9,6 +11,17 @@
 #define CHANNEL_HOT __attribute__((always_inline)) static inline
 
 enum { SLICES_MAX = 64 }; /* bits of channel_wiring.pending */
+
+/* Cycles of memory in those of the slices, for channel_reads.c. */
+struct channel_clock {
+    uint64_t slices_per_tick; /* x 2^64, rounded up: exact for ticks of cycles before … */
+    uint64_t exact_cyc;
+    uint64_t done_ticks;     /* from a read command to its data, and to the end of a cycle of the slice */
+    struct channel_latency { /* by the power of two of a latency in cycles of memory: where it is counted */
+        uint64_t limit_cyc;  /* … in the next one from here on */
+        uint32_t bucket, own_bucket;
+    } latency[64];
+};
 
 struct channel {
     struct channel_wiring wire;
@@ -26,15 +39,28 @@ struct channel {
     /* The slices and what they have for it: in place, as both are looked at for every operation. */
     struct slice *slices[SLICES_MAX];
     const struct lane_ops *lanes[SLICES_MAX];
-    uint16_t runs[SLICE_COLUMNS][2 * SLICE_COLUMNS]; /* [first column][columns]: columns << 8 | sectors */
-    uint64_t in_free_tick, out_free_tick;            /* ports of the stack's crossbar */
+    struct channel_clock clock;
+    uint8_t sectors_of[(SLICE_COLUMNS + 1) << 8]; /* columns << 8 | first column */
+    uint64_t in_free_tick, out_free_tick;         /* ports of the stack's crossbar */
 };
 
-/* What comes back with a read: slice, columns, sectors, line of its tags. */
-static inline uint64_t pack(const struct channel *ch, uint32_t slice, const struct memory_op *op)
+/* What comes back with a read: line of its tags, first column, columns, as they stand in the operation, and
+ * slice. */
+static inline uint64_t pack(uint32_t slice, const struct memory_op *op)
 {
-    return (uint64_t)slice << 48 | (uint64_t)ch->runs[op->first_column][op->column_count] << 32 |
-           op->tag_line;
+    uint64_t words;
+    memcpy(&words, &op->tag_line, sizeof words);
+    return words | (uint64_t)slice << 48; /* a read has no writers */
+}
+_Static_assert(offsetof(struct memory_op, first_column) == offsetof(struct memory_op, tag_line) + 4 &&
+                   offsetof(struct memory_op, column_count) == offsetof(struct memory_op, tag_line) + 5 &&
+                   offsetof(struct memory_op, writers_count) == offsetof(struct memory_op, tag_line) + 6,
+               "one word");
+static inline uint32_t packed_slice(uint64_t tag) { return (uint32_t)(tag >> 48); }
+static inline uint32_t packed_columns(uint64_t tag) { return tag >> 40 & 0xff; }
+static inline uint8_t packed_sectors(const struct channel *ch, uint64_t tag)
+{
+    return ch->sectors_of[(uint16_t)(tag >> 32)];
 }
 
 static inline uint64_t place(const struct channel *ch, const struct memory_op *op)
@@ -53,6 +79,7 @@ bool channel_offer(struct channel *ch, uint64_t now, uint64_t tick, uint32_t sli
 
 /* channel_reads.c: every cycle that is due by then, as long as nothing but reads waits; returns when the next
  * one is due. In windows only. */
+void channel_clock_set(struct channel *ch);
 uint64_t channel_work_reads(struct channel *ch, uint64_t until);
 
 #endif

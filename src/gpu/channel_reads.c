@@ -14,6 +14,8 @@ struct run {
     struct dram_channel *d;
     struct dram_reads reads;
     const uint64_t *pending;
+    uint32_t turn, slice_count;
+    bool full; /* refused */
     uint64_t until_cyc;
     uint64_t last_cyc; /* nothing special before the one after it */
 };
@@ -25,66 +27,75 @@ CHANNEL_HOT void look(struct run *r)
     r->last_cyc = d->front.waiting_writes || !d->alarm_cyc ? 0 : dram_min(r->until_cyc, d->alarm_cyc - 1);
 }
 
-/* ---- out of the channel ---- */
-
-CHANNEL_HOT void come_back(const struct run *r, uint64_t now, const struct dram_entry *e)
+/* The channel is as everybody else knows it, and is theirs for a while. */
+CHANNEL_HOT void hand_over(const struct run *r, uint64_t now)
 {
-    struct dram_channel *const d = r->d;
-    if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
-    struct slice *const s = r->ch->slices[e->tag >> 48];
-    const uint64_t done_cyc = now + d->gap.done[DRAM_READ];
-    count_latency(s, (done_cyc - e->accept_cyc) * r->ch->ticks_per_cycle);
-    come_in_window(s, (uint32_t)e->tag, (uint8_t)(e->tag >> 32), done_cyc * r->ch->ticks_per_cycle);
+    dram_reads_end(r->d, &r->reads);
+    r->d->stepped_cyc = now;
+    r->d->front.refused = r->full;
+    r->ch->turn = r->turn;
 }
 
-CHANNEL_HOT void step(const struct run *r, uint64_t now)
+CHANNEL_HOT void take_over(struct run *r)
+{
+    r->reads = dram_reads_begin(r->d);
+    r->full = r->d->front.refused;
+    r->turn = r->ch->turn;
+    look(r);
+}
+
+/* ---- out of the channel ---- */
+
+/* When the fill of a read that is sent at a tick is there: as fill_cyc() of the slice. */
+CHANNEL_HOT uint64_t back_cyc(const struct run *r, const struct slice *s, uint64_t tick)
+{
+    const struct channel_clock *const k = &r->ch->clock;
+    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) +
+           s->spec->back_cyc;
+}
+
+CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
+{
+    struct dram_channel *const d = r->d;
+    const uint64_t latency_cyc = now + d->gap.done[DRAM_READ] - e->accept_cyc;
+    const struct channel_latency *const row = &r->ch->clock.latency[63 - __builtin_clzll(latency_cyc)];
+    d->front.stats.read_latency[row->own_bucket]++;
+    d->front.stats.read_latency_cyc += latency_cyc;
+    if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
+    struct slice *const s = r->ch->slices[packed_slice(e->tag)];
+    s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
+    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, s, tick));
+}
+
+CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
 {
     struct dram_channel *const d = r->d;
     rows_before(d, now, DRAM_READS);
     const struct dram_entry *served = d->col_next_cyc <= now ? reads_column(d, now) : NULL;
     if (d->row_next_cyc <= now) row_command(d, now, DRAM_READS);
-    if (!served) return;
-    STATS_COUNT(d->front.stats.read_latency, now - served->accept_cyc + d->gap.done[DRAM_READ]);
-    come_back(r, now, served);
-    d->front.refused = false;
+    return served;
 }
 
 /* ---- into it ---- */
 
-CHANNEL_HOT bool refuse(struct dram_channel *d)
+CHANNEL_HOT void refuse(struct run *r)
 {
-    d->front.stats.refused++;
-    d->front.refused = true;
-    return false;
+    r->d->front.stats.refused++;
+    r->full = true;
 }
 
-/* As another module would, whatever it is. */
-static __attribute__((noinline)) struct dram_reads offer(struct channel *ch, struct dram_reads reads,
-                                                         uint64_t now, uint32_t slice)
+/* All slices in turn, whatever they have; the one whose turn it was has had it: all others. */
+static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now, bool others)
 {
-    dram_reads_end(ch->dram, &reads);
-    ch->dram->stepped_cyc = now;
-    (void)channel_offer(ch, now, now * ch->ticks_per_cycle, slice);
-    return dram_reads_begin(ch->dram);
-}
-
-/* The same of all slices in turn. */
-static __attribute__((noinline)) struct dram_reads offer_all(struct channel *ch, struct dram_reads reads,
-                                                             uint64_t now)
-{
-    dram_reads_end(ch->dram, &reads);
-    ch->dram->stepped_cyc = now;
-    ch->pull(ch, now);
-    return dram_reads_begin(ch->dram);
-}
-
-/* A read, for which there is room. */
-CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, uint32_t slice,
-                           const struct memory_op *op)
-{
-    struct slice *const s = r->ch->slices[slice];
-    if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->ch, slice, op))) look(r);
-    accept_oldest(s, &s->own_lane, 0, tick);
+    uint32_t slice = ch->turn;
+    if (!others) {
+        ch->pull(ch, now);
+        return;
+    }
+    for (uint32_t k = 1; k < ch->wire.slice_count && !dram_channel_full(ch->dram); k++) {
+        if (++slice == ch->wire.slice_count) slice = 0;
+        if (*ch->wire.pending >> slice & 1) (void)channel_offer(ch, now, now * ch->ticks_per_cycle, slice);
+    }
 }
 
 CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slice)
@@ -93,49 +104,49 @@ CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slic
     return &lane->ring[lane->head];
 }
 
-/* Those but the one whose turn it is, which comes after this one. */
-CHANNEL_HOT void pull_others(struct run *r, uint64_t now, uint64_t tick, uint32_t slice)
+/* A read, for which there is room, of the slice whose turn it is. */
+CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const struct memory_op *op)
 {
-    const uint32_t count = r->ch->wire.slice_count;
-    uint32_t left = count - 1;
-    do {
-        if (++slice == count) slice = 0;
-        if (!(*r->pending >> slice & 1)) continue;
-        const struct memory_op *const op = oldest_of(r, slice);
-        if (op->ready_tick > tick) continue;
-        if (op->column_count > r->d->front.room[0]) {
-            refuse(r->d);
-            return;
-        }
-        r->reads = offer(r->ch, r->reads, now, slice);
-        look(r);
-    } while (--left && !r->d->front.refused);
+    struct slice *const s = r->ch->slices[r->turn];
+    if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
+    accept_oldest(s, &s->own_lane, 0, tick);
+    if (++r->turn == r->slice_count) r->turn = 0;
 }
 
-/* As pull_each() of channel.c. */
-CHANNEL_HOT void pull(struct run *r, uint64_t now)
+/* Does one of those whose turn it is not have an operation that is due? */
+CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
 {
-    const uint64_t tick = now * r->ch->ticks_per_cycle;
-    uint32_t slice = r->ch->turn;
-    if (r->d->front.refused) return;
-    if (*r->pending >> slice & 1) {
-        const struct memory_op *const op = oldest_of(r, slice);
-        if (op->tag_line == TAGS_NONE) {
-            r->reads = offer_all(r->ch, r->reads, now);
-            look(r);
-            return;
-        }
+    uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
+    for (; others; others &= others - 1)
+        if (oldest_of(r, (uint32_t)__builtin_ctzll(others))->ready_tick <= tick) return true;
+    return false;
+}
+
+/* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. */
+CHANNEL_HOT void pull(struct run *r, uint64_t now, uint64_t tick)
+{
+    bool any = false;
+    if (*r->pending >> r->turn & 1) {
+        const struct memory_op *const op = oldest_of(r, r->turn);
         if (op->ready_tick <= tick) {
+            any = op->tag_line == TAGS_NONE;
             if (op->column_count > r->d->front.room[0]) {
-                refuse(r->d);
+                refuse(r);
                 return;
             }
-            take_read(r, now, tick, slice, op);
-            if (++slice == r->ch->wire.slice_count) slice = 0;
-            r->ch->turn = slice;
+            if (!any) take_read(r, now, tick, op);
         }
     }
-    if (*r->pending & ~((uint64_t)1 << slice)) pull_others(r, now, tick, slice);
+    if (!any) {
+        if (!others_wait(r, tick)) return;
+        if (!r->d->front.room[0]) {
+            refuse(r);
+            return;
+        }
+    }
+    hand_over(r, now);
+    pull_any(r->ch, now, !any);
+    take_over(r);
 }
 
 /* ---- time ---- */
@@ -143,7 +154,7 @@ CHANNEL_HOT void pull(struct run *r, uint64_t now)
 /* After a cycle: when slices have something that may be accepted, … */
 CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, uint64_t next)
 {
-    if (r->d->front.refused) return next;
+    if (r->full) return next;
     for (uint64_t left = *r->pending; left; left &= left - 1)
         next = dram_min(next, cycle_from(r->ch, lane_due(r->ch->lanes[__builtin_ctzll(left)])));
     return dram_max(next, now + 1);
@@ -152,30 +163,63 @@ CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, uint64_t next)
 /* … or anything is due, but for what is special. */
 CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now)
 {
-    const struct dram_channel *const d = r->d;
-    const uint64_t row_cyc = d->row_next_cyc;
-    return pull_due(r, now,
-                    dram_min(d->col_next_cyc, row_cyc == DRAM_NEVER ? DRAM_NEVER : row_cyc + d->act_col_min));
+    const uint64_t row_cyc = r->d->row_next_cyc, col_cyc = r->d->col_next_cyc,
+                   open_cyc = row_cyc + r->d->act_col_min;
+    return pull_due(r, now, row_cyc < col_cyc && open_cyc < col_cyc ? open_cyc : col_cyc);
 }
 
 uint64_t channel_work_reads(struct channel *ch, uint64_t until)
 {
     struct dram_channel *const d = ch->dram;
-    struct run r = {.ch = ch, .d = d, .pending = ch->wire.pending, .until_cyc = until};
+    struct run r = {.ch = ch,
+                    .d = d,
+                    .pending = ch->wire.pending,
+                    .slice_count = ch->wire.slice_count,
+                    .until_cyc = dram_min(until, ch->clock.exact_cyc)};
     const uint64_t first_seq = d->next_seq;
     uint64_t next = ch->due_cyc, now;
-    look(&r);
+    take_over(&r);
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
-    r.reads = dram_reads_begin(d);
     do {
         now = next;
-        step(&r, now);
-        pull(&r, now);
+        const uint64_t tick = now * ch->ticks_per_cycle;
+        const struct dram_entry *const served = step(&r, now);
+        if (served) {
+            come_back(&r, now, tick, served);
+            r.full = false;
+        }
+        if (!r.full) pull(&r, now, tick);
         next = next_due(&r, now);
     } while (next <= r.last_cyc);
-    dram_reads_end(d, &r.reads);
-    d->stepped_cyc = now;
+    hand_over(&r, now);
     d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), now + 1) : DRAM_NEVER;
     if (d->next_seq != first_seq) engine_progress(ch->wire.engine);
     return ch->due_cyc = pull_due(&r, now, d->front.next_cyc);
+}
+
+/* ---- building ---- */
+
+void channel_clock_set(struct channel *ch)
+{
+    struct channel_clock *const k = &ch->clock;
+    const uint64_t ticks_per_cycle = ch->ticks_per_cycle;
+    const uint64_t slice_ticks_per_cycle = ch->wire.slice_spec->ticks_per_cycle;
+    const uint32_t most = sizeof(((struct llc_stats *)0)->memory_latency) / sizeof(uint64_t) - 1;
+    const uint32_t own_most = sizeof(((struct dram_stats *)0)->read_latency) / sizeof(uint64_t) - 1;
+    /* the error of the product stays below one slice_ticks_per_cycle-th; cycles to the end of data fit
+     * besides */
+    k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
+    const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
+    k->exact_cyc = exact > spare ? exact - spare : 0;
+    k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
+    for (uint32_t log2 = 0; log2 < 64; log2++) {
+        struct channel_latency *const row = &k->latency[log2];
+        const unsigned __int128 least = ((unsigned __int128)1 << log2) * ticks_per_cycle;
+        while (row->bucket < most && (unsigned __int128)slice_ticks_per_cycle << row->bucket <= least)
+            row->bucket++;
+        const unsigned __int128 limit = (unsigned __int128)slice_ticks_per_cycle << row->bucket;
+        row->limit_cyc =
+            row->bucket < most ? (uint64_t)((limit + ticks_per_cycle - 1) / ticks_per_cycle) : UINT64_MAX;
+        row->own_bucket = log2 + 1 < own_most ? log2 + 1 : own_most;
+    }
 }

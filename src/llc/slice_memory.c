@@ -93,6 +93,27 @@ static inline void fetch_for_last(const struct slice *s, const struct lane *l)
     if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
 }
 
+/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
+ * one more. */
+static inline void count_latency(struct slice *s, uint64_t ticks)
+{
+    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
+    const struct slice_spec *const p = s->spec;
+    uint32_t bucket = 0;
+    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
+        bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
+        bucket += ticks >= p->ticks_per_cycle << bucket;
+    }
+    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
+}
+
+/* The fill's own time is waited for here: then line and reply are one visit. */
+static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
+{
+    return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
+           s->spec->back_cyc;
+}
+
 static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
                                                 uint8_t sectors, uint64_t tick)
 {
@@ -111,5 +132,5 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
         come_back(s, lane, tag_line, sectors, tick);
         return;
     }
-    come_in_window(s, tag_line, sectors, tick);
+    come_in_window(s, tag_line, sectors, fill_cyc(s, tick));
 }

@@ -119,32 +119,11 @@ static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t la
     if (s->waits_for_memory || s->flush_done) slice_tell_room(s, tick);
 }
 
-/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
- * one more. */
-static inline void count_latency(struct slice *s, uint64_t ticks)
-{
-    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
-    const struct slice_spec *const p = s->spec;
-    uint32_t bucket = 0;
-    if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
-        bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
-        bucket += ticks >= p->ticks_per_cycle << bucket;
-    }
-    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
-}
-
-/* The fill's own time is waited for here: then line and reply are one visit. */
-static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
-{
-    return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
-           s->spec->back_cyc;
-}
-
 /* In a window it is not woken, and fetches by itself what it will touch. */
-static SLICE_HOT void come_in_window(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t tick)
+static SLICE_HOT void come_in_window(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
     struct fill *const f = append_fill(s, &s->own_lane);
-    f->ready_cyc = fill_cyc(s, tick);
+    f->ready_cyc = ready_cyc;
     f->tag_line = tag_line;
     f->sectors = sectors;
     f->writers_count = 0;
