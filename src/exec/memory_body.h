@@ -8,6 +8,10 @@
  * Stores to one address: the highest lane wins, as if lanes stored in order. */
 #include "exec/machine.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only */
 
 typedef uint32_t v8u __attribute__((vector_size(32), aligned(4)));
@@ -158,6 +162,33 @@ INLINE void store_lanes(struct exec_warp *w, const struct insn *i, uint32_t firs
     }
 }
 
+/* All lanes, from addresses without a pattern, elements of 4 bytes; false: nothing done. */
+INLINE bool load_scattered(const struct view *v, const void *address, int64_t offset, uint8_t *out)
+{
+#ifdef __AVX2__
+    const v4u *const from = address;
+    const v4a shift = (v4a){} + ((uint64_t)offset - v->lo), last = (v4a){} + (v->limit - 1);
+    v4a any = {0}, beyond = {0}; /* their highest bits: a place is before the range, or after it */
+    if (v->limit - 1 >= INT64_MAX || v->lo & 3) return false;
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES / 4; k++) {
+        const v4a place = from[k] + shift;
+        any |= place;
+        beyond |= last - place;
+    }
+    if (!none64(((any | beyond) & (uint64_t)1 << 63) | (any & 3))) return false;
+    __m128i element[LANES / 4];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES / 4; k++)
+        element[k] = _mm256_i64gather_epi32((const int *)v->lo, (__m256i)(from[k] + shift), 1);
+    memcpy(out, element, sizeof element);
+    return true;
+#else
+    (void)v, (void)address, (void)offset, (void)out;
+    return false; /* one by one is as good there */
+#endif
+}
+
 typedef void lanes_of_group(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part);
 
 INLINE const struct insn *load_body(struct exec_warp *w, const struct insn *i, uint32_t mask, bool shared,
@@ -170,10 +201,14 @@ INLINE const struct insn *load_body(struct exec_warp *w, const struct insn *i, u
     const struct view v = view_of(w, s, shared, bytes);
     w->spin += s->strong;
     if (mask == LANES_ALL) {
+        const bool scattered = !shared && wide && bytes == 4;
 #pragma GCC unroll 4
-        for (uint32_t g = 0; g < 4; g++)
-            if (!load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
-                lanes(w, i, 8 * g, 0xff);
+        for (uint32_t g = 0; g < 4; g++) {
+            if (load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
+                continue;
+            if (g == 0 && scattered && load_scattered(&v, address, s->offset, d)) return i + 1;
+            lanes(w, i, 8 * g, 0xff);
+        }
         return i + 1;
     }
     for (uint32_t g = 0; g < 4; g++) {
