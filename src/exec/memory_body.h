@@ -295,6 +295,18 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
     return unit;
 }
 
+static uint64_t shift_addresses(const uint64_t *address, uint64_t delta, uint64_t origin, uint64_t *to)
+{
+    v4a any = {0};
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES; k += 4) {
+        const v4a place = *(const v4u *)(address + k) + delta;
+        any |= place;
+        *(v4u *)(to + k) = place + origin;
+    }
+    return any[0] | any[1] | any[2] | any[3];
+}
+
 #define LOAD_GROUPS(bits, log2_bytes) \
     static void load##bits##_groups(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to) \
     { \
@@ -316,6 +328,7 @@ LOAD_GROUPS(64, 3)
 const struct memory_handlers MEMORY_NAME = {.load = TABLE(load),
                                             .store = TABLE(store),
                                             .groups = {groups_a32, groups_a64},
+                                            .shift_addresses = shift_addresses,
                                             .load_groups = {load32_groups, load64_groups},
                                             .load_vector = {load_v2x32, load_v4x32, load_v2x64},
                                             .store_vector = {store_v2x32, store_v4x32, store_v2x64},
