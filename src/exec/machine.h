@@ -381,6 +381,9 @@ struct memory_handlers {
      * those of lanes 0, 8, 16, 24 into base. Returns UINT32_MAX when they are not like that, else a bit for
      * each group that follows. */
     uint32_t (*groups[2])(const void *address, uint32_t log2_bytes, uint64_t base[4]); /* [64 bits] */
+    /* To to[lane]: origin + address[lane] + delta, of all lanes. Returns the bits that a sum of the latter
+     * two has. */
+    uint64_t (*shift_addresses)(const uint64_t *address, uint64_t delta, uint64_t origin, uint64_t *to);
     /* Loads elements of 4 or 8 bytes of all lanes in such groups. */
     void (*load_groups[2])(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to);
     /* Shared or global, addresses of any width: two elements of 4 bytes, four of them, two of 8. */

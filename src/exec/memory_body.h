@@ -8,6 +8,10 @@
  * Stores to one address: the highest lane wins, as if lanes stored in order. */
 #include "exec/machine.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed between inlined functions only */
 
 typedef uint32_t v8u __attribute__((vector_size(32), aligned(4)));
@@ -158,6 +162,33 @@ INLINE void store_lanes(struct exec_warp *w, const struct insn *i, uint32_t firs
     }
 }
 
+/* All lanes, from addresses without a pattern, elements of 4 bytes; false: nothing done. */
+INLINE bool load_scattered(const struct view *v, const void *address, int64_t offset, uint8_t *out)
+{
+#ifdef __AVX2__
+    const v4u *const from = address;
+    const v4a shift = (v4a){} + ((uint64_t)offset - v->lo), last = (v4a){} + (v->limit - 1);
+    v4a any = {0}, beyond = {0}; /* their highest bits: a place is before the range, or after it */
+    if (v->limit - 1 >= INT64_MAX || v->lo & 3) return false;
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES / 4; k++) {
+        const v4a place = from[k] + shift;
+        any |= place;
+        beyond |= last - place;
+    }
+    if (!none64(((any | beyond) & (uint64_t)1 << 63) | (any & 3))) return false;
+    __m128i element[LANES / 4];
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES / 4; k++)
+        element[k] = _mm256_i64gather_epi32((const int *)v->lo, (__m256i)(from[k] + shift), 1);
+    memcpy(out, element, sizeof element);
+    return true;
+#else
+    (void)v, (void)address, (void)offset, (void)out;
+    return false; /* one by one is as good there */
+#endif
+}
+
 typedef void lanes_of_group(struct exec_warp *w, const struct insn *i, uint32_t first, uint32_t part);
 
 INLINE const struct insn *load_body(struct exec_warp *w, const struct insn *i, uint32_t mask, bool shared,
@@ -170,10 +201,14 @@ INLINE const struct insn *load_body(struct exec_warp *w, const struct insn *i, u
     const struct view v = view_of(w, s, shared, bytes);
     w->spin += s->strong;
     if (mask == LANES_ALL) {
+        const bool scattered = !shared && wide && bytes == 4;
 #pragma GCC unroll 4
-        for (uint32_t g = 0; g < 4; g++)
-            if (!load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
-                lanes(w, i, 8 * g, 0xff);
+        for (uint32_t g = 0; g < 4; g++) {
+            if (load_pattern(&v, address + stride * g, s->offset, d + 8 * bytes * g, wide, log2_bytes))
+                continue;
+            if (g == 0 && scattered && load_scattered(&v, address, s->offset, d)) return i + 1;
+            lanes(w, i, 8 * g, 0xff);
+        }
         return i + 1;
     }
     for (uint32_t g = 0; g < 4; g++) {
@@ -260,6 +295,18 @@ static uint32_t groups_a32(const void *address, uint32_t log2_bytes, uint64_t ba
     return unit;
 }
 
+static uint64_t shift_addresses(const uint64_t *address, uint64_t delta, uint64_t origin, uint64_t *to)
+{
+    v4a any = {0};
+#pragma GCC unroll 8
+    for (uint32_t k = 0; k < LANES; k += 4) {
+        const v4a place = *(const v4u *)(address + k) + delta;
+        any |= place;
+        *(v4u *)(to + k) = place + origin;
+    }
+    return any[0] | any[1] | any[2] | any[3];
+}
+
 #define LOAD_GROUPS(bits, log2_bytes) \
     static void load##bits##_groups(const uint8_t *from, const uint64_t base[4], uint32_t unit, uint8_t *to) \
     { \
@@ -281,6 +328,7 @@ LOAD_GROUPS(64, 3)
 const struct memory_handlers MEMORY_NAME = {.load = TABLE(load),
                                             .store = TABLE(store),
                                             .groups = {groups_a32, groups_a64},
+                                            .shift_addresses = shift_addresses,
                                             .load_groups = {load32_groups, load64_groups},
                                             .load_vector = {load_v2x32, load_v4x32, load_v2x64},
                                             .store_vector = {store_v2x32, store_v4x32, store_v2x64},

@@ -28,22 +28,22 @@ static uint32_t resolve(const struct exec_warp *w, const struct access *s, uint6
     return window == 0 ? PTX_SPACE_LOCAL : window == 1 ? PTX_SPACE_SHARED : PTX_SPACE_PARAM;
 }
 
+static inline const struct memory_handlers *handlers_of(const struct exec_warp *w)
+{
+    return w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
+}
+
 /* Global accesses through a 64-bit register into the reserved range, without a branch per lane; false when a
  * lane lies elsewhere. Lanes that do not take part get any address. */
 static bool fill_global(const struct exec_warp *w, const struct access *s, struct warp_op *out)
 {
     const struct devmem *m = w->env->memory;
     const uint64_t *const reg = (const uint64_t *)ref_at(w, s->address);
-    const uint64_t delta = (uint64_t)s->offset - m->base, sim = m->sim_base;
+    const uint64_t delta = (uint64_t)s->offset - m->base;
     const uint32_t size_log2 = 63 - (uint32_t)__builtin_clzll(m->size);
-    uint64_t outside = 0;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
-        const uint64_t in_range = reg[lane] + delta;
-        outside |= in_range >> size_log2;
-        out->address[lane] = in_range + sim;
-    }
+    const uint64_t any = handlers_of(w)->shift_addresses(reg, delta, m->sim_base, out->address);
     out->space = WARP_SPACE_GLOBAL;
-    if (!outside) return true;
+    if (!(any >> size_log2)) return true;
     FOR_LANES(lane, out->mask)
     if ((reg[lane] + delta) >> size_log2) return false;
     return true;
@@ -68,14 +68,13 @@ static void fill_shared(const struct exec_warp *w, const struct access *s, struc
 /* All lanes, and they lie in groups of eight: most accesses. */
 static bool fill_groups(const struct exec_warp *w, const struct access *s, struct warp_op *out)
 {
-    const struct memory_handlers *h = w->env->options.isa == LANES_PLAIN ? &memory_plain : &memory_avx2;
     const uint32_t bytes = out->info->bytes;
     if (out->mask != LANES_ALL || bytes & (bytes - 1) || !bytes) return false;
     const bool atomic = out->info->class != WARP_CLASS_LOAD && out->info->class != WARP_CLASS_STORE;
     if (atomic || (s->space != PTX_SPACE_SHARED && (s->space != PTX_SPACE_GLOBAL || !s->address64)))
         return false;
-    const uint32_t unit =
-        h->groups[s->address64](ref_at(w, s->address), (uint32_t)__builtin_ctz(bytes), out->base);
+    const uint32_t unit = handlers_of(w)->groups[s->address64](ref_at(w, s->address),
+                                                               (uint32_t)__builtin_ctz(bytes), out->base);
     if (unit == UINT32_MAX) return false;
     uint64_t shift = (uint64_t)s->offset;
     if (s->space == PTX_SPACE_GLOBAL) {

@@ -159,7 +159,8 @@ struct slope_site {
 static bool is_even(const uint32_t *x, bool sign, uint64_t *first, uint64_t *step)
 {
     const uint32_t distance = x[1] - x[0];
-    uint32_t odd = 0;
+    uint32_t odd = x[LANES - 1] - x[0] - (LANES - 1) * distance;
+    if (odd) return false; /* most that are not even */
     for (uint32_t k = 0; k < LANES - 1; k++) odd |= (x[k + 1] - x[k]) ^ distance;
     if (odd) return false;
     *step = (uint64_t)(int64_t)(int32_t)distance;

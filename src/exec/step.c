@@ -290,6 +290,7 @@ static enum warp_step source_step(void *self, uint32_t warp, struct warp_op *out
 {
     struct exec_block *b = self;
     struct exec_warp *w = &b->warps[warp];
+    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
     const bool runs = execute(b, w, w->pc, out);
     const bool ahead = runs ? w->pc->quiet && !w->divergent : may_run_ahead(w, w->pc);
     return ahead ? run_ahead(b, w, next) : tell(w, w->pc, next);

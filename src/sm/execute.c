@@ -2,10 +2,9 @@
 #include "sm/scoreboard.h"
 
 /* The source has told what comes next: where does the warp wait for it? */
-static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, const struct warp_next *next,
-                         uint64_t earliest_cyc, uint64_t now)
+static inline void go_on(struct sm *sm, struct sm_warp *w, uint32_t warp, enum warp_step step,
+                         const struct warp_next *next, uint64_t earliest_cyc, uint64_t now)
 {
-    struct sm_warp *w = &sm->warps[warp];
     if (__builtin_expect(step != WARP_STEP_OP, 0)) {
         if (step == WARP_STEP_WAIT)
             sm->wait_barrier |= bit_of(warp);
@@ -23,17 +22,17 @@ static inline void go_on(struct sm *sm, uint32_t warp, enum warp_step step, cons
     }
     set_next(sm, w, bit_of(warp), next->info);
     set_outward(sm, warp, next->info);
-    reconsider(sm, warp, earliest_cyc, now);
+    reconsider(sm, w, warp, earliest_cyc, now);
 }
 
 void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
 {
-    const struct sm_warp *w = &sm->warps[warp];
+    struct sm_warp *const w = sm_warp_at(sm, warp);
     const struct sm_block *b = &sm->blocks[w->block];
     struct warp_next next;
     sm_changed(sm, warp);
     const enum warp_step step = b->source.peek(b->source.self, w->idx, &next);
-    go_on(sm, warp, step, &next, earliest_cyc, now);
+    go_on(sm, w, warp, step, &next, earliest_cyc, now);
 }
 
 void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
@@ -48,9 +47,9 @@ void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
 
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
+    struct sm_warp *const w = sm_warp_at(sm, warp);
     sm_changed(sm, warp);
-    const uint64_t earliest = sm->warps[warp].ready_cyc;
-    reconsider(sm, warp, earliest > now ? earliest : now + 1, now);
+    reconsider(sm, w, warp, w->ready_cyc > now ? w->ready_cyc : now + 1, now);
 }
 
 static void write_back(struct sm *sm, uint32_t warp, uint64_t done)
@@ -132,13 +131,14 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
 /* One that is executed now. */
 void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now)
 {
-    const struct sm_warp *w = &sm->warps[warp];
+    struct sm_warp *const w = sm_warp_at(sm, warp);
+    struct sm_warp_source *source = &sm->sources[warp];
     struct warp_next next;
-    const struct sm_warp_source *source = &sm->sources[warp];
+    __asm__("" : "+r"(source)); /* as in sm_warp_at() */
     *source->clock = now;
     const enum warp_step step = source->step(source->self, w->idx, &sm->op, &next);
     sm->stats.thread_instructions += lanes_in(sm->op.mask);
     const uint64_t earliest = execute(sm, warp, latency_cyc, now);
     if (__builtin_expect(*source->woken != 0, 0)) wake_others(sm, &sm->blocks[w->block], now);
-    go_on(sm, warp, step, &next, earliest, now);
+    go_on(sm, w, warp, step, &next, earliest, now);
 }

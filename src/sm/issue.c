@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
         sm->any_ready &= ~bit;
         set_next(sm, w, bit, w->after);
         set_outward(sm, warp, w->after);
-        reconsider(sm, warp, now + 1, now);
+        reconsider(sm, w, warp, now + 1, now);
     } else {
         sm->any_ready &= ~bit;
         sm_next(sm, warp, now + 1, now);
@@ -157,8 +157,7 @@ static inline uint64_t candidates_of(const struct sm *sm, const struct scheduler
 
 static inline struct choice choice_of(struct sm *sm, uint32_t warp)
 {
-    struct sm_warp *w = &sm->warps[warp % SM_WARPS];
-    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
+    struct sm_warp *const w = sm_warp_at(sm, warp);
     return (struct choice){w, warp, w->class.unit};
 }
 

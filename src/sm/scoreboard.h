@@ -75,9 +75,9 @@ static inline void sleep_until(struct sm *sm, uint32_t warp, uint64_t cyc, uint6
 }
 
 /* The next instruction waits for nothing but its registers. */
-static inline void wait_for_registers(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+static inline void wait_for_registers(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t earliest_cyc,
+                                      uint64_t now)
 {
-    struct sm_warp *w = &sm->warps[warp];
     const int32_t ahead = registers_ahead(w, w->next, now);
     if (__builtin_expect(ahead >= (int32_t)(SM_FAR / 4), 0)) {
         w->ready_cyc = earliest_cyc; /* holds when memory has answered, too */
@@ -105,16 +105,16 @@ static inline void wait_in_run(struct sm *sm, struct sm_warp *w, uint64_t bit, u
     sm->sleeping |= bit;
 }
 
-static inline void reconsider(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now)
+static inline void reconsider(struct sm *sm, struct sm_warp *w, uint32_t warp, uint64_t earliest_cyc,
+                              uint64_t now)
 {
-    struct sm_warp *w = &sm->warps[warp];
     const bool stores = w->stores && waits_for_stores(w);
     if (stores || (w->copies && w->next->class == WARP_CLASS_WAIT)) {
         w->ready_cyc = earliest_cyc;
         *(stores ? &sm->wait_fence : &sm->wait_memory) |= bit_of(warp);
         return;
     }
-    wait_for_registers(sm, warp, earliest_cyc, now);
+    wait_for_registers(sm, w, warp, earliest_cyc, now);
 }
 
 static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, const struct warp_op_info *info)

@@ -351,6 +351,13 @@ static inline uint32_t short_cyc(uint64_t cyc) { return (uint32_t)cyc; }
 /* How far it is ahead of now; negative: it has passed. */
 static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)(cyc - (uint32_t)now); }
 
+static inline struct sm_warp *sm_warp_at(struct sm *sm, uint32_t warp)
+{
+    struct sm_warp *w = &sm->warps[warp % SM_WARPS];
+    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
+    return w;
+}
+
 static inline uint32_t *sm_regs(const struct sm *sm, uint32_t warp) { return sm->warps[warp].regs; }
 
 static inline uint64_t bit_of(uint32_t warp) { return (uint64_t)1 << warp; }

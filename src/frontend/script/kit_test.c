@@ -71,7 +71,7 @@ static void many_numbers_are_those_made_one_by_one(void **state)
     enum { COUNT = 1003 };
     static const struct wl_numbers kinds[] = {{7, -2, 6}, {1, 0, 1},      {UINT64_MAX, -1e30f, 1e-3f},
                                               {0, 3, 3},  {9, 0, 1e-38f}, {8, 1e-42f, 3e-42f}};
-    static const uint32_t bounds[] = {1, 10, 1u << 22, 0xfffffffbu, 7, 8};
+    static const uint32_t bounds[] = {1, 1u << 31, 1u << 22, 0xfffffffbu, 7, 8};
     float f[COUNT], g[COUNT];
     uint32_t at[COUNT];
     for (uint32_t n = 0; n < 6; n++)

@@ -115,8 +115,25 @@ static inline v4 share(v4 x, v4 bound)
     return _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), bound), low);
 }
 
+/* The same for a bound of 2^(32 - shift), at most 2^31: the upper bits, which that last step does not change
+ * either. */
+static uint64_t below_power(uint64_t seed, uint64_t first, uint64_t count, int shift, uint32_t *to)
+{
+    v4 z = start(seed, first);
+    uint64_t k = 0;
+#pragma GCC unroll 2
+    for (; k + 8 <= count; k += 8) {
+        const v4 upper = join_mixed(mixed_once(z), mixed_once(_mm256_add_epi64(z, all(2 * GOLDEN))));
+        _mm256_storeu_si256((__m256i_u *)(to + k), _mm256_srli_epi32(upper, shift));
+        z = _mm256_add_epi64(z, all(8 * GOLDEN));
+    }
+    return k;
+}
+
 uint64_t numbers_below_avx2(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to)
 {
+    if (bound && !(bound & (bound - 1)))
+        return below_power(seed, first, count, 32 - __builtin_ctz(bound), to);
     const v4 bounds = all(bound);
     v4 z = start(seed, first);
     uint64_t k = 0;
