@@ -81,7 +81,8 @@ static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
 }
 
 /* Of a key; its upper bits are the best ones. */
-static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); }
+#define TAGS_HASH 0x9e3779b97f4a7c15u
+static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * TAGS_HASH >> 32); }
 /* Odd: 0 is an empty way. */
 static inline uint8_t tags_hint_of(uint32_t hash) { return (uint8_t)(hash >> 24 | 1); }
 static inline uint8_t tags_hint(uint64_t key) { return tags_hint_of(tags_hash(key)); }
