@@ -50,12 +50,13 @@ uint64_t *strmap_find(const struct strmap *m, const char *key, size_t len);
 uint64_t *strmap_put(struct strmap *m, const char *key, size_t len, bool *fresh);
 
 /* A good 64-bit mixer (also for hashing addresses in models). */
+#define HASH_U64 0xd6e8feb86659fd93u
 static inline uint64_t hash_u64(uint64_t x)
 {
     x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
+    x *= HASH_U64;
     x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
+    x *= HASH_U64;
     return x ^ (x >> 32);
 }
 /* The same value on every machine. */

@@ -81,7 +81,8 @@ static inline uint8_t *tags_pins(const struct tags *t, uint32_t line)
 }
 
 /* Of a key; its upper bits are the best ones. */
-static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32); }
+#define TAGS_HASH 0x9e3779b97f4a7c15u
+static inline uint32_t tags_hash(uint64_t key) { return (uint32_t)(key * TAGS_HASH >> 32); }
 /* Odd: 0 is an empty way. */
 static inline uint8_t tags_hint_of(uint32_t hash) { return (uint8_t)(hash >> 24 | 1); }
 static inline uint8_t tags_hint(uint64_t key) { return tags_hint_of(tags_hash(key)); }
@@ -257,6 +258,39 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
     t->keys[line] = key + 1;
     row[way] = tags_hint_of(hash);
     tags_renew_in(t, row, way);
+    return line;
+}
+
+/* The same two of sets that are one step wide (TAGS_NEAR_WAYS), in an order; hint: tags_hint() of the key. */
+static inline uint32_t tags_find_in_step(const struct tags *t, uint32_t set, uint64_t key, uint8_t hint)
+{
+    uint32_t found = tags_equal_bytes(tags_row(t, set), hint);
+    for (; __builtin_expect(found, 0); found &= found - 1) {
+        const uint32_t line = set * t->ways + (uint32_t)__builtin_ctz(found);
+        if (t->keys[line] == key + 1) return line;
+    }
+    return TAGS_NONE;
+}
+static inline uint32_t tags_replace_in_step(struct tags *t, uint32_t set, uint64_t key, uint8_t hint,
+                                            uint64_t *before)
+{
+    const uint32_t ways = t->ways;
+    uint8_t *const row = tags_row(t, set);
+    struct tags_order *const ends = tags_ends_of(t, row);
+    uint32_t way = (uint32_t)__builtin_ctz(tags_equal_bytes(row, 0) | 1u << TAGS_NEAR_WAYS);
+    if (way >= ways) {
+        way = ends->newer;
+        if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0) && (way = tags_oldest_in(t, row)) == ways)
+            return TAGS_NONE;
+    }
+    const uint32_t line = set * ways + way;
+    *before = t->keys[line];
+    t->keys[line] = key + 1;
+    row[way] = hint;
+    if (__builtin_expect(way == ends->newer, 1))
+        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
+    else
+        tags_move_newest_in(t, row, way);
     return line;
 }
 

@@ -23,11 +23,11 @@
 struct mmu;
 
 /* Translations that an SM used last, for the simulator's own speed. */
-enum { MMU_PAGES = 64 };
+enum { MMU_PAGES_LOG2 = 6, MMU_PAGES = 1 << MMU_PAGES_LOG2 };
 struct page_cache {
     uint64_t key[MMU_PAGES];      /* + 1 */
     uint64_t to_frame[MMU_PAGES]; /* number of a line in memory, less that of the line in its address space */
-    uint16_t slice[MMU_PAGES];    /* home of its first line */
+    uint32_t slice[MMU_PAGES];    /* home of its first line */
 };
 
 struct mmu_wiring {
@@ -54,7 +54,10 @@ bool mmu_is_ideal(const struct mmu *m);
 const struct page_table *mmu_page_table(const struct mmu *m);
 /* Of the SM: what mmu_touch() and mmu_home() would find, without a call. */
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm);
-static inline uint32_t mmu_page_slot(uint64_t key) { return (uint32_t)(key ^ key >> 6) % MMU_PAGES; }
+static inline uint32_t mmu_page_slot(uint64_t key)
+{
+    return (uint32_t)(key ^ key >> MMU_PAGES_LOG2) % MMU_PAGES;
+}
 static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
 {
     return cache->key[mmu_page_slot(key)] == key + 1;

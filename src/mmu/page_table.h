@@ -22,7 +22,7 @@ struct page_table {
     uint32_t channels_per_chiplet, slices_per_channel;
     /* what lines add, by XOR, to the slice of their page's first line: the lower bits of their number there,
      * the upper ones */
-    uint16_t lower[PAGE_TABLE_PIECE], upper[PAGE_TABLE_PIECE];
+    uint32_t lower[PAGE_TABLE_PIECE], upper[PAGE_TABLE_PIECE];
     uint32_t lower_mask, upper_mask;
     struct map frame_of; /* key > physical address */
     struct map replicas; /* page_table_replica_key() > the same, of a partition's copy of the page */
@@ -91,7 +91,7 @@ static inline struct home page_table_home(const struct page_table *p, uint64_t a
 }
 /* The slice only, of a line (by any of its numbers) of a page whose first line's is known, where there is one
  * chiplet. */
-static inline uint16_t page_table_slice_in(const struct page_table *p, uint16_t first, uint64_t line)
+static inline uint32_t page_table_slice_in(const struct page_table *p, uint32_t first, uint64_t line)
 {
     const uint32_t lower = (uint32_t)line & p->lower_mask,
                    upper = (uint32_t)line >> PAGE_TABLE_PIECE_LOG2 & p->upper_mask;

@@ -79,8 +79,11 @@ static uint32_t make_room_by_policy(struct l1 *l1, uint32_t set, uint64_t line)
 static uint32_t new_place(struct l1 *l1, uint32_t set, uint64_t line)
 {
     if (!l1->tags.ordered) return make_room_by_policy(l1, set, line);
-    const uint32_t place = make_room(l1, set, line, tags_hint(line));
-    if (place != TAGS_NONE) empty(l1, place);
+    uint64_t before;
+    const uint32_t place = tags_replace(&l1->tags, set, line, tags_hash(line), &before);
+    if (place == TAGS_NONE) return place;
+    if (before) note_evicted(l1, before - 1);
+    empty(l1, place);
     return place;
 }
 
@@ -184,7 +187,7 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
     struct l1 *const l1 = &sm->l1;
     if (a->flags & REQUEST_UNCACHED) return bypass(sm, a, now);
     const uint32_t set = l1_set_of(sm->spec, a->line);
-    const uint32_t place = find_line(l1, set, a->line, tags_hint(a->line));
+    const uint32_t place = tags_find_near(&l1->tags, set, a->line, tags_hash(a->line));
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
         hit(sm, a, place, now);
         return true;
@@ -197,7 +200,8 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
 void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct l1 *l1 = &sm->l1;
-    const uint32_t place = find_line(l1, l1_set_of(sm->spec, a->line), a->line, tags_hint(a->line)),
+    const uint32_t place =
+                       tags_find_near(&l1->tags, l1_set_of(sm->spec, a->line), a->line, tags_hash(a->line)),
                    mshr = search(l1, l1_slot_of(l1, a->line), a->line);
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);

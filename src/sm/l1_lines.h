@@ -66,22 +66,11 @@ static inline void l1_unfold(struct l1_mshr *m)
 
 /* ---- places ---- */
 
-/* A place for the line, of which nothing is there yet; its valid sectors are the caller's to say. */
-static inline uint32_t make_room(struct l1 *l1, uint32_t set, uint64_t line, uint8_t hint)
+/* A line made room for another. */
+static inline void note_evicted(struct l1 *l1, uint64_t line)
 {
-    uint64_t before;
-    const uint32_t place = tags_replace(&l1->tags, set, line, (uint32_t)hint << 24, &before);
-    if (place == TAGS_NONE) return place;
-    if (before) {
-        l1->stats.evictions++;
-        note_left(l1, before - 1, LEFT_REPLACED);
-    }
-    return place;
-}
-
-static inline uint32_t find_line(const struct l1 *l1, uint32_t set, uint64_t line, uint8_t hint)
-{
-    return tags_find_near(&l1->tags, set, line, (uint32_t)hint << 24);
+    l1->stats.evictions++;
+    note_left(l1, line, LEFT_REPLACED);
 }
 
 static inline void hit(struct sm *sm, const struct line_access *a, uint32_t place, uint64_t now)

@@ -59,10 +59,11 @@ static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block,
 static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32_t slot)
 {
     a->physical = a->line + sm->pages->to_frame[slot];
-    a->where = (struct line_where){.slice = page_table_slice_in(sm->table, sm->pages->slice[slot], a->line),
-                                   .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
-                                   .slot = (uint16_t)l1_slot_idx(a->line),
-                                   .hint = tags_hint(a->line)};
+    a->where = (struct line_where){
+        .slice = (uint16_t)page_table_slice_in(sm->table, sm->pages->slice[slot], a->line),
+        .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
+        .slot = (uint16_t)l1_slot_idx(a->line),
+        .hint = tags_hint(a->line)};
     a->sectors |= sm->l1.whole;
 }
 
@@ -138,6 +139,20 @@ static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t wa
     }
 }
 
+/* A load whose lanes may lie apart; false: it has to be looked at more closely. */
+static inline bool scatter(const struct sm *sm, const struct line_access *model, struct line_access *out)
+{
+    const struct warp_op *const op = &sm->op;
+    const uint32_t bytes = op->info->bytes;
+    if (!sm->scatters || op->grouped || op->mask != UINT32_MAX || (bytes & (bytes - 1)) ||
+        bytes > SECTOR_BYTES)
+        return false;
+    /* most others show it at once */
+    const uint64_t *const at = op->address;
+    if (!((at[0] ^ at[1]) >> LINE_LOG2) || !((at[1] ^ at[2]) >> LINE_LOG2)) return false;
+    return lsu_scatter_avx2(sm, at, model, out);
+}
+
 /* load: of global or local memory, neither a texture nor a copy, and nothing is checked. */
 static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t warp, uint64_t now, bool load)
 {
@@ -157,8 +172,11 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
                                       .flags = flags,
                                       .conflict = 1};
     const bool texture = !load && op->info->class == WARP_CLASS_TEXTURE;
+    const bool scattered = load && scatter(sm, &model, m->lines);
     uint32_t count;
-    if (texture)
+    if (scattered)
+        count = SM_LANES;
+    else if (texture)
         count = coalesce_texels(op, &model, m, sm->arena, checked);
     else
         count = coalesce(op, &model, m->lines, writes || checked, atomic);
@@ -167,7 +185,7 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     m->translated = m->absent = false;
     m->reads = !writes && !(flags & REQUEST_UNCACHED) && count - 1 < SM_LANES;
     if (waits) new_load(sm, model.load, block, warp, count, now, load);
-    touch_pages(sm, m, count, texture, !writes && !checked);
+    if (!scattered) touch_pages(sm, m, count, texture, !writes && !checked);
     if (writes) sm->warps[warp].stores += count;
     if (!waits) sm->places[place].stores += count;
     if (checked) check_lines(sm, m, warp, now);

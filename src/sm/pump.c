@@ -19,14 +19,15 @@ struct stretch {
     struct sm *sm;
     struct l1 *l1;
     struct net_queue_port replies;
-    struct request *requests;           /* of MSHRs */
-    struct memory_instr *m;             /* in front; NULL: nothing is */
+    struct memory_instr *m;             /* in front; NULL: nothing is, or nothing for a stretch */
     const struct line_access *at, *end; /* … its next line, which is absent; behind its last one */
-    uint64_t due_cyc;                   /* … when it wanted to go, or up to when its waiting is counted */
+    uint64_t due_cyc;                   /* … when it wants to go, or up to when its waiting is counted */
+    bool over;                          /* what is in front is nothing for a stretch */
     uint32_t free_count;                /* as in struct l1 */
-    uint64_t noted_cyc;                 /* somebody may have work since this cycle */
+    uint64_t noted_cyc;                 /* more than a line came or went in this cycle */
     uint64_t event_cyc;                 /* sm.flight_cyc */
-    uint32_t sent, answered;            /* requests; then sums over them */
+    uint32_t sent, answered;            /* requests, then sums over them; */
+    uint32_t turned;                    /* … both in the same cycle: these cancel each other out there */
     uint64_t sent_cyc, answered_cyc, latency_cyc, waited_cyc;
 };
 
@@ -35,28 +36,26 @@ PART void settle_sent(struct stretch *s)
 {
     struct sm *const sm = s->sm;
     struct l1_stats *const l1 = &s->l1->stats;
-    l1->reads += s->sent;
-    l1->misses += s->sent;
-    l1->misses_cold += s->sent;
-    sm->stats.requests_sent += s->sent;
-    sm->outstanding += s->sent;
+    const uint32_t sent = s->sent + s->turned;
+    l1->reads += sent;
+    l1->misses += sent;
+    l1->misses_cold += sent;
+    sm->stats.requests_sent += sent;
+    sm->outstanding += sent;
     sm->flight_sum -= s->sent_cyc;
     sm->flight_cyc = s->event_cyc;
-    s->sent = 0;
-    s->sent_cyc = 0;
 }
 PART void settle_answered(struct stretch *s)
 {
     struct sm *const sm = s->sm;
-    s->l1->stats.fills += s->answered;
-    sm->stats.replies_received += s->answered;
-    sm->stats.reads_done += s->answered;
+    const uint32_t answered = s->answered + s->turned;
+    s->l1->stats.fills += answered;
+    sm->stats.replies_received += answered;
+    sm->stats.reads_done += answered;
     sm->stats.read_latency_cyc += s->latency_cyc;
-    sm->outstanding -= s->answered;
+    sm->outstanding -= answered;
     sm->flight_sum += s->answered_cyc;
     sm->flight_cyc = s->event_cyc;
-    s->answered = 0;
-    s->answered_cyc = s->latency_cyc = 0;
 }
 PART void settle(struct stretch *s)
 {
@@ -64,7 +63,19 @@ PART void settle(struct stretch *s)
     settle_answered(s);
     s->l1->free_count = s->free_count;
     s->l1->stats.wait_mshr += s->waited_cyc;
-    s->waited_cyc = 0;
+    s->sent = s->answered = s->turned = 0;
+    s->sent_cyc = s->answered_cyc = s->latency_cyc = s->waited_cyc = 0;
+}
+
+PART void count_sent(struct stretch *s, uint64_t now)
+{
+    s->sent++;
+    s->sent_cyc += now;
+}
+PART void count_answered(struct stretch *s, uint64_t now)
+{
+    s->answered++;
+    s->answered_cyc += now;
 }
 
 /* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
@@ -104,6 +115,15 @@ static __attribute__((noinline)) bool end_load(struct sm *sm, const struct l1_ms
     return m->plain;
 }
 
+/* Before a load ends, its last reply counts; then not again. */
+PART void settle_early(struct stretch *s, uint64_t now)
+{
+    count_answered(s, now);
+    settle(s);
+    s->answered--;
+    s->answered_cyc -= now;
+}
+
 /* The line of an MSHR has come. */
 PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now)
 {
@@ -112,83 +132,86 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
     const uint32_t took = short_cyc(now) - m->sent;
     s->latency_cyc += took;
     lsu_count_latency(sm, took, m->where.slice);
-    s->answered++;
-    s->answered_cyc += now;
     s->event_cyc = now;
     /* lines that come later are there later: only the last one's cycle counts (l1.quick) */
     if (__builtin_expect(--sm->loads[m->waiters[0].load].remaining == 0, 0)) {
-        settle(s);
+        settle_early(s, now);
         s->noted_cyc = now;
         if (!end_load(sm, m, now)) return;
     }
-    const uint32_t place = make_room(l1, m->where.set, m->line, m->where.hint);
-    if (__builtin_expect(place != TAGS_NONE, 1)) l1->valid[place] = m->own;
+    uint64_t before;
+    const uint32_t place = tags_replace_in_step(&l1->tags, m->where.set, m->line, m->where.hint, &before);
+    if (__builtin_expect(place != TAGS_NONE, 1)) {
+        l1->valid[place] = m->own;
+        if (before) note_evicted(l1, before - 1);
+    }
     forget(l1, &l1->slots[m->where.slot], mshr, m);
 }
 
-enum { NO_MSHR = UINT32_MAX };
+/* One that is free and not in l1.free. */
+struct spare {
+    uint32_t mshr;
+    struct l1_mshr *m;
+};
 
-/* A reply is there. Returns the MSHR that it has made free and that is not in l1.free yet. */
-PART uint32_t take(struct stretch *s, uint64_t now)
+PART struct spare spare_of(const struct stretch *s, uint32_t mshr)
+{
+    return (struct spare){mshr, l1_mshr_at(s->l1, mshr)};
+}
+
+/* A reply is there. True: it has made an MSHR free, and is to be counted. */
+PART bool take(struct stretch *s, struct spare *out, uint64_t now)
 {
     struct sm *const sm = s->sm;
     const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
     if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, s->replies);
     (void)net_queue_take(s->replies, now);
     if (__builtin_expect(mshr < sm->spec->mshrs, 1)) {
-        struct l1_mshr *const m = l1_mshr_at(s->l1, mshr);
-        if (__builtin_expect(m->plain, 1)) {
-            fill(s, mshr, m, now);
-            return mshr;
+        *out = spare_of(s, mshr);
+        if (__builtin_expect(out->m->plain, 1)) {
+            fill(s, mshr, out->m, now);
+            return true;
         }
     }
     settle(s);
     s->noted_cyc = s->event_cyc = now;
     lsu_reply(sm, now, idx);
     s->free_count = s->l1->free_count;
-    return NO_MSHR;
+    return false;
 }
 
 /* The line in front misses. */
-PART void miss(struct stretch *s, uint32_t mshr, uint64_t now)
+PART void miss(struct stretch *s, struct spare spare, uint64_t now)
 {
     struct sm *const sm = s->sm;
     struct l1 *const l1 = s->l1;
     const struct line_access *const a = s->at;
+    const uint64_t line = a->line;
     struct l1_slot *const slot = &l1->slots[a->where.slot];
-    struct l1_mshr *const m = l1_mshr_at(l1, mshr);
-    m->line = a->line;
+    struct l1_mshr *const m = spare.m;
+    m->line = line;
     m->where = a->where;
     m->sent = short_cyc(now);
     m->own = a->sectors;
     m->plain = true;
     m->next = slot->mshr;
     m->waiters[0].load = a->load;
-    slot->mshr = (uint16_t)(mshr + 1);
-    const enum l1_left why = cause_of(slot, a->line);
+    slot->mshr = (uint16_t)(spare.mshr + 1);
+    const enum l1_left why = cause_of(slot, line);
     if (__builtin_expect(why != LEFT_NOT, 0)) {
         count_cause(&l1->stats, why);
-        l1->stats.misses_cold--; /* settle() counts it */
+        l1->stats.misses_cold--; /* settle_sent() counts it */
     }
-    struct request *const r = &s->requests[mshr];
+    const uint32_t idx = sm->first_request + spare.mshr, slice = a->where.slice;
+    struct request *const r = request_at(sm->wire.requests, idx);
     r->home.line = a->physical;
-    r->home.slice = a->where.slice; /* which knows its channel */
+    r->home.slice = (uint16_t)slice; /* which knows its channel */
     memcpy((uint8_t *)r + offsetof(struct request, kind),
            (const uint8_t *)a + offsetof(struct line_access, kind), 4);
     r->hit = 0;
-    s->sent++;
-    s->sent_cyc += now;
     s->event_cyc = now;
     struct fabric *const fabric = sm->wire.fabric;
-    fabric_window_send_request(fabric, now, sm->first_request + mshr, sm->wire.sm_idx, a->where.slice,
-                               fabric->header_bytes);
-}
-
-/* Neither the line nor an MSHR for it is there. */
-PART bool is_absent(const struct l1 *l1, const struct line_access *a)
-{
-    return find_line(l1, a->where.set, a->line, a->where.hint) == TAGS_NONE &&
-           !search(l1, &l1->slots[a->where.slot], a->line);
+    fabric_window_send_request(fabric, now, idx, sm->wire.sm_idx, slice, fabric->header_bytes);
 }
 
 /* ---- cycle by cycle ---- */
@@ -198,7 +221,6 @@ PART struct stretch begin(struct sm *sm)
     return (struct stretch){.sm = sm,
                             .l1 = &sm->l1,
                             .replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx),
-                            .requests = request_at(sm->wire.requests, sm->first_request),
                             .free_count = sm->l1.free_count,
                             .event_cyc = sm->flight_cyc};
 }
@@ -207,34 +229,47 @@ PART struct stretch begin(struct sm *sm)
 static __attribute__((noinline)) void take_one(struct sm *sm, uint64_t now)
 {
     struct stretch s = begin(sm);
-    const uint32_t mshr = take(&s, now);
+    struct spare spare;
     sm->reply_came = true;
-    if (mshr == NO_MSHR) return;
+    if (!take(&s, &spare, now)) return;
+    count_answered(&s, now);
     settle_answered(&s);
-    sm->l1.free[sm->l1.free_count++] = (uint16_t)mshr;
+    sm->l1.free[sm->l1.free_count++] = (uint16_t)spare.mshr;
 }
 
 static __attribute__((noinline)) void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct stretch s = begin(sm);
     s.at = a;
-    miss(&s, sm->l1.free[--sm->l1.free_count], now);
+    count_sent(&s, now);
+    miss(&s, spare_of(&s, sm->l1.free[--sm->l1.free_count]), now);
     settle_sent(&s);
+}
+
+PART uint32_t find_line(const struct l1 *l1, const struct line_access *a)
+{
+    return tags_find_in_step(&l1->tags, a->where.set, a->line, a->where.hint);
+}
+
+PART bool has_mshr(const struct l1 *l1, const struct line_access *a)
+{
+    return search(l1, &l1->slots[a->where.slot], a->line);
 }
 
 /* A line of a load. */
 static inline bool read_line(struct sm *sm, struct memory_instr *m, const struct line_access *a, uint64_t now)
 {
     struct l1 *const l1 = &sm->l1;
+    if (!l1->quick) return l1_read(sm, a, now);
     if (!m->absent) {
-        const uint32_t place = find_line(l1, a->where.set, a->line, a->where.hint);
+        const uint32_t place = find_line(l1, a);
         if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
             hit(sm, a, place, now);
             return true;
         }
-        m->absent = place == TAGS_NONE && !search(l1, &l1->slots[a->where.slot], a->line);
+        m->absent = place == TAGS_NONE && !has_mshr(l1, a);
     }
-    if (!m->absent || !l1->quick || !l1->free_count || sm->outstanding == sm->spec->request_limit)
+    if (!m->absent || !l1->free_count || sm->outstanding == sm->spec->request_limit)
         return l1_read(sm, a, now);
     miss_one(sm, a, now);
     return true;
@@ -280,56 +315,81 @@ void sm_pump_cycle(struct sm *sm, uint64_t now)
 
 /* ---- in stretches ---- */
 
-/* What is in front from now on; false: nothing for a stretch. */
-PART bool begin_front(struct stretch *s)
+/* Neither the line nor an MSHR for it is there. */
+PART bool is_absent(const struct l1 *l1, const struct line_access *a)
+{
+    return find_line(l1, a) == TAGS_NONE && !has_mshr(l1, a);
+}
+
+/* What is in front from now on. */
+PART void begin_front(struct stretch *s)
 {
     const struct sm *const sm = s->sm;
     s->m = NULL;
-    if (!sm->queue_count) return true;
+    if (!sm->queue_count) return;
     struct memory_instr *const m = sm->front;
-    if (!m->reads) return false;
+    s->over = true;
+    if (!m->reads) return;
     s->at = &m->lines[m->at];
     s->end = &m->lines[m->count];
     if (!m->absent) m->absent = is_absent(s->l1, s->at);
-    if (m->absent) s->m = m;
-    return m->absent;
+    if (!m->absent) return;
+    s->m = m;
+    s->over = false;
 }
 
-/* The line in front has missed; false: the next one is nothing for a stretch. */
-PART bool next_line(struct stretch *s, uint64_t now)
+/* The line in front has missed. */
+PART void next_line(struct stretch *s, uint64_t now)
 {
     const struct line_access *const a = ++s->at;
     if (a + LINES_AHEAD - 1 < s->end)
         l1_coming(s->l1, a[LINES_AHEAD - 1].where.slot, a[LINES_AHEAD - 1].where.set);
     if (__builtin_expect(a < s->end, 1)) {
-        if (__builtin_expect(is_absent(s->l1, a), 1)) return true;
+        if (__builtin_expect(is_absent(s->l1, a), 1)) return;
         s->m->at = (uint16_t)(a - s->m->lines);
         s->m->absent = false;
         s->m = NULL;
-        return false;
+        s->over = true;
+    } else {
+        s->m->at = (uint16_t)(s->m->count - 1);
+        (void)lsu_next_line(s->sm, s->m);
+        begin_front(s);
     }
-    s->m->at = (uint16_t)(s->m->count - 1);
-    (void)lsu_next_line(s->sm, s->m);
     s->noted_cyc = now;
-    return begin_front(s);
 }
 
-/* One cycle; false: what is in front in the next one is nothing for a stretch. */
-PART bool cycle(struct stretch *s, uint64_t now)
+/* One cycle, with a line in front. */
+PART void cycle(struct stretch *s, uint64_t now)
 {
-    uint32_t mshr = NO_MSHR;
-    if (s->replies.front->visible_cyc <= now) mshr = take(s, now);
-    if (!s->m) {
-        if (mshr != NO_MSHR) s->l1->free[s->free_count++] = (uint16_t)mshr;
-        return true;
-    }
-    if (mshr == NO_MSHR && s->free_count) mshr = s->l1->free[--s->free_count];
+    struct spare spare;
     s->waited_cyc += now - s->due_cyc;
     s->due_cyc = now;
-    if (__builtin_expect(mshr == NO_MSHR, 0)) return true;
+    if (s->replies.front->visible_cyc <= now && take(s, &spare, now)) {
+        s->turned++;
+    } else {
+        if (!s->free_count) return;
+        spare = spare_of(s, s->l1->free[--s->free_count]);
+        count_sent(s, now);
+    }
     s->due_cyc = now + 1;
-    miss(s, mshr, now);
-    return next_line(s, now);
+    miss(s, spare, now);
+    next_line(s, now);
+}
+
+/* The same of a reply, with none. */
+PART void take_reply(struct stretch *s, uint64_t now)
+{
+    struct spare spare;
+    s->due_cyc = now + 1;
+    if (!take(s, &spare, now)) return;
+    count_answered(s, now);
+    s->l1->free[s->free_count++] = (uint16_t)spare.mshr;
+}
+
+/* Somebody else is to look at this cycle, the first half of which is done. */
+static inline bool is_noticed(const struct sm *sm, bool room_matters)
+{
+    return sm->changed || (room_matters && lsu_has_room(sm));
 }
 
 /* What the loop kept for itself; cycles before until_cyc are over. */
@@ -339,16 +399,29 @@ PART void leave(struct stretch *s, uint64_t until_cyc)
     settle(s);
     sm->lsu_blocked = NULL;
     sm->reply_came = false;
+    sm->ahead_cyc = s->due_cyc - 1;
     if (!s->m) return;
     s->m->at = (uint16_t)(s->at - s->m->lines);
-    if (s->due_cyc < until_cyc) sm->lsu_blocked = &s->l1->stats.wait_mshr;
     sm->lsu_blocked_cyc = s->due_cyc;
+    if (s->due_cyc >= until_cyc) return;
+    sm->lsu_blocked = &s->l1->stats.wait_mshr;
+    sm->ahead_cyc = s->due_cyc;
 }
 
-/* Somebody else is to look at this cycle, the first half of which is done. */
-static inline bool is_noticed(const struct sm *sm, bool room_matters)
+/* More than a line came or went: does the stretch end with this cycle? */
+PART bool is_last(const struct stretch *s, uint64_t now, bool room_matters)
 {
-    return sm->changed || (room_matters && lsu_has_room(sm));
+    if (is_noticed(s->sm, room_matters)) s->sm->memory_cyc = now;
+    return s->over || s->sm->memory_cyc == now;
+}
+
+/* Then this is the next one. */
+PART uint64_t end_with(struct stretch *s, uint64_t now)
+{
+    leave(s, now + 1);
+    if (s->sm->memory_cyc != now) return now + 1;
+    s->sm->ahead_cyc = now - 1;
+    return now;
 }
 
 /* As sm_pump(), but ends where the line in front is nothing for a stretch. */
@@ -356,30 +429,27 @@ static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, u
                                                   bool room_matters)
 {
     struct stretch s = begin(sm);
-    if (!begin_front(&s)) return cyc;
-    s.due_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
-    uint64_t ahead_cyc = sm->ahead_cyc;
-    while (cyc < until) {
-        const bool fits = cycle(&s, cyc);
-        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_noticed(sm, room_matters)) {
-            sm->memory_cyc = cyc;
-            until = cyc + 1;
-            break;
-        }
-        ahead_cyc = cyc++;
-        if (!fits) {
-            until = cyc;
-            break;
-        }
-        /* nothing is left to be done before the next reply? The line in front waits, from the next cycle on
-         */
+    begin_front(&s);
+    if (s.over) return cyc;
+    s.due_cyc = !s.m ? cyc + 1 : sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
+    while (s.m && cyc < until) {
+        cycle(&s, cyc);
+        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
+            return end_with(&s, cyc);
+        cyc++;
+        /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
         const uint64_t reply_cyc = s.replies.front->visible_cyc;
-        if (reply_cyc > cyc && (!s.m || (!s.free_count && cyc < until))) {
-            if (s.m && s.due_cyc == cyc) ahead_cyc = cyc;
-            cyc = reply_cyc;
-        }
+        if (!s.free_count && reply_cyc > cyc && cyc < until) cyc = reply_cyc;
     }
-    sm->ahead_cyc = ahead_cyc;
+    while (!s.m) {
+        const uint64_t reply_cyc = s.replies.front->visible_cyc;
+        if (reply_cyc > cyc) cyc = reply_cyc;
+        if (cyc >= until) break;
+        take_reply(&s, cyc);
+        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
+            return end_with(&s, cyc);
+        cyc++;
+    }
     leave(&s, until);
     return cyc;
 }

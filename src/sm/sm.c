@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exec/lanes.h"
 #include "sm/memory_half.h"
 #include "sm/stalls.h"
 
@@ -420,6 +421,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->arena = a;
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
+    sm->scatters = spec->hashed_log2 && spec->sets <= UINT16_MAX && lanes_isa_present(LANES_AVX2);
     sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);

@@ -206,7 +206,7 @@ struct l1_slot {
     uint32_t left; /* l1_left_entry(), with the cause */
     uint16_t mshr; /* the first that waits for one of these lines, + 1; 0: none does */
 };
-enum { L1_SLOTS = 4096 };
+enum { L1_SLOTS_LOG2 = 12, L1_SLOTS = 1 << L1_SLOTS_LOG2 };
 
 struct l1 {
     struct tags tags;
@@ -230,12 +230,15 @@ static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
 
 /* Slot and entry together are the line, up to 2^49 B of addresses. */
-static inline uint32_t l1_slot_idx(uint64_t line) { return (uint32_t)(line ^ line >> 12) % L1_SLOTS; }
+static inline uint32_t l1_slot_idx(uint64_t line)
+{
+    return (uint32_t)(line ^ line >> L1_SLOTS_LOG2) % L1_SLOTS;
+}
 static inline struct l1_slot *l1_slot_of(const struct l1 *l1, uint64_t line)
 {
     return &l1->slots[l1_slot_idx(line)];
 }
-static inline uint32_t l1_left_entry(uint64_t line) { return (uint32_t)(line >> 12) << 2; }
+static inline uint32_t l1_left_entry(uint64_t line) { return (uint32_t)(line >> L1_SLOTS_LOG2) << 2; }
 static inline uint32_t l1_set_of(const struct sm_spec *spec, uint64_t line)
 {
     if (__builtin_expect(spec->hashed_log2, 1)) return tags_set_of_run(line, spec->sets, spec->hashed_log2);
@@ -277,6 +280,7 @@ struct sm {
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
+    bool scatters;   /* lsu_scatter_avx2() can be asked */
     bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
@@ -463,6 +467,11 @@ void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, ui
  * conflict of 1) but for what it finds out; returns how many. */
 uint32_t coalesce(const struct warp_op *op, const struct line_access *model, struct line_access *out,
                   bool writes, bool atomic);
+/* scatter_avx2.c: the same of a load without --check, whose lanes all take part, each with bytes of one
+ * sector; also what lines are looked for by. False: lanes share lines, or a page is not known; out is not
+ * worth anything then. */
+bool lsu_scatter_avx2(const struct sm *sm, const uint64_t *address, const struct line_access *model,
+                      struct line_access *out);
 /* The lines of a texture fetch; those beyond 32 into more, which is made when needed. */
 uint32_t coalesce_texels(const struct warp_op *op, const struct line_access *model, struct memory_instr *m,
                          struct arena *arena, bool bytes);
