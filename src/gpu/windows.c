@@ -50,18 +50,16 @@ static void in_time(const struct windows *w, struct channel *ch, struct slice *c
 static void fetch_ahead(const struct windows *w, uint32_t slice)
 {
     const uint32_t count = w->parts.slice_count;
-    if (slice + 6 < count) slice_fetch_requests(w->parts.slices[slice + 6]);
-    if (slice + 4 < count) slice_fetch_sets(w->parts.slices[slice + 4]);
-    if (slice + 2 < count) slice_fetch_victims(w->parts.slices[slice + 2]);
+    if (slice + 4 < count) slice_fetch_requests(w->parts.slices[slice + 4]);
+    if (slice + 2 < count) slice_fetch_sets(w->parts.slices[slice + 2]);
 }
 
 /* … and the first ones. */
 static void fetch_first(const struct windows *w)
 {
     const uint32_t count = w->parts.slice_count;
-    for (uint32_t k = 0; k < 6 && k < count; k++) slice_fetch_requests(w->parts.slices[k]);
-    for (uint32_t k = 0; k < 4 && k < count; k++) slice_fetch_sets(w->parts.slices[k]);
-    for (uint32_t k = 0; k < 2 && k < count; k++) slice_fetch_victims(w->parts.slices[k]);
+    for (uint32_t k = 0; k < 4 && k < count; k++) slice_fetch_requests(w->parts.slices[k]);
+    for (uint32_t k = 0; k < 2 && k < count; k++) slice_fetch_sets(w->parts.slices[k]);
 }
 
 static void run_slices(const struct windows *w, uint32_t channel, uint64_t until)

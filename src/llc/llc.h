@@ -208,7 +208,6 @@ bool slice_run_window(struct slice *s, uint64_t until_cyc);
  */
 void slice_fetch_requests(struct slice *s);
 void slice_fetch_sets(struct slice *s);
-void slice_fetch_victims(struct slice *s);
 /* What is due next, ENGINE_NEVER: nothing; that cycle; does it matter what memory accepts before? */
 uint64_t slice_window_due(const struct slice *s);
 void slice_window_cycle(struct slice *s, uint64_t now);

@@ -49,8 +49,35 @@ static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const stru
     return idx;
 }
 
-/* Others than reads wait for the line, or not all that was asked for is there. False: replies wait in the
- * slice, each for its turn. */
+/* A part of what was asked for: reads that have all they need go on. */
+static __attribute__((noinline)) void fill_part(struct slice *s, const struct fill *f, struct slice_run *q)
+{
+    struct slice_line *const m = &s->lines[f->tag_line];
+    struct request_list all = m->waiting;
+    uint8_t *const pin = at(s, all.first)->pin;
+    m->asked &= (uint8_t)~f->sectors;
+    m->valid |= f->sectors;
+    const uint8_t have = readable(s, f->tag_line);
+    m->waiting.count = 0;
+    while (all.count) {
+        const uint32_t idx = take_first(s, &all);
+        const struct request *const r = at(s, idx);
+        if (r->sectors & ~have)
+            append(s, &m->waiting, idx);
+        else
+            quick_filled(s, idx, r, q);
+    }
+    if (m->waiting.count) {
+        at(s, m->waiting.first)->pin = pin;
+    } else if (m->asked) {
+        m->reads = false; /* nobody knows the pin any more */
+    } else {
+        *pin = 0;
+        s->mshr_free_count++;
+    }
+}
+
+/* Others than reads wait for the line. False: replies wait in the slice, each for its turn. */
 static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
@@ -74,7 +101,11 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint8_t sectors = f->sectors;
     q->now = later(f->ready_cyc, q->now);
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
-    if (__builtin_expect(!m->reads || m->asked != sectors, 0)) return fill_others(s, f, q);
+    if (__builtin_expect(!m->reads, 0)) return fill_others(s, f, q);
+    if (__builtin_expect(m->asked != sectors, 0)) {
+        fill_part(s, f, q);
+        return true;
+    }
     m->valid |= sectors;
     s->mshr_free_count++;
     uint32_t idx = m->waiting.first;
@@ -203,6 +234,8 @@ stays:
  * not here. */
 static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
 {
+    /* the line that makes room is in the host's caches when an MSHR is free */
+    __builtin_prefetch(&s->lines[slice_set_oldest(s, q->front)], 1);
     if (why && !waits_seldom(s, why, q)) return false;
     for (;;) {
         why = quick_port_stops(s, q);

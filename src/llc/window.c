@@ -110,8 +110,8 @@ void slice_window_cycle(struct slice *s, uint64_t now)
     count_inside(s);
 }
 
-/* What requests touch is fetched into the host's caches in three steps, each of which needs what the one
- * before has brought; in between other slices run. As many requests as the last window served, and some: each
+/* What requests touch is fetched into the host's caches in two steps, the second of which needs what the
+ * first has brought; in between other slices run. As many requests as the last window served, and some: each
  * once, in this window or in one before. */
 
 enum { FETCH_MORE = 12 };
@@ -146,16 +146,6 @@ void slice_fetch_sets(struct slice *s)
         slice_ahead_set(s, a, sets);
         __builtin_prefetch(a->row, 1);
         __builtin_prefetch(a->row + second, 1);
-    }
-}
-
-/* The lines that make room. */
-void slice_fetch_victims(struct slice *s)
-{
-    if (!s->quick) return;
-    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
-        const uint32_t line = slice_set_oldest(s, &s->ahead[n % SLICE_AHEAD]);
-        __builtin_prefetch(&s->lines[line], 1);
     }
 }
 
