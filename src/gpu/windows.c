@@ -46,33 +46,12 @@ static void in_time(const struct windows *w, struct channel *ch, struct slice *c
     }
 }
 
-/* Into the host's caches, what the slices after this one will touch: two slices between two steps. */
-static void fetch_ahead(const struct windows *w, uint32_t slice)
-{
-    const uint32_t count = w->parts.slice_count;
-    if (slice + 6 < count) slice_fetch_requests(w->parts.slices[slice + 6]);
-    if (slice + 4 < count) slice_fetch_sets(w->parts.slices[slice + 4]);
-    if (slice + 2 < count) slice_fetch_victims(w->parts.slices[slice + 2]);
-}
-
-/* … and the first ones. */
-static void fetch_first(const struct windows *w)
-{
-    const uint32_t count = w->parts.slice_count;
-    for (uint32_t k = 0; k < 6 && k < count; k++) slice_fetch_requests(w->parts.slices[k]);
-    for (uint32_t k = 0; k < 4 && k < count; k++) slice_fetch_sets(w->parts.slices[k]);
-    for (uint32_t k = 0; k < 2 && k < count; k++) slice_fetch_victims(w->parts.slices[k]);
-}
-
 static void run_slices(const struct windows *w, uint32_t channel, uint64_t until)
 {
     struct channel *const ch = w->parts.channels[channel];
     struct slice *const *const slices = w->parts.slices + (size_t)channel * w->per_channel;
     bool stopped = false;
-    for (uint32_t k = 0; k < w->per_channel; k++) {
-        fetch_ahead(w, channel * w->per_channel + k);
-        stopped |= !slice_run_window(slices[k], until);
-    }
+    for (uint32_t k = 0; k < w->per_channel; k++) stopped |= !slice_run_window(slices[k], until);
     if (__builtin_expect(stopped, 0)) in_time(w, ch, slices, until);
 }
 
@@ -141,7 +120,6 @@ static void wake(void *self, uint64_t now)
     net_queue_run(w->parts.fabric->request.net, now, w->unread);
     net_queue_idle_before(w->parts.fabric->reply.net, now);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_work_before(w->parts.channels[k], now);
-    fetch_first(w);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) run_slices(w, k, until);
     net_queue_run(w->parts.fabric->reply.net, until, w->fresh);
     w->until_cyc = until;

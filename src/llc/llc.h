@@ -204,11 +204,6 @@ bool slice_is_plain(const struct slice *s);
 void slice_in_windows(struct slice *s, bool on);
 /* Works off what is due before a cycle; false: it stopped, because it must know first what memory accepts. */
 bool slice_run_window(struct slice *s, uint64_t until_cyc);
-/* Before that, one after the other, with some time between: fetch what it will touch into the host's caches.
- */
-void slice_fetch_requests(struct slice *s);
-void slice_fetch_sets(struct slice *s);
-void slice_fetch_victims(struct slice *s);
 /* What is due next, ENGINE_NEVER: nothing; that cycle; does it matter what memory accepts before? */
 uint64_t slice_window_due(const struct slice *s);
 void slice_window_cycle(struct slice *s, uint64_t now);

@@ -46,15 +46,13 @@ struct lane {
     uint32_t fills_head, fills_count;
 };
 
-enum { SLICE_AHEAD = 64 };
-
-/* A request at the port of a slice in windows: what its packet and its line tell. */
-struct slice_ahead {
+/* The request in front of a slice in windows: what its packet and its line tell. */
+struct slice_front {
     struct request *r;
     uint8_t *row; /* of its set, see struct tags */
     uint32_t idx;
     uint32_t first; /* line of the set */
-    uint32_t hint;  /* of its own line */
+    uint8_t hint;   /* of its own line */
 };
 
 /* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. Sums
@@ -68,9 +66,8 @@ struct slice_run {
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */
     const struct fill *fills, *fills_end;
-    /* the request in front, once it was looked at */
-    const struct slice_ahead *front;
-    bool slow; /* the rest of the cycle is not a quick one */
+    struct slice_front front; /* once it was looked at */
+    bool slow;                /* the rest of the cycle is not a quick one */
     /* settled now and then; what else there is follows from it */
     uint64_t came_cyc; /* sums, of requests that came, */
     uint32_t first_packet, writes, local, misses;
@@ -104,8 +101,6 @@ struct slice {
     bool direct; /* … and replies go into the network when it is known when they are ready, see answer() */
     uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
     uint64_t until_cyc;            /* end of the window */
-    uint32_t served_last;          /* requests in the last window */
-    uint32_t ahead_from, ahead_to; /* packets that were looked at ahead of their time last */
     bool quick;                    /* … and most of its cycles are those of slice_quick.h */
     bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
 
@@ -146,8 +141,7 @@ struct slice {
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far;           /* lines of other chiplets; NULL: the slice serves lines of its own only */
-    struct slice_ahead *ahead; /* windowed, [packet % SLICE_AHEAD]: those before ahead_to */
+    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
     _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };

@@ -65,7 +65,6 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     tags_init(&s->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + wiring->slice_idx);
     const uint32_t lines = tags_lines(&s->tags);
     s->lines = ARENA_ARRAY(a, struct slice_line, lines);
-    s->ahead = ARENA_ARRAY(a, struct slice_ahead, SLICE_AHEAD);
     s->mshr_free_count = spec->mshrs;
     s->hits_cyc = s->filled_cyc = s->due_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);

@@ -48,8 +48,35 @@ static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const stru
     return idx;
 }
 
-/* Others than reads wait for the line, or not all that was asked for is there. False: replies wait in the
- * slice, each for its turn. */
+/* A part of what was asked for: reads that have all they need go on. */
+static __attribute__((noinline)) void fill_part(struct slice *s, const struct fill *f, struct slice_run *q)
+{
+    struct slice_line *const m = &s->lines[f->tag_line];
+    struct request_list all = m->waiting;
+    uint8_t *const pin = at(s, all.first)->pin;
+    m->asked &= (uint8_t)~f->sectors;
+    m->valid |= f->sectors;
+    const uint8_t have = readable(s, f->tag_line);
+    m->waiting.count = 0;
+    while (all.count) {
+        const uint32_t idx = take_first(s, &all);
+        const struct request *const r = at(s, idx);
+        if (r->sectors & ~have)
+            append(s, &m->waiting, idx);
+        else
+            quick_filled(s, idx, r, q);
+    }
+    if (m->waiting.count) {
+        at(s, m->waiting.first)->pin = pin;
+    } else if (m->asked) {
+        m->reads = false; /* nobody knows the pin any more */
+    } else {
+        *pin = 0;
+        s->mshr_free_count++;
+    }
+}
+
+/* Others than reads wait for the line. False: replies wait in the slice, each for its turn. */
 static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
@@ -73,7 +100,11 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint8_t sectors = f->sectors;
     q->now = later(f->ready_cyc, q->now);
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
-    if (__builtin_expect(!m->reads || m->asked != sectors, 0)) return fill_others(s, f, q);
+    if (__builtin_expect(!m->reads, 0)) return fill_others(s, f, q);
+    if (__builtin_expect(m->asked != sectors, 0)) {
+        fill_part(s, f, q);
+        return true;
+    }
     m->valid |= sectors;
     s->mshr_free_count++;
     uint32_t idx = m->waiting.first;
@@ -141,7 +172,7 @@ static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
 /* ---- requests that go to memory ---- */
 
 /* An MSHR for a line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_ahead *a, uint32_t line,
+static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, uint32_t line,
                                   struct slice_line *m, uint8_t *pin, struct request *r, size_t sectors,
                                   struct slice_run *q)
 {
@@ -167,13 +198,13 @@ static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_ahead *a, 
 }
 
 /* The way of the set makes room for the line of the request. */
-static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_ahead *a, uint32_t way,
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_front *a, uint32_t way,
                                                 uint32_t line, const struct request *r, uint64_t now)
 {
     struct slice_line *const m = &s->lines[line];
     uint8_t *const hint = a->row + way;
     s->stats.evictions += *hint != 0;
-    *hint = (uint8_t)a->hint;
+    *hint = a->hint;
     if (m->dirty[0] | m->dirty[1]) slice_write_back(s, now, line);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
@@ -202,6 +233,8 @@ stays:
  * not here. */
 static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
 {
+    /* the line that makes room is in the host's caches when an MSHR is free */
+    __builtin_prefetch(&s->lines[slice_set_oldest(s, &q->front)], 1);
     if (why && !waits_seldom(s, why, q)) return false;
     for (;;) {
         why = quick_port_stops(s, q);
@@ -214,7 +247,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_ru
             return false;
         }
     }
-    const struct slice_ahead *const a = q->front;
+    const struct slice_front *const a = &q->front;
     struct request *const r = a->r;
     uint8_t *const pins = slice_set_pins(s, a);
     uint32_t way;
@@ -235,8 +268,8 @@ static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_
                                           struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
-    slice_set_touch(s, q->front, line);
-    quick_fetch(s, q->front, line, &s->lines[line], slice_set_pin(s, q->front, line), r,
+    slice_set_touch(s, &q->front, line);
+    quick_fetch(s, &q->front, line, &s->lines[line], slice_set_pin(s, &q->front, line), r,
                 r->sectors & ~have & SECTORS_ALL, q);
     return NULL;
 }
@@ -254,9 +287,9 @@ static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t h
     struct slice_line *const m = &s->lines[line];
     if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
     const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
-    append(s, &m->waiting, q->front->idx);
+    append(s, &m->waiting, q->front.idx);
     if (missing) fetch_more(s, q->now, line, missing);
-    slice_set_touch(s, q->front, line);
+    slice_set_touch(s, &q->front, line);
     q->merged++;
     return NULL;
 }
@@ -266,9 +299,9 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
                                 uint32_t bytes, struct slice_run *q)
 {
     const uint64_t ready = use_port(s, q->now, port_cyc);
-    slice_set_touch(s, q->front, line);
-    if (!quick_reply(s, ready, q->front->idx, r, (uint32_t)q->now, bytes, q))
-        append_hit(s, q->front->idx, ready);
+    slice_set_touch(s, &q->front, line);
+    if (!quick_reply(s, ready, q->front.idx, r, (uint32_t)q->now, bytes, q))
+        append_hit(s, q->front.idx, ready);
 }
 
 static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
@@ -276,8 +309,8 @@ static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct req
     const size_t sectors = r->sectors & SECTORS_ALL;
     uint8_t have = s->lines[line].valid;
     if (sectors & ~have && sectors & ~(have = readable(s, line)))
-        return *slice_set_pin(s, q->front, line) ? quick_merge(s, line, have, r, q)
-                                                 : quick_complete(s, line, have, r, q);
+        return *slice_set_pin(s, &q->front, line) ? quick_merge(s, line, have, r, q)
+                                                  : quick_complete(s, line, have, r, q);
     r->hit = 1;
     quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
     return NULL;
@@ -286,7 +319,7 @@ static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct req
 static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const struct request *r,
                                        struct slice_run *q)
 {
-    const struct slice_ahead *const a = q->front;
+    const struct slice_front *const a = &q->front;
     uint32_t way;
     if (line != TAGS_NONE) {
         s->stats.write_hits++;
@@ -306,7 +339,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
 /* A write, or a read of a line that has a place. False: it is not served, or not here. */
 static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line, struct slice_run *q)
 {
-    struct request *const r = q->front->r;
+    struct request *const r = q->front.r;
     for (;; why = NULL) {
         if (!why) {
             q->slow = r->kind > REQUEST_WRITE;
@@ -322,34 +355,34 @@ static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line,
 
 /* ---- a request ---- */
 
-/* The one in front was not looked at ahead of its time. */
-static __attribute__((noinline)) void look_now(struct slice *s, uint32_t packet)
-{
-    struct slice_ahead *const a = &s->ahead[packet % SLICE_AHEAD];
-    slice_ahead_request(s, a, (uint32_t)s->front->packet->handle);
-    slice_ahead_set(s, a, slice_sets_of(s));
-    s->ahead_to = packet + 1;
-}
-
 /* The line that the one in front is for, TAGS_NONE: it has no place. */
 static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
 {
-    const uint32_t packet = q->port.sink->taken;
-    if (__builtin_expect(packet == s->ahead_to, 0)) look_now(s, packet);
-    q->front = &s->ahead[packet % SLICE_AHEAD];
-    return slice_set_find(s, q->front);
+    const struct slice_front a = slice_set_at(s, (uint32_t)s->front->packet->handle);
+    q->front = a;
+    return slice_set_find(s, &a);
+}
+
+/* Into the host's caches: one that is in front soon. There may be none: then it is another. */
+static SLICE_HOT void quick_expect(const struct slice *s, struct net_queue_port port)
+{
+    enum { AHEAD = 3 };
+    const struct net_queue_sink *const k = port.sink;
+    const uint32_t place = (uint32_t)(net_queue_slot_of(port.front) - k->ring) + AHEAD;
+    __builtin_prefetch(at(s, (uint32_t)k->ring[place & k->mask].packet.handle), 1);
 }
 
 /* It was served: says when the next one is due. */
 static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
 {
-    struct request *const r = q->front->r;
+    struct request *const r = q->front.r;
     const uint64_t now = q->now;
     r->served = (uint32_t)now;
     q->came_cyc += now;
     s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     const uint64_t visible = net_queue_take(q->port, now);
+    quick_expect(s, q->port);
     q->due_cyc = visible > now ? visible : now + 1;
 }
 
@@ -362,7 +395,7 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
     do {
         if (!why && !quick_arrives(s, q)) return;
         const uint32_t line = quick_look(s, q);
-        if (line == TAGS_NONE && q->front->r->kind == REQUEST_READ) {
+        if (line == TAGS_NONE && q->front.r->kind == REQUEST_READ) {
             if (!quick_miss(s, why, q)) return;
         } else if (!quick_other(s, why, line, q)) {
             return;
@@ -403,7 +436,6 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
     q->first_packet = q->port.sink->taken;
-    if ((int32_t)(s->ahead_to - q->first_packet) < 0) s->ahead_to = q->first_packet;
     q->slow = false;
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
     q->came_cyc = q->left_cyc = q->stay_cyc = 0;

@@ -22,51 +22,20 @@ static inline void slice_sets_begin(struct slice *s)
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-/* ---- a request ahead of its time ---- */
-
-static SLICE_HOT void slice_ahead_request(const struct slice *s, struct slice_ahead *a, uint32_t idx)
+static SLICE_HOT struct slice_front slice_set_at(const struct slice *s, uint32_t idx)
 {
-    a->idx = idx;
-    a->r = at(s, idx);
+    struct request *const r = at(s, idx);
+    const uint32_t set = set_of(s, r->home.line);
+    return (struct slice_front){.r = r,
+                                .row = tags_row(&s->tags, set),
+                                .idx = idx,
+                                .first = set * s->tags.ways,
+                                .hint = tags_hint(r->home.line)};
 }
 
-/* What finding sets needs, for who finds many. */
-struct slice_sets {
-    uint64_t mask;
-    uint32_t right, sets_mask, sets_log2; /* see set_in() */
-    uint32_t ways, row_bytes;
-    uint8_t *rows;
-};
-
-static SLICE_HOT struct slice_sets slice_sets_of(const struct slice *s)
+static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_front *a)
 {
-    const struct slice_spec *const p = s->spec;
-    return (struct slice_sets){.mask = p->runs[0].mask,
-                               .right = p->runs[0].right,
-                               .sets_mask = p->sets_mask,
-                               .sets_log2 = p->sets_log2,
-                               .ways = s->tags.ways,
-                               .row_bytes = s->tags.row_bytes,
-                               .rows = s->tags.rows};
-}
-
-/* The request is there: what is known of its set. */
-static SLICE_HOT void slice_ahead_set(const struct slice *s, struct slice_ahead *a, struct slice_sets x)
-{
-    const uint64_t line = a->r->home.line, idx = line >> x.right & x.mask;
-    const uint32_t set = __builtin_expect(x.sets_mask != 0, 1)
-                             ? (uint32_t)(idx + hash_u64(idx >> x.sets_log2)) & x.sets_mask
-                             : set_of(s, line);
-    a->row = x.rows + (size_t)set * x.row_bytes;
-    a->first = set * x.ways;
-    a->hint = tags_hint(line);
-}
-
-/* ---- … in its set ---- */
-
-static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_ahead *a)
-{
-    const uint8_t hint = (uint8_t)a->hint;
+    const uint8_t hint = a->hint;
     /* the second half of a row with one half is something else */
     uint32_t found =
         (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
@@ -77,23 +46,23 @@ static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct sli
     return TAGS_NONE;
 }
 
-static SLICE_HOT void slice_set_touch(const struct slice *s, const struct slice_ahead *a, uint32_t line)
+static SLICE_HOT void slice_set_touch(const struct slice *s, const struct slice_front *a, uint32_t line)
 {
     tags_make_newest_in(&s->tags, a->row, line - a->first);
 }
 
 /* The one that is longest unused, pinned or not. */
-static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct slice_ahead *a)
+static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct slice_front *a)
 {
     return a->first + tags_ends_of(&s->tags, a->row)->newer;
 }
 
-static SLICE_HOT uint8_t *slice_set_pins(const struct slice *s, const struct slice_ahead *a)
+static SLICE_HOT uint8_t *slice_set_pins(const struct slice *s, const struct slice_front *a)
 {
     return a->row + s->tags.hint_ways;
 }
 
-static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slice_ahead *a, uint32_t line)
+static SLICE_HOT uint8_t *slice_set_pin(const struct slice *s, const struct slice_front *a, uint32_t line)
 {
     return slice_set_pins(s, a) + (line - a->first);
 }

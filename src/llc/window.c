@@ -4,11 +4,6 @@
 #include "llc/llc.h"
 #include "llc/slice_quick.h"
 
-static inline const struct net_queue_sink *port_of(const struct slice *s)
-{
-    return &s->wire.fabric->request.net->queue->sinks[s->wire.slice_idx];
-}
-
 void slice_in_windows(struct slice *s, bool on)
 {
     const uint32_t room = s->spec->memory_queue + s->spec->mshrs;
@@ -21,7 +16,6 @@ void slice_in_windows(struct slice *s, bool on)
         slice_sets_begin(s);
         quick_new(s);
     }
-    if (on) s->ahead_from = s->ahead_to = port_of(s)->taken;
     s->due_cyc = ENGINE_NEVER;
     /* channels are told of nothing */
     s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
@@ -110,56 +104,6 @@ void slice_window_cycle(struct slice *s, uint64_t now)
     count_inside(s);
 }
 
-/* What requests touch is fetched into the host's caches in three steps, each of which needs what the one
- * before has brought; in between other slices run. As many requests as the last window served, and some: each
- * once, in this window or in one before. */
-
-enum { FETCH_MORE = 12 };
-
-void slice_fetch_requests(struct slice *s)
-{
-    const struct net_queue_sink *const k = port_of(s);
-    const struct net_queue_slot *const ring = k->ring;
-    const uint32_t first = k->taken, mask = k->mask, queued = net_queue_inside(k, s->front);
-    const uint32_t at_first = (uint32_t)(net_queue_slot_of(s->front) - ring) - first;
-    uint32_t wanted = s->served_last + FETCH_MORE, known = s->ahead_to - first;
-    if (wanted > queued) wanted = queued;
-    if (wanted > SLICE_AHEAD) wanted = SLICE_AHEAD;
-    if (known > SLICE_AHEAD) known = 0; /* more were served */
-    s->ahead_from = s->ahead_to = first + known;
-    if (known >= wanted) return;
-    s->ahead_to = first + wanted;
-    struct slice_ahead *const ahead = s->ahead;
-    for (uint32_t n = first + known; n != first + wanted; n++) {
-        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
-        slice_ahead_request(s, a, (uint32_t)ring[(at_first + n) & mask].packet.handle);
-        __builtin_prefetch(a->r, 1);
-    }
-}
-
-void slice_fetch_sets(struct slice *s)
-{
-    const struct slice_sets sets = slice_sets_of(s);
-    const uint32_t to = s->ahead_to, second = s->tags.row_bytes > 64 ? 64 : 0;
-    struct slice_ahead *const ahead = s->ahead;
-    for (uint32_t n = s->ahead_from; n != to; n++) {
-        struct slice_ahead *const a = &ahead[n % SLICE_AHEAD];
-        slice_ahead_set(s, a, sets);
-        __builtin_prefetch(a->row, 1);
-        __builtin_prefetch(a->row + second, 1);
-    }
-}
-
-/* The lines that make room. */
-void slice_fetch_victims(struct slice *s)
-{
-    if (!s->quick) return;
-    for (uint32_t n = s->ahead_from; n != s->ahead_to; n++) {
-        const uint32_t line = slice_set_oldest(s, &s->ahead[n % SLICE_AHEAD]);
-        __builtin_prefetch(&s->lines[line], 1);
-    }
-}
-
 /* Replies wait in the slice that leave in this window, each in its turn. */
 static inline bool is_slow(const struct slice *s)
 {
@@ -179,7 +123,6 @@ static inline void quick_run(struct slice *s)
 
 bool slice_run_window(struct slice *s, uint64_t until)
 {
-    const uint32_t taken = port_of(s)->taken;
     s->until_cyc = until;
     uint64_t due;
     while (!s->waits_for_memory && slice_memory_has_room(s) && (due = window_due(s)) < until)
@@ -188,6 +131,5 @@ bool slice_run_window(struct slice *s, uint64_t until)
         else
             quick_run(s);
     count_inside(s);
-    s->served_last = port_of(s)->taken - taken;
     return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
 }
