@@ -138,13 +138,17 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
         s->noted_cyc = now;
         if (!end_load(sm, m, now)) return;
     }
-    uint64_t before;
-    const uint32_t place = tags_replace_in_step(&l1->tags, m->where.set, m->line, m->where.hint, &before);
-    if (__builtin_expect(place != TAGS_NONE, 1)) {
-        l1->valid[place] = m->own;
+    const struct tags_place place = tags_victim_in_step(&l1->tags, m->where.set);
+    if (__builtin_expect(place.line != TAGS_NONE, 1)) {
+        const uint64_t before = tags_give_in_step(&l1->tags, place, m->line, m->where.hint);
+        l1->valid[place.line] = m->own;
         if (before) note_evicted(l1, before - 1);
     }
-    forget(l1, &l1->slots[m->where.slot], mshr, m);
+    struct l1_slot *const slot = &l1->slots[m->where.slot];
+    if (__builtin_expect(slot->mshr == mshr + 1, 1))
+        slot->mshr = m->next;
+    else
+        forget(l1, slot, mshr, m);
 }
 
 /* One that is free and not in l1.free. */
@@ -442,8 +446,9 @@ static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, u
         cyc++;
         /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
         const uint64_t reply_cyc = s.front->visible_cyc;
-        if (!s.free_count && reply_cyc > cyc && cyc < until) cyc = reply_cyc;
+        if (!s.free_count && reply_cyc > cyc) cyc = reply_cyc;
     }
+    if (s.m && s.due_cyc >= until) cyc = s.due_cyc; /* it is to be looked at then */
     while (!s.m) {
         const uint64_t reply_cyc = s.front->visible_cyc;
         if (reply_cyc > cyc) cyc = reply_cyc;
