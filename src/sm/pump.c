@@ -84,19 +84,17 @@ PART void count_answered(struct stretch *s, uint64_t now)
 static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct net_queue_sink *k)
 {
     const struct l1 *const l1 = &sm->l1;
-    const struct l1_mshr *mshrs[FETCH_MOST];
+    const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
     const uint32_t left = k->pushed - k->popped, count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
-    uint32_t fills = 0;
     for (uint32_t n = 0; n < count; n++) {
         const uint32_t mshr = (uint32_t)k->ring[(k->popped + n) & k->mask].packet.handle - first;
         if (mshr >= limit) continue;
-        mshrs[fills] = l1_mshr_at(l1, mshr);
-        __builtin_prefetch(mshrs[fills++], 1);
+        *end = l1_mshr_at(l1, mshr);
+        __builtin_prefetch(*end++, 1);
     }
-    for (uint32_t n = 0; n < fills; n++) {
-        /* cppcheck-suppress uninitvar ; the first `fills` are set */
-        const struct l1_mshr *const m = mshrs[n];
+    for (const struct l1_mshr **at = mshrs; at < end; at++) {
+        const struct l1_mshr *const m = *at;
         tags_fetch(&l1->tags, m->where.set);
         __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
         __builtin_prefetch(&l1->slots[m->where.slot], 1);
