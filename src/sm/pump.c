@@ -225,7 +225,7 @@ PART struct stretch begin(struct sm *sm)
     return (struct stretch){.sm = sm,
                             .l1 = &sm->l1,
                             .replies = replies,
-                            .front = net_front_of(replies, sm->wire.sm_idx),
+                            .front = sm->reply,
                             .free_count = sm->l1.free_count,
                             .event_cyc = sm->flight_cyc};
 }
@@ -471,7 +471,6 @@ static inline bool may_stretch(const struct sm *sm)
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
-    const struct net_front *const front = net_front_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
     while (cyc < until) {
         if (may_stretch(sm)) {
             cyc = stretch(sm, cyc, until, room_matters);
@@ -483,7 +482,7 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
             return cyc;
         }
         sm->ahead_cyc = cyc;
-        const uint64_t reply_cyc = front->visible_cyc;
+        const uint64_t reply_cyc = sm->reply->visible_cyc;
         cyc = reply_cyc > cyc && (!sm->queue_count || sm->lsu_blocked) ? reply_cyc : cyc + 1;
     }
     return cyc;
