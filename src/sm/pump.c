@@ -29,7 +29,8 @@ struct stretch {
     uint64_t event_cyc;                 /* sm.flight_cyc */
     uint32_t sent, answered;            /* requests, then sums over them; */
     uint32_t turned;                    /* … both in the same cycle: these cancel each other out there */
-    uint64_t sent_cyc, answered_cyc, latency_cyc, waited_cyc;
+    uint64_t sent_cyc, answered_cyc, latency_cyc;
+    uint64_t counted_cyc; /* due_cyc when it was settled last */
 };
 
 /* What was added up counts: somebody may look. */
@@ -63,9 +64,11 @@ PART void settle(struct stretch *s)
     settle_sent(s);
     settle_answered(s);
     s->l1->free_count = s->free_count;
-    s->l1->stats.wait_mshr += s->waited_cyc;
+    /* a line that misses is followed by one that wants to go in the next cycle: the rest is waiting */
+    s->l1->stats.wait_mshr += s->due_cyc - s->counted_cyc - (s->sent + s->turned);
+    s->counted_cyc = s->due_cyc;
     s->sent = s->answered = s->turned = 0;
-    s->sent_cyc = s->answered_cyc = s->latency_cyc = s->waited_cyc = 0;
+    s->sent_cyc = s->answered_cyc = s->latency_cyc = 0;
 }
 
 PART void count_sent(struct stretch *s, uint64_t now)
@@ -98,7 +101,6 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, const struct 
         tags_fetch(&l1->tags, m->where.set);
         __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
         __builtin_prefetch(&l1->slots[m->where.slot], 1);
-        __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
     }
     sm->fetched = k->popped + count;
 }
@@ -367,11 +369,10 @@ PART void next_line(struct stretch *s, uint64_t now)
 PART void cycle(struct stretch *s, uint64_t now)
 {
     struct spare spare;
-    s->waited_cyc += now - s->due_cyc;
-    s->due_cyc = now;
     if (s->front->visible_cyc <= now && take(s, &spare, now)) {
         s->turned++;
     } else {
+        s->due_cyc = now;
         if (!s->free_count) return;
         spare = spare_of(s, s->l1->free[--s->free_count]);
         count_sent(s, now);
@@ -385,7 +386,6 @@ PART void cycle(struct stretch *s, uint64_t now)
 PART void take_reply(struct stretch *s, uint64_t now)
 {
     struct spare spare;
-    s->due_cyc = now + 1;
     if (!take(s, &spare, now)) return;
     count_answered(s, now);
     s->l1->free[s->free_count++] = (uint16_t)spare.mshr;
@@ -404,13 +404,10 @@ PART void leave(struct stretch *s, uint64_t until_cyc)
     settle(s);
     sm->lsu_blocked = NULL;
     sm->reply_came = false;
-    sm->ahead_cyc = s->due_cyc - 1;
     if (!s->m) return;
     s->m->at = (uint16_t)(s->at - s->m->lines);
     sm->lsu_blocked_cyc = s->due_cyc;
-    if (s->due_cyc >= until_cyc) return;
-    sm->lsu_blocked = &s->l1->stats.wait_mshr;
-    sm->ahead_cyc = s->due_cyc;
+    if (s->due_cyc < until_cyc) sm->lsu_blocked = &s->l1->stats.wait_mshr;
 }
 
 /* More than a line came or went: does the stretch end with this cycle? */
@@ -424,9 +421,31 @@ PART bool is_last(const struct stretch *s, uint64_t now, bool room_matters)
 PART uint64_t end_with(struct stretch *s, uint64_t now)
 {
     leave(s, now + 1);
-    if (s->sm->memory_cyc != now) return now + 1;
-    s->sm->ahead_cyc = now - 1;
-    return now;
+    const bool noticed = s->sm->memory_cyc == now;
+    s->sm->ahead_cyc = noticed ? now - 1 : now;
+    return noticed ? now : now + 1;
+}
+
+/* While lines are in front. Returns the next cycle; *ended: the stretch is over. */
+PART uint64_t lines(struct stretch *s, uint64_t cyc, uint64_t until, bool room_matters, bool *ended)
+{
+    do {
+        cycle(s, cyc);
+        if (__builtin_expect(s->noted_cyc == cyc, 0)) {
+            *ended = is_last(s, cyc, room_matters);
+            if (*ended) return end_with(s, cyc);
+            if (!s->m) return cyc + 1;
+        }
+        cyc++;
+        /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
+        const uint64_t reply_cyc = s->front->visible_cyc;
+        if (!s->free_count && reply_cyc > cyc) cyc = reply_cyc;
+    } while (cyc < until);
+    leave(s, until);
+    *ended = true;
+    const bool waits = s->due_cyc < until;
+    s->sm->ahead_cyc = waits ? s->due_cyc : s->due_cyc - 1;
+    return waits ? cyc : s->due_cyc;
 }
 
 /* As sm_pump(), but ends where the line in front is nothing for a stretch. */
@@ -436,27 +455,25 @@ static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, u
     struct stretch s = begin(sm);
     begin_front(&s);
     if (s.over) return cyc;
-    s.due_cyc = !s.m ? cyc + 1 : sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
-    while (s.m && cyc < until) {
-        cycle(&s, cyc);
-        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
-            return end_with(&s, cyc);
-        cyc++;
-        /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
-        const uint64_t reply_cyc = s.front->visible_cyc;
-        if (!s.free_count && reply_cyc > cyc) cyc = reply_cyc;
+    uint64_t ahead_cyc = cyc;
+    if (s.m) {
+        bool ended = false;
+        s.due_cyc = s.counted_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
+        cyc = lines(&s, cyc, until, room_matters, &ended);
+        if (ended) return cyc;
+        ahead_cyc = cyc - 1;
     }
-    if (s.m && s.due_cyc >= until) cyc = s.due_cyc; /* it is to be looked at then */
-    while (!s.m) {
+    for (;; cyc++) {
         const uint64_t reply_cyc = s.front->visible_cyc;
         if (reply_cyc > cyc) cyc = reply_cyc;
         if (cyc >= until) break;
+        ahead_cyc = cyc;
         take_reply(&s, cyc);
         if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
             return end_with(&s, cyc);
-        cyc++;
     }
     leave(&s, until);
+    sm->ahead_cyc = ahead_cyc;
     return cyc;
 }
 
