@@ -88,6 +88,20 @@ static void a_pool_hands_out_each_object_once_and_says_when_empty(void **state)
     arena_free(&a);
 }
 
+static void a_row_of_a_pool_is_its_owners_for_good(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct pool p;
+    arena_init(&a);
+    pool_init(&p, &a, 6, 40);
+    assert_int_equal(pool_take_row(&p, 2), 0);
+    assert_int_equal(pool_take_row(&p, 3), 2);
+    assert_int_equal(pool_try_take(&p), 5);
+    assert_int_equal(pool_try_take(&p), POOL_NONE);
+    arena_free(&a);
+}
+
 static void a_ring_keeps_order_and_refuses_when_full(void **state)
 {
     (void)state;
@@ -243,6 +257,7 @@ int main(void)
         cmocka_unit_test(large_pieces_are_zeroed_and_aligned_for_huge_pages),
         cmocka_unit_test(an_impossible_allocation_is_the_users_mistake),
         cmocka_unit_test(a_pool_hands_out_each_object_once_and_says_when_empty),
+        cmocka_unit_test(a_row_of_a_pool_is_its_owners_for_good),
         cmocka_unit_test(a_ring_keeps_order_and_refuses_when_full),
         cmocka_unit_test(a_map_agrees_with_a_plain_array_under_random_use),
         cmocka_unit_test(a_string_map_tells_keys_apart_by_length_too),

@@ -261,7 +261,7 @@ static inline uint32_t tags_replace(struct tags *t, uint32_t set, uint64_t key, 
     return line;
 }
 
-/* The same two of sets that are one step wide (TAGS_NEAR_WAYS), in an order; hint: tags_hint() of the key. */
+/* The same of sets that are one step wide (TAGS_NEAR_WAYS), in an order; hint: tags_hint() of the key. */
 static inline uint32_t tags_find_in_step(const struct tags *t, uint32_t set, uint64_t key, uint8_t hint)
 {
     uint32_t found = tags_equal_bytes(tags_row(t, set), hint);
@@ -271,27 +271,31 @@ static inline uint32_t tags_find_in_step(const struct tags *t, uint32_t set, uin
     }
     return TAGS_NONE;
 }
-static inline uint32_t tags_replace_in_step(struct tags *t, uint32_t set, uint64_t key, uint8_t hint,
-                                            uint64_t *before)
+struct tags_place {
+    uint8_t *row;
+    uint32_t line, way;
+};
+static inline struct tags_place tags_victim_in_step(const struct tags *t, uint32_t set)
 {
     const uint32_t ways = t->ways;
     uint8_t *const row = tags_row(t, set);
-    struct tags_order *const ends = tags_ends_of(t, row);
     uint32_t way = (uint32_t)__builtin_ctz(tags_equal_bytes(row, 0) | 1u << TAGS_NEAR_WAYS);
     if (way >= ways) {
-        way = ends->newer;
+        way = tags_ends_of(t, row)->newer;
         if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0) && (way = tags_oldest_in(t, row)) == ways)
-            return TAGS_NONE;
+            return (struct tags_place){.line = TAGS_NONE};
     }
-    const uint32_t line = set * ways + way;
-    *before = t->keys[line];
-    t->keys[line] = key + 1;
-    row[way] = hint;
-    if (__builtin_expect(way == ends->newer, 1))
-        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
-    else
-        tags_move_newest_in(t, row, way);
-    return line;
+    return (struct tags_place){row, set * ways + way, way};
+}
+/* Gives it to a key; returns what the place had before, as tags_replace(). */
+static inline uint64_t tags_give_in_step(const struct tags *t, struct tags_place to, uint64_t key,
+                                         uint8_t hint)
+{
+    const uint64_t before = t->keys[to.line];
+    t->keys[to.line] = key + 1;
+    to.row[to.way] = hint;
+    tags_renew_in(t, to.row, to.way);
+    return before;
 }
 
 /* The set of line number `idx`: runs of `sets` lines that follow each other fall into different sets, each

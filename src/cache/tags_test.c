@@ -42,6 +42,19 @@ static uint64_t use_near(struct tags *t, uint64_t key)
     return before - 1;
 }
 
+/* … and those that look through a set in one step. */
+static uint64_t use_in_step(struct tags *t, uint64_t key)
+{
+    const uint32_t at = tags_find_in_step(t, 0, key, tags_hint(key));
+    if (at != TAGS_NONE) {
+        tags_touch(t, at);
+        return UINT64_MAX;
+    }
+    const struct tags_place place = tags_victim_in_step(t, 0);
+    assert_int_not_equal(place.line, TAGS_NONE);
+    return tags_give_in_step(t, place, key, tags_hint(key)) - 1;
+}
+
 static void drop(struct tags *t, uint64_t key)
 {
     const uint32_t at = tags_find(t, 0, key);
@@ -85,22 +98,25 @@ static uint64_t naive_use(struct naive *n, uint64_t key, bool move_on_use)
 
 static void against_naive(enum replacement policy, uint32_t ways)
 {
-    struct tags t, near;
+    struct tags t, near, in_step;
     struct naive n = {.ways = ways};
     struct rng rng = rng_seed(7, 1);
     tags_init(&t, &arena, 2, ways, policy, 1);
     tags_init(&near, &arena, 2, ways, policy, 1);
+    tags_init(&in_step, &arena, 2, ways, policy, 1);
     for (int k = 0; k < 20000; k++) {
         const uint64_t key = rng_below(&rng, 2 * ways - 1);
         if (rng_below(&rng, 16) == 0) {
             drop(&t, key);
             drop(&near, key);
+            drop(&in_step, key);
             naive_drop(&n, key);
             continue;
         }
         const uint64_t left = naive_use(&n, key, policy == replacement_lru);
         assert_int_equal(use(&t, key), left);
         assert_int_equal(use_near(&near, key), left);
+        if (ways <= TAGS_NEAR_WAYS) assert_int_equal(use_in_step(&in_step, key), left);
     }
 }
 

@@ -198,6 +198,28 @@ BED_TEST(address_spaces_have_frames_of_their_own)
     bed_close(&b);
 }
 
+/* As SMs in windows find them. */
+BED_TEST(the_slice_of_a_line_is_that_of_its_page_and_of_its_place_there)
+{
+    static const char *const maps[] = {"map.kind=fixed_channel;map.page_size=4 KiB",
+                                       "map.kind=interleaved;map.page_size=64 KiB",
+                                       "map.kind=pae;map.page_size=2 MiB"};
+    for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) {
+        struct bed b;
+        bed_open(&b, maps[k]);
+        const struct page_table *const t = mmu_page_table(b.gpu->mmus[0]);
+        const struct page_cache *const cache = mmu_page_cache(b.gpu->mmus[0], 0);
+        const uint32_t lines_log2 = mmu_page_log2(b.gpu->mmus[0]) - LINE_LOG2;
+        for (uint64_t line = 0; line < (uint64_t)3 << lines_log2; line++) {
+            const uint64_t key = mmu_key(0, line >> lines_log2);
+            mmu_touch(b.gpu->mmus[0], 0, key);
+            assert_int_equal(page_table_slice_in(t, cache->slice[mmu_page_slot(key)], line),
+                             mmu_home(b.gpu->mmus[0], 0, 0, line).slice);
+        }
+        bed_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_page_fault_takes_its_time_and_the_handler_has_a_limit),
         cmocka_unit_test(with_one_page_waited_for_all_others_come_after_it),
         cmocka_unit_test(address_spaces_have_frames_of_their_own),
+        cmocka_unit_test(the_slice_of_a_line_is_that_of_its_page_and_of_its_place_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,8 @@ struct stretch {
     uint64_t event_cyc;                 /* sm.flight_cyc */
     uint32_t sent, answered;            /* requests, then sums over them; */
     uint32_t turned;                    /* … both in the same cycle: these cancel each other out there */
-    uint64_t sent_cyc, answered_cyc, latency_cyc, waited_cyc;
+    uint64_t sent_cyc, answered_cyc, latency_cyc;
+    uint64_t counted_cyc; /* due_cyc when it was settled last */
 };
 
 /* What was added up counts: somebody may look. */
@@ -62,9 +63,11 @@ PART void settle(struct stretch *s)
     settle_sent(s);
     settle_answered(s);
     s->l1->free_count = s->free_count;
-    s->l1->stats.wait_mshr += s->waited_cyc;
+    /* a line that misses is followed by one that wants to go in the next cycle: the rest is waiting */
+    s->l1->stats.wait_mshr += s->due_cyc - s->counted_cyc - (s->sent + s->turned);
+    s->counted_cyc = s->due_cyc;
     s->sent = s->answered = s->turned = 0;
-    s->sent_cyc = s->answered_cyc = s->latency_cyc = s->waited_cyc = 0;
+    s->sent_cyc = s->answered_cyc = s->latency_cyc = 0;
 }
 
 PART void count_sent(struct stretch *s, uint64_t now)
@@ -83,25 +86,22 @@ PART void count_answered(struct stretch *s, uint64_t now)
 static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_queue_port port)
 {
     const struct l1 *const l1 = &sm->l1;
-    const struct l1_mshr *mshrs[FETCH_MOST];
+    const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
     const struct net_queue_sink *const k = port.sink;
     const struct net_queue_slot *slot = net_queue_slot_of(port.front);
     const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
-    uint32_t fills = 0;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
         if (mshr >= limit) continue;
-        mshrs[fills] = l1_mshr_at(l1, mshr);
-        __builtin_prefetch(mshrs[fills++], 1);
+        *end = l1_mshr_at(l1, mshr);
+        __builtin_prefetch(*end++, 1);
     }
-    for (uint32_t n = 0; n < fills; n++) {
-        /* cppcheck-suppress uninitvar ; the first `fills` are set */
-        const struct l1_mshr *const m = mshrs[n];
+    for (const struct l1_mshr **at = mshrs; at < end; at++) {
+        const struct l1_mshr *const m = *at;
         tags_fetch(&l1->tags, m->where.set);
         __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
         __builtin_prefetch(&l1->slots[m->where.slot], 1);
-        __builtin_prefetch(&sm->loads[m->waiters[0].load], 1);
     }
     sm->fetched = k->taken + count;
 }
@@ -139,13 +139,17 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
         s->noted_cyc = now;
         if (!end_load(sm, m, now)) return;
     }
-    uint64_t before;
-    const uint32_t place = tags_replace_in_step(&l1->tags, m->where.set, m->line, m->where.hint, &before);
-    if (__builtin_expect(place != TAGS_NONE, 1)) {
-        l1->valid[place] = m->own;
+    const struct tags_place place = tags_victim_in_step(&l1->tags, m->where.set);
+    if (__builtin_expect(place.line != TAGS_NONE, 1)) {
+        const uint64_t before = tags_give_in_step(&l1->tags, place, m->line, m->where.hint);
+        l1->valid[place.line] = m->own;
         if (before) note_evicted(l1, before - 1);
     }
-    forget(l1, &l1->slots[m->where.slot], mshr, m);
+    struct l1_slot *const slot = &l1->slots[m->where.slot];
+    if (__builtin_expect(slot->mshr == mshr + 1, 1))
+        slot->mshr = m->next;
+    else
+        forget(l1, slot, mshr, m);
 }
 
 /* One that is free and not in l1.free. */
@@ -362,11 +366,10 @@ PART void next_line(struct stretch *s, uint64_t now)
 PART void cycle(struct stretch *s, uint64_t now)
 {
     struct spare spare;
-    s->waited_cyc += now - s->due_cyc;
-    s->due_cyc = now;
     if (s->replies.front->visible_cyc <= now && take(s, &spare, now)) {
         s->turned++;
     } else {
+        s->due_cyc = now;
         if (!s->free_count) return;
         spare = spare_of(s, s->l1->free[--s->free_count]);
         count_sent(s, now);
@@ -380,7 +383,6 @@ PART void cycle(struct stretch *s, uint64_t now)
 PART void take_reply(struct stretch *s, uint64_t now)
 {
     struct spare spare;
-    s->due_cyc = now + 1;
     if (!take(s, &spare, now)) return;
     count_answered(s, now);
     s->l1->free[s->free_count++] = (uint16_t)spare.mshr;
@@ -399,13 +401,10 @@ PART void leave(struct stretch *s, uint64_t until_cyc)
     settle(s);
     sm->lsu_blocked = NULL;
     sm->reply_came = false;
-    sm->ahead_cyc = s->due_cyc - 1;
     if (!s->m) return;
     s->m->at = (uint16_t)(s->at - s->m->lines);
     sm->lsu_blocked_cyc = s->due_cyc;
-    if (s->due_cyc >= until_cyc) return;
-    sm->lsu_blocked = &s->l1->stats.wait_mshr;
-    sm->ahead_cyc = s->due_cyc;
+    if (s->due_cyc < until_cyc) sm->lsu_blocked = &s->l1->stats.wait_mshr;
 }
 
 /* More than a line came or went: does the stretch end with this cycle? */
@@ -419,9 +418,31 @@ PART bool is_last(const struct stretch *s, uint64_t now, bool room_matters)
 PART uint64_t end_with(struct stretch *s, uint64_t now)
 {
     leave(s, now + 1);
-    if (s->sm->memory_cyc != now) return now + 1;
-    s->sm->ahead_cyc = now - 1;
-    return now;
+    const bool noticed = s->sm->memory_cyc == now;
+    s->sm->ahead_cyc = noticed ? now - 1 : now;
+    return noticed ? now : now + 1;
+}
+
+/* While lines are in front. Returns the next cycle; *ended: the stretch is over. */
+PART uint64_t lines(struct stretch *s, uint64_t cyc, uint64_t until, bool room_matters, bool *ended)
+{
+    do {
+        cycle(s, cyc);
+        if (__builtin_expect(s->noted_cyc == cyc, 0)) {
+            *ended = is_last(s, cyc, room_matters);
+            if (*ended) return end_with(s, cyc);
+            if (!s->m) return cyc + 1;
+        }
+        cyc++;
+        /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
+        const uint64_t reply_cyc = s->replies.front->visible_cyc;
+        if (!s->free_count && reply_cyc > cyc) cyc = reply_cyc;
+    } while (cyc < until);
+    leave(s, until);
+    *ended = true;
+    const bool waits = s->due_cyc < until;
+    s->sm->ahead_cyc = waits ? s->due_cyc : s->due_cyc - 1;
+    return waits ? cyc : s->due_cyc;
 }
 
 /* As sm_pump(), but ends where the line in front is nothing for a stretch. */
@@ -431,26 +452,25 @@ static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, u
     struct stretch s = begin(sm);
     begin_front(&s);
     if (s.over) return cyc;
-    s.due_cyc = !s.m ? cyc + 1 : sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
-    while (s.m && cyc < until) {
-        cycle(&s, cyc);
-        if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
-            return end_with(&s, cyc);
-        cyc++;
-        /* nothing is left to be done before the next reply? The line in front waits, from this cycle on */
-        const uint64_t reply_cyc = s.replies.front->visible_cyc;
-        if (!s.free_count && reply_cyc > cyc && cyc < until) cyc = reply_cyc;
+    uint64_t ahead_cyc = cyc;
+    if (s.m) {
+        bool ended = false;
+        s.due_cyc = s.counted_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
+        cyc = lines(&s, cyc, until, room_matters, &ended);
+        if (ended) return cyc;
+        ahead_cyc = cyc - 1;
     }
-    while (!s.m) {
+    for (;; cyc++) {
         const uint64_t reply_cyc = s.replies.front->visible_cyc;
         if (reply_cyc > cyc) cyc = reply_cyc;
         if (cyc >= until) break;
+        ahead_cyc = cyc;
         take_reply(&s, cyc);
         if (__builtin_expect(s.noted_cyc == cyc, 0) && is_last(&s, cyc, room_matters))
             return end_with(&s, cyc);
-        cyc++;
     }
     leave(&s, until);
+    sm->ahead_cyc = ahead_cyc;
     return cyc;
 }
 
@@ -465,7 +485,6 @@ static inline bool may_stretch(const struct sm *sm)
 
 uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
-    const struct net_front *const front = net_front_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
     while (cyc < until) {
         if (may_stretch(sm)) {
             cyc = stretch(sm, cyc, until, room_matters);
@@ -477,7 +496,7 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
             return cyc;
         }
         sm->ahead_cyc = cyc;
-        const uint64_t reply_cyc = front->visible_cyc;
+        const uint64_t reply_cyc = sm->reply->visible_cyc;
         cyc = reply_cyc > cyc && (!sm->queue_count || sm->lsu_blocked) ? reply_cyc : cyc + 1;
     }
     return cyc;
