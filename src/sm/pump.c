@@ -241,7 +241,7 @@ static __attribute__((noinline)) void take_one(struct sm *sm, uint64_t now)
     sm->l1.free[sm->l1.free_count++] = (uint16_t)spare.mshr;
 }
 
-static __attribute__((noinline)) void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
+PART void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
 {
     struct stretch s = begin(sm);
     s.at = a;
