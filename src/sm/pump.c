@@ -446,8 +446,7 @@ PART uint64_t lines(struct stretch *s, uint64_t cyc, uint64_t until, bool room_m
 }
 
 /* As sm_pump(), but ends where the line in front is nothing for a stretch. */
-static __attribute__((noinline)) uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until,
-                                                  bool room_matters)
+PART uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
     struct stretch s = begin(sm);
     begin_front(&s);
@@ -483,13 +482,11 @@ static inline bool may_stretch(const struct sm *sm)
            (!sm->lsu_blocked || sm->lsu_blocked == &sm->l1.stats.wait_mshr);
 }
 
-uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
+/* Where there is no stretch, until there may be one again. */
+static __attribute__((noinline)) uint64_t one_by_one(struct sm *sm, uint64_t cyc, uint64_t until,
+                                                     bool room_matters)
 {
-    while (cyc < until) {
-        if (may_stretch(sm)) {
-            cyc = stretch(sm, cyc, until, room_matters);
-            if (cyc >= until || sm->memory_cyc == cyc) return cyc;
-        }
+    do {
         sm_pump_cycle(sm, cyc);
         if (__builtin_expect(is_noticed(sm, room_matters), 0)) {
             sm->memory_cyc = cyc;
@@ -498,6 +495,17 @@ uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
         sm->ahead_cyc = cyc;
         const uint64_t reply_cyc = sm->reply->visible_cyc;
         cyc = reply_cyc > cyc && (!sm->queue_count || sm->lsu_blocked) ? reply_cyc : cyc + 1;
+    } while (cyc < until && !may_stretch(sm));
+    return cyc;
+}
+
+uint64_t sm_pump(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
+{
+    while (cyc < until) {
+        if (may_stretch(sm)) cyc = stretch(sm, cyc, until, room_matters);
+        if (cyc >= until || sm->memory_cyc == cyc) break;
+        cyc = one_by_one(sm, cyc, until, room_matters);
+        if (sm->memory_cyc == cyc) break;
     }
     return cyc;
 }
