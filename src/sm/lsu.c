@@ -144,7 +144,7 @@ static inline bool scatter(const struct sm *sm, const struct line_access *model,
 {
     const struct warp_op *const op = &sm->op;
     const uint32_t bytes = op->info->bytes;
-    if (!sm->scatters || op->grouped || op->mask != UINT32_MAX || (bytes & (bytes - 1)) ||
+    if (!sm->spec->scatters || op->grouped || op->mask != UINT32_MAX || (bytes & (bytes - 1)) ||
         bytes > SECTOR_BYTES)
         return false;
     /* most others show it at once */

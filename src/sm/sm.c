@@ -99,6 +99,8 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .seed = c->sim.seed,
     };
     if (s->hashed && !(s->sets & (s->sets - 1))) s->hashed_log2 = (uint32_t)__builtin_ctz(s->sets);
+    s->scatters =
+        s->hashed_log2 && s->sets <= UINT16_MAX && c->sim.isa != isa_plain && lanes_isa_present(LANES_AVX2);
     set_classes(s, c);
     return s;
 }
@@ -421,7 +423,6 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->arena = a;
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
-    sm->scatters = spec->hashed_log2 && spec->sets <= UINT16_MAX && lanes_isa_present(LANES_AVX2);
     sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);

@@ -48,6 +48,7 @@ struct sm_spec {
     uint32_t sets, ways, mshrs, mshr_merges, miss_queue, lines_per_cyc, l1_latency_cyc, fill_latency_cyc;
     uint32_t hashed_log2; /* sets, when they are hashed and a power of two; else 0 */
     bool sectored, hashed, allocate_on_fill, write_updates;
+    bool scatters; /* lsu_scatter_avx2() can be asked */
     enum replacement replacement;
     uint32_t waiting_for_pages;
     uint64_t seed;
@@ -280,7 +281,6 @@ struct sm {
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
-    bool scatters;   /* lsu_scatter_avx2() can be asked */
     bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
