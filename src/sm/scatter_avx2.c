@@ -13,7 +13,6 @@ static inline v4 all(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
 static inline v4 both(v4 a, v4 b) { return _mm256_or_si256(a, b); }
 static inline v4 lower_bits(v4 a, uint64_t mask) { return _mm256_and_si256(a, all(mask)); }
 static inline v4 down(v4 a, int bits) { return _mm256_srli_epi64(a, bits); }
-static inline v4 down_by(v4 a, uint32_t bits) { return _mm256_srl_epi64(a, _mm_cvtsi32_si128((int)bits)); }
 static inline v4 folded(v4 a, int bits) { return _mm256_xor_si256(a, down(a, bits)); }
 static inline v4 words_at(const uint64_t *table, v4 idx)
 {
@@ -32,21 +31,55 @@ static inline v4 times(v4 z, uint64_t c)
     return _mm256_add_epi64(sum, _mm256_slli_epi64(cross, 32));
 }
 
-/* tags_set_of_run() */
-static inline v4 sets_of(const struct sm_spec *spec, v4 line)
+_Static_assert(offsetof(struct line_access, physical) == 8 && offsetof(struct line_access, where) == 16 &&
+                   offsetof(struct line_access, load) == 24 && offsetof(struct line_access, sectors) == 30 &&
+                   offsetof(struct line_where, set) == 2 && offsetof(struct line_where, slot) == 4 &&
+                   offsetof(struct line_where, hint) == 6,
+               "fields of vectors");
+enum { SET_BIT = 16, SLOT_BIT = 32, HINT_BIT = 48, SECTORS_BIT = 48 };
+
+/* What is the same for all lanes: stores to lines do not touch it. */
+struct scatter {
+    const struct page_cache *pages;
+    const uint32_t *lower, *upper; /* of the page table, */
+    v4 lower_mask, upper_mask;
+    v4 key;            /* of page 0 */
+    v4 set_mask, rest; /* rest: of a line_access, from `load` on */
+    __m128i page_bits, set_bits;
+    v4 known; /* pages, so far */
+};
+
+static inline struct scatter scatter_of(const struct sm *sm, const struct line_access *model)
 {
-    const v4 once = times(folded(down_by(line, spec->hashed_log2), 32), HASH_U64);
-    const v4 twice = folded(times(folded(once, 32), HASH_U64), 32);
-    return lower_bits(_mm256_add_epi64(line, twice), spec->sets - 1); /* at most 16 bits, l1.quick */
+    uint64_t rest;
+    memcpy(&rest, &model->load, sizeof rest);
+    return (struct scatter){.pages = sm->pages,
+                            .lower = sm->table->lower,
+                            .upper = sm->table->upper,
+                            .lower_mask = all(sm->table->lower_mask),
+                            .upper_mask = all(sm->table->upper_mask),
+                            .key = all(mmu_key(sm->app, 0)),
+                            .set_mask = all(sm->spec->sets - 1), /* at most 16 bits, l1.quick */
+                            .rest = all(rest | (uint64_t)sm->l1.whole << SECTORS_BIT),
+                            .page_bits = _mm_cvtsi32_si128((int)sm->page_lines_log2),
+                            .set_bits = _mm_cvtsi32_si128((int)sm->spec->hashed_log2),
+                            .known = all(UINT64_MAX)};
 }
 
-static inline v4 slices_of(const struct sm *sm, v4 line, v4 page)
+/* tags_set_of_run() */
+static inline v4 sets_of(const struct scatter *s, v4 line)
 {
-    const struct page_table *const t = sm->table;
-    const v4 upper = lower_bits(down(line, PAGE_TABLE_PIECE_LOG2), t->upper_mask);
-    const __m128i in_page =
-        _mm_xor_si128(halves_at(t->lower, lower_bits(line, t->lower_mask)), halves_at(t->upper, upper));
-    return _mm256_cvtepu32_epi64(_mm_xor_si128(in_page, halves_at(sm->pages->slice, page)));
+    const v4 once = times(folded(_mm256_srl_epi64(line, s->set_bits), 32), HASH_U64);
+    const v4 twice = folded(times(folded(once, 32), HASH_U64), 32);
+    return _mm256_and_si256(_mm256_add_epi64(line, twice), s->set_mask);
+}
+
+static inline v4 slices_of(const struct scatter *s, v4 line, v4 page)
+{
+    const v4 lower = _mm256_and_si256(line, s->lower_mask),
+             upper = _mm256_and_si256(down(line, PAGE_TABLE_PIECE_LOG2), s->upper_mask);
+    const __m128i in_page = _mm_xor_si128(halves_at(s->lower, lower), halves_at(s->upper, upper));
+    return _mm256_cvtepu32_epi64(_mm_xor_si128(in_page, halves_at(s->pages->slice, page)));
 }
 
 /* Four vectors of a field each > four lines. */
@@ -60,39 +93,24 @@ static inline void put_lines(struct line_access *out, v4 line, v4 physical, v4 w
     _mm256_store_si256((v4 *)&out[3], _mm256_permute2x128_si256(b, d, 0x31));
 }
 
-_Static_assert(offsetof(struct line_access, physical) == 8 && offsetof(struct line_access, where) == 16 &&
-                   offsetof(struct line_access, load) == 24 && offsetof(struct line_access, sectors) == 30 &&
-                   offsetof(struct line_where, set) == 2 && offsetof(struct line_where, slot) == 4 &&
-                   offsetof(struct line_where, hint) == 6,
-               "fields of vectors");
-enum { SET_BIT = 16, SLOT_BIT = 32, HINT_BIT = 48, SECTORS_BIT = 48 };
-
-struct scatter {
-    const struct sm *sm;
-    uint64_t rest; /* of a line_access, from `load` on */
-    v4 known;      /* pages */
-};
-
 /* Returns the hashes of the lines. */
 static inline __attribute__((always_inline)) v4 four_lines(struct scatter *s, const uint64_t *address,
                                                            struct line_access *out)
 {
-    const struct sm *const sm = s->sm;
     const v4 at = _mm256_loadu_si256((const v4 *)address), line = down(at, LINE_LOG2);
-    const v4 key = both(down_by(line, sm->page_lines_log2), all(mmu_key(sm->app, 0)));
+    const v4 key = both(_mm256_srl_epi64(line, s->page_bits), s->key);
     const v4 page = lower_bits(folded(key, MMU_PAGES_LOG2), MMU_PAGES - 1);
-    const v4 known = _mm256_cmpeq_epi64(words_at(sm->pages->key, page), _mm256_add_epi64(key, all(1)));
-    const v4 physical = _mm256_add_epi64(line, words_at(sm->pages->to_frame, page));
+    const v4 known = _mm256_cmpeq_epi64(words_at(s->pages->key, page), _mm256_add_epi64(key, all(1)));
+    const v4 physical = _mm256_add_epi64(line, words_at(s->pages->to_frame, page));
     const v4 hash = times(line, TAGS_HASH);
     const v4 slot = lower_bits(folded(line, L1_SLOTS_LOG2), L1_SLOTS - 1);
     const v4 hint = both(lower_bits(down(hash, 56 - HINT_BIT), (uint64_t)UINT8_MAX << HINT_BIT),
                          all((uint64_t)1 << HINT_BIT));
-    const v4 where =
-        both(both(slices_of(sm, line, page), _mm256_slli_epi64(sets_of(sm->spec, line), SET_BIT)),
-             both(_mm256_slli_epi64(slot, SLOT_BIT), hint));
+    const v4 where = both(both(slices_of(s, line, page), _mm256_slli_epi64(sets_of(s, line), SET_BIT)),
+                          both(_mm256_slli_epi64(slot, SLOT_BIT), hint));
     const v4 sector =
         _mm256_sllv_epi64(all((uint64_t)1 << SECTORS_BIT), lower_bits(down(at, 5), LINE_SECTORS - 1));
-    put_lines(out, line, physical, where, both(all(s->rest), sector));
+    put_lines(out, line, physical, where, both(s->rest, sector));
     s->known = _mm256_and_si256(s->known, known);
     return hash;
 }
@@ -124,9 +142,7 @@ static inline bool are_apart(v4 first, v4 second)
 bool lsu_scatter_avx2(const struct sm *sm, const uint64_t *address, const struct line_access *model,
                       struct line_access *out)
 {
-    struct scatter s = {.sm = sm, .known = all(UINT64_MAX)};
-    memcpy(&s.rest, &model->load, sizeof s.rest);
-    s.rest |= (uint64_t)sm->l1.whole << SECTORS_BIT;
+    struct scatter s = scatter_of(sm, model);
     const v4 first = sixteen_lines(&s, address, out), second = sixteen_lines(&s, address + 16, out + 16);
     return _mm256_movemask_epi8(s.known) == -1 && are_apart(first, second);
 }
