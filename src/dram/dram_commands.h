@@ -190,7 +190,7 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct
     raise_to(&b->act_cyc, now + ch->gap.pre_act);
     ch->row_bus_cyc = now + 1;
     if (path < DRAM_LEAN && ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
-    dram_row_closes(b);
+    dram_row_closes(b, path);
     e->class = DRAM_CONFLICT;
     ch->front.stats.precharges++;
     dram_wish_leave(b);

@@ -124,11 +124,11 @@ static inline void dram_hit_ends(struct dram_side *side)
     side->hit = NULL;
 }
 
-static inline void dram_row_closes(struct dram_bank *b)
+static inline void dram_row_closes(struct dram_bank *b, enum dram_path path)
 {
     b->open_row = DRAM_NO_ROW;
     if (b->side[DRAM_READ].hit) dram_hit_ends(&b->side[DRAM_READ]);
-    if (b->side[DRAM_WRITE].hit) dram_hit_ends(&b->side[DRAM_WRITE]);
+    if (path != DRAM_READS && b->side[DRAM_WRITE].hit) dram_hit_ends(&b->side[DRAM_WRITE]);
 }
 
 static inline void dram_ready_insert(struct dram_side *side, struct dram_side *after)

@@ -15,7 +15,8 @@ struct run {
     struct dram_reads reads;
     const uint64_t *pending;
     uint32_t turn, slice_count;
-    bool full; /* refused */
+    bool full;  /* refused */
+    bool minds; /* one of the slices waits for room */
     uint64_t until_cyc;
     uint64_t last_cyc; /* nothing special before the one after it */
 };
@@ -41,6 +42,8 @@ CHANNEL_HOT void take_over(struct run *r)
     r->reads = dram_reads_begin(r->d);
     r->full = r->d->front.refused;
     r->turn = r->ch->turn;
+    r->minds = false;
+    for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= minds_room(r->ch->slices[k]);
     look(r);
 }
 
@@ -109,7 +112,8 @@ CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const str
 {
     struct slice *const s = r->ch->slices[r->turn];
     if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
-    accept_oldest(s, &s->own_lane, 0, tick);
+    drop_oldest(s, &s->own_lane, 0);
+    if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
