@@ -57,44 +57,39 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
-static inline uint64_t reads_next(const struct dram_channel *ch)
+/* When the next one may go, given when the bus is free. */
+static inline uint64_t reads_next(const struct dram_channel *ch, uint64_t own_cyc)
 {
-    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return ch->col_own_cyc[DRAM_READ];
-    return dram_max(ch->col_own_cyc[DRAM_READ], ch->coming[DRAM_READ].after->col_cyc);
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return own_cyc;
+    return dram_max(own_cyc, ch->coming[DRAM_READ].after->col_cyc);
 }
 
-/* The next hit of its row, when one was served. False: there is none. */
-static inline bool reads_go_on(struct dram_side *side, uint32_t row, struct dram_entry *from)
-{
-    while (from && dram_row(from) != row) from = from->next;
-    if (!from) return false;
-    side->hit = from;
-    side->seq = from->seq;
-    return true;
-}
-
-/* … is among the ready ones, which are in the order of age. */
-static inline void reads_reorder(const struct dram_channel *ch, struct dram_side *side)
-{
-    if (ch->ready[DRAM_READ].after == &ch->ready[DRAM_READ] || side->after->seq > side->seq) return;
-    dram_side_remove(side);
-    dram_ready_insert(side, side->after);
-}
-
-/* What the bank wants of the row bus now. */
-static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool more)
+/* The row serves no other column. */
+static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b)
 {
     struct dram_side *const side = &b->side[DRAM_READ];
-    if (!more) dram_hit_ends(side);
+    dram_hit_ends(side);
     if (__builtin_expect(b->row_entry != NULL, 0)) {
         dram_bank_changed(ch, b);
-    } else if (!more) {
-        if (!side->head) return;
+    } else if (side->head) {
         dram_wish_close(ch, b, side->head);
         ch->row_next_cyc = dram_min(ch->row_next_cyc, b->pre_cyc);
-    } else if (side->head != side->hit && b->columns_since_act >= ch->hits_most) {
-        dram_bank_changed(ch, b);
     }
+}
+
+/* It serves this one next. */
+static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *hit)
+{
+    struct dram_side *const side = &b->side[DRAM_READ];
+    side->hit = hit;
+    side->seq = hit->seq;
+    /* those that are ready are in the order of age; none there: it was served from those that are coming */
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ] && side->after->seq < side->seq) {
+        dram_side_remove(side);
+        dram_ready_insert(side, side->after);
+    }
+    if (b->row_entry || (side->head != hit && b->columns_since_act >= ch->hits_most))
+        dram_bank_changed(ch, b);
 }
 
 /* What is served in this cycle, NULL: nothing. */
@@ -102,22 +97,25 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 {
     struct dram_side *const side = reads_pick(ch, now);
     if (!side) {
-        ch->col_next_cyc = dram_max(reads_next(ch), now + 1);
+        ch->col_next_cyc = dram_max(reads_next(ch, ch->col_own_cyc[DRAM_READ]), now + 1);
         return NULL;
     }
     struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
-    struct dram_entry *const e = side->hit, *const next = e->next;
-    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
-    b->columns_since_act++;
+    struct dram_entry *const e = side->hit, *next = e->next;
+    const uint32_t row = b->open_row;
     dram_unlink(side, e);
-    const bool more = reads_go_on(side, b->open_row, next);
+    while (next && dram_row(next) != row) next = next->next;
     ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
     ch->front.room[0]++;
     e->next = ch->free_entries;
     ch->free_entries = e;
-    if (more) reads_reorder(ch, side);
-    reads_left(ch, b, more);
-    ch->col_next_cyc = reads_next(ch);
+    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
+    b->columns_since_act++;
+    if (next)
+        reads_row_goes_on(ch, b, next);
+    else
+        reads_row_over(ch, b);
+    ch->col_next_cyc = reads_next(ch, now + ch->gap.col_s[DRAM_READ][DRAM_READ]);
     return e;
 }
 
