@@ -10,7 +10,7 @@
 #include "dram/dram_take.h"
 
 struct dram_reads {
-    uint32_t room, least_room; /* at the beginning; in its life */
+    uint32_t room; /* at the beginning, as the others */
     uint64_t served, read_latency_cyc;
 };
 
@@ -21,10 +21,10 @@ static inline uint64_t reads_served(const struct dram_channel *ch)
     return s->row_hits + s->row_misses + s->row_conflicts;
 }
 
-static inline struct dram_reads dram_reads_begin(const struct dram_channel *ch)
+static inline struct dram_reads dram_reads_begin(struct dram_channel *ch)
 {
+    ch->least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak;
     return (struct dram_reads){.room = ch->front.room[0],
-                               .least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak,
                                .served = reads_served(ch),
                                .read_latency_cyc = ch->front.stats.read_latency_cyc};
 }
@@ -38,7 +38,7 @@ static inline void dram_reads_end(struct dram_channel *ch, const struct dram_rea
     s->column_reads += served;
     s->reads += served + from->room - ch->front.room[0];
     s->waiting = ch->entry_count - ch->front.room[0];
-    s->waiting_peak = ch->entry_count - from->least_room;
+    s->waiting_peak = ch->entry_count - ch->least_room;
     s->wait_cyc += waited_cyc;
     ch->waited_cyc += waited_cyc;
     ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
@@ -140,13 +140,13 @@ static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, 
 }
 
 /* There is room for it. True: more than its bank's queue may have changed. */
-static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_reads *r, uint64_t now,
-                                       uint64_t key, uint32_t columns, uint64_t tag)
+static DRAM_HOT inline bool reads_take(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t columns,
+                                       uint64_t tag)
 {
     struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
     struct dram_side *const side = &b->side[DRAM_READ];
     const uint32_t room = ch->front.room[0] -= columns;
-    if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
+    if (room < ch->least_room) ch->least_room = room;
     ch->changed_cyc = now;
     if (columns > 1) {
         reads_take_more(ch, now, key, columns, tag);

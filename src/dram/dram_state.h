@@ -109,6 +109,7 @@ struct dram_channel {
     /* For stats.waiting_cyc: when the number of those who wait changed last, how long those who left had
      * waited, and how much of the integral has been counted. */
     uint64_t changed_cyc, waited_cyc, counted_integral;
+    uint32_t least_room; /* what stats.waiting_peak follows from, in dram_reads.h */
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */
