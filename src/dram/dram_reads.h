@@ -73,7 +73,7 @@ static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b)
         dram_bank_changed(ch, b);
     } else if (side->head) {
         dram_wish_close(ch, b, side->head);
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, b->pre_cyc);
+        lower_to(&ch->row_next_cyc, b->pre_cyc);
     }
 }
 
