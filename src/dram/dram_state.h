@@ -22,7 +22,7 @@
 #include "dram/dram.h"
 #include "dram/dram_key.h"
 
-#define DRAM_NONE   UINT16_MAX /* no line */
+#define DRAM_NONE   0          /* no line */
 #define DRAM_NO_ROW UINT32_MAX /* the bank is closed */
 
 /* Keeps what seldom happens out of the hot path's registers. */
@@ -45,7 +45,7 @@ struct dram_entry {
     uint16_t class;
     uint8_t kind;
     bool behind_read; /* a write that an older read of the same address may still precede */
-    uint16_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
+    uint32_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
 } __attribute__((aligned(64)));
 
 struct dram_line { /* a request of several columns */
@@ -73,8 +73,9 @@ struct dram_bank {
     struct dram_entry *slot; /* the column whose activate opened the row, until served (bank_slots) */
     uint32_t open_row;       /* or DRAM_NO_ROW */
     uint32_t columns_since_act;
+    uint64_t unused[8]; /* found by a shift */
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct dram_bank) == 192, "each kind and the row in a cache line of its own");
+_Static_assert(sizeof(struct dram_bank) == 256, "each kind and the row in a cache line of its own");
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
 struct dram_gaps {
@@ -102,7 +103,7 @@ struct dram_channel {
     /* who waits */
     struct dram_entry *entries;
     struct dram_line *lines;
-    uint16_t *free_lines;
+    uint32_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
     uint32_t seen[2]; /* queued entries of each kind that the scheduler has been shown (split) */

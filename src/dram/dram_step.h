@@ -39,7 +39,7 @@ static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel
 }
 
 /* One column of a line was served; was it the last? */
-static inline bool line_ends(struct dram_channel *ch, uint16_t line)
+static inline bool line_ends(struct dram_channel *ch, uint32_t line)
 {
     if (--ch->lines[line].waiting_count) return false;
     ch->free_lines[ch->free_line_count++] = line;
