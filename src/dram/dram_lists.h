@@ -105,7 +105,6 @@ static inline void dram_hit_begins_before(struct dram_side *side, struct dram_si
 {
     dram_side_insert(side, after);
     side->hit = hit;
-    side->seq = hit->seq;
 }
 
 /* The open row serves a column of this kind, and served none before. */
@@ -142,6 +141,7 @@ static inline void dram_hits_ready(struct dram_channel *ch, uint32_t kind, uint6
 {
     for (struct dram_side *side; (side = ch->coming[kind].after)->col_cyc <= now;) {
         dram_side_remove(side);
+        side->seq = side->hit->seq;
         dram_ready_insert(side, ch->ready[kind].after);
     }
 }

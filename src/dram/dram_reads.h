@@ -82,11 +82,13 @@ static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *
 {
     struct dram_side *const side = &b->side[DRAM_READ];
     side->hit = hit;
-    side->seq = hit->seq;
     /* those that are ready are in the order of age; none there: it was served from those that are coming */
-    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ] && side->after->seq < side->seq) {
-        dram_side_remove(side);
-        dram_ready_insert(side, side->after);
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) {
+        side->seq = hit->seq;
+        if (side->after->seq < side->seq) {
+            dram_side_remove(side);
+            dram_ready_insert(side, side->after);
+        }
     }
     if (b->row_entry || (side->head != hit && b->columns_since_act >= ch->hits_most))
         dram_bank_changed(ch, b);

@@ -58,7 +58,7 @@ struct dram_side {
     struct dram_entry *head, **end;
     struct dram_entry *hit; /* the oldest that the open row serves; NULL: it is in no list of sides */
     struct dram_side *before;
-    uint64_t seq; /* of the hit */
+    uint64_t seq; /* of the hit, while it is among the ready */
     struct dram_side *after;
     uint32_t group;
 } __attribute__((aligned(64)));

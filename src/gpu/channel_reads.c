@@ -48,24 +48,24 @@ CHANNEL_HOT void take_over(struct run *r)
 /* ---- out of the channel ---- */
 
 /* When the fill of a read that is sent at a tick is there: as fill_cyc() of the slice. */
-CHANNEL_HOT uint64_t back_cyc(const struct run *r, const struct slice *s, uint64_t tick)
+CHANNEL_HOT uint64_t back_cyc(const struct run *r, uint64_t tick)
 {
     const struct channel_clock *const k = &r->ch->clock;
-    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) +
-           s->spec->back_cyc;
+    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) + k->back_cyc;
 }
 
 CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
 {
     struct dram_channel *const d = r->d;
     const uint64_t latency_cyc = now + d->gap.done[DRAM_READ] - e->accept_cyc;
-    const struct channel_latency *const row = &r->ch->clock.latency[63 - __builtin_clzll(latency_cyc)];
+    const struct channel_latency *const row =
+        &r->ch->clock.latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63];
     d->front.stats.read_latency[row->own_bucket]++;
     d->front.stats.read_latency_cyc += latency_cyc;
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
     struct slice *const s = r->ch->slices[packed_slice(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, s, tick));
+    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
@@ -210,6 +210,7 @@ void channel_clock_set(struct channel *ch)
     k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
     const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
     k->exact_cyc = exact > spare ? exact - spare : 0;
+    k->back_cyc = ch->wire.slice_spec->back_cyc;
     k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];
