@@ -67,12 +67,13 @@ static inline void dram_wish_open(struct dram_channel *ch, struct dram_bank *b, 
     dram_opening_insert(ch, b);
 }
 
-/* Searched from the end: it is seldom before those that have waited. */
+/* Searched from the end: it is seldom before those that have waited. The end of the list, which holds
+ * UINT64_MAX, is below all as a signed number. */
 static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
 {
     const uint64_t pre_cyc = b->pre_cyc;
     struct dram_bank *before = ch->closing.before;
-    while (before != &ch->closing && before->pre_cyc > pre_cyc) before = before->before;
+    while ((int64_t)before->pre_cyc > (int64_t)pre_cyc) before = before->before;
     dram_wish_enter(b, before->after);
     b->row_entry = by;
     b->row_seq = by->seq;

@@ -42,8 +42,8 @@ struct dram_entry {
     uint64_t accept_cyc;
     uint64_t tag;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
-    uint16_t class;
-    uint8_t kind;
+    uint16_t kind;
+    uint8_t class;
     bool behind_read; /* a write that an older read of the same address may still precede */
     uint32_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
 } __attribute__((aligned(64)));

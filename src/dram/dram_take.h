@@ -16,7 +16,7 @@ static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t no
     e->tag = tag;
     e->key = key;
     e->line = line;
-    e->kind = (uint8_t)kind;
+    e->kind = (uint16_t)kind;
     e->class = DRAM_HIT;
     e->behind_read = kind == DRAM_WRITE; /* until looked at */
     if (kind == DRAM_WRITE) {

@@ -177,8 +177,9 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
     const uint64_t first_seq = d->next_seq;
     uint64_t next = ch->due_cyc, now;
     bool full = d->front.refused;
-    take_over(&r);
+    look(&r);
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
+    take_over(&r);
     do {
         now = next;
         const uint64_t tick = now * ch->ticks_per_cycle;
