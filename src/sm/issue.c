@@ -44,12 +44,32 @@ struct choice {
     uint32_t warp, unit;
 };
 
+/* A branch of a run, which no lane takes. */
+static __attribute__((noinline)) void pass_branch(struct sm *sm, struct sm_warp *w, uint32_t warp,
+                                                  uint64_t now)
+{
+    const uint64_t bit = bit_of(warp), earliest_cyc = now + sm->spec->branch_latency_cyc;
+    const struct warp_op_info *const next = --w->run ? w->next + 1 : w->after;
+    sm->any_ready &= ~bit;
+    if (!next) {
+        sm_next(sm, warp, earliest_cyc, now);
+        return;
+    }
+    set_next(sm, w, bit, next);
+    if (!w->run) set_outward(sm, warp, next);
+    reconsider(sm, w, warp, earliest_cyc, now);
+}
+
 /* An operation of a run: it has been executed. */
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
                                                                uint32_t warp, uint32_t unit, uint64_t now)
 {
     const uint64_t bit = bit_of(warp);
     const struct warp_op_info *info = w->next;
+    if (__builtin_expect(info->dst_count != 1, 0) && info->class == WARP_CLASS_CONTROL) {
+        pass_branch(sm, w, warp, now);
+        return;
+    }
     const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
                                               : now + w->class.latency_cyc;
     set_registers(w, info, w->reg_base, done);
