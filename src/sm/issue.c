@@ -297,10 +297,10 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
 /* The same in windows, where most of it is seldom asked for. */
 static inline uint64_t next_in_window(const struct sm *sm, uint64_t issue_cyc, uint64_t now)
 {
+    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
     if (__builtin_expect((sm->misses_count | sm->parked_count | sm->replay_count) != 0, 0) ||
         sm->wants_blocks || sm->move.state != MOVE_NONE)
         return next_visit(sm, issue_cyc, now);
-    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
     const uint64_t next = earlier(issue_cyc, sm->reply->visible_cyc);
     return next > now ? next : now + 1;
 }
@@ -432,8 +432,8 @@ static inline bool goes_out(const struct sm *sm, uint64_t cyc)
  * before can change that, as long as it does not go out. */
 static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
 {
-    if ((sm->misses_count | sm->parked_count | sm->replay_count) || sm->move.state != MOVE_NONE ||
-        (sm->queue_count && !sm->lsu_blocked))
+    if ((sm->queue_count && !sm->lsu_blocked) ||
+        (sm->misses_count | sm->parked_count | sm->replay_count) != 0 || sm->move.state != MOVE_NONE)
         return 0;
     return earlier(until, sm->reply->visible_cyc);
 }
