@@ -40,7 +40,7 @@ static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* The warp that a scheduler issues from, and the port that it needs. */
 struct choice {
-    struct sm_warp *w; /* NULL: none can */
+    struct sm_warp *w; /* NULL: none can; unit: what the first one waits for, if it is one */
     uint32_t warp, unit;
 };
 
@@ -186,12 +186,13 @@ static inline struct choice choice_of(struct sm *sm, uint32_t warp)
 static inline struct choice choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
                                    enum warp_scheduler policy)
 {
-    const struct choice none = {NULL, 0, 0};
+    struct choice none = {NULL, 0, UNIT_COUNT};
     if (policy != warp_scheduler_two_level) {
         const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
         if (short_ahead(s->port_free[first.unit], now) <= 0 &&
             (first.unit != UNIT_SHARED || sm->shared_free_cyc <= now))
             return first;
+        none.unit = first.unit;
         ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
         if (!ready) return none;
     }
@@ -201,10 +202,11 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     return warp == UINT32_MAX ? none : choice_of(sm, warp);
 }
 
-/* The scheduler has ready warps, but issues none. */
-static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
+/* The scheduler has ready warps, one of them for this port (UNIT_COUNT: for any), but issues none. */
+static inline void stall(struct sm *sm, struct scheduler *s, uint32_t unit, uint64_t now)
 {
-    uint64_t *const counter = stalls_of_ready(sm, sm->any_ready & s->warps);
+    uint64_t *const counter =
+        unit < UNIT_SHARED ? &sm->stats.stall_structural : stalls_of_ready(sm, sm->any_ready & s->warps);
     sm->unknown &= ~(uint32_t)s->bit;
     if (s->counter == counter) return;
     stalls_until(s, now, now);
@@ -215,7 +217,7 @@ static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
 static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, uint32_t issued, uint64_t now)
 {
     for (struct scheduler *s = sm->schedulers; s < sm->schedulers_end; s++)
-        if (warps & s->warps && !(issued & s->bit)) stall(sm, s, now);
+        if (warps & s->warps && !(issued & s->bit)) stall(sm, s, UNIT_COUNT, now);
 }
 
 /* due: warps that have just become ready; *out: kept_out(). Returns the schedulers that issued, a bit each.
@@ -231,7 +233,7 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
         ready ^= own;
         const struct choice c = choose(sm, s, own, now, policy);
         if (!c.w) {
-            stall(sm, s, now);
+            stall(sm, s, c.unit, now);
             continue;
         }
         stalls_until(s, now, now + 1);
