@@ -216,8 +216,10 @@ static inline void stall(struct sm *sm, struct scheduler *s, uint32_t unit, uint
 /* These warps have become ready in vain: what do their schedulers wait for? */
 static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, uint32_t issued, uint64_t now)
 {
-    for (struct scheduler *s = sm->schedulers; s < sm->schedulers_end; s++)
-        if (warps & s->warps && !(issued & s->bit)) stall(sm, s, UNIT_COUNT, now);
+    for (; warps; warps &= warps - 1) {
+        struct scheduler *const s = &sm->schedulers[sm->warps[__builtin_ctzll(warps)].scheduler];
+        if (!(issued & s->bit)) stall(sm, s, UNIT_COUNT, now);
+    }
 }
 
 /* due: warps that have just become ready; *out: kept_out(). Returns the schedulers that issued, a bit each.
@@ -490,20 +492,24 @@ static __attribute__((noinline)) uint64_t window_two_level(struct sm *sm, uint64
 static inline uint64_t window_by_policy(struct sm *sm, uint64_t now)
 {
     switch (sm->spec->policy) {
-    case warp_scheduler_gto: return window_gto(sm, now);
     case warp_scheduler_lrr: return window_lrr(sm, now);
+    case warp_scheduler_gto: return window_gto(sm, now);
     case warp_scheduler_two_level: return window_two_level(sm, now);
     case warp_scheduler_count: break;
     }
     return ENGINE_NEVER;
 }
 
-uint64_t sm_issue(struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t without_windows(struct sm *sm, uint64_t now)
 {
-    if (sm->windows) return window_by_policy(sm, now);
     if (is_quiet(sm, now)) {
         const uint64_t next = quiet_visit(sm, now);
         if (next) return next;
     }
     return cycles_by_policy(sm, now);
+}
+
+uint64_t sm_issue(struct sm *sm, uint64_t now)
+{
+    return sm->windows ? window_by_policy(sm, now) : without_windows(sm, now);
 }
