@@ -154,7 +154,7 @@ static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
     uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
-    if (p->sets_mask)                                          /* tags_set_hashed(), without its questions */
+    if (__builtin_expect(p->sets_mask != 0, 1))                /* tags_set_hashed(), without its questions */
         return (uint32_t)(idx + hash_u64(idx >> p->sets_log2)) & p->sets_mask;
     for (uint32_t k = 1; k < p->run_count; k++)
         idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;

@@ -234,8 +234,6 @@ stays:
  * not here. */
 static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
 {
-    /* the line that makes room is in the host's caches when an MSHR is free */
-    __builtin_prefetch(&s->lines[slice_set_oldest(s, &q->front)], 1);
     if (why && !waits_seldom(s, why, q)) return false;
     for (;;) {
         why = quick_port_stops(s, q);
