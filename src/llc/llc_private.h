@@ -19,9 +19,11 @@ struct slice_line {
     bool far : 1;       /* from another slice, see far.c */
     bool overtaken : 1; /* what comes is older than what later readers must see */
     bool again : 1;     /* what is on its way was read too early: read it once more */
-    bool reads : 1;     /* nothing but reads waits, see slice_quick.h; false: it is not known */
-    uint8_t redo;       /* sectors of it */
-    uint8_t asked;      /* sectors on their way */
+    /* see slice_quick.h; false: it is not known */
+    bool reads : 1; /* nothing but reads waits, and the first knows the pin; */
+    bool alone : 1; /* … one */
+    uint8_t redo;   /* sectors of it */
+    uint8_t asked;  /* sectors on their way */
     struct request_list waiting;
 };
 _Static_assert(sizeof(struct slice_line) == 32, "half a cache line");

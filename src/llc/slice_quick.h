@@ -36,28 +36,26 @@ static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct r
     if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
 }
 
-/* All reads that wait for the line but the last, which is returned. */
-static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const struct slice_line *m,
-                                                     struct slice_run *q)
+/* All that several reads wait for. */
+static inline void fill_reads(struct slice *s, const struct slice_line *m, struct slice_run *q)
 {
     uint32_t idx = m->waiting.first;
-    for (uint32_t left = m->waiting.count; left > 1; left--) {
-        const uint32_t next = at(s, idx)->next;
-        quick_filled(s, idx, at(s, idx), q);
+    *at(s, idx)->pin = 0;
+    s->mshr_free_count++;
+    for (uint32_t left = m->waiting.count; left; left--) {
+        const struct request *const r = at(s, idx);
+        const uint32_t next = r->next;
+        quick_filled(s, idx, r, q);
         idx = next;
     }
-    return idx;
 }
 
-/* A part of what was asked for: reads that have all they need go on. */
-static __attribute__((noinline)) void fill_part(struct slice *s, const struct fill *f, struct slice_run *q)
+/* A part of what reads wait for: those that have all they need go on. */
+static inline void fill_part(struct slice *s, uint32_t line, struct slice_line *m, struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[f->tag_line];
     struct request_list all = m->waiting;
     uint8_t *const pin = at(s, all.first)->pin;
-    m->asked &= (uint8_t)~f->sectors;
-    m->valid |= f->sectors;
-    const uint8_t have = readable(s, f->tag_line);
+    const uint8_t have = readable(s, line);
     m->waiting.count = 0;
     while (all.count) {
         const uint32_t idx = take_first(s, &all);
@@ -67,22 +65,24 @@ static __attribute__((noinline)) void fill_part(struct slice *s, const struct fi
         else
             quick_filled(s, idx, r, q);
     }
-    if (m->waiting.count) {
-        at(s, m->waiting.first)->pin = pin;
-    } else if (m->asked) {
-        m->reads = false; /* nobody knows the pin any more */
-    } else {
-        *pin = 0;
-        s->mshr_free_count++;
-    }
+    m->alone = m->waiting.count == 1;
+    m->reads = m->waiting.count;
+    if (m->reads) at(s, m->waiting.first)->pin = pin;
 }
 
-/* Others than reads wait for the line. False: replies wait in the slice, each for its turn. */
+/* Not one read alone waits for the line. False: replies wait in the slice, each for its turn. */
 static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
     m->asked &= (uint8_t)~f->sectors;
     m->valid |= f->sectors;
+    if (m->reads) {
+        if (m->asked)
+            fill_part(s, f->tag_line, m, q);
+        else
+            fill_reads(s, m, q);
+        return true;
+    }
     (void)serve_waiting(s, q->now, f->tag_line, m, true);
     if (!(m->waiting.count | m->asked)) {
         slice_set_unpin(s, f->tag_line);
@@ -92,7 +92,7 @@ static __attribute__((noinline)) bool fill_others(struct slice *s, const struct 
     return !q->slow;
 }
 
-/* The oldest fill: all that was asked for is all that those who wait lack. What memory forwarded from a write
+/* The oldest fill: all that was asked for is all that who waits lacks. What memory forwarded from a write
  * may have been ready before the one in front of it. False: the rest of the cycle is not a quick one. */
 static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
 {
@@ -101,34 +101,29 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint8_t sectors = f->sectors;
     q->now = later(f->ready_cyc, q->now);
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
-    if (__builtin_expect(!m->reads, 0)) return fill_others(s, f, q);
-    if (__builtin_expect(m->asked != sectors, 0)) {
-        fill_part(s, f, q);
-        return true;
-    }
+    if (__builtin_expect(!m->alone || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
-    uint32_t idx = m->waiting.first;
-    const struct request *r = at(s, idx);
+    const uint32_t idx = m->waiting.first;
+    const struct request *const r = at(s, idx);
     *r->pin = 0;
-    if (__builtin_expect(m->waiting.count != 1, 0)) {
-        idx = fill_first(s, m, q);
-        r = at(s, idx);
-    }
     quick_filled(s, idx, r, q);
     return true;
 }
 
 /* ---- in time ---- */
 
-/* Fills come before the next request does; false: it comes after the window. */
-static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
+/* Fills come before the next request, which is due then; false: it comes after the window. */
+static SLICE_HOT bool quick_arrives(struct slice *s, uint64_t due, struct slice_run *q)
 {
-    while (q->fill->ready_cyc <= q->due_cyc)
-        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
-    if (q->due_cyc >= q->until_cyc) return false;
-    q->now = q->due_cyc;
+    while (__builtin_expect(q->fill->ready_cyc <= due, 0))
+        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) goto later;
+    if (__builtin_expect(due >= q->until_cyc, 0)) goto later;
+    q->now = due;
     return true;
+later:
+    q->due_cyc = due;
+    return false;
 }
 
 /* The request in front waits, from blocked_cyc on, for the next cycle that may change something: that of a
@@ -179,7 +174,7 @@ static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, 
 {
     const struct slice_columns c = q->missing_of[sectors];
     const uint32_t idx = a->idx;
-    m->reads = true; /* what else it knows is of lines of others */
+    m->alone = m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
     m->waiting.first = idx;
     m->waiting.count = 1;
@@ -212,22 +207,27 @@ static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct sl
     return m;
 }
 
-/* All are in use: fills until one is free, or the port has more to do than may wait for it. */
+static SLICE_HOT bool quick_waits_for_mshr(struct slice *s)
+{
+    s->blocked = &s->stats.wait_mshr;
+    s->blocked_cyc = s->run.now;
+    return false;
+}
+
+/* All are in use: the fills of a cycle may let go of one. False: it comes after the window, or is not a quick
+ * one. */
 static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
 {
-    s->blocked_cyc = q->now;
+    bool goes_on;
     if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) {
         q->due_cyc = ENGINE_NEVER;
-        goto stays;
+        return quick_waits_for_mshr(s);
     }
-    do
-        if (!quick_fill(s, q)) goto stays;
-    while (q->fill->ready_cyc <= q->now);
-    s->stats.wait_mshr += q->now - s->blocked_cyc;
-    return true;
-stays:
-    s->blocked = &s->stats.wait_mshr;
-    return false;
+    s->stats.wait_mshr -= q->now;
+    do goes_on = quick_fill(s, q);
+    while (goes_on && q->fill->ready_cyc <= q->now);
+    s->stats.wait_mshr += q->now;
+    return goes_on || quick_waits_for_mshr(s);
 }
 
 /* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
@@ -287,6 +287,7 @@ static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t h
     if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
     const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
     append(s, &m->waiting, q->front.idx);
+    m->alone = false;
     if (missing) fetch_more(s, q->now, line, missing);
     slice_set_touch(s, &q->front, line);
     q->merged++;
@@ -369,8 +370,8 @@ static SLICE_HOT void quick_expect(const struct slice *s, const struct net_queue
     __builtin_prefetch(at(s, (uint32_t)k->ring[(k->popped + AHEAD) & k->mask].packet.handle), 1);
 }
 
-/* It was served: says when the next one is due. */
-static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
+/* It was served; returns when the next one is due. */
+static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
 {
     struct request *const r = q->front.r;
     const uint64_t now = q->now;
@@ -380,7 +381,8 @@ static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     net_queue_take(q->request, s->wire.slice_idx, now);
     quick_expect(s, q->port);
-    q->due_cyc = s->front->visible_cyc > now ? s->front->visible_cyc : now + 1;
+    const uint64_t visible = s->front->visible_cyc;
+    return __builtin_expect(visible > now, 0) ? visible : now + 1;
 }
 
 /* Fills and requests, one by one, in a cycle fills first; as long as cycles are quick and there is room for
@@ -388,9 +390,10 @@ static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
 static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
     uint64_t *why = s->blocked;
+    uint64_t due = q->due_cyc;
     s->blocked = NULL;
     do {
-        if (!why && !quick_arrives(s, q)) return;
+        if (!why && !quick_arrives(s, due, q)) return;
         const uint32_t line = quick_look(s, q);
         if (line == TAGS_NONE && q->front.r->kind == REQUEST_READ) {
             if (!quick_miss(s, why, q)) return;
@@ -398,8 +401,9 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
             return;
         }
         why = NULL;
-        quick_served(s, q);
+        due = quick_served(s, q);
     } while (slice_memory_has_room(s));
+    q->due_cyc = due;
 }
 
 /* ---- a run of such cycles ---- */
