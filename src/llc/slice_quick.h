@@ -140,6 +140,7 @@ static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_r
         while (q->fill->ready_cyc <= q->now);
     }
     *why += q->now - s->blocked_cyc;
+    s->blocked = NULL;
     return true;
 stays:
     s->blocked = why;
@@ -150,12 +151,17 @@ static __attribute__((noinline)) bool waits_seldom(struct slice *s, uint64_t *wh
     return quick_waits(s, why, q);
 }
 
-/* The counter of what stops every request, NULL: nothing. */
-static SLICE_HOT uint64_t *quick_port_stops(struct slice *s, struct slice_run *q)
+static __attribute__((noinline)) bool waits_for_port(struct slice *s, struct slice_run *q)
 {
-    if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return NULL;
     q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
-    return &s->stats.wait_port;
+    s->blocked_cyc = q->now;
+    return waits_seldom(s, &s->stats.wait_port, q);
+}
+
+/* The data port has no more to do than may wait for it. */
+static SLICE_HOT bool quick_port_takes(const struct slice *s, const struct slice_run *q)
+{
+    return __builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1);
 }
 
 /* … until a fill comes. */
@@ -230,22 +236,17 @@ static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
     return goes_on || quick_waits_for_mshr(s);
 }
 
-/* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
- * not here. */
-static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
+/* The line of a read has no place. False: it is not served, or not here. */
+static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 {
-    if (why && !waits_seldom(s, why, q)) return false;
-    for (;;) {
-        why = quick_port_stops(s, q);
-        if (__builtin_expect(why != NULL, 0)) {
-            s->blocked_cyc = q->now;
-            if (!waits_seldom(s, why, q)) return false;
+    for (;;)
+        if (!quick_port_takes(s, q)) {
+            if (!waits_for_port(s, q)) return false;
         } else if (s->mshr_free_count) {
             break;
         } else if (!quick_awaits_mshr(s, q)) {
             return false;
         }
-    }
     const struct slice_front *const a = &q->front;
     struct request *const r = a->r;
     uint8_t *const pins = slice_set_pins(s, a);
@@ -337,18 +338,22 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
 }
 
 /* A write, or a read of a line that has a place. False: it is not served, or not here. */
-static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line, struct slice_run *q)
+static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q)
 {
     struct request *const r = q->front.r;
-    for (;; why = NULL) {
-        if (!why) {
-            q->slow = r->kind > REQUEST_WRITE;
-            if (__builtin_expect(q->slow, 0)) return false;
-            why = quick_port_stops(s, q);
-            if (!why) why = r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
-            if (!why) return true;
-            s->blocked_cyc = q->now;
+    for (;;) {
+        if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) {
+            q->slow = true;
+            return false;
         }
+        if (!quick_port_takes(s, q)) {
+            if (!waits_for_port(s, q)) return false;
+            continue;
+        }
+        uint64_t *const why =
+            r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+        if (!why) return true;
+        s->blocked_cyc = q->now;
         if (!waits_seldom(s, why, q)) return false;
     }
 }
@@ -389,18 +394,17 @@ static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
  * what they may send to memory. */
 static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
-    uint64_t *why = s->blocked;
     uint64_t due = q->due_cyc;
-    s->blocked = NULL;
+    if (s->blocked) {
+        if (!waits_seldom(s, s->blocked, q)) return;
+        due = q->now;
+    }
     do {
-        if (!why && !quick_arrives(s, due, q)) return;
+        if (!quick_arrives(s, due, q)) return;
         const uint32_t line = quick_look(s, q);
-        if (line == TAGS_NONE && q->front.r->kind == REQUEST_READ) {
-            if (!quick_miss(s, why, q)) return;
-        } else if (!quick_other(s, why, line, q)) {
+        if (!(line == TAGS_NONE && q->front.r->kind == REQUEST_READ ? quick_miss(s, q)
+                                                                    : quick_other(s, line, q)))
             return;
-        }
-        why = NULL;
         due = quick_served(s, q);
     } while (slice_memory_has_room(s));
     q->due_cyc = due;
