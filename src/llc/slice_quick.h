@@ -128,7 +128,7 @@ later:
 
 /* The request in front waits, from blocked_cyc on, for the next cycle that may change something: that of a
  * fill, or the one in which it is due; false: that comes after the window, or is not a quick one. */
-static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
+static __attribute__((noinline)) bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
 {
     if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
         if (q->due_cyc >= q->until_cyc) goto stays;
@@ -146,16 +146,12 @@ stays:
     s->blocked = why;
     return false;
 }
-static __attribute__((noinline)) bool waits_seldom(struct slice *s, uint64_t *why, struct slice_run *q)
-{
-    return quick_waits(s, why, q);
-}
 
-static __attribute__((noinline)) bool waits_for_port(struct slice *s, struct slice_run *q)
+static __attribute__((noinline)) bool quick_waits_for_port(struct slice *s, struct slice_run *q)
 {
     q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
     s->blocked_cyc = q->now;
-    return waits_seldom(s, &s->stats.wait_port, q);
+    return quick_waits(s, &s->stats.wait_port, q);
 }
 
 /* The data port has no more to do than may wait for it. */
@@ -241,7 +237,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 {
     for (;;)
         if (!quick_port_takes(s, q)) {
-            if (!waits_for_port(s, q)) return false;
+            if (!quick_waits_for_port(s, q)) return false;
         } else if (s->mshr_free_count) {
             break;
         } else if (!quick_awaits_mshr(s, q)) {
@@ -264,13 +260,12 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 /* ---- others; NULL: it is served; else the counter of what stops it ---- */
 
 /* The line has a place, but some of the sectors are not in it. */
-static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_t have, struct request *r,
+static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
                                           struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, &q->front, line);
-    quick_fetch(s, &q->front, line, &s->lines[line], slice_set_pin(s, &q->front, line), r,
-                r->sectors & ~have & SECTORS_ALL, q);
+    quick_fetch(s, &q->front, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
     return NULL;
 }
 
@@ -281,15 +276,14 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, 
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t have, const struct request *r,
-                                       struct slice_run *q)
+static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t lacks, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
     if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
-    const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
+    const uint32_t missing = lacks & ~(uint32_t)m->asked;
     append(s, &m->waiting, q->front.idx);
     m->alone = false;
-    if (missing) fetch_more(s, q->now, line, missing);
+    if (missing) fetch_more(s, q->now, line, (uint8_t)missing);
     slice_set_touch(s, &q->front, line);
     q->merged++;
     return NULL;
@@ -307,11 +301,13 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
 
 static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
-    const size_t sectors = r->sectors & SECTORS_ALL;
-    uint8_t have = s->lines[line].valid;
-    if (sectors & ~have && sectors & ~(have = readable(s, line)))
-        return *slice_set_pin(s, &q->front, line) ? quick_merge(s, line, have, r, q)
-                                                  : quick_complete(s, line, have, r, q);
+    const struct slice_line *const m = &s->lines[line];
+    const uint32_t sectors = r->sectors & SECTORS_ALL;
+    uint32_t lacks = sectors & ~(uint32_t)m->valid;
+    if (lacks && m->dirty[0] | m->dirty[1]) lacks &= ~(uint32_t)sectors_written(m->dirty);
+    if (lacks)
+        return *slice_set_pin(s, &q->front, line) ? quick_merge(s, line, lacks, q)
+                                                  : quick_complete(s, line, lacks, r, q);
     r->hit = 1;
     quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
     return NULL;
@@ -347,14 +343,14 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
             return false;
         }
         if (!quick_port_takes(s, q)) {
-            if (!waits_for_port(s, q)) return false;
+            if (!quick_waits_for_port(s, q)) return false;
             continue;
         }
         uint64_t *const why =
             r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
         if (!why) return true;
         s->blocked_cyc = q->now;
-        if (!waits_seldom(s, why, q)) return false;
+        if (!quick_waits(s, why, q)) return false;
     }
 }
 
@@ -396,7 +392,7 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
     uint64_t due = q->due_cyc;
     if (s->blocked) {
-        if (!waits_seldom(s, s->blocked, q)) return;
+        if (!quick_waits(s, s->blocked, q)) return;
         due = q->now;
     }
     do {
@@ -440,6 +436,7 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
     q->now = s->visited_cyc;
     q->until_cyc = s->until_cyc;
+    DIAG_ASSERT(l->fills_count <= s->fills_mask);
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
     q->first_packet = q->port->popped;
