@@ -170,12 +170,14 @@ static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
 /* ---- requests that go to memory ---- */
 
 /* An MSHR for a line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, uint32_t line,
-                                  struct slice_line *m, uint8_t *pin, struct request *r, size_t sectors,
-                                  struct slice_run *q)
+static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
+                                  struct request *r, size_t sectors, struct slice_run *q)
 {
     const struct slice_columns c = q->missing_of[sectors];
-    const uint32_t idx = a->idx;
+    const uint32_t idx = q->front.idx;
+    const uint64_t key = r->home.line;
+    q->misses++;
+    q->columns += c.count;
     m->alone = m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
     m->waiting.first = idx;
@@ -185,25 +187,22 @@ static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, 
     r->pin = pin;
     if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
     struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
-    op->line = r->home.line;
+    op->line = key;
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
     op->ready_tick = (q->now + q->miss_latency_cyc) * q->ticks_per_cycle;
     op_joins(s, &s->own_lane, 0, op->ready_tick);
-    q->misses++;
-    q->columns += c.count;
 }
 
-/* The way of the set makes room for the line of the request. */
-static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_front *a, uint32_t way,
-                                                uint32_t line, const struct request *r, uint64_t now)
+/* The way of the set, whose line this is, makes room for that of the request. */
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, uint32_t line,
+                                                const struct request *r, const struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
-    uint8_t *const hint = a->row + way;
     s->stats.evictions += *hint != 0;
-    *hint = a->hint;
-    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, now, line);
+    *hint = q->front.hint;
+    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
     return m;
@@ -243,17 +242,16 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
         } else if (!quick_awaits_mshr(s, q)) {
             return false;
         }
-    const struct slice_front *const a = &q->front;
-    struct request *const r = a->r;
-    uint8_t *const pins = slice_set_pins(s, a);
+    struct request *const r = q->front.r;
+    uint8_t *const row = q->front.row, *const pins = slice_set_pins(s, &q->front);
     uint32_t way;
-    if (__builtin_expect(!slice_set_victim(s, a->row, pins, &way), 0)) {
+    if (__builtin_expect(!slice_set_victim(s, row, pins, &way), 0)) {
         q->slow = true;
         return false;
     }
-    const uint32_t line = a->first + way;
-    struct slice_line *const m = quick_place(s, a, way, line, r, q->now);
-    quick_fetch(s, a, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
+    const uint32_t line = q->front.first + way;
+    struct slice_line *const m = quick_place(s, row + way, line, r, q);
+    quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
 }
 
@@ -265,7 +263,7 @@ static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, &q->front, line);
-    quick_fetch(s, &q->front, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
+    quick_fetch(s, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
     return NULL;
 }
 
@@ -324,7 +322,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
         if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
             return quick_stop(&s->stats.wait_way, q);
         line = a->first + way;
-        (void)quick_place(s, a, way, line, r, q->now);
+        (void)quick_place(s, a->row + way, line, r, q);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
