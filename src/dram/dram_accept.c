@@ -132,7 +132,7 @@ DRAM_RARE static bool accept_rest(struct dram_channel *ch, uint64_t now, enum dr
 {
     const uint32_t columns = column_count - (uint32_t)__builtin_popcountll(absorbed);
     if (columns > *dram_room(ch, kind)) return refuse(ch);
-    const uint16_t line = take_line(ch, columns);
+    const uint32_t line = take_line(ch, columns);
     count_accepted(ch, now, kind, columns);
     for (uint32_t i = 0; i < column_count; i++) {
         if (absorbed >> i & 1)
@@ -162,7 +162,7 @@ static __attribute__((noinline)) bool joined_late(struct dram_channel *ch, uint6
 __attribute__((noinline)) bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind,
                                                  uint64_t key, uint32_t columns, uint64_t tag)
 {
-    const uint16_t line = take_line(ch, columns);
+    const uint32_t line = take_line(ch, columns);
     struct dram_bank *b = &ch->banks[dram_key_bank(key)];
     if (!ch->plain) ch->front.next_cyc = now + 1;
     for (uint32_t i = 0; i < columns; i++) {

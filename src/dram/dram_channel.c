@@ -256,11 +256,11 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
     ch->act_col_min = (uint32_t)dram_min(ch->gap.act_col[DRAM_READ], ch->gap.act_col[DRAM_WRITE]);
     ch->entries =
         arena_alloc_aligned(a, ch->entry_count * sizeof(struct dram_entry), _Alignof(struct dram_entry));
-    ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count);
-    ch->free_lines = ARENA_ARRAY(a, uint16_t, ch->entry_count);
+    ch->lines = ARENA_ARRAY(a, struct dram_line, ch->entry_count + 1); /* from 1 on */
+    ch->free_lines = ARENA_ARRAY(a, uint32_t, ch->entry_count);
     for (uint32_t i = 0; i < ch->entry_count; i++) {
         ch->entries[i].next = i + 1 < ch->entry_count ? &ch->entries[i + 1] : NULL;
-        ch->free_lines[i] = (uint16_t)(ch->entry_count - 1 - i);
+        ch->free_lines[i] = ch->entry_count - i;
     }
     ch->free_line_count = ch->entry_count;
     ch->free_entries = ch->entries;

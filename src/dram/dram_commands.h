@@ -13,6 +13,11 @@ static inline void raise_to(uint64_t *cyc, uint64_t to)
     if (*cyc < to) *cyc = to;
 }
 
+static inline void lower_to(uint64_t *cyc, uint64_t to)
+{
+    if (*cyc > to) *cyc = to;
+}
+
 /* Of its own kind a column is the latest, so nothing later can stand there; the turnaround from reads to
  * writes is the same in all groups. */
 static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_bank *b,
@@ -76,7 +81,7 @@ static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dr
     } else if (!side->hit && (path != DRAM_ANY || (!b->slot && ch->kinds >> kind & 1))) {
         dram_wish_close(ch, b, side->head);
         /* later than now, so not before the bus is free */
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, b->pre_cyc);
+        lower_to(&ch->row_next_cyc, b->pre_cyc);
     } else {
         dram_bank_changed(ch, b);
     }
@@ -146,7 +151,7 @@ static inline void row_serves(struct dram_channel *ch, uint32_t kind, struct dra
 {
     struct dram_side *side = &b->side[kind];
     dram_hit_begins_before(side, &ch->coming[kind], first);
-    ch->col_next_cyc = dram_min(ch->col_next_cyc, side->col_cyc);
+    lower_to(&ch->col_next_cyc, side->col_cyc);
 }
 
 static inline void first_hit(struct dram_channel *ch, uint32_t kind, struct dram_bank *b)
@@ -190,7 +195,7 @@ static inline void issue_precharge(struct dram_channel *ch, uint64_t now, struct
     raise_to(&b->act_cyc, now + ch->gap.pre_act);
     ch->row_bus_cyc = now + 1;
     if (path < DRAM_LEAN && ch->wiring.log) dram_log(ch, now, DRAM_PRE, dram_bank_of(e), b->open_row, 0);
-    dram_row_closes(b);
+    dram_row_closes(b, path);
     e->class = DRAM_CONFLICT;
     ch->front.stats.precharges++;
     dram_wish_leave(b);

@@ -67,12 +67,13 @@ static inline void dram_wish_open(struct dram_channel *ch, struct dram_bank *b, 
     dram_opening_insert(ch, b);
 }
 
-/* Searched from the end: it is seldom before those that have waited. */
+/* Searched from the end: it is seldom before those that have waited. The end of the list, which holds
+ * UINT64_MAX, is below all as a signed number. */
 static inline void dram_wish_close(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *by)
 {
     const uint64_t pre_cyc = b->pre_cyc;
     struct dram_bank *before = ch->closing.before;
-    while (before != &ch->closing && before->pre_cyc > pre_cyc) before = before->before;
+    while ((int64_t)before->pre_cyc > (int64_t)pre_cyc) before = before->before;
     dram_wish_enter(b, before->after);
     b->row_entry = by;
     b->row_seq = by->seq;
@@ -105,7 +106,6 @@ static inline void dram_hit_begins_before(struct dram_side *side, struct dram_si
 {
     dram_side_insert(side, after);
     side->hit = hit;
-    side->seq = hit->seq;
 }
 
 /* The open row serves a column of this kind, and served none before. */
@@ -124,11 +124,11 @@ static inline void dram_hit_ends(struct dram_side *side)
     side->hit = NULL;
 }
 
-static inline void dram_row_closes(struct dram_bank *b)
+static inline void dram_row_closes(struct dram_bank *b, enum dram_path path)
 {
     b->open_row = DRAM_NO_ROW;
     if (b->side[DRAM_READ].hit) dram_hit_ends(&b->side[DRAM_READ]);
-    if (b->side[DRAM_WRITE].hit) dram_hit_ends(&b->side[DRAM_WRITE]);
+    if (path != DRAM_READS && b->side[DRAM_WRITE].hit) dram_hit_ends(&b->side[DRAM_WRITE]);
 }
 
 static inline void dram_ready_insert(struct dram_side *side, struct dram_side *after)
@@ -142,6 +142,7 @@ static inline void dram_hits_ready(struct dram_channel *ch, uint32_t kind, uint6
 {
     for (struct dram_side *side; (side = ch->coming[kind].after)->col_cyc <= now;) {
         dram_side_remove(side);
+        side->seq = side->hit->seq;
         dram_ready_insert(side, ch->ready[kind].after);
     }
 }

@@ -10,7 +10,7 @@
 #include "dram/dram_take.h"
 
 struct dram_reads {
-    uint32_t room, least_room; /* at the beginning; in its life */
+    uint32_t room; /* at the beginning, as the others */
     uint64_t served, read_latency_cyc;
 };
 
@@ -21,10 +21,10 @@ static inline uint64_t reads_served(const struct dram_channel *ch)
     return s->row_hits + s->row_misses + s->row_conflicts;
 }
 
-static inline struct dram_reads dram_reads_begin(const struct dram_channel *ch)
+static inline struct dram_reads dram_reads_begin(struct dram_channel *ch)
 {
+    ch->least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak;
     return (struct dram_reads){.room = ch->front.room[0],
-                               .least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak,
                                .served = reads_served(ch),
                                .read_latency_cyc = ch->front.stats.read_latency_cyc};
 }
@@ -38,7 +38,7 @@ static inline void dram_reads_end(struct dram_channel *ch, const struct dram_rea
     s->column_reads += served;
     s->reads += served + from->room - ch->front.room[0];
     s->waiting = ch->entry_count - ch->front.room[0];
-    s->waiting_peak = ch->entry_count - from->least_room;
+    s->waiting_peak = ch->entry_count - ch->least_room;
     s->wait_cyc += waited_cyc;
     ch->waited_cyc += waited_cyc;
     ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
@@ -57,44 +57,41 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
-static inline uint64_t reads_next(const struct dram_channel *ch)
+/* When the next one may go, given when the bus is free. */
+static inline uint64_t reads_next(const struct dram_channel *ch, uint64_t own_cyc)
 {
-    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return ch->col_own_cyc[DRAM_READ];
-    return dram_max(ch->col_own_cyc[DRAM_READ], ch->coming[DRAM_READ].after->col_cyc);
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return own_cyc;
+    return dram_max(own_cyc, ch->coming[DRAM_READ].after->col_cyc);
 }
 
-/* The next hit of its row, when one was served. False: there is none. */
-static inline bool reads_go_on(struct dram_side *side, uint32_t row, struct dram_entry *from)
-{
-    while (from && dram_row(from) != row) from = from->next;
-    if (!from) return false;
-    side->hit = from;
-    side->seq = from->seq;
-    return true;
-}
-
-/* … is among the ready ones, which are in the order of age. */
-static inline void reads_reorder(const struct dram_channel *ch, struct dram_side *side)
-{
-    if (ch->ready[DRAM_READ].after == &ch->ready[DRAM_READ] || side->after->seq > side->seq) return;
-    dram_side_remove(side);
-    dram_ready_insert(side, side->after);
-}
-
-/* What the bank wants of the row bus now. */
-static inline void reads_left(struct dram_channel *ch, struct dram_bank *b, bool more)
+/* The row serves no other column. */
+static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b)
 {
     struct dram_side *const side = &b->side[DRAM_READ];
-    if (!more) dram_hit_ends(side);
+    dram_hit_ends(side);
     if (__builtin_expect(b->row_entry != NULL, 0)) {
         dram_bank_changed(ch, b);
-    } else if (!more) {
-        if (!side->head) return;
+    } else if (side->head) {
         dram_wish_close(ch, b, side->head);
-        ch->row_next_cyc = dram_min(ch->row_next_cyc, b->pre_cyc);
-    } else if (side->head != side->hit && b->columns_since_act >= ch->hits_most) {
-        dram_bank_changed(ch, b);
+        lower_to(&ch->row_next_cyc, b->pre_cyc);
     }
+}
+
+/* It serves this one next. */
+static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *hit)
+{
+    struct dram_side *const side = &b->side[DRAM_READ];
+    side->hit = hit;
+    /* those that are ready are in the order of age; none there: it was served from those that are coming */
+    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) {
+        side->seq = hit->seq;
+        if (side->after->seq < side->seq) {
+            dram_side_remove(side);
+            dram_ready_insert(side, side->after);
+        }
+    }
+    if (b->row_entry || (side->head != hit && b->columns_since_act >= ch->hits_most))
+        dram_bank_changed(ch, b);
 }
 
 /* What is served in this cycle, NULL: nothing. */
@@ -102,22 +99,25 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 {
     struct dram_side *const side = reads_pick(ch, now);
     if (!side) {
-        ch->col_next_cyc = dram_max(reads_next(ch), now + 1);
+        ch->col_next_cyc = dram_max(reads_next(ch, ch->col_own_cyc[DRAM_READ]), now + 1);
         return NULL;
     }
     struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
-    struct dram_entry *const e = side->hit, *const next = e->next;
-    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
-    b->columns_since_act++;
+    struct dram_entry *const e = side->hit, *next = e->next;
+    const uint32_t row = b->open_row;
     dram_unlink(side, e);
-    const bool more = reads_go_on(side, b->open_row, next);
+    while (next && dram_row(next) != row) next = next->next;
     ((uint64_t *)&ch->front.stats)[WORD_OF(row_hits) + e->class]++;
     ch->front.room[0]++;
     e->next = ch->free_entries;
     ch->free_entries = e;
-    if (more) reads_reorder(ch, side);
-    reads_left(ch, b, more);
-    ch->col_next_cyc = reads_next(ch);
+    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
+    b->columns_since_act++;
+    if (next)
+        reads_row_goes_on(ch, b, next);
+    else
+        reads_row_over(ch, b);
+    ch->col_next_cyc = reads_next(ch, now + ch->gap.col_s[DRAM_READ][DRAM_READ]);
     return e;
 }
 
@@ -142,13 +142,13 @@ static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, 
 }
 
 /* There is room for it. True: more than its bank's queue may have changed. */
-static DRAM_HOT inline bool reads_take(struct dram_channel *ch, struct dram_reads *r, uint64_t now,
-                                       uint64_t key, uint32_t columns, uint64_t tag)
+static DRAM_HOT inline bool reads_take(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t columns,
+                                       uint64_t tag)
 {
     struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
     struct dram_side *const side = &b->side[DRAM_READ];
     const uint32_t room = ch->front.room[0] -= columns;
-    if (__builtin_expect(room < r->least_room, 0)) r->least_room = room;
+    if (room < ch->least_room) ch->least_room = room;
     ch->changed_cyc = now;
     if (columns > 1) {
         reads_take_more(ch, now, key, columns, tag);

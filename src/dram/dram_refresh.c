@@ -46,7 +46,7 @@ DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
 static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
 {
     b->act_cyc = dram_max(b->act_cyc, cyc + ch->gap.pre_act);
-    dram_row_closes(b);
+    dram_row_closes(b, DRAM_ANY);
     dram_bank_changed(ch, b);
 }
 

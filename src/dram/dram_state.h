@@ -22,7 +22,7 @@
 #include "dram/dram.h"
 #include "dram/dram_key.h"
 
-#define DRAM_NONE   UINT16_MAX /* no line */
+#define DRAM_NONE   0          /* no line */
 #define DRAM_NO_ROW UINT32_MAX /* the bank is closed */
 
 /* Keeps what seldom happens out of the hot path's registers. */
@@ -42,10 +42,10 @@ struct dram_entry {
     uint64_t accept_cyc;
     uint64_t tag;
     uint64_t visible_cyc; /* the scheduler sees it from then on */
-    uint16_t class;
-    uint8_t kind;
+    uint16_t kind;
+    uint8_t class;
     bool behind_read; /* a write that an older read of the same address may still precede */
-    uint16_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
+    uint32_t line;    /* index of the line it is part of, DRAM_NONE for a single column */
 } __attribute__((aligned(64)));
 
 struct dram_line { /* a request of several columns */
@@ -58,7 +58,7 @@ struct dram_side {
     struct dram_entry *head, **end;
     struct dram_entry *hit; /* the oldest that the open row serves; NULL: it is in no list of sides */
     struct dram_side *before;
-    uint64_t seq; /* of the hit */
+    uint64_t seq; /* of the hit, while it is among the ready */
     struct dram_side *after;
     uint32_t group;
 } __attribute__((aligned(64)));
@@ -73,8 +73,9 @@ struct dram_bank {
     struct dram_entry *slot; /* the column whose activate opened the row, until served (bank_slots) */
     uint32_t open_row;       /* or DRAM_NO_ROW */
     uint32_t columns_since_act;
+    uint64_t unused[8]; /* found by a shift */
 } __attribute__((aligned(64)));
-_Static_assert(sizeof(struct dram_bank) == 192, "each kind and the row in a cache line of its own");
+_Static_assert(sizeof(struct dram_bank) == 256, "each kind and the row in a cache line of its own");
 
 /* Gaps between the first bus cycles of two commands, derived once from the timing. */
 struct dram_gaps {
@@ -102,13 +103,14 @@ struct dram_channel {
     /* who waits */
     struct dram_entry *entries;
     struct dram_line *lines;
-    uint16_t *free_lines;
+    uint32_t *free_lines;
     uint32_t free_line_count, entry_count;
     struct dram_entry *free_entries; /* linked through next */
     uint32_t seen[2]; /* queued entries of each kind that the scheduler has been shown (split) */
     /* For stats.waiting_cyc: when the number of those who wait changed last, how long those who left had
      * waited, and how much of the integral has been counted. */
     uint64_t changed_cyc, waited_cyc, counted_integral;
+    uint32_t least_room; /* what stats.waiting_peak follows from, in dram_reads.h */
     uint64_t next_seq;
     struct dram_entry *staged, *staged_last; /* accepted, not yet seen by the scheduler; through next */
     uint64_t intake_cyc;                     /* latest cycle that intake was planned for ... */

@@ -39,7 +39,7 @@ static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel
 }
 
 /* One column of a line was served; was it the last? */
-static inline bool line_ends(struct dram_channel *ch, uint16_t line)
+static inline bool line_ends(struct dram_channel *ch, uint32_t line)
 {
     if (--ch->lines[line].waiting_count) return false;
     ch->free_lines[ch->free_line_count++] = line;
@@ -71,17 +71,12 @@ static inline struct dram_bank *oldest_to_open(struct dram_channel *ch, uint64_t
     return b;
 }
 
-/* The oldest bank that may be closed now and is older than that; NULL: none. */
-static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_t now, uint64_t seq)
+/* The oldest of those that may be closed now, when the first of the list is one. */
+static inline struct dram_bank *oldest_to_close(const struct dram_channel *ch, uint64_t now)
 {
-    struct dram_bank *const first = ch->closing.after, *oldest = NULL;
-    if (first->pre_cyc > now) return NULL;
-    if (first->after->pre_cyc > now) return first->row_seq < seq ? first : NULL; /* as a rule */
-    for (struct dram_bank *b = first; b->pre_cyc <= now; b = b->after) {
-        if (b->row_seq > seq) continue;
-        seq = b->row_seq;
-        oldest = b;
-    }
+    struct dram_bank *oldest = ch->closing.after;
+    for (struct dram_bank *b = oldest->after; b->pre_cyc <= now; b = b->after)
+        if (b->row_seq < oldest->row_seq) oldest = b;
     return oldest;
 }
 
@@ -89,17 +84,18 @@ static inline struct dram_bank *oldest_to_close(struct dram_channel *ch, uint64_
 static DRAM_HOT inline void row_command(struct dram_channel *ch, uint64_t now, enum dram_path path)
 {
     const struct dram_bank *end = &ch->opening;
-    uint64_t act_cyc;
+    uint64_t act_cyc, pre_cyc = ch->closing.after->pre_cyc;
     struct dram_bank *opened = oldest_to_open(ch, now, &act_cyc, path);
-    struct dram_bank *closed = oldest_to_close(ch, now, opened->row_seq);
-    if (closed) {
+    struct dram_bank *closed = pre_cyc <= now ? oldest_to_close(ch, now) : NULL;
+    if (closed && closed->row_seq < opened->row_seq) {
         issue_precharge(ch, now, closed, path);
         act_cyc = opened != end ? 0 : dram_min(act_cyc, closed->act_cyc);
+        pre_cyc = ch->closing.after->pre_cyc;
     } else if (opened != end) {
         issue_activate(ch, now, opened, path);
         act_cyc = end->after != end ? ch->act_chan_cyc : DRAM_NEVER;
     }
-    ch->row_next_cyc = dram_max(dram_min(act_cyc, ch->closing.after->pre_cyc), ch->row_bus_cyc);
+    ch->row_next_cyc = dram_max(dram_min(act_cyc, pre_cyc), ch->row_bus_cyc);
 }
 
 /* Row commands that were due between the last step and this one, each in its cycle: nobody outside notices

@@ -7,7 +7,7 @@
 
 /* Takes an entry for one column. */
 static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t now, uint32_t kind,
-                                            uint64_t key, uint64_t tag, uint16_t line)
+                                            uint64_t key, uint64_t tag, uint32_t line)
 {
     struct dram_entry *e = ch->free_entries;
     ch->free_entries = e->next;
@@ -16,7 +16,7 @@ static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t no
     e->tag = tag;
     e->key = key;
     e->line = line;
-    e->kind = (uint8_t)kind;
+    e->kind = (uint16_t)kind;
     e->class = DRAM_HIT;
     e->behind_read = kind == DRAM_WRITE; /* until looked at */
     if (kind == DRAM_WRITE) {
@@ -26,10 +26,10 @@ static inline struct dram_entry *take_entry(struct dram_channel *ch, uint64_t no
     return e;
 }
 
-static inline uint16_t take_line(struct dram_channel *ch, uint32_t columns)
+static inline uint32_t take_line(struct dram_channel *ch, uint32_t columns)
 {
     if (columns < 2) return DRAM_NONE;
-    const uint16_t line = ch->free_lines[--ch->free_line_count];
+    const uint32_t line = ch->free_lines[--ch->free_line_count];
     ch->lines[line].waiting_count = columns;
     return line;
 }
@@ -53,7 +53,7 @@ static DRAM_HOT inline bool take_now(struct dram_channel *ch, uint64_t now, uint
     struct dram_side *side = &ch->banks[dram_key_bank(key)].side[kind];
     if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
         return dram_take_in_turn(ch, now, kind, key, columns, tag);
-    const uint16_t line = take_line(ch, columns);
+    const uint32_t line = take_line(ch, columns);
     const uint64_t end = key + columns;
     do {
         dram_append(side, take_entry(ch, now, kind, key, tag, line));

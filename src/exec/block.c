@@ -228,8 +228,8 @@ static void count_block(const struct exec_block *b)
     for (uint32_t n = 0; n < b->warp_count; n++) {
         const struct warp_next *kept = &b->warps[n].kept; /* executed ahead, and then nobody issued it */
         threads += b->warps[n].thread_instructions;
-        if (!kept->run) continue;
-        threads -= (uint64_t)kept->run * lanes_in(kept->run_mask);
+        for (uint32_t k = 0; k < kept->run; k++)
+            if (kept->info[k].class != WARP_CLASS_CONTROL) threads -= lanes_in(kept->run_mask);
         warps -= kept->run;
     }
     t->warp_instructions += warps;

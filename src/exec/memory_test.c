@@ -330,6 +330,31 @@ static void a_misaligned_access_is_caught(void **state)
     bed_expect_mistake(&c, PARTS("misaligned store of 4 bytes at shared address 0x2"));
 }
 
+/* In the second warp: the first one has met the range, so that the lanes are loaded together. */
+static void one_bad_address_among_scattered_ones_is_caught(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t shift;
+        const char *what;
+    } bad[] = {{4096, "illegal load of 4 bytes"},
+               {-4096, "illegal load of 4 bytes"},
+               {INT64_MIN, "illegal load of 4 bytes"},
+               {2, "misaligned load of 4 bytes"}};
+    char ptx[2048];
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        snprintf(ptx, sizeof ptx,
+                 "%smul.lo.u32 %%r2, %%r1, 37;\nand.b32 %%r2, %%r2, 255;\nmul.wide.u32 %%rd4, %%r2, 4;\n"
+                 "setp.eq.u32 %%p1, %%r1, 41;\nmov.u64 %%rd5, %lld;\nmov.u64 %%rd6, 0;\n"
+                 "selp.b64 %%rd5, %%rd5, %%rd6, %%p1;\nadd.u64 %%rd4, %%rd4, %%rd5;\n"
+                 "add.u64 %%rd4, %%rd4, %%rd2;\nld.global.u32 %%r3, [%%rd4];\n"
+                 "st.global.u32 [%%rd3], %%r3;\n%s",
+                 PTX_HEAD KERNEL_BEGIN OUT32, (long long)bad[k].shift, KERNEL_END);
+        struct bed b = {.ptx = ptx, .block = {64}, .fill = fill_iota};
+        bed_expect_mistake(&b, PARTS(bad[k].what, "thread (41,0,0)"));
+    }
+}
+
 static void shared_memory_beyond_the_block_is_caught(void **state)
 {
     (void)state;
@@ -649,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_load_behind_a_buffer_names_kernel_line_thread_and_buffer),
         cmocka_unit_test(a_store_before_a_buffer_and_to_null_are_caught),
         cmocka_unit_test(a_misaligned_access_is_caught),
+        cmocka_unit_test(one_bad_address_among_scattered_ones_is_caught),
         cmocka_unit_test(shared_memory_beyond_the_block_is_caught),
         cmocka_unit_test(a_freed_buffer_is_no_longer_readable),
         cmocka_unit_test(asynchronous_copies_arrive_in_shared_memory),

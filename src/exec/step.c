@@ -195,16 +195,17 @@ static inline const struct ahead_run *run_at(const struct exec_func *f, const st
     return &f->runs[pc - f->code];
 }
 
-/* `run` operations were executed, and pc comes after them. */
+/* `run` operations were executed, of these `passed` branches, and pc comes after them. */
 static inline enum warp_step tell_run(struct exec_block *b, struct exec_warp *w, const struct insn *pc,
-                                      const struct warp_op_info *first, uint32_t run, struct warp_next *next)
+                                      const struct warp_op_info *first, uint32_t run, uint32_t passed,
+                                      struct warp_next *next)
 {
     const uint32_t mask = w->mask;
     w->pc = pc;
     w->ahead_count = run;
     w->warp_instructions += run;
     b->instructions += run;
-    w->thread_instructions += (uint64_t)run * lanes_in(mask);
+    w->thread_instructions += (uint64_t)(run - passed) * lanes_in(mask);
     *next = (struct warp_next){.info = first,
                                .reg_base = w->frame / 128,
                                .run = run,
@@ -250,18 +251,34 @@ static __attribute__((noinline)) enum warp_step run_parts(struct exec_block *b, 
         pc = after;
     }
     w->pc = pc;
-    return run ? tell_run(b, w, pc, first, run, next) : tell(w, pc, next);
+    return run ? tell_run(b, w, pc, first, run, 0, next) : tell(w, pc, next);
+}
+
+/* A branch that no lane takes: it changes nothing. */
+static inline bool is_passed(const struct exec_warp *w, const struct insn *pc)
+{
+    return pc->fn == h_branch && pc->counted && !(w->mask & guard_of(w, pc));
 }
 
 static inline enum warp_step run_ahead(struct exec_block *b, struct exec_warp *w, struct warp_next *next)
 {
-    const struct insn *const pc = w->pc;
+    const struct insn *pc = w->pc;
     if (pc->quiet != QUIET_WHOLE) return run_parts(b, w, next);
     const struct exec_func *const f = b->launch->kernel->func;
-    const struct ahead_run *const r = run_at(f, pc);
-    const uint32_t length = r->length;
-    execute_run(b, w, f, pc, r, w->mask);
-    return tell_run(b, w, pc + length, pc->info, length, next);
+    const struct warp_op_info *const first = pc->info;
+    uint32_t run = 0, passed = 0;
+    for (;;) {
+        const struct ahead_run *const r = run_at(f, pc);
+        execute_run(b, w, f, pc, r, w->mask);
+        run += r->length;
+        pc += r->length;
+        if (!is_passed(w, pc) || pc->info != first + run || run == AHEAD_MOST) break;
+        passed++;
+        run++;
+        pc++;
+        if (pc->quiet != QUIET_WHOLE || run_at(f, pc)->length > AHEAD_MOST - run) break;
+    }
+    return tell_run(b, w, pc, first, run, passed, next);
 }
 
 enum warp_step exec_warp_peek(struct exec_block *b, uint32_t warp, struct warp_next *next)

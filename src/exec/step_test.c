@@ -23,7 +23,7 @@ struct rig {
     uint64_t params[2];
     int mode; /* 0 step, 1 step and move the block at every 10th step, 2 run, 3 as an SM does, 4 the same and
                  move the block at every 10th operation */
-    uint64_t runs;
+    uint64_t runs, passed;
     uint64_t operations, loads, barriers, lanes;
     uint64_t first_address, in_simulated;
 };
@@ -86,7 +86,10 @@ static void source_block(struct rig *r, uint64_t idx)
             r->operations++;
             if (next[w].run) {
                 r->runs += next[w].run > 1;
-                r->lanes += (uint32_t)__builtin_popcount(next[w].run_mask);
+                if (next[w].info->class == WARP_CLASS_CONTROL)
+                    r->passed++; /* no lane takes it */
+                else
+                    r->lanes += (uint32_t)__builtin_popcount(next[w].run_mask);
                 next[w].info = --next[w].run ? next[w].info + 1 : next[w].after;
                 if (!next[w].info) state[w] = source.peek(source.self, w, &next[w]);
             } else {
@@ -186,6 +189,7 @@ static void what_is_executed_ahead_is_told_once_in_order(void **state)
     rig_run(&ahead);
     rig_run(&moved);
     assert_true(ahead.runs > 0 && moved.runs > 0);
+    assert_true(ahead.passed > 0 && moved.passed > 0);
     assert_int_equal(ahead.operations, run.operations);
     assert_int_equal(moved.operations, run.operations);
     assert_int_equal(ahead.lanes, run.lanes);

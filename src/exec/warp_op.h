@@ -128,8 +128,8 @@ struct warp_next {
     /* Not 0: that many operations (at most 255) from this one on have been executed already, because nobody
      * could tell when they were: infos that follow each other in memory, the same lanes, no step() for them.
      * They change registers only; weak loads from shared memory may be among them, because a program may not
-     * care whether these are executed when they issue or after whatever of the warp came before. After them
-     * comes `after`; NULL: ask peek(). */
+     * care whether these are executed when they issue or after whatever of the warp came before; so may
+     * branches (CONTROL) that no lane takes. After them comes `after`; NULL: ask peek(). */
     uint32_t run;
     uint32_t run_mask;
     const struct warp_op_info *after;

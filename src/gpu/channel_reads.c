@@ -15,7 +15,7 @@ struct run {
     struct dram_reads reads;
     const uint64_t *pending;
     uint32_t turn, slice_count;
-    bool full; /* refused */
+    bool minds; /* one of the slices waits for room */
     uint64_t until_cyc;
     uint64_t last_cyc; /* nothing special before the one after it */
 };
@@ -28,43 +28,44 @@ CHANNEL_HOT void look(struct run *r)
 }
 
 /* The channel is as everybody else knows it, and is theirs for a while. */
-CHANNEL_HOT void hand_over(const struct run *r, uint64_t now)
+CHANNEL_HOT void hand_over(const struct run *r, uint64_t now, bool full)
 {
     dram_reads_end(r->d, &r->reads);
     r->d->stepped_cyc = now;
-    r->d->front.refused = r->full;
+    r->d->front.refused = full;
     r->ch->turn = r->turn;
 }
 
 CHANNEL_HOT void take_over(struct run *r)
 {
     r->reads = dram_reads_begin(r->d);
-    r->full = r->d->front.refused;
     r->turn = r->ch->turn;
+    r->minds = false;
+    for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= minds_room(r->ch->slices[k]);
     look(r);
 }
 
 /* ---- out of the channel ---- */
 
 /* When the fill of a read that is sent at a tick is there: as fill_cyc() of the slice. */
-CHANNEL_HOT uint64_t back_cyc(const struct run *r, const struct slice *s, uint64_t tick)
+CHANNEL_HOT uint64_t back_cyc(const struct run *r, uint64_t tick)
 {
     const struct channel_clock *const k = &r->ch->clock;
-    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) +
-           s->spec->back_cyc;
+    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) + k->back_cyc;
 }
 
 CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
 {
     struct dram_channel *const d = r->d;
     const uint64_t latency_cyc = now + d->gap.done[DRAM_READ] - e->accept_cyc;
-    const struct channel_latency *const row = &r->ch->clock.latency[63 - __builtin_clzll(latency_cyc)];
+    const struct channel_latency *const row =
+        &r->ch->clock.latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63];
     d->front.stats.read_latency[row->own_bucket]++;
     d->front.stats.read_latency_cyc += latency_cyc;
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
     struct slice *const s = r->ch->slices[packed_slice(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, s, tick));
+    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
@@ -78,10 +79,10 @@ CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
 
 /* ---- into it ---- */
 
-CHANNEL_HOT void refuse(struct run *r)
+CHANNEL_HOT bool refuse(const struct run *r)
 {
     r->d->front.stats.refused++;
-    r->full = true;
+    return true;
 }
 
 /* All slices in turn, whatever they have; the one whose turn it was has had it: all others. */
@@ -108,8 +109,9 @@ CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slic
 CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const struct memory_op *op)
 {
     struct slice *const s = r->ch->slices[r->turn];
-    if (reads_take(r->d, &r->reads, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
-    accept_oldest(s, &s->own_lane, 0, tick);
+    if (reads_take(r->d, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
+    drop_oldest(s, &s->own_lane, 0);
+    if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
@@ -122,50 +124,46 @@ CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
     return false;
 }
 
-/* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. */
-CHANNEL_HOT void pull(struct run *r, uint64_t now, uint64_t tick)
+/* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. True:
+ * one was refused. */
+CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick)
 {
     bool any = false;
     if (*r->pending >> r->turn & 1) {
         const struct memory_op *const op = oldest_of(r, r->turn);
         if (op->ready_tick <= tick) {
             any = op->tag_line == TAGS_NONE;
-            if (op->column_count > r->d->front.room[0]) {
-                refuse(r);
-                return;
-            }
+            if (op->column_count > r->d->front.room[0]) return refuse(r);
             if (!any) take_read(r, now, tick, op);
         }
     }
     if (!any) {
-        if (!others_wait(r, tick)) return;
-        if (!r->d->front.room[0]) {
-            refuse(r);
-            return;
-        }
+        if (!others_wait(r, tick)) return false;
+        if (!r->d->front.room[0]) return refuse(r);
     }
-    hand_over(r, now);
+    hand_over(r, now, false);
     pull_any(r->ch, now, !any);
     take_over(r);
+    return r->d->front.refused;
 }
 
 /* ---- time ---- */
 
 /* After a cycle: when slices have something that may be accepted, … */
-CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, uint64_t next)
+CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, bool full, uint64_t next)
 {
-    if (r->full) return next;
+    if (full) return next;
     for (uint64_t left = *r->pending; left; left &= left - 1)
         next = dram_min(next, cycle_from(r->ch, lane_due(r->ch->lanes[__builtin_ctzll(left)])));
     return dram_max(next, now + 1);
 }
 
 /* … or anything is due, but for what is special. */
-CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now)
+CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now, bool full)
 {
     const uint64_t row_cyc = r->d->row_next_cyc, col_cyc = r->d->col_next_cyc,
                    open_cyc = row_cyc + r->d->act_col_min;
-    return pull_due(r, now, row_cyc < col_cyc && open_cyc < col_cyc ? open_cyc : col_cyc);
+    return pull_due(r, now, full, row_cyc < col_cyc && open_cyc < col_cyc ? open_cyc : col_cyc);
 }
 
 uint64_t channel_work_reads(struct channel *ch, uint64_t until)
@@ -178,23 +176,25 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
                     .until_cyc = dram_min(until, ch->clock.exact_cyc)};
     const uint64_t first_seq = d->next_seq;
     uint64_t next = ch->due_cyc, now;
-    take_over(&r);
+    bool full = d->front.refused;
+    look(&r);
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
+    take_over(&r);
     do {
         now = next;
         const uint64_t tick = now * ch->ticks_per_cycle;
         const struct dram_entry *const served = step(&r, now);
         if (served) {
             come_back(&r, now, tick, served);
-            r.full = false;
+            full = false;
         }
-        if (!r.full) pull(&r, now, tick);
-        next = next_due(&r, now);
+        if (!full) full = pull(&r, now, tick);
+        next = next_due(&r, now, full);
     } while (next <= r.last_cyc);
-    hand_over(&r, now);
+    hand_over(&r, now, full);
     d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), now + 1) : DRAM_NEVER;
     if (d->next_seq != first_seq) engine_progress(ch->wire.engine);
-    return ch->due_cyc = pull_due(&r, now, d->front.next_cyc);
+    return ch->due_cyc = pull_due(&r, now, full, d->front.next_cyc);
 }
 
 /* ---- building ---- */
@@ -211,6 +211,7 @@ void channel_clock_set(struct channel *ch)
     k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
     const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
     k->exact_cyc = exact > spare ? exact - spare : 0;
+    k->back_cyc = ch->wire.slice_spec->back_cyc;
     k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];

@@ -20,9 +20,11 @@ struct slice_line {
     bool far : 1;       /* from another slice, see far.c */
     bool overtaken : 1; /* what comes is older than what later readers must see */
     bool again : 1;     /* what is on its way was read too early: read it once more */
-    bool reads : 1;     /* nothing but reads waits, see slice_quick.h; false: it is not known */
-    uint8_t redo;       /* sectors of it */
-    uint8_t asked;      /* sectors on their way */
+    /* see slice_quick.h; false: it is not known */
+    bool reads : 1; /* nothing but reads waits, and the first knows the pin; */
+    bool alone : 1; /* … one */
+    uint8_t redo;   /* sectors of it */
+    uint8_t asked;  /* sectors on their way */
     struct request_list waiting;
 };
 _Static_assert(sizeof(struct slice_line) == 32, "half a cache line");
@@ -154,7 +156,7 @@ static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
     uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
-    if (p->sets_mask)                                          /* tags_set_hashed(), without its questions */
+    if (__builtin_expect(p->sets_mask != 0, 1))                /* tags_set_hashed(), without its questions */
         return (uint32_t)(idx + hash_u64(idx >> p->sets_log2)) & p->sets_mask;
     for (uint32_t k = 1; k < p->run_count; k++)
         idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;

@@ -30,7 +30,7 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
     uint64_t written[2] = {0};
     const uint8_t have = readable(s, line);
     m->waiting.count = 0;
-    m->reads = false; /* the first one may be another */
+    m->reads = m->alone = false; /* the first one may be another */
     while (all.count) {
         const uint32_t idx = take_first(s, &all);
         const struct request *r = at(s, idx);

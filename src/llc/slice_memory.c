@@ -61,6 +61,13 @@ __attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
+static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
+{
+    drop_oldest(s, l, lane);
+    __builtin_prefetch(&l->ops.ring[l->ops.head]);
+    if (minds_room(s)) slice_tell_room(s, tick);
+}
+
 static __attribute__((noinline)) void accept_and_tell(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *const l = &s->lanes[lane];

@@ -110,13 +110,13 @@ static inline bool push_fill(struct slice *s, uint32_t lane, struct fill f)
 /* Who waits for room looks once more. */
 void slice_tell_room(struct slice *s, uint64_t tick);
 
-static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
+static SLICE_HOT bool minds_room(const struct slice *s) { return s->waits_for_memory || s->flush_done; }
+
+static SLICE_HOT void drop_oldest(struct slice *s, struct lane *l, uint32_t lane)
 {
     l->ops.head = (l->ops.head + 1) & s->ops_mask;
     if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
-    __builtin_prefetch(&l->ops.ring[l->ops.head]);
     s->ops_count--;
-    if (s->waits_for_memory || s->flush_done) slice_tell_room(s, tick);
 }
 
 /* In a window it is not woken, and fetches by itself what it will touch. */

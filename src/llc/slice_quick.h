@@ -35,28 +35,26 @@ static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct r
     if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
 }
 
-/* All reads that wait for the line but the last, which is returned. */
-static __attribute__((noinline)) uint32_t fill_first(struct slice *s, const struct slice_line *m,
-                                                     struct slice_run *q)
+/* All that several reads wait for. */
+static inline void fill_reads(struct slice *s, const struct slice_line *m, struct slice_run *q)
 {
     uint32_t idx = m->waiting.first;
-    for (uint32_t left = m->waiting.count; left > 1; left--) {
-        const uint32_t next = at(s, idx)->next;
-        quick_filled(s, idx, at(s, idx), q);
+    *at(s, idx)->pin = 0;
+    s->mshr_free_count++;
+    for (uint32_t left = m->waiting.count; left; left--) {
+        const struct request *const r = at(s, idx);
+        const uint32_t next = r->next;
+        quick_filled(s, idx, r, q);
         idx = next;
     }
-    return idx;
 }
 
-/* A part of what was asked for: reads that have all they need go on. */
-static __attribute__((noinline)) void fill_part(struct slice *s, const struct fill *f, struct slice_run *q)
+/* A part of what reads wait for: those that have all they need go on. */
+static inline void fill_part(struct slice *s, uint32_t line, struct slice_line *m, struct slice_run *q)
 {
-    struct slice_line *const m = &s->lines[f->tag_line];
     struct request_list all = m->waiting;
     uint8_t *const pin = at(s, all.first)->pin;
-    m->asked &= (uint8_t)~f->sectors;
-    m->valid |= f->sectors;
-    const uint8_t have = readable(s, f->tag_line);
+    const uint8_t have = readable(s, line);
     m->waiting.count = 0;
     while (all.count) {
         const uint32_t idx = take_first(s, &all);
@@ -66,22 +64,24 @@ static __attribute__((noinline)) void fill_part(struct slice *s, const struct fi
         else
             quick_filled(s, idx, r, q);
     }
-    if (m->waiting.count) {
-        at(s, m->waiting.first)->pin = pin;
-    } else if (m->asked) {
-        m->reads = false; /* nobody knows the pin any more */
-    } else {
-        *pin = 0;
-        s->mshr_free_count++;
-    }
+    m->alone = m->waiting.count == 1;
+    m->reads = m->waiting.count;
+    if (m->reads) at(s, m->waiting.first)->pin = pin;
 }
 
-/* Others than reads wait for the line. False: replies wait in the slice, each for its turn. */
+/* Not one read alone waits for the line. False: replies wait in the slice, each for its turn. */
 static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
     m->asked &= (uint8_t)~f->sectors;
     m->valid |= f->sectors;
+    if (m->reads) {
+        if (m->asked)
+            fill_part(s, f->tag_line, m, q);
+        else
+            fill_reads(s, m, q);
+        return true;
+    }
     (void)serve_waiting(s, q->now, f->tag_line, m, true);
     if (!(m->waiting.count | m->asked)) {
         slice_set_unpin(s, f->tag_line);
@@ -91,7 +91,7 @@ static __attribute__((noinline)) bool fill_others(struct slice *s, const struct 
     return !q->slow;
 }
 
-/* The oldest fill: all that was asked for is all that those who wait lack. What memory forwarded from a write
+/* The oldest fill: all that was asked for is all that who waits lacks. What memory forwarded from a write
  * may have been ready before the one in front of it. False: the rest of the cycle is not a quick one. */
 static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
 {
@@ -100,39 +100,34 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint8_t sectors = f->sectors;
     q->now = later(f->ready_cyc, q->now);
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
-    if (__builtin_expect(!m->reads, 0)) return fill_others(s, f, q);
-    if (__builtin_expect(m->asked != sectors, 0)) {
-        fill_part(s, f, q);
-        return true;
-    }
+    if (__builtin_expect(!m->alone || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
-    uint32_t idx = m->waiting.first;
-    const struct request *r = at(s, idx);
+    const uint32_t idx = m->waiting.first;
+    const struct request *const r = at(s, idx);
     *r->pin = 0;
-    if (__builtin_expect(m->waiting.count != 1, 0)) {
-        idx = fill_first(s, m, q);
-        r = at(s, idx);
-    }
     quick_filled(s, idx, r, q);
     return true;
 }
 
 /* ---- in time ---- */
 
-/* Fills come before the next request does; false: it comes after the window. */
-static SLICE_HOT bool quick_arrives(struct slice *s, struct slice_run *q)
+/* Fills come before the next request, which is due then; false: it comes after the window. */
+static SLICE_HOT bool quick_arrives(struct slice *s, uint64_t due, struct slice_run *q)
 {
-    while (q->fill->ready_cyc <= q->due_cyc)
-        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
-    if (q->due_cyc >= q->until_cyc) return false;
-    q->now = q->due_cyc;
+    while (__builtin_expect(q->fill->ready_cyc <= due, 0))
+        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) goto later;
+    if (__builtin_expect(due >= q->until_cyc, 0)) goto later;
+    q->now = due;
     return true;
+later:
+    q->due_cyc = due;
+    return false;
 }
 
 /* The request in front waits, from blocked_cyc on, for the next cycle that may change something: that of a
  * fill, or the one in which it is due; false: that comes after the window, or is not a quick one. */
-static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
+static __attribute__((noinline)) bool quick_waits(struct slice *s, uint64_t *why, struct slice_run *q)
 {
     if (__builtin_expect(q->fill->ready_cyc > q->due_cyc, 0)) {
         if (q->due_cyc >= q->until_cyc) goto stays;
@@ -144,22 +139,24 @@ static SLICE_HOT bool quick_waits(struct slice *s, uint64_t *why, struct slice_r
         while (q->fill->ready_cyc <= q->now);
     }
     *why += q->now - s->blocked_cyc;
+    s->blocked = NULL;
     return true;
 stays:
     s->blocked = why;
     return false;
 }
-static __attribute__((noinline)) bool waits_seldom(struct slice *s, uint64_t *why, struct slice_run *q)
+
+static __attribute__((noinline)) bool quick_waits_for_port(struct slice *s, struct slice_run *q)
 {
-    return quick_waits(s, why, q);
+    q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
+    s->blocked_cyc = q->now;
+    return quick_waits(s, &s->stats.wait_port, q);
 }
 
-/* The counter of what stops every request, NULL: nothing. */
-static SLICE_HOT uint64_t *quick_port_stops(struct slice *s, struct slice_run *q)
+/* The data port has no more to do than may wait for it. */
+static SLICE_HOT bool quick_port_takes(const struct slice *s, const struct slice_run *q)
 {
-    if (__builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1)) return NULL;
-    q->due_cyc = s->port_free_cyc - q->data_queue_cyc;
-    return &s->stats.wait_port;
+    return __builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1);
 }
 
 /* … until a fill comes. */
@@ -172,13 +169,15 @@ static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
 /* ---- requests that go to memory ---- */
 
 /* An MSHR for a line, whose missing sectors are read. */
-static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, uint32_t line,
-                                  struct slice_line *m, uint8_t *pin, struct request *r, size_t sectors,
-                                  struct slice_run *q)
+static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
+                                  struct request *r, size_t sectors, struct slice_run *q)
 {
     const struct slice_columns c = q->missing_of[sectors];
-    const uint32_t idx = a->idx;
-    m->reads = true; /* what else it knows is of lines of others */
+    const uint32_t idx = q->front.idx;
+    const uint64_t key = r->home.line;
+    q->misses++;
+    q->columns += c.count;
+    m->alone = m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
     m->waiting.first = idx;
     m->waiting.count = 1;
@@ -187,90 +186,83 @@ static SLICE_HOT void quick_fetch(struct slice *s, const struct slice_front *a, 
     r->pin = pin;
     if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
     struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
-    op->line = r->home.line;
+    op->line = key;
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
     op->ready_tick = (q->now + q->miss_latency_cyc) * q->ticks_per_cycle;
     op_joins(s, &s->own_lane, 0, op->ready_tick);
-    q->misses++;
-    q->columns += c.count;
 }
 
-/* The way of the set makes room for the line of the request. */
-static SLICE_HOT struct slice_line *quick_place(struct slice *s, const struct slice_front *a, uint32_t way,
-                                                uint32_t line, const struct request *r, uint64_t now)
+/* The way of the set, whose line this is, makes room for that of the request. */
+static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, uint32_t line,
+                                                const struct request *r, const struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
-    uint8_t *const hint = a->row + way;
     s->stats.evictions += *hint != 0;
-    *hint = a->hint;
-    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, now, line);
+    *hint = q->front.hint;
+    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
     return m;
 }
 
-/* All are in use: fills until one is free, or the port has more to do than may wait for it. */
-static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
+static SLICE_HOT bool quick_waits_for_mshr(struct slice *s)
 {
-    s->blocked_cyc = q->now;
-    if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) {
-        q->due_cyc = ENGINE_NEVER;
-        goto stays;
-    }
-    do
-        if (!quick_fill(s, q)) goto stays;
-    while (q->fill->ready_cyc <= q->now);
-    s->stats.wait_mshr += q->now - s->blocked_cyc;
-    return true;
-stays:
     s->blocked = &s->stats.wait_mshr;
+    s->blocked_cyc = s->run.now;
     return false;
 }
 
-/* The line of a read has no place; why: what stopped it before, NULL: nothing. False: it is not served, or
- * not here. */
-static SLICE_HOT bool quick_miss(struct slice *s, uint64_t *why, struct slice_run *q)
+/* All are in use: the fills of a cycle may let go of one. False: it comes after the window, or is not a quick
+ * one. */
+static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
 {
-    /* the line that makes room is in the host's caches when an MSHR is free */
-    __builtin_prefetch(&s->lines[slice_set_oldest(s, &q->front)], 1);
-    if (why && !waits_seldom(s, why, q)) return false;
-    for (;;) {
-        why = quick_port_stops(s, q);
-        if (__builtin_expect(why != NULL, 0)) {
-            s->blocked_cyc = q->now;
-            if (!waits_seldom(s, why, q)) return false;
+    bool goes_on;
+    if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) {
+        q->due_cyc = ENGINE_NEVER;
+        return quick_waits_for_mshr(s);
+    }
+    s->stats.wait_mshr -= q->now;
+    do goes_on = quick_fill(s, q);
+    while (goes_on && q->fill->ready_cyc <= q->now);
+    s->stats.wait_mshr += q->now;
+    return goes_on || quick_waits_for_mshr(s);
+}
+
+/* The line of a read has no place. False: it is not served, or not here. */
+static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
+{
+    for (;;)
+        if (!quick_port_takes(s, q)) {
+            if (!quick_waits_for_port(s, q)) return false;
         } else if (s->mshr_free_count) {
             break;
         } else if (!quick_awaits_mshr(s, q)) {
             return false;
         }
-    }
-    const struct slice_front *const a = &q->front;
-    struct request *const r = a->r;
-    uint8_t *const pins = slice_set_pins(s, a);
+    struct request *const r = q->front.r;
+    uint8_t *const row = q->front.row, *const pins = slice_set_pins(s, &q->front);
     uint32_t way;
-    if (__builtin_expect(!slice_set_victim(s, a->row, pins, &way), 0)) {
+    if (__builtin_expect(!slice_set_victim(s, row, pins, &way), 0)) {
         q->slow = true;
         return false;
     }
-    const uint32_t line = a->first + way;
-    struct slice_line *const m = quick_place(s, a, way, line, r, q->now);
-    quick_fetch(s, a, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
+    const uint32_t line = q->front.first + way;
+    struct slice_line *const m = quick_place(s, row + way, line, r, q);
+    quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
 }
 
 /* ---- others; NULL: it is served; else the counter of what stops it ---- */
 
 /* The line has a place, but some of the sectors are not in it. */
-static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint8_t have, struct request *r,
+static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
                                           struct slice_run *q)
 {
     if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, &q->front, line);
-    quick_fetch(s, &q->front, line, &s->lines[line], slice_set_pin(s, &q->front, line), r,
-                r->sectors & ~have & SECTORS_ALL, q);
+    quick_fetch(s, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
     return NULL;
 }
 
@@ -281,14 +273,14 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, 
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint8_t have, const struct request *r,
-                                       struct slice_run *q)
+static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t lacks, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
     if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
-    const uint8_t missing = r->sectors & (uint8_t) ~(have | m->asked);
+    const uint32_t missing = lacks & ~(uint32_t)m->asked;
     append(s, &m->waiting, q->front.idx);
-    if (missing) fetch_more(s, q->now, line, missing);
+    m->alone = false;
+    if (missing) fetch_more(s, q->now, line, (uint8_t)missing);
     slice_set_touch(s, &q->front, line);
     q->merged++;
     return NULL;
@@ -306,11 +298,13 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
 
 static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
-    const size_t sectors = r->sectors & SECTORS_ALL;
-    uint8_t have = s->lines[line].valid;
-    if (sectors & ~have && sectors & ~(have = readable(s, line)))
-        return *slice_set_pin(s, &q->front, line) ? quick_merge(s, line, have, r, q)
-                                                  : quick_complete(s, line, have, r, q);
+    const struct slice_line *const m = &s->lines[line];
+    const uint32_t sectors = r->sectors & SECTORS_ALL;
+    uint32_t lacks = sectors & ~(uint32_t)m->valid;
+    if (lacks && m->dirty[0] | m->dirty[1]) lacks &= ~(uint32_t)sectors_written(m->dirty);
+    if (lacks)
+        return *slice_set_pin(s, &q->front, line) ? quick_merge(s, line, lacks, q)
+                                                  : quick_complete(s, line, lacks, r, q);
     r->hit = 1;
     quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
     return NULL;
@@ -327,7 +321,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
         if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
             return quick_stop(&s->stats.wait_way, q);
         line = a->first + way;
-        (void)quick_place(s, a, way, line, r, q->now);
+        (void)quick_place(s, a->row + way, line, r, q);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
     s->lines[line].dirty[1] |= r->bytes[1];
@@ -337,19 +331,23 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
 }
 
 /* A write, or a read of a line that has a place. False: it is not served, or not here. */
-static SLICE_HOT bool quick_other(struct slice *s, uint64_t *why, uint32_t line, struct slice_run *q)
+static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q)
 {
     struct request *const r = q->front.r;
-    for (;; why = NULL) {
-        if (!why) {
-            q->slow = r->kind > REQUEST_WRITE;
-            if (__builtin_expect(q->slow, 0)) return false;
-            why = quick_port_stops(s, q);
-            if (!why) why = r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
-            if (!why) return true;
-            s->blocked_cyc = q->now;
+    for (;;) {
+        if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) {
+            q->slow = true;
+            return false;
         }
-        if (!waits_seldom(s, why, q)) return false;
+        if (!quick_port_takes(s, q)) {
+            if (!quick_waits_for_port(s, q)) return false;
+            continue;
+        }
+        uint64_t *const why =
+            r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+        if (!why) return true;
+        s->blocked_cyc = q->now;
+        if (!quick_waits(s, why, q)) return false;
     }
 }
 
@@ -372,8 +370,8 @@ static SLICE_HOT void quick_expect(const struct slice *s, struct net_queue_port 
     __builtin_prefetch(at(s, (uint32_t)k->ring[place & k->mask].packet.handle), 1);
 }
 
-/* It was served: says when the next one is due. */
-static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
+/* It was served; returns when the next one is due. */
+static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
 {
     struct request *const r = q->front.r;
     const uint64_t now = q->now;
@@ -383,26 +381,27 @@ static SLICE_HOT void quick_served(struct slice *s, struct slice_run *q)
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
     const uint64_t visible = net_queue_take(q->port, now);
     quick_expect(s, q->port);
-    q->due_cyc = visible > now ? visible : now + 1;
+    return __builtin_expect(visible > now, 0) ? visible : now + 1;
 }
 
 /* Fills and requests, one by one, in a cycle fills first; as long as cycles are quick and there is room for
  * what they may send to memory. */
 static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
 {
-    uint64_t *why = s->blocked;
-    s->blocked = NULL;
+    uint64_t due = q->due_cyc;
+    if (s->blocked) {
+        if (!quick_waits(s, s->blocked, q)) return;
+        due = q->now;
+    }
     do {
-        if (!why && !quick_arrives(s, q)) return;
+        if (!quick_arrives(s, due, q)) return;
         const uint32_t line = quick_look(s, q);
-        if (line == TAGS_NONE && q->front.r->kind == REQUEST_READ) {
-            if (!quick_miss(s, why, q)) return;
-        } else if (!quick_other(s, why, line, q)) {
+        if (!(line == TAGS_NONE && q->front.r->kind == REQUEST_READ ? quick_miss(s, q)
+                                                                    : quick_other(s, line, q)))
             return;
-        }
-        why = NULL;
-        quick_served(s, q);
+        due = quick_served(s, q);
     } while (slice_memory_has_room(s));
+    q->due_cyc = due;
 }
 
 /* ---- a run of such cycles ---- */
@@ -433,6 +432,7 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
     q->now = s->visited_cyc;
     q->until_cyc = s->until_cyc;
+    DIAG_ASSERT(l->fills_count <= s->fills_mask);
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
     q->first_packet = q->port.sink->taken;

@@ -51,12 +51,6 @@ static SLICE_HOT void slice_set_touch(const struct slice *s, const struct slice_
     tags_make_newest_in(&s->tags, a->row, line - a->first);
 }
 
-/* The one that is longest unused, pinned or not. */
-static SLICE_HOT uint32_t slice_set_oldest(const struct slice *s, const struct slice_front *a)
-{
-    return a->first + tags_ends_of(&s->tags, a->row)->newer;
-}
-
 static SLICE_HOT uint8_t *slice_set_pins(const struct slice *s, const struct slice_front *a)
 {
     return a->row + s->tags.hint_ways;

@@ -61,7 +61,7 @@ static SLICE_HOT void pin(struct slice *s, uint32_t set, uint32_t line)
     s->mshr_free_count--;
     l->waiting = (struct request_list){0};
     l->asked = l->redo = 0;
-    l->far = l->overtaken = l->again = l->reads = false;
+    l->far = l->overtaken = l->again = l->reads = l->alone = false;
     *tags_pins_in(&s->tags, set, line) = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
@@ -78,7 +78,7 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
             s->blocked = &s->stats.wait_mshr;
             return false;
         }
-        m->reads = false;
+        m->reads = m->alone = false;
         append(s, &m->waiting, idx);
         if (missing) read_memory(s, now, r->home.line, line, missing, plain);
         return true;

@@ -23,7 +23,8 @@ static uint32_t index_of(const struct net_queue_source *s) { return (uint32_t)(s
 static void give_places(struct net_queue_source *s, uint32_t count)
 {
     const uint32_t waiting = net_queue_count_of(s);
-    struct net_queue_packet *const places = ARENA_ARRAY(s->queue->arena, struct net_queue_packet, count);
+    struct net_queue_packet *const places = /* and one, see line_up() */
+        ARENA_ARRAY(s->queue->arena, struct net_queue_packet, count + 1);
     if (waiting) memcpy(places, s->done.first, waiting * sizeof *places);
     for (uint32_t i = 0; i < count; i++) places[i].packet.src = index_of(s);
     s->places = s->done.first = places;
@@ -349,11 +350,11 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
                            uint64_t until)
 {
     const uint8_t *const flits_of = q->flits_of;
-    struct net_queue_packet **const lines = q->lines, *const at = s->at;
-    struct net_queue_packet *p = s->done.first;
+    struct net_queue_packet **const lines = q->lines, *p = s->done.first;
     uint64_t free = s->done.free_cyc > from ? s->done.free_cyc - from : 0;
     uint64_t flits = 0;
-    do {
+    s->at->accept_cyc = until; /* as if one came too late: nobody has to count them */
+    for (;; p++) {
         /* cycles since `from`, before which nothing is accepted that has not begun */
         uint64_t cyc = p->accept_cyc + 1 - from;
         if ((int64_t)cyc < (int64_t)free) cyc = free;
@@ -363,7 +364,7 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
         lines[cyc] = p;
         free = cyc + its_flits;
         flits += its_flits;
-    } while (++p != at);
+    }
     if (p == s->done.first) return;
     s->done.packets += (uint64_t)(p - s->done.first);
     s->done.first = p;
@@ -567,10 +568,15 @@ static inline void begin(struct net *n, struct net_queue *q, const struct start 
     }
 }
 
-static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh)
+/* Does nobody wait for a place? Then nothing need be known while packets join. */
+static inline bool is_calm(const struct net_queue *q) { return !(q->scarce | q->refused); }
+
+/* until_calm: … ends when that is so. */
+static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh, bool until_calm)
 {
     struct net_queue *const q = n->queue;
     for (uint64_t cyc; (cyc = next_beginning(q, q->done_cyc)) < until_cyc;) {
+        if (until_calm && is_calm(q)) return;
         const uint32_t slot = (uint32_t)cyc % NET_QUEUE_WHEEL;
         struct start at = {cyc, cyc - 1, cyc + q->soonest_cyc, q->starts, q->sources};
         q->busy[slot] = 0;
@@ -584,19 +590,22 @@ static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh)
     if (q->done_cyc < until_cyc) q->done_cyc = until_cyc;
 }
 
-/* Nothing need be known while packets join, as long as nobody waits for a place. */
+/* Stretches that end because a sink is full are few: the rest is by the wheel. */
 void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 {
     struct net_queue *const q = n->queue;
     answer_all(n);
-    if (fresh && q->by_wheel && !q->scarce && !q->refused) end_wheel(n);
+    if (fresh && q->by_wheel) {
+        run_wheel(n, until_cyc, fresh, true);
+        if (is_calm(q)) end_wheel(n);
+    }
     while (!q->by_wheel && q->done_cyc < until_cyc) {
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
         const bool done =
             run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL, fresh);
         if (!done) begin_wheel(n);
     }
-    if (q->by_wheel) run_wheel(n, until_cyc, fresh);
+    if (q->by_wheel) run_wheel(n, until_cyc, fresh, false);
 }
 
 uint64_t net_queue_step(struct net *n, uint64_t now)

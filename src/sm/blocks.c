@@ -47,6 +47,7 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     w->generation++;
     w->stores = w->copies = 0;
     w->run = 0;
+    sm->leaving &= ~bit_of(warp);
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);
 }
 
@@ -149,11 +150,33 @@ bool sm_try_start(struct sm *sm, uint64_t now)
     return true;
 }
 
+/* Where all warps that are left are about to end, each of them may be the last one. */
+static void look_at_leaving(struct sm *sm, const struct sm_block *b)
+{
+    if (b->leaving == b->warps_left) sm->outward |= sm->leaving & b->warps;
+}
+
+void sm_leaves(struct sm *sm, uint32_t warp)
+{
+    struct sm_block *const b = &sm->blocks[sm->warps[warp].block];
+    b->leaving += !(sm->leaving & bit_of(warp));
+    sm->leaving |= bit_of(warp);
+    sm->outward &= ~bit_of(warp);
+    look_at_leaving(sm, b);
+}
+
+void sm_has_left(struct sm *sm, uint32_t warp)
+{
+    sm->blocks[sm->warps[warp].block].leaving--;
+    sm->leaving &= ~bit_of(warp);
+}
+
 void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now)
 {
     const uint32_t slot = sm->warps[warp].block;
     sm->wait_barrier &= ~bit_of(warp);
     if (!--sm->blocks[slot].warps_left) sm->ending++;
+    look_at_leaving(sm, &sm->blocks[slot]);
     sm_check_block(sm, slot, now);
 }
 

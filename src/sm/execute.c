@@ -124,6 +124,7 @@ static inline uint64_t execute(struct sm *sm, uint32_t warp, uint32_t latency_cy
         if (!op->sleep_ns) return now + 1;
         sm->asleep |= bit_of(warp);
         return now + 1 + (uint64_t)(op->sleep_ns * sm->spec->clock_ghz);
+    case WARP_CLASS_EXIT: sm_has_left(sm, warp); return now + 1;
     default: write_back(sm, warp, now + latency_cyc); return now + 1;
     }
 }

@@ -40,9 +40,25 @@ static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* The warp that a scheduler issues from, and the port that it needs. */
 struct choice {
-    struct sm_warp *w; /* NULL: none can */
+    struct sm_warp *w; /* NULL: none can; unit: what the first one waits for, if it is one */
     uint32_t warp, unit;
 };
+
+/* A branch of a run, which no lane takes. */
+static __attribute__((noinline)) void pass_branch(struct sm *sm, struct sm_warp *w, uint32_t warp,
+                                                  uint64_t now)
+{
+    const uint64_t bit = bit_of(warp), earliest_cyc = now + sm->spec->branch_latency_cyc;
+    const struct warp_op_info *const next = --w->run ? w->next + 1 : w->after;
+    sm->any_ready &= ~bit;
+    if (!next) {
+        sm_next(sm, warp, earliest_cyc, now);
+        return;
+    }
+    set_next(sm, w, bit, next);
+    if (!w->run) set_outward(sm, warp, next);
+    reconsider(sm, w, warp, earliest_cyc, now);
+}
 
 /* An operation of a run: it has been executed. */
 static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, struct sm_warp *w,
@@ -50,6 +66,10 @@ static inline __attribute__((always_inline)) void issue_of_run(struct sm *sm, st
 {
     const uint64_t bit = bit_of(warp);
     const struct warp_op_info *info = w->next;
+    if (__builtin_expect(info->dst_count != 1, 0) && info->class == WARP_CLASS_CONTROL) {
+        pass_branch(sm, w, warp, now);
+        return;
+    }
     const uint64_t done = unit == UNIT_SHARED ? use_banks(sm, *(sm->sources[warp].cycles - w->run), now)
                                               : now + w->class.latency_cyc;
     set_registers(w, info, w->reg_base, done);
@@ -166,12 +186,13 @@ static inline struct choice choice_of(struct sm *sm, uint32_t warp)
 static inline struct choice choose(struct sm *sm, const struct scheduler *s, uint64_t ready, uint64_t now,
                                    enum warp_scheduler policy)
 {
-    const struct choice none = {NULL, 0, 0};
+    struct choice none = {NULL, 0, UNIT_COUNT};
     if (policy != warp_scheduler_two_level) {
         const struct choice first = choice_of(sm, pick(sm, s, ready, policy));
         if (short_ahead(s->port_free[first.unit], now) <= 0 &&
             (first.unit != UNIT_SHARED || sm->shared_free_cyc <= now))
             return first;
+        none.unit = first.unit;
         ready &= ~sm->of_unit[first.unit]; /* most wait for the same port */
         if (!ready) return none;
     }
@@ -181,10 +202,11 @@ static inline struct choice choose(struct sm *sm, const struct scheduler *s, uin
     return warp == UINT32_MAX ? none : choice_of(sm, warp);
 }
 
-/* The scheduler has ready warps, but issues none. */
-static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
+/* The scheduler has ready warps, one of them for this port (UNIT_COUNT: for any), but issues none. */
+static inline void stall(struct sm *sm, struct scheduler *s, uint32_t unit, uint64_t now)
 {
-    uint64_t *const counter = stalls_of_ready(sm, sm->any_ready & s->warps);
+    uint64_t *const counter =
+        unit < UNIT_SHARED ? &sm->stats.stall_structural : stalls_of_ready(sm, sm->any_ready & s->warps);
     sm->unknown &= ~(uint32_t)s->bit;
     if (s->counter == counter) return;
     stalls_until(s, now, now);
@@ -194,8 +216,10 @@ static inline void stall(struct sm *sm, struct scheduler *s, uint64_t now)
 /* These warps have become ready in vain: what do their schedulers wait for? */
 static __attribute__((noinline)) void stall_all(struct sm *sm, uint64_t warps, uint32_t issued, uint64_t now)
 {
-    for (struct scheduler *s = sm->schedulers; s < sm->schedulers_end; s++)
-        if (warps & s->warps && !(issued & s->bit)) stall(sm, s, now);
+    for (; warps; warps &= warps - 1) {
+        struct scheduler *const s = &sm->schedulers[sm->warps[__builtin_ctzll(warps)].scheduler];
+        if (!(issued & s->bit)) stall(sm, s, UNIT_COUNT, now);
+    }
 }
 
 /* due: warps that have just become ready; *out: kept_out(). Returns the schedulers that issued, a bit each.
@@ -211,7 +235,7 @@ static inline __attribute__((always_inline)) uint32_t issue_all(struct sm *sm, u
         ready ^= own;
         const struct choice c = choose(sm, s, own, now, policy);
         if (!c.w) {
-            stall(sm, s, now);
+            stall(sm, s, c.unit, now);
             continue;
         }
         stalls_until(s, now, now + 1);
@@ -277,10 +301,10 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
 /* The same in windows, where most of it is seldom asked for. */
 static inline uint64_t next_in_window(const struct sm *sm, uint64_t issue_cyc, uint64_t now)
 {
+    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
     if (__builtin_expect((sm->misses_count | sm->parked_count | sm->replay_count) != 0, 0) ||
         sm->wants_blocks || sm->move.state != MOVE_NONE)
         return next_visit(sm, issue_cyc, now);
-    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
     const uint64_t next = earlier(issue_cyc, sm->reply->visible_cyc);
     return next > now ? next : now + 1;
 }
@@ -412,8 +436,8 @@ static inline bool goes_out(const struct sm *sm, uint64_t cyc)
  * before can change that, as long as it does not go out. */
 static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
 {
-    if ((sm->misses_count | sm->parked_count | sm->replay_count) || sm->move.state != MOVE_NONE ||
-        (sm->queue_count && !sm->lsu_blocked))
+    if ((sm->queue_count && !sm->lsu_blocked) ||
+        (sm->misses_count | sm->parked_count | sm->replay_count) != 0 || sm->move.state != MOVE_NONE)
         return 0;
     return earlier(until, sm->reply->visible_cyc);
 }
@@ -468,20 +492,24 @@ static __attribute__((noinline)) uint64_t window_two_level(struct sm *sm, uint64
 static inline uint64_t window_by_policy(struct sm *sm, uint64_t now)
 {
     switch (sm->spec->policy) {
-    case warp_scheduler_gto: return window_gto(sm, now);
     case warp_scheduler_lrr: return window_lrr(sm, now);
+    case warp_scheduler_gto: return window_gto(sm, now);
     case warp_scheduler_two_level: return window_two_level(sm, now);
     case warp_scheduler_count: break;
     }
     return ENGINE_NEVER;
 }
 
-uint64_t sm_issue(struct sm *sm, uint64_t now)
+static __attribute__((noinline)) uint64_t without_windows(struct sm *sm, uint64_t now)
 {
-    if (sm->windows) return window_by_policy(sm, now);
     if (is_quiet(sm, now)) {
         const uint64_t next = quiet_visit(sm, now);
         if (next) return next;
     }
     return cycles_by_policy(sm, now);
+}
+
+uint64_t sm_issue(struct sm *sm, uint64_t now)
+{
+    return sm->windows ? window_by_policy(sm, now) : without_windows(sm, now);
 }

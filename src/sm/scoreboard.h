@@ -135,9 +135,13 @@ static inline void set_next_in_run(struct sm *sm, struct sm_warp *w, uint64_t bi
         set_next(sm, w, bit, info);
 }
 
-/* Those of a run are all inside. */
+/* Those of a run are all inside. A warp that ends is noticed when its block ends with it. */
 static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
 {
+    if (__builtin_expect(info->class == WARP_CLASS_EXIT, 0)) {
+        sm_leaves(sm, warp);
+        return;
+    }
     sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
 }
 

@@ -157,6 +157,7 @@ struct sm_block {
     uint8_t slot_of[32];
     uint8_t place;              /* its kernel's */
     uint32_t warps_left, loads; /* loads: instructions on their way */
+    uint32_t leaving;           /* of warps_left: their next instruction ends them */
     bool used;
 };
 
@@ -314,6 +315,7 @@ struct sm {
     uint64_t wait_memory, asleep, wait_page; /* wait_page: have parked accesses */
     uint64_t outward;                        /* next instruction can be noticed outside of the SM */
     uint64_t stopping;                       /* warps of a block on the move */
+    uint64_t leaving;                        /* next instruction ends the warp */
     uint64_t of_unit[UNIT_COUNT];            /* every warp, by the port of its next instruction */
     uint64_t wait_barrier, wait_fence, resident;
     uint64_t held;      /* of stopping: those that would be ready */
@@ -397,6 +399,9 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now);
 bool sm_has_room(const struct sm *sm, const struct sm_kernel *kernel);
 /* Where the kernel is; SM_KERNELS: not here. */
 uint32_t sm_place_of(const struct sm *sm, const struct sm_kernel *kernel);
+/* The next instruction of the warp ends it; that one has been executed. */
+void sm_leaves(struct sm *sm, uint32_t warp);
+void sm_has_left(struct sm *sm, uint32_t warp);
 void sm_warp_done(struct sm *sm, uint32_t warp, uint64_t now);
 void sm_check_block(struct sm *sm, uint32_t slot, uint64_t now);
 /* move.c */
