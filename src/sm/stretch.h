@@ -1,0 +1,225 @@
+/* stretch: what a line that misses and a reply do in an L1 that is as most are (l1.quick), in windows: parts
+ * of the loops of pump.c, which become one piece of code with them. */
+#ifndef ATOLL_SM_STRETCH_H
+#define ATOLL_SM_STRETCH_H
+
+#include "sm/l1_lines.h"
+
+enum { FETCH_MOST = 16 };
+
+#define PART static inline __attribute__((always_inline))
+
+/* What stays the same for some cycles, and what is added up: the compiler keeps it beside the loop. */
+struct stretch {
+    struct sm *sm;
+    struct l1 *l1;
+    struct net_queue_port replies;
+    struct memory_instr *m;             /* in front; NULL: nothing is, or nothing for a stretch */
+    const struct line_access *at, *end; /* … its next line, which is absent; behind its last one */
+    uint64_t due_cyc;                   /* … when it wants to go, or up to when its waiting is counted */
+    bool over;                          /* what is in front is nothing for a stretch */
+    uint32_t free_count;                /* as in struct l1 */
+    uint64_t noted_cyc;                 /* more than a line came or went in this cycle */
+    uint64_t event_cyc;                 /* sm.flight_cyc */
+    uint32_t sent, answered;            /* requests, then sums over them; */
+    uint32_t turned;                    /* … both in the same cycle: these cancel each other out there */
+    uint64_t sent_cyc, answered_cyc, latency_cyc;
+    uint64_t counted_cyc; /* due_cyc when it was settled last */
+};
+
+PART struct stretch begin(struct sm *sm)
+{
+    return (struct stretch){.sm = sm,
+                            .l1 = &sm->l1,
+                            .replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx),
+                            .free_count = sm->l1.free_count,
+                            .event_cyc = sm->flight_cyc};
+}
+
+/* What was added up counts: somebody may look. */
+PART void settle_sent(struct stretch *s)
+{
+    struct sm *const sm = s->sm;
+    struct l1_stats *const l1 = &s->l1->stats;
+    const uint32_t sent = s->sent + s->turned;
+    l1->reads += sent;
+    l1->misses += sent;
+    l1->misses_cold += sent;
+    sm->stats.requests_sent += sent;
+    sm->outstanding += sent;
+    sm->flight_sum -= s->sent_cyc;
+    sm->flight_cyc = s->event_cyc;
+}
+PART void settle_answered(struct stretch *s)
+{
+    struct sm *const sm = s->sm;
+    const uint32_t answered = s->answered + s->turned;
+    s->l1->stats.fills += answered;
+    sm->stats.replies_received += answered;
+    sm->stats.reads_done += answered;
+    sm->stats.read_latency_cyc += s->latency_cyc;
+    sm->outstanding -= answered;
+    sm->flight_sum += s->answered_cyc;
+    sm->flight_cyc = s->event_cyc;
+}
+PART void settle(struct stretch *s)
+{
+    settle_sent(s);
+    settle_answered(s);
+    s->l1->free_count = s->free_count;
+    /* a line that misses is followed by one that wants to go in the next cycle: the rest is waiting */
+    s->l1->stats.wait_mshr += s->due_cyc - s->counted_cyc - (s->sent + s->turned);
+    s->counted_cyc = s->due_cyc;
+    s->sent = s->answered = s->turned = 0;
+    s->sent_cyc = s->answered_cyc = s->latency_cyc = 0;
+}
+
+PART void count_sent(struct stretch *s, uint64_t now)
+{
+    s->sent++;
+    s->sent_cyc += now;
+}
+PART void count_answered(struct stretch *s, uint64_t now)
+{
+    s->answered++;
+    s->answered_cyc += now;
+}
+
+/* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
+ * that the waits for one another's data overlap. */
+static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_queue_port port)
+{
+    const struct l1 *const l1 = &sm->l1;
+    const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
+    const struct net_queue_sink *const k = port.sink;
+    const struct net_queue_slot *slot = net_queue_slot_of(port.front);
+    const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
+    const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
+    for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
+        const uint32_t mshr = (uint32_t)slot->packet.handle - first;
+        if (mshr >= limit) continue;
+        *end = l1_mshr_at(l1, mshr);
+        __builtin_prefetch(*end++, 1);
+    }
+    for (const struct l1_mshr **at = mshrs; at < end; at++) {
+        const struct l1_mshr *const m = *at;
+        tags_fetch(&l1->tags, m->where.set);
+        __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
+        __builtin_prefetch(&l1->slots[m->where.slot], 1);
+    }
+    sm->fetched = k->taken + count;
+}
+
+/* The last line of a load has come; false: the MSHR is no longer plain. */
+static __attribute__((noinline)) bool end_load(struct sm *sm, const struct l1_mshr *m, uint64_t now)
+{
+    const uint32_t load = m->waiters[0].load;
+    sm->loads[load].remaining = 1;
+    load_line_done(sm, load, now + sm->spec->fill_latency_cyc, now);
+    return m->plain;
+}
+
+/* Before a load ends, its last reply counts; then not again. */
+PART void settle_early(struct stretch *s, uint64_t now)
+{
+    count_answered(s, now);
+    settle(s);
+    s->answered--;
+    s->answered_cyc -= now;
+}
+
+/* The line of an MSHR has come. */
+PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now)
+{
+    struct sm *const sm = s->sm;
+    struct l1 *const l1 = s->l1;
+    const uint32_t took = short_cyc(now) - m->sent;
+    s->latency_cyc += took;
+    lsu_count_latency(sm, took, m->where.slice);
+    s->event_cyc = now;
+    /* lines that come later are there later: only the last one's cycle counts (l1.quick) */
+    if (__builtin_expect(--sm->loads[m->waiters[0].load].remaining == 0, 0)) {
+        settle_early(s, now);
+        s->noted_cyc = now;
+        if (!end_load(sm, m, now)) return;
+    }
+    const struct tags_place place = tags_victim_in_step(&l1->tags, m->where.set);
+    if (__builtin_expect(place.line != TAGS_NONE, 1)) {
+        const uint64_t before = tags_give_in_step(&l1->tags, place, m->line, m->where.hint);
+        l1->valid[place.line] = m->own;
+        if (before) note_evicted(l1, before - 1);
+    }
+    struct l1_slot *const slot = &l1->slots[m->where.slot];
+    if (__builtin_expect(slot->mshr == mshr + 1, 1))
+        slot->mshr = m->next;
+    else
+        forget(l1, slot, mshr, m);
+}
+
+/* One that is free and not in l1.free. */
+struct spare {
+    uint32_t mshr;
+    struct l1_mshr *m;
+};
+
+PART struct spare spare_of(const struct stretch *s, uint32_t mshr)
+{
+    return (struct spare){mshr, l1_mshr_at(s->l1, mshr)};
+}
+
+/* A reply is there. True: it has made an MSHR free, and is to be counted. */
+PART bool take(struct stretch *s, struct spare *out, uint64_t now)
+{
+    struct sm *const sm = s->sm;
+    const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
+    if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, s->replies);
+    (void)net_queue_take(s->replies, now);
+    if (__builtin_expect(mshr < sm->spec->mshrs, 1)) {
+        *out = spare_of(s, mshr);
+        if (__builtin_expect(out->m->plain, 1)) {
+            fill(s, mshr, out->m, now);
+            return true;
+        }
+    }
+    settle(s);
+    s->noted_cyc = s->event_cyc = now;
+    lsu_reply(sm, now, idx);
+    s->free_count = s->l1->free_count;
+    return false;
+}
+
+/* The line in front misses. */
+PART void miss(struct stretch *s, struct spare spare, uint64_t now)
+{
+    struct sm *const sm = s->sm;
+    struct l1 *const l1 = s->l1;
+    const struct line_access *const a = s->at;
+    const uint64_t line = a->line;
+    struct l1_slot *const slot = &l1->slots[a->where.slot];
+    struct l1_mshr *const m = spare.m;
+    m->line = line;
+    m->where = a->where;
+    m->sent = short_cyc(now);
+    m->own = a->sectors;
+    m->plain = true;
+    m->next = slot->mshr;
+    m->waiters[0].load = a->load;
+    slot->mshr = (uint16_t)(spare.mshr + 1);
+    const enum l1_left why = cause_of(slot, line);
+    if (__builtin_expect(why != LEFT_NOT, 0)) {
+        count_cause(&l1->stats, why);
+        l1->stats.misses_cold--; /* settle_sent() counts it */
+    }
+    const uint32_t idx = sm->first_request + spare.mshr, slice = a->where.slice;
+    struct request *const r = request_at(sm->wire.requests, idx);
+    r->home.line = a->physical;
+    r->home.slice = (uint16_t)slice; /* which knows its channel */
+    memcpy((uint8_t *)r + offsetof(struct request, kind),
+           (const uint8_t *)a + offsetof(struct line_access, kind), 4);
+    r->hit = 0;
+    s->event_cyc = now;
+    struct fabric *const fabric = sm->wire.fabric;
+    fabric_window_send_request(fabric, now, idx, sm->wire.sm_idx, slice, fabric->header_bytes);
+}
+
+#endif
