@@ -99,28 +99,30 @@ static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now,
     }
 }
 
-CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slice)
+CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s)
 {
-    const struct lane_ops *const lane = &r->ch->slices[slice]->own_lane.ops;
-    return &lane->ring[lane->head];
+    return &s->own_lane.ops.ring[s->own_lane.ops.head];
 }
 
 /* A read, for which there is room, of the slice whose turn it is. */
-CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const struct memory_op *op)
+CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
+                           const struct memory_op *op)
 {
-    struct slice *const s = r->ch->slices[r->turn];
     if (reads_take(r->d, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
     drop_oldest(s, &s->own_lane, 0);
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
-/* Does one of those whose turn it is not have an operation that is due? */
-CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
+/* Does one of those whose turn it is not have an operation that is due? taken: the turn has just passed from
+ * this slice; of two it is then the other one. */
+CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick, const struct slice *taken)
 {
+    if (taken && r->slice_count == 2)
+        return taken->own_lane.ops.count && oldest_of(taken)->ready_tick <= tick;
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
     for (; others; others &= others - 1)
-        if (oldest_of(r, (uint32_t)__builtin_ctzll(others))->ready_tick <= tick) return true;
+        if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick <= tick) return true;
     return false;
 }
 
@@ -128,17 +130,22 @@ CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
  * one was refused. */
 CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick)
 {
+    const struct slice *taken = NULL;
     bool any = false;
     if (*r->pending >> r->turn & 1) {
-        const struct memory_op *const op = oldest_of(r, r->turn);
+        struct slice *const s = r->ch->slices[r->turn];
+        const struct memory_op *const op = oldest_of(s);
         if (op->ready_tick <= tick) {
             any = op->tag_line == TAGS_NONE;
             if (op->column_count > r->d->front.room[0]) return refuse(r);
-            if (!any) take_read(r, now, tick, op);
+            if (!any) {
+                take_read(r, now, tick, s, op);
+                taken = s;
+            }
         }
     }
     if (!any) {
-        if (!others_wait(r, tick)) return false;
+        if (!others_wait(r, tick, taken)) return false;
         if (!r->d->front.room[0]) return refuse(r);
     }
     hand_over(r, now, false);
