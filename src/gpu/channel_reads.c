@@ -104,6 +104,11 @@ CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s)
     return &s->own_lane.ops.ring[s->own_lane.ops.head];
 }
 
+CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
+{
+    return s->own_lane.ops.count && oldest_of(s)->ready_tick <= tick;
+}
+
 /* A read, for which there is room, of the slice whose turn it is. */
 CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
                            const struct memory_op *op)
@@ -118,8 +123,7 @@ CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct sl
  * this slice; of two it is then the other one. */
 CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick, const struct slice *taken)
 {
-    if (taken && r->slice_count == 2)
-        return taken->own_lane.ops.count && oldest_of(taken)->ready_tick <= tick;
+    if (taken && r->slice_count == 2) return is_due(taken, tick);
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
     for (; others; others &= others - 1)
         if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick <= tick) return true;
@@ -131,17 +135,15 @@ CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick, const struct sl
 CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick)
 {
     const struct slice *taken = NULL;
+    struct slice *const s = r->ch->slices[r->turn];
     bool any = false;
-    if (*r->pending >> r->turn & 1) {
-        struct slice *const s = r->ch->slices[r->turn];
+    if (is_due(s, tick)) {
         const struct memory_op *const op = oldest_of(s);
-        if (op->ready_tick <= tick) {
-            any = op->tag_line == TAGS_NONE;
-            if (op->column_count > r->d->front.room[0]) return refuse(r);
-            if (!any) {
-                take_read(r, now, tick, s, op);
-                taken = s;
-            }
+        any = op->tag_line == TAGS_NONE;
+        if (op->column_count > r->d->front.room[0]) return refuse(r);
+        if (!any) {
+            take_read(r, now, tick, s, op);
+            taken = s;
         }
     }
     if (!any) {
