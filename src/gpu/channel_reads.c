@@ -51,7 +51,9 @@ CHANNEL_HOT void take_over(struct run *r)
 CHANNEL_HOT uint64_t back_cyc(const struct run *r, uint64_t tick)
 {
     const struct channel_clock *const k = &r->ch->clock;
-    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) + k->back_cyc;
+    const unsigned __int128 product =
+        (unsigned __int128)(2 * tick + k->done_half_ticks) * k->cycles_per_half_tick;
+    return (uint64_t)(product >> 64) + k->back_cyc;
 }
 
 CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
@@ -215,13 +217,13 @@ void channel_clock_set(struct channel *ch)
     const uint64_t slice_ticks_per_cycle = ch->wire.slice_spec->ticks_per_cycle;
     const uint32_t most = sizeof(((struct llc_stats *)0)->memory_latency) / sizeof(uint64_t) - 1;
     const uint32_t own_most = sizeof(((struct dram_stats *)0)->read_latency) / sizeof(uint64_t) - 1;
-    /* the error of the product stays below one slice_ticks_per_cycle-th; cycles to the end of data fit
-     * besides */
-    k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
-    const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
-    k->exact_cyc = exact > spare ? exact - spare : 0;
+    /* Half ticks, as the clocks may be the same. The product is too large by less than a part of 2^63. */
+    const uint64_t half = UINT64_C(1) << 63, exact_cyc = half / slice_ticks_per_cycle / ticks_per_cycle;
+    const uint64_t spare_cyc = UINT64_C(1) << 20; /* to the end of data */
+    k->cycles_per_half_tick = half / slice_ticks_per_cycle + 1;
+    k->exact_cyc = exact_cyc > spare_cyc ? exact_cyc - spare_cyc : 0;
     k->back_cyc = ch->wire.slice_spec->back_cyc;
-    k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
+    k->done_half_ticks = 2 * (ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1);
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];
         const unsigned __int128 least = ((unsigned __int128)1 << log2) * ticks_per_cycle;
