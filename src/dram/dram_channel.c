@@ -1,12 +1,16 @@
 /* dram_channel: the step of a channel, its two buses, its birth.
  * See dram.h for the contract, dram_accept.c for acceptance, dram_pick.h for the choice of columns,
  * dram_commands.h for what commands do. */
-#include "dram/dram_step.h"
+#include "dram/dram_pick.h"
+#include "dram/dram_rows.h"
+#include "dram/dram_take.h"
 
 const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
 
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
+static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
+                                                             enum dram_path path);
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
 static uint64_t idle(struct dram_channel *ch);
@@ -67,6 +71,36 @@ __attribute__((noinline)) void dram_log(struct dram_channel *ch, uint64_t cyc, e
 }
 
 /* ---- the column bus ---- */
+
+static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel *ch, uint64_t now,
+                                                            struct dram_side *side, uint32_t kind,
+                                                            enum dram_path path)
+{
+    struct dram_entry *e = side->hit;
+    issue_column(ch, now, e, kind, dram_bank_with(side, kind), path);
+    ch->col_next_cyc = column_cyc(ch, path);
+    return e;
+}
+
+static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
+                                                                      struct dram_side *side)
+{
+    return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
+}
+
+/* What was served, NULL: nothing. */
+static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
+                                                             enum dram_path path)
+{
+    struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
+    if (ch->front.waiting_writes) {
+        struct dram_side *write = oldest_ready_write(ch, now, path);
+        if (write->seq < read->seq) return plain_write(ch, now, write);
+    }
+    if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
+    ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
+    return NULL;
+}
 
 /* Serves p and says when the next column may go, given what was seen while p was picked. */
 static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const struct dram_pick *p,

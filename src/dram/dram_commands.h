@@ -1,4 +1,4 @@
-/* dram_commands: what each command does to the banks. Included by dram_channel.c only, as dram_pick.h.
+/* dram_commands: what each command does to the banks. Included by dram_channel.c and dram_rows.h.
  *
  * Every function is compiled once per path, which is a constant: what cannot be costs nothing there. */
 #ifndef ATOLL_DRAM_COMMANDS_H
@@ -26,10 +26,10 @@ static inline void column_timing(struct dram_channel *ch, uint64_t now, uint32_t
     const struct dram_gaps *gap = &ch->gap;
     const uint32_t group = b->side[kind].group;
     ch->col_own_cyc[kind] = now + gap->col_s[kind][kind];
-    if (kind == DRAM_READ)
-        ch->read_cyc = now;
-    else
+    if (kind == DRAM_WRITE)
         raise_to(&ch->col_own_cyc[DRAM_READ], now + gap->col_s[DRAM_WRITE][DRAM_READ]);
+    else if (path != DRAM_READS) /* there it follows from the other */
+        ch->read_cyc = now;
     raise_to(&b->pre_cyc, now + gap->col_pre[kind]);
     if (path >= DRAM_LEAN || !ch->groups_columns) return;
     ch->col_group_cyc[kind][group] = now + gap->col_l[kind][kind];
@@ -74,7 +74,7 @@ static inline void column_left(struct dram_channel *ch, uint32_t kind, struct dr
                                enum dram_path path)
 {
     const struct dram_side *side = &b->side[kind];
-    if ((path != DRAM_READS && b->side[!kind].head) || b->row_entry) {
+    if (b->side[!kind].head || b->row_entry) {
         dram_bank_changed(ch, b);
     } else if (side->head == side->hit) {
         /* none at all, or one that the row serves */

@@ -53,8 +53,7 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, en
 static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
 {
     const uint64_t read = kind_cyc(ch, DRAM_READ, path);
-    return path != DRAM_READS && ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path))
-                                                          : read;
+    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
 }
 
 /* ---- in any channel ---- */

@@ -1,12 +1,12 @@
 /* dram_reads: a lean channel while nothing but reads waits in it, as part of its owner's loop: the column bus
- * and acceptance. The row bus is that of dram_step.h. Included by gpu/channel_reads.c only.
+ * and acceptance. The row bus is that of dram_rows.h. Included by gpu/channel_reads.c only.
  *
  * What can be told from the room that is left and from other counters is not counted: dram_reads_end() makes
  * up for it. Between dram_reads_begin() and that nobody else may look at the channel. */
 #ifndef ATOLL_DRAM_READS_H
 #define ATOLL_DRAM_READS_H
 
-#include "dram/dram_step.h"
+#include "dram/dram_rows.h"
 #include "dram/dram_take.h"
 
 struct dram_reads {
@@ -41,6 +41,8 @@ static inline void dram_reads_end(struct dram_channel *ch, const struct dram_rea
     s->waiting_peak = ch->entry_count - ch->least_room;
     s->wait_cyc += waited_cyc;
     ch->waited_cyc += waited_cyc;
+    if (!served) return;
+    ch->read_cyc = ch->col_own_cyc[DRAM_READ] - ch->gap.col_s[DRAM_READ][DRAM_READ];
     ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
 }
 
@@ -57,9 +59,10 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
-/* When the next one may go, given when the bus is free. */
-static inline uint64_t reads_next(const struct dram_channel *ch, uint64_t own_cyc)
+/* When the next one may go. */
+static inline uint64_t reads_next(const struct dram_channel *ch)
 {
+    const uint64_t own_cyc = ch->col_own_cyc[DRAM_READ];
     if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return own_cyc;
     return dram_max(own_cyc, ch->coming[DRAM_READ].after->col_cyc);
 }
@@ -99,7 +102,7 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 {
     struct dram_side *const side = reads_pick(ch, now);
     if (!side) {
-        ch->col_next_cyc = dram_max(reads_next(ch, ch->col_own_cyc[DRAM_READ]), now + 1);
+        ch->col_next_cyc = dram_max(reads_next(ch), now + 1);
         return NULL;
     }
     struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
@@ -117,7 +120,7 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
         reads_row_goes_on(ch, b, next);
     else
         reads_row_over(ch, b);
-    ch->col_next_cyc = reads_next(ch, now + ch->gap.col_s[DRAM_READ][DRAM_READ]);
+    ch->col_next_cyc = reads_next(ch);
     return e;
 }
 

@@ -1,6 +1,7 @@
-/* dram_state: the inside of a channel, shared by dram_accept.c (into the queue), dram_channel.c (the step),
- * dram_pick.h (which column next), dram_commands.h (what each command does), dram_sched.c (what each bank
- * wants), dram_refresh.c and dram_lists.h (the lists that all of them keep).
+/* dram_state: the inside of a channel, shared by dram_accept.c and dram_take.h (into the queue),
+ * dram_channel.c (the step), dram_pick.h (which column next), dram_rows.h (which bank is opened or closed
+ * next), dram_commands.h (what each command does), dram_sched.c (what each bank wants), dram_refresh.c,
+ * dram_reads.h (all of it while only reads wait) and dram_lists.h (the lists that all of them keep).
  *
  * Every queued column is in one list per (kind, bank), oldest first. Lists of banks name what may be due:
  *   ready[kind]   row open, a column of that kind waits for it and the bank may serve it: oldest first

@@ -1,5 +1,5 @@
-/* dram_take: entries of the queue for columns that were accepted. Included by dram_accept.c, and as
- * dram_step.h. */
+/* dram_take: entries of the queue for columns that were accepted, and the lines that they are part of.
+ * Included by dram_accept.c, dram_channel.c and dram_reads.h. */
 #ifndef ATOLL_DRAM_TAKE_H
 #define ATOLL_DRAM_TAKE_H
 
@@ -32,6 +32,14 @@ static inline uint32_t take_line(struct dram_channel *ch, uint32_t columns)
     const uint32_t line = ch->free_lines[--ch->free_line_count];
     ch->lines[line].waiting_count = columns;
     return line;
+}
+
+/* One column of a line was served; was it the last? */
+static inline bool line_ends(struct dram_channel *ch, uint32_t line)
+{
+    if (--ch->lines[line].waiting_count) return false;
+    ch->free_lines[ch->free_line_count++] = line;
+    return true;
 }
 
 static inline void count_accepted(struct dram_channel *ch, uint64_t now, uint32_t kind, uint32_t columns)

@@ -14,12 +14,12 @@ enum { SLICES_MAX = 64 }; /* bits of channel_wiring.pending */
 
 /* Cycles of memory in those of the slices, for channel_reads.c. */
 struct channel_clock {
-    uint64_t slices_per_tick; /* x 2^64, rounded up: exact for ticks of cycles before … */
+    uint64_t cycles_per_half_tick; /* of the slices, x 2^64, rounded up: exact until … */
     uint64_t exact_cyc;
-    uint64_t back_cyc;       /* of the slice's spec */
-    uint64_t done_ticks;     /* from a read command to its data, and to the end of a cycle of the slice */
-    struct channel_latency { /* by the power of two of a latency in cycles of memory: where it is counted */
-        uint64_t limit_cyc;  /* … in the next one from here on */
+    uint64_t back_cyc;        /* of the slice's spec */
+    uint64_t done_half_ticks; /* from a read command to its data, and to the end of a cycle of the slice */
+    struct channel_latency {  /* by the power of two of a latency in cycles of memory: where it is counted */
+        uint64_t limit_cyc;   /* … in the next one from here on */
         uint32_t bucket, own_bucket;
     } latency[64];
 };

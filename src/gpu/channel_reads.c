@@ -51,7 +51,9 @@ CHANNEL_HOT void take_over(struct run *r)
 CHANNEL_HOT uint64_t back_cyc(const struct run *r, uint64_t tick)
 {
     const struct channel_clock *const k = &r->ch->clock;
-    return (uint64_t)(((unsigned __int128)(tick + k->done_ticks) * k->slices_per_tick) >> 64) + k->back_cyc;
+    const unsigned __int128 product =
+        (unsigned __int128)(2 * tick + k->done_half_ticks) * k->cycles_per_half_tick;
+    return (uint64_t)(product >> 64) + k->back_cyc;
 }
 
 CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, const struct dram_entry *e)
@@ -99,28 +101,34 @@ static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now,
     }
 }
 
-CHANNEL_HOT const struct memory_op *oldest_of(const struct run *r, uint32_t slice)
+CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s)
 {
-    const struct lane_ops *const lane = &r->ch->slices[slice]->own_lane.ops;
-    return &lane->ring[lane->head];
+    return &s->own_lane.ops.ring[s->own_lane.ops.head];
+}
+
+CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
+{
+    return s->own_lane.ops.count && oldest_of(s)->ready_tick <= tick;
 }
 
 /* A read, for which there is room, of the slice whose turn it is. */
-CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, const struct memory_op *op)
+CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
+                           const struct memory_op *op)
 {
-    struct slice *const s = r->ch->slices[r->turn];
     if (reads_take(r->d, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
     drop_oldest(s, &s->own_lane, 0);
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
-/* Does one of those whose turn it is not have an operation that is due? */
-CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
+/* Does one of those whose turn it is not have an operation that is due? taken: the turn has just passed from
+ * this slice; of two it is then the other one. */
+CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick, const struct slice *taken)
 {
+    if (taken && r->slice_count == 2) return is_due(taken, tick);
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
     for (; others; others &= others - 1)
-        if (oldest_of(r, (uint32_t)__builtin_ctzll(others))->ready_tick <= tick) return true;
+        if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick <= tick) return true;
     return false;
 }
 
@@ -128,17 +136,20 @@ CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick)
  * one was refused. */
 CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick)
 {
+    const struct slice *taken = NULL;
+    struct slice *const s = r->ch->slices[r->turn];
     bool any = false;
-    if (*r->pending >> r->turn & 1) {
-        const struct memory_op *const op = oldest_of(r, r->turn);
-        if (op->ready_tick <= tick) {
-            any = op->tag_line == TAGS_NONE;
-            if (op->column_count > r->d->front.room[0]) return refuse(r);
-            if (!any) take_read(r, now, tick, op);
+    if (is_due(s, tick)) {
+        const struct memory_op *const op = oldest_of(s);
+        any = op->tag_line == TAGS_NONE;
+        if (op->column_count > r->d->front.room[0]) return refuse(r);
+        if (!any) {
+            take_read(r, now, tick, s, op);
+            taken = s;
         }
     }
     if (!any) {
-        if (!others_wait(r, tick)) return false;
+        if (!others_wait(r, tick, taken)) return false;
         if (!r->d->front.room[0]) return refuse(r);
     }
     hand_over(r, now, false);
@@ -206,13 +217,13 @@ void channel_clock_set(struct channel *ch)
     const uint64_t slice_ticks_per_cycle = ch->wire.slice_spec->ticks_per_cycle;
     const uint32_t most = sizeof(((struct llc_stats *)0)->memory_latency) / sizeof(uint64_t) - 1;
     const uint32_t own_most = sizeof(((struct dram_stats *)0)->read_latency) / sizeof(uint64_t) - 1;
-    /* the error of the product stays below one slice_ticks_per_cycle-th; cycles to the end of data fit
-     * besides */
-    k->slices_per_tick = UINT64_MAX / slice_ticks_per_cycle + 1;
-    const uint64_t exact = UINT64_MAX / slice_ticks_per_cycle / ticks_per_cycle, spare = UINT64_C(1) << 20;
-    k->exact_cyc = exact > spare ? exact - spare : 0;
+    /* Half ticks, as the clocks may be the same. The product is too large by less than a part of 2^63. */
+    const uint64_t half = UINT64_C(1) << 63, exact_cyc = half / slice_ticks_per_cycle / ticks_per_cycle;
+    const uint64_t spare_cyc = UINT64_C(1) << 20; /* to the end of data */
+    k->cycles_per_half_tick = half / slice_ticks_per_cycle + 1;
+    k->exact_cyc = exact_cyc > spare_cyc ? exact_cyc - spare_cyc : 0;
     k->back_cyc = ch->wire.slice_spec->back_cyc;
-    k->done_ticks = ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1;
+    k->done_half_ticks = 2 * (ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1);
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];
         const unsigned __int128 least = ((unsigned __int128)1 << log2) * ticks_per_cycle;

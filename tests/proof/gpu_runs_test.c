@@ -45,6 +45,10 @@ static const char *const windows[][5] = {
     {"net.source_packets=1", NULL},
     /* one channel has all to do: reads that find their data in waiting writes are ready before others */
     {"map.kind=fixed_channel", "map.page_size=2 MiB", "gpu.llc_size=384 KiB", "llc.ways=4", NULL},
+    /* channels alone with their reads: one clock for all and four slices in turn; one slice; short rows */
+    {"clock.dram=1132 MHz", "partition.slices=8", "dram.queue_entries=16", NULL},
+    {"partition.slices=2", "dram.starvation_cyc=300", "dram.row_hit_cap=1", "dram.trefi_cyc=700", NULL},
+    {"dram.column_size=32 B", "dram.rows=32768", "dram.close_rule=when_older", "dram.act_bus_cyc=2", NULL},
     {"llc.latency_cyc=20", NULL},
     {"runtime.rotate_blocks_cyc=1000", NULL},
     {"net.link_latency_cyc=400", NULL}, /* too long for windows */

@@ -1,52 +1,9 @@
-/* dram_step: the two buses of a plain channel in one cycle. Included by dram_channel.c, and by the loop of an
- * owner that is stepped together with its channel (gpu/channel_reads.c). */
-#ifndef ATOLL_DRAM_STEP_H
-#define ATOLL_DRAM_STEP_H
+/* dram_rows: the row bus: which bank is opened or closed next. Included by dram_channel.c and dram_reads.h.
+ */
+#ifndef ATOLL_DRAM_ROWS_H
+#define ATOLL_DRAM_ROWS_H
 
 #include "dram/dram_commands.h"
-#include "dram/dram_pick.h"
-
-/* ---- the column bus ---- */
-
-static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel *ch, uint64_t now,
-                                                            struct dram_side *side, uint32_t kind,
-                                                            enum dram_path path)
-{
-    struct dram_entry *e = side->hit;
-    issue_column(ch, now, e, kind, dram_bank_with(side, kind), path);
-    ch->col_next_cyc = column_cyc(ch, path);
-    return e;
-}
-
-static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
-                                                                      struct dram_side *side)
-{
-    return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
-}
-
-/* What was served, NULL: nothing. */
-static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel *ch, uint64_t now,
-                                                             enum dram_path path)
-{
-    struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
-    if (path != DRAM_READS && ch->front.waiting_writes) {
-        struct dram_side *write = oldest_ready_write(ch, now, path);
-        if (write->seq < read->seq) return plain_write(ch, now, write);
-    }
-    if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
-    ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
-    return NULL;
-}
-
-/* One column of a line was served; was it the last? */
-static inline bool line_ends(struct dram_channel *ch, uint32_t line)
-{
-    if (--ch->lines[line].waiting_count) return false;
-    ch->free_lines[ch->free_line_count++] = line;
-    return true;
-}
-
-/* ---- the row bus ---- */
 
 /* The oldest bank that may be opened now; the end of the list: none, and *next_cyc says, as a lower bound,
  * when. */
