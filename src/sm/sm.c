@@ -423,7 +423,6 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->arena = a;
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
-    sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {
