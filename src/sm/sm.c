@@ -107,6 +107,22 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
 
 /* ---- visits ---- */
 
+/* A blocked memory pipe is counted up to the last cycle in which the SM was looked at: with those that were
+ * worked off without a look at the pipe, and the one after a warp issued while others were ready. */
+static void settle_blocked(struct sm *sm, uint64_t now)
+{
+    uint64_t looked_cyc = sm->windows ? sm->ahead_cyc : 0;
+    if (!sm->lsu_blocked) return;
+    for (uint32_t k = 0; sm->any_ready && k < sm->spec->schedulers; k++) {
+        const uint64_t since_cyc = sm->schedulers[k].since_cyc;
+        if (since_cyc > sm->settled_cyc && since_cyc > looked_cyc) looked_cyc = since_cyc;
+    }
+    if (looked_cyc >= now) looked_cyc = now - 1;
+    if (looked_cyc <= sm->lsu_blocked_cyc) return;
+    *sm->lsu_blocked += looked_cyc - sm->lsu_blocked_cyc;
+    sm->lsu_blocked_cyc = looked_cyc;
+}
+
 void sm_settle(struct sm *sm, uint64_t now)
 {
     const uint64_t cycles = now - sm->settled_cyc;
@@ -116,6 +132,7 @@ void sm_settle(struct sm *sm, uint64_t now)
     sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
     l1_count_peak(&sm->l1, sm->spec->mshrs);
     if (now <= sm->settled_cyc) return;
+    settle_blocked(sm, now);
     sm->settled_cyc = now;
     if (!sm->place_count) return;
     struct sm_stats *const t = &sm->stats;
@@ -423,7 +440,6 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->arena = a;
     sm->wire = *wiring;
     set_mmu(sm, wiring->mmu);
-    sm->schedulers_end = sm->schedulers + spec->schedulers;
     sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);
     for (uint32_t warp = 0; warp < SM_WARPS; warp++) {

@@ -323,11 +323,11 @@ struct sm {
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     _Alignas(64) struct sm_wiring wire;
-    struct arena *arena;                                         /* of the machine */
-    struct scheduler schedulers[SM_SCHEDULERS], *schedulers_end; /* end: of those in use */
-    uint64_t active[SM_SCHEDULERS];                              /* two_level */
-    uint32_t *regs;      /* short cycle from which a register can be read */
-    uint32_t reg_stride; /* from warp to warp, whole lines */
+    struct arena *arena; /* of the machine */
+    struct scheduler schedulers[SM_SCHEDULERS];
+    uint64_t active[SM_SCHEDULERS]; /* two_level */
+    uint32_t *regs;                 /* short cycle from which a register can be read */
+    uint32_t reg_stride;            /* from warp to warp, whole lines */
     uint64_t wheel[SM_WHEEL];
     struct sm_warp warps[SM_WARPS];
     struct sm_warp_source sources[SM_WARPS];
