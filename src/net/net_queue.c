@@ -463,7 +463,7 @@ static void show_all(const struct net *n, uint64_t *fresh)
 }
 
 /* False: from done_cyc on not everything finds a place. */
-static bool run_stretch(struct net *n, uint64_t until, uint64_t *fresh)
+static bool run_stretch(struct net *n, uint64_t until)
 {
     struct net_queue *const q = n->queue;
     const uint64_t from = q->done_cyc;
@@ -471,7 +471,6 @@ static bool run_stretch(struct net *n, uint64_t until, uint64_t *fresh)
     const struct stopped stopped = begin_lines(n, from, until);
     if (stopped.cyc != until) step_back(n, from, until, stopped);
     q->done_cyc = stopped.cyc;
-    show_all(n, fresh);
     return stopped.cyc == until;
 }
 
@@ -486,16 +485,12 @@ struct start {
 };
 
 /* The first packet of a sink, and no other is on its way there. */
-static inline void show(struct net *n, uint32_t sink, const struct net_queue_slot *slot, uint64_t *fresh)
+static inline void show(struct net *n, uint32_t sink, const struct net_queue_slot *slot)
 {
     const uint64_t visible_cyc = slot->visible_cyc;
     struct net_front *const front = &n->view.fronts[sink];
     front->visible_cyc = visible_cyc;
     front->packet = &slot->packet;
-    if (fresh) {
-        net_bit_set(fresh, sink);
-        return;
-    }
     struct net_arrivals *const a = &n->arrived;
     if (visible_cyc < a->next_cyc) a->next_cyc = visible_cyc;
     net_bit_set(a->inside, sink);
@@ -506,7 +501,7 @@ static inline void show(struct net *n, uint32_t sink, const struct net_queue_slo
 /* A packet is on its way to the sink. */
 static inline void push(struct net *n, struct net_queue *q, const struct net_queue_packet *p,
                         struct net_queue_sink *k, struct net_queue_slot *slot, uint32_t flits,
-                        uint64_t soonest_cyc, uint64_t *fresh)
+                        uint64_t soonest_cyc, bool tell)
 {
     const uint64_t arrival_cyc = (k->next_cyc > soonest_cyc ? k->next_cyc : soonest_cyc) + flits;
     const uint64_t latency_cyc = arrival_cyc - p->accept_cyc;
@@ -518,7 +513,7 @@ static inline void push(struct net *n, struct net_queue *q, const struct net_que
     q->latency_cyc += latency_cyc;
     q->arrival_cyc += arrival_cyc;
     q->latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63]++;
-    if (n->view.fronts[p->packet.dst].visible_cyc == NET_NEVER) show(n, p->packet.dst, slot, fresh);
+    if (tell && n->view.fronts[p->packet.dst].visible_cyc == NET_NEVER) show(n, p->packet.dst, slot);
 }
 
 /* begins() for a source whose packet begins now. */
@@ -536,8 +531,7 @@ static inline void next_begins(struct net_queue *q, const struct net_queue_sourc
 }
 
 /* The first packet of a source begins, if there is a place for it. */
-static inline void begin(struct net *n, struct net_queue *q, const struct start *at, uint64_t bit,
-                         uint64_t *fresh)
+static inline void begin(struct net *n, struct net_queue *q, const struct start *at, uint64_t bit, bool tell)
 {
     struct net_queue_source *const s = &at->sources[(uint32_t)__builtin_ctzll(bit)];
     const struct net_queue_packet *const p = s->done.first;
@@ -548,7 +542,7 @@ static inline void begin(struct net *n, struct net_queue *q, const struct start 
         return;
     }
     const uint64_t flits = q->flits_of[p->packet.bytes];
-    push(n, q, p, k, slot, (uint32_t)flits, at->soonest_cyc, fresh);
+    push(n, q, p, k, slot, (uint32_t)flits, at->soonest_cyc, tell);
     s->done.flits += flits;
     s->done.packets++;
     s->done.started_cyc = at->cyc;
@@ -571,8 +565,8 @@ static inline void begin(struct net *n, struct net_queue *q, const struct start 
 /* Does nobody wait for a place? Then nothing need be known while packets join. */
 static inline bool is_calm(const struct net_queue *q) { return !(q->scarce | q->refused); }
 
-/* until_calm: … ends when that is so. */
-static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh, bool until_calm)
+/* tell: receivers, of the first packet on its way to them. until_calm: ends when nobody waits. */
+static void run_wheel(struct net *n, uint64_t until_cyc, bool tell, bool until_calm)
 {
     struct net_queue *const q = n->queue;
     for (uint64_t cyc; (cyc = next_beginning(q, q->done_cyc)) < until_cyc;) {
@@ -584,7 +578,7 @@ static void run_wheel(struct net *n, uint64_t until_cyc, uint64_t *fresh, bool u
         for (uint32_t w = 0; w < q->words; w++, at.starts += NET_QUEUE_WHEEL, at.sources += 64) {
             uint64_t m = at.starts[slot];
             at.starts[slot] = 0;
-            for (; m; m &= m - 1) begin(n, q, &at, m & -m, fresh);
+            for (; m; m &= m - 1) begin(n, q, &at, m & -m, tell);
         }
     }
     if (q->done_cyc < until_cyc) q->done_cyc = until_cyc;
@@ -596,16 +590,17 @@ void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
     struct net_queue *const q = n->queue;
     answer_all(n);
     if (fresh && q->by_wheel) {
-        run_wheel(n, until_cyc, fresh, true);
+        run_wheel(n, until_cyc, false, true);
         if (is_calm(q)) end_wheel(n);
     }
     while (!q->by_wheel && q->done_cyc < until_cyc) {
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
         const bool done =
-            run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL, fresh);
+            run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);
         if (!done) begin_wheel(n);
     }
-    if (q->by_wheel) run_wheel(n, until_cyc, fresh, false);
+    if (q->by_wheel) run_wheel(n, until_cyc, !fresh, false);
+    if (fresh) show_all(n, fresh);
 }
 
 uint64_t net_queue_step(struct net *n, uint64_t now)

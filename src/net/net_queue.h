@@ -121,8 +121,8 @@ struct net_queue {
     uint64_t soonest_cyc;            /* beginning > arrival, without the flits */
     struct net_queue_totals before;  /* statistics began anew */
     uint64_t latency_cyc;            /* since then, of all that began: sum, */
-    uint64_t arrival_cyc;            /* … when they arrive, */
-    uint64_t latency[64];            /* … packets by the highest bit */
+    uint64_t latency[64];            /* … packets by the highest bit, */
+    uint64_t arrival_cyc;            /* … when they arrive */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be

@@ -143,7 +143,7 @@ test(who_waits_longest_for_a_place_goes_first)
 
 /* ---- against a model without times ---- */
 
-enum { PORTS = 6, DEEP = 64 };
+enum { PORTS = 6, DEEP = 256 };
 
 struct slow_packet {
     struct net_packet packet;
@@ -239,13 +239,26 @@ static void slow_step(struct slow *m, uint64_t now)
     }
 }
 
-static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late)
+/* Every packet is where its statistics say. */
+static void counts_agree(struct net *n, uint64_t now, uint64_t accepted, uint64_t taken)
+{
+    net_stats_finish(n, now);
+    const struct net_stats *const s = net_stats_of(n);
+    assert_int_equal(s->accepted, accepted);
+    assert_int_equal(s->taken, taken);
+    assert_int_equal(s->accepted, s->delivered + s->inside);
+    assert_int_equal(s->delivered, s->taken + s->untaken);
+    assert_int_equal(s->accepted_bytes, s->taken_bytes + s->left_bytes);
+}
+
+/* late: what begins is worked off later; places: at a sink, at most. */
+static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places)
 {
     struct rng r = rng_seed(seed, late);
     struct arena a;
     arena_init(&a);
     struct net_spec s = spec_of(PORTS);
-    s.sink_packets = 1 + (uint32_t)rng_below(&r, 6);
+    s.sink_packets = 1 + (uint32_t)rng_below(&r, places);
     s.source_packets = DEEP;
     s.link_latency_cyc = late ? 40 : 1 + (uint32_t)rng_below(&r, 4);
     s.router_latency_cyc = 2 + (uint32_t)rng_below(&r, 4);
@@ -256,8 +269,9 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late)
     for (uint32_t i = 0; i < PORTS; i++) m.places[i] = s.sink_packets;
     const uint64_t busy = 64 + rng_below(&r, 192), takes = 64 + rng_below(&r, 192);
     const uint32_t spots = 1 + (uint32_t)rng_below(&r, PORTS);
-    uint64_t fresh[1] = {0}, handle = 0, taken = 0;
+    uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0;
     for (uint64_t now = 1; now < 3000; now++) {
+        if (now == 1500) counts_agree(n, now - 1, accepted, taken);
         if (!late)
             net_step(n, now);
         else if (now % 32 == 0) /* as late as nobody has seen anything of it */
@@ -285,23 +299,32 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late)
             q.flits = p.packet.bytes / 16;
             if (!net_try_inject(n, &p.packet, now)) continue;
             slow_push(&m.source[i], &q);
+            accepted++;
         }
     }
     assert_true(taken > 100);
+    counts_agree(n, 2999, accepted, taken);
     arena_free(&a);
 }
 
 test(packets_arrive_as_if_they_were_moved_cycle_by_cycle)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false, 6);
 }
 
 /* Places that were left long before are known when a window is worked off; so only with room for all. */
 test(what_begins_may_be_worked_off_late)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 6);
+}
+
+/* … in stretches that are lined up as a whole, into rings that grow; some sinks are full all the same. */
+test(what_finds_a_place_may_be_worked_off_late)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 200);
 }
 
 int main(void)
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test(who_waits_longest_for_a_place_goes_first),
         cmocka_unit_test(packets_arrive_as_if_they_were_moved_cycle_by_cycle),
         cmocka_unit_test(what_begins_may_be_worked_off_late),
+        cmocka_unit_test(what_finds_a_place_may_be_worked_off_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
