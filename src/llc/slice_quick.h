@@ -11,8 +11,8 @@
 
 /* Replies leave in the order in which they pass the data port: if one leaves after the window, so do all
  * after it. False: that is the case. */
-static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx, const struct request *r,
-                                  uint32_t came, uint32_t bytes, struct slice_run *q)
+static SLICE_HOT bool quick_reply(struct slice *s, uint64_t now, uint64_t ready, uint32_t idx,
+                                  const struct request *r, uint32_t came, uint32_t bytes, struct slice_run *q)
 {
     if (__builtin_expect(ready >= q->until_cyc, 0)) return false;
     const uint32_t sm = r->sm;
@@ -22,18 +22,19 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx,
     q->replies++;
     q->left_cyc += ready;
     q->stay_cyc += (uint32_t)ready - came;
-    s->inside_cyc = q->now;
+    s->inside_cyc = now;
     return true;
 }
 
 /* ---- fills ---- */
 
-static SLICE_HOT void quick_filled(struct slice *s, uint32_t idx, const struct request *r,
+static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, const struct request *r,
                                    struct slice_run *q)
 {
     const size_t sectors = r->sectors & SECTORS_ALL;
-    const uint64_t ready = use_port(s, q->now, q->read_cyc[sectors]);
-    if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
+    const uint64_t ready = use_port(s, now, q->read_cyc[sectors]);
+    if (!quick_reply(s, now, ready, idx, r, r->served, q->read_bytes[sectors], q))
+        append_filled(s, idx, ready);
 }
 
 /* All that several reads wait for. */
@@ -45,7 +46,7 @@ static inline void fill_reads(struct slice *s, const struct slice_line *m, struc
     for (uint32_t left = m->waiting.count; left; left--) {
         const struct request *const r = at(s, idx);
         const uint32_t next = r->next;
-        quick_filled(s, idx, r, q);
+        quick_filled(s, q->now, idx, r, q);
         idx = next;
     }
 }
@@ -63,7 +64,7 @@ static inline void fill_part(struct slice *s, uint32_t line, struct slice_line *
         if (r->sectors & ~have)
             append(s, &m->waiting, idx);
         else
-            quick_filled(s, idx, r, q);
+            quick_filled(s, q->now, idx, r, q);
     }
     m->alone = m->waiting.count == 1;
     m->reads = m->waiting.count;
@@ -99,7 +100,8 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const struct fill *const f = q->fill;
     struct slice_line *const m = &s->lines[f->tag_line];
     const uint8_t sectors = f->sectors;
-    q->now = later(f->ready_cyc, q->now);
+    const uint64_t now = later(f->ready_cyc, q->now);
+    q->now = now;
     q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
     if (__builtin_expect(!m->alone || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
@@ -107,7 +109,7 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint32_t idx = m->waiting.first;
     const struct request *const r = at(s, idx);
     *r->pin = 0;
-    quick_filled(s, idx, r, q);
+    quick_filled(s, now, idx, r, q);
     return true;
 }
 
@@ -291,9 +293,9 @@ static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t 
 static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct request *r, uint32_t port_cyc,
                                 uint32_t bytes, struct slice_run *q)
 {
-    const uint64_t ready = use_port(s, q->now, port_cyc);
+    const uint64_t now = q->now, ready = use_port(s, now, port_cyc);
     slice_set_touch(s, &q->front, line);
-    if (!quick_reply(s, ready, q->front.idx, r, (uint32_t)q->now, bytes, q))
+    if (!quick_reply(s, now, ready, q->front.idx, r, (uint32_t)now, bytes, q))
         append_hit(s, q->front.idx, ready);
 }
 
