@@ -118,6 +118,7 @@ static void build_memory(struct gpu *g, const struct config *c)
     g->map = dram_map_new(&g->arena, c);
     g->pages = page_table_new(&g->arena, c, g->map);
     g->slice_spec = slice_spec_of(c, g->map);
+    g->slice_spec.turns = slice_turns_new(&g->arena, &g->slice_spec);
     const uint32_t lanes = g->slice_spec.lanes, reaching = g->slice_spec.slices_per_channel * lanes;
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct channel_wiring w = {.engine = g->engine,

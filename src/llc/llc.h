@@ -62,6 +62,9 @@ struct slice_spec {
     } runs[SLICE_RUNS];
     uint32_t run_count;
     uint32_t sets_mask, sets_log2; /* one run, hashed to 2^1 to 2^16 sets; else 0 */
+    /* How far runs of `sets` lines are turned (tags_set_of_run()), by their number: kept once worked out,
+     * with the bit of `sets` set. NULL: there is no such table. */
+    uint32_t *turns;
     /* from the first that holds one of these sectors to the last, and all sectors in them */
     struct slice_columns {
         uint8_t first, count, sectors, unused;
@@ -88,6 +91,8 @@ struct llc_epoch {
 void llc_epoch_change(struct llc_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);
+/* Room for slice_spec.turns, if that is worth it. */
+uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p);
 /* Cycles from the arrival of a request to the tags. */
 uint32_t slice_tag_latency(const struct config *c);
 

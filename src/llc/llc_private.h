@@ -64,6 +64,9 @@ struct slice_run {
     struct net_queue_source *out; /* of replies */
     uint64_t *const *traffic;     /* by SM, in the column of the slice */
     uint64_t data_queue_cyc, miss_latency_cyc, ticks_per_cycle;
+    uint32_t *turns; /* … of the spec, and what a line's place in it follows from */
+    uint64_t line_mask;
+    uint32_t line_right, sets_log2, sets_mask;
     uint64_t now, until_cyc;
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */

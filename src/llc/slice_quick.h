@@ -250,6 +250,11 @@ static inline void quick_new(struct slice *s)
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .miss_latency_cyc = s->spec->miss_latency_cyc,
                                 .ticks_per_cycle = s->spec->ticks_per_cycle,
+                                .turns = s->spec->turns,
+                                .line_mask = s->spec->runs[0].mask,
+                                .line_right = s->spec->runs[0].right,
+                                .sets_log2 = s->spec->sets_log2,
+                                .sets_mask = s->spec->sets_mask,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {

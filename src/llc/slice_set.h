@@ -22,10 +22,26 @@ static inline void slice_sets_begin(struct slice *s)
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
+static __attribute__((noinline)) uint32_t slice_set_turn(const struct slice_run *q, uint64_t run)
+{
+    return q->turns[run] = ((uint32_t)hash_u64(run) & q->sets_mask) | (q->sets_mask + 1);
+}
+
+/* set_of() */
+static SLICE_HOT uint32_t quick_set_of(const struct slice *s, uint64_t line)
+{
+    const struct slice_run *const q = &s->run;
+    if (__builtin_expect(!q->turns, 0)) return set_of(s, line);
+    const uint64_t place = line >> q->line_right & q->line_mask, run = place >> q->sets_log2;
+    uint32_t turn = q->turns[run];
+    if (__builtin_expect(!turn, 0)) turn = slice_set_turn(q, run);
+    return ((uint32_t)place + turn) & q->sets_mask;
+}
+
 static SLICE_HOT struct slice_front slice_set_at(const struct slice *s, uint32_t idx)
 {
     struct request *const r = at(s, idx);
-    const uint32_t set = set_of(s, r->home.line);
+    const uint32_t set = quick_set_of(s, r->home.line);
     return (struct slice_front){.r = r,
                                 .row = tags_row(&s->tags, set),
                                 .idx = idx,

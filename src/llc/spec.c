@@ -73,6 +73,13 @@ static void work_out(struct slice_spec *p)
     }
 }
 
+uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p)
+{
+    enum { MOST = 1 << 20 };
+    const uint64_t runs = (p->runs[0].mask >> p->sets_log2) + 1;
+    return p->sets_mask && runs <= MOST ? ARENA_ARRAY(a, uint32_t, runs) : NULL;
+}
+
 uint32_t slice_tag_latency(const struct config *c)
 {
     if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc ||
