@@ -131,19 +131,20 @@ PART void begin_front(struct stretch *s)
 PART void next_line(struct stretch *s, uint64_t now)
 {
     const struct line_access *const a = ++s->at;
-    if (a + LINES_AHEAD - 1 < s->end)
+    if (__builtin_expect(a + LINES_AHEAD - 1 < s->end, 1)) {
         l1_coming(s->l1, a[LINES_AHEAD - 1].where.slot, a[LINES_AHEAD - 1].where.set);
-    if (__builtin_expect(a < s->end, 1)) {
-        if (__builtin_expect(is_absent(s->l1, a), 1)) return;
-        s->m->at = (uint16_t)(a - s->m->lines);
-        s->m->absent = false;
-        s->m = NULL;
-        s->over = true;
-    } else {
+    } else if (a >= s->end) {
         s->m->at = (uint16_t)(s->m->count - 1);
         (void)lsu_next_line(s->sm, s->m);
         begin_front(s);
+        s->noted_cyc = now;
+        return;
     }
+    if (__builtin_expect(is_absent(s->l1, a), 1)) return;
+    s->m->at = (uint16_t)(a - s->m->lines);
+    s->m->absent = false;
+    s->m = NULL;
+    s->over = true;
     s->noted_cyc = now;
 }
 
