@@ -285,16 +285,18 @@ static inline struct tags_place tags_victim_in_step(const struct tags *t, uint32
         if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0) && (way = tags_oldest_in(t, row)) == ways)
             return (struct tags_place){.line = TAGS_NONE};
     }
-    return (struct tags_place){row, set * ways + way, way};
+    const uint32_t line = set * ways + way;
+    if (line == TAGS_NONE) __builtin_unreachable(); /* who asks need not ask again */
+    return (struct tags_place){row, line, way};
 }
 /* Gives it to a key; returns what the place had before, as tags_replace(). */
 static inline uint64_t tags_give_in_step(const struct tags *t, struct tags_place to, uint64_t key,
                                          uint8_t hint)
 {
-    const uint64_t before = t->keys[to.line];
-    t->keys[to.line] = key + 1;
     to.row[to.way] = hint;
     tags_renew_in(t, to.row, to.way);
+    const uint64_t before = t->keys[to.line];
+    t->keys[to.line] = key + 1;
     return before;
 }
 

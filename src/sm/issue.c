@@ -420,9 +420,18 @@ static uint64_t window_until(const struct sm *sm, uint64_t now)
 static inline __attribute__((always_inline)) uint64_t first_cycle(struct sm *sm, uint64_t now,
                                                                   enum warp_scheduler policy)
 {
-    if (is_quiet(sm, now)) return next_to_wake(sm, now);
     if (sm->wants_blocks) (void)sm_try_start(sm, now);
     return a_cycle(sm, now, policy);
+}
+
+/* The end of a window that begins with this cycle itself, because there is something to do for the pump at
+ * most; `now`: the cycle comes before it, as a whole. */
+static inline uint64_t first_until(struct sm *sm, uint64_t now)
+{
+    if (sm->memory_cyc == now || !is_quiet(sm, now)) return now;
+    const uint64_t until = window_until(sm, now);
+    if (until > now) sm->ahead_cyc = now;
+    return until;
 }
 
 /* May something issue in this cycle that others can notice? */
@@ -445,9 +454,15 @@ static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
 static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
-    uint64_t issue_cyc = first_cycle(sm, now, policy), cyc = now;
-    const uint64_t until = window_until(sm, now);
-    for (bool issues = false;;) {
+    uint64_t issue_cyc = next_to_wake(sm, now), cyc = now - 1, until = first_until(sm, now);
+    for (bool issues = false, first = until <= now;;) {
+        if (first) {
+            if (sm->memory_cyc != now) sm_memory_half(sm, now);
+            issue_cyc = first_cycle(sm, now, policy);
+            until = window_until(sm, now);
+            cyc = now;
+            first = false;
+        }
         const uint64_t rests_until = memory_rests_until(sm, until);
         do {
             if (issues) issue_cyc = a_cycle(sm, cyc, policy);
@@ -462,6 +477,8 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
             cyc = earlier(sm_pump(sm, cyc, earlier(until, issue_cyc), sm->any_ready), issue_cyc);
             if (cyc >= until) return cyc;
         }
+        first = cyc == now;
+        if (first) continue;
         if (goes_out(sm, cyc)) return cyc;
         if (sm->memory_cyc != cyc) {
             sm_memory_half(sm, cyc);

@@ -16,6 +16,7 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
         (uint32_t)(offsetof(struct l1_mshr, waiters) + spec->mshr_merges * sizeof(struct mshr_waiter));
     size = size <= 32 ? 32 : (size + 63) / 64 * 64;
     l1->mshr_bytes = size;
+    l1->mshr_count = spec->mshrs;
     l1->mshrs = ARENA_ARRAY(a, uint8_t, (size_t)spec->mshrs * size);
     l1->free = ARENA_ARRAY(a, uint16_t, spec->mshrs);
     for (uint32_t i = 0; i < spec->mshrs; i++) l1->free[i] = (uint16_t)(spec->mshrs - 1 - i);
@@ -278,7 +279,7 @@ void sm_expect(const void *self, const struct request *r)
 {
     const struct sm *sm = self;
     const struct l1 *l1 = &sm->l1;
-    if (r->kind != REQUEST_READ || r->owner >= sm->spec->mshrs) return; /* of no MSHR */
+    if (r->kind != REQUEST_READ || r->owner >= sm->l1.mshr_count) return; /* of no MSHR */
     __builtin_prefetch(l1_mshr_at(l1, r->owner), 1);
     __builtin_prefetch(l1_slot_of(l1, r->line), 1);
     tags_fetch(&l1->tags, l1_set_of(sm->spec, r->line));

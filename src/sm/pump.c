@@ -40,9 +40,14 @@ PART uint32_t find_line(const struct l1 *l1, const struct line_access *a)
     return tags_find_in_step(&l1->tags, a->where.set, a->line, a->where.hint);
 }
 
-PART bool has_mshr(const struct l1 *l1, const struct line_access *a)
+/* Some other line of its slot has one: has it, too? */
+static __attribute__((noinline)) bool is_among(const struct l1 *l1, const struct line_access *a)
 {
     return search(l1, &l1->slots[a->where.slot], a->line);
+}
+PART bool has_mshr(const struct l1 *l1, const struct line_access *a)
+{
+    return __builtin_expect(l1->slots[a->where.slot].mshr, 0) && is_among(l1, a);
 }
 
 /* A line of a load. */
@@ -131,19 +136,20 @@ PART void begin_front(struct stretch *s)
 PART void next_line(struct stretch *s, uint64_t now)
 {
     const struct line_access *const a = ++s->at;
-    if (a + LINES_AHEAD - 1 < s->end)
+    if (__builtin_expect(a + LINES_AHEAD - 1 < s->end, 1)) {
         l1_coming(s->l1, a[LINES_AHEAD - 1].where.slot, a[LINES_AHEAD - 1].where.set);
-    if (__builtin_expect(a < s->end, 1)) {
-        if (__builtin_expect(is_absent(s->l1, a), 1)) return;
-        s->m->at = (uint16_t)(a - s->m->lines);
-        s->m->absent = false;
-        s->m = NULL;
-        s->over = true;
-    } else {
+    } else if (a >= s->end) {
         s->m->at = (uint16_t)(s->m->count - 1);
         (void)lsu_next_line(s->sm, s->m);
         begin_front(s);
+        s->noted_cyc = now;
+        return;
     }
+    if (__builtin_expect(is_absent(s->l1, a), 1)) return;
+    s->m->at = (uint16_t)(a - s->m->lines);
+    s->m->absent = false;
+    s->m = NULL;
+    s->over = true;
     s->noted_cyc = now;
 }
 
@@ -262,7 +268,7 @@ PART uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until, bool room_mat
  * else it is always MSHRs that there are too few of. */
 static inline bool may_stretch(const struct sm *sm)
 {
-    const uint32_t others = sm->outstanding - (sm->spec->mshrs - sm->l1.free_count);
+    const uint32_t others = sm->outstanding - (sm->l1.mshr_count - sm->l1.free_count);
     return sm->l1.quick && others <= sm->spec->stores &&
            (!sm->lsu_blocked || sm->lsu_blocked == &sm->l1.stats.wait_mshr);
 }

@@ -172,11 +172,16 @@ static inline bool place_is_idle(const struct sm_place *p)
     return !p->blocks && (!p->stores || FAULT_FIRES(kernel_ends_early));
 }
 
-static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uint64_t now)
+static inline void begin_visit(struct sm *sm, uint64_t now)
 {
     DIAG_ASSERT(now > sm->ahead_cyc);
     if (__builtin_expect(now - sm->refreshed_cyc >= SM_FAR / 8, 0)) sm_refresh(sm, now);
+}
+
+static inline __attribute__((always_inline)) void memory_half(struct sm *sm, uint64_t now)
+{
     if (sm->memory_cyc != now) sm_memory_half(sm, now);
+    sm->memory_cyc = now;
 }
 
 /* Tells kernels that have nothing left here. */
@@ -211,7 +216,9 @@ static inline bool is_worked_off(const struct sm *sm, uint64_t now)
 }
 static void visit_memory(void *self, uint64_t now)
 {
-    if (!is_worked_off(self, now)) memory_half(self, now);
+    if (is_worked_off(self, now)) return;
+    begin_visit(self, now);
+    memory_half(self, now);
 }
 static void visit_issue(void *self, uint64_t now)
 {
@@ -225,7 +232,10 @@ static void visit_issue(void *self, uint64_t now)
 }
 static void visit(void *self, uint64_t now)
 {
-    memory_half(self, now);
+    const struct sm *const sm = self;
+    begin_visit(self, now);
+    /* else it is part of the window: sm_issue() */
+    if (!sm->direct || !sm->place_count || sm->move.state != MOVE_NONE) memory_half(self, now);
     issue_half(self, now);
 }
 

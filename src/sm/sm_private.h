@@ -214,7 +214,7 @@ struct l1 {
     struct tags tags;
     uint8_t *valid; /* per line: sectors */
     uint8_t *mshrs; /* see l1_mshr_at() */
-    uint32_t mshr_bytes;
+    uint32_t mshr_bytes, mshr_count;
     uint8_t whole; /* sectors that come with any other: all or, sectored, none */
     bool quick;    /* as most are: see pump.c */
     uint16_t *free;

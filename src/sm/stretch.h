@@ -94,7 +94,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_qu
     const struct net_queue_sink *const k = port.sink;
     const struct net_queue_slot *slot = net_queue_slot_of(port.front);
     const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
-    const uint32_t limit = sm->spec->mshrs, first = sm->first_request;
+    const uint32_t limit = l1->mshr_count, first = sm->first_request;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
         if (mshr >= limit) continue;
@@ -174,7 +174,7 @@ PART bool take(struct stretch *s, struct spare *out, uint64_t now)
     const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
     if ((int32_t)(sm->fetched - s->replies.sink->taken) <= 0) fetch_replies(sm, s->replies);
     (void)net_queue_take(s->replies, now);
-    if (__builtin_expect(mshr < sm->spec->mshrs, 1)) {
+    if (__builtin_expect(mshr < s->l1->mshr_count, 1)) {
         *out = spare_of(s, mshr);
         if (__builtin_expect(out->m->plain, 1)) {
             fill(s, mshr, out->m, now);
