@@ -20,7 +20,7 @@
 struct net_queue_packet {
     uint64_t accept_cyc;
     struct net_packet packet;      /* src is that of the queue */
-    struct net_queue_packet *next; /* that begins in the same cycle, see line_up() */
+    struct net_queue_packet *next; /* that begins in the same cycle, see line_up() in net_queue_lines.c */
 };
 
 /* How far a source has come. */
@@ -62,7 +62,7 @@ _Static_assert(!offsetof(struct net_queue_slot, packet), "a front knows the slot
  * `ring`. At least one slot is not in use. Those that are not tell when they were left. */
 struct net_queue_sink {                     /* the first cache line is what every packet needs */
     _Alignas(64) struct net_queue_slot *at; /* for the next packet, */
-    struct net_queue_slot *ask;             /* … not here: there may be no place, see find_place() */
+    struct net_queue_slot *ask;             /* … not here: see net_queue_find_place() */
     uint64_t taken_bytes;                   /* sums over packets that were taken, */
     uint64_t next_cyc;  /* a head that comes next is at the sink after this cycle: its link is busy */
     uint64_t busy_cyc;  /* see net_output_stats */
