@@ -7,29 +7,34 @@
 
 #include <string.h>
 
+/* The lines of a stretch, by the cycle before. */
+static inline struct net_queue_packet **lines_before(const struct net_queue *q, uint64_t from)
+{
+    return (struct net_queue_packet **)((uintptr_t)(q->lines + 1) - from * sizeof *q->lines);
+}
+
 static inline void line_up(const struct net_queue *q, struct net_queue_source *s, uint64_t from,
                            uint64_t until)
 {
     const uint8_t *const flits_of = q->flits_of;
-    struct net_queue_packet **const lines = q->lines, *p = s->done.first;
-    uint64_t free = s->done.free_cyc > from ? s->done.free_cyc - from : 0;
+    struct net_queue_packet **const lines = lines_before(q, from), *p = s->done.first;
+    const uint64_t free_cyc = s->done.free_cyc > from ? s->done.free_cyc : from;
+    uint64_t busy_cyc = free_cyc - (free_cyc > 0); /* the last in which nothing can begin */
     uint64_t flits = 0;
     s->at->accept_cyc = until; /* as if one came too late: nobody has to count them */
     for (;; p++) {
-        /* cycles since `from`, before which nothing is accepted that has not begun */
-        uint64_t cyc = p->accept_cyc + 1 - from;
-        if ((int64_t)cyc < (int64_t)free) cyc = free;
-        if (cyc >= until - from) break;
+        const uint64_t before_cyc = p->accept_cyc > busy_cyc ? p->accept_cyc : busy_cyc;
+        if (before_cyc >= until - 1) break;
         const uint32_t its_flits = flits_of[p->packet.bytes];
-        p->next = lines[cyc];
-        lines[cyc] = p;
-        free = cyc + its_flits;
+        p->next = lines[before_cyc];
+        lines[before_cyc] = p;
+        busy_cyc = before_cyc + its_flits;
         flits += its_flits;
     }
     if (p == s->done.first) return;
     s->done.packets += (uint64_t)(p - s->done.first);
     s->done.first = p;
-    s->done.free_cyc = free + from;
+    s->done.free_cyc = busy_cyc + 1;
     s->done.started_cyc = s->done.free_cyc - flits_of[p[-1].packet.bytes];
     s->done.flits += flits;
 }
