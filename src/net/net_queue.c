@@ -45,7 +45,9 @@ void net_queue_build(struct net *n, struct arena *a)
     q->sinks = arena_alloc_aligned(a, s->sinks * sizeof *q->sinks, 64);
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
-    q->soonest_cyc = (uint64_t)s->inject_latency_cyc - 1 + s->router_latency_cyc + s->link_latency_cyc - 1;
+    q->soonest_cyc = (uint64_t)s->inject_latency_cyc - 1 + s->router_latency_cyc + s->link_latency_cyc - 1 +
+                     s->sink_delay_cyc;
+    q->arrival_cyc = 0ull - s->sink_delay_cyc;
     for (uint32_t i = 0; i < s->sources; i++) {
         struct net_queue_source *const source = &q->sources[i];
         source->queue = q;
@@ -188,9 +190,9 @@ bool net_queue_some_inside(const struct net *n)
     return net_queue_some_wait(n);
 }
 
-uint64_t net_queue_taken(const struct net *n)
+uint64_t net_queue_taken_cyc(const struct net *n)
 {
-    uint64_t taken = 0;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) taken += net_queue_taken_of(&n->queue->sinks[i]);
-    return taken;
+    uint64_t taken_cyc = 0;
+    for (uint32_t i = 0; i < n->spec.sinks; i++) taken_cyc += n->queue->sinks[i].taken_cyc;
+    return taken_cyc;
 }

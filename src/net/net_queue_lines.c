@@ -66,8 +66,8 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
     struct net_queue *const q = n->queue;
     struct net_queue_sink *const sinks = q->sinks;
     const uint8_t *const flits_of = q->flits_of;
-    const uint64_t soonest = q->soonest_cyc, sink_delay_cyc = n->spec.sink_delay_cyc;
-    uint64_t latencies = 0, arrivals = 0;
+    const uint64_t soonest = q->soonest_cyc, back_cyc = q->arrival_cyc;
+    uint64_t latencies = 0;
     struct stopped stopped = {until, 0};
     for (uint64_t cyc = from; cyc < until; cyc++) {
         const struct net_queue_packet *p = q->lines[cyc - from];
@@ -84,21 +84,21 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
                 }
             }
             const uint64_t flits = flits_of[p->packet.bytes], head_cyc = cyc + soonest;
-            const uint64_t arrival_cyc = (k->next_cyc > head_cyc ? k->next_cyc : head_cyc) + flits;
+            const uint64_t visible_cyc = (k->next_cyc > head_cyc ? k->next_cyc : head_cyc) + flits;
+            uint64_t arrival_cyc = visible_cyc + back_cyc;
+            __asm__("" : "+r"(arrival_cyc)); /* else accept_cyc is changed first, in a register of its own */
             const uint64_t latency_cyc = arrival_cyc - p->accept_cyc;
-            k->next_cyc = arrival_cyc;
+            k->next_cyc = visible_cyc;
             k->at = slot + 1;
             k->busy_cyc += flits;
-            slot->visible_cyc = arrival_cyc + sink_delay_cyc;
+            slot->visible_cyc = visible_cyc;
             memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));
-            arrivals += arrival_cyc;
             latencies += latency_cyc;
-            q->latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63]++;
+            q->latency[net_queue_class_of(latency_cyc)]++;
         } while ((p = p->next));
     }
 out:
     q->latency_cyc += latencies;
-    q->arrival_cyc += arrivals;
     return stopped;
 }
 

@@ -77,7 +77,7 @@ static void promise(struct net *n, struct net_queue_sink *k, uint32_t source, ui
 /* For every packet that was taken since the last time the source that has waited longest may begin. */
 void net_queue_answer(struct net *n, struct net_queue_sink *k)
 {
-    for (; k->answered != k->taken; k->answered++) {
+    for (const uint64_t taken = net_queue_taken_of(n, k); k->answered != taken; k->answered++) {
         const uint32_t source = k->waiting;
         if (source == NET_NO_PORT) continue; /* all that wait know of a place */
         struct net_queue_source *const s = &n->queue->sources[source];
@@ -100,7 +100,7 @@ static void block(struct net *n, struct net_queue_sink *k, struct net_queue_sour
     if (!k->scarce) {
         n->queue->scarce++;
         k->scarce = true;
-        k->answered = k->taken;
+        k->answered = net_queue_taken_of(n, k);
     }
     if (k->waiting == NET_NO_PORT && net_queue_inside_of(n, k) + k->promised < k->capacity) {
         promise(n, k, source, now);
@@ -149,7 +149,6 @@ static struct net_queue_slot *take_places(struct net *n, struct net_queue_sink *
     const uint32_t until_end = (uint32_t)(k->end - k->at), known = places < until_end ? places : until_end;
     k->ask = k->at + known;
     k->packets += known;
-    k->taken_before = net_queue_taken_of(k);
     return k->at;
 }
 

@@ -43,9 +43,15 @@ static inline uint64_t net_queue_delivered_of(const struct net_queue_sink *k)
 {
     return k->packets - (uint64_t)(k->ask - k->at);
 }
-static inline uint64_t net_queue_taken_of(const struct net_queue_sink *k)
+static inline uint64_t net_queue_taken_of(const struct net *n, const struct net_queue_sink *k)
 {
-    return k->taken_before + (k->taken - (uint32_t)k->taken_before);
+    return net_queue_delivered_of(k) - net_queue_inside_of(n, k);
+}
+
+/* Where a latency is counted: its highest bit. */
+static inline uint32_t net_queue_class_of(uint64_t latency_cyc)
+{
+    return (uint32_t)__builtin_clzll(latency_cyc) ^ 63;
 }
 
 /* ---- places behind the switch: net_queue_places.c ---- */

@@ -54,7 +54,7 @@ struct net_queue_totals net_queue_totals(const struct net *n)
         const struct net_queue_sink *k = &n->queue->sinks[i];
         t.delivered += net_queue_delivered_of(k);
         t.busy_cyc += k->busy_cyc;
-        t.taken += net_queue_taken_of(k);
+        t.taken += net_queue_taken_of(n, k);
         t.taken_bytes += k->taken_bytes;
         t.taken_cyc += k->taken_cyc;
     }
@@ -80,7 +80,8 @@ void net_queue_settle(struct net *n)
     s->taken_bytes = t.taken_bytes - before->taken_bytes;
     s->busy_cyc = t.busy_cyc - before->busy_cyc;
     s->latency_cyc = q->latency_cyc;
-    s->stay_cyc = q->latency_cyc + (t.taken_cyc - before->taken_cyc) - q->arrival_cyc;
+    s->stay_cyc = t.taken_cyc - before->taken_cyc - (t.accepted_cyc - before->accepted_cyc);
+    for (uint32_t i = 0; i < n->spec.sources; i++) s->stay_cyc += waiting_in(&q->sources[i]).cyc;
     for (uint32_t i = 0; i < n->spec.sinks; i++) s->stay_cyc += waiting_at(n, &q->sinks[i]).cyc;
     memset(s->latency, 0, sizeof s->latency);
     for (uint32_t i = 0; i < 64; i++) s->latency[i + 1 < last ? i + 1 : last] += q->latency[i];
@@ -111,14 +112,13 @@ void net_queue_restart(struct net *n, uint64_t now)
     struct net_queue *q = n->queue;
     struct net_queue_totals *const before = &q->before;
     *before = net_queue_totals(n);
-    q->latency_cyc = q->arrival_cyc = 0;
+    q->latency_cyc = 0;
     memset(q->latency, 0, sizeof q->latency);
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         const struct load l = waiting_in(&q->sources[i]);
         before->accepted -= l.packets;
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
-        q->arrival_cyc += now * l.packets - l.cyc; /* all of it is added when it begins */
     }
     for (uint32_t i = 0; i < n->spec.sinks; i++) {
         const struct load l = waiting_at(n, &q->sinks[i]);
@@ -126,7 +126,6 @@ void net_queue_restart(struct net *n, uint64_t now)
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
         before->delivered -= l.packets;
-        q->arrival_cyc += now * l.packets;
     }
 }
 

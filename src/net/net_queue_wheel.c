@@ -68,7 +68,7 @@ void net_queue_end_wheel(struct net *n)
 /* A cycle in which packets begin, and 64 sources. */
 struct start {
     uint64_t cyc, before_cyc;
-    uint64_t soonest_cyc; /* a head that begins now would be at its sink, links being free */
+    uint64_t soonest_cyc; /* what begins now would be visible, links being free, less its flits */
     uint64_t *starts;
     struct net_queue_source *sources;
 };
@@ -92,16 +92,15 @@ static inline void push(struct net *n, struct net_queue *q, const struct net_que
                         struct net_queue_sink *k, struct net_queue_slot *slot, uint32_t flits,
                         uint64_t soonest_cyc, bool tell)
 {
-    const uint64_t arrival_cyc = (k->next_cyc > soonest_cyc ? k->next_cyc : soonest_cyc) + flits;
-    const uint64_t latency_cyc = arrival_cyc - p->accept_cyc;
-    k->next_cyc = arrival_cyc;
+    const uint64_t visible_cyc = (k->next_cyc > soonest_cyc ? k->next_cyc : soonest_cyc) + flits;
+    const uint64_t latency_cyc = visible_cyc - n->spec.sink_delay_cyc - p->accept_cyc;
+    k->next_cyc = visible_cyc;
     k->at = slot + 1;
-    slot->visible_cyc = arrival_cyc + n->spec.sink_delay_cyc;
+    slot->visible_cyc = visible_cyc;
     slot->packet = p->packet;
     k->busy_cyc += flits;
     q->latency_cyc += latency_cyc;
-    q->arrival_cyc += arrival_cyc;
-    q->latency[(uint32_t)__builtin_clzll(latency_cyc) ^ 63]++;
+    q->latency[net_queue_class_of(latency_cyc)]++;
     if (tell && n->view.fronts[p->packet.dst].visible_cyc == NET_NEVER) show(n, p->packet.dst, slot);
 }
 
