@@ -19,7 +19,7 @@ struct windows {
     uint64_t *fresh;      /* SMs to which nothing was on its way before; */
     uint64_t *unread;     /* … slices: they are looked at anyway */
     uint32_t fresh_words;
-    uint64_t taken; /* packets, out of both networks, when it was looked at last */
+    uint64_t taken_cyc; /* sum over both networks, when it was looked at last */
 };
 
 /* ---- a channel and its slices ----
@@ -95,10 +95,10 @@ static void close_window(struct windows *w)
 /* Windows alone are no progress: what is inside may wait for ever. */
 static void note_progress(struct windows *w)
 {
-    const uint64_t taken =
-        net_queue_taken(w->parts.fabric->request.net) + net_queue_taken(w->parts.fabric->reply.net);
-    if (taken == w->taken) return;
-    w->taken = taken;
+    const uint64_t taken_cyc =
+        net_queue_taken_cyc(w->parts.fabric->request.net) + net_queue_taken_cyc(w->parts.fabric->reply.net);
+    if (taken_cyc == w->taken_cyc) return;
+    w->taken_cyc = taken_cyc;
     engine_progress(w->parts.engine);
 }
 

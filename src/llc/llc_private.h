@@ -74,9 +74,9 @@ struct slice_run {
     struct slice_front front; /* once it was looked at */
     bool slow;                /* the rest of the cycle is not a quick one */
     /* settled now and then; what else there is follows from it */
-    uint64_t came_cyc; /* sums, of requests that came, */
-    uint32_t first_packet, writes, local, misses;
-    uint64_t left_cyc; /* … left, */
+    uint64_t came_cyc;                      /* sums, of requests that came, */
+    uint32_t inside, writes, local, misses; /* inside: of the port, before */
+    uint64_t left_cyc;                      /* … left, */
     uint32_t replies, merged, columns;
     uint32_t mshr_least; /* fewest that were free */
     uint64_t stay_cyc;   /* … and how long they stayed */

@@ -274,7 +274,7 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     DIAG_ASSERT(l->fills_count <= s->fills_mask);
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
-    q->first_packet = q->port.sink->taken;
+    q->inside = net_queue_inside(q->port.sink, q->port.front);
     q->slow = false;
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
     q->came_cyc = q->left_cyc = q->stay_cyc = 0;
@@ -283,7 +283,8 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
 
 static inline void quick_count(struct slice *s, const struct slice_run *q)
 {
-    const uint32_t requests = q->port.sink->taken - q->first_packet, reads = requests - q->writes;
+    const uint32_t left = net_queue_inside(q->port.sink, q->port.front);
+    const uint32_t requests = q->inside - left, reads = requests - q->writes;
     s->stats.requests += requests;
     s->stats.tag_cycles += requests;
     s->stats.reads += reads;

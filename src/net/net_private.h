@@ -628,7 +628,7 @@ struct net_lane_state {
     uint32_t packets, out; /* out: of the first */
 };
 struct net_lane_state net_lane_state(const struct net *n, uint32_t lane);
-/* net_queue.c: a crossbar with queues at its outputs. */
+/* net_queue.c, its reports in net_queue_report.c: a crossbar with queues at its outputs. */
 void net_queue_build(struct net *n, struct arena *a);
 uint64_t net_queue_step(struct net *n, uint64_t now);
 bool net_queue_try_inject(struct net *n, const struct net_packet *p, uint64_t now);

@@ -20,7 +20,7 @@
 struct net_queue_packet {
     uint64_t accept_cyc;
     struct net_packet packet;      /* src is that of the queue */
-    struct net_queue_packet *next; /* that begins in the same cycle, see line_up() */
+    struct net_queue_packet *next; /* that begins in the same cycle, see line_up() in net_queue_lines.c */
 };
 
 /* How far a source has come. */
@@ -62,25 +62,23 @@ _Static_assert(!offsetof(struct net_queue_slot, packet), "a front knows the slot
  * `ring`. At least one slot is not in use. Those that are not tell when they were left. */
 struct net_queue_sink {                     /* the first cache line is what every packet needs */
     _Alignas(64) struct net_queue_slot *at; /* for the next packet, */
-    struct net_queue_slot *ask;             /* … not here: there may be no place, see find_place() */
-    uint64_t taken_bytes;                   /* sums over packets that were taken, */
-    uint64_t next_cyc;  /* a head that comes next is at the sink after this cycle: its link is busy */
-    uint64_t busy_cyc;  /* see net_output_stats */
-    uint64_t taken_cyc; /* … when they were */
+    struct net_queue_slot *ask;             /* … not here: see net_queue_find_place() */
+    uint64_t next_cyc;    /* what comes next is visible after this cycle: its link is busy */
+    uint64_t busy_cyc;    /* see net_output_stats */
+    uint64_t taken_bytes; /* sums over packets that were taken, */
+    uint64_t taken_cyc;   /* … when they were */
     struct net_queue_slot *end;
-    uint32_t taken;   /* packets, see taken_before */
     bool scarce;      /* there are sources that wait for a place; */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
     struct net_queue_slot *ring; /* grows up to the capacity */
     uint64_t packets;            /* pushed, those up to `ask` included */
-    uint64_t taken_before;       /* … taken when it was asked last, of which `taken` is the low half */
     uint64_t blocked_cyc;        /* waits are counted up to here; */
     uint64_t waited_cyc;         /* … this many */
+    uint64_t answered;           /* scarce: sources were told of what was taken up to this one */
     uint32_t mask;               /* slots - 1 */
     uint32_t capacity;           /* places */
     uint32_t promised;           /* sources that wait and know of a place */
-    uint32_t answered;           /* scarce: sources were told of what was taken up to this one */
     uint16_t last;               /* of the list of those that do not */
 };
 _Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
@@ -118,11 +116,11 @@ struct net_queue {
                                         all NULL but while the stretch is run */
     const uint8_t *flits_of;         /* by bytes, up to max_packet_bytes */
     uint64_t done_cyc;               /* what begins before has begun */
-    uint64_t soonest_cyc;            /* beginning > arrival, without the flits */
+    uint64_t soonest_cyc;            /* beginning > visible at the sink, without the flits */
+    uint64_t arrival_cyc;            /* visible > arrival, which was before */
     struct net_queue_totals before;  /* statistics began anew */
     uint64_t latency_cyc;            /* since then, of all that began: sum, */
-    uint64_t latency[64];            /* … packets by the highest bit, */
-    uint64_t arrival_cyc;            /* … when they arrive */
+    uint64_t latency[64];            /* … packets by the highest bit */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
@@ -186,9 +184,8 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
     struct net_queue_sink *const k = port.sink;
     struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
     uint64_t visible_cyc = NET_NEVER;
-    k->taken++;
-    k->taken_bytes += slot->packet.bytes;
     k->taken_cyc += now;
+    k->taken_bytes += slot->packet.bytes;
     slot->visible_cyc = now;
     if (next != k->at) {
         if (__builtin_expect(next == k->end, 0)) next = k->ring;
@@ -203,8 +200,8 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 bool net_queue_some_inside(const struct net *n);
 bool net_queue_some_wait(const struct net *n);
 struct net_queue_totals net_queue_totals(const struct net *n);
-/* Packets that were taken, since the start. */
-uint64_t net_queue_taken(const struct net *n);
+/* Sum: when packets were taken. It changes whenever one is. */
+uint64_t net_queue_taken_cyc(const struct net *n);
 
 /* Nothing that has not begun begins before a cycle. */
 static inline void net_queue_idle_before(struct net *n, uint64_t cyc) { n->queue->done_cyc = cyc; }
