@@ -68,6 +68,7 @@ struct net_queue_sink {                     /* the first cache line is what ever
     uint64_t taken_bytes; /* sums over packets that were taken, */
     uint64_t taken_cyc;   /* … when they were */
     struct net_queue_slot *end;
+    uint32_t taken;   /* packets, modulo 2^32 */
     bool scarce;      /* there are sources that wait for a place; */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
@@ -184,6 +185,7 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
     struct net_queue_sink *const k = port.sink;
     struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
     uint64_t visible_cyc = NET_NEVER;
+    k->taken++;
     k->taken_cyc += now;
     k->taken_bytes += slot->packet.bytes;
     slot->visible_cyc = now;

@@ -38,14 +38,16 @@ static inline uint32_t net_queue_inside_of(const struct net *n, const struct net
     return net_queue_inside(k, net_queue_front_of(n, k));
 }
 
-/* Packets, pushed and taken since the start. */
+/* Packets, pushed and taken since the start. Those that were taken are counted by who takes them; only the
+ * upper half follows from what is inside. */
 static inline uint64_t net_queue_delivered_of(const struct net_queue_sink *k)
 {
     return k->packets - (uint64_t)(k->ask - k->at);
 }
 static inline uint64_t net_queue_taken_of(const struct net *n, const struct net_queue_sink *k)
 {
-    return net_queue_delivered_of(k) - net_queue_inside_of(n, k);
+    const uint64_t about = net_queue_delivered_of(k) - net_queue_inside_of(n, k);
+    return about + (uint64_t)(int32_t)(k->taken - (uint32_t)about);
 }
 
 /* Where a latency is counted: its highest bit. */
