@@ -281,6 +281,7 @@ static void set_direct(struct sm *sm)
     /* not where blocks move: their lines go out beside those of the memory pipe */
     sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
                  !FAULT_BUILD;
+    if (sm->direct) sm->replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
 }
 
 static void set_app(struct sm *sm, uint32_t app)

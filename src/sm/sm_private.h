@@ -5,6 +5,7 @@
 #include "cache/tags.h"
 #include "check/check.h"
 #include "check/fault.h"
+#include "net/net_queue.h"
 #include "sm/sm.h"
 
 enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
@@ -293,6 +294,7 @@ struct sm {
     uint32_t fetched;                  /* replies up to this one were fetched into the host's caches */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
     const struct net_front *reply;     /* what comes back next */
+    struct net_queue_port replies;     /* … direct: and from where */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
     uint64_t write_cyc;                /* request_cyc of others than reads */
