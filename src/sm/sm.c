@@ -15,7 +15,7 @@ static void set_class(struct sm_spec *s, enum warp_class c, enum unit unit, uint
 {
     for (uint32_t space = 0; space < WARP_SPACE_COUNT; space++) {
         const bool constant = space == WARP_SPACE_PARAM || space == WARP_SPACE_CONST;
-        struct class_spec *out = &s->classes[space][c];
+        struct class_spec *out = &s->classes[sm_class_idx((uint8_t)space, (uint8_t)c)];
         *out = (struct class_spec){
             .unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = (uint16_t)interval};
         if (unit != UNIT_MEMORY) continue;

@@ -8,7 +8,7 @@
 #include "net/net_queue.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
 enum { SM_REGS_LINE = 16 }; /* registers of the scoreboard in a cache line */
 
 /* Issue ports. CONTROL is free in every cycle. */
@@ -31,10 +31,11 @@ struct class_spec { /* eight bytes: looked up for every instruction */
     uint8_t unit;
 };
 
-_Static_assert((uint32_t)WARP_CLASS_COUNT <= (uint32_t)SM_CLASSES, "a row of the table is a shift");
+/* Two bytes that stand beside each other in struct warp_op_info: one load. */
+static inline uint32_t sm_class_idx(uint8_t space, uint8_t class) { return (uint32_t)space << 8 | class; }
 
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][SM_CLASSES]; /* accesses: by where they go */
+    struct class_spec classes[WARP_SPACE_COUNT << 8]; /* accesses: by where they go; see sm_class_idx() */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -361,8 +362,10 @@ static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)
 
 static inline struct sm_warp *sm_warp_at(struct sm *sm, uint32_t warp)
 {
-    struct sm_warp *w = &sm->warps[warp % SM_WARPS];
-    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
+    size_t offset = (size_t)warp * sizeof *sm->warps;
+    __asm__("" : "+r"(offset)); /* else one is worked out from the beginning of the SM, */
+    struct sm_warp *w = (struct sm_warp *)(void *)((uint8_t *)sm->warps + offset);
+    __asm__("" : "+r"(w)); /* … and the address again for each field */
     return w;
 }
 
