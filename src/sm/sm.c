@@ -422,6 +422,7 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->loads_free_count = s->loads;
     sm->queue = sm->front = sm->back = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
     sm->queue_end = sm->queue + s->lsu_queue;
+    sm->queue_limit = s->lsu_queue;
     sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);

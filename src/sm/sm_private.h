@@ -277,7 +277,8 @@ struct sm {
     _Alignas(64) const struct sm_spec *spec;
     uint32_t app; /* of its kernels */
     uint32_t place_count;
-    uint64_t wheel_used; /* bit per slot */
+    uint64_t wheel_used;  /* bit per slot */
+    uint32_t queue_limit; /* spec->lsu_queue */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
     uint32_t component;
@@ -416,7 +417,7 @@ void move_keep_runs(const struct sm *sm, const struct sm_block *b);
 /* lsu.c */
 static inline bool lsu_has_room(const struct sm *sm)
 {
-    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+    return sm->queue_count < sm->queue_limit && sm->loads_free_count;
 }
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);
