@@ -96,10 +96,12 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm)
     const struct net_queue_slot *slot = net_queue_slot_of(port.front);
     const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = l1->mshr_count, first = sm->first_request;
+    const size_t bytes = l1->mshr_bytes; /* here and not in the loop, as `base` */
+    const uint8_t *const base = l1->mshrs;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
         if (mshr >= limit) continue;
-        *end = l1_mshr_at(l1, mshr);
+        *end = (const struct l1_mshr *)(const void *)(base + mshr * bytes); /* l1_mshr_at() */
         __builtin_prefetch(*end++, 1);
     }
     for (const struct l1_mshr **at = mshrs; at < end; at++) {
