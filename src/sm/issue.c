@@ -434,12 +434,13 @@ static inline uint64_t first_until(struct sm *sm, uint64_t now)
     return until;
 }
 
-/* May something issue in this cycle that others can notice? */
-static inline bool goes_out(const struct sm *sm, uint64_t cyc)
+/* Warps that may issue in this cycle, if there is room for them, what others can notice. */
+static inline uint64_t outward_in(const struct sm *sm, uint64_t cyc)
 {
-    const uint64_t out = (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
-    return out && out & ~kept_out(sm);
+    return (sm->any_ready | sm->wheel[cyc % SM_WHEEL]) & sm->outward;
 }
+/* Is there room for one? */
+static inline bool goes_out(const struct sm *sm, uint64_t out) { return out && out & ~kept_out(sm); }
 
 /* The first cycle in which there is something to do for the first half, at most `until`. Nothing that issues
  * before can change that, as long as it does not go out. */
@@ -466,7 +467,7 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
         const uint64_t rests_until = memory_rests_until(sm, until);
         do {
             if (issues) issue_cyc = a_cycle(sm, cyc, policy);
-            issues = issue_cyc < rests_until && !goes_out(sm, issue_cyc);
+            issues = issue_cyc < rests_until && !goes_out(sm, outward_in(sm, issue_cyc));
             if (issues) sm->ahead_cyc = cyc = issue_cyc;
         } while (issues);
         cyc = rests_until > cyc ? earlier(issue_cyc, sm->reply->visible_cyc)
@@ -479,11 +480,12 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
         }
         first = cyc == now;
         if (first) continue;
-        if (goes_out(sm, cyc)) return cyc;
+        const uint64_t out = outward_in(sm, cyc);
+        if (goes_out(sm, out)) return cyc;
         if (sm->memory_cyc != cyc) {
             sm_memory_half(sm, cyc);
             /* one that waited for a place in the memory pipe may have got it in this very cycle */
-            if (goes_out(sm, cyc)) {
+            if (out && lsu_has_room(sm)) {
                 sm->memory_cyc = cyc;
                 return cyc;
             }

@@ -44,7 +44,8 @@ static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block,
         .info = op->info,
         .issue_cyc = now,
         .reg_base = op->reg_base,
-        .after_cyc = texture ? sm->spec->classes[WARP_SPACE_NONE][WARP_CLASS_TEXTURE].latency_cyc : 0,
+        .after_cyc =
+            texture ? sm->spec->classes[sm_class_idx(WARP_SPACE_NONE, WARP_CLASS_TEXTURE)].latency_cyc : 0,
         .remaining = (uint16_t)lines,
         .warp = (uint8_t)warp,
         .copy = copy};

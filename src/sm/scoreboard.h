@@ -121,7 +121,7 @@ static inline void set_next(struct sm *sm, struct sm_warp *w, uint64_t bit, cons
 {
     sm->of_unit[w->class.unit] ^= bit;
     w->next = info;
-    w->class = sm->spec->classes[info->space][info->class];
+    w->class = sm->spec->classes[sm_class_idx(info->space, info->class)];
     sm->of_unit[w->class.unit] ^= bit;
 }
 

@@ -15,7 +15,7 @@ static void set_class(struct sm_spec *s, enum warp_class c, enum unit unit, uint
 {
     for (uint32_t space = 0; space < WARP_SPACE_COUNT; space++) {
         const bool constant = space == WARP_SPACE_PARAM || space == WARP_SPACE_CONST;
-        struct class_spec *out = &s->classes[space][c];
+        struct class_spec *out = &s->classes[sm_class_idx((uint8_t)space, (uint8_t)c)];
         *out = (struct class_spec){
             .unit = (uint8_t)unit, .latency_cyc = latency, .interval_cyc = (uint16_t)interval};
         if (unit != UNIT_MEMORY) continue;
@@ -281,6 +281,7 @@ static void set_direct(struct sm *sm)
     /* not where blocks move: their lines go out beside those of the memory pipe */
     sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
                  !FAULT_BUILD;
+    if (sm->direct) sm->replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
 }
 
 static void set_app(struct sm *sm, uint32_t app)
@@ -421,6 +422,7 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->loads_free_count = s->loads;
     sm->queue = sm->front = sm->back = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
     sm->queue_end = sm->queue + s->lsu_queue;
+    sm->queue_limit = s->lsu_queue;
     sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);

@@ -5,9 +5,10 @@
 #include "cache/tags.h"
 #include "check/check.h"
 #include "check/fault.h"
+#include "net/net_queue.h"
 #include "sm/sm.h"
 
-enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64, SM_CLASSES = 32 };
+enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
 enum { SM_REGS_LINE = 16 }; /* registers of the scoreboard in a cache line */
 
 /* Issue ports. CONTROL is free in every cycle. */
@@ -30,10 +31,11 @@ struct class_spec { /* eight bytes: looked up for every instruction */
     uint8_t unit;
 };
 
-_Static_assert((uint32_t)WARP_CLASS_COUNT <= (uint32_t)SM_CLASSES, "a row of the table is a shift");
+/* Two bytes that stand beside each other in struct warp_op_info: one load. */
+static inline uint32_t sm_class_idx(uint8_t space, uint8_t class) { return (uint32_t)space << 8 | class; }
 
 struct sm_spec {
-    struct class_spec classes[WARP_SPACE_COUNT][SM_CLASSES]; /* accesses: by where they go */
+    struct class_spec classes[WARP_SPACE_COUNT << 8]; /* accesses: by where they go; see sm_class_idx() */
     uint32_t warps, threads, block_slots, registers, schedulers, active_warps;
     uint32_t all_schedulers; /* a bit each */
     uint64_t shared_bytes;
@@ -275,7 +277,8 @@ struct sm {
     _Alignas(64) const struct sm_spec *spec;
     uint32_t app; /* of its kernels */
     uint32_t place_count;
-    uint64_t wheel_used; /* bit per slot */
+    uint64_t wheel_used;  /* bit per slot */
+    uint32_t queue_limit; /* spec->lsu_queue */
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
     uint32_t component;
@@ -293,6 +296,7 @@ struct sm {
     uint32_t fetched;                  /* replies that come next, in the host's caches already */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
     const struct net_front *reply;     /* what comes back next */
+    struct net_queue_port replies;     /* … direct: and from where */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
     uint64_t write_cyc;                /* request_cyc of others than reads */
@@ -359,8 +363,10 @@ static inline int32_t short_ahead(uint32_t cyc, uint64_t now) { return (int32_t)
 
 static inline struct sm_warp *sm_warp_at(struct sm *sm, uint32_t warp)
 {
-    struct sm_warp *w = &sm->warps[warp % SM_WARPS];
-    __asm__("" : "+r"(w)); /* else its address is worked out again for each field */
+    size_t offset = (size_t)warp * sizeof *sm->warps;
+    __asm__("" : "+r"(offset)); /* else one is worked out from the beginning of the SM, */
+    struct sm_warp *w = (struct sm_warp *)(void *)((uint8_t *)sm->warps + offset);
+    __asm__("" : "+r"(w)); /* … and the address again for each field */
     return w;
 }
 
@@ -411,7 +417,7 @@ void move_keep_runs(const struct sm *sm, const struct sm_block *b);
 /* lsu.c */
 static inline bool lsu_has_room(const struct sm *sm)
 {
-    return sm->queue_count < sm->spec->lsu_queue && sm->loads_free_count;
+    return sm->queue_count < sm->queue_limit && sm->loads_free_count;
 }
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);

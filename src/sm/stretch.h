@@ -31,7 +31,7 @@ PART struct stretch begin(struct sm *sm)
 {
     return (struct stretch){.sm = sm,
                             .l1 = &sm->l1,
-                            .replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx),
+                            .replies = sm->replies,
                             .free_count = sm->l1.free_count,
                             .event_cyc = sm->flight_cyc};
 }
@@ -87,18 +87,21 @@ PART void count_answered(struct stretch *s, uint64_t now)
 
 /* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
  * that the waits for one another's data overlap. */
-static __attribute__((noinline)) void fetch_replies(struct sm *sm, struct net_queue_port port)
+static __attribute__((noinline)) void fetch_replies(struct sm *sm)
 {
+    const struct net_queue_port port = sm->replies;
     const struct l1 *const l1 = &sm->l1;
     const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
     const struct net_queue_sink *const k = port.sink;
     const struct net_queue_slot *slot = net_queue_slot_of(port.front);
     const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = l1->mshr_count, first = sm->first_request;
+    const size_t bytes = l1->mshr_bytes; /* here and not in the loop, as `base` */
+    const uint8_t *const base = l1->mshrs;
     for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
         if (mshr >= limit) continue;
-        *end = l1_mshr_at(l1, mshr);
+        *end = (const struct l1_mshr *)(const void *)(base + mshr * bytes); /* l1_mshr_at() */
         __builtin_prefetch(*end++, 1);
     }
     for (const struct l1_mshr **at = mshrs; at < end; at++) {
@@ -119,7 +122,13 @@ static __attribute__((noinline)) bool end_load(struct sm *sm, const struct l1_ms
     return m->plain;
 }
 
-/* Before a load ends, its last reply counts; then not again. */
+/* May somebody look when the load ends? Its block may end with it, or all lines go. */
+PART bool is_watched(const struct sm *sm, uint32_t load)
+{
+    return sm->ending || sm->loads[load].info->flags & WARP_F_ACQUIRE;
+}
+
+/* Before such a load ends, its last reply counts; then not again. */
 PART void settle_early(struct stretch *s, uint64_t now)
 {
     count_answered(s, now);
@@ -139,7 +148,7 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
     s->event_cyc = now;
     /* lines that come later are there later: only the last one's cycle counts (l1.quick) */
     if (__builtin_expect(--sm->loads[m->waiters[0].load].remaining == 0, 0)) {
-        settle_early(s, now);
+        if (__builtin_expect(is_watched(sm, m->waiters[0].load), 0)) settle_early(s, now);
         s->noted_cyc = now;
         if (!end_load(sm, m, now)) return;
     }
@@ -172,7 +181,7 @@ PART bool take(struct stretch *s, struct spare *out, uint64_t now)
 {
     struct sm *const sm = s->sm;
     const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
-    if (!sm->fetched--) fetch_replies(sm, s->replies);
+    if (!sm->fetched--) fetch_replies(sm);
     (void)net_queue_take(s->replies, now);
     if (__builtin_expect(mshr < s->l1->mshr_count, 1)) {
         *out = spare_of(s, mshr);
