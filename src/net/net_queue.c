@@ -20,11 +20,11 @@ static const uint8_t *flits_table(const struct net *n, struct arena *a)
 /* The queue has that many places from now on, what waits in the first ones. */
 static void give_places(struct net_queue_source *s, uint32_t count)
 {
-    const uint32_t waiting = net_queue_count_of(s);
+    const uint32_t waiting = net_queue_count_of(s), source = net_queue_index_of(s);
     struct net_queue_packet *const places = /* and one, see line_up() in net_queue_lines.c */
         ARENA_ARRAY(s->queue->arena, struct net_queue_packet, count + 1);
     if (waiting) memcpy(places, s->done.first, waiting * sizeof *places);
-    for (uint32_t i = 0; i < count; i++) places[i].packet.src = net_queue_index_of(s);
+    for (uint32_t i = 0; i < count; i++) places[i].packet.src = source;
     s->places = s->done.first = places;
     s->at = places + waiting;
     s->end = places + count;

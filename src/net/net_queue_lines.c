@@ -17,17 +17,18 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
                            uint64_t until)
 {
     const uint8_t *const flits_of = q->flits_of;
-    struct net_queue_packet **const lines = lines_before(q, from), *p = s->done.first;
+    struct net_queue_packet **const lines = lines_before(q, from), **same = lines, *p = s->done.first;
     const uint64_t free_cyc = s->done.free_cyc > from ? s->done.free_cyc : from;
     uint64_t busy_cyc = free_cyc - (free_cyc > 0); /* the last in which nothing can begin */
     uint64_t flits = 0;
     s->at->accept_cyc = until; /* as if one came too late: nobody has to count them */
+    __asm__("" : "+r"(same));  /* else the address is worked out before it is used twice */
     for (;; p++) {
         const uint64_t before_cyc = p->accept_cyc > busy_cyc ? p->accept_cyc : busy_cyc;
         if (before_cyc >= until - 1) break;
         const uint32_t its_flits = flits_of[p->packet.bytes];
         p->next = lines[before_cyc];
-        lines[before_cyc] = p;
+        same[before_cyc] = p;
         busy_cyc = before_cyc + its_flits;
         flits += its_flits;
     }
