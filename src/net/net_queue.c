@@ -39,10 +39,12 @@ void net_queue_build(struct net *n, struct arena *a)
     q->words = (s->sources + 63) / 64;
     q->starts = ARENA_ARRAY(a, uint64_t, (size_t)NET_QUEUE_WHEEL * q->words);
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
+    for (uint32_t i = 0; i < NET_QUEUE_WHEEL; i++) q->lines[i] = &q->line_end;
+    q->line_end.packet.dst = s->sinks;
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
     q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
-    q->sinks = arena_alloc_aligned(a, s->sinks * sizeof *q->sinks, 64);
+    q->sinks = arena_alloc_aligned(a, (s->sinks + 1) * sizeof *q->sinks, 64); /* one for line_end */
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
     q->soonest_cyc = (uint64_t)s->inject_latency_cyc - 1 + s->router_latency_cyc + s->link_latency_cyc - 1 +

@@ -72,12 +72,13 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
     struct stopped stopped = {until, 0};
     for (uint64_t cyc = from; cyc < until; cyc++) {
         const struct net_queue_packet *p = q->lines[cyc - from];
-        if (!p) continue;
-        q->lines[cyc - from] = NULL;
-        do {
+        if (p == &q->line_end) continue;
+        q->lines[cyc - from] = &q->line_end;
+        for (;; p = p->next) {
             struct net_queue_sink *const k = &sinks[p->packet.dst];
             struct net_queue_slot *slot = k->at;
             if (__builtin_expect(slot == k->ask, 0)) {
+                if (p == &q->line_end) break;
                 slot = net_queue_find_free_place(n, k, cyc);
                 if (!slot) {
                     stopped = (struct stopped){cyc, p->packet.src};
@@ -96,7 +97,7 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
             memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));
             latencies += latency_cyc;
             q->latency[net_queue_class_of(latency_cyc)]++;
-        } while ((p = p->next));
+        }
     }
 out:
     q->latency_cyc += latencies;
@@ -106,7 +107,7 @@ out:
 /* What was lined up and has not begun is where it was. */
 static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopped stopped)
 {
-    const struct net_queue *const q = n->queue;
+    struct net_queue *const q = n->queue;
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         struct net_queue_source *const s = &q->sources[i];
         if (!q->before_run[i].at) continue;
@@ -114,7 +115,7 @@ static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopp
         s->at = q->before_run[i].at;
         line_up(q, s, from, stopped.cyc + (i < stopped.source));
     }
-    memset(q->lines, 0, (until - from) * sizeof(struct net_queue_packet *));
+    for (uint64_t cyc = from; cyc < until; cyc++) q->lines[cyc - from] = &q->line_end;
 }
 
 bool net_queue_run_stretch(struct net *n, uint64_t until)
