@@ -65,10 +65,10 @@ void net_queue_build(struct net *n, struct arena *a)
 /* Receivers to which nothing was on its way before. */
 static void show_all(const struct net *n, uint64_t *fresh)
 {
-    const struct net_queue *const q = n->queue;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) {
-        struct net_front *const front = &n->view.fronts[i];
-        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == q->sinks[i].at) continue;
+    const struct net_queue_sink *k = n->queue->sinks, *const end = k + n->spec.sinks;
+    struct net_front *front = n->view.fronts;
+    for (uint32_t i = 0; k != end; i++, k++, front++) {
+        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == k->at) continue;
         front->visible_cyc = net_queue_slot_of(front)->visible_cyc;
         net_bit_set(fresh, i);
     }
