@@ -20,11 +20,11 @@ static const uint8_t *flits_table(const struct net *n, struct arena *a)
 /* The queue has that many places from now on, what waits in the first ones. */
 static void give_places(struct net_queue_source *s, uint32_t count)
 {
-    const uint32_t waiting = net_queue_count_of(s);
+    const uint32_t waiting = net_queue_count_of(s), source = net_queue_index_of(s);
     struct net_queue_packet *const places = /* and one, see line_up() in net_queue_lines.c */
         ARENA_ARRAY(s->queue->arena, struct net_queue_packet, count + 1);
     if (waiting) memcpy(places, s->done.first, waiting * sizeof *places);
-    for (uint32_t i = 0; i < count; i++) places[i].packet.src = net_queue_index_of(s);
+    for (uint32_t i = 0; i < count; i++) places[i].packet.src = source;
     s->places = s->done.first = places;
     s->at = places + waiting;
     s->end = places + count;
@@ -39,10 +39,12 @@ void net_queue_build(struct net *n, struct arena *a)
     q->words = (s->sources + 63) / 64;
     q->starts = ARENA_ARRAY(a, uint64_t, (size_t)NET_QUEUE_WHEEL * q->words);
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
+    for (uint32_t i = 0; i < NET_QUEUE_WHEEL; i++) q->lines[i] = &q->line_end;
+    q->line_end.packet.dst = s->sinks;
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
     q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
-    q->sinks = arena_alloc_aligned(a, s->sinks * sizeof *q->sinks, 64);
+    q->sinks = arena_alloc_aligned(a, (s->sinks + 1) * sizeof *q->sinks, 64); /* one for line_end */
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
     q->soonest_cyc = (uint64_t)s->inject_latency_cyc - 1 + s->router_latency_cyc + s->link_latency_cyc - 1 +
@@ -63,10 +65,10 @@ void net_queue_build(struct net *n, struct arena *a)
 /* Receivers to which nothing was on its way before. */
 static void show_all(const struct net *n, uint64_t *fresh)
 {
-    const struct net_queue *const q = n->queue;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) {
-        struct net_front *const front = &n->view.fronts[i];
-        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == q->sinks[i].at) continue;
+    const struct net_queue_sink *k = n->queue->sinks, *const end = k + n->spec.sinks;
+    struct net_front *front = n->view.fronts;
+    for (uint32_t i = 0; k != end; i++, k++, front++) {
+        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == k->at) continue;
         front->visible_cyc = net_queue_slot_of(front)->visible_cyc;
         net_bit_set(fresh, i);
     }

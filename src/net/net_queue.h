@@ -106,22 +106,24 @@ struct net_queue {
     /* Which packets begin when: the wheel knows the first packet of every source; without it nothing is known
      * until all that begin in a stretch of cycles are lined up. */
     bool by_wheel;
-    uint32_t scarce;                 /* sinks */
-    uint32_t refused;                /* sources that may have to tell of room */
-    uint64_t *starts;                /* [source / 64][cycle % wheel]: sources whose first packet may
-                                        begin; */
-    uint8_t busy[NET_QUEUE_WHEEL];   /* … is there any in a cycle? */
-    uint32_t known;                  /* … how many in all */
-    uint32_t words;                  /* of a mask over sources */
-    struct net_queue_packet **lines; /* [cycle of a stretch]: the first that begins, in the order of sources;
-                                        all NULL but while the stretch is run */
-    const uint8_t *flits_of;         /* by bytes, up to max_packet_bytes */
-    uint64_t done_cyc;               /* what begins before has begun */
-    uint64_t soonest_cyc;            /* beginning > visible at the sink, without the flits */
-    uint64_t arrival_cyc;            /* visible > arrival, which was before */
-    struct net_queue_totals before;  /* statistics began anew */
-    uint64_t latency_cyc;            /* since then, of all that began: sum, */
-    uint64_t latency[64];            /* … packets by the highest bit */
+    uint32_t scarce;                  /* sinks */
+    uint32_t refused;                 /* sources that may have to tell of room */
+    uint64_t *starts;                 /* [source / 64][cycle % wheel]: sources whose first packet may
+                                         begin; */
+    uint8_t busy[NET_QUEUE_WHEEL];    /* … is there any in a cycle? */
+    uint32_t known;                   /* … how many in all */
+    uint32_t words;                   /* of a mask over sources */
+    struct net_queue_packet **lines;  /* [cycle of a stretch]: the first that begins, in the order of sources;
+                                         all empty but while the stretch is run */
+    struct net_queue_packet line_end; /* behind the last of a line: goes to a sink that always asks, so that
+                                         the end is not looked for before each packet */
+    const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
+    uint64_t done_cyc;                /* what begins before has begun */
+    uint64_t soonest_cyc;             /* beginning > visible at the sink, without the flits */
+    uint64_t arrival_cyc;             /* visible > arrival, which was before */
+    struct net_queue_totals before;   /* statistics began anew */
+    uint64_t latency_cyc;             /* since then, of all that began: sum, */
+    uint64_t latency[64];             /* … packets by the highest bit */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be

@@ -17,17 +17,18 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
                            uint64_t until)
 {
     const uint8_t *const flits_of = q->flits_of;
-    struct net_queue_packet **const lines = lines_before(q, from), *p = s->done.first;
+    struct net_queue_packet **const lines = lines_before(q, from), **same = lines, *p = s->done.first;
     const uint64_t free_cyc = s->done.free_cyc > from ? s->done.free_cyc : from;
     uint64_t busy_cyc = free_cyc - (free_cyc > 0); /* the last in which nothing can begin */
     uint64_t flits = 0;
     s->at->accept_cyc = until; /* as if one came too late: nobody has to count them */
+    __asm__("" : "+r"(same));  /* else the address is worked out before it is used twice */
     for (;; p++) {
         const uint64_t before_cyc = p->accept_cyc > busy_cyc ? p->accept_cyc : busy_cyc;
         if (before_cyc >= until - 1) break;
         const uint32_t its_flits = flits_of[p->packet.bytes];
         p->next = lines[before_cyc];
-        lines[before_cyc] = p;
+        same[before_cyc] = p;
         busy_cyc = before_cyc + its_flits;
         flits += its_flits;
     }
@@ -71,12 +72,13 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
     struct stopped stopped = {until, 0};
     for (uint64_t cyc = from; cyc < until; cyc++) {
         const struct net_queue_packet *p = q->lines[cyc - from];
-        if (!p) continue;
-        q->lines[cyc - from] = NULL;
-        do {
+        if (p == &q->line_end) continue;
+        q->lines[cyc - from] = &q->line_end;
+        for (;; p = p->next) {
             struct net_queue_sink *const k = &sinks[p->packet.dst];
             struct net_queue_slot *slot = k->at;
             if (__builtin_expect(slot == k->ask, 0)) {
+                if (p == &q->line_end) break;
                 slot = net_queue_find_free_place(n, k, cyc);
                 if (!slot) {
                     stopped = (struct stopped){cyc, p->packet.src};
@@ -95,7 +97,7 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
             memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));
             latencies += latency_cyc;
             q->latency[net_queue_class_of(latency_cyc)]++;
-        } while ((p = p->next));
+        }
     }
 out:
     q->latency_cyc += latencies;
@@ -105,7 +107,7 @@ out:
 /* What was lined up and has not begun is where it was. */
 static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopped stopped)
 {
-    const struct net_queue *const q = n->queue;
+    struct net_queue *const q = n->queue;
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         struct net_queue_source *const s = &q->sources[i];
         if (!q->before_run[i].at) continue;
@@ -113,7 +115,7 @@ static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopp
         s->at = q->before_run[i].at;
         line_up(q, s, from, stopped.cyc + (i < stopped.source));
     }
-    memset(q->lines, 0, (until - from) * sizeof(struct net_queue_packet *));
+    for (uint64_t cyc = from; cyc < until; cyc++) q->lines[cyc - from] = &q->line_end;
 }
 
 bool net_queue_run_stretch(struct net *n, uint64_t until)

@@ -4,6 +4,8 @@
  * from when on that can be used; packets that come later do not overtake them. */
 #include "net/net_queue_private.h"
 
+#include <string.h>
+
 enum { FIRST_SLOTS = 64 };
 
 /* ---- slots ---- */
@@ -51,7 +53,8 @@ static void grow_sink(struct net *n, struct net_queue_sink *k)
     const uint32_t count = k->mask + 1, first = (uint32_t)(k->at - k->ring),
                    inside = net_queue_inside_of(n, k);
     struct net_queue_slot *const ring = new_slots(n, (uint32_t)(k - n->queue->sinks), 2 * count);
-    for (uint32_t i = 0; i < count; i++) ring[count + i] = k->ring[(first + i) & k->mask];
+    memcpy(ring + count, k->ring + first, (count - first) * sizeof *ring);
+    memcpy(ring + 2 * (size_t)count - first, k->ring, first * sizeof *ring);
     k->ring = ring;
     k->mask = 2 * count - 1;
     k->at = k->ask = k->end = ring + 2 * (size_t)count;

@@ -293,7 +293,7 @@ struct sm {
     uint64_t ahead_cyc;                /* what happened up to here, nobody outside can notice */
     uint64_t memory_cyc;               /* the first half of this cycle is done */
     uint64_t next_cyc;                 /* what it asked for at the end of its last visit */
-    uint32_t fetched;                  /* replies that come next, in the host's caches already */
+    int32_t fetched;                   /* replies that come next, in the host's caches already */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
     const struct net_front *reply;     /* what comes back next */
     struct net_queue_port replies;     /* … direct: and from where */

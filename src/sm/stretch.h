@@ -110,7 +110,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm)
         __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
         __builtin_prefetch(&l1->slots[m->where.slot], 1);
     }
-    sm->fetched = count - 1;
+    sm->fetched = (int32_t)count - 1; /* the first is taken now */
 }
 
 /* The last line of a load has come; false: the MSHR is no longer plain. */
@@ -181,7 +181,7 @@ PART bool take(struct stretch *s, struct spare *out, uint64_t now)
 {
     struct sm *const sm = s->sm;
     const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
-    if (!sm->fetched--) fetch_replies(sm);
+    if (--sm->fetched < 0) fetch_replies(sm);
     (void)net_queue_take(s->replies, now);
     if (__builtin_expect(mshr < s->l1->mshr_count, 1)) {
         *out = spare_of(s, mshr);
