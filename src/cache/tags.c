@@ -75,8 +75,12 @@ uint32_t tags_oldest_wide(const struct tags *t, uint32_t set)
     return t->ways;
 }
 
+/* Draws no number when all are pinned: how often it is asked then is nobody's business. */
 static uint32_t any(struct tags *t, const uint8_t *pins)
 {
+    uint32_t pinned = 0;
+    while (pinned < t->ways && pins[pinned]) pinned++;
+    if (pinned == t->ways) return t->ways;
     const uint32_t start = (uint32_t)rng_below(&t->rng, t->ways);
     for (uint32_t k = 0; k < t->ways; k++) {
         const uint32_t way = (start + k) % t->ways;

@@ -1,7 +1,10 @@
 /* channel_reads: a channel in a window while nothing but reads waits in it.
  *
- *   memory bus ─► fill of the slice        one loop: step of the channel, completion, acceptance; what else
- * may slices in turn ─► queue of a bank      happen (writes, refresh, who starves) ends it for that cycle
+ *   memory bus ─► fill of the slice
+ *   slices in turn ─► queue of a bank
+ *
+ * One loop: step of the channel, completion, acceptance. What else may happen (writes, refresh, who starves)
+ * ends it for that cycle.
  *
  * The same as work_next() of channel.c does in steps that do not know each other. */
 #include "check/fault.h"

@@ -42,15 +42,15 @@ struct home {
 struct request {                /* one cache line and what only writes need */
     _Alignas(64) uint64_t line; /* simulated virtual address >> 7 */
     struct home home;
-    uint64_t sent_cyc;  /* when the SM made it */
+    uint64_t sent_cyc; /* when the SM made it */
     union {
         uint64_t ready_cyc; /* when the present stop is done with it */
         uint8_t *pin;       /* … of a slice's line that it waits for, see llc/slice_quick.h */
     };
-    uint32_t owner;     /* what the SM or the walker knows it by */
-    uint32_t next;      /* in the list of whoever holds it */
-    uint32_t served;    /* cycle, modulo 2^32, in which the tag stage of a slice served it */
-    uint16_t sm;        /* requester; a walker: the number of its MMU */
+    uint32_t owner;  /* what the SM or the walker knows it by */
+    uint32_t next;   /* in the list of whoever holds it */
+    uint32_t served; /* cycle, modulo 2^32, in which the tag stage of a slice served it */
+    uint16_t sm;     /* requester; a walker: the number of its MMU */
     uint8_t kind, flags;
     uint8_t sectors;  /* read: wanted sectors */
     uint8_t conflict; /* atomics: most lanes on one word */

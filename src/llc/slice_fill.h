@@ -1,5 +1,5 @@
-/* slice_fill: what comes from memory: into the line, and those who waited for it go on. Included by llc.c
- * only. */
+/* slice_fill: what comes from memory: into the line, and those who waited for it go on. Included by
+ * llc.c and, through slice_quick_fill.h, by window.c. */
 #ifndef ATOLL_LLC_SLICE_FILL_H
 #define ATOLL_LLC_SLICE_FILL_H
 

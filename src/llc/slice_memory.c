@@ -135,7 +135,7 @@ void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_
                        uint64_t accept_tick, uint64_t tick)
 {
     count_latency(s, tick - accept_tick);
-    if (!s->windowed) { /* else it is not woken, and fetches by itself what it will touch */
+    if (!s->windowed) { /* else it is not woken */
         come_back(s, lane, tag_line, sectors, tick);
         return;
     }

@@ -119,7 +119,7 @@ static SLICE_HOT void drop_oldest(struct slice *s, struct lane *l, uint32_t lane
     s->ops_count--;
 }
 
-/* In a window it is not woken, and fetches by itself what it will touch. */
+/* In a window it is not woken. */
 static SLICE_HOT void come_in_window(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
     struct fill *const f = append_fill(s, &s->own_lane);

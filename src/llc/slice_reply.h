@@ -1,4 +1,5 @@
-/* slice_reply: answers on their way out of a slice: to the network and to walkers. Included by llc.c only. */
+/* slice_reply: answers on their way out of a slice: to the network and to walkers. Included by llc.c
+ * and window.c. */
 #ifndef ATOLL_LLC_SLICE_REPLY_H
 #define ATOLL_LLC_SLICE_REPLY_H
 

@@ -1,5 +1,5 @@
 /* slice_tags: the tag stage: a request per cycle, which hits, waits for memory, or is stopped. Included by
- * llc.c only. */
+ * llc.c and window.c. */
 #ifndef ATOLL_LLC_SLICE_TAGS_H
 #define ATOLL_LLC_SLICE_TAGS_H
 

@@ -49,7 +49,7 @@ void net_queue_build(struct net *n, struct arena *a)
      * with its head. */
     q->soonest_cyc = (uint64_t)s->inject_latency_cyc - 1 + s->router_latency_cyc + s->link_latency_cyc - 1 +
                      s->sink_delay_cyc;
-    q->arrival_cyc = 0ull - s->sink_delay_cyc;
+    q->back_cyc = 0ull - s->sink_delay_cyc;
     for (uint32_t i = 0; i < s->sources; i++) {
         struct net_queue_source *const source = &q->sources[i];
         source->queue = q;
@@ -74,6 +74,20 @@ static void show_all(const struct net *n, uint64_t *fresh)
     }
 }
 
+/* Nothing was done for long: nothing begins before the first packet that waits. */
+static void skip_idle(struct net *n, uint64_t until_cyc)
+{
+    struct net_queue *const q = n->queue;
+    uint64_t first = until_cyc;
+    for (uint32_t i = 0; i < n->spec.sources; i++) {
+        const struct net_queue_source *const s = &q->sources[i];
+        if (!net_queue_count_of(s)) continue;
+        const uint64_t cyc = net_queue_begin_cyc(s, s->done.first->accept_cyc);
+        if (cyc < first) first = cyc;
+    }
+    if (first > q->done_cyc) q->done_cyc = first;
+}
+
 /* Stretches that end because a sink is full are few: the rest is by the wheel. */
 void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 {
@@ -84,6 +98,7 @@ void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
         if (net_queue_is_calm(q)) net_queue_end_wheel(n);
     }
     while (!q->by_wheel && q->done_cyc < until_cyc) {
+        if (until_cyc - q->done_cyc >= NET_QUEUE_WHEEL) skip_idle(n, until_cyc);
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
         const bool done =
             net_queue_run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);

@@ -120,10 +120,11 @@ struct net_queue {
     const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
     uint64_t done_cyc;                /* what begins before has begun */
     uint64_t soonest_cyc;             /* beginning > visible at the sink, without the flits */
-    uint64_t arrival_cyc;             /* visible > arrival, which was before */
+    uint64_t back_cyc;                /* visible > arrival, which was before */
     struct net_queue_totals before;   /* statistics began anew */
     uint64_t latency_cyc;             /* since then, of all that began: sum, */
-    uint64_t latency[64];             /* … packets by the highest bit */
+    uint64_t latency[64];             /* … packets by the highest bit, */
+    uint64_t arrivals_cyc;            /* … when they arrive */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be

@@ -67,8 +67,8 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
     struct net_queue *const q = n->queue;
     struct net_queue_sink *const sinks = q->sinks;
     const uint8_t *const flits_of = q->flits_of;
-    const uint64_t soonest = q->soonest_cyc, back_cyc = q->arrival_cyc;
-    uint64_t latencies = 0;
+    const uint64_t soonest = q->soonest_cyc, back_cyc = q->back_cyc;
+    uint64_t latencies = 0, arrivals = 0;
     struct stopped stopped = {until, 0};
     for (uint64_t cyc = from; cyc < until; cyc++) {
         const struct net_queue_packet *p = q->lines[cyc - from];
@@ -95,12 +95,14 @@ static struct stopped begin_lines(struct net *n, uint64_t from, uint64_t until)
             k->busy_cyc += flits;
             slot->visible_cyc = visible_cyc;
             memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));
+            arrivals += arrival_cyc;
             latencies += latency_cyc;
             q->latency[net_queue_class_of(latency_cyc)]++;
         }
     }
 out:
     q->latency_cyc += latencies;
+    q->arrivals_cyc += arrivals;
     return stopped;
 }
 

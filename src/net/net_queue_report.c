@@ -80,8 +80,7 @@ void net_queue_settle(struct net *n)
     s->taken_bytes = t.taken_bytes - before->taken_bytes;
     s->busy_cyc = t.busy_cyc - before->busy_cyc;
     s->latency_cyc = q->latency_cyc;
-    s->stay_cyc = t.taken_cyc - before->taken_cyc - (t.accepted_cyc - before->accepted_cyc);
-    for (uint32_t i = 0; i < n->spec.sources; i++) s->stay_cyc += waiting_in(&q->sources[i]).cyc;
+    s->stay_cyc = q->latency_cyc + (t.taken_cyc - before->taken_cyc) - q->arrivals_cyc;
     for (uint32_t i = 0; i < n->spec.sinks; i++) s->stay_cyc += waiting_at(n, &q->sinks[i]).cyc;
     memset(s->latency, 0, sizeof s->latency);
     for (uint32_t i = 0; i < 64; i++) s->latency[i + 1 < last ? i + 1 : last] += q->latency[i];
@@ -112,13 +111,14 @@ void net_queue_restart(struct net *n, uint64_t now)
     struct net_queue *q = n->queue;
     struct net_queue_totals *const before = &q->before;
     *before = net_queue_totals(n);
-    q->latency_cyc = 0;
+    q->latency_cyc = q->arrivals_cyc = 0;
     memset(q->latency, 0, sizeof q->latency);
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         const struct load l = waiting_in(&q->sources[i]);
         before->accepted -= l.packets;
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
+        q->arrivals_cyc += now * l.packets - l.cyc; /* all of it is added when it begins */
     }
     for (uint32_t i = 0; i < n->spec.sinks; i++) {
         const struct load l = waiting_at(n, &q->sinks[i]);
@@ -126,6 +126,7 @@ void net_queue_restart(struct net *n, uint64_t now)
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
         before->delivered -= l.packets;
+        q->arrivals_cyc += now * l.packets;
     }
 }
 

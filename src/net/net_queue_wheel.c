@@ -93,13 +93,14 @@ static inline void push(struct net *n, struct net_queue *q, const struct net_que
                         uint64_t soonest_cyc, bool tell)
 {
     const uint64_t visible_cyc = (k->next_cyc > soonest_cyc ? k->next_cyc : soonest_cyc) + flits;
-    const uint64_t latency_cyc = visible_cyc - n->spec.sink_delay_cyc - p->accept_cyc;
+    const uint64_t arrival_cyc = visible_cyc + q->back_cyc, latency_cyc = arrival_cyc - p->accept_cyc;
     k->next_cyc = visible_cyc;
     k->at = slot + 1;
     slot->visible_cyc = visible_cyc;
     slot->packet = p->packet;
     k->busy_cyc += flits;
     q->latency_cyc += latency_cyc;
+    q->arrivals_cyc += arrival_cyc;
     q->latency[net_queue_class_of(latency_cyc)]++;
     if (tell && n->view.fronts[p->packet.dst].visible_cyc == NET_NEVER) show(n, p->packet.dst, slot);
 }

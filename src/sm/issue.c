@@ -285,7 +285,7 @@ static inline uint64_t next_to_wake(const struct sm *sm, uint64_t now)
 static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm *sm, uint64_t issue_cyc,
                                                                  uint64_t now)
 {
-    if ((sm->queue_count | sm->replay_count) && !sm->lsu_blocked) return now + 1;
+    if ((sm->queue_count | sm->replay_count) && !lsu_waits(sm)) return now + 1;
     if (sm->misses_count && !sm->miss_refused) return now + 1;
     if (sm->move.state > MOVE_STOPPING && sm->move.sent < sm->move.lines) return now + 1;
     if (sm->outstanding && fabric_at(&sm->wire.fabric->reply, now, sm->wire.sm_idx) != REQUEST_NONE)
@@ -301,7 +301,7 @@ static inline __attribute__((always_inline)) uint64_t next_visit(const struct sm
 /* The same in windows, where most of it is seldom asked for. */
 static inline uint64_t next_in_window(const struct sm *sm, uint64_t issue_cyc, uint64_t now)
 {
-    if (sm->queue_count && !sm->lsu_blocked) return now + 1;
+    if (sm->queue_count && !lsu_waits(sm)) return now + 1;
     if (__builtin_expect((sm->misses_count | sm->parked_count | sm->replay_count) != 0, 0) ||
         sm->wants_blocks || sm->move.state != MOVE_NONE)
         return next_visit(sm, issue_cyc, now);
@@ -446,7 +446,7 @@ static inline bool goes_out(const struct sm *sm, uint64_t out) { return out && o
  * before can change that, as long as it does not go out. */
 static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
 {
-    if ((sm->queue_count && !sm->lsu_blocked) ||
+    if ((sm->queue_count && !lsu_waits(sm)) ||
         (sm->misses_count | sm->parked_count | sm->replay_count) != 0 || sm->move.state != MOVE_NONE)
         return 0;
     return earlier(until, sm->reply->visible_cyc);

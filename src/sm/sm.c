@@ -333,6 +333,8 @@ void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now)
 void sm_break_off(struct sm *sm, uint64_t now)
 {
     sm_settle(sm, (sm->place_count && sm->ahead_cyc > now ? sm->ahead_cyc : now) + 1);
+    for (uint32_t slot = 0; slot < SM_WARPS; slot++) /* what was executed ahead was not issued */
+        if (sm->blocks[slot].used) move_keep_runs(sm, &sm->blocks[slot]);
 }
 
 void sm_ask(struct sm *sm)

@@ -71,7 +71,7 @@ struct line_access {
     union {
         uint64_t bytes[2];     /* of writes; --check: of all accesses */
         struct {               /* of a read, without --check: worked out once, when it issues */
-            uint64_t physical; /* of the line; where pages are known at once (sm.translates) */
+            uint64_t physical; /* of the line; where pages are known at once (not sm.translates) */
             struct line_where where;
         };
     };
@@ -218,7 +218,7 @@ struct l1 {
     uint8_t *mshrs; /* see l1_mshr_at() */
     uint32_t mshr_bytes, mshr_count;
     uint8_t whole; /* sectors that come with any other: all or, sectored, none */
-    bool quick;    /* as most are: see pump.c */
+    bool quick;    /* as most are, see l1_init(): pump.c and stretch.h serve it */
     uint16_t *free;
     uint32_t free_count;
     struct l1_slot *slots;
@@ -427,6 +427,12 @@ static inline bool lsu_still_blocked(const struct sm *sm)
     if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
     if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
     return false;
+}
+/* The line in front waits for something that comes: not for a place in a queue that is there by now. */
+static inline bool lsu_waits(const struct sm *sm)
+{
+    if (sm->lsu_blocked != &sm->l1.stats.wait_queue) return sm->lsu_blocked != NULL;
+    return sm->misses_count == sm->spec->miss_queue;
 }
 /* The network said no, and not yet that it has room. */
 static inline bool lsu_still_refused(const struct sm *sm, uint64_t now)
