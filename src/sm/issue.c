@@ -452,6 +452,12 @@ static inline uint64_t memory_rests_until(const struct sm *sm, uint64_t until)
     return earlier(until, sm->reply->visible_cyc);
 }
 
+/* The cycles of a window, as far as they are the SM's own business; returns the next one.
+ *
+ * Before each round everything up to cycle `cyc` is done, but for its second half when `issues` says so, and
+ * warps may issue again in issue_cyc. A round is: cycles in which the first half rests; then what the pump
+ * can do alone; then the first half of a cycle that has a second one. first: the cycle of the visit itself is
+ * to be done as a whole before all that. */
 static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint64_t now,
                                                              enum warp_scheduler policy)
 {
@@ -462,7 +468,6 @@ static inline __attribute__((always_inline)) uint64_t window(struct sm *sm, uint
             issue_cyc = first_cycle(sm, now, policy);
             until = window_until(sm, now);
             cyc = now;
-            first = false;
         }
         const uint64_t rests_until = memory_rests_until(sm, until);
         do {

@@ -82,6 +82,7 @@ for machine in uba-mem v100; do
     done
 done
 expect 0 "laws hold" timeout 60 "$ATOLL" run -m v100 -w vecadd:tiny -s runtime.launch_gap_cyc=1000000000000
+expect 0 "laws hold" timeout 20 "$ATOLL" run -m v100 -w bfs:tiny -s runtime.launch_gap_cyc=4294965000
 "$ATOLL" run -m v100 -w reduction:tiny -s runtime.launch_gap_cyc=700 --json "$dir/gaps.json" > /dev/null
 holds "the cycles of kernels contain the gaps before them, which are named" python3 - "$dir/gaps.json" << 'END'
 import json, sys
@@ -389,6 +390,29 @@ cat > "$dir/stuck.ptx" << 'PTX'
 }
 PTX
 expect 1 "barrier 0: 32 of 64 threads arrived" "$ATOLL" run -m uba-mem "$dir/stuck.ptx" --grid 1 --block 32
+# results do not depend on when an SM is looked at: a queue of one miss, random ways
+# same_cycles NAME RUN...: as fast without work ahead and in another order of visits
+same_cycles() {
+    what=$1
+    shift
+    : > "$dir/cycles"
+    for how in sim.work_ahead=true sim.work_ahead=false sim.visit_order=shuffled; do
+        "$ATOLL" run "$@" -s $how --json "$dir/visits.json" > /dev/null
+        python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["totals"]["cycles"])' "$dir/visits.json" >> "$dir/cycles"
+    done
+    holds "$what" sh -c "test \"\$(sort -u '$dir/cycles' | wc -l)\" = 1 -a \"\$(wc -l < '$dir/cycles')\" = 3"
+}
+same_cycles "a miss queue of one place" -m v100 -w vecadd:n=8192 -s l1.miss_queue=1 -s l1.lines_per_cyc=2
+same_cycles "ways drawn at random" -m uba-mem -w bicg:tiny -s l1.replacement=random --max-instructions 20000
+
+# a run that is cut: applications count what was issued, not what was executed ahead of it
+"$ATOLL" run -m numa-gpu -w bicg:tiny -s apps.window_cyc=3000 --json "$dir/cut.json" > /dev/null
+holds "the instructions of applications are those of the run" python3 - "$dir/cut.json" << 'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+assert sum(a["warp_instructions"] for a in result["apps"]) == result["totals"]["warp_instructions"], result["totals"]
+END
+
 expect 1 "net.in_order=false is for networks alone" "$ATOLL" run -m uba-mem -w bfs:tiny -s net.in_order=false
 expect 0 "laws hold" "$ATOLL" run -m uba-mem -w bfs:tiny -s net.in_order=false -s net.vcs=1 -s net.input_speedup=1 --check
 expect 1 "out of range: 0 to 1000000000000 cycles" "$ATOLL" run -m uba-mem -w vecadd:tiny -s runtime.launch_gap_cyc=18446744073709551615
