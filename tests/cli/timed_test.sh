@@ -403,7 +403,8 @@ same_cycles() {
     holds "$what" sh -c "test \"\$(sort -u '$dir/cycles' | wc -l)\" = 1 -a \"\$(wc -l < '$dir/cycles')\" = 3"
 }
 same_cycles "a miss queue of one place" -m v100 -w vecadd:n=8192 -s l1.miss_queue=1 -s l1.lines_per_cyc=2
-same_cycles "ways drawn at random" -m uba-mem -w bicg:tiny -s l1.replacement=random --max-instructions 20000
+same_cycles "ways drawn at random" -m v100 -w bicg:tiny -s l1.replacement=random -s l1.allocate=on_miss -s l1.ways=2 -s l1.size=1KiB \
+    --max-instructions 2000
 
 # a run that is cut: applications count what was issued, not what was executed ahead of it
 "$ATOLL" run -m numa-gpu -w bicg:tiny -s apps.window_cyc=3000 --json "$dir/cut.json" > /dev/null
