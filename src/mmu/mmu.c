@@ -478,20 +478,32 @@ static uint32_t next_asking(const struct mmu *m, uint32_t from)
     return UINT32_MAX;
 }
 
+/* How many SMs from `from` on are passed before one whose question can be seen, UINT32_MAX when there is
+ * none. Those that asked in this very cycle are not seen yet, whoever was visited first. */
+static uint32_t distance_to_asking(const struct mmu *m, uint32_t from, uint64_t now)
+{
+    const uint32_t count = m->wire.sm_count;
+    for (uint32_t passed = 0; passed < count; passed++) {
+        const uint32_t at = (from + passed) % count, sm = next_asking(m, at);
+        if (sm == UINT32_MAX) break;
+        passed += (sm - at + count) % count;
+        const struct page_ring *asked = &m->sms[sm].asked;
+        if (passed < count && asked->items[asked->head].cyc <= now) return passed;
+    }
+    return UINT32_MAX;
+}
+
 static bool serve_l2(struct mmu *m, uint64_t now)
 {
-    uint32_t from = m->turn;
-    for (uint32_t port = 0, looked = 0; port < m->l2_ports && looked < m->wire.sm_count;) {
-        const uint32_t sm = next_asking(m, from);
-        if (sm == UINT32_MAX) return false;
-        looked += (sm - from + m->wire.sm_count) % m->wire.sm_count + 1;
-        from = (sm + 1) % m->wire.sm_count;
+    const uint32_t count = m->wire.sm_count;
+    for (uint32_t port = 0, looked = 0; port < m->l2_ports && looked < count; port++) {
+        const uint32_t passed = distance_to_asking(m, m->turn, now), sm = (m->turn + passed) % count;
+        if (passed == UINT32_MAX) break;
         struct page_ring *asked = &m->sms[sm].asked;
-        if (asked->items[asked->head].cyc > now) continue; /* asked in this very cycle: not seen yet */
         lookup_l2(m, sm, ring_take(asked, m->l1_misses).key, now);
         if (!asked->count) m->asking[sm / 64] &= ~((uint64_t)1 << (sm % 64));
-        m->turn = from;
-        port++;
+        m->turn = (sm + 1) % count;
+        looked += passed + 1;
     }
     return next_asking(m, 0) != UINT32_MAX;
 }

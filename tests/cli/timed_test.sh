@@ -406,6 +406,37 @@ same_cycles "a miss queue of one place" -m v100 -w vecadd:n=8192 -s l1.miss_queu
 same_cycles "ways drawn at random" -m v100 -w bicg:tiny -s l1.replacement=random -s l1.allocate=on_miss -s l1.ways=2 -s l1.size=1KiB \
     --max-instructions 2000
 
+# SMs that ask the L2 TLB in the cycle in which it serves others
+cat > "$dir/scattered.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %rd<3>;
+    .reg .b32 %r<8>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r3, %r2, 256, %r1;
+    and.b32 %r4, %r3, 63;
+    mad.wide.u32 %rd2, %r4, 36, %rd1;
+    red.global.add.u32 [%rd2], 1;
+    mad.lo.u32 %r5, %r3, 2246822507, 1054772433;
+    shr.u32 %r6, %r5, 15;
+    xor.b32 %r5, %r5, %r6;
+    mul.lo.u32 %r5, %r5, 0x2c1b3c6d;
+    shr.u32 %r6, %r5, 12;
+    xor.b32 %r5, %r5, %r6;
+    and.b32 %r5, %r5, 1048572;
+    cvt.u64.u32 %rd2, %r5;
+    add.u64 %rd2, %rd1, %rd2;
+    ld.global.u32 %r7, [%rd2];
+    ret;
+}
+PTX
+same_cycles "questions to the L2 TLB" -m uba-mem "$dir/scattered.ptx" --entry k --grid 80 --block 256 --arg buf:u32:4194368
+
 # a run that is cut: applications count what was issued, not what was executed ahead of it
 "$ATOLL" run -m numa-gpu -w bicg:tiny -s apps.window_cyc=3000 --json "$dir/cut.json" > /dev/null
 holds "the instructions of applications are those of the run" python3 - "$dir/cut.json" << 'END'
