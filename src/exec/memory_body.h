@@ -167,9 +167,10 @@ INLINE bool load_scattered(const struct view *v, const void *address, int64_t of
 {
 #ifdef __AVX2__
     const v4u *const from = address;
-    const v4a shift = (v4a){} + ((uint64_t)offset - v->lo), last = (v4a){} + (v->limit - 1);
+    const uint64_t shifted = (uint64_t)offset - v->lo, end = v->limit - 1;
+    const v4a shift = {shifted, shifted, shifted, shifted}, last = {end, end, end, end};
     v4a any = {0}, beyond = {0}; /* their highest bits: a place is before the range, or after it */
-    if (v->limit - 1 >= INT64_MAX || v->lo & 3) return false;
+    if (end >= INT64_MAX || v->lo & 3) return false;
 #pragma GCC unroll 8
     for (uint32_t k = 0; k < LANES / 4; k++) {
         const v4a place = from[k] + shift;
