@@ -27,14 +27,22 @@ more() {
 record gpu.host_instructions_per_warp_instruction.vecadd "$(more 'sm\.warp_instructions' vecadd:n=131072 vecadd:n=393216)" "instructions"
 record gpu.host_instructions_per_warp_instruction.sgemm "$(more 'sm\.warp_instructions' sgemm:n=96 sgemm:n=160)" "instructions"
 record gpu.host_instructions_per_l1_miss.gather "$(more 'l1\.misses' gather:n=32768 gather:n=98304)" "instructions"
+record gpu.host_instructions_per_l1_miss.gather_large "$(more 'l1\.misses' gather:n=131072 gather:n=262144)" "instructions"
 
 echo "idle SMs: one block of a pointer chase, 1 and 256 SMs (goal: at most 1.3 times dearer)"
-# chase SMS STEPS: host instructions
+# chase SMS STEPS: host instructions, on a machine of one partition
 chase() {
-    instructions "$build/atoll" run -m uba-mem -s chiplet.partitions=1 -s partition.sms=$1 -s gpu.llc_size=192KiB -s gpu.memory_size=256MiB \
-        -s net.topology=crossbar -w pointer_chase:log2_entries=16,threads=32,steps=$2
+    instructions "$build/atoll" run $machine -s chiplet.partitions=1 -s partition.sms=$1 -w pointer_chase:log2_entries=16,threads=32,steps=$2
 }
-one=$(($(chase 1 450) - $(chase 1 50)))
-many=$(($(chase 256 450) - $(chase 256 50)))
-record gpu.idle_sms.256_over_1 "$(awk "BEGIN { printf \"%.3f\", $many / $one }")" "times"
+# idle NAME SETTINGS...
+idle() {
+    name=$1
+    shift
+    machine=$*
+    one=$(($(chase 1 450) - $(chase 1 50)))
+    many=$(($(chase 256 450) - $(chase 256 50)))
+    record "$name" "$(awk "BEGIN { printf \"%.3f\", $many / $one }")" "times"
+}
+idle gpu.idle_sms.256_over_1 -m uba-mem -s gpu.llc_size=192KiB -s gpu.memory_size=256MiB -s net.topology=crossbar
+idle gpu.idle_sms.256_over_1.v100 -m v100 -s gpu.llc_size=384KiB -s gpu.memory_size=1GiB
 rm -f "$json"
