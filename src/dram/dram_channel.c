@@ -82,8 +82,8 @@ static DRAM_HOT inline const struct dram_entry *plain_serve(struct dram_channel 
     return e;
 }
 
-static __attribute__((noinline)) const struct dram_entry *plain_write(struct dram_channel *ch, uint64_t now,
-                                                                      struct dram_side *side)
+__attribute__((noinline)) const struct dram_entry *dram_serve_write(struct dram_channel *ch, uint64_t now,
+                                                                    struct dram_side *side)
 {
     return plain_serve(ch, now, side, DRAM_WRITE, DRAM_PLAIN);
 }
@@ -95,7 +95,7 @@ static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel
     struct dram_side *read = oldest_ready(ch, now, DRAM_READ, path);
     if (ch->front.waiting_writes) {
         struct dram_side *write = oldest_ready_write(ch, now, path);
-        if (write->seq < read->seq) return plain_write(ch, now, write);
+        if (write->seq < read->seq) return dram_serve_write(ch, now, write);
     }
     if (read != &ch->ready[DRAM_READ]) return plain_serve(ch, now, read, DRAM_READ, path);
     ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);

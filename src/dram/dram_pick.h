@@ -1,5 +1,5 @@
-/* dram_pick: first-ready, first-come first-served: which column goes next. Included by dram_channel.c only,
- * so that the choice, made every busy cycle, is part of its hot path.
+/* dram_pick: first-ready, first-come first-served: which column goes next. Included by dram_channel.c
+ * and dram_reads.h, so that the choice, made every busy cycle, is part of its hot path.
  *
  * The oldest column whose row is open and whose command is ready; columns whose own activate has just been
  * sent (bank slots) go before the rest. */
@@ -53,7 +53,8 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, en
 static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
 {
     const uint64_t read = kind_cyc(ch, DRAM_READ, path);
-    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
+    return path != DRAM_READS && ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path))
+                                                          : read;
 }
 
 /* ---- in any channel ---- */

@@ -1,21 +1,25 @@
-/* dram_reads: a lean channel while nothing but reads waits in it, as part of its owner's loop: the column bus
- * and acceptance. The row bus is that of dram_rows.h. Included by gpu/channel_reads.c only.
+/* dram_reads: a lean channel that takes nothing but reads, as part of its owner's loop: the column bus and
+ * acceptance. The row bus is that of dram_rows.h. Included by gpu/channel_reads.c only.
+ *
+ * The path, a constant in each copy, is DRAM_READS while nothing but reads waits, else DRAM_LEAN: then each
+ * choice also looks at the writes, which are served and counted as everywhere.
  *
  * What can be told from the room that is left and from other counters is not counted: dram_reads_end() makes
  * up for it. Between dram_reads_begin() and that nobody else may look at the channel. */
 #ifndef ATOLL_DRAM_READS_H
 #define ATOLL_DRAM_READS_H
 
+#include "dram/dram_pick.h"
 #include "dram/dram_rows.h"
 #include "dram/dram_take.h"
 
 struct dram_reads {
     uint32_t room; /* at the beginning, as the others */
-    uint64_t served, read_latency_cyc;
+    uint64_t served, column_writes, read_latency_cyc;
 };
 
 /* Every column that was served is of one class. */
-static inline uint64_t reads_served(const struct dram_channel *ch)
+static inline uint64_t columns_served(const struct dram_channel *ch)
 {
     const struct dram_stats *const s = &ch->front.stats;
     return s->row_hits + s->row_misses + s->row_conflicts;
@@ -25,24 +29,26 @@ static inline struct dram_reads dram_reads_begin(struct dram_channel *ch)
 {
     ch->least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak;
     return (struct dram_reads){.room = ch->front.room[0],
-                               .served = reads_served(ch),
+                               .served = columns_served(ch),
+                               .column_writes = ch->front.stats.column_writes,
                                .read_latency_cyc = ch->front.stats.read_latency_cyc};
 }
 
-static inline void dram_reads_end(struct dram_channel *ch, const struct dram_reads *from)
+static inline void dram_reads_end(struct dram_channel *ch, const struct dram_reads *from, enum dram_path path)
 {
     struct dram_stats *const s = &ch->front.stats;
-    const uint64_t served = reads_served(ch) - from->served;
+    const uint64_t served = columns_served(ch) - from->served;
+    const uint64_t reads = served - (s->column_writes - from->column_writes);
     const uint64_t waited_cyc =
-        s->read_latency_cyc - from->read_latency_cyc - served * ch->gap.done[DRAM_READ];
-    s->column_reads += served;
+        s->read_latency_cyc - from->read_latency_cyc - reads * ch->gap.done[DRAM_READ];
+    s->column_reads += reads;
     s->reads += served + from->room - ch->front.room[0];
     s->waiting = ch->entry_count - ch->front.room[0];
     s->waiting_peak = ch->entry_count - ch->least_room;
     s->wait_cyc += waited_cyc;
     ch->waited_cyc += waited_cyc;
-    if (!served) return;
-    ch->read_cyc = ch->col_own_cyc[DRAM_READ] - ch->gap.col_s[DRAM_READ][DRAM_READ];
+    if (!reads) return;
+    if (path == DRAM_READS) ch->read_cyc = ch->col_own_cyc[DRAM_READ] - ch->gap.col_s[DRAM_READ][DRAM_READ];
     ch->changed_cyc = dram_max(ch->changed_cyc, ch->read_cyc);
 }
 
@@ -59,20 +65,28 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
-/* When the next one may go. */
-static inline uint64_t reads_next(const struct dram_channel *ch)
+/* The oldest write that may go now and is older than this read, if any; NULL: none. */
+static inline struct dram_side *write_before(struct dram_channel *ch, uint64_t now,
+                                             const struct dram_side *read)
 {
-    const uint64_t own_cyc = ch->col_own_cyc[DRAM_READ];
-    if (ch->ready[DRAM_READ].after != &ch->ready[DRAM_READ]) return own_cyc;
-    return dram_max(own_cyc, ch->coming[DRAM_READ].after->col_cyc);
+    const struct dram_side *const none = &ch->ready[DRAM_WRITE];
+    if (none->after == none && ch->coming[DRAM_WRITE].after->col_cyc > now) return NULL;
+    struct dram_side *const write = oldest_ready_write(ch, now, DRAM_LEAN);
+    return write->seq < (read ? read->hit->seq : UINT64_MAX) ? write : NULL;
 }
 
-/* The row serves no other column. */
-static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b)
+/* Does a write wait in this bank? */
+static inline bool bank_writes(const struct dram_bank *b, enum dram_path path)
+{
+    return path != DRAM_READS && b->side[DRAM_WRITE].head;
+}
+
+/* The row serves no other read. */
+static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b, enum dram_path path)
 {
     struct dram_side *const side = &b->side[DRAM_READ];
     dram_hit_ends(side);
-    if (__builtin_expect(b->row_entry != NULL, 0)) {
+    if (__builtin_expect(b->row_entry != NULL || bank_writes(b, path), 0)) {
         dram_bank_changed(ch, b);
     } else if (side->head) {
         dram_wish_close(ch, b, side->head);
@@ -81,7 +95,8 @@ static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b)
 }
 
 /* It serves this one next. */
-static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *hit)
+static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *b, struct dram_entry *hit,
+                                     enum dram_path path)
 {
     struct dram_side *const side = &b->side[DRAM_READ];
     side->hit = hit;
@@ -93,16 +108,21 @@ static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *
             dram_ready_insert(side, side->after);
         }
     }
-    if (b->row_entry || (side->head != hit && b->columns_since_act >= ch->hits_most))
+    if (b->row_entry || bank_writes(b, path) || (side->head != hit && b->columns_since_act >= ch->hits_most))
         dram_bank_changed(ch, b);
 }
 
 /* What is served in this cycle, NULL: nothing. */
-static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel *ch, uint64_t now)
+static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel *ch, uint64_t now,
+                                                             enum dram_path path)
 {
     struct dram_side *const side = reads_pick(ch, now);
+    if (path != DRAM_READS) {
+        struct dram_side *const write = write_before(ch, now, side);
+        if (write) return dram_serve_write(ch, now, write);
+    }
     if (!side) {
-        ch->col_next_cyc = dram_max(reads_next(ch), now + 1);
+        ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
         return NULL;
     }
     struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
@@ -114,13 +134,13 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
     ch->front.room[0]++;
     e->next = ch->free_entries;
     ch->free_entries = e;
-    column_timing(ch, now, DRAM_READ, b, DRAM_READS);
+    column_timing(ch, now, DRAM_READ, b, path);
     b->columns_since_act++;
     if (next)
-        reads_row_goes_on(ch, b, next);
+        reads_row_goes_on(ch, b, next, path);
     else
-        reads_row_over(ch, b);
-    ch->col_next_cyc = reads_next(ch);
+        reads_row_over(ch, b, path);
+    ch->col_next_cyc = column_cyc(ch, path);
     return e;
 }
 
@@ -144,7 +164,15 @@ static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, 
     dram_joined(ch, e, b, now + 1);
 }
 
-/* There is room for it. True: more than its bank's queue may have changed. */
+/* May a waiting write hold one of these columns? */
+static inline bool reads_may_find(const struct dram_channel *ch, uint64_t key, uint32_t columns)
+{
+    for (uint32_t i = 0; i < columns; i++)
+        if (ch->filter[dram_filter_slot(key + i)]) return true;
+    return false;
+}
+
+/* There is room for it, and no waiting write holds it. True: more than its bank's queue may have changed. */
 static DRAM_HOT inline bool reads_take(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t columns,
                                        uint64_t tag)
 {

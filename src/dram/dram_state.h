@@ -1,7 +1,7 @@
 /* dram_state: the inside of a channel, shared by dram_accept.c and dram_take.h (into the queue),
  * dram_channel.c (the step), dram_pick.h (which column next), dram_rows.h (which bank is opened or closed
  * next), dram_commands.h (what each command does), dram_sched.c (what each bank wants), dram_refresh.c,
- * dram_reads.h (all of it while only reads wait) and dram_lists.h (the lists that all of them keep).
+ * dram_reads.h (all of it while only reads come) and dram_lists.h (the lists that all of them keep).
  *
  * Every queued column is in one list per (kind, bank), oldest first. Lists of banks name what may be due:
  *   ready[kind]   row open, a column of that kind waits for it and the bank may serve it: oldest first
@@ -239,6 +239,8 @@ bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uin
                        uint64_t tag);
 
 /* dram_channel.c */
+const struct dram_entry *dram_serve_write(struct dram_channel *ch, uint64_t now,
+                                          struct dram_side *ready); /* in a plain channel */
 void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,
               uint32_t column);
 

@@ -1,16 +1,19 @@
-/* channel_reads: a channel in a window while nothing but reads waits in it.
+/* channel_reads: a channel in a window while nothing but reads comes to it.
  *
  *   memory bus ─► fill of the slice
  *   slices in turn ─► queue of a bank
  *
- * One loop: step of the channel, completion, acceptance. What else may happen (writes, refresh, who starves)
- * ends it for that cycle.
+ * One loop: step of the channel, completion, acceptance. What else may happen (a write that comes, refresh,
+ * who starves) ends it for that cycle. There are two copies of it: while writes wait from before, and while
+ * none does.
  *
  * The same as work_next() of channel.c does in steps that do not know each other. */
 #include "check/fault.h"
 #include "dram/dram_reads.h"
 #include "gpu/channel_private.h"
 #include "llc/slice_memory.h"
+
+enum { KNOWN = 2 };
 
 struct run {
     struct channel *ch;
@@ -21,31 +24,45 @@ struct run {
     bool minds; /* one of the slices waits for room */
     uint64_t until_cyc;
     uint64_t last_cyc; /* nothing special before the one after it */
+    uint64_t now;
+    bool full; /* one was refused, and no entry has become free since */
+    /* By slice: where the operation is that was refused last, as it comes again. While writes wait. */
+    struct place_known {
+        const struct memory_op *op; /* NULL: of none */
+        uint64_t key;
+    } known[KNOWN];
 };
 
+/* Which copy of the loop is right now. */
+CHANNEL_HOT enum dram_path path_of(const struct dram_channel *d)
+{
+    return d->front.waiting_writes ? DRAM_LEAN : DRAM_READS;
+}
+
 /* What is special may have come nearer: after anything but plain reads. */
-CHANNEL_HOT void look(struct run *r)
+CHANNEL_HOT void look(struct run *r, enum dram_path path)
 {
     const struct dram_channel *d = r->d;
-    r->last_cyc = d->front.waiting_writes || !d->alarm_cyc ? 0 : dram_min(r->until_cyc, d->alarm_cyc - 1);
+    r->last_cyc = path != path_of(d) || !d->alarm_cyc ? 0 : dram_min(r->until_cyc, d->alarm_cyc - 1);
 }
 
 /* The channel is as everybody else knows it, and is theirs for a while. */
-CHANNEL_HOT void hand_over(const struct run *r, uint64_t now, bool full)
+CHANNEL_HOT void hand_over(const struct run *r, uint64_t now, bool full, enum dram_path path)
 {
-    dram_reads_end(r->d, &r->reads);
+    dram_reads_end(r->d, &r->reads, path);
     r->d->stepped_cyc = now;
     r->d->front.refused = full;
     r->ch->turn = r->turn;
 }
 
-CHANNEL_HOT void take_over(struct run *r)
+CHANNEL_HOT void take_over(struct run *r, enum dram_path path)
 {
     r->reads = dram_reads_begin(r->d);
     r->turn = r->ch->turn;
     r->minds = false;
     for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= minds_room(r->ch->slices[k]);
-    look(r);
+    for (uint32_t k = 0; k < KNOWN; k++) r->known[k].op = NULL;
+    look(r, path);
 }
 
 /* ---- out of the channel ---- */
@@ -73,13 +90,20 @@ CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, con
     come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, tick));
 }
 
-CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now)
+CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enum dram_path path)
 {
     struct dram_channel *const d = r->d;
-    rows_before(d, now, DRAM_READS);
-    const struct dram_entry *served = d->col_next_cyc <= now ? reads_column(d, now) : NULL;
-    if (d->row_next_cyc <= now) row_command(d, now, DRAM_READS);
+    rows_before(d, now, path);
+    const struct dram_entry *served = d->col_next_cyc <= now ? reads_column(d, now, path) : NULL;
+    if (d->row_next_cyc <= now) row_command(d, now, path);
     return served;
+}
+
+/* A write was served, of which nobody is told. */
+static __attribute__((noinline)) void write_ends(struct run *r, const struct dram_entry *e)
+{
+    if (e->line != DRAM_NONE) (void)line_ends(r->d, e->line);
+    look(r, DRAM_LEAN);
 }
 
 /* ---- into it ---- */
@@ -114,50 +138,93 @@ CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
     return s->own_lane.ops.count && oldest_of(s)->ready_tick <= tick;
 }
 
+/* Where the oldest operation of a slice is. */
+CHANNEL_HOT uint64_t key_of(const struct run *r, uint32_t slice, const struct memory_op *op)
+{
+    const struct place_known *const known = &r->known[slice % KNOWN];
+    return known->op == op ? known->key : place(r->ch, op);
+}
+
+/* May it be offered to a full channel in vain, as no waiting write holds any of it? */
+CHANNEL_HOT bool refuse_among_writes(struct run *r, uint32_t slice, const struct memory_op *op)
+{
+    const uint64_t key = key_of(r, slice, op);
+    if (reads_may_find(r->d, key, op->column_count)) return false;
+    r->known[slice % KNOWN] = (struct place_known){.op = op, .key = key};
+    return refuse(r);
+}
+
 /* A read, for which there is room, of the slice whose turn it is. */
 CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
-                           const struct memory_op *op)
+                           const struct memory_op *op, uint64_t key, enum dram_path path)
 {
-    if (reads_take(r->d, now, place(r->ch, op), op->column_count, pack(r->turn, op))) look(r);
+    if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
     drop_oldest(s, &s->own_lane, 0);
+    if (path != DRAM_READS) r->known[r->turn % KNOWN].op = NULL;
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
-/* Does one of those whose turn it is not have an operation that is due? taken: the turn has just passed from
- * this slice; of two it is then the other one. */
-CHANNEL_HOT bool others_wait(const struct run *r, uint64_t tick, const struct slice *taken)
+/* What becomes of operations. */
+enum offer { NOT_DUE, TAKEN, REFUSED, TO_BE_SEEN };
+
+/* The oldest operation of the slice whose turn it is. */
+CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
+                                   enum dram_path path)
 {
-    if (taken && r->slice_count == 2) return is_due(taken, tick);
+    if (!is_due(s, tick)) return NOT_DUE;
+    const struct memory_op *const op = oldest_of(s);
+    const bool fits = op->column_count <= r->d->front.room[0];
+    if (path == DRAM_READS) {
+        if (!fits) return refuse(r) ? REFUSED : TO_BE_SEEN;
+        if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
+        take_read(r, now, tick, s, op, place(r->ch, op), path);
+        return TAKEN;
+    }
+    if (!fits) return refuse_among_writes(r, r->turn, op) ? REFUSED : TO_BE_SEEN;
+    const uint64_t key = key_of(r, r->turn, op);
+    if (op->tag_line == TAGS_NONE || reads_may_find(r->d, key, op->column_count)) return TO_BE_SEEN;
+    take_read(r, now, tick, s, op, key, path);
+    return TAKEN;
+}
+
+/* Those whose turn it is not. taken: the turn has just passed from this slice; of two it is then the other
+ * one. */
+CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct slice *taken,
+                                    enum dram_path path)
+{
+    const bool full = !r->d->front.room[0];
+    if (taken && r->slice_count == 2) {
+        if (!is_due(taken, tick)) return NOT_DUE;
+        if (!full) return TO_BE_SEEN;
+        return (path == DRAM_READS ? refuse(r) : refuse_among_writes(r, !r->turn, oldest_of(taken)))
+                   ? REFUSED
+                   : TO_BE_SEEN;
+    }
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
-    for (; others; others &= others - 1)
-        if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick <= tick) return true;
-    return false;
+    for (; others; others &= others - 1) {
+        if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick > tick) continue;
+        if (path != DRAM_READS || !full) return TO_BE_SEEN;
+        (void)refuse(r);
+        return REFUSED;
+    }
+    return NOT_DUE;
 }
 
 /* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. True:
  * one was refused. */
-CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick)
+CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick, enum dram_path path)
 {
-    const struct slice *taken = NULL;
     struct slice *const s = r->ch->slices[r->turn];
-    bool any = false;
-    if (is_due(s, tick)) {
-        const struct memory_op *const op = oldest_of(s);
-        any = op->tag_line == TAGS_NONE;
-        if (op->column_count > r->d->front.room[0]) return refuse(r);
-        if (!any) {
-            take_read(r, now, tick, s, op);
-            taken = s;
-        }
+    const enum offer first = offer_first(r, now, tick, s, path);
+    if (first == REFUSED) return true;
+    if (first != TO_BE_SEEN) {
+        const enum offer other = offer_others(r, tick, first == TAKEN ? s : NULL, path);
+        if (other != TO_BE_SEEN) return other == REFUSED;
     }
-    if (!any) {
-        if (!others_wait(r, tick, taken)) return false;
-        if (!r->d->front.room[0]) return refuse(r);
-    }
-    hand_over(r, now, false);
-    pull_any(r->ch, now, !any);
-    take_over(r);
+    hand_over(r, now, false, path);
+    pull_any(r->ch, now, first != TO_BE_SEEN);
+    take_over(r, path);
     return r->d->front.refused;
 }
 
@@ -180,6 +247,42 @@ CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now, bool full)
     return pull_due(r, now, full, row_cyc < col_cyc && open_cyc < col_cyc ? open_cyc : col_cyc);
 }
 
+/* Cycles from next on, until one with something special; returns the next one. */
+CHANNEL_HOT uint64_t work_cycles(struct run *r, uint64_t next, enum dram_path path)
+{
+    bool full = r->full;
+    uint64_t now;
+    take_over(r, path);
+    do {
+        now = next;
+        const uint64_t tick = now * r->ch->ticks_per_cycle;
+        const struct dram_entry *const served = step(r, now, path);
+        if (served) {
+            if (path == DRAM_READS || served->kind == DRAM_READ)
+                come_back(r, now, tick, served);
+            else
+                write_ends(r, served);
+            full = false;
+        }
+        if (!full) full = pull(r, now, tick, path);
+        next = next_due(r, now, full);
+    } while (next <= r->last_cyc);
+    hand_over(r, now, full, path);
+    r->full = full;
+    r->now = now;
+    return next;
+}
+
+static __attribute__((noinline)) uint64_t work_among_reads(struct run *r, uint64_t next)
+{
+    return work_cycles(r, next, DRAM_READS);
+}
+
+static __attribute__((noinline)) uint64_t work_among_writes(struct run *r, uint64_t next)
+{
+    return work_cycles(r, next, DRAM_LEAN);
+}
+
 uint64_t channel_work_reads(struct channel *ch, uint64_t until)
 {
     struct dram_channel *const d = ch->dram;
@@ -187,28 +290,19 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
                     .d = d,
                     .pending = ch->wire.pending,
                     .slice_count = ch->wire.slice_count,
-                    .until_cyc = dram_min(until, ch->clock.exact_cyc)};
+                    .until_cyc = dram_min(until, ch->clock.exact_cyc),
+                    .full = d->front.refused};
     const uint64_t first_seq = d->next_seq;
-    uint64_t next = ch->due_cyc, now;
-    bool full = d->front.refused;
-    look(&r);
+    uint64_t next = ch->due_cyc;
+    look(&r, path_of(d));
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
-    take_over(&r);
     do {
-        now = next;
-        const uint64_t tick = now * ch->ticks_per_cycle;
-        const struct dram_entry *const served = step(&r, now);
-        if (served) {
-            come_back(&r, now, tick, served);
-            full = false;
-        }
-        if (!full) full = pull(&r, now, tick);
-        next = next_due(&r, now, full);
+        next = d->front.waiting_writes ? work_among_writes(&r, next) : work_among_reads(&r, next);
+        look(&r, path_of(d));
     } while (next <= r.last_cyc);
-    hand_over(&r, now, full);
-    d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), now + 1) : DRAM_NEVER;
+    d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), r.now + 1) : DRAM_NEVER;
     if (d->next_seq != first_seq) engine_progress(ch->wire.engine);
-    return ch->due_cyc = pull_due(&r, now, full, d->front.next_cyc);
+    return ch->due_cyc = pull_due(&r, r.now, r.full, d->front.next_cyc);
 }
 
 /* ---- building ---- */
