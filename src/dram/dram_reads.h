@@ -69,29 +69,32 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
 static inline struct dram_side *write_before(struct dram_channel *ch, uint64_t now,
                                              const struct dram_side *read)
 {
-    const struct dram_side *const none = &ch->ready[DRAM_WRITE];
-    if (none->after == none && ch->coming[DRAM_WRITE].after->col_cyc > now) return NULL;
+    if (!kind_comes(ch, DRAM_WRITE, now)) return NULL;
     struct dram_side *const write = oldest_ready_write(ch, now, DRAM_LEAN);
     return write->seq < (read ? read->hit->seq : UINT64_MAX) ? write : NULL;
 }
 
-/* Does a write wait in this bank? */
-static inline bool bank_writes(const struct dram_bank *b, enum dram_path path)
+/* The oldest of a bank whose open row serves none. */
+static inline struct dram_entry *oldest_to_serve(const struct dram_bank *b, enum dram_path path)
 {
-    return path != DRAM_READS && b->side[DRAM_WRITE].head;
+    struct dram_entry *const read = b->side[DRAM_READ].head;
+    if (path == DRAM_READS) return read;
+    struct dram_entry *const write = b->side[DRAM_WRITE].head;
+    return write && (!read || write->seq < read->seq) ? write : read;
 }
 
 /* The row serves no other read. */
 static inline void reads_row_over(struct dram_channel *ch, struct dram_bank *b, enum dram_path path)
 {
-    struct dram_side *const side = &b->side[DRAM_READ];
-    dram_hit_ends(side);
-    if (__builtin_expect(b->row_entry != NULL || bank_writes(b, path), 0)) {
+    dram_hit_ends(&b->side[DRAM_READ]);
+    if (__builtin_expect(b->row_entry || (path != DRAM_READS && b->side[DRAM_WRITE].hit), 0)) {
         dram_bank_changed(ch, b);
-    } else if (side->head) {
-        dram_wish_close(ch, b, side->head);
-        lower_to(&ch->row_next_cyc, b->pre_cyc);
+        return;
     }
+    struct dram_entry *const oldest = oldest_to_serve(b, path);
+    if (!oldest) return;
+    dram_wish_close(ch, b, oldest);
+    lower_to(&ch->row_next_cyc, b->pre_cyc);
 }
 
 /* It serves this one next. */
@@ -108,7 +111,7 @@ static inline void reads_row_goes_on(struct dram_channel *ch, struct dram_bank *
             dram_ready_insert(side, side->after);
         }
     }
-    if (b->row_entry || bank_writes(b, path) || (side->head != hit && b->columns_since_act >= ch->hits_most))
+    if (b->row_entry || (b->columns_since_act >= ch->hits_most && oldest_to_serve(b, path) != hit))
         dram_bank_changed(ch, b);
 }
 
@@ -167,6 +170,7 @@ static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, 
 /* May a waiting write hold one of these columns? */
 static inline bool reads_may_find(const struct dram_channel *ch, uint64_t key, uint32_t columns)
 {
+    if (!ch->banks[dram_key_bank(key)].side[DRAM_WRITE].head) return false;
     for (uint32_t i = 0; i < columns; i++)
         if (ch->filter[dram_filter_slot(key + i)]) return true;
     return false;

@@ -14,6 +14,7 @@
 #include "llc/slice_memory.h"
 
 enum { KNOWN = 2 };
+#define NOWHERE UINT64_MAX
 
 struct run {
     struct channel *ch;
@@ -100,7 +101,7 @@ CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enu
 }
 
 /* A write was served, of which nobody is told. */
-static __attribute__((noinline)) void write_ends(struct run *r, const struct dram_entry *e)
+CHANNEL_HOT void write_ends(struct run *r, const struct dram_entry *e)
 {
     if (e->line != DRAM_NONE) (void)line_ends(r->d, e->line);
     look(r, DRAM_LEAN);
@@ -108,10 +109,13 @@ static __attribute__((noinline)) void write_ends(struct run *r, const struct dra
 
 /* ---- into it ---- */
 
-CHANNEL_HOT bool refuse(const struct run *r)
+/* What becomes of an operation. */
+enum offer { NOT_DUE, TAKEN, REFUSED, TO_BE_SEEN };
+
+CHANNEL_HOT enum offer refuse(const struct run *r)
 {
     r->d->front.stats.refused++;
-    return true;
+    return REFUSED;
 }
 
 /* All slices in turn, whatever they have; the one whose turn it was has had it: all others. */
@@ -138,20 +142,16 @@ CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
     return s->own_lane.ops.count && oldest_of(s)->ready_tick <= tick;
 }
 
-/* Where the oldest operation of a slice is. */
-CHANNEL_HOT uint64_t key_of(const struct run *r, uint32_t slice, const struct memory_op *op)
+/* Where the oldest operation of a slice is, when no waiting write holds any of it; NOWHERE: one may. Asked
+ * once for an operation that is refused and comes again, as no write has come meanwhile. */
+CHANNEL_HOT uint64_t place_apart(struct run *r, uint32_t slice, const struct memory_op *op)
 {
-    const struct place_known *const known = &r->known[slice % KNOWN];
-    return known->op == op ? known->key : place(r->ch, op);
-}
-
-/* May it be offered to a full channel in vain, as no waiting write holds any of it? */
-CHANNEL_HOT bool refuse_among_writes(struct run *r, uint32_t slice, const struct memory_op *op)
-{
-    const uint64_t key = key_of(r, slice, op);
-    if (reads_may_find(r->d, key, op->column_count)) return false;
-    r->known[slice % KNOWN] = (struct place_known){.op = op, .key = key};
-    return refuse(r);
+    struct place_known *const known = &r->known[slice % KNOWN];
+    if (known->op == op) return known->key;
+    const uint64_t key = place(r->ch, op);
+    if (reads_may_find(r->d, key, op->column_count)) return NOWHERE;
+    known->op = op;
+    return known->key = key;
 }
 
 /* A read, for which there is room, of the slice whose turn it is. */
@@ -165,9 +165,6 @@ CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct sl
     if (++r->turn == r->slice_count) r->turn = 0;
 }
 
-/* What becomes of operations. */
-enum offer { NOT_DUE, TAKEN, REFUSED, TO_BE_SEEN };
-
 /* The oldest operation of the slice whose turn it is. */
 CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
                                    enum dram_path path)
@@ -176,14 +173,15 @@ CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, s
     const struct memory_op *const op = oldest_of(s);
     const bool fits = op->column_count <= r->d->front.room[0];
     if (path == DRAM_READS) {
-        if (!fits) return refuse(r) ? REFUSED : TO_BE_SEEN;
+        if (!fits) return refuse(r);
         if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
         take_read(r, now, tick, s, op, place(r->ch, op), path);
         return TAKEN;
     }
-    if (!fits) return refuse_among_writes(r, r->turn, op) ? REFUSED : TO_BE_SEEN;
-    const uint64_t key = key_of(r, r->turn, op);
-    if (op->tag_line == TAGS_NONE || reads_may_find(r->d, key, op->column_count)) return TO_BE_SEEN;
+    const uint64_t key = place_apart(r, r->turn, op);
+    if (key == NOWHERE) return TO_BE_SEEN;
+    if (!fits) return refuse(r);
+    if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
     take_read(r, now, tick, s, op, key, path);
     return TAKEN;
 }
@@ -197,16 +195,14 @@ CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct s
     if (taken && r->slice_count == 2) {
         if (!is_due(taken, tick)) return NOT_DUE;
         if (!full) return TO_BE_SEEN;
-        return (path == DRAM_READS ? refuse(r) : refuse_among_writes(r, !r->turn, oldest_of(taken)))
-                   ? REFUSED
-                   : TO_BE_SEEN;
+        if (path != DRAM_READS && place_apart(r, !r->turn, oldest_of(taken)) == NOWHERE) return TO_BE_SEEN;
+        return refuse(r);
     }
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
     for (; others; others &= others - 1) {
         if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick > tick) continue;
         if (path != DRAM_READS || !full) return TO_BE_SEEN;
-        (void)refuse(r);
-        return REFUSED;
+        return refuse(r);
     }
     return NOT_DUE;
 }
@@ -248,28 +244,29 @@ CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now, bool full)
 }
 
 /* Cycles from next on, until one with something special; returns the next one. */
-CHANNEL_HOT uint64_t work_cycles(struct run *r, uint64_t next, enum dram_path path)
+CHANNEL_HOT uint64_t work_cycles(struct run *from, uint64_t next, enum dram_path path)
 {
-    bool full = r->full;
+    struct run r = *from; /* its own, in registers */
+    bool full = r.full;
     uint64_t now;
-    take_over(r, path);
+    take_over(&r, path);
     do {
         now = next;
-        const uint64_t tick = now * r->ch->ticks_per_cycle;
-        const struct dram_entry *const served = step(r, now, path);
+        const uint64_t tick = now * r.ch->ticks_per_cycle;
+        const struct dram_entry *const served = step(&r, now, path);
         if (served) {
             if (path == DRAM_READS || served->kind == DRAM_READ)
-                come_back(r, now, tick, served);
+                come_back(&r, now, tick, served);
             else
-                write_ends(r, served);
+                write_ends(&r, served);
             full = false;
         }
-        if (!full) full = pull(r, now, tick, path);
-        next = next_due(r, now, full);
-    } while (next <= r->last_cyc);
-    hand_over(r, now, full, path);
-    r->full = full;
-    r->now = now;
+        if (!full) full = pull(&r, now, tick, path);
+        next = next_due(&r, now, full);
+    } while (next <= r.last_cyc);
+    hand_over(&r, now, full, path);
+    from->full = full;
+    from->now = now;
     return next;
 }
 
