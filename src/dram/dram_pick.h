@@ -50,17 +50,10 @@ static inline uint64_t kind_cyc(const struct dram_channel *ch, uint32_t kind, en
     return dram_max(cyc, dram_chan_cyc(ch, kind));
 }
 
-/* Could one go by then, as far as its bank decides? */
-static inline bool kind_comes(const struct dram_channel *ch, uint32_t kind, uint64_t by_cyc)
-{
-    return ch->ready[kind].after != &ch->ready[kind] || ch->coming[kind].after->col_cyc <= by_cyc;
-}
-
 static inline uint64_t column_cyc(const struct dram_channel *ch, enum dram_path path)
 {
     const uint64_t read = kind_cyc(ch, DRAM_READ, path);
-    if (path == DRAM_READS || !kind_comes(ch, DRAM_WRITE, read)) return read;
-    return dram_min(read, kind_cyc(ch, DRAM_WRITE, path));
+    return ch->front.waiting_writes ? dram_min(read, kind_cyc(ch, DRAM_WRITE, path)) : read;
 }
 
 /* ---- in any channel ---- */

@@ -27,6 +27,7 @@ static inline uint64_t columns_served(const struct dram_channel *ch)
 
 static inline struct dram_reads dram_reads_begin(struct dram_channel *ch)
 {
+    ch->col_own_cyc[DRAM_WRITE] = dram_chan_cyc(ch, DRAM_WRITE); /* kept up to date while writes wait */
     ch->least_room = ch->entry_count - (uint32_t)ch->front.stats.waiting_peak;
     return (struct dram_reads){.room = ch->front.room[0],
                                .served = columns_served(ch),
@@ -65,13 +66,27 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
+/* Could one go by then, as far as its bank decides? */
+static inline bool kind_comes(const struct dram_channel *ch, uint32_t kind, uint64_t by_cyc)
+{
+    return ch->ready[kind].after != &ch->ready[kind] || ch->coming[kind].after->col_cyc <= by_cyc;
+}
+
 /* The oldest write that may go now and is older than this read, if any; NULL: none. */
 static inline struct dram_side *write_before(struct dram_channel *ch, uint64_t now,
                                              const struct dram_side *read)
 {
-    if (!kind_comes(ch, DRAM_WRITE, now)) return NULL;
+    if (ch->col_own_cyc[DRAM_WRITE] > now || !kind_comes(ch, DRAM_WRITE, now)) return NULL;
     struct dram_side *const write = oldest_ready_write(ch, now, DRAM_LEAN);
     return write->seq < (read ? read->hit->seq : UINT64_MAX) ? write : NULL;
+}
+
+/* When the next column may go. */
+static inline uint64_t reads_next(const struct dram_channel *ch, enum dram_path path)
+{
+    const uint64_t read_cyc = kind_cyc(ch, DRAM_READ, path);
+    if (path == DRAM_READS || read_cyc <= ch->col_own_cyc[DRAM_WRITE]) return read_cyc;
+    return dram_min(read_cyc, kind_cyc(ch, DRAM_WRITE, path));
 }
 
 /* The oldest of a bank whose open row serves none. */
@@ -125,7 +140,7 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
         if (write) return dram_serve_write(ch, now, write);
     }
     if (!side) {
-        ch->col_next_cyc = dram_max(column_cyc(ch, path), now + 1);
+        ch->col_next_cyc = dram_max(reads_next(ch, path), now + 1);
         return NULL;
     }
     struct dram_bank *const b = dram_bank_with(side, DRAM_READ);
@@ -138,12 +153,14 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
     e->next = ch->free_entries;
     ch->free_entries = e;
     column_timing(ch, now, DRAM_READ, b, path);
+    if (path != DRAM_READS)
+        raise_to(&ch->col_own_cyc[DRAM_WRITE], now + ch->gap.col_s[DRAM_READ][DRAM_WRITE]);
     b->columns_since_act++;
     if (next)
         reads_row_goes_on(ch, b, next, path);
     else
         reads_row_over(ch, b, path);
-    ch->col_next_cyc = column_cyc(ch, path);
+    ch->col_next_cyc = reads_next(ch, path);
     return e;
 }
 

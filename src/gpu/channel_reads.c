@@ -13,7 +13,6 @@
 #include "gpu/channel_private.h"
 #include "llc/slice_memory.h"
 
-enum { KNOWN = 2 };
 #define NOWHERE UINT64_MAX
 
 struct run {
@@ -27,11 +26,12 @@ struct run {
     uint64_t last_cyc; /* nothing special before the one after it */
     uint64_t now;
     bool full; /* one was refused, and no entry has become free since */
-    /* By slice: where the operation is that was refused last, as it comes again. While writes wait. */
+    /* While writes wait: where operations are that were refused, as they come again. Of the slice whose turn
+     * it is, and of the other one, if there are two. */
     struct place_known {
         const struct memory_op *op; /* NULL: of none */
         uint64_t key;
-    } known[KNOWN];
+    } next, after;
 };
 
 /* Which copy of the loop is right now. */
@@ -62,7 +62,7 @@ CHANNEL_HOT void take_over(struct run *r, enum dram_path path)
     r->turn = r->ch->turn;
     r->minds = false;
     for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= minds_room(r->ch->slices[k]);
-    for (uint32_t k = 0; k < KNOWN; k++) r->known[k].op = NULL;
+    r->next.op = r->after.op = NULL;
     look(r, path);
 }
 
@@ -144,9 +144,8 @@ CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
 
 /* Where the oldest operation of a slice is, when no waiting write holds any of it; NOWHERE: one may. Asked
  * once for an operation that is refused and comes again, as no write has come meanwhile. */
-CHANNEL_HOT uint64_t place_apart(struct run *r, uint32_t slice, const struct memory_op *op)
+CHANNEL_HOT uint64_t place_apart(const struct run *r, struct place_known *known, const struct memory_op *op)
 {
-    struct place_known *const known = &r->known[slice % KNOWN];
     if (known->op == op) return known->key;
     const uint64_t key = place(r->ch, op);
     if (reads_may_find(r->d, key, op->column_count)) return NOWHERE;
@@ -160,7 +159,10 @@ CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct sl
 {
     if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
     drop_oldest(s, &s->own_lane, 0);
-    if (path != DRAM_READS) r->known[r->turn % KNOWN].op = NULL;
+    if (path != DRAM_READS) {
+        r->next = r->after;
+        r->after.op = NULL;
+    }
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
 }
@@ -178,7 +180,7 @@ CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, s
         take_read(r, now, tick, s, op, place(r->ch, op), path);
         return TAKEN;
     }
-    const uint64_t key = place_apart(r, r->turn, op);
+    const uint64_t key = place_apart(r, &r->next, op);
     if (key == NOWHERE) return TO_BE_SEEN;
     if (!fits) return refuse(r);
     if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
@@ -195,7 +197,7 @@ CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct s
     if (taken && r->slice_count == 2) {
         if (!is_due(taken, tick)) return NOT_DUE;
         if (!full) return TO_BE_SEEN;
-        if (path != DRAM_READS && place_apart(r, !r->turn, oldest_of(taken)) == NOWHERE) return TO_BE_SEEN;
+        if (path != DRAM_READS && place_apart(r, &r->after, oldest_of(taken)) == NOWHERE) return TO_BE_SEEN;
         return refuse(r);
     }
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
