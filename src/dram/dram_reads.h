@@ -14,7 +14,7 @@
 #include "dram/dram_take.h"
 
 struct dram_reads {
-    uint32_t room; /* at the beginning, as the others */
+    uint64_t room; /* at the beginning, as the others, less what writes have taken since */
     uint64_t served, column_writes, read_latency_cyc;
 };
 
@@ -166,6 +166,13 @@ static DRAM_HOT inline const struct dram_entry *reads_column(struct dram_channel
 
 /* ---- acceptance ---- */
 
+static inline void reads_take_room(struct dram_channel *ch, uint64_t now, uint32_t columns)
+{
+    const uint32_t room = ch->front.room[0] -= columns;
+    if (room < ch->least_room) ch->least_room = room;
+    ch->changed_cyc = now;
+}
+
 /* Several columns. */
 static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, uint64_t now, uint64_t key,
                                                       uint32_t columns, uint64_t tag)
@@ -174,14 +181,51 @@ static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, u
     (void)take_now(ch, now, DRAM_READ, key, columns, tag);
 }
 
-/* The first of its bank, or the first that the open row serves. */
-static __attribute__((noinline)) void reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
+/* A write, while others wait; there is room for it, and none of them holds it. */
+static __attribute__((noinline)) void reads_take_write(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint32_t columns, uint64_t tag)
+{
+    reads_take_room(ch, now, columns);
+    ch->front.stats.writes += columns;
+    ch->stepped_cyc = now;
+    (void)take_now(ch, now, DRAM_WRITE, key, columns, tag);
+}
+
+/* A bank, in which nothing else waits, wants another row opened than it has: nobody who wants one is younger.
+ */
+static inline void reads_wish(struct dram_channel *ch, uint64_t now, struct dram_bank *b,
+                              struct dram_entry *by)
+{
+    uint64_t cyc = b->pre_cyc;
+    if (b->open_row != DRAM_NO_ROW) {
+        dram_wish_close(ch, b, by);
+    } else {
+        cyc = dram_activate_cyc(ch, b);
+        b->row_entry = by;
+        b->row_seq = by->seq;
+        dram_wish_enter(b, &ch->opening);
+    }
+    lower_to(&ch->row_next_cyc, dram_max(dram_max(cyc, ch->row_bus_cyc), now + 1));
+}
+
+/* The first of its bank, or the first that the open row serves. True: what is special may be nearer. */
+static __attribute__((noinline)) bool reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
                                                        uint64_t tag)
 {
     struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
+    struct dram_side *const side = &b->side[DRAM_READ];
     struct dram_entry *const e = take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE);
-    dram_append(&b->side[DRAM_READ], e);
-    dram_joined(ch, e, b, now + 1);
+    const bool alone = !side->head && !b->side[DRAM_WRITE].head;
+    dram_append(side, e);
+    if (!alone || dram_key_row(key) == b->open_row) {
+        dram_joined(ch, e, b, now + 1);
+        return true;
+    }
+    reads_wish(ch, now, b, e);
+    if (!ch->starvation_cyc || now + ch->starvation_cyc >= ch->starve_cyc) return false;
+    ch->starve_cyc = now + ch->starvation_cyc;
+    lower_to(&ch->alarm_cyc, ch->starve_cyc);
+    return true;
 }
 
 /* May a waiting write hold one of these columns? */
@@ -199,17 +243,13 @@ static DRAM_HOT inline bool reads_take(struct dram_channel *ch, uint64_t now, ui
 {
     struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
     struct dram_side *const side = &b->side[DRAM_READ];
-    const uint32_t room = ch->front.room[0] -= columns;
-    if (room < ch->least_room) ch->least_room = room;
-    ch->changed_cyc = now;
+    reads_take_room(ch, now, columns);
     if (columns > 1) {
         reads_take_more(ch, now, key, columns, tag);
         return true;
     }
-    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit)) {
-        reads_take_first(ch, now, key, tag);
-        return true;
-    }
+    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
+        return reads_take_first(ch, now, key, tag);
     dram_append(side, take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));
     return false;
 }

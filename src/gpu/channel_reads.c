@@ -153,18 +153,37 @@ CHANNEL_HOT uint64_t place_apart(const struct run *r, struct place_known *known,
     return known->key = key;
 }
 
-/* A read, for which there is room, of the slice whose turn it is. */
-CHANNEL_HOT void take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
-                           const struct memory_op *op, uint64_t key, enum dram_path path)
+/* Memory has taken the operation of the slice whose turn it was. */
+CHANNEL_HOT void next_turn(struct run *r, uint64_t tick, struct slice *s)
 {
-    if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
     drop_oldest(s, &s->own_lane, 0);
-    if (path != DRAM_READS) {
-        r->next = r->after;
-        r->after.op = NULL;
-    }
+    r->next = r->after;
+    r->after.op = NULL;
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
     if (++r->turn == r->slice_count) r->turn = 0;
+}
+
+/* A read, for which there is room, of the slice whose turn it is. */
+CHANNEL_HOT enum offer take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s, uint64_t key,
+                                 enum dram_path path)
+{
+    const struct memory_op *const op = oldest_of(s);
+    if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
+    next_turn(r, tick, s);
+    return TAKEN;
+}
+
+/* The same of a write, while others wait. */
+CHANNEL_HOT enum offer take_write(struct run *r, uint64_t now, uint64_t tick, struct slice *s, uint64_t key)
+{
+    const struct memory_op *const op = oldest_of(s);
+    if (op->writers_count || op->move) return TO_BE_SEEN;
+    reads_take_write(r->d, now, key, op->column_count, pack(r->turn, op));
+    r->reads.room -= op->column_count;
+    look(r, DRAM_LEAN);
+    next_turn(r, tick, s);
+    r->next.op = NULL; /* it may hold what comes */
+    return TAKEN;
 }
 
 /* The oldest operation of the slice whose turn it is. */
@@ -177,15 +196,13 @@ CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, s
     if (path == DRAM_READS) {
         if (!fits) return refuse(r);
         if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
-        take_read(r, now, tick, s, op, place(r->ch, op), path);
-        return TAKEN;
+        return take_read(r, now, tick, s, place(r->ch, op), path);
     }
     const uint64_t key = place_apart(r, &r->next, op);
     if (key == NOWHERE) return TO_BE_SEEN;
     if (!fits) return refuse(r);
-    if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
-    take_read(r, now, tick, s, op, key, path);
-    return TAKEN;
+    return op->tag_line == TAGS_NONE ? take_write(r, now, tick, s, key)
+                                     : take_read(r, now, tick, s, key, path);
 }
 
 /* Those whose turn it is not. taken: the turn has just passed from this slice; of two it is then the other
