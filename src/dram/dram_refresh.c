@@ -8,6 +8,12 @@
  */
 #include "dram/dram_lists.h"
 
+/* The next command on the way to a refresh. */
+struct next {
+    uint64_t cyc;             /* DRAM_NEVER while a bank slot holds a row open */
+    struct dram_bank *closes; /* or all that are open; NULL: all are closed, it is the refresh itself */
+};
+
 static bool any_open(const struct dram_channel *ch)
 {
     for (uint32_t bank = 0; bank < ch->bank_count; bank++)
@@ -15,14 +21,29 @@ static bool any_open(const struct dram_channel *ch)
     return false;
 }
 
-/* When the rows may be closed: the first of them, or all. */
-static uint64_t close_cyc(const struct dram_channel *ch)
+/* The first row that may be closed, from a cycle on. */
+static struct next close_one_next(struct dram_channel *ch, uint64_t from_cyc)
 {
-    const bool each = ch->spec->refresh_closes_each;
-    uint64_t cyc = each ? DRAM_NEVER : 0;
-    for (const struct dram_bank *b = ch->banks, *end = b + ch->bank_count; b < end; b++)
-        if (b->open_row != DRAM_NO_ROW && (b->pre_cyc < cyc) == each) cyc = b->pre_cyc;
-    return cyc;
+    struct next next = {.cyc = DRAM_NEVER};
+    for (struct dram_bank *b = ch->banks, *end = b + ch->bank_count; b < end; b++) {
+        if (b->open_row == DRAM_NO_ROW || b->pre_cyc >= next.cyc) continue;
+        next = (struct next){.cyc = b->pre_cyc, .closes = b};
+        if (b->pre_cyc <= from_cyc) break;
+    }
+    next.cyc = dram_max(next.cyc, from_cyc);
+    return next;
+}
+
+/* All rows at once. */
+static struct next close_all_next(struct dram_channel *ch, uint64_t from_cyc)
+{
+    struct next next = {.cyc = from_cyc};
+    for (struct dram_bank *b = ch->banks, *end = b + ch->bank_count; b < end; b++) {
+        if (b->open_row == DRAM_NO_ROW) continue;
+        next.closes = b;
+        next.cyc = dram_max(next.cyc, b->pre_cyc);
+    }
+    return next;
 }
 
 /* When the refresh may go out, all rows being closed. */
@@ -34,13 +55,16 @@ static uint64_t refresh_cyc(const struct dram_channel *ch)
            1; /* it is when an activate may start, act_bus - 1 cycles before it counts */
 }
 
-/* Cycle of the next refresh command in the present state; DRAM_NEVER while a bank slot holds a row open. */
-DRAM_RARE static uint64_t command_cyc(const struct dram_channel *ch)
+/* In the present state. */
+DRAM_RARE static struct next next_command(struct dram_channel *ch)
 {
-    if (ch->slot_mask) return DRAM_NEVER;
+    if (ch->slot_mask) return (struct next){.cyc = DRAM_NEVER};
     /* not in the past: a bank slot may have held it up until this step */
-    const uint64_t cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
-    return dram_max(cyc, any_open(ch) ? close_cyc(ch) : refresh_cyc(ch));
+    const uint64_t from_cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
+    struct next next =
+        ch->spec->refresh_closes_each ? close_one_next(ch, from_cyc) : close_all_next(ch, from_cyc);
+    if (!next.closes) next.cyc = dram_max(from_cyc, refresh_cyc(ch));
+    return next;
 }
 
 static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
@@ -50,14 +74,11 @@ static void close_bank(struct dram_channel *ch, uint64_t cyc, struct dram_bank *
     dram_bank_changed(ch, b);
 }
 
-/* The first row that may be closed. */
-static void close_one(struct dram_channel *ch, uint64_t cyc)
+static void close_one(struct dram_channel *ch, uint64_t cyc, struct dram_bank *b)
 {
-    uint32_t bank = 0;
-    while (ch->banks[bank].open_row == DRAM_NO_ROW || ch->banks[bank].pre_cyc > cyc) bank++;
     ch->front.stats.precharges++;
-    dram_log(ch, cyc, DRAM_PRE, bank, ch->banks[bank].open_row, 0);
-    close_bank(ch, cyc, &ch->banks[bank]);
+    dram_log(ch, cyc, DRAM_PRE, (uint32_t)(b - ch->banks), b->open_row, 0);
+    close_bank(ch, cyc, b);
 }
 
 static void close_all(struct dram_channel *ch, uint64_t cyc)
@@ -68,14 +89,14 @@ static void close_all(struct dram_channel *ch, uint64_t cyc)
         if (ch->banks[bank].open_row != DRAM_NO_ROW) close_bank(ch, cyc, &ch->banks[bank]);
 }
 
-static void close_rows(struct dram_channel *ch, uint64_t cyc)
+static void close_rows(struct dram_channel *ch, const struct next *next)
 {
     if (ch->spec->refresh_closes_each)
-        close_one(ch, cyc);
+        close_one(ch, next->cyc, next->closes);
     else
-        close_all(ch, cyc);
-    ch->row_bus_cyc = cyc + 1;
-    ch->row_next_cyc = dram_max(ch->row_next_cyc, cyc + 1);
+        close_all(ch, next->cyc);
+    ch->row_bus_cyc = next->cyc + 1;
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, next->cyc + 1);
 }
 
 static void refresh_all(struct dram_channel *ch, uint64_t cyc)
@@ -93,8 +114,8 @@ static void refresh_all(struct dram_channel *ch, uint64_t cyc)
 static void skip_idle(struct dram_channel *ch, uint64_t upto)
 {
     const uint64_t refi = ch->spec->trefi_cyc;
-    if (any_open(ch) || ch->wiring.log || upto < ch->refresh_due_cyc + 2 * refi) return;
-    if (command_cyc(ch) != ch->refresh_due_cyc) return;
+    if (upto < ch->refresh_due_cyc + 2 * refi || ch->wiring.log || any_open(ch)) return;
+    if (next_command(ch).cyc != ch->refresh_due_cyc) return;
     const uint64_t skipped = (upto - ch->refresh_due_cyc) / refi - 1;
     ch->front.stats.refreshes += skipped;
     ch->refresh_due_cyc += skipped * refi;
@@ -105,12 +126,13 @@ DRAM_RARE void dram_refresh_run(struct dram_channel *ch, uint64_t upto)
     while (ch->refresh_due_cyc <= upto) {
         ch->refresh_pending = true;
         skip_idle(ch, upto);
-        const uint64_t cyc = ch->refresh_cyc = command_cyc(ch);
-        if (cyc > upto) return;
-        if (any_open(ch))
-            close_rows(ch, cyc);
+        const struct next next = next_command(ch);
+        ch->refresh_cyc = next.cyc;
+        if (next.cyc > upto) return;
+        if (next.closes)
+            close_rows(ch, &next);
         else
-            refresh_all(ch, cyc);
+            refresh_all(ch, next.cyc);
     }
 }
 
