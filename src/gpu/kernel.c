@@ -141,6 +141,15 @@ bool kernel_is_stuck(void *gpu, bool due)
     return true;
 }
 
+/* SMs that can have a warp, in this cycle or later: not more than blocks that have not ended. */
+static uint64_t sms_in_use(const struct gpu *g)
+{
+    uint64_t blocks = 0;
+    for (uint32_t n = 0; n < g->running_count; n++)
+        blocks += g->running[n]->launch->block_count - g->running[n]->blocks_ended;
+    return blocks < g->sm_count ? blocks : g->sm_count;
+}
+
 /* How far the clock may run before somebody looks: beyond what is due next. Every scheduler issues one
  * instruction per cycle at most, so a limit is passed by less than that many. */
 static uint64_t cycles_to_run(const struct gpu *g, uint64_t now)
@@ -148,10 +157,10 @@ static uint64_t cycles_to_run(const struct gpu *g, uint64_t now)
     const uint64_t due_cyc = engine_due_cyc(g->engine);
     if (due_cyc != ENGINE_NEVER && due_cyc > now + PROGRESS_CYC) return due_cyc - now;
     if (!g->limit_instructions) return PROGRESS_CYC;
-    const uint64_t per_cycle = (uint64_t)g->sm_count * g->config->sm.schedulers;
+    const uint64_t per_cycle = sms_in_use(g) * g->config->sm.schedulers;
     const uint64_t issued = gpu_warp_instructions(g);
     const uint64_t left = issued < g->limit_instructions ? g->limit_instructions - issued : 0;
-    const uint64_t cycles = left / per_cycle;
+    const uint64_t cycles = per_cycle ? left / per_cycle : PROGRESS_CYC;
     return cycles < 1 ? 1 : cycles < PROGRESS_CYC ? cycles : PROGRESS_CYC;
 }
 
