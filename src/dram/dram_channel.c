@@ -13,7 +13,6 @@ static DRAM_HOT inline const struct dram_entry *plain_column(struct dram_channel
                                                              enum dram_path path);
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e);
 static inline void offer_space(struct dram_channel *ch);
-static uint64_t idle(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
 /* Anything may be due. */
@@ -46,7 +45,7 @@ static DRAM_HOT inline uint64_t step_plainly(struct dram_channel *ch, uint64_t n
         tell_done(ch, now, served);
         if (ch->front.refused) offer_space(ch);
     }
-    return ch->front.next_cyc = ch->front.stats.waiting ? dram_due_cyc(ch) : idle(ch);
+    return ch->front.next_cyc = ch->front.stats.waiting ? dram_due_cyc(ch) : dram_idle(ch);
 }
 
 static __attribute__((noinline)) uint64_t step_plain(struct dram_channel *ch, uint64_t now)
@@ -195,7 +194,7 @@ static void count_waiting(struct dram_channel *ch)
 }
 
 /* Nothing waits: what is counted now and then is complete. */
-DRAM_RARE static uint64_t idle(struct dram_channel *ch)
+DRAM_RARE uint64_t dram_idle(struct dram_channel *ch)
 {
     count_waiting(ch);
     return DRAM_NEVER;
@@ -204,7 +203,7 @@ DRAM_RARE static uint64_t idle(struct dram_channel *ch)
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 {
     ch->alarm_cyc = alarm_cyc(ch);
-    if (!ch->front.stats.waiting) return idle(ch);
+    if (!ch->front.stats.waiting) return dram_idle(ch);
     uint64_t next = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);

@@ -239,6 +239,7 @@ bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uin
                        uint64_t tag);
 
 /* dram_channel.c */
+uint64_t dram_idle(struct dram_channel *ch); /* nothing waits: until when */
 const struct dram_entry *dram_serve_write(struct dram_channel *ch, uint64_t now,
                                           struct dram_side *ready); /* in a plain channel */
 void dram_log(struct dram_channel *ch, uint64_t cyc, enum dram_command_kind kind, uint32_t bank, uint32_t row,

@@ -316,7 +316,7 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
         next = d->front.waiting_writes ? work_among_writes(&r, next) : work_among_reads(&r, next);
         look(&r, path_of(d));
     } while (next <= r.last_cyc);
-    d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), r.now + 1) : DRAM_NEVER;
+    d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), r.now + 1) : dram_idle(d);
     if (d->next_seq != first_seq) engine_progress(ch->wire.engine);
     return ch->due_cyc = pull_due(&r, r.now, r.full, d->front.next_cyc);
 }
