@@ -235,6 +235,30 @@ static void windows_change_no_result(void **state)
         }
 }
 
+/* Reads among writes that wait for memory: some find their data there, some writes starve, and at the end
+ * only writes are left. */
+static void writes_that_wait_in_windows_change_no_result(void **state)
+{
+    static const char *const workloads[] = {"stencil5:rows=256,cols=256,steps=3", "histogram:n=65536",
+                                            "gather:n=32768", "bfs:tiny", "triad:n=65536"};
+    static const char *const settings[][6] = {
+        {"gpu.llc_size=96KiB", "llc.ways=1", "clock.dram=101MHz", "dram.starvation_cyc=300", NULL},
+        {"gpu.llc_size=192KiB", "llc.ways=2", "dram.queue_entries=16", "dram.turnaround_cyc=20",
+         "dram.row_hit_cap=2", NULL},
+        {"gpu.llc_size=192KiB", "llc.ways=1", "dram.close_rule=when_older", "dram.refresh=false",
+         "llc.memory_queue=2", NULL},
+        {"gpu.llc_size=384KiB", "partition.slices=8", "dram.queue_entries=5", "dram.twr_cyc=30",
+         "llc.boundary=flush", NULL}};
+    (void)state;
+    for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
+        for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+            json_t *first = run("v100", workloads[w], settings[k], NULL);
+            expect_same(first, run("v100", workloads[w], settings[k], "sim.work_ahead=false"), workloads[w],
+                        "v100", settings[k][2]);
+            json_decref(first);
+        }
+}
+
 /* Whoever looks in the middle of a window sees what happened up to then, and so do series. */
 static void windows_stop_where_cycles_stop(void **state)
 {
@@ -351,6 +375,7 @@ int main(void)
         cmocka_unit_test(caches_that_hold_next_to_nothing_change_no_result),
         cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
         cmocka_unit_test(windows_change_no_result),
+        cmocka_unit_test(writes_that_wait_in_windows_change_no_result),
         cmocka_unit_test(windows_stop_where_cycles_stop),
         cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
