@@ -281,14 +281,18 @@ static void set_direct(struct sm *sm)
     /* not where blocks move: their lines go out beside those of the memory pipe */
     sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
                  !FAULT_BUILD;
-    if (sm->direct) sm->replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    if (!sm->direct) return;
+    const struct fabric *const f = sm->wire.fabric;
+    sm->replies = net_queue_port_of(f->reply.net, sm->wire.sm_idx);
+    sm->out = &f->request.sources[sm->wire.sm_idx];
+    sm->traffic = f->traffic.sm_row[sm->wire.sm_idx];
 }
 
 static void set_app(struct sm *sm, uint32_t app)
 {
     sm->app = app;
     for (uint32_t k = 0; k < sm->spec->mshrs; k++)
-        request_at(sm->wire.requests, sm->first_request + k)->app = (uint8_t)app;
+        sm->own_requests[k].app = (uint8_t)app;
 }
 
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
@@ -430,8 +434,9 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
     sm->first_request = pool_take_row(sm->wire.requests, s->mshrs);
+    sm->own_requests = request_at(sm->wire.requests, sm->first_request);
     for (uint32_t k = 0; k < s->mshrs; k++) {
-        struct request *const r = request_at(sm->wire.requests, sm->first_request + k);
+        struct request *const r = sm->own_requests + k;
         r->owner = k;
         r->sm = (uint16_t)sm->wire.sm_idx;
     }

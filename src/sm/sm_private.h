@@ -296,7 +296,10 @@ struct sm {
     int32_t fetched;                   /* replies that come next, in the host's caches already */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
     const struct net_front *reply;     /* what comes back next */
-    struct net_queue_port replies;     /* … direct: and from where */
+    struct net_queue_port replies;     /* … direct: and from where; */
+    struct net_queue_source *out;      /* … where requests go, */
+    uint64_t *traffic;                 /* … and their bytes count, by slice */
+    struct request *own_requests;      /* of MSHRs */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
     uint64_t write_cyc;                /* request_cyc of others than reads */
