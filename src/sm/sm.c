@@ -123,15 +123,17 @@ static void settle_blocked(struct sm *sm, uint64_t now)
     sm->lsu_blocked_cyc = looked_cyc;
 }
 
-void sm_settle(struct sm *sm, uint64_t now)
+/* What is beyond the last bucket falls into it. */
+static void settle_latencies(const uint64_t latency[SM_LATENCIES], uint64_t *histogram, uint32_t buckets)
 {
-    const uint64_t cycles = now - sm->settled_cyc;
-    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
-    sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
-    sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
-    sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
-    l1_count_peak(&sm->l1, sm->spec->mshrs);
+    memcpy(histogram, latency, buckets * sizeof *histogram);
+    for (uint32_t k = buckets; k < SM_LATENCIES; k++) histogram[buckets - 1] += latency[k];
+}
+
+void sm_settle_cycles(struct sm *sm, uint64_t now)
+{
     if (now <= sm->settled_cyc) return;
+    const uint64_t cycles = now - sm->settled_cyc;
     settle_blocked(sm, now);
     sm->settled_cyc = now;
     if (!sm->place_count) return;
@@ -146,6 +148,19 @@ void sm_settle(struct sm *sm, uint64_t now)
     }
     t->scheduler_cycles += cycles * sm->spec->schedulers + FAULT_FIRES(cycle_counted_twice);
     t->resident_warp_cycles += cycles * sm->resident_count;
+}
+
+void sm_settle(struct sm *sm, uint64_t now)
+{
+    enum { BUCKETS = sizeof sm->stats.request_latency / sizeof *sm->stats.request_latency };
+    settle_latencies(sm->latency, sm->stats.request_latency, BUCKETS);
+    settle_latencies(sm->near_latency, sm->stats.near_latency, BUCKETS);
+    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
+    sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
+    sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
+    sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
+    l1_count_peak(&sm->l1, sm->spec->mshrs);
+    sm_settle_cycles(sm, now);
 }
 
 /* Short cycles that have passed are those of now from now on, those of who waits for memory are SM_FAR ahead
