@@ -306,8 +306,7 @@ static void set_direct(struct sm *sm)
 static void set_app(struct sm *sm, uint32_t app)
 {
     sm->app = app;
-    for (uint32_t k = 0; k < sm->spec->mshrs; k++)
-        sm->own_requests[k].app = (uint8_t)app;
+    for (uint32_t k = 0; k < sm->spec->mshrs; k++) sm->own_requests[k].app = (uint8_t)app;
 }
 
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
