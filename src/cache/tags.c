@@ -115,11 +115,31 @@ uint32_t tags_choose(struct tags *t, uint32_t set)
     return t->ways;
 }
 
+/* The way is empty from now on: behind those that are and are lower, before all others. */
+static void make_empty_in(const struct tags *t, uint8_t *row, uint32_t way)
+{
+    struct tags_order *const ends = tags_ends_of(t, row), *const ring = ends + 1, *const at = &ring[way];
+    uint32_t before = ends->newer;
+    row[way] = 0;
+    while (before < way && !row[before]) before = ring[before].newer;
+    if (before == way) return;
+    ring[at->newer].older = at->older;
+    ring[at->older].newer = at->newer;
+    if (ends->older == way) ends->older = at->older;
+    if (ends->newer == before) ends->newer = (uint8_t)way;
+    *at = (struct tags_order){.newer = (uint8_t)before, .older = ring[before].older};
+    ring[at->older].newer = ring[before].older = (uint8_t)way;
+}
+
 void tags_drop(struct tags *t, uint32_t line)
 {
+    const uint32_t set = tags_set_of(t, line), way = line - set * t->ways;
+    uint8_t *const row = tags_row(t, set);
     t->keys[line] = 0;
-    const uint32_t set = tags_set_of(t, line);
-    tags_row(t, set)[line - set * t->ways] = 0;
+    if (t->ordered && !t->wide)
+        make_empty_in(t, row, way);
+    else
+        row[way] = 0;
 }
 
 uint32_t tags_find_far(const struct tags *t, uint32_t set, uint64_t key) { return tags_find(t, set, key); }

@@ -22,7 +22,8 @@ enum { TAGS_SRRIP_FAR = 2 };
 
 /* The ways of a set by when they were used (lru) or filled (fifo), as a ring in which the newest is followed
  * by the oldest: one that is replaced becomes the newest without a change of the ring. An entry before it
- * names the two: .newer is the oldest, .older the newest. */
+ * names the two: .newer is the oldest, .older the newest. Ways that are empty are older than all others, the
+ * lowest first (of up to TAGS_NARROW_WAYS): the oldest is the one that makes room. */
 struct tags_order {
     uint8_t newer, older;
 };
@@ -275,17 +276,20 @@ struct tags_place {
     uint8_t *row;
     uint32_t line, way;
 };
+/* The one that makes room, which is the newest from now on. */
 static inline struct tags_place tags_victim_in_step(const struct tags *t, uint32_t set)
 {
-    const uint32_t ways = t->ways;
     uint8_t *const row = tags_row(t, set);
-    uint32_t way = (uint32_t)__builtin_ctz(tags_equal_bytes(row, 0) | 1u << TAGS_NEAR_WAYS);
-    if (way >= ways) {
-        way = tags_ends_of(t, row)->newer;
-        if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0) && (way = tags_oldest_in(t, row)) == ways)
-            return (struct tags_place){.line = TAGS_NONE};
+    struct tags_order *const ends = tags_ends_of(t, row);
+    uint32_t way = ends->newer;
+    if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0)) {
+        way = tags_oldest_in(t, row);
+        if (way == t->ways) return (struct tags_place){.line = TAGS_NONE};
+        tags_move_newest_in(t, row, way);
+    } else {
+        *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
     }
-    const uint32_t line = set * ways + way;
+    const uint32_t line = set * t->ways + way;
     if (line == TAGS_NONE) __builtin_unreachable(); /* who asks need not ask again */
     return (struct tags_place){row, line, way};
 }
@@ -294,7 +298,6 @@ static inline uint64_t tags_give_in_step(const struct tags *t, struct tags_place
                                          uint8_t hint)
 {
     to.row[to.way] = hint;
-    tags_renew_in(t, to.row, to.way);
     const uint64_t before = t->keys[to.line];
     t->keys[to.line] = key + 1;
     return before;

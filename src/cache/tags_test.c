@@ -116,7 +116,9 @@ static void against_naive(enum replacement policy, uint32_t ways)
         const uint64_t left = naive_use(&n, key, policy == replacement_lru);
         assert_int_equal(use(&t, key), left);
         assert_int_equal(use_near(&near, key), left);
-        if (ways <= TAGS_NEAR_WAYS) assert_int_equal(use_in_step(&in_step, key), left);
+        if (ways > TAGS_NEAR_WAYS) continue;
+        assert_int_equal(use_in_step(&in_step, key), left);
+        assert_int_equal(tags_find(&in_step, 0, key), tags_find(&t, 0, key)); /* … in the same place */
     }
 }
 

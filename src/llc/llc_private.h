@@ -71,15 +71,20 @@ struct slice_run {
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */
     const struct fill *fills, *fills_end;
-    struct slice_front front; /* once it was looked at */
-    bool slow;                /* the rest of the cycle is not a quick one */
+    struct slice_front front; /* .r and .idx; the rest once it was looked at */
+    struct memory_op *op;     /* the next place in the ring of operations */
+    struct memory_op *ops, *ops_end;
+    int32_t ops_room;    /* so many may be made before a request is not served, */
+    int32_t ops_allowed; /* … or could at first: those in between are not counted yet */
+    bool slow;           /* the rest of the cycle is not a quick one */
     /* settled now and then; what else there is follows from it */
     uint64_t came_cyc;                      /* sums, of requests that came, */
     uint32_t inside, writes, local, misses; /* inside: of the port, before */
     uint64_t left_cyc;                      /* … left, */
     uint32_t replies, merged, columns;
-    uint32_t mshr_least; /* fewest that were free */
-    uint64_t stay_cyc;   /* … and how long they stayed */
+    uint32_t mshr_least;  /* fewest that were free */
+    uint64_t stay_cyc;    /* … and how long they stayed */
+    uint64_t write_bytes; /* of packets of writes */
     /* by sectors that are read: reply, data port, memory; as in the spec */
     uint32_t read_bytes[SECTORS_ALL + 1];
     uint8_t read_cyc[SECTORS_ALL + 1];

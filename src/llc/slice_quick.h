@@ -10,6 +10,43 @@
 #include "llc/slice_quick_fill.h"
 #include "llc/slice_set.h"
 
+/* ---- operations for memory ---- */
+
+static SLICE_HOT void quick_ops_begin(const struct slice *s, struct slice_run *q)
+{
+    q->op = op_place(s, &s->own_lane);
+    q->ops_room = q->ops_allowed = (int32_t)(s->ops_most - s->ops_count) + 1;
+}
+
+/* Those that were made count; the channel waits for the first. */
+static SLICE_HOT void quick_ops_end(struct slice *s, struct slice_run *q)
+{
+    struct lane_ops *const ops = &s->own_lane.ops;
+    const uint32_t made = (uint32_t)(q->ops_allowed - q->ops_room);
+    if (!made) return;
+    if (!ops->count) {
+        s->wire.pending[0] |= (uint64_t)1 << s->wire.pending_bit;
+        s->wire.memory_comes(s->wire.channels[0], ops->ring[ops->head].ready_tick);
+    }
+    ops->count += made;
+    s->ops_count += made;
+}
+
+/* Some are made by others. */
+static __attribute__((noinline)) void write_back(struct slice *s, uint32_t line, struct slice_run *q)
+{
+    quick_ops_end(s, q);
+    slice_write_back(s, q->now, line);
+    quick_ops_begin(s, q);
+}
+static __attribute__((noinline)) void fetch_more(struct slice *s, uint32_t line, uint8_t sectors,
+                                                 struct slice_run *q)
+{
+    quick_ops_end(s, q);
+    read_memory(s, q->now, tags_key(&s->tags, line), line, sectors, true);
+    quick_ops_begin(s, q);
+}
+
 /* ---- requests that go to memory ---- */
 
 /* An MSHR for a line, whose missing sectors are read. */
@@ -29,23 +66,24 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     *pin = 1;
     r->pin = pin;
     if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
-    struct memory_op *const op = op_place(s, &s->own_lane); /* nobody else waits for one of a plain slice */
+    struct memory_op *const op = q->op; /* nobody else waits for one of a plain slice */
+    q->op = __builtin_expect(op + 1 == q->ops_end, 0) ? q->ops : op + 1;
+    q->ops_room--;
     op->line = key;
     op->tag_line = line;
     op->first_column = c.first;
     op->column_count = c.count;
     op->ready_tick = (q->now + q->miss_latency_cyc) * q->ticks_per_cycle;
-    op_joins(s, &s->own_lane, 0, op->ready_tick);
 }
 
 /* The way of the set, whose line this is, makes room for that of the request. */
 static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, uint32_t line,
-                                                const struct request *r, const struct slice_run *q)
+                                                const struct request *r, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
     s->stats.evictions += *hint != 0;
     *hint = q->front.hint;
-    if (m->dirty[0] | m->dirty[1]) slice_write_back(s, q->now, line);
+    if (m->dirty[0] | m->dirty[1]) write_back(s, line, q);
     m->valid = 0;
     s->tags.keys[line] = r->home.line + 1;
     return m;
@@ -100,12 +138,6 @@ static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32
     return NULL;
 }
 
-static __attribute__((noinline)) void fetch_more(struct slice *s, uint64_t now, uint32_t line,
-                                                 uint8_t sectors)
-{
-    read_memory(s, now, tags_key(&s->tags, line), line, sectors, true);
-}
-
 /* The line is on its way, and the request waits with others. */
 static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t lacks, struct slice_run *q)
 {
@@ -114,7 +146,7 @@ static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t 
     const uint32_t missing = lacks & ~(uint32_t)m->asked;
     append(s, &m->waiting, q->front.idx);
     m->alone = false;
-    if (missing) fetch_more(s, q->now, line, (uint8_t)missing);
+    if (missing) fetch_more(s, line, (uint8_t)missing, q);
     slice_set_touch(s, &q->front, line);
     q->merged++;
     return NULL;
@@ -161,6 +193,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
     s->lines[line].dirty[1] |= r->bytes[1];
     quick_hit(s, line, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
+    q->write_bytes += q->port.front->packet->bytes;
     return NULL;
 }
 
@@ -187,21 +220,23 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
 
 /* ---- a request ---- */
 
-/* The line that the one in front is for, TAGS_NONE: it has no place. */
-static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
+/* The one in front, or there next; a later one into the host's caches. There may be none: then it is another,
+ * which nobody looks at. */
+static SLICE_HOT void quick_next(const struct slice *s, struct slice_run *q)
 {
-    const struct slice_front a = slice_set_at(s, (uint32_t)s->front->packet->handle);
-    q->front = a;
-    return slice_set_find(s, &a);
+    enum { AHEAD = NET_QUEUE_SPARE - 1 };
+    const struct net_queue_slot *const slot = net_queue_slot_of(q->port.front);
+    const uint32_t idx = (uint32_t)slot->packet.handle;
+    q->front.r = at(s, idx);
+    q->front.idx = idx;
+    __builtin_prefetch(at(s, (uint32_t)slot[AHEAD].packet.handle), 1);
 }
 
-/* Into the host's caches: one that is in front soon. There may be none: then it is another. */
-static SLICE_HOT void quick_expect(const struct slice *s, struct net_queue_port port)
+/* The line that it is for, TAGS_NONE: it has no place. */
+static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
 {
-    enum { AHEAD = 3 };
-    const struct net_queue_sink *const k = port.sink;
-    const uint32_t place = (uint32_t)(net_queue_slot_of(port.front) - k->ring) + AHEAD;
-    __builtin_prefetch(at(s, (uint32_t)k->ring[place & k->mask].packet.handle), 1);
+    slice_set_look(s, &q->front);
+    return slice_set_find(s, &q->front);
 }
 
 /* It was served; returns when the next one is due. */
@@ -213,8 +248,8 @@ static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
     q->came_cyc += now;
     s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_take(q->port, now);
-    quick_expect(s, q->port);
+    const uint64_t visible = net_queue_pass(q->port, now);
+    quick_next(s, q);
     return __builtin_expect(visible > now, 0) ? visible : now + 1;
 }
 
@@ -234,7 +269,7 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
                                                                     : quick_other(s, line, q)))
             return;
         due = quick_served(s, q);
-    } while (slice_memory_has_room(s));
+    } while (q->ops_room > 0);
     q->due_cyc = due;
 }
 
@@ -255,6 +290,8 @@ static inline void quick_new(struct slice *s)
                                 .line_right = s->spec->runs[0].right,
                                 .sets_log2 = s->spec->sets_log2,
                                 .sets_mask = s->spec->sets_mask,
+                                .ops = s->own_lane.ops.ring,
+                                .ops_end = s->own_lane.ops.ring + s->ops_mask + 1,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
@@ -275,9 +312,11 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
     q->inside = net_queue_inside(q->port.sink, q->port.front);
+    quick_next(s, q);
+    quick_ops_begin(s, q);
     q->slow = false;
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
-    q->came_cyc = q->left_cyc = q->stay_cyc = 0;
+    q->came_cyc = q->left_cyc = q->stay_cyc = q->write_bytes = 0;
     q->mshr_least = s->mshr_free_count;
 }
 
@@ -301,6 +340,8 @@ static inline void quick_count(struct slice *s, const struct slice_run *q)
     s->stats.stay_cyc += q->stay_cyc;
     s->inside += requests - q->replies;
     s->inside_sum += q->left_cyc - q->came_cyc;
+    net_queue_count_taken(q->port.sink, requests, q->came_cyc,
+                          reads * (uint64_t)s->wire.fabric->header_bytes + q->write_bytes);
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
 }
 
@@ -315,6 +356,7 @@ static SLICE_HOT void quick_end(struct slice *s, struct slice_run *q)
     s->visited_cyc = q->now;
     s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
     s->missed = false; /* at least it is not known any more */
+    quick_ops_end(s, q);
     quick_count(s, q);
 }
 

@@ -38,15 +38,14 @@ static SLICE_HOT uint32_t quick_set_of(const struct slice *s, uint64_t line)
     return ((uint32_t)place + turn) & q->sets_mask;
 }
 
-static SLICE_HOT struct slice_front slice_set_at(const struct slice *s, uint32_t idx)
+/* The set of the request. */
+static SLICE_HOT void slice_set_look(const struct slice *s, struct slice_front *a)
 {
-    struct request *const r = at(s, idx);
-    const uint32_t set = quick_set_of(s, r->home.line);
-    return (struct slice_front){.r = r,
-                                .row = tags_row(&s->tags, set),
-                                .idx = idx,
-                                .first = set * s->tags.ways,
-                                .hint = tags_hint(r->home.line)};
+    const uint64_t line = a->r->home.line;
+    const uint32_t set = quick_set_of(s, line);
+    a->row = tags_row(&s->tags, set);
+    a->first = set * s->tags.ways;
+    a->hint = tags_hint(line);
 }
 
 static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct slice_front *a)

@@ -86,7 +86,8 @@ _Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
 enum {
     NET_QUEUE_WHEEL = 512, /* cycles ahead that a beginning can be known */
-    NET_QUEUE_BACK = 2     /* a packet is taken > its place can be used, without the delay of credits */
+    NET_QUEUE_BACK = 2,    /* a packet is taken > its place can be used, without the delay of credits */
+    NET_QUEUE_SPARE = 4    /* so many slots behind the end of a ring may be looked at */
 };
 _Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
                "who is in time knows of no beginning beyond the wheel");
@@ -181,16 +182,21 @@ static inline struct net_queue_port net_queue_port_of(struct net *n, uint32_t si
     return (struct net_queue_port){&n->queue->sinks[sink], &n->view.fronts[sink]};
 }
 
-/* Takes the oldest packet of a sink, which has one that is visible. Returns when the next one is, NET_NEVER:
- * none is on its way. */
-static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
+/* Packets of a sink were taken: the sum of when, and of their bytes. */
+static inline void net_queue_count_taken(struct net_queue_sink *k, uint32_t packets, uint64_t cyc,
+                                         uint64_t bytes)
 {
-    struct net_queue_sink *const k = port.sink;
+    k->taken += packets;
+    k->taken_cyc += cyc;
+    k->taken_bytes += bytes;
+}
+
+/* As net_queue_take(), for who takes many and counts them then, before anybody else looks. */
+static inline uint64_t net_queue_pass(struct net_queue_port port, uint64_t now)
+{
+    const struct net_queue_sink *const k = port.sink;
     struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
     uint64_t visible_cyc = NET_NEVER;
-    k->taken++;
-    k->taken_cyc += now;
-    k->taken_bytes += slot->packet.bytes;
     slot->visible_cyc = now;
     if (next != k->at) {
         if (__builtin_expect(next == k->end, 0)) next = k->ring;
@@ -199,6 +205,14 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
     port.front->packet = &next->packet;
     port.front->visible_cyc = visible_cyc;
     return visible_cyc;
+}
+
+/* Takes the oldest packet of a sink, which has one that is visible. Returns when the next one is, NET_NEVER:
+ * none is on its way. */
+static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
+{
+    net_queue_count_taken(port.sink, 1, now, port.front->packet->bytes);
+    return net_queue_pass(port, now);
 }
 
 /* Is any packet inside, or any in the queue of its source? */

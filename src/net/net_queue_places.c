@@ -10,10 +10,11 @@ enum { FIRST_SLOTS = 64 };
 
 /* ---- slots ---- */
 
-/* As if all had been left long ago. */
+/* As if all had been left long ago; behind them some that nobody uses. */
 static struct net_queue_slot *new_slots(const struct net *n, uint32_t sink, uint32_t count)
 {
-    struct net_queue_slot *const slots = arena_alloc_aligned(n->queue->arena, count * sizeof *slots, 64);
+    struct net_queue_slot *const slots =
+        arena_alloc_aligned(n->queue->arena, (count + NET_QUEUE_SPARE) * sizeof *slots, 64);
     for (uint32_t i = 0; i < count; i++) {
         slots[i].packet.dst = sink;
         /* can be used from cycle 0 on */

@@ -55,7 +55,7 @@ uint32_t sm_take_slot(struct sm *sm, uint32_t place, uint64_t block, uint64_t st
 {
     const struct sm_kernel *k = sm->places[place].kernel;
     uint32_t slot = 0;
-    sm_settle(sm, now);
+    sm_settle_cycles(sm, now);
     sm_all_changed(sm);
     while (sm->blocks[slot].used) slot++;
     struct sm_block *b = &sm->blocks[slot];
@@ -92,7 +92,7 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
 {
     struct sm_block *b = &sm->blocks[slot];
     const struct sm_kernel *k = sm_kernel_of(sm, b);
-    sm_settle(sm, now);
+    sm_settle_cycles(sm, now);
     sm_all_changed(sm);
     uint32_t age = 0;
     while (sm->by_age[age] != b->warps) age++;

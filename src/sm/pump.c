@@ -32,6 +32,8 @@ PART void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
     s.at = a;
     count_sent(&s, now);
     miss(&s, spare_of(&s, sm->l1.free[--sm->l1.free_count]), now);
+    const struct fabric_side *const side = &sm->wire.fabric->request;
+    if (*side->asleep) windows_wake(side->windows, now);
     settle_sent(&s);
 }
 
@@ -236,6 +238,16 @@ PART uint64_t lines(struct stretch *s, uint64_t cyc, uint64_t until, bool room_m
     return waits ? cyc : s->due_cyc;
 }
 
+/* The line in front goes out in this cycle, and others behind it: who runs the memory side is told of the
+ * first. False: it waits for an MSHR, and nobody knows when it goes. */
+PART bool tell_of_first(const struct stretch *s, uint64_t cyc)
+{
+    const struct fabric_side *const side = &s->sm->wire.fabric->request;
+    if (__builtin_expect(!*side->asleep, 1)) return true;
+    if (s->free_count) windows_wake(side->windows, cyc);
+    return s->free_count;
+}
+
 /* As sm_pump(), but ends where the line in front is nothing for a stretch. */
 PART uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until, bool room_matters)
 {
@@ -245,6 +257,7 @@ PART uint64_t stretch(struct sm *sm, uint64_t cyc, uint64_t until, bool room_mat
     uint64_t ahead_cyc = cyc;
     if (s.m) {
         bool ended = false;
+        if (!tell_of_first(&s, cyc)) return cyc;
         s.due_cyc = s.counted_cyc = sm->lsu_blocked ? sm->lsu_blocked_cyc : cyc;
         cyc = lines(&s, cyc, until, room_matters, &ended);
         if (ended) return cyc;

@@ -23,8 +23,8 @@ static inline void lsu_count_reply(struct sm *sm, uint64_t now)
 /* How long a read took, from the slice where its line lives. */
 static inline void lsu_count_latency(struct sm *sm, uint64_t took, uint32_t slice)
 {
-    STATS_COUNT(sm->stats.request_latency, took);
-    if (slice - sm->wire.near_first < sm->wire.near_count) STATS_COUNT(sm->stats.near_latency, took);
+    STATS_COUNT(sm->latency, took);
+    if (slice - sm->wire.near_first < sm->wire.near_count) STATS_COUNT(sm->near_latency, took);
 }
 
 _Static_assert(offsetof(struct request, flags) == offsetof(struct request, kind) + 1 &&

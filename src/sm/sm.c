@@ -123,15 +123,17 @@ static void settle_blocked(struct sm *sm, uint64_t now)
     sm->lsu_blocked_cyc = looked_cyc;
 }
 
-void sm_settle(struct sm *sm, uint64_t now)
+/* What is beyond the last bucket falls into it. */
+static void settle_latencies(const uint64_t latency[SM_LATENCIES], uint64_t *histogram, uint32_t buckets)
 {
-    const uint64_t cycles = now - sm->settled_cyc;
-    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
-    sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
-    sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
-    sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
-    l1_count_peak(&sm->l1, sm->spec->mshrs);
+    memcpy(histogram, latency, buckets * sizeof *histogram);
+    for (uint32_t k = buckets; k < SM_LATENCIES; k++) histogram[buckets - 1] += latency[k];
+}
+
+void sm_settle_cycles(struct sm *sm, uint64_t now)
+{
     if (now <= sm->settled_cyc) return;
+    const uint64_t cycles = now - sm->settled_cyc;
     settle_blocked(sm, now);
     sm->settled_cyc = now;
     if (!sm->place_count) return;
@@ -146,6 +148,19 @@ void sm_settle(struct sm *sm, uint64_t now)
     }
     t->scheduler_cycles += cycles * sm->spec->schedulers + FAULT_FIRES(cycle_counted_twice);
     t->resident_warp_cycles += cycles * sm->resident_count;
+}
+
+void sm_settle(struct sm *sm, uint64_t now)
+{
+    enum { BUCKETS = sizeof sm->stats.request_latency / sizeof *sm->stats.request_latency };
+    settle_latencies(sm->latency, sm->stats.request_latency, BUCKETS);
+    settle_latencies(sm->near_latency, sm->stats.near_latency, BUCKETS);
+    sm->stats.issue_cycles = sm->stats.warp_instructions; /* a scheduler issues one in a cycle */
+    sm->stats.in_flight_cyc = sm->flight_sum + sm->outstanding * sm->flight_cyc;
+    sm->stats.request_cyc = sm->stats.read_latency_cyc + sm->write_cyc;
+    sm->stats.memory_instructions = stats_counted(sm->stats.lines_per_access);
+    l1_count_peak(&sm->l1, sm->spec->mshrs);
+    sm_settle_cycles(sm, now);
 }
 
 /* Short cycles that have passed are those of now from now on, those of who waits for memory are SM_FAR ahead
@@ -281,14 +296,17 @@ static void set_direct(struct sm *sm)
     /* not where blocks move: their lines go out beside those of the memory pipe */
     sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
                  !FAULT_BUILD;
-    if (sm->direct) sm->replies = net_queue_port_of(sm->wire.fabric->reply.net, sm->wire.sm_idx);
+    if (!sm->direct) return;
+    const struct fabric *const f = sm->wire.fabric;
+    sm->replies = net_queue_port_of(f->reply.net, sm->wire.sm_idx);
+    sm->out = &f->request.sources[sm->wire.sm_idx];
+    sm->traffic = f->traffic.sm_row[sm->wire.sm_idx];
 }
 
 static void set_app(struct sm *sm, uint32_t app)
 {
     sm->app = app;
-    for (uint32_t k = 0; k < sm->spec->mshrs; k++)
-        request_at(sm->wire.requests, sm->first_request + k)->app = (uint8_t)app;
+    for (uint32_t k = 0; k < sm->spec->mshrs; k++) sm->own_requests[k].app = (uint8_t)app;
 }
 
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
@@ -430,8 +448,9 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
     sm->first_request = pool_take_row(sm->wire.requests, s->mshrs);
+    sm->own_requests = request_at(sm->wire.requests, sm->first_request);
     for (uint32_t k = 0; k < s->mshrs; k++) {
-        struct request *const r = request_at(sm->wire.requests, sm->first_request + k);
+        struct request *const r = sm->own_requests + k;
         r->owner = k;
         r->sm = (uint16_t)sm->wire.sm_idx;
     }

@@ -9,6 +9,7 @@
 #include "sm/sm.h"
 
 enum { SM_WARPS = 64, SM_WHEEL = 64, SM_LANES = 32, SM_SCHEDULERS = 16, SM_ORDER = 64 };
+enum { SM_LATENCIES = 64 };
 enum { SM_REGS_LINE = 16 }; /* registers of the scoreboard in a cache line */
 
 /* Issue ports. CONTROL is free in every cycle. */
@@ -296,7 +297,10 @@ struct sm {
     int32_t fetched;                   /* replies that come next, in the host's caches already */
     const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
     const struct net_front *reply;     /* what comes back next */
-    struct net_queue_port replies;     /* … direct: and from where */
+    struct net_queue_port replies;     /* … direct: and from where; */
+    struct net_queue_source *out;      /* … where requests go, */
+    uint64_t *traffic;                 /* … and their bytes count, by slice */
+    struct request *own_requests;      /* of MSHRs */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */
     uint64_t write_cyc;                /* request_cyc of others than reads */
@@ -350,6 +354,8 @@ struct sm {
     uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
+    /* stats.request_latency and .near_latency; … with a bucket for everything, so that none is asked for */
+    uint64_t latency[SM_LATENCIES], near_latency[SM_LATENCIES];
     struct sm_stats stats;
 };
 
@@ -386,6 +392,8 @@ static inline void sm_changed(struct sm *sm, uint32_t warp)
 }
 static inline void sm_all_changed(struct sm *sm) { sm->changed = UINT32_MAX; }
 
+/* sm.c: what is counted by cycles is, up to now: their number, or that of warps, changes. */
+void sm_settle_cycles(struct sm *sm, uint64_t now);
 /* issue.c: the cycle, and those after it that are nobody else's business; returns the next one. */
 uint64_t sm_issue(struct sm *sm, uint64_t now);
 /* execute.c */

@@ -197,7 +197,7 @@ PART bool take(struct stretch *s, struct spare *out, uint64_t now)
     return false;
 }
 
-/* The line in front misses. */
+/* The line in front misses; who runs the memory side is told by the caller. */
 PART void miss(struct stretch *s, struct spare spare, uint64_t now)
 {
     struct sm *const sm = s->sm;
@@ -219,16 +219,16 @@ PART void miss(struct stretch *s, struct spare spare, uint64_t now)
         count_cause(&l1->stats, why);
         l1->stats.misses_cold--; /* settle_sent() counts it */
     }
-    const uint32_t idx = sm->first_request + spare.mshr, slice = a->where.slice;
-    struct request *const r = request_at(sm->wire.requests, idx);
+    const uint32_t slice = a->where.slice, bytes = sm->wire.fabric->header_bytes;
+    struct request *const r = &sm->own_requests[spare.mshr];
     r->home.line = a->physical;
     r->home.slice = (uint16_t)slice; /* which knows its channel */
     memcpy((uint8_t *)r + offsetof(struct request, kind),
            (const uint8_t *)a + offsetof(struct line_access, kind), 4);
     r->hit = 0;
     s->event_cyc = now;
-    struct fabric *const fabric = sm->wire.fabric;
-    fabric_window_send_request(fabric, now, idx, sm->wire.sm_idx, slice, fabric->header_bytes);
+    net_queue_join(sm->out, sm->first_request + spare.mshr, slice, bytes, now);
+    sm->traffic[slice] += bytes;
 }
 
 #endif
