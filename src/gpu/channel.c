@@ -118,7 +118,7 @@ static __attribute__((noinline)) bool take_apart(struct channel *ch, uint64_t no
 CHANNEL_HOT bool accept(struct channel *ch, uint64_t now, uint64_t tick, uint32_t slice, bool often)
 {
     const struct lane_ops *lane = ch->lanes[slice];
-    const struct memory_op *op = &lane->ring[lane->head];
+    const struct memory_op *op = lane->front;
     if (op->ready_tick > tick) return false;
     if (op->tag_line == TAGS_NONE && FAULT_FIRES(memory_loses_write)) {
         slice_memory_accepted(ch->slices[slice], ch->wire.lane, tick);

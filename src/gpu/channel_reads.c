@@ -134,12 +134,12 @@ static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now,
 
 CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s)
 {
-    return &s->own_lane.ops.ring[s->own_lane.ops.head];
+    return s->own_lane.ops.front;
 }
 
 CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
 {
-    return s->own_lane.ops.count && oldest_of(s)->ready_tick <= tick;
+    return oldest_of(s)->ready_tick <= tick;
 }
 
 /* Where the oldest operation of a slice is, when no waiting write holds any of it; NOWHERE: one may. Asked

@@ -108,17 +108,16 @@ struct memory_op {
 };
 _Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 
-/* Operations on their way to one memory channel, in order: a ring. */
+/* Operations on their way to one memory channel, in order: a ring. Behind the last is one that is never due.
+ */
 struct lane_ops {
-    struct memory_op *ring;
-    uint32_t head, count;
+    struct memory_op *front; /* the oldest */
+    struct memory_op *ring, *end;
+    uint32_t count;
 };
 
 /* When the oldest one is due; ENGINE_NEVER: none waits. */
-static inline uint64_t lane_due(const struct lane_ops *l)
-{
-    return l->count ? l->ring[l->head].ready_tick : ENGINE_NEVER;
-}
+static inline uint64_t lane_due(const struct lane_ops *l) { return l->front->ready_tick; }
 
 /* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
  * slice and cycle, slices in any order. missed: a read that goes to memory. */

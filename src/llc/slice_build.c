@@ -74,12 +74,14 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     uint32_t ops = room + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
         ops += spec->mshrs * (LINE_SECTORS + 1);
-    s->ops_mask = ring_mask(ops);
+    s->ops_mask = ring_mask(ops + 1);
     s->fills_mask = ring_mask(spec->mshrs * LINE_SECTORS + ops + 1);
     s->first_sm = wiring->partition * wiring->sms_per_partition;
     s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
     for (uint32_t k = 0; k < spec->lanes; k++) {
-        s->lanes[k].ops.ring = ARENA_ARRAY(a, struct memory_op, s->ops_mask + (size_t)1);
+        struct memory_op *const ring = ARENA_ARRAY(a, struct memory_op, s->ops_mask + (size_t)1);
+        s->lanes[k].ops = (struct lane_ops){.front = ring, .ring = ring, .end = ring + s->ops_mask + 1};
+        ring->ready_tick = ENGINE_NEVER;
         s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_mask + (size_t)1);
     }
     s->flush_cursor = lines;

@@ -64,21 +64,21 @@ __attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)
 static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
 {
     drop_oldest(s, l, lane);
-    __builtin_prefetch(&l->ops.ring[l->ops.head]);
+    __builtin_prefetch(l->ops.front);
     if (minds_room(s)) slice_tell_room(s, tick);
 }
 
 static __attribute__((noinline)) void accept_and_tell(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *const l = &s->lanes[lane];
-    tell_accepted(s, lane, &l->ops.ring[l->ops.head]);
+    tell_accepted(s, lane, l->ops.front);
     accept_oldest(s, l, lane, tick);
 }
 
 void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *const l = &s->lanes[lane];
-    const struct memory_op *const op = &l->ops.ring[l->ops.head];
+    const struct memory_op *const op = l->ops.front;
     if (__builtin_expect(op->writers_count | op->move, 0))
         accept_and_tell(s, lane, tick);
     else

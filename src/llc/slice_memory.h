@@ -22,20 +22,22 @@ static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
     return (bytes + p->stack_width - 1) / p->stack_width;
 }
 
-/* An operation is at the end of the ring of its lane. */
-static SLICE_HOT void op_joins(struct slice *s, struct lane *l, uint32_t lane, uint64_t ready_tick)
-{
-    s->ops_count++;
-    if (l->ops.count++) return; /* the channel waits for the one in front, or is full */
-    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
-    s->wire.memory_comes(s->wire.channels[lane], ready_tick);
-}
-
-/* … where that is. */
+/* The end of the ring of a lane. */
 static SLICE_HOT struct memory_op *op_place(const struct slice *s, const struct lane *l)
 {
     DIAG_ASSERT(l->ops.count <= s->ops_mask);
-    return &l->ops.ring[(l->ops.head + l->ops.count) & s->ops_mask];
+    return &l->ops.ring[((size_t)(l->ops.front - l->ops.ring) + l->ops.count) & s->ops_mask];
+}
+
+/* An operation is there. */
+static SLICE_HOT void op_joins(struct slice *s, struct lane *l, uint32_t lane, uint64_t ready_tick)
+{
+    s->ops_count++;
+    const bool first = !l->ops.count++;
+    op_place(s, l)->ready_tick = ENGINE_NEVER;
+    if (!first) return; /* the channel waits for the one in front, or is full */
+    s->wire.pending[lane] |= (uint64_t)1 << s->wire.pending_bit;
+    s->wire.memory_comes(s->wire.channels[lane], ready_tick);
 }
 
 static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
@@ -114,7 +116,8 @@ static SLICE_HOT bool minds_room(const struct slice *s) { return s->waits_for_me
 
 static SLICE_HOT void drop_oldest(struct slice *s, struct lane *l, uint32_t lane)
 {
-    l->ops.head = (l->ops.head + 1) & s->ops_mask;
+    struct memory_op *const next = l->ops.front + 1;
+    l->ops.front = __builtin_expect(next == l->ops.end, 0) ? l->ops.ring : next;
     if (!--l->ops.count) s->wire.pending[lane] &= ~((uint64_t)1 << s->wire.pending_bit);
     s->ops_count--;
 }

@@ -26,8 +26,9 @@ static SLICE_HOT void quick_ops_end(struct slice *s, struct slice_run *q)
     if (!made) return;
     if (!ops->count) {
         s->wire.pending[0] |= (uint64_t)1 << s->wire.pending_bit;
-        s->wire.memory_comes(s->wire.channels[0], ops->ring[ops->head].ready_tick);
+        s->wire.memory_comes(s->wire.channels[0], ops->front->ready_tick);
     }
+    q->op->ready_tick = ENGINE_NEVER;
     ops->count += made;
     s->ops_count += made;
 }
@@ -291,7 +292,7 @@ static inline void quick_new(struct slice *s)
                                 .sets_log2 = s->spec->sets_log2,
                                 .sets_mask = s->spec->sets_mask,
                                 .ops = s->own_lane.ops.ring,
-                                .ops_end = s->own_lane.ops.ring + s->ops_mask + 1,
+                                .ops_end = s->own_lane.ops.end,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
