@@ -85,30 +85,30 @@ PART void count_answered(struct stretch *s, uint64_t now)
     s->answered_cyc += now;
 }
 
-/* Into the host's caches, before the replies of a window are taken: their MSHRs, then what these name, so
- * that the waits for one another's data overlap. */
+/* Into the host's caches, before the replies of a window are taken: what their MSHRs name, so that the waits
+ * for one another's data overlap. Those up to the end of the ring, the others when it is their turn. */
 static __attribute__((noinline)) void fetch_replies(struct sm *sm)
 {
-    const struct net_queue_port port = sm->replies;
+    const struct net_queue_sink *const k = sm->replies.sink;
     const struct l1 *const l1 = &sm->l1;
-    const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
-    const struct net_queue_sink *const k = port.sink;
-    const struct net_queue_slot *slot = net_queue_slot_of(port.front);
-    const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
-    const uint32_t limit = l1->mshr_count, first = sm->first_request;
-    const size_t bytes = l1->mshr_bytes; /* here and not in the loop, as `base` */
-    const uint8_t *const base = l1->mshrs;
-    for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
+    const struct net_queue_slot *slot = net_queue_slot_of(sm->replies.front);
+    const uint32_t inside = net_queue_inside(k, sm->replies.front), together = (uint32_t)(k->end - slot);
+    const uint32_t left = inside < together ? inside : together;
+    const uint32_t count = left < FETCH_MOST ? left : FETCH_MOST;
+    /* here and not in the loop, as the compiler does not trust what fetches */
+    const uint32_t limit = l1->mshr_count, first = sm->first_request, ways = l1->tags.ways;
+    const size_t bytes = l1->mshr_bytes, row_bytes = l1->tags.row_bytes;
+    const uint8_t *const mshrs = l1->mshrs, *const rows = l1->tags.rows;
+    const uint64_t *const keys = l1->tags.keys;
+    const struct l1_slot *const slots = l1->slots;
+    for (const struct net_queue_slot *const end = slot + count; slot < end; slot++) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
-        if (mshr >= limit) continue;
-        *end = (const struct l1_mshr *)(const void *)(base + mshr * bytes); /* l1_mshr_at() */
-        __builtin_prefetch(*end++, 1);
-    }
-    for (const struct l1_mshr **at = mshrs; at < end; at++) {
-        const struct l1_mshr *const m = *at;
-        tags_fetch(&l1->tags, m->where.set);
-        __builtin_prefetch(&l1->tags.keys[m->where.set * l1->tags.ways], 1);
-        __builtin_prefetch(&l1->slots[m->where.slot], 1);
+        if (__builtin_expect(mshr >= limit, 0)) continue;
+        const struct l1_mshr *const m = (const struct l1_mshr *)(const void *)(mshrs + mshr * bytes);
+        const size_t set = m->where.set;
+        __builtin_prefetch(rows + set * row_bytes, 1);
+        __builtin_prefetch(&keys[set * ways], 1);
+        __builtin_prefetch(&slots[m->where.slot], 1);
     }
     sm->fetched = (int32_t)count - 1; /* the first is taken now */
 }
