@@ -71,6 +71,7 @@ struct slice_run {
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */
     const struct fill *fills, *fills_end;
+    uint64_t fill_cyc;        /* when that is ready, or the window ends */
     struct slice_front front; /* .r and .idx; the rest once it was looked at */
     struct memory_op *op;     /* the next place in the ring of operations */
     struct memory_op *ops, *ops_end;

@@ -89,17 +89,25 @@ static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, 
     return m;
 }
 
+/* The fills of the window do not let go of one. */
+static __attribute__((noinline)) void stop_for_mshr(struct slice *s, struct slice_run *q)
+{
+    s->stats.wait_mshr += q->now;
+    s->blocked = quick_stop(&s->stats.wait_mshr, q);
+    s->blocked_cyc = q->now;
+}
+
 /* All are in use: the fills of a cycle may let go of one. False: it comes after the window, or is not a quick
  * one. */
 static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
 {
     s->stats.wait_mshr -= q->now;
-    const bool changes = quick_fills(s, q);
+    if (__builtin_expect(!quick_fills(s, q), 0)) {
+        stop_for_mshr(s, q);
+        return false;
+    }
     s->stats.wait_mshr += q->now;
-    if (__builtin_expect(changes, 1)) return true;
-    s->blocked = quick_stop(&s->stats.wait_mshr, q);
-    s->blocked_cyc = q->now;
-    return false;
+    return true;
 }
 
 /* The line of a read has no place. False: it is not served, or not here. */
@@ -197,21 +205,16 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
     return NULL;
 }
 
-/* A write, or a read of a line that has a place. False: it is not served, or not here. */
-static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q)
+/* A read of a line that has a place, or a write. False: it is not served, or not here. */
+static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q, bool reads)
 {
     struct request *const r = q->front.r;
     for (;;) {
-        if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) {
-            q->slow = true;
-            return false;
-        }
         if (!quick_port_takes(s, q)) {
             if (!quick_waits_for_port(s, q)) return false;
             continue;
         }
-        uint64_t *const why =
-            r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+        uint64_t *const why = reads ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
         if (!why) return true;
         s->blocked_cyc = q->now;
         if (!quick_waits(s, why, q)) return false;
@@ -222,10 +225,10 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
 
 /* The one in front, or there next; a later one into the host's caches. There may be none: then it is another,
  * which nobody looks at. */
-static SLICE_HOT void quick_next(const struct slice *s, struct slice_run *q)
+static SLICE_HOT void quick_next(const struct slice *s, const struct net_queue_slot *slot,
+                                 struct slice_run *q)
 {
     enum { AHEAD = NET_QUEUE_SPARE - 1 };
-    const struct net_queue_slot *const slot = net_queue_slot_of(q->port.front);
     const uint32_t idx = (uint32_t)slot->packet.handle;
     q->front.r = at(s, idx);
     q->front.idx = idx;
@@ -239,6 +242,18 @@ static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
     return slice_set_find(s, &q->front);
 }
 
+/* False: it is not served, or not here. */
+static SLICE_HOT bool quick_serve(struct slice *s, struct slice_run *q)
+{
+    const uint32_t line = quick_look(s, q);
+    const uint8_t kind = q->front.r->kind;
+    if (__builtin_expect(kind == REQUEST_READ, 1))
+        return line == TAGS_NONE ? quick_miss(s, q) : quick_other(s, line, q, true);
+    if (kind == REQUEST_WRITE) return quick_other(s, line, q, false);
+    q->slow = true;
+    return false;
+}
+
 /* It was served; returns when the next one is due. */
 static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
 {
@@ -248,8 +263,8 @@ static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
     q->came_cyc += now;
     s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_pass(q->port, now);
-    quick_next(s, q);
+    uint64_t visible;
+    quick_next(s, net_queue_pass(q->port, now, &visible), q);
     return __builtin_expect(visible > now, 0) ? visible : now + 1;
 }
 
@@ -263,11 +278,7 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
         due = q->now;
     }
     do {
-        if (!quick_arrives(s, due, q)) return;
-        const uint32_t line = quick_look(s, q);
-        if (!(line == TAGS_NONE && q->front.r->kind == REQUEST_READ ? quick_miss(s, q)
-                                                                    : quick_other(s, line, q)))
-            return;
+        if (!quick_arrives(s, due, q) || !quick_serve(s, q)) return;
         due = quick_served(s, q);
     } while (q->ops_room > 0);
     q->due_cyc = due;
@@ -309,10 +320,10 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->now = s->visited_cyc;
     q->until_cyc = s->until_cyc;
     DIAG_ASSERT(l->fills_count <= s->fills_mask);
-    q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
+    quick_fill_next(l->fills + l->fills_head, q);
     q->inside = net_queue_inside(q->port.sink, q->port.front);
-    quick_next(s, q);
+    quick_next(s, net_queue_slot_of(q->port.front), q);
     quick_ops_begin(s, q);
     q->slow = false;
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;

@@ -56,7 +56,9 @@ static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct sli
         (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
     for (; found; found &= found - 1) {
         const uint32_t line = a->first + (uint32_t)__builtin_ctz(found);
-        if (s->tags.keys[line] == a->r->home.line + 1) return line;
+        if (s->tags.keys[line] != a->r->home.line + 1) continue;
+        if (line == TAGS_NONE) __builtin_unreachable(); /* who asks need not ask again */
+        return line;
     }
     return TAGS_NONE;
 }
