@@ -24,6 +24,7 @@ static SLICE_HOT void quick_ops_end(struct slice *s, struct slice_run *q)
     struct lane_ops *const ops = &s->own_lane.ops;
     const uint32_t made = (uint32_t)(q->ops_allowed - q->ops_room);
     if (!made) return;
+    q->misses += made;
     if (!ops->count) {
         s->wire.pending[0] |= (uint64_t)1 << s->wire.pending_bit;
         s->wire.memory_comes(s->wire.channels[0], ops->ring[ops->head].ready_tick);
@@ -49,6 +50,19 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint32_t line,
 
 /* ---- requests that go to memory ---- */
 
+/* MSHRs that are free are, in a run, the fewest that were so far, and those beyond them. */
+static SLICE_HOT bool quick_has_mshr(const struct slice *s, const struct slice_run *q)
+{
+    return __builtin_expect(s->mshr_free_count, 1) || q->mshr_least;
+}
+static SLICE_HOT void quick_take_mshr(struct slice *s, struct slice_run *q)
+{
+    if (__builtin_expect(s->mshr_free_count, 1))
+        s->mshr_free_count--;
+    else
+        q->mshr_least--;
+}
+
 /* An MSHR for a line, whose missing sectors are read. */
 static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
                                   struct request *r, size_t sectors, struct slice_run *q)
@@ -56,7 +70,6 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     const struct slice_columns c = q->missing_of[sectors];
     const uint32_t idx = q->front.idx;
     const uint64_t key = r->home.line;
-    q->misses++;
     q->columns += c.count;
     m->alone = m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
@@ -65,7 +78,7 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     m->waiting.last = idx;
     *pin = 1;
     r->pin = pin;
-    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
+    quick_take_mshr(s, q);
     struct memory_op *const op = q->op; /* nobody else waits for one of a plain slice */
     q->op = __builtin_expect(op + 1 == q->ops_end, 0) ? q->ops : op + 1;
     q->ops_room--;
@@ -116,7 +129,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
     for (;;)
         if (!quick_port_takes(s, q)) {
             if (!quick_waits_for_port(s, q)) return false;
-        } else if (s->mshr_free_count) {
+        } else if (quick_has_mshr(s, q)) {
             break;
         } else if (!quick_awaits_mshr(s, q)) {
             return false;
@@ -140,7 +153,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
                                           struct slice_run *q)
 {
-    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
+    if (!quick_has_mshr(s, q)) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, &q->front, line);
     quick_fetch(s, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
     return NULL;
@@ -296,15 +309,11 @@ static inline void quick_new(struct slice *s)
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .miss_latency_cyc = s->spec->miss_latency_cyc,
                                 .ticks_per_cycle = s->spec->ticks_per_cycle,
-                                .turns = s->spec->turns,
-                                .line_mask = s->spec->runs[0].mask,
-                                .line_right = s->spec->runs[0].right,
-                                .sets_log2 = s->spec->sets_log2,
-                                .sets_mask = s->spec->sets_mask,
                                 .ops = s->own_lane.ops.ring,
                                 .ops_end = s->own_lane.ops.ring + s->ops_mask + 1,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
+    slice_turns_begin(s->spec, &s->run);
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
         s->run.read_bytes[sectors] = f->read_bytes[sectors];
         s->run.read_cyc[sectors] = s->spec->read_cyc[sectors];
@@ -329,6 +338,7 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
     q->came_cyc = q->left_cyc = q->stay_cyc = q->write_bytes = 0;
     q->mshr_least = s->mshr_free_count;
+    s->mshr_free_count = 0;
 }
 
 static inline void quick_count(struct slice *s, const struct slice_run *q)
@@ -354,6 +364,7 @@ static inline void quick_count(struct slice *s, const struct slice_run *q)
     net_queue_count_taken(q->port.sink, requests, q->came_cyc,
                           reads * (uint64_t)s->wire.fabric->header_bytes + q->write_bytes);
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
+    s->mshr_free_count += q->mshr_least;
 }
 
 /* The slice knows what was done. */

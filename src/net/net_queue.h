@@ -213,9 +213,10 @@ static inline const struct net_queue_slot *net_queue_pass(struct net_queue_port 
  * none is on its way. */
 static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 {
+    const uint32_t bytes = port.front->packet->bytes;
     uint64_t visible_cyc;
-    net_queue_count_taken(port.sink, 1, now, port.front->packet->bytes);
     (void)net_queue_pass(port, now, &visible_cyc);
+    net_queue_count_taken(port.sink, 1, now, bytes);
     return visible_cyc;
 }
 
