@@ -18,7 +18,7 @@ static inline void slice_sets_begin(struct slice *s)
 {
     struct tags *const t = &s->tags;
     s->pins = tags_pins(t, 0);
-    s->pin_step = t->row_bytes - t->ways;
+    s->pin_step = (uint32_t)t->row_bytes - t->ways;
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
