@@ -94,11 +94,13 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm)
     const struct l1_mshr *mshrs[FETCH_MOST], **end = mshrs;
     const struct net_queue_sink *const k = port.sink;
     const struct net_queue_slot *slot = net_queue_slot_of(port.front);
-    const uint32_t left = net_queue_inside(k, port.front), count = left < FETCH_MOST ? left : FETCH_MOST;
+    const uint32_t inside = net_queue_inside(k, port.front), to_end = (uint32_t)(k->end - slot),
+                   left = inside < to_end ? inside : to_end, /* the others begin at the ring's begin: later */
+        count = left < FETCH_MOST ? left : FETCH_MOST;
     const uint32_t limit = l1->mshr_count, first = sm->first_request;
     const size_t bytes = l1->mshr_bytes; /* here and not in the loop, as `base` */
     const uint8_t *const base = l1->mshrs;
-    for (uint32_t n = 0; n < count; n++, slot = net_queue_behind(k, slot)) {
+    for (const struct net_queue_slot *const last = slot + count; slot < last; slot++) {
         const uint32_t mshr = (uint32_t)slot->packet.handle - first;
         if (mshr >= limit) continue;
         *end = (const struct l1_mshr *)(const void *)(base + mshr * bytes); /* l1_mshr_at() */
