@@ -44,7 +44,8 @@ struct tags {
     uint8_t *rows;
     struct tags_wide_order *wide; /* [set][ways + 1], of more than TAGS_NARROW_WAYS ways */
     uint8_t *predictions;         /* srrip: 0-3, per line */
-    uint32_t sets, ways, hint_ways, order_at, row_bytes;
+    uint32_t sets, ways, hint_ways, order_at;
+    size_t row_bytes;
     bool ordered;          /* lru, fifo */
     uint64_t set_per_line; /* as a fraction of 2^32, rounded up: no division */
     enum replacement policy;
@@ -65,7 +66,7 @@ static inline uint32_t tags_set_of(const struct tags *t, uint32_t line)
 
 static inline uint8_t *tags_row(const struct tags *t, uint32_t set)
 {
-    return t->rows + (size_t)set * t->row_bytes;
+    return t->rows + set * t->row_bytes;
 }
 static inline struct tags_order *tags_ends_of(const struct tags *t, uint8_t *row)
 {

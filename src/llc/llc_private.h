@@ -64,13 +64,14 @@ struct slice_run {
     struct net_queue_source *out; /* of replies */
     uint64_t *const *traffic;     /* by SM, in the column of the slice */
     uint64_t data_queue_cyc, miss_latency_cyc, ticks_per_cycle;
-    uint32_t *turns; /* … of the spec, and what a line's place in it follows from */
-    uint64_t line_mask;
-    uint32_t line_right, sets_log2, sets_mask;
+    const uint32_t *turns; /* … of the spec, and what a line's place in it follows from */
+    uint64_t run_mask;
+    uint32_t line_right, run_right, sets_mask;
     uint64_t now, until_cyc;
     uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
     const struct fill *fill; /* the first one; behind the last is one that is never ready */
     const struct fill *fills, *fills_end;
+    uint64_t fill_cyc;        /* when that is ready, or the window ends */
     struct slice_front front; /* .r and .idx; the rest once it was looked at */
     struct memory_op *op;     /* the next place in the ring of operations */
     struct memory_op *ops, *ops_end;
@@ -82,7 +83,7 @@ struct slice_run {
     uint32_t inside, writes, local, misses; /* inside: of the port, before */
     uint64_t left_cyc;                      /* … left, */
     uint32_t replies, merged, columns;
-    uint32_t mshr_least;  /* fewest that were free */
+    uint32_t mshr_least;  /* fewest that were free; mshr_free_count: others */
     uint64_t stay_cyc;    /* … and how long they stayed */
     uint64_t write_bytes; /* of packets of writes */
     /* by sectors that are read: reply, data port, memory; as in the spec */

@@ -24,6 +24,7 @@ static SLICE_HOT void quick_ops_end(struct slice *s, struct slice_run *q)
     struct lane_ops *const ops = &s->own_lane.ops;
     const uint32_t made = (uint32_t)(q->ops_allowed - q->ops_room);
     if (!made) return;
+    q->misses += made;
     if (!ops->count) {
         s->wire.pending[0] |= (uint64_t)1 << s->wire.pending_bit;
         s->wire.memory_comes(s->wire.channels[0], ops->front->ready_tick);
@@ -50,6 +51,19 @@ static __attribute__((noinline)) void fetch_more(struct slice *s, uint32_t line,
 
 /* ---- requests that go to memory ---- */
 
+/* MSHRs that are free are, in a run, the fewest that were so far, and those beyond them. */
+static SLICE_HOT bool quick_has_mshr(const struct slice *s, const struct slice_run *q)
+{
+    return __builtin_expect(s->mshr_free_count, 1) || q->mshr_least;
+}
+static SLICE_HOT void quick_take_mshr(struct slice *s, struct slice_run *q)
+{
+    if (__builtin_expect(s->mshr_free_count, 1))
+        s->mshr_free_count--;
+    else
+        q->mshr_least--;
+}
+
 /* An MSHR for a line, whose missing sectors are read. */
 static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_line *m, uint8_t *pin,
                                   struct request *r, size_t sectors, struct slice_run *q)
@@ -57,7 +71,6 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     const struct slice_columns c = q->missing_of[sectors];
     const uint32_t idx = q->front.idx;
     const uint64_t key = r->home.line;
-    q->misses++;
     q->columns += c.count;
     m->alone = m->reads = true; /* what else it knows is of lines of others */
     m->asked = c.sectors;
@@ -66,7 +79,7 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     m->waiting.last = idx;
     *pin = 1;
     r->pin = pin;
-    if (__builtin_expect(--s->mshr_free_count < q->mshr_least, 0)) q->mshr_least = s->mshr_free_count;
+    quick_take_mshr(s, q);
     struct memory_op *const op = q->op; /* nobody else waits for one of a plain slice */
     q->op = __builtin_expect(op + 1 == q->ops_end, 0) ? q->ops : op + 1;
     q->ops_room--;
@@ -90,17 +103,25 @@ static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, 
     return m;
 }
 
+/* The fills of the window do not let go of one. */
+static __attribute__((noinline)) void stop_for_mshr(struct slice *s, struct slice_run *q)
+{
+    s->stats.wait_mshr += q->now;
+    s->blocked = quick_stop(&s->stats.wait_mshr, q);
+    s->blocked_cyc = q->now;
+}
+
 /* All are in use: the fills of a cycle may let go of one. False: it comes after the window, or is not a quick
  * one. */
 static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
 {
     s->stats.wait_mshr -= q->now;
-    const bool changes = quick_fills(s, q);
+    if (__builtin_expect(!quick_fills(s, q), 0)) {
+        stop_for_mshr(s, q);
+        return false;
+    }
     s->stats.wait_mshr += q->now;
-    if (__builtin_expect(changes, 1)) return true;
-    s->blocked = quick_stop(&s->stats.wait_mshr, q);
-    s->blocked_cyc = q->now;
-    return false;
+    return true;
 }
 
 /* The line of a read has no place. False: it is not served, or not here. */
@@ -109,7 +130,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
     for (;;)
         if (!quick_port_takes(s, q)) {
             if (!quick_waits_for_port(s, q)) return false;
-        } else if (s->mshr_free_count) {
+        } else if (quick_has_mshr(s, q)) {
             break;
         } else if (!quick_awaits_mshr(s, q)) {
             return false;
@@ -133,7 +154,7 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
                                           struct slice_run *q)
 {
-    if (!s->mshr_free_count) return quick_stop(&s->stats.wait_mshr, q);
+    if (!quick_has_mshr(s, q)) return quick_stop(&s->stats.wait_mshr, q);
     slice_set_touch(s, &q->front, line);
     quick_fetch(s, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
     return NULL;
@@ -198,21 +219,16 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
     return NULL;
 }
 
-/* A write, or a read of a line that has a place. False: it is not served, or not here. */
-static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q)
+/* A read of a line that has a place, or a write. False: it is not served, or not here. */
+static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q, bool reads)
 {
     struct request *const r = q->front.r;
     for (;;) {
-        if (__builtin_expect(r->kind > REQUEST_WRITE, 0)) {
-            q->slow = true;
-            return false;
-        }
         if (!quick_port_takes(s, q)) {
             if (!quick_waits_for_port(s, q)) return false;
             continue;
         }
-        uint64_t *const why =
-            r->kind == REQUEST_READ ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
+        uint64_t *const why = reads ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
         if (!why) return true;
         s->blocked_cyc = q->now;
         if (!quick_waits(s, why, q)) return false;
@@ -223,10 +239,10 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
 
 /* The one in front, or there next; a later one into the host's caches. There may be none: then it is another,
  * which nobody looks at. */
-static SLICE_HOT void quick_next(const struct slice *s, struct slice_run *q)
+static SLICE_HOT void quick_next(const struct slice *s, const struct net_queue_slot *slot,
+                                 struct slice_run *q)
 {
     enum { AHEAD = NET_QUEUE_SPARE - 1 };
-    const struct net_queue_slot *const slot = net_queue_slot_of(q->port.front);
     const uint32_t idx = (uint32_t)slot->packet.handle;
     q->front.r = at(s, idx);
     q->front.idx = idx;
@@ -240,6 +256,18 @@ static SLICE_HOT uint32_t quick_look(struct slice *s, struct slice_run *q)
     return slice_set_find(s, &q->front);
 }
 
+/* False: it is not served, or not here. */
+static SLICE_HOT bool quick_serve(struct slice *s, struct slice_run *q)
+{
+    const uint32_t line = quick_look(s, q);
+    const uint8_t kind = q->front.r->kind;
+    if (__builtin_expect(kind == REQUEST_READ, 1))
+        return line == TAGS_NONE ? quick_miss(s, q) : quick_other(s, line, q, true);
+    if (kind == REQUEST_WRITE) return quick_other(s, line, q, false);
+    q->slow = true;
+    return false;
+}
+
 /* It was served; returns when the next one is due. */
 static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
 {
@@ -249,8 +277,8 @@ static SLICE_HOT uint64_t quick_served(struct slice *s, struct slice_run *q)
     q->came_cyc += now;
     s->inside_cyc = now;
     q->local += r->sm - s->first_sm < s->wire.sms_per_partition;
-    const uint64_t visible = net_queue_pass(q->port, now);
-    quick_next(s, q);
+    uint64_t visible;
+    quick_next(s, net_queue_pass(q->port, now, &visible), q);
     return __builtin_expect(visible > now, 0) ? visible : now + 1;
 }
 
@@ -264,11 +292,7 @@ static SLICE_HOT void quick_cycles(struct slice *s, struct slice_run *q)
         due = q->now;
     }
     do {
-        if (!quick_arrives(s, due, q)) return;
-        const uint32_t line = quick_look(s, q);
-        if (!(line == TAGS_NONE && q->front.r->kind == REQUEST_READ ? quick_miss(s, q)
-                                                                    : quick_other(s, line, q)))
-            return;
+        if (!quick_arrives(s, due, q) || !quick_serve(s, q)) return;
         due = quick_served(s, q);
     } while (q->ops_room > 0);
     q->due_cyc = due;
@@ -286,15 +310,11 @@ static inline void quick_new(struct slice *s)
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .miss_latency_cyc = s->spec->miss_latency_cyc,
                                 .ticks_per_cycle = s->spec->ticks_per_cycle,
-                                .turns = s->spec->turns,
-                                .line_mask = s->spec->runs[0].mask,
-                                .line_right = s->spec->runs[0].right,
-                                .sets_log2 = s->spec->sets_log2,
-                                .sets_mask = s->spec->sets_mask,
                                 .ops = s->own_lane.ops.ring,
                                 .ops_end = s->own_lane.ops.end,
                                 .fills = s->own_lane.fills,
                                 .fills_end = s->own_lane.fills + s->fills_mask + 1};
+    slice_turns_begin(s->spec, &s->run);
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
         s->run.read_bytes[sectors] = f->read_bytes[sectors];
         s->run.read_cyc[sectors] = s->spec->read_cyc[sectors];
@@ -310,15 +330,16 @@ static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
     q->now = s->visited_cyc;
     q->until_cyc = s->until_cyc;
     DIAG_ASSERT(l->fills_count <= s->fills_mask);
-    q->fill = l->fills + l->fills_head;
     l->fills[(l->fills_head + l->fills_count) & s->fills_mask].ready_cyc = ENGINE_NEVER;
+    quick_fill_next(l->fills + l->fills_head, q);
     q->inside = net_queue_inside(q->port.sink, q->port.front);
-    quick_next(s, q);
+    quick_next(s, net_queue_slot_of(q->port.front), q);
     quick_ops_begin(s, q);
     q->slow = false;
     q->writes = q->local = q->misses = q->columns = q->merged = q->replies = 0;
     q->came_cyc = q->left_cyc = q->stay_cyc = q->write_bytes = 0;
     q->mshr_least = s->mshr_free_count;
+    s->mshr_free_count = 0;
 }
 
 static inline void quick_count(struct slice *s, const struct slice_run *q)
@@ -344,6 +365,7 @@ static inline void quick_count(struct slice *s, const struct slice_run *q)
     net_queue_count_taken(q->port.sink, requests, q->came_cyc,
                           reads * (uint64_t)s->wire.fabric->header_bytes + q->write_bytes);
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - q->mshr_least);
+    s->mshr_free_count += q->mshr_least;
 }
 
 /* The slice knows what was done. */

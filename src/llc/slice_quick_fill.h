@@ -13,8 +13,8 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t now, uint64_t ready,
                                   const struct request *r, uint32_t came, uint32_t bytes, struct slice_run *q)
 {
     if (__builtin_expect(ready >= q->until_cyc, 0)) return false;
-    const uint32_t sm = r->sm;
-    net_queue_join(q->out, idx, sm, bytes, ready);
+    const size_t sm = r->sm;
+    net_queue_join(q->out, idx, (uint32_t)sm, bytes, ready);
     q->traffic[sm][s->wire.slice_idx] += bytes;
     q->replies++;
     q->left_cyc += ready;
@@ -90,6 +90,13 @@ static __attribute__((noinline)) bool fill_others(struct slice *s, const struct 
     return !q->slow;
 }
 
+/* This one comes next. */
+static SLICE_HOT void quick_fill_next(const struct fill *f, struct slice_run *q)
+{
+    q->fill = f;
+    q->fill_cyc = earlier(f->ready_cyc, q->until_cyc);
+}
+
 /* The oldest fill: all that was asked for is all that who waits lacks. What memory forwarded from a write
  * may have been ready before the one in front of it. False: the rest of the cycle is not a quick one. */
 static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
@@ -99,7 +106,7 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const uint8_t sectors = f->sectors;
     const uint64_t now = later(f->ready_cyc, q->now);
     q->now = now;
-    q->fill = f + 1 == q->fills_end ? q->fills : f + 1;
+    quick_fill_next(__builtin_expect(f + 1 == q->fills_end, 0) ? q->fills : f + 1, q);
     if (__builtin_expect(!m->alone || m->asked != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
@@ -112,28 +119,26 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
 
 /* ---- in time ---- */
 
-/* The next request is due then; fills that come before, or at the same time. False: one is not a quick one,
- * or the window ends first. */
-static SLICE_HOT bool quick_fills_until(struct slice *s, uint64_t due, struct slice_run *q)
-{
-    while (__builtin_expect(q->fill->ready_cyc <= due, 0))
-        if (q->fill->ready_cyc >= q->until_cyc || !quick_fill(s, q)) return false;
-    return __builtin_expect(due < q->until_cyc, 1);
-}
+/* The next request is due then; fills that come before, or at the same time, come first. False: one is not a
+ * quick one, or the window ends first. */
 static SLICE_HOT bool quick_arrives(struct slice *s, uint64_t due, struct slice_run *q)
 {
-    const bool arrives = quick_fills_until(s, due, q);
-    *(arrives ? &q->now : &q->due_cyc) = due;
-    return arrives;
+    while (__builtin_expect(q->fill_cyc <= due, 0))
+        if (q->fill_cyc == q->until_cyc || !quick_fill(s, q)) {
+            q->due_cyc = due;
+            return false;
+        }
+    q->now = due;
+    return true;
 }
 
 /* The fills of the next cycle that has any; false: it comes after the window, or is not a quick one. */
 static SLICE_HOT bool quick_fills(struct slice *s, struct slice_run *q)
 {
-    if (__builtin_expect(q->fill->ready_cyc >= q->until_cyc, 0)) return false;
+    if (__builtin_expect(q->fill_cyc == q->until_cyc, 0)) return false;
     do
         if (!quick_fill(s, q)) return false;
-    while (q->fill->ready_cyc <= q->now);
+    while (q->fill_cyc <= q->now);
     return true;
 }
 

@@ -18,24 +18,39 @@ static inline void slice_sets_begin(struct slice *s)
 {
     struct tags *const t = &s->tags;
     s->pins = tags_pins(t, 0);
-    s->pin_step = t->row_bytes - t->ways;
+    s->pin_step = (uint32_t)t->row_bytes - t->ways;
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-static __attribute__((noinline)) uint32_t slice_set_turn(const struct slice_run *q, uint64_t run)
+/* How far a run of lines is turned is looked up (slice_spec.turns); what cannot be is never known. */
+static inline void slice_turns_begin(const struct slice_spec *p, struct slice_run *q)
 {
-    return q->turns[run] = ((uint32_t)hash_u64(run) & q->sets_mask) | (q->sets_mask + 1);
+    static const uint32_t unknown;
+    const bool kept = p->turns && (p->runs[0].mask & p->sets_mask) == p->sets_mask;
+    q->turns = kept ? p->turns : &unknown;
+    q->line_right = p->runs[0].right;
+    q->run_right = p->runs[0].right + p->sets_log2;
+    q->run_mask = kept ? p->runs[0].mask >> p->sets_log2 : 0;
+    q->sets_mask = p->sets_mask;
+}
+
+/* It is not known yet, or not kept. */
+static __attribute__((noinline)) uint32_t slice_set_turn(const struct slice *s, uint64_t line)
+{
+    const struct slice_run *const q = &s->run;
+    const uint64_t run = line >> q->run_right & q->run_mask;
+    if (q->turns == s->spec->turns)
+        s->spec->turns[run] = ((uint32_t)hash_u64(run) & q->sets_mask) | (q->sets_mask + 1);
+    return set_of(s, line);
 }
 
 /* set_of() */
 static SLICE_HOT uint32_t quick_set_of(const struct slice *s, uint64_t line)
 {
     const struct slice_run *const q = &s->run;
-    if (__builtin_expect(!q->turns, 0)) return set_of(s, line);
-    const uint64_t place = line >> q->line_right & q->line_mask, run = place >> q->sets_log2;
-    uint32_t turn = q->turns[run];
-    if (__builtin_expect(!turn, 0)) turn = slice_set_turn(q, run);
-    return ((uint32_t)place + turn) & q->sets_mask;
+    const uint32_t turn = q->turns[line >> q->run_right & q->run_mask];
+    if (__builtin_expect(!turn, 0)) return slice_set_turn(s, line);
+    return ((uint32_t)(line >> q->line_right) + turn) & q->sets_mask;
 }
 
 /* The set of the request. */
@@ -56,7 +71,9 @@ static SLICE_HOT uint32_t slice_set_find(const struct slice *s, const struct sli
         (tags_equal_bytes(a->row, hint) | tags_equal_bytes(a->row + 16, hint) << 16) & s->way_mask;
     for (; found; found &= found - 1) {
         const uint32_t line = a->first + (uint32_t)__builtin_ctz(found);
-        if (s->tags.keys[line] == a->r->home.line + 1) return line;
+        if (s->tags.keys[line] != a->r->home.line + 1) continue;
+        if (line == TAGS_NONE) __builtin_unreachable(); /* who asks need not ask again */
+        return line;
     }
     return TAGS_NONE;
 }

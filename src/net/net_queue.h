@@ -191,28 +191,33 @@ static inline void net_queue_count_taken(struct net_queue_sink *k, uint32_t pack
     k->taken_bytes += bytes;
 }
 
-/* As net_queue_take(), for who takes many and counts them then, before anybody else looks. */
-static inline uint64_t net_queue_pass(struct net_queue_port port, uint64_t now)
+/* As net_queue_take(), for who takes many and counts them then, before anybody else looks. Returns the slot
+ * that is in front, *visible_cyc: when its packet is visible. */
+static inline const struct net_queue_slot *net_queue_pass(struct net_queue_port port, uint64_t now,
+                                                          uint64_t *visible_cyc)
 {
     const struct net_queue_sink *const k = port.sink;
     struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
-    uint64_t visible_cyc = NET_NEVER;
+    *visible_cyc = NET_NEVER;
     slot->visible_cyc = now;
     if (next != k->at) {
         if (__builtin_expect(next == k->end, 0)) next = k->ring;
-        visible_cyc = next->visible_cyc;
+        *visible_cyc = next->visible_cyc;
     }
     port.front->packet = &next->packet;
-    port.front->visible_cyc = visible_cyc;
-    return visible_cyc;
+    port.front->visible_cyc = *visible_cyc;
+    return next;
 }
 
 /* Takes the oldest packet of a sink, which has one that is visible. Returns when the next one is, NET_NEVER:
  * none is on its way. */
 static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 {
-    net_queue_count_taken(port.sink, 1, now, port.front->packet->bytes);
-    return net_queue_pass(port, now);
+    const uint32_t bytes = port.front->packet->bytes;
+    uint64_t visible_cyc;
+    (void)net_queue_pass(port, now, &visible_cyc);
+    net_queue_count_taken(port.sink, 1, now, bytes);
+    return visible_cyc;
 }
 
 /* Is any packet inside, or any in the queue of its source? */

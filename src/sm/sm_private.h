@@ -195,16 +195,17 @@ struct l1_mshr {
     struct line_where where; /* plain: as in struct line_access */
     uint32_t sent;           /* short cycle of its own request */
     uint8_t own;             /* … sectors that it brings; 0: the MSHR was never used */
-    bool plain;        /* one load waits, for its own request; the line gets a place when it comes, and is
+    bool plain : 1;    /* one load waits, for its own request; the line gets a place when it comes, and is
                           kept: of what follows, all but `next` and `load` is not set, see l1_unfold() */
+    bool stale : 1;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     uint16_t next;     /* + 1: the next one of its slot, while it is not stale */
     uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
     uint8_t asked;     /* sectors on their way */
     uint8_t here;      /* sectors that came */
-    bool stale;        /* overtaken by a store or an invalidation: serves those who wait, is not kept */
     uint16_t waiting;
     struct mshr_waiter waiters[]; /* [merges] */
 };
+_Static_assert(sizeof(struct l1_mshr) == 32, "with eight that wait, one cache line");
 
 /* By line: who misses it, and which one left last. */
 struct l1_slot {
@@ -217,7 +218,8 @@ struct l1 {
     struct tags tags;
     uint8_t *valid; /* per line: sectors */
     uint8_t *mshrs; /* see l1_mshr_at() */
-    uint32_t mshr_bytes, mshr_count;
+    size_t mshr_bytes;
+    uint32_t mshr_count;
     uint8_t whole; /* sectors that come with any other: all or, sectored, none */
     bool quick;    /* as most are, see l1_init(): pump.c and stretch.h serve it */
     uint16_t *free;
@@ -229,7 +231,7 @@ struct l1 {
 
 static inline struct l1_mshr *l1_mshr_at(const struct l1 *l1, uint32_t idx)
 {
-    return (struct l1_mshr *)(void *)(l1->mshrs + (size_t)idx * l1->mshr_bytes);
+    return (struct l1_mshr *)(void *)(l1->mshrs + idx * l1->mshr_bytes);
 }
 
 enum l1_left { LEFT_NOT, LEFT_REPLACED, LEFT_WRITE, LEFT_COHERENCE };
