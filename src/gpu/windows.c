@@ -59,11 +59,11 @@ static void run_slices(const struct windows *w, uint32_t channel, uint64_t until
 
 static bool is_busy(const struct windows *w)
 {
+    for (uint32_t k = 0; k < w->parts.slice_count; k++)
+        if (slice_window_busy(w->parts.slices[k])) return true;
     if (net_queue_some_inside(w->parts.fabric->request.net) ||
         net_queue_some_wait(w->parts.fabric->reply.net))
         return true;
-    for (uint32_t k = 0; k < w->parts.slice_count; k++)
-        if (slice_window_busy(w->parts.slices[k])) return true;
     for (uint32_t k = 0; k < w->parts.channel_count; k++)
         if (channel_due(w->parts.channels[k]) != DRAM_NEVER) return true;
     return false;
@@ -96,7 +96,7 @@ static void close_window(struct windows *w)
 static void note_progress(struct windows *w)
 {
     const uint64_t taken_cyc =
-        net_queue_taken_cyc(w->parts.fabric->request.net) + net_queue_taken_cyc(w->parts.fabric->reply.net);
+        net_queue_taken(w->parts.fabric->request.net).cyc + net_queue_taken(w->parts.fabric->reply.net).cyc;
     if (taken_cyc == w->taken_cyc) return;
     w->taken_cyc = taken_cyc;
     engine_progress(w->parts.engine);

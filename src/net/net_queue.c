@@ -58,6 +58,7 @@ void net_queue_build(struct net *n, struct arena *a)
         source->stop = source->at;
     }
     for (uint32_t i = 0; i < s->sinks; i++) net_queue_build_sink(n, i);
+    net_queue_build_ports(n);
 }
 
 /* ---- a run ---- */
@@ -65,10 +66,15 @@ void net_queue_build(struct net *n, struct arena *a)
 /* Receivers to which nothing was on its way before. */
 static void show_all(const struct net *n, uint64_t *fresh)
 {
-    const struct net_queue_sink *k = n->queue->sinks, *const end = k + n->spec.sinks;
-    struct net_front *front = n->view.fronts;
-    for (uint32_t i = 0; k != end; i++, k++, front++) {
-        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == k->at) continue;
+    struct net_queue *const q = n->queue;
+    NET_QUEUE_EACH(i, q->receivers)
+    {
+        struct net_front *const front = &n->view.fronts[i];
+        if (front->visible_cyc != NET_NEVER) continue;
+        if (net_queue_slot_of(front) == q->sinks[i].at) {
+            net_queue_rest_sink(q, &q->sinks[i]);
+            continue;
+        }
         front->visible_cyc = net_queue_slot_of(front)->visible_cyc;
         net_bit_set(fresh, i);
     }
@@ -79,7 +85,8 @@ static void skip_idle(struct net *n, uint64_t until_cyc)
 {
     struct net_queue *const q = n->queue;
     uint64_t first = until_cyc;
-    for (uint32_t i = 0; i < n->spec.sources; i++) {
+    NET_QUEUE_EACH(i, q->senders)
+    {
         const struct net_queue_source *const s = &q->sources[i];
         if (!net_queue_count_of(s)) continue;
         const uint64_t cyc = net_queue_begin_cyc(s, s->done.first->accept_cyc);
@@ -120,6 +127,7 @@ uint64_t net_queue_step(struct net *n, uint64_t now)
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now)
 {
     const uint32_t waiting = net_queue_count_of(s), count = (uint32_t)(s->end - s->places);
+    net_queue_wake_source(s);
     if (s->queue->by_wheel && !waiting)
         net_queue_begins(s->queue, net_queue_index_of(s), net_queue_begin_cyc(s, now));
     if (s->at == s->end) {
@@ -191,25 +199,4 @@ bool net_queue_idle(const struct net *n, uint32_t source, uint64_t now)
 {
     const struct net_queue_source *const s = &n->queue->sources[source];
     return !net_queue_count_of(s) && s->done.free_cyc <= now + 1;
-}
-
-bool net_queue_some_wait(const struct net *n)
-{
-    for (uint32_t i = 0; i < n->spec.sources; i++)
-        if (net_queue_count_of(&n->queue->sources[i])) return true;
-    return false;
-}
-
-bool net_queue_some_inside(const struct net *n)
-{
-    for (uint32_t i = 0; i < n->spec.sinks; i++)
-        if (n->view.fronts[i].visible_cyc != NET_NEVER) return true;
-    return net_queue_some_wait(n);
-}
-
-uint64_t net_queue_taken_cyc(const struct net *n)
-{
-    uint64_t taken_cyc = 0;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) taken_cyc += n->queue->sinks[i].taken_cyc;
-    return taken_cyc;
 }

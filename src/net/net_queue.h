@@ -45,10 +45,10 @@ struct net_queue_source {                     /* the first four are what every p
     uint16_t next_waiting; /* for a place there */
 };
 
-/* A source when a run began, in which sources are lined up. */
+/* A source that is awake, before it was lined up. */
 struct net_queue_before {
     struct net_queue_progress done;
-    struct net_queue_packet *at; /* NULL: nothing waited */
+    struct net_queue_packet *at;
 };
 
 /* Behind the switch: on its way to the sink or waiting there. */
@@ -91,6 +91,12 @@ enum {
 _Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
                "who is in time knows of no beginning beyond the wheel");
 
+/* Sums over packets that were taken. */
+struct net_queue_taken {
+    uint64_t bytes;
+    uint64_t cyc; /* when they were: it changes whenever one is */
+};
+
 /* Sums over packets, since the start. */
 struct net_queue_totals {
     uint64_t accepted, accepted_bytes, accepted_cyc;
@@ -98,10 +104,23 @@ struct net_queue_totals {
     uint64_t taken, taken_bytes, taken_cyc;
 };
 
+/* Ports in which something may be: all others are empty, and are not looked at (net_queue_ports.c). */
+struct net_queue_ports {
+    uint64_t *awake;
+    uint32_t words;
+};
+/* What is done for each port that is awake, the first one first; the set may lose it meanwhile. */
+#define NET_QUEUE_EACH(port, set) \
+    for (uint32_t word_ = 0, port = 0; word_ < (set).words; word_++) \
+        for (uint64_t left_ = (set).awake[word_]; \
+             left_ && (port = word_ << 6 | (uint32_t)__builtin_ctzll(left_), true); left_ &= left_ - 1)
+
 struct net_queue {
     struct net_queue_source *sources;
     struct net_queue_before *before_run; /* by source */
     struct net_queue_sink *sinks;
+    struct net_queue_ports senders, receivers; /* those of sources and of sinks */
+    struct net_queue_taken asleep;             /* sums over the sinks that are not awake */
     struct arena *arena;
     /* Which packets begin when: the wheel knows the first packet of every source; without it nothing is known
      * until all that begin in a stretch of cycles are lined up. */
@@ -127,8 +146,8 @@ struct net_queue {
     uint64_t arrivals_cyc;            /* … when they arrive */
 };
 
-/* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
- * known. */
+/* Where a packet joins, when the queue must be looked at: it is at its end, its source is asleep, or its
+ * first packet must be known. */
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now);
 
 /* Packets in the queue of a source; … one that begins in this very cycle is still there. */
@@ -205,8 +224,17 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 bool net_queue_some_inside(const struct net *n);
 bool net_queue_some_wait(const struct net *n);
 struct net_queue_totals net_queue_totals(const struct net *n);
-/* Sum: when packets were taken. It changes whenever one is. */
-uint64_t net_queue_taken_cyc(const struct net *n);
+static inline struct net_queue_taken net_queue_taken(const struct net *n)
+{
+    const struct net_queue *const q = n->queue;
+    struct net_queue_taken sum = q->asleep;
+    NET_QUEUE_EACH(i, q->receivers)
+    {
+        sum.bytes += q->sinks[i].taken_bytes;
+        sum.cyc += q->sinks[i].taken_cyc;
+    }
+    return sum;
+}
 
 /* Nothing that has not begun begins before a cycle. */
 static inline void net_queue_idle_before(struct net *n, uint64_t cyc) { n->queue->done_cyc = cyc; }

@@ -13,11 +13,11 @@ static inline struct net_queue_packet **lines_before(const struct net_queue *q, 
     return (struct net_queue_packet **)((uintptr_t)(q->lines + 1) - from * sizeof *q->lines);
 }
 
-static inline void line_up(const struct net_queue *q, struct net_queue_source *s, uint64_t from,
-                           uint64_t until)
+static inline void line_up(const struct net_queue *q, struct net_queue_source *s,
+                           struct net_queue_packet **lines, uint64_t from, uint64_t until)
 {
     const uint8_t *const flits_of = q->flits_of;
-    struct net_queue_packet **const lines = lines_before(q, from), **same = lines, *p = s->done.first;
+    struct net_queue_packet **same = lines, *p = s->done.first;
     const uint64_t free_cyc = s->done.free_cyc > from ? s->done.free_cyc : from;
     uint64_t busy_cyc = free_cyc - (free_cyc > 0); /* the last in which nothing can begin */
     uint64_t flits = 0;
@@ -40,18 +40,33 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
     s->done.flits += flits;
 }
 
+static inline void line_up_source(const struct net_queue *q, uint32_t source, struct net_queue_packet **lines,
+                                  uint64_t from, uint64_t until)
+{
+    struct net_queue_source *const s = &q->sources[source];
+    if (s->at == s->done.first) {
+        net_queue_rest_source(s);
+        return;
+    }
+    q->before_run[source] = (struct net_queue_before){s->done, s->at};
+    line_up(q, s, lines, from, until);
+    if (s->at == s->done.first) {
+        s->at = s->done.first = s->places;
+        s->stop = s->end;
+    }
+}
+
+/* The last one first, see above. */
 static void line_up_all(const struct net *n, uint64_t from, uint64_t until)
 {
     const struct net_queue *const q = n->queue;
-    for (uint32_t i = n->spec.sources; i-- > 0;) {
-        struct net_queue_source *const s = &q->sources[i];
-        q->before_run[i].at = NULL;
-        if (s->at == s->done.first) continue;
-        q->before_run[i] = (struct net_queue_before){s->done, s->at};
-        line_up(q, s, from, until);
-        if (s->at == s->done.first) {
-            s->at = s->done.first = s->places;
-            s->stop = s->end;
+    struct net_queue_packet **const lines = lines_before(q, from);
+    for (uint32_t w = q->senders.words; w-- > 0;) {
+        for (uint64_t m = q->senders.awake[w]; m;) {
+            const uint32_t highest = (uint32_t)__builtin_clzll(m) ^ 63;
+            m ^= 1ull << highest;
+            __asm__("" : "+m"(m)); /* not in a register, of which the loop over packets needs all */
+            line_up_source(q, w << 6 | highest, lines, from, until);
         }
     }
 }
@@ -110,12 +125,13 @@ out:
 static void step_back(struct net *n, uint64_t from, uint64_t until, struct stopped stopped)
 {
     struct net_queue *const q = n->queue;
-    for (uint32_t i = 0; i < n->spec.sources; i++) {
+    struct net_queue_packet **const lines = lines_before(q, from);
+    NET_QUEUE_EACH(i, q->senders)
+    {
         struct net_queue_source *const s = &q->sources[i];
-        if (!q->before_run[i].at) continue;
         s->done = q->before_run[i].done;
         s->at = q->before_run[i].at;
-        line_up(q, s, from, stopped.cyc + (i < stopped.source));
+        line_up(q, s, lines, from, stopped.cyc + (i < stopped.source));
     }
     for (uint64_t cyc = from; cyc < until; cyc++) q->lines[cyc - from] = &q->line_end;
 }

@@ -150,6 +150,7 @@ static struct net_queue_slot *take_places(struct net *n, struct net_queue_sink *
         k->at = k->ring;
     }
     const uint32_t until_end = (uint32_t)(k->end - k->at), known = places < until_end ? places : until_end;
+    net_queue_wake_sink(n->queue, k);
     k->ask = k->at + known;
     k->packets += known;
     return k->at;

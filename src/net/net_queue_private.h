@@ -1,6 +1,7 @@
 /* What the files of a queued network share:
  *
  *   net_queue.c          building, runs, ends
+ *   net_queue_ports.c    … in which something may be
  *   net_queue_lines.c    nobody waits: packets begin in stretches of cycles
  *   net_queue_wheel.c    someone does: … cycle by cycle
  *   net_queue_places.c   behind the switch, and who waits for one
@@ -9,6 +10,16 @@
 #define ATOLL_NET_NET_QUEUE_PRIVATE_H
 
 #include "net/net_queue.h"
+
+/* ---- ports: net_queue_ports.c ---- */
+
+void net_queue_build_ports(struct net *n);
+/* A packet joins, or is pushed: it is looked at from now on. */
+void net_queue_wake_source(struct net_queue_source *s);
+void net_queue_wake_sink(struct net_queue *q, struct net_queue_sink *k);
+/* Nothing is inside: the next packet wakes it. */
+void net_queue_rest_source(struct net_queue_source *s);
+void net_queue_rest_sink(struct net_queue *q, struct net_queue_sink *k);
 
 /* ---- sources ---- */
 

@@ -63,7 +63,7 @@ struct net_queue_totals net_queue_totals(const struct net *n)
 
 void net_queue_settle_series(struct net *n)
 {
-    n->stats.taken_bytes = net_queue_totals(n).taken_bytes - n->queue->before.taken_bytes;
+    n->stats.taken_bytes = net_queue_taken(n).bytes - n->queue->before.taken_bytes;
 }
 
 void net_queue_settle(struct net *n)

@@ -249,10 +249,13 @@ static void counts_agree(struct net *n, uint64_t now, uint64_t accepted, uint64_
     assert_int_equal(s->accepted, s->delivered + s->inside);
     assert_int_equal(s->delivered, s->taken + s->untaken);
     assert_int_equal(s->accepted_bytes, s->taken_bytes + s->left_bytes);
+    assert_int_equal(net_queue_taken(n).bytes, s->taken_bytes);
+    assert_true(net_queue_some_inside(n) == (accepted != taken));
 }
 
-/* late: what begins is worked off later; places: at a sink, at most. */
-static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places)
+/* late: what begins is worked off later; places: at a sink, at most; pauses: of sources and, with them, of
+ * sinks. */
+static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places, bool pauses)
 {
     struct rng r = rng_seed(seed, late);
     struct arena a;
@@ -271,7 +274,7 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
     const uint32_t spots = 1 + (uint32_t)rng_below(&r, PORTS);
     uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0;
     for (uint64_t now = 1; now < 3000; now++) {
-        if (now == 1500) counts_agree(n, now - 1, accepted, taken);
+        if (now % 300 == 0) counts_agree(n, now - 1, accepted, taken);
         if (!late)
             net_step(n, now);
         else if (now % 32 == 0) /* as late as nobody has seen anything of it */
@@ -291,6 +294,7 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
             taken++;
         }
         for (uint32_t i = 0; i < PORTS && now < 2500; i++) {
+            if (pauses && (now >> 8 & 1 || (now >> 6 & 3) != i % 4)) continue;
             if (rng_below(&r, 256) >= busy || m.source[i].count > DEEP - 2) continue;
             const struct slow_packet p = {.packet = packet(++handle, i, (uint32_t)rng_below(&r, spots),
                                                            16 + 16 * (uint32_t)rng_below(&r, 5)),
@@ -310,21 +314,32 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
 test(packets_arrive_as_if_they_were_moved_cycle_by_cycle)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false, 6);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false, 6, false);
 }
 
 /* Places that were left long before are known when a window is worked off; so only with room for all. */
 test(what_begins_may_be_worked_off_late)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 6);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 6, false);
 }
 
 /* … in stretches that are lined up as a whole, into rings that grow; some sinks are full all the same. */
 test(what_finds_a_place_may_be_worked_off_late)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 200);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 200, false);
+}
+
+/* Ports in which nothing is are not looked at: the next packet is noticed all the same. */
+test(a_packet_wakes_a_port_that_was_idle)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        same_as_moved_cycle_by_cycle(seed, false, 6, true);
+        same_as_moved_cycle_by_cycle(seed, true, 6, true);
+        same_as_moved_cycle_by_cycle(seed, true, 200, true);
+    }
 }
 
 int main(void)
@@ -337,6 +352,7 @@ int main(void)
         cmocka_unit_test(packets_arrive_as_if_they_were_moved_cycle_by_cycle),
         cmocka_unit_test(what_begins_may_be_worked_off_late),
         cmocka_unit_test(what_finds_a_place_may_be_worked_off_late),
+        cmocka_unit_test(a_packet_wakes_a_port_that_was_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,8 @@ void net_queue_begin_wheel(struct net *n)
 {
     struct net_queue *const q = n->queue;
     q->by_wheel = true;
-    for (uint32_t i = 0; i < n->spec.sources; i++) {
+    NET_QUEUE_EACH(i, q->senders)
+    {
         struct net_queue_source *const s = &q->sources[i];
         if (s->at == s->done.first)
             s->stop = s->at;
@@ -60,7 +61,7 @@ void net_queue_end_wheel(struct net *n)
     q->known = 0;
     memset(q->busy, 0, sizeof q->busy);
     memset(q->starts, 0, (size_t)NET_QUEUE_WHEEL * q->words * sizeof *q->starts);
-    for (uint32_t i = 0; i < n->spec.sources; i++) q->sources[i].stop = q->sources[i].end;
+    NET_QUEUE_EACH(i, q->senders) q->sources[i].stop = q->sources[i].end;
 }
 
 /* ---- beginning, cycle by cycle ---- */
