@@ -41,9 +41,9 @@ void net_queue_build(struct net *n, struct arena *a)
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
     for (uint32_t i = 0; i < NET_QUEUE_WHEEL; i++) q->lines[i] = &q->line_end;
     q->line_end.packet.dst = s->sinks;
+    q->line_end.packet.src = s->sources;
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
-    q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
     q->sinks = arena_alloc_aligned(a, (s->sinks + 1) * sizeof *q->sinks, 64); /* one for line_end */
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
@@ -89,27 +89,24 @@ static void skip_idle(struct net *n, uint64_t until_cyc)
     {
         const struct net_queue_source *const s = &q->sources[i];
         if (!net_queue_count_of(s)) continue;
-        const uint64_t cyc = net_queue_begin_cyc(s, s->done.first->accept_cyc);
+        const uint64_t cyc = net_queue_first_cyc(s);
         if (cyc < first) first = cyc;
     }
     if (first > q->done_cyc) q->done_cyc = first;
 }
 
-/* Stretches that end because a sink is full are few: the rest is by the wheel. */
 void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 {
     struct net_queue *const q = n->queue;
     net_queue_answer_all(n);
     if (fresh && q->by_wheel) {
         net_queue_run_wheel(n, until_cyc, false, true);
-        if (net_queue_is_calm(q)) net_queue_end_wheel(n);
+        if (!q->refused) net_queue_end_wheel(n);
     }
     while (!q->by_wheel && q->done_cyc < until_cyc) {
         if (until_cyc - q->done_cyc >= NET_QUEUE_WHEEL) skip_idle(n, until_cyc);
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
-        const bool done =
-            net_queue_run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);
-        if (!done) net_queue_begin_wheel(n);
+        net_queue_run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);
     }
     if (q->by_wheel) net_queue_run_wheel(n, until_cyc, !fresh, false);
     if (fresh) show_all(n, fresh);

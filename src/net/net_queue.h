@@ -28,7 +28,7 @@ struct net_queue_progress {
     struct net_queue_packet *first; /* those from here on wait */
     uint64_t free_cyc;              /* its link can take a head from then on */
     uint64_t started_cyc;           /* when the last packet began */
-    uint64_t flits, packets;        /* that began */
+    uint64_t flits;                 /* that began */
 };
 
 struct net_queue_source {                     /* the first four are what every packet needs */
@@ -39,16 +39,12 @@ struct net_queue_source {                     /* the first four are what every p
     uint64_t accepted_cyc;                    /* … when they did */
     struct net_queue_progress done;
     struct net_queue *queue;
-    uint64_t blocked_cyc;  /* waiting for a place behind the switch: since then */
-    bool refused;          /* someone waits for a place */
-    bool promised;         /* its first packet has a place behind the switch, from a known cycle on */
-    uint16_t next_waiting; /* for a place there */
-};
-
-/* A source that is awake, before it was lined up. */
-struct net_queue_before {
-    struct net_queue_progress done;
-    struct net_queue_packet *at;
+    struct net_queue_packet *lined; /* in a run: up to here packets are in lines, see net_queue_lines.c */
+    uint64_t place_cyc;    /* its first packet waits for a place behind the switch, which it has then;
+                              NET_NEVER: nobody knows yet, 0: it does not wait */
+    uint64_t blocked_cyc;  /* … it waits since then */
+    bool refused;          /* someone waits for a place in the queue */
+    uint16_t next_waiting; /* for a place behind the switch */
 };
 
 /* Behind the switch: on its way to the sink or waiting there. */
@@ -70,6 +66,7 @@ struct net_queue_sink {                     /* the first cache line is what ever
     struct net_queue_slot *end;
     uint32_t taken;   /* packets, modulo 2^32 */
     bool scarce;      /* there are sources that wait for a place; */
+    bool guarded;     /* … or were when a stretch began: asks before each packet */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
     struct net_queue_slot *ring; /* grows up to the capacity */
@@ -81,6 +78,7 @@ struct net_queue_sink {                     /* the first cache line is what ever
     uint32_t capacity;           /* places */
     uint32_t promised;           /* sources that wait and know of a place */
     uint16_t last;               /* of the list of those that do not */
+    bool awake;                  /* see net_queue_ports */
 };
 _Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
@@ -117,7 +115,6 @@ struct net_queue_ports {
 
 struct net_queue {
     struct net_queue_source *sources;
-    struct net_queue_before *before_run; /* by source */
     struct net_queue_sink *sinks;
     struct net_queue_ports senders, receivers; /* those of sources and of sinks */
     struct net_queue_taken asleep;             /* sums over the sinks that are not awake */
@@ -134,16 +131,18 @@ struct net_queue {
     uint32_t words;                   /* of a mask over sources */
     struct net_queue_packet **lines;  /* [cycle of a stretch]: the first that begins, in the order of sources;
                                          all empty but while the stretch is run */
-    struct net_queue_packet line_end; /* behind the last of a line: goes to a sink that always asks, so that
-                                         the end is not looked for before each packet */
+    struct net_queue_packet line_end; /* behind the last of a line: comes from a source behind all others,
+                                         goes to a sink that always asks, so that the end is not looked for
+                                         before each packet */
     const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
     uint64_t done_cyc;                /* what begins before has begun */
     uint64_t soonest_cyc;             /* beginning > visible at the sink, without the flits */
     uint64_t back_cyc;                /* visible > arrival, which was before */
     struct net_queue_totals before;   /* statistics began anew */
-    uint64_t latency_cyc;             /* since then, of all that began: sum, */
-    uint64_t latency[64];             /* … packets by the highest bit, */
-    uint64_t arrivals_cyc;            /* … when they arrive */
+    uint64_t begun, begun_cyc;        /* packets that had begun then, when they were accepted */
+    uint64_t carried_cyc;             /* … of the others, time that does not count */
+    uint64_t latency[64];             /* since then, of all that began: packets by the highest bit, */
+    uint64_t visible_cyc;             /* … when they are */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, its source is asleep, or its

@@ -32,15 +32,15 @@ void net_queue_rest_source(struct net_queue_source *s)
 
 void net_queue_wake_sink(struct net_queue *q, struct net_queue_sink *k)
 {
-    const uint32_t sink = (uint32_t)(k - q->sinks);
-    if (q->receivers.awake[sink >> 6] >> (sink & 63) & 1) return;
-    net_bit_set(q->receivers.awake, sink);
+    k->awake = true;
+    net_bit_set(q->receivers.awake, (uint32_t)(k - q->sinks));
     q->asleep.bytes -= k->taken_bytes;
     q->asleep.cyc -= k->taken_cyc;
 }
 
 void net_queue_rest_sink(struct net_queue *q, struct net_queue_sink *k)
 {
+    k->awake = false;
     net_bit_clear(q->receivers.awake, (uint32_t)(k - q->sinks));
     q->asleep.bytes += k->taken_bytes;
     q->asleep.cyc += k->taken_cyc;
