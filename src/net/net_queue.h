@@ -28,7 +28,7 @@ struct net_queue_progress {
     struct net_queue_packet *first; /* those from here on wait */
     uint64_t free_cyc;              /* its link can take a head from then on */
     uint64_t started_cyc;           /* when the last packet began */
-    uint64_t flits;                 /* that began */
+    uint64_t flits, packets;        /* that began */
 };
 
 struct net_queue_source {                     /* the first four are what every packet needs */

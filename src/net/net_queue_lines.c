@@ -47,11 +47,11 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
     uint64_t free_cyc = s->done.free_cyc > from ? s->done.free_cyc : from, flits = 0;
     if (order != ORDER_PLAIN && s->place_cyc > free_cyc) free_cyc = s->place_cyc;
     uint64_t busy_cyc = free_cyc - (free_cyc > 0); /* the last in which nothing can begin */
-    const struct net_queue_packet *const promised = s->place_cyc ? p : NULL;
+    const struct net_queue_packet *const behind_promised = s->place_cyc ? p + 1 : NULL;
     uint32_t its_flits = 0;
     s->at->accept_cyc = until; /* as if one came too late: nobody has to count them */
     __asm__("" : "+r"(same));  /* else the address is worked out before it is used twice */
-    for (;; p++) {
+    for (;;) {
         const uint64_t before_cyc = p->accept_cyc > busy_cyc ? p->accept_cyc : busy_cyc;
         if (before_cyc >= until - 1) break;
         its_flits = flits_of[p->packet.bytes];
@@ -65,13 +65,14 @@ static inline void line_up(const struct net_queue *q, struct net_queue_source *s
         }
         busy_cyc = before_cyc + its_flits;
         flits += its_flits;
-        if (order != ORDER_PLAIN && sinks[p->packet.dst].guarded && p != promised) {
-            p++;
+        p++;
+        if (order != ORDER_PLAIN && __builtin_expect(sinks[p[-1].packet.dst].guarded, 0) &&
+            p != behind_promised)
             break;
-        }
     }
     s->lined = p;
     if (p == s->done.first) return;
+    s->done.packets += (uint64_t)(p - s->done.first);
     s->done.first = p;
     s->done.free_cyc = busy_cyc + 1;
     s->done.started_cyc = s->done.free_cyc - its_flits;
@@ -124,6 +125,7 @@ static void step_back(const struct net_queue *q, struct net_queue_source *s, str
 {
     for (const struct net_queue_packet *back = p; back != s->lined; back++)
         s->done.flits -= q->flits_of[back->packet.bytes];
+    s->done.packets -= (uint64_t)(s->lined - p);
     if (s->done.first != s->lined) s->at = s->lined; /* nothing was left */
     s->done.first = p;
     s->done.free_cyc = cyc; /* at the latest: both are over */
@@ -208,7 +210,8 @@ static void begin_lines(const struct stretch *stretch)
             __asm__("" : "+r"(arrival_cyc)); /* else accept_cyc is changed first, in a register of its own */
             const uint64_t latency_cyc = arrival_cyc - p->accept_cyc;
             k->next_cyc = visible_cyc;
-            k->at = slot + 1;
+            __asm__("" : "+m"(k->at)); /* one addition there, instead of one in a register and a store */
+            k->at++;
             k->busy_cyc += flits;
             slot->visible_cyc = visible_cyc;
             memcpy(&slot->packet, &p->packet, offsetof(struct net_packet, src));

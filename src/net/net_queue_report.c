@@ -46,7 +46,7 @@ struct net_queue_totals net_queue_totals(const struct net *n)
     struct net_queue_totals t = {0};
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         const struct net_queue_source *s = &n->queue->sources[i];
-        t.accepted += net_queue_count_of(s);
+        t.accepted += s->done.packets + net_queue_count_of(s);
         t.accepted_bytes += s->bytes;
         t.accepted_cyc += s->accepted_cyc;
     }
@@ -58,7 +58,6 @@ struct net_queue_totals net_queue_totals(const struct net *n)
         t.taken_bytes += k->taken_bytes;
         t.taken_cyc += k->taken_cyc;
     }
-    t.accepted += t.delivered;
     return t;
 }
 

@@ -132,6 +132,7 @@ static inline void begin(struct net *n, struct net_queue *q, const struct start 
     const uint64_t flits = q->flits_of[p->packet.bytes];
     push(n, q, p, k, slot, (uint32_t)flits, at->soonest_cyc, tell);
     s->done.flits += flits;
+    s->done.packets++;
     s->done.started_cyc = at->cyc;
     s->done.free_cyc = at->cyc + flits;
     s->done.first++;
