@@ -19,7 +19,7 @@ struct windows {
     uint64_t *fresh;      /* SMs to which nothing was on its way before; */
     uint64_t *unread;     /* … slices: they are looked at anyway */
     uint32_t fresh_words;
-    uint64_t taken_cyc; /* sum over both networks, when it was looked at last */
+    uint64_t requests_cyc, replies_cyc; /* sums of when packets were taken, when they were looked at last */
 };
 
 /* ---- a channel and its slices ----
@@ -59,11 +59,11 @@ static void run_slices(const struct windows *w, uint32_t channel, uint64_t until
 
 static bool is_busy(const struct windows *w)
 {
+    for (uint32_t k = 0; k < w->parts.slice_count; k++)
+        if (slice_window_busy(w->parts.slices[k])) return true;
     if (net_queue_some_inside(w->parts.fabric->request.net) ||
         net_queue_some_wait(w->parts.fabric->reply.net))
         return true;
-    for (uint32_t k = 0; k < w->parts.slice_count; k++)
-        if (slice_window_busy(w->parts.slices[k])) return true;
     for (uint32_t k = 0; k < w->parts.channel_count; k++)
         if (channel_due(w->parts.channels[k]) != DRAM_NEVER) return true;
     return false;
@@ -92,14 +92,21 @@ static void close_window(struct windows *w)
     }
 }
 
-/* Windows alone are no progress: what is inside may wait for ever. */
+/* Since the last time. */
+static bool some_taken(const struct net *n, uint64_t *seen_cyc)
+{
+    const uint64_t before_cyc = *seen_cyc;
+    *seen_cyc = net_queue_taken(n).cyc;
+    return *seen_cyc != before_cyc;
+}
+
+/* Windows alone are no progress: what is inside may wait for ever. While requests move nobody asks whether
+ * replies do. */
 static void note_progress(struct windows *w)
 {
-    const uint64_t taken_cyc =
-        net_queue_taken_cyc(w->parts.fabric->request.net) + net_queue_taken_cyc(w->parts.fabric->reply.net);
-    if (taken_cyc == w->taken_cyc) return;
-    w->taken_cyc = taken_cyc;
-    engine_progress(w->parts.engine);
+    const struct fabric *const f = w->parts.fabric;
+    if (some_taken(f->request.net, &w->requests_cyc) || some_taken(f->reply.net, &w->replies_cyc))
+        engine_progress(w->parts.engine);
 }
 
 static void wake(void *self, uint64_t now)

@@ -41,9 +41,9 @@ void net_queue_build(struct net *n, struct arena *a)
     q->lines = ARENA_ARRAY(a, struct net_queue_packet *, NET_QUEUE_WHEEL);
     for (uint32_t i = 0; i < NET_QUEUE_WHEEL; i++) q->lines[i] = &q->line_end;
     q->line_end.packet.dst = s->sinks;
+    q->line_end.packet.src = s->sources;
     q->flits_of = flits_table(n, a);
     q->sources = arena_alloc_aligned(a, s->sources * sizeof *q->sources, 64);
-    q->before_run = ARENA_ARRAY(a, struct net_queue_before, s->sources);
     q->sinks = arena_alloc_aligned(a, (s->sinks + 1) * sizeof *q->sinks, 64); /* one for line_end */
     /* A source acts one cycle after the acceptance, see the contract in net.h; a packet of one flit is there
      * with its head. */
@@ -58,6 +58,7 @@ void net_queue_build(struct net *n, struct arena *a)
         source->stop = source->at;
     }
     for (uint32_t i = 0; i < s->sinks; i++) net_queue_build_sink(n, i);
+    net_queue_build_ports(n);
 }
 
 /* ---- a run ---- */
@@ -65,10 +66,15 @@ void net_queue_build(struct net *n, struct arena *a)
 /* Receivers to which nothing was on its way before. */
 static void show_all(const struct net *n, uint64_t *fresh)
 {
-    const struct net_queue_sink *k = n->queue->sinks, *const end = k + n->spec.sinks;
-    struct net_front *front = n->view.fronts;
-    for (uint32_t i = 0; k != end; i++, k++, front++) {
-        if (front->visible_cyc != NET_NEVER || net_queue_slot_of(front) == k->at) continue;
+    struct net_queue *const q = n->queue;
+    NET_QUEUE_EACH(i, q->receivers)
+    {
+        struct net_front *const front = &n->view.fronts[i];
+        if (front->visible_cyc != NET_NEVER) continue;
+        if (net_queue_slot_of(front) == q->sinks[i].at) {
+            net_queue_rest_sink(q, &q->sinks[i]);
+            continue;
+        }
         front->visible_cyc = net_queue_slot_of(front)->visible_cyc;
         net_bit_set(fresh, i);
     }
@@ -79,30 +85,28 @@ static void skip_idle(struct net *n, uint64_t until_cyc)
 {
     struct net_queue *const q = n->queue;
     uint64_t first = until_cyc;
-    for (uint32_t i = 0; i < n->spec.sources; i++) {
+    NET_QUEUE_EACH(i, q->senders)
+    {
         const struct net_queue_source *const s = &q->sources[i];
         if (!net_queue_count_of(s)) continue;
-        const uint64_t cyc = net_queue_begin_cyc(s, s->done.first->accept_cyc);
+        const uint64_t cyc = net_queue_first_cyc(s);
         if (cyc < first) first = cyc;
     }
     if (first > q->done_cyc) q->done_cyc = first;
 }
 
-/* Stretches that end because a sink is full are few: the rest is by the wheel. */
 void net_queue_run(struct net *n, uint64_t until_cyc, uint64_t *fresh)
 {
     struct net_queue *const q = n->queue;
     net_queue_answer_all(n);
     if (fresh && q->by_wheel) {
         net_queue_run_wheel(n, until_cyc, false, true);
-        if (net_queue_is_calm(q)) net_queue_end_wheel(n);
+        if (!q->refused) net_queue_end_wheel(n);
     }
     while (!q->by_wheel && q->done_cyc < until_cyc) {
         if (until_cyc - q->done_cyc >= NET_QUEUE_WHEEL) skip_idle(n, until_cyc);
         const uint64_t ahead_cyc = until_cyc - q->done_cyc;
-        const bool done =
-            net_queue_run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);
-        if (!done) net_queue_begin_wheel(n);
+        net_queue_run_stretch(n, ahead_cyc < NET_QUEUE_WHEEL ? until_cyc : q->done_cyc + NET_QUEUE_WHEEL);
     }
     if (q->by_wheel) net_queue_run_wheel(n, until_cyc, !fresh, false);
     if (fresh) show_all(n, fresh);
@@ -120,6 +124,7 @@ uint64_t net_queue_step(struct net *n, uint64_t now)
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now)
 {
     const uint32_t waiting = net_queue_count_of(s), count = (uint32_t)(s->end - s->places);
+    net_queue_wake_source(s);
     if (s->queue->by_wheel && !waiting)
         net_queue_begins(s->queue, net_queue_index_of(s), net_queue_begin_cyc(s, now));
     if (s->at == s->end) {
@@ -191,25 +196,4 @@ bool net_queue_idle(const struct net *n, uint32_t source, uint64_t now)
 {
     const struct net_queue_source *const s = &n->queue->sources[source];
     return !net_queue_count_of(s) && s->done.free_cyc <= now + 1;
-}
-
-bool net_queue_some_wait(const struct net *n)
-{
-    for (uint32_t i = 0; i < n->spec.sources; i++)
-        if (net_queue_count_of(&n->queue->sources[i])) return true;
-    return false;
-}
-
-bool net_queue_some_inside(const struct net *n)
-{
-    for (uint32_t i = 0; i < n->spec.sinks; i++)
-        if (n->view.fronts[i].visible_cyc != NET_NEVER) return true;
-    return net_queue_some_wait(n);
-}
-
-uint64_t net_queue_taken_cyc(const struct net *n)
-{
-    uint64_t taken_cyc = 0;
-    for (uint32_t i = 0; i < n->spec.sinks; i++) taken_cyc += n->queue->sinks[i].taken_cyc;
-    return taken_cyc;
 }

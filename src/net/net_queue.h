@@ -39,16 +39,12 @@ struct net_queue_source {                     /* the first four are what every p
     uint64_t accepted_cyc;                    /* … when they did */
     struct net_queue_progress done;
     struct net_queue *queue;
-    uint64_t blocked_cyc;  /* waiting for a place behind the switch: since then */
-    bool refused;          /* someone waits for a place */
-    bool promised;         /* its first packet has a place behind the switch, from a known cycle on */
-    uint16_t next_waiting; /* for a place there */
-};
-
-/* A source when a run began, in which sources are lined up. */
-struct net_queue_before {
-    struct net_queue_progress done;
-    struct net_queue_packet *at; /* NULL: nothing waited */
+    struct net_queue_packet *lined; /* in a run: up to here packets are in lines, see net_queue_lines.c */
+    uint64_t place_cyc;    /* its first packet waits for a place behind the switch, which it has then;
+                              NET_NEVER: nobody knows yet, 0: it does not wait */
+    uint64_t blocked_cyc;  /* … it waits since then */
+    bool refused;          /* someone waits for a place in the queue */
+    uint16_t next_waiting; /* for a place behind the switch */
 };
 
 /* Behind the switch: on its way to the sink or waiting there. */
@@ -70,6 +66,7 @@ struct net_queue_sink {                     /* the first cache line is what ever
     struct net_queue_slot *end;
     uint32_t taken;   /* packets, modulo 2^32 */
     bool scarce;      /* there are sources that wait for a place; */
+    bool guarded;     /* … or were when a stretch began: asks before each packet */
     uint16_t waiting; /* … do not know of one, the first of a list */
 
     struct net_queue_slot *ring; /* grows up to the capacity */
@@ -81,6 +78,7 @@ struct net_queue_sink {                     /* the first cache line is what ever
     uint32_t capacity;           /* places */
     uint32_t promised;           /* sources that wait and know of a place */
     uint16_t last;               /* of the list of those that do not */
+    bool awake;                  /* see net_queue_ports */
 };
 _Static_assert(offsetof(struct net_queue_sink, ring) == 64, "a cache line");
 
@@ -92,6 +90,12 @@ enum {
 _Static_assert(2 * NET_QUEUE_AHEAD < NET_QUEUE_WHEEL,
                "who is in time knows of no beginning beyond the wheel");
 
+/* Sums over packets that were taken. */
+struct net_queue_taken {
+    uint64_t bytes;
+    uint64_t cyc; /* when they were: it changes whenever one is */
+};
+
 /* Sums over packets, since the start. */
 struct net_queue_totals {
     uint64_t accepted, accepted_bytes, accepted_cyc;
@@ -99,10 +103,22 @@ struct net_queue_totals {
     uint64_t taken, taken_bytes, taken_cyc;
 };
 
+/* Ports in which something may be: all others are empty, and are not looked at (net_queue_ports.c). */
+struct net_queue_ports {
+    uint64_t *awake;
+    uint32_t words;
+};
+/* What is done for each port that is awake, the first one first; the set may lose it meanwhile. */
+#define NET_QUEUE_EACH(port, set) \
+    for (uint32_t word_ = 0, port = 0; word_ < (set).words; word_++) \
+        for (uint64_t left_ = (set).awake[word_]; \
+             left_ && (port = word_ << 6 | (uint32_t)__builtin_ctzll(left_), true); left_ &= left_ - 1)
+
 struct net_queue {
     struct net_queue_source *sources;
-    struct net_queue_before *before_run; /* by source */
     struct net_queue_sink *sinks;
+    struct net_queue_ports senders, receivers; /* those of sources and of sinks */
+    struct net_queue_taken asleep;             /* sums over the sinks that are not awake */
     struct arena *arena;
     /* Which packets begin when: the wheel knows the first packet of every source; without it nothing is known
      * until all that begin in a stretch of cycles are lined up. */
@@ -116,20 +132,22 @@ struct net_queue {
     uint32_t words;                   /* of a mask over sources */
     struct net_queue_packet **lines;  /* [cycle of a stretch]: the first that begins, in the order of sources;
                                          all empty but while the stretch is run */
-    struct net_queue_packet line_end; /* behind the last of a line: goes to a sink that always asks, so that
-                                         the end is not looked for before each packet */
+    struct net_queue_packet line_end; /* behind the last of a line: comes from a source behind all others,
+                                         goes to a sink that always asks, so that the end is not looked for
+                                         before each packet */
     const uint8_t *flits_of;          /* by bytes, up to max_packet_bytes */
     uint64_t done_cyc;                /* what begins before has begun */
     uint64_t soonest_cyc;             /* beginning > visible at the sink, without the flits */
     uint64_t back_cyc;                /* visible > arrival, which was before */
     struct net_queue_totals before;   /* statistics began anew */
-    uint64_t latency_cyc;             /* since then, of all that began: sum, */
-    uint64_t latency[64];             /* … packets by the highest bit, */
-    uint64_t arrivals_cyc;            /* … when they arrive */
+    uint64_t begun, begun_cyc;        /* packets that had begun then, when they were accepted */
+    uint64_t carried_cyc;             /* … of the others, time that does not count */
+    uint64_t latency[64];             /* since then, of all that began: packets by the highest bit, */
+    uint64_t visible_cyc;             /* … when they are */
 };
 
-/* Where a packet joins, when the queue must be looked at: it is at its end, or its first packet must be
- * known. */
+/* Where a packet joins, when the queue must be looked at: it is at its end, its source is asleep, or its
+ * first packet must be known. */
 struct net_queue_packet *net_queue_make_room(struct net_queue_source *s, uint64_t now);
 
 /* Packets in the queue of a source; … one that begins in this very cycle is still there. */
@@ -224,8 +242,17 @@ static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 bool net_queue_some_inside(const struct net *n);
 bool net_queue_some_wait(const struct net *n);
 struct net_queue_totals net_queue_totals(const struct net *n);
-/* Sum: when packets were taken. It changes whenever one is. */
-uint64_t net_queue_taken_cyc(const struct net *n);
+static inline struct net_queue_taken net_queue_taken(const struct net *n)
+{
+    const struct net_queue *const q = n->queue;
+    struct net_queue_taken sum = q->asleep;
+    NET_QUEUE_EACH(i, q->receivers)
+    {
+        sum.bytes += q->sinks[i].taken_bytes;
+        sum.cyc += q->sinks[i].taken_cyc;
+    }
+    return sum;
+}
 
 /* Nothing that has not begun begins before a cycle. */
 static inline void net_queue_idle_before(struct net *n, uint64_t cyc) { n->queue->done_cyc = cyc; }

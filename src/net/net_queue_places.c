@@ -68,8 +68,12 @@ static void promise(struct net *n, struct net_queue_sink *k, uint32_t source, ui
 {
     const uint64_t back = back_cyc(n, k, k->promised++);
     const uint64_t from = k->blocked_cyc > now ? k->blocked_cyc : now, cyc = back > now ? back : now;
-    n->queue->sources[source].promised = true;
-    net_queue_begins(n->queue, source, cyc);
+    struct net_queue *const q = n->queue;
+    q->sources[source].place_cyc = cyc;
+    if (q->by_wheel)
+        net_queue_begins(q, source, cyc);
+    else if (cyc < q->done_cyc)
+        q->done_cyc = cyc;
     if (cyc > from) {
         k->waited_cyc += cyc - from;
         n->stats.blocked_cyc += cyc - from;
@@ -112,6 +116,7 @@ static void block(struct net *n, struct net_queue_sink *k, struct net_queue_sour
     }
     s->next_waiting = NET_NO_PORT;
     s->blocked_cyc = now;
+    s->place_cyc = NET_NEVER;
     if (k->waiting == NET_NO_PORT)
         k->waiting = (uint16_t)source;
     else
@@ -122,63 +127,71 @@ static void block(struct net *n, struct net_queue_sink *k, struct net_queue_sour
 /* ---- places that are free ---- */
 
 /* How many packets, the next one included, have a place from now on, here and in the ring? A power of two
- * less may be said. Nobody waits who does not know of a place. */
-static uint32_t count_places(const struct net *n, const struct net_queue_sink *k, uint64_t now)
+ * less may be said. Nobody waits who does not know of a place; `promised` do. */
+static inline uint32_t count_places(const struct net *n, const struct net_queue_sink *k, uint32_t promised,
+                                    uint64_t now)
 {
-    const uint32_t all = places_of(k), used = net_queue_inside_of(n, k) + k->promised, mask = k->mask;
-    const uint32_t at = (uint32_t)(k->at - k->ring) + k->promised - all; /* see back_cyc() */
+    const uint32_t all = places_of(k), used = net_queue_inside_of(n, k) + promised, mask = k->mask;
+    const uint32_t at = (uint32_t)(k->at - k->ring) + promised - all; /* see back_cyc() */
     const uint64_t back_cyc = NET_QUEUE_BACK + n->spec.credit_delay_cyc;
-    if (used >= all || k->ring[at & mask].visible_cyc + back_cyc > now) return 0;
+    const struct net_queue_slot *const ring = k->ring;
+    if (used >= all || ring[at & mask].visible_cyc + back_cyc > now) return 0;
     uint32_t places = all - used;
-    while (places > 1 && k->ring[(at + places - 1) & mask].visible_cyc + back_cyc > now) places /= 2;
-    return places;
-}
-
-/* The ring grows as long as it is the ring that has none. */
-static uint32_t find_places(struct net *n, struct net_queue_sink *k, uint64_t now)
-{
-    uint32_t places = count_places(n, k, now);
-    for (; !places && k->mask < k->capacity; places = count_places(n, k, now)) grow_sink(n, k);
+    while (places > 1 && ring[(at + places - 1) & mask].visible_cyc + back_cyc > now) places /= 2;
     return places;
 }
 
 /* The next packet begins, and as many have a place: its slot. */
-static struct net_queue_slot *take_places(struct net *n, struct net_queue_sink *k, uint32_t places)
+static inline struct net_queue_slot *take_places(struct net *n, struct net_queue_sink *k, uint32_t places)
 {
-    if (k->at == k->end) {
+    struct net_queue_slot *at = k->at;
+    if (at == k->end) {
         struct net_front *const front = net_queue_front_of(n, k);
-        if (net_queue_slot_of(front) == k->end) front->packet = &k->ring->packet;
-        k->at = k->ring;
+        if (net_queue_slot_of(front) == at) front->packet = &k->ring->packet;
+        k->at = at = k->ring;
     }
-    const uint32_t until_end = (uint32_t)(k->end - k->at), known = places < until_end ? places : until_end;
-    k->ask = k->at + known;
+    const uint32_t until_end = (uint32_t)(k->end - at), known = places < until_end ? places : until_end;
+    k->ask = at + known;
     k->packets += known;
-    return k->at;
-}
-
-struct net_queue_slot *net_queue_find_free_place(struct net *n, struct net_queue_sink *k, uint64_t now)
-{
-    const uint32_t places = find_places(n, k, now);
-    return places ? take_places(n, k, places) : NULL;
+    if (__builtin_expect(!k->awake, 0)) net_queue_wake_sink(n->queue, k);
+    return at;
 }
 
 /* The source knows of a place, which it takes now. */
 static void keep_promise(struct net *n, struct net_queue_sink *k, struct net_queue_source *s)
 {
-    s->promised = false;
+    s->place_cyc = 0;
     k->scarce = --k->promised || k->waiting != NET_NO_PORT;
     n->queue->scarce -= !k->scarce;
+}
+
+/* The ring grows as long as it is the ring that has none. */
+static uint32_t grow_to_places(struct net *n, struct net_queue_sink *k, uint64_t now)
+{
+    uint32_t places = count_places(n, k, k->promised, now);
+    while (!places && k->mask < k->capacity) {
+        grow_sink(n, k);
+        places = count_places(n, k, k->promised, now);
+    }
+    return places;
+}
+
+static struct net_queue_slot *__attribute__((noinline))
+find_place_or_wait(struct net *n, struct net_queue_sink *k, struct net_queue_source *s, uint64_t now)
+{
+    if (s->place_cyc) {
+        keep_promise(n, k, s);
+        return take_places(n, k, 1);
+    }
+    const uint32_t places = k->waiting == NET_NO_PORT ? grow_to_places(n, k, now) : 0;
+    if (places) return take_places(n, k, k->scarce || k->guarded ? 1 : places);
+    block(n, k, s, now);
+    return NULL;
 }
 
 struct net_queue_slot *net_queue_find_place(struct net *n, struct net_queue_sink *k,
                                             struct net_queue_source *s, uint64_t now)
 {
-    if (s->promised) {
-        keep_promise(n, k, s);
-        return take_places(n, k, 1);
-    }
-    const uint32_t places = k->waiting == NET_NO_PORT ? find_places(n, k, now) : 0;
-    if (places) return take_places(n, k, k->scarce ? 1 : places);
-    block(n, k, s, now);
-    return NULL;
+    const uint32_t places = k->scarce || k->guarded ? 0 : count_places(n, k, 0, now);
+    return places ? take_places(n, k, places) : find_place_or_wait(n, k, s, now);
 }

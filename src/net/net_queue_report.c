@@ -61,9 +61,18 @@ struct net_queue_totals net_queue_totals(const struct net *n)
     return t;
 }
 
+/* Sum: when the packets that have begun were accepted. */
+static uint64_t begun_cyc(const struct net *n)
+{
+    uint64_t sum_cyc = 0;
+    for (uint32_t i = 0; i < n->spec.sources; i++)
+        sum_cyc += n->queue->sources[i].accepted_cyc - waiting_in(&n->queue->sources[i]).cyc;
+    return sum_cyc;
+}
+
 void net_queue_settle_series(struct net *n)
 {
-    n->stats.taken_bytes = net_queue_totals(n).taken_bytes - n->queue->before.taken_bytes;
+    n->stats.taken_bytes = net_queue_taken(n).bytes - n->queue->before.taken_bytes;
 }
 
 void net_queue_settle(struct net *n)
@@ -79,8 +88,9 @@ void net_queue_settle(struct net *n)
     s->taken = t.taken - before->taken;
     s->taken_bytes = t.taken_bytes - before->taken_bytes;
     s->busy_cyc = t.busy_cyc - before->busy_cyc;
-    s->latency_cyc = q->latency_cyc;
-    s->stay_cyc = q->latency_cyc + (t.taken_cyc - before->taken_cyc) - q->arrivals_cyc;
+    const uint64_t accepted_cyc = begun_cyc(n) - q->begun_cyc;
+    s->latency_cyc = q->visible_cyc + q->back_cyc * (t.delivered - q->begun) - accepted_cyc;
+    s->stay_cyc = t.taken_cyc - before->taken_cyc - accepted_cyc - q->carried_cyc;
     for (uint32_t i = 0; i < n->spec.sinks; i++) s->stay_cyc += waiting_at(n, &q->sinks[i]).cyc;
     memset(s->latency, 0, sizeof s->latency);
     for (uint32_t i = 0; i < 64; i++) s->latency[i + 1 < last ? i + 1 : last] += q->latency[i];
@@ -111,14 +121,16 @@ void net_queue_restart(struct net *n, uint64_t now)
     struct net_queue *q = n->queue;
     struct net_queue_totals *const before = &q->before;
     *before = net_queue_totals(n);
-    q->latency_cyc = q->arrivals_cyc = 0;
+    q->begun = before->delivered;
+    q->begun_cyc = begun_cyc(n);
+    q->visible_cyc = q->carried_cyc = 0;
     memset(q->latency, 0, sizeof q->latency);
     for (uint32_t i = 0; i < n->spec.sources; i++) {
         const struct load l = waiting_in(&q->sources[i]);
         before->accepted -= l.packets;
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
-        q->arrivals_cyc += now * l.packets - l.cyc; /* all of it is added when it begins */
+        q->carried_cyc += now * l.packets - l.cyc; /* all of it is added when it begins */
     }
     for (uint32_t i = 0; i < n->spec.sinks; i++) {
         const struct load l = waiting_at(n, &q->sinks[i]);
@@ -126,7 +138,7 @@ void net_queue_restart(struct net *n, uint64_t now)
         before->accepted_bytes -= l.bytes;
         before->accepted_cyc -= now * l.packets;
         before->delivered -= l.packets;
-        q->arrivals_cyc += now * l.packets;
+        q->carried_cyc += now * l.packets;
     }
 }
 

@@ -141,6 +141,28 @@ test(who_waits_longest_for_a_place_goes_first)
     arena_free(&a);
 }
 
+/* A run ends long after a place is left, and a packet waits for it: it begins when it could, not later. */
+test(a_place_is_used_from_the_cycle_on_in_which_it_can_be)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    struct net_spec s = spec_of(2);
+    s.sink_packets = 1;
+    struct net *n = net_new(&a, &s, NULL);
+    const struct net_packet packets[2] = {packet(1, 0, 0, 16), packet(2, 1, 0, 16)};
+    assert_true(net_try_inject(n, &packets[0], 0) && net_try_inject(n, &packets[1], 0));
+    const uint64_t first = net_zero_load_cyc(n, 0, 0, 16), begins = first + 2;
+    uint64_t fresh[1] = {0};
+    net_queue_run(n, 100, fresh);
+    assert_int_equal(net_peek_cyc(n, 0), first);
+    net_pop(n, 0, first);
+    net_queue_run(n, 200, fresh);
+    assert_int_equal(net_peek_cyc(n, 0), begins - 1 + first);
+    assert_int_equal(net_stats_of(n)->blocked_cyc, begins - 1);
+    arena_free(&a);
+}
+
 /* ---- against a model without times ---- */
 
 enum { PORTS = 6, DEEP = 256 };
@@ -249,17 +271,20 @@ static void counts_agree(struct net *n, uint64_t now, uint64_t accepted, uint64_
     assert_int_equal(s->accepted, s->delivered + s->inside);
     assert_int_equal(s->delivered, s->taken + s->untaken);
     assert_int_equal(s->accepted_bytes, s->taken_bytes + s->left_bytes);
+    assert_int_equal(net_queue_taken(n).bytes, s->taken_bytes);
+    assert_true(net_queue_some_inside(n) == (accepted != taken));
 }
 
-/* late: what begins is worked off later; places: at a sink, at most. */
-static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places)
+/* late: what begins is worked off later; places: at a sink, at most; pauses: of sources and, with them, of
+ * sinks. */
+static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places, bool pauses)
 {
     struct rng r = rng_seed(seed, late);
     struct arena a;
     arena_init(&a);
     struct net_spec s = spec_of(PORTS);
     s.sink_packets = 1 + (uint32_t)rng_below(&r, places);
-    s.source_packets = DEEP;
+    s.source_packets = seed % 2 ? DEEP : 20; /* some are refused */
     s.link_latency_cyc = late ? 40 : 1 + (uint32_t)rng_below(&r, 4);
     s.router_latency_cyc = 2 + (uint32_t)rng_below(&r, 4);
     struct net *n = net_new(&a, &s, NULL);
@@ -269,9 +294,9 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
     for (uint32_t i = 0; i < PORTS; i++) m.places[i] = s.sink_packets;
     const uint64_t busy = 64 + rng_below(&r, 192), takes = 64 + rng_below(&r, 192);
     const uint32_t spots = 1 + (uint32_t)rng_below(&r, PORTS);
-    uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0;
+    uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0, flits[PORTS] = {0};
     for (uint64_t now = 1; now < 3000; now++) {
-        if (now == 1500) counts_agree(n, now - 1, accepted, taken);
+        if (now % 300 == 0) counts_agree(n, now - 1, accepted, taken);
         if (!late)
             net_step(n, now);
         else if (now % 32 == 0) /* as late as nobody has seen anything of it */
@@ -291,6 +316,7 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
             taken++;
         }
         for (uint32_t i = 0; i < PORTS && now < 2500; i++) {
+            if (pauses && (now >> 8 & 1 || (now >> 6 & 3) != i % 4)) continue;
             if (rng_below(&r, 256) >= busy || m.source[i].count > DEEP - 2) continue;
             const struct slow_packet p = {.packet = packet(++handle, i, (uint32_t)rng_below(&r, spots),
                                                            16 + 16 * (uint32_t)rng_below(&r, 5)),
@@ -299,32 +325,46 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
             q.flits = p.packet.bytes / 16;
             if (!net_try_inject(n, &p.packet, now)) continue;
             slow_push(&m.source[i], &q);
+            flits[i] += q.flits;
             accepted++;
         }
     }
     assert_true(taken > 100);
     counts_agree(n, 2999, accepted, taken);
+    for (uint32_t i = 0; i < PORTS && accepted == taken; i++)
+        assert_int_equal(net_link(n, PORTS + i).flits, flits[i]);
     arena_free(&a);
 }
 
 test(packets_arrive_as_if_they_were_moved_cycle_by_cycle)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false, 6);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, false, 6, false);
 }
 
 /* Places that were left long before are known when a window is worked off; so only with room for all. */
 test(what_begins_may_be_worked_off_late)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 6);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 6, false);
 }
 
 /* … in stretches that are lined up as a whole, into rings that grow; some sinks are full all the same. */
 test(what_finds_a_place_may_be_worked_off_late)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 200);
+    for (uint64_t seed = 0; seed < 40; seed++) same_as_moved_cycle_by_cycle(seed, true, 200, false);
+}
+
+/* Ports in which nothing is are not looked at: the next packet is noticed all the same. */
+test(a_packet_wakes_a_port_that_was_idle)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        same_as_moved_cycle_by_cycle(seed, false, 6, true);
+        same_as_moved_cycle_by_cycle(seed, true, 6, true);
+        same_as_moved_cycle_by_cycle(seed, true, 200, true);
+    }
 }
 
 int main(void)
@@ -334,9 +374,11 @@ int main(void)
         cmocka_unit_test(an_output_carries_a_flit_per_cycle_in_the_order_of_sources),
         cmocka_unit_test(a_delay_at_the_sink_shows_later_and_is_not_counted),
         cmocka_unit_test(who_waits_longest_for_a_place_goes_first),
+        cmocka_unit_test(a_place_is_used_from_the_cycle_on_in_which_it_can_be),
         cmocka_unit_test(packets_arrive_as_if_they_were_moved_cycle_by_cycle),
         cmocka_unit_test(what_begins_may_be_worked_off_late),
         cmocka_unit_test(what_finds_a_place_may_be_worked_off_late),
+        cmocka_unit_test(a_packet_wakes_a_port_that_was_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* net_queue_wheel: which source may begin in which cycle, while there are sources that wait: for a place
- * behind the switch, or with someone who waits for room. Packets begin cycle by cycle, in the order of
- * sources. */
+/* net_queue_wheel: which source may begin in which cycle, while someone waits for room in a source, or the
+ * network is stepped. Packets begin cycle by cycle, in the order of sources. */
 #include "net/net_queue_private.h"
 
 #include <string.h>
@@ -44,12 +43,13 @@ void net_queue_begin_wheel(struct net *n)
 {
     struct net_queue *const q = n->queue;
     q->by_wheel = true;
-    for (uint32_t i = 0; i < n->spec.sources; i++) {
+    NET_QUEUE_EACH(i, q->senders)
+    {
         struct net_queue_source *const s = &q->sources[i];
         if (s->at == s->done.first)
             s->stop = s->at;
-        else
-            net_queue_begins(q, i, net_queue_begin_cyc(s, s->done.first->accept_cyc));
+        else if (net_queue_first_cyc(s) != NET_NEVER)
+            net_queue_begins(q, i, net_queue_first_cyc(s));
     }
 }
 
@@ -60,7 +60,7 @@ void net_queue_end_wheel(struct net *n)
     q->known = 0;
     memset(q->busy, 0, sizeof q->busy);
     memset(q->starts, 0, (size_t)NET_QUEUE_WHEEL * q->words * sizeof *q->starts);
-    for (uint32_t i = 0; i < n->spec.sources; i++) q->sources[i].stop = q->sources[i].end;
+    NET_QUEUE_EACH(i, q->senders) q->sources[i].stop = q->sources[i].end;
 }
 
 /* ---- beginning, cycle by cycle ---- */
@@ -93,14 +93,13 @@ static inline void push(struct net *n, struct net_queue *q, const struct net_que
                         uint64_t soonest_cyc, bool tell)
 {
     const uint64_t visible_cyc = (k->next_cyc > soonest_cyc ? k->next_cyc : soonest_cyc) + flits;
-    const uint64_t arrival_cyc = visible_cyc + q->back_cyc, latency_cyc = arrival_cyc - p->accept_cyc;
+    const uint64_t latency_cyc = visible_cyc + q->back_cyc - p->accept_cyc;
     k->next_cyc = visible_cyc;
     k->at = slot + 1;
     slot->visible_cyc = visible_cyc;
     slot->packet = p->packet;
     k->busy_cyc += flits;
-    q->latency_cyc += latency_cyc;
-    q->arrivals_cyc += arrival_cyc;
+    q->visible_cyc += visible_cyc;
     q->latency[net_queue_class_of(latency_cyc)]++;
     if (tell && n->view.fronts[p->packet.dst].visible_cyc == NET_NEVER) show(n, p->packet.dst, slot);
 }
@@ -155,7 +154,7 @@ void net_queue_run_wheel(struct net *n, uint64_t until_cyc, bool tell, bool unti
 {
     struct net_queue *const q = n->queue;
     for (uint64_t cyc; (cyc = net_queue_next_beginning(q, q->done_cyc)) < until_cyc;) {
-        if (until_calm && net_queue_is_calm(q)) return;
+        if (until_calm && !q->refused) return;
         const uint32_t slot = (uint32_t)cyc % NET_QUEUE_WHEEL;
         struct start at = {cyc, cyc - 1, cyc + q->soonest_cyc, q->starts, q->sources};
         q->busy[slot] = 0;

@@ -66,15 +66,22 @@ void stats_init(struct stats_registry *r, uint64_t series_interval_cyc)
     arena_init(&r->arena);
     r->series_last = ARENA_ARRAY(&r->arena, uint64_t, series_row_count);
     r->series_now = ARENA_ARRAY(&r->arena, uint64_t, series_row_count);
+    r->followed = ARENA_ARRAY(&r->arena, struct stats_followed, series_row_count);
     r->series_values = ARENA_ARRAY(&r->arena, uint64_t, series_row_count * SERIES_POINTS_MAX);
-    for (uint32_t g = 0; g < STAT_GROUP_COUNT; g++) { /* rows stand in the order of their groups */
-        uint32_t row = 0;
-        while (row < series_row_count && series_rows[row].word < group_words[g].first) row++;
-        r->series_of[g] = row;
-    }
 }
 
 void stats_free(struct stats_registry *r) { arena_free(&r->arena); }
+
+static void follow(struct stats_registry *r, struct stats_followed *f, const uint64_t *word)
+{
+    if (f->count == f->capacity) {
+        f->capacity = f->capacity ? f->capacity * 2 : 16;
+        const uint64_t **grown = ARENA_ARRAY(&r->arena, const uint64_t *, f->capacity);
+        if (f->count) memcpy(grown, f->words, f->count * sizeof *grown);
+        f->words = grown;
+    }
+    f->words[f->count++] = word;
+}
 
 void stats_register(struct stats_registry *r, enum stat_group group, void *block, struct stats_scope scope)
 {
@@ -85,6 +92,10 @@ void stats_register(struct stats_registry *r, enum stat_group group, void *block
         r->blocks = grown;
     }
     r->blocks[r->block_count++] = (struct stats_block){.words = block, .group = group, .scope = scope};
+    const uint32_t first = group_words[group].first, end = first + group_words[group].count;
+    for (size_t row = 0; row < series_row_count; row++)
+        if (series_rows[row].word >= first && series_rows[row].word < end)
+            follow(r, &r->followed[row], (const uint64_t *)block + series_rows[row].word - first);
 }
 
 void stats_on_reset(struct stats_registry *r, void (*after)(void *arg), void *arg)
@@ -170,13 +181,11 @@ static void halve_series(struct stats_registry *r)
 /* Sums over everything of the counters that series follow, and of no others: it is done all the time. */
 static void sum_followed(struct stats_registry *r)
 {
-    memset(r->series_now, 0, series_row_count * sizeof *r->series_now);
-    for (uint32_t i = 0; i < r->block_count; i++) {
-        const struct stats_block *b = &r->blocks[i];
-        const uint32_t first = group_words[b->group].first, end = first + group_words[b->group].count;
-        for (size_t row = r->series_of[b->group]; row < series_row_count && series_rows[row].word < end;
-             row++)
-            r->series_now[row] += b->words[series_rows[row].word - first];
+    for (size_t row = 0; row < series_row_count; row++) {
+        const struct stats_followed *const f = &r->followed[row];
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < f->count; i++) sum += *f->words[i];
+        r->series_now[row] = sum;
     }
 }
 

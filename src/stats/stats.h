@@ -113,10 +113,13 @@ struct stats_registry {
     /* time series: one column of points per row of series_rows */
     uint64_t series_interval_cyc, series_next_cyc;
     uint32_t series_points;
-    uint64_t *series_last;                /* value at the last sample */
-    uint64_t *series_now;                 /* value at the present one */
-    uint32_t series_of[STAT_GROUP_COUNT]; /* first row of a group's series */
-    uint64_t *series_values;              /* [row][SERIES_POINTS_MAX] */
+    uint64_t *series_last;   /* value at the last sample */
+    uint64_t *series_now;    /* value at the present one */
+    uint64_t *series_values; /* [row][SERIES_POINTS_MAX] */
+    struct stats_followed {  /* per row: the counters that it sums up, one in each block of its group */
+        const uint64_t **words;
+        uint32_t count, capacity;
+    } * followed;
 };
 
 void stats_init(struct stats_registry *r, uint64_t series_interval_cyc);
