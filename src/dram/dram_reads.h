@@ -173,24 +173,6 @@ static inline void reads_take_room(struct dram_channel *ch, uint64_t now, uint32
     ch->changed_cyc = now;
 }
 
-/* Several columns. */
-static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                      uint32_t columns, uint64_t tag)
-{
-    ch->stepped_cyc = now;
-    (void)take_now(ch, now, DRAM_READ, key, columns, tag);
-}
-
-/* A write, while others wait; there is room for it, and none of them holds it. */
-static __attribute__((noinline)) void reads_take_write(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                       uint32_t columns, uint64_t tag)
-{
-    reads_take_room(ch, now, columns);
-    ch->front.stats.writes += columns;
-    ch->stepped_cyc = now;
-    (void)take_now(ch, now, DRAM_WRITE, key, columns, tag);
-}
-
 /* A bank, in which nothing else waits, wants another row opened than it has: nobody who wants one is younger.
  */
 static inline void reads_wish(struct dram_channel *ch, uint64_t now, struct dram_bank *b,
@@ -208,16 +190,14 @@ static inline void reads_wish(struct dram_channel *ch, uint64_t now, struct dram
     lower_to(&ch->row_next_cyc, dram_max(dram_max(cyc, ch->row_bus_cyc), now + 1));
 }
 
-/* The first of its bank, or the first that the open row serves. True: what is special may be nearer. */
-static __attribute__((noinline)) bool reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
-                                                       uint64_t tag)
+/* A column joins as the first of its kind in its bank, or as the first that the open row serves. True: what
+ * is special may be nearer. */
+static inline bool join_first(struct dram_channel *ch, uint64_t now, uint32_t kind, struct dram_bank *b,
+                              struct dram_entry *e)
 {
-    struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
-    struct dram_side *const side = &b->side[DRAM_READ];
-    struct dram_entry *const e = take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE);
-    const bool alone = !side->head && !b->side[DRAM_WRITE].head;
-    dram_append(side, e);
-    if (!alone || dram_key_row(key) == b->open_row) {
+    const bool alone = !b->side[DRAM_READ].head && !b->side[DRAM_WRITE].head;
+    dram_append(&b->side[kind], e);
+    if (!alone || dram_row(e) == b->open_row) {
         dram_joined(ch, e, b, now + 1);
         return true;
     }
@@ -226,6 +206,50 @@ static __attribute__((noinline)) bool reads_take_first(struct dram_channel *ch, 
     ch->starve_cyc = now + ch->starvation_cyc;
     lower_to(&ch->alarm_cyc, ch->starve_cyc);
     return true;
+}
+
+static inline bool joins_first(const struct dram_bank *b, uint32_t kind, uint64_t key)
+{
+    const struct dram_side *const side = &b->side[kind];
+    return !side->head || (dram_key_row(key) == b->open_row && !side->hit);
+}
+
+static __attribute__((noinline)) bool reads_take_first(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint64_t tag)
+{
+    struct dram_entry *const e = take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE);
+    return join_first(ch, now, DRAM_READ, &ch->banks[dram_key_bank(key)], e);
+}
+
+/* Several columns, or of a write. */
+static inline void take_columns(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key,
+                                uint32_t columns, uint64_t tag)
+{
+    struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
+    const uint32_t line = take_line(ch, columns);
+    for (const uint64_t end = key + columns; key < end; key++) {
+        const bool first = joins_first(b, kind, key);
+        struct dram_entry *const e = take_entry(ch, now, kind, key, tag, line);
+        if (first)
+            (void)join_first(ch, now, kind, b, e);
+        else
+            dram_append(&b->side[kind], e);
+    }
+}
+
+static __attribute__((noinline)) void reads_take_more(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                      uint32_t columns, uint64_t tag)
+{
+    take_columns(ch, now, DRAM_READ, key, columns, tag);
+}
+
+/* A write, while others wait; there is room for it, and none of them holds it. */
+static __attribute__((noinline)) void reads_take_write(struct dram_channel *ch, uint64_t now, uint64_t key,
+                                                       uint32_t columns, uint64_t tag)
+{
+    reads_take_room(ch, now, columns);
+    ch->front.stats.writes += columns;
+    take_columns(ch, now, DRAM_WRITE, key, columns, tag);
 }
 
 /* May a waiting write hold one of these columns? */
@@ -242,15 +266,13 @@ static DRAM_HOT inline bool reads_take(struct dram_channel *ch, uint64_t now, ui
                                        uint64_t tag)
 {
     struct dram_bank *const b = &ch->banks[dram_key_bank(key)];
-    struct dram_side *const side = &b->side[DRAM_READ];
     reads_take_room(ch, now, columns);
     if (columns > 1) {
         reads_take_more(ch, now, key, columns, tag);
         return true;
     }
-    if (!side->head || (dram_key_row(key) == b->open_row && !side->hit))
-        return reads_take_first(ch, now, key, tag);
-    dram_append(side, take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));
+    if (joins_first(b, DRAM_READ, key)) return reads_take_first(ch, now, key, tag);
+    dram_append(&b->side[DRAM_READ], take_entry(ch, now, DRAM_READ, key, tag, DRAM_NONE));
     return false;
 }
 
