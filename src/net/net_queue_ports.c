@@ -52,13 +52,17 @@ bool net_queue_some_wait(const struct net *n)
 {
     const struct net_queue *const q = n->queue;
     NET_QUEUE_EACH(i, q->senders)
-    if (net_queue_count_of(&q->sources[i])) return true;
+    {
+        if (net_queue_count_of(&q->sources[i])) return true;
+    }
     return false;
 }
 
 bool net_queue_some_inside(const struct net *n)
 {
     NET_QUEUE_EACH(i, n->queue->receivers)
-    if (n->view.fronts[i].visible_cyc != NET_NEVER) return true;
+    {
+        if (n->view.fronts[i].visible_cyc != NET_NEVER) return true;
+    }
     return net_queue_some_wait(n);
 }
