@@ -4,16 +4,14 @@
  *   slices in turn ─► queue of a bank
  *
  * One loop: step of the channel, completion, acceptance. What else may happen (a write that comes, refresh,
- * who starves) ends it for that cycle. There are two copies of it: while writes wait from before, and while
- * none does.
+ * who starves) ends it for that cycle. There are copies of it: while writes wait from before, and while none
+ * does, and for two slices, which take turns.
  *
  * The same as work_next() of channel.c does in steps that do not know each other. */
 #include "check/fault.h"
 #include "dram/dram_reads.h"
 #include "gpu/channel_private.h"
 #include "llc/slice_memory.h"
-
-#define NOWHERE UINT64_MAX
 
 struct run {
     struct channel *ch;
@@ -132,63 +130,62 @@ static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now,
     }
 }
 
-CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s)
-{
-    return s->own_lane.ops.front;
-}
+CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s) { return s->own_lane.ops.front; }
 
-CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick)
-{
-    return oldest_of(s)->ready_tick <= tick;
-}
+CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick) { return oldest_of(s)->ready_tick <= tick; }
 
-/* Where the oldest operation of a slice is, when no waiting write holds any of it; NOWHERE: one may. Asked
- * once for an operation that is refused and comes again, as no write has come meanwhile. */
-CHANNEL_HOT uint64_t place_apart(const struct run *r, struct place_known *known, const struct memory_op *op)
+/* Does no waiting write hold any of an operation? Then *known has its place. Asked once for one that is
+ * refused and comes again, as no write has come meanwhile. */
+CHANNEL_HOT bool is_apart(const struct run *r, struct place_known *known, const struct memory_op *op)
 {
-    if (known->op == op) return known->key;
+    if (known->op == op) return true;
     const uint64_t key = place(r->ch, op);
-    if (reads_may_find(r->d, key, op->column_count)) return NOWHERE;
+    if (reads_may_find(r->d, key, op->column_count)) return false;
     known->op = op;
-    return known->key = key;
+    known->key = key;
+    return true;
 }
 
 /* Memory has taken the operation of the slice whose turn it was. */
-CHANNEL_HOT void next_turn(struct run *r, uint64_t tick, struct slice *s)
+CHANNEL_HOT void next_turn(struct run *r, uint64_t tick, struct slice *s, bool two)
 {
     drop_oldest(s, &s->own_lane, 0);
     r->next = r->after;
     r->after.op = NULL;
     if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
-    if (++r->turn == r->slice_count) r->turn = 0;
+    if (two)
+        r->turn ^= 1;
+    else if (++r->turn == r->slice_count)
+        r->turn = 0;
 }
 
 /* A read, for which there is room, of the slice whose turn it is. */
 CHANNEL_HOT enum offer take_read(struct run *r, uint64_t now, uint64_t tick, struct slice *s, uint64_t key,
-                                 enum dram_path path)
+                                 enum dram_path path, bool two)
 {
     const struct memory_op *const op = oldest_of(s);
     if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
-    next_turn(r, tick, s);
+    next_turn(r, tick, s, two);
     return TAKEN;
 }
 
 /* The same of a write, while others wait. */
-CHANNEL_HOT enum offer take_write(struct run *r, uint64_t now, uint64_t tick, struct slice *s, uint64_t key)
+CHANNEL_HOT enum offer take_write(struct run *r, uint64_t now, uint64_t tick, struct slice *s, uint64_t key,
+                                  bool two)
 {
     const struct memory_op *const op = oldest_of(s);
     if (op->writers_count || op->move) return TO_BE_SEEN;
     reads_take_write(r->d, now, key, op->column_count, pack(r->turn, op));
     r->reads.room -= op->column_count;
     look(r, DRAM_LEAN);
-    next_turn(r, tick, s);
+    next_turn(r, tick, s, two);
     r->next.op = NULL; /* it may hold what comes */
     return TAKEN;
 }
 
 /* The oldest operation of the slice whose turn it is. */
 CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, struct slice *s,
-                                   enum dram_path path)
+                                   enum dram_path path, bool two)
 {
     if (!is_due(s, tick)) return NOT_DUE;
     const struct memory_op *const op = oldest_of(s);
@@ -196,25 +193,24 @@ CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, s
     if (path == DRAM_READS) {
         if (!fits) return refuse(r);
         if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
-        return take_read(r, now, tick, s, place(r->ch, op), path);
+        return take_read(r, now, tick, s, place(r->ch, op), path, two);
     }
-    const uint64_t key = place_apart(r, &r->next, op);
-    if (key == NOWHERE) return TO_BE_SEEN;
+    if (!is_apart(r, &r->next, op)) return TO_BE_SEEN;
     if (!fits) return refuse(r);
-    return op->tag_line == TAGS_NONE ? take_write(r, now, tick, s, key)
-                                     : take_read(r, now, tick, s, key, path);
+    return op->tag_line == TAGS_NONE ? take_write(r, now, tick, s, r->next.key, two)
+                                     : take_read(r, now, tick, s, r->next.key, path, two);
 }
 
 /* Those whose turn it is not. taken: the turn has just passed from this slice; of two it is then the other
  * one. */
 CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct slice *taken,
-                                    enum dram_path path)
+                                    enum dram_path path, bool two)
 {
     const bool full = !r->d->front.room[0];
-    if (taken && r->slice_count == 2) {
+    if (taken && two) {
         if (!is_due(taken, tick)) return NOT_DUE;
         if (!full) return TO_BE_SEEN;
-        if (path != DRAM_READS && place_apart(r, &r->after, oldest_of(taken)) == NOWHERE) return TO_BE_SEEN;
+        if (path != DRAM_READS && !is_apart(r, &r->after, oldest_of(taken))) return TO_BE_SEEN;
         return refuse(r);
     }
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
@@ -228,13 +224,13 @@ CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct s
 
 /* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. True:
  * one was refused. */
-CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick, enum dram_path path)
+CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick, enum dram_path path, bool two)
 {
     struct slice *const s = r->ch->slices[r->turn];
-    const enum offer first = offer_first(r, now, tick, s, path);
+    const enum offer first = offer_first(r, now, tick, s, path, two);
     if (first == REFUSED) return true;
     if (first != TO_BE_SEEN) {
-        const enum offer other = offer_others(r, tick, first == TAKEN ? s : NULL, path);
+        const enum offer other = offer_others(r, tick, first == TAKEN ? s : NULL, path, two);
         if (other != TO_BE_SEEN) return other == REFUSED;
     }
     hand_over(r, now, false, path);
@@ -257,13 +253,14 @@ CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, bool full, uint
 /* … or anything is due, but for what is special. */
 CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now, bool full)
 {
-    const uint64_t row_cyc = r->d->row_next_cyc, col_cyc = r->d->col_next_cyc,
-                   open_cyc = row_cyc + r->d->act_col_min;
-    return pull_due(r, now, full, row_cyc < col_cyc && open_cyc < col_cyc ? open_cyc : col_cyc);
+    const uint64_t row_cyc = r->d->row_next_cyc;
+    uint64_t next = r->d->col_next_cyc;
+    if (row_cyc < next) next = dram_min(next, row_cyc + r->d->act_col_min);
+    return pull_due(r, now, full, next);
 }
 
 /* Cycles from next on, until one with something special; returns the next one. */
-CHANNEL_HOT uint64_t work_cycles(struct run *from, uint64_t next, enum dram_path path)
+CHANNEL_HOT uint64_t work_cycles(struct run *from, uint64_t next, enum dram_path path, bool two)
 {
     struct run r = *from; /* its own, in registers */
     bool full = r.full;
@@ -280,7 +277,7 @@ CHANNEL_HOT uint64_t work_cycles(struct run *from, uint64_t next, enum dram_path
                 write_ends(&r, served);
             full = false;
         }
-        if (!full) full = pull(&r, now, tick, path);
+        if (!full) full = pull(&r, now, tick, path, two);
         next = next_due(&r, now, full);
     } while (next <= r.last_cyc);
     hand_over(&r, now, full, path);
@@ -289,14 +286,28 @@ CHANNEL_HOT uint64_t work_cycles(struct run *from, uint64_t next, enum dram_path
     return next;
 }
 
-static __attribute__((noinline)) uint64_t work_among_reads(struct run *r, uint64_t next)
+static __attribute__((noinline)) uint64_t reads_of_two(struct run *r, uint64_t next)
 {
-    return work_cycles(r, next, DRAM_READS);
+    return work_cycles(r, next, DRAM_READS, true);
+}
+static __attribute__((noinline)) uint64_t reads_of_any(struct run *r, uint64_t next)
+{
+    return work_cycles(r, next, DRAM_READS, false);
+}
+static __attribute__((noinline)) uint64_t among_writes_of_two(struct run *r, uint64_t next)
+{
+    return work_cycles(r, next, DRAM_LEAN, true);
+}
+static __attribute__((noinline)) uint64_t among_writes_of_any(struct run *r, uint64_t next)
+{
+    return work_cycles(r, next, DRAM_LEAN, false);
 }
 
-static __attribute__((noinline)) uint64_t work_among_writes(struct run *r, uint64_t next)
+static inline uint64_t work_on(struct run *r, uint64_t next)
 {
-    return work_cycles(r, next, DRAM_LEAN);
+    const bool two = r->slice_count == 2;
+    if (r->d->front.waiting_writes) return two ? among_writes_of_two(r, next) : among_writes_of_any(r, next);
+    return two ? reads_of_two(r, next) : reads_of_any(r, next);
 }
 
 uint64_t channel_work_reads(struct channel *ch, uint64_t until)
@@ -313,7 +324,7 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
     look(&r, path_of(d));
     if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
     do {
-        next = d->front.waiting_writes ? work_among_writes(&r, next) : work_among_reads(&r, next);
+        next = work_on(&r, next);
         look(&r, path_of(d));
     } while (next <= r.last_cyc);
     d->front.next_cyc = d->front.stats.waiting ? dram_max(dram_due_cyc(d), r.now + 1) : dram_idle(d);
