@@ -255,7 +255,7 @@ CHANNEL_HOT uint64_t next_due(const struct run *r, uint64_t now, bool full)
 {
     const uint64_t row_cyc = r->d->row_next_cyc;
     uint64_t next = r->d->col_next_cyc;
-    if (row_cyc < next) next = dram_min(next, row_cyc + r->d->act_col_min);
+    if (__builtin_expect(row_cyc < next, 1)) next = dram_min(next, row_cyc + r->d->act_col_min);
     return pull_due(r, now, full, next);
 }
 
