@@ -216,11 +216,12 @@ static inline const struct net_queue_slot *net_queue_pass(struct net_queue_port 
 {
     const struct net_queue_sink *const k = port.sink;
     struct net_queue_slot *const slot = net_queue_slot_of(port.front), *next = slot + 1;
-    *visible_cyc = NET_NEVER;
     slot->visible_cyc = now;
-    if (next != k->at) {
+    if (__builtin_expect(next != k->at, 1)) {
         if (__builtin_expect(next == k->end, 0)) next = k->ring;
         *visible_cyc = next->visible_cyc;
+    } else {
+        *visible_cyc = NET_NEVER;
     }
     port.front->packet = &next->packet;
     port.front->visible_cyc = *visible_cyc;
@@ -231,7 +232,7 @@ static inline const struct net_queue_slot *net_queue_pass(struct net_queue_port 
  * none is on its way. */
 static inline uint64_t net_queue_take(struct net_queue_port port, uint64_t now)
 {
-    const uint32_t bytes = port.front->packet->bytes;
+    const uint64_t bytes = port.front->packet->bytes;
     uint64_t visible_cyc;
     (void)net_queue_pass(port, now, &visible_cyc);
     net_queue_count_taken(port.sink, 1, now, bytes);

@@ -301,6 +301,7 @@ static void set_direct(struct sm *sm)
     sm->replies = net_queue_port_of(f->reply.net, sm->wire.sm_idx);
     sm->out = &f->request.sources[sm->wire.sm_idx];
     sm->traffic = f->traffic.sm_row[sm->wire.sm_idx];
+    sm->read_bytes = f->header_bytes;
 }
 
 static void set_app(struct sm *sm, uint32_t app)

@@ -302,6 +302,7 @@ struct sm {
     struct net_queue_port replies;     /* … direct: and from where; */
     struct net_queue_source *out;      /* … where requests go, */
     uint64_t *traffic;                 /* … and their bytes count, by slice */
+    uint32_t read_bytes;               /* … of a read's */
     struct request *own_requests;      /* of MSHRs */
     uint64_t flight_cyc;               /* when the number of requests on their way last changed */
     uint64_t flight_sum;               /* when requests were answered, less when all were made: sums */

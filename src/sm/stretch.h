@@ -180,8 +180,8 @@ PART struct spare spare_of(const struct stretch *s, uint32_t mshr)
 PART bool take(struct stretch *s, struct spare *out, uint64_t now)
 {
     struct sm *const sm = s->sm;
-    const uint32_t idx = (uint32_t)s->replies.front->packet->handle, mshr = idx - sm->first_request;
     if (--sm->fetched < 0) fetch_replies(sm);
+    const uint32_t mshr = (uint32_t)s->replies.front->packet->handle - sm->first_request;
     (void)net_queue_take(s->replies, now);
     if (__builtin_expect(mshr < s->l1->mshr_count, 1)) {
         *out = spare_of(s, mshr);
@@ -192,7 +192,7 @@ PART bool take(struct stretch *s, struct spare *out, uint64_t now)
     }
     settle(s);
     s->noted_cyc = s->event_cyc = now;
-    lsu_reply(sm, now, idx);
+    lsu_reply(sm, now, sm->first_request + mshr);
     s->free_count = s->l1->free_count;
     return false;
 }
@@ -219,7 +219,7 @@ PART void miss(struct stretch *s, struct spare spare, uint64_t now)
         count_cause(&l1->stats, why);
         l1->stats.misses_cold--; /* settle_sent() counts it */
     }
-    const uint32_t slice = a->where.slice, bytes = sm->wire.fabric->header_bytes;
+    const uint32_t slice = a->where.slice, bytes = sm->read_bytes;
     struct request *const r = &sm->own_requests[spare.mshr];
     r->home.line = a->physical;
     r->home.slice = (uint16_t)slice; /* which knows its channel */
