@@ -136,12 +136,12 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
         }
     struct request *const r = q->front.r;
     uint8_t *const row = q->front.row, *const pins = slice_set_pins(s, &q->front);
-    uint32_t way;
+    size_t way;
     if (__builtin_expect(!slice_set_victim(s, row, pins, &way), 0)) {
         q->slow = true;
         return false;
     }
-    const uint32_t line = q->front.first + way;
+    const uint32_t line = q->front.first + (uint32_t)way;
     struct slice_line *const m = quick_place(s, row + way, line, r, q);
     quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
@@ -201,13 +201,13 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
                                        struct slice_run *q)
 {
     const struct slice_front *const a = &q->front;
-    uint32_t way;
+    size_t way;
     if (line != TAGS_NONE) {
         s->stats.write_hits++;
     } else {
         if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
             return quick_stop(&s->stats.wait_way, q);
-        line = a->first + way;
+        line = a->first + (uint32_t)way;
         (void)quick_place(s, a->row + way, line, r, q);
     }
     s->lines[line].dirty[0] |= r->bytes[0];

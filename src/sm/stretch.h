@@ -158,7 +158,7 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
     if (__builtin_expect(place.line != TAGS_NONE, 1)) {
         const uint64_t before = tags_give_in_step(&l1->tags, place, m->line, m->where.hint);
         l1->valid[place.line] = m->own;
-        if (before) note_evicted(l1, before - 1);
+        if (__builtin_expect(before != 0, 1)) note_evicted(l1, before - 1);
     }
     struct l1_slot *const slot = &l1->slots[m->where.slot];
     if (__builtin_expect(slot->mshr == mshr + 1, 1))
