@@ -25,7 +25,7 @@ static inline void slice_sets_begin(struct slice *s)
 /* How far a run of lines is turned is looked up (slice_spec.turns); what cannot be is never known. */
 static inline void slice_turns_begin(const struct slice_spec *p, struct slice_run *q)
 {
-    static const uint32_t unknown;
+    static const uint32_t unknown = 0;
     const bool kept = p->turns && (p->runs[0].mask & p->sets_mask) == p->sets_mask;
     q->turns = kept ? p->turns : &unknown;
     q->line_right = p->runs[0].right;

@@ -6,6 +6,10 @@
  *
  * A line that is absent stays so until it misses: lines come for MSHRs only, and no other access gets one
  * meanwhile. So each is looked for once, as soon as the one before it is on its way. */
+#if defined __GNUC__ && !defined __clang__
+/* The loops have no register to spare for values that may be asked for once more. */
+#pragma GCC optimize("no-tree-pre")
+#endif
 #include "sm/pump.h"
 
 #include "sm/stretch.h"
