@@ -64,10 +64,7 @@ static inline uint32_t tags_set_of(const struct tags *t, uint32_t line)
     return (uint32_t)(line * t->set_per_line >> 32);
 }
 
-static inline uint8_t *tags_row(const struct tags *t, uint32_t set)
-{
-    return t->rows + set * t->row_bytes;
-}
+static inline uint8_t *tags_row(const struct tags *t, uint32_t set) { return t->rows + set * t->row_bytes; }
 static inline struct tags_order *tags_ends_of(const struct tags *t, uint8_t *row)
 {
     return (struct tags_order *)(void *)(row + t->order_at);
@@ -275,22 +272,23 @@ static inline uint32_t tags_find_in_step(const struct tags *t, uint32_t set, uin
 }
 struct tags_place {
     uint8_t *row;
-    uint32_t line, way;
+    uint32_t line;
+    size_t way; /* as wide as an address: nothing is cut off */
 };
 /* The one that makes room, which is the newest from now on. */
 static inline struct tags_place tags_victim_in_step(const struct tags *t, uint32_t set)
 {
     uint8_t *const row = tags_row(t, set);
     struct tags_order *const ends = tags_ends_of(t, row);
-    uint32_t way = ends->newer;
+    size_t way = ends->newer;
     if (__builtin_expect(row[TAGS_NEAR_WAYS + way], 0)) {
         way = tags_oldest_in(t, row);
         if (way == t->ways) return (struct tags_place){.line = TAGS_NONE};
-        tags_move_newest_in(t, row, way);
+        tags_move_newest_in(t, row, (uint32_t)way);
     } else {
         *ends = (struct tags_order){.newer = ends[1 + way].newer, .older = (uint8_t)way};
     }
-    const uint32_t line = set * t->ways + way;
+    const uint32_t line = set * t->ways + (uint32_t)way;
     if (line == TAGS_NONE) __builtin_unreachable(); /* who asks need not ask again */
     return (struct tags_place){row, line, way};
 }

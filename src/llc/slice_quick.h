@@ -107,7 +107,8 @@ static SLICE_HOT struct slice_line *quick_place(struct slice *s, uint8_t *hint, 
 static __attribute__((noinline)) void stop_for_mshr(struct slice *s, struct slice_run *q)
 {
     s->stats.wait_mshr += q->now;
-    s->blocked = quick_stop(&s->stats.wait_mshr, q);
+    q->due_cyc = ENGINE_NEVER;
+    s->blocked = &s->stats.wait_mshr;
     s->blocked_cyc = q->now;
 }
 
@@ -124,6 +125,13 @@ static SLICE_HOT bool quick_awaits_mshr(struct slice *s, struct slice_run *q)
     return true;
 }
 
+static SLICE_HOT bool quick_awaits_way(struct slice *s, struct slice_run *q)
+{
+    q->due_cyc = ENGINE_NEVER;
+    s->blocked_cyc = q->now;
+    return quick_waits(s, &s->stats.wait_way, q);
+}
+
 /* The line of a read has no place. False: it is not served, or not here. */
 static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
 {
@@ -137,41 +145,41 @@ static SLICE_HOT bool quick_miss(struct slice *s, struct slice_run *q)
         }
     struct request *const r = q->front.r;
     uint8_t *const row = q->front.row, *const pins = slice_set_pins(s, &q->front);
-    uint32_t way;
+    size_t way;
     if (__builtin_expect(!slice_set_victim(s, row, pins, &way), 0)) {
         q->slow = true;
         return false;
     }
-    const uint32_t line = q->front.first + way;
+    const uint32_t line = q->front.first + (uint32_t)way;
     struct slice_line *const m = quick_place(s, row + way, line, r, q);
     quick_fetch(s, line, m, pins + way, r, r->sectors & SECTORS_ALL, q);
     return true;
 }
 
-/* ---- others; NULL: it is served; else the counter of what stops it ---- */
+/* ---- others; false: it is stopped, a read for want of an MSHR or of room in one, a write of a way ---- */
 
 /* The line has a place, but some of the sectors are not in it. */
-static SLICE_HOT uint64_t *quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
-                                          struct slice_run *q)
+static SLICE_HOT bool quick_complete(struct slice *s, uint32_t line, uint32_t lacks, struct request *r,
+                                     struct slice_run *q)
 {
-    if (!quick_has_mshr(s, q)) return quick_stop(&s->stats.wait_mshr, q);
+    if (!quick_has_mshr(s, q)) return false;
     slice_set_touch(s, &q->front, line);
     quick_fetch(s, line, &s->lines[line], slice_set_pin(s, &q->front, line), r, lacks, q);
-    return NULL;
+    return true;
 }
 
 /* The line is on its way, and the request waits with others. */
-static SLICE_HOT uint64_t *quick_merge(struct slice *s, uint32_t line, uint32_t lacks, struct slice_run *q)
+static SLICE_HOT bool quick_merge(struct slice *s, uint32_t line, uint32_t lacks, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[line];
-    if (m->waiting.count >= s->spec->mshr_merges) return quick_stop(&s->stats.wait_mshr, q);
+    if (m->waiting.count >= s->spec->mshr_merges) return false;
     const uint32_t missing = lacks & ~(uint32_t)m->asked;
     append(s, &m->waiting, q->front.idx);
     m->alone = false;
     if (missing) fetch_more(s, line, (uint8_t)missing, q);
     slice_set_touch(s, &q->front, line);
     q->merged++;
-    return NULL;
+    return true;
 }
 
 /* The reply leaves when the port has it. */
@@ -184,7 +192,7 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
         append_hit(s, q->front.idx, ready);
 }
 
-static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
+static SLICE_HOT bool quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
 {
     const struct slice_line *const m = &s->lines[line];
     const uint32_t sectors = r->sectors & SECTORS_ALL;
@@ -195,20 +203,19 @@ static SLICE_HOT uint64_t *quick_read(struct slice *s, uint32_t line, struct req
                                                   : quick_complete(s, line, lacks, r, q);
     r->hit = 1;
     quick_hit(s, line, r, q->read_cyc[sectors], q->read_bytes[sectors], q);
-    return NULL;
+    return true;
 }
 
-static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const struct request *r,
-                                       struct slice_run *q)
+static SLICE_HOT bool quick_write(struct slice *s, uint32_t line, const struct request *r,
+                                  struct slice_run *q)
 {
     const struct slice_front *const a = &q->front;
-    uint32_t way;
+    size_t way;
     if (line != TAGS_NONE) {
         s->stats.write_hits++;
     } else {
-        if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way))
-            return quick_stop(&s->stats.wait_way, q);
-        line = a->first + way;
+        if (!slice_set_victim(s, a->row, slice_set_pins(s, a), &way)) return false;
+        line = a->first + (uint32_t)way;
         (void)quick_place(s, a->row + way, line, r, q);
     }
     s->lines[line].dirty[0] |= r->bytes[0];
@@ -216,7 +223,7 @@ static SLICE_HOT uint64_t *quick_write(struct slice *s, uint32_t line, const str
     quick_hit(s, line, r, service_cycles(s, r), s->spec->header_bytes, q);
     q->writes++;
     q->write_bytes += q->port.front->packet->bytes;
-    return NULL;
+    return true;
 }
 
 /* A read of a line that has a place, or a write. False: it is not served, or not here. */
@@ -228,10 +235,8 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
             if (!quick_waits_for_port(s, q)) return false;
             continue;
         }
-        uint64_t *const why = reads ? quick_read(s, line, r, q) : quick_write(s, line, r, q);
-        if (!why) return true;
-        s->blocked_cyc = q->now;
-        if (!quick_waits(s, why, q)) return false;
+        if (reads ? quick_read(s, line, r, q) : quick_write(s, line, r, q)) return true;
+        if (!(reads ? quick_awaits_mshr(s, q) : quick_awaits_way(s, q))) return false;
     }
 }
 

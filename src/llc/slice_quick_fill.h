@@ -171,11 +171,4 @@ static SLICE_HOT bool quick_port_takes(const struct slice *s, const struct slice
     return __builtin_expect(s->port_free_cyc <= q->now + q->data_queue_cyc, 1);
 }
 
-/* A request is stopped until a fill comes. */
-static SLICE_HOT uint64_t *quick_stop(uint64_t *why, struct slice_run *q)
-{
-    q->due_cyc = ENGINE_NEVER;
-    return why;
-}
-
 #endif

@@ -25,7 +25,7 @@ static inline void slice_sets_begin(struct slice *s)
 /* How far a run of lines is turned is looked up (slice_spec.turns); what cannot be is never known. */
 static inline void slice_turns_begin(const struct slice_spec *p, struct slice_run *q)
 {
-    static const uint32_t unknown;
+    static const uint32_t unknown = 0;
     const bool kept = p->turns && (p->runs[0].mask & p->sets_mask) == p->sets_mask;
     q->turns = kept ? p->turns : &unknown;
     q->line_right = p->runs[0].right;
@@ -107,18 +107,16 @@ static __attribute__((noinline)) uint32_t slice_set_other_victim(const struct sl
 }
 
 /* The way that makes room, which is the newest now; false: all are pinned. */
-static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, const uint8_t *pins,
-                                       uint32_t *way)
+static SLICE_HOT bool slice_set_victim(const struct slice *s, uint8_t *row, const uint8_t *pins, size_t *way)
 {
     struct tags_order *const ends = tags_ends_of(&s->tags, row);
-    const uint32_t oldest = ends->newer;
+    const size_t oldest = ends->newer;
     *way = oldest;
     if (__builtin_expect(pins[oldest], 0)) {
         *way = slice_set_other_victim(s, row);
         return *way != s->tags.ways;
     }
-    ends->older = (uint8_t)oldest;
-    ends->newer = ends[1 + oldest].newer;
+    *ends = (struct tags_order){.newer = ends[1 + oldest].newer, .older = (uint8_t)oldest};
     return true;
 }
 

@@ -31,7 +31,10 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
 void l1_count_peak(struct l1 *l1, uint32_t mshrs)
 {
     uint64_t used = l1->stats.mshr_peak;
-    while (used < mshrs && l1_mshr_at(l1, (uint32_t)used)->own) used++;
+    for (; used < mshrs; used++) {
+        const struct l1_mshr *const m = l1_mshr_at(l1, (uint32_t)used);
+        if (!m->plain && !m->used) break;
+    }
     l1->stats.mshr_peak = used;
 }
 
@@ -150,8 +153,9 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t set, struc
     struct l1_mshr *const m = l1_mshr_at(l1, mshr);
     m->line = a->line;
     m->sent = short_cyc(now);
-    m->own = m->asked = asked;
+    m->asked = asked;
     m->plain = false;
+    m->used = true;
     m->next = slot->mshr;
     m->tag_line = place;
     m->here = here;

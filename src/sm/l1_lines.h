@@ -55,13 +55,15 @@ static inline void forget(struct l1 *l1, struct l1_slot *slot, uint32_t mshr, co
 static inline void l1_unfold(struct l1_mshr *m)
 {
     if (!m->plain) return;
+    const struct mshr_access access = m->access;
     m->plain = false;
-    m->tag_line = TAGS_NONE;
-    m->waiting = 1;
-    m->waiters[0].sectors = m->own;
-    m->asked = m->own;
-    m->here = 0;
+    m->used = true;
     m->stale = false;
+    m->tag_line = TAGS_NONE;
+    m->asked = access.sectors;
+    m->here = 0;
+    m->waiting = 1;
+    m->waiters[0] = (struct mshr_waiter){access.load, access.sectors};
 }
 
 /* ---- places ---- */

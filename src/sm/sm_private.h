@@ -2,6 +2,8 @@
 #ifndef ATOLL_SM_PRIVATE_H
 #define ATOLL_SM_PRIVATE_H
 
+#include <stddef.h>
+
 #include "cache/tags.h"
 #include "check/check.h"
 #include "check/fault.h"
@@ -189,20 +191,37 @@ struct mshr_waiter {
     uint8_t sectors;
 };
 
+/* The last word of a struct line_access. */
+struct mshr_access {
+    uint16_t load;
+    uint8_t unused[4], sectors, conflict;
+};
+_Static_assert(sizeof(struct mshr_access) == 8 &&
+                   offsetof(struct line_access, load) + sizeof(struct mshr_access) ==
+                       sizeof(struct line_access) &&
+                   offsetof(struct line_access, sectors) - offsetof(struct line_access, load) ==
+                       offsetof(struct mshr_access, sectors),
+               "copied in one piece");
+
 /* A missing line. Its first request is its own for good: sm.first_request + number of the MSHR. */
 struct l1_mshr {
     uint64_t line;
     struct line_where where; /* plain: as in struct line_access */
     uint32_t sent;           /* short cycle of its own request */
-    uint8_t own;             /* … sectors that it brings; 0: the MSHR was never used */
-    bool plain : 1;    /* one load waits, for its own request; the line gets a place when it comes, and is
-                          kept: of what follows, all but `next` and `load` is not set, see l1_unfold() */
-    bool stale : 1;    /* overtaken by a store or an invalidation: serves those who wait, is not kept */
-    uint16_t next;     /* + 1: the next one of its slot, while it is not stale */
-    uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
-    uint8_t asked;     /* sectors on their way */
-    uint8_t here;      /* sectors that came */
-    uint16_t waiting;
+    bool plain : 1; /* one load waits, for its own request; the line gets a place when it comes, and is kept:
+                       of what follows, all but `next` and `access` is not set, see l1_unfold() */
+    bool used : 1;  /* it was more than plain before */
+    bool stale : 1; /* overtaken by a store or an invalidation: serves those who wait, is not kept */
+    uint16_t next;  /* + 1: the next one of its slot, while it is not stale */
+    union {
+        struct mshr_access access; /* plain: who waits, and for what */
+        struct {
+            uint32_t tag_line; /* TAGS_NONE: gets one when it comes */
+            uint8_t asked;     /* sectors on their way */
+            uint8_t here;      /* sectors that came */
+            uint16_t waiting;
+        };
+    };
     struct mshr_waiter waiters[]; /* [merges] */
 };
 _Static_assert(sizeof(struct l1_mshr) == 32, "with eight that wait, one cache line");

@@ -116,7 +116,7 @@ static __attribute__((noinline)) void fetch_replies(struct sm *sm)
 /* The last line of a load has come; false: the MSHR is no longer plain. */
 static __attribute__((noinline)) bool end_load(struct sm *sm, const struct l1_mshr *m, uint64_t now)
 {
-    const uint32_t load = m->waiters[0].load;
+    const uint32_t load = m->access.load;
     sm->loads[load].remaining = 1;
     load_line_done(sm, load, now + sm->spec->fill_latency_cyc, now);
     return m->plain;
@@ -147,16 +147,16 @@ PART void fill(struct stretch *s, uint32_t mshr, struct l1_mshr *m, uint64_t now
     lsu_count_latency(sm, took, m->where.slice);
     s->event_cyc = now;
     /* lines that come later are there later: only the last one's cycle counts (l1.quick) */
-    if (__builtin_expect(--sm->loads[m->waiters[0].load].remaining == 0, 0)) {
-        if (__builtin_expect(is_watched(sm, m->waiters[0].load), 0)) settle_early(s, now);
+    if (__builtin_expect(--sm->loads[m->access.load].remaining == 0, 0)) {
+        if (__builtin_expect(is_watched(sm, m->access.load), 0)) settle_early(s, now);
         s->noted_cyc = now;
         if (!end_load(sm, m, now)) return;
     }
     const struct tags_place place = tags_victim_in_step(&l1->tags, m->where.set);
     if (__builtin_expect(place.line != TAGS_NONE, 1)) {
         const uint64_t before = tags_give_in_step(&l1->tags, place, m->line, m->where.hint);
-        l1->valid[place.line] = m->own;
-        if (before) note_evicted(l1, before - 1);
+        l1->valid[place.line] = m->access.sectors;
+        if (__builtin_expect(before != 0, 1)) note_evicted(l1, before - 1);
     }
     struct l1_slot *const slot = &l1->slots[m->where.slot];
     if (__builtin_expect(slot->mshr == mshr + 1, 1))
@@ -209,10 +209,9 @@ PART void miss(struct stretch *s, struct spare spare, uint64_t now)
     m->line = line;
     m->where = a->where;
     m->sent = short_cyc(now);
-    m->own = a->sectors;
     m->plain = true;
     m->next = slot->mshr;
-    m->waiters[0].load = a->load;
+    memcpy(&m->access, (const uint8_t *)a + offsetof(struct line_access, load), sizeof m->access);
     slot->mshr = (uint16_t)(spare.mshr + 1);
     const enum l1_left why = cause_of(slot, line);
     if (__builtin_expect(why != LEFT_NOT, 0)) {
