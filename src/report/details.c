@@ -33,12 +33,29 @@ static void write_parts(const struct report *r, FILE *out, const struct part *pa
     }
 }
 
+/* What other simulators call reservation fails: accesses that have to try again. */
+static void write_stops(const struct report *r, FILE *out)
+{
+    const struct l1_stats *s = &r->stats.l1;
+    const struct part stops[] = {{"for want of an MSHR, or of merges", s->wait_mshr},
+                                 {"for want of a way: all pending", s->wait_way},
+                                 {"for want of room in the miss queue", s->wait_queue},
+                                 {"for want of room to wait for pages", r->stats.sm.stall_page_busy}};
+    if (!(s->wait_mshr + s->wait_way + s->wait_queue + r->stats.sm.stall_page_busy)) return;
+    title(out, "memory pipes stopped (reservation), of all SM cycles");
+    write_parts(r, out, stops, sizeof stops / sizeof *stops,
+                (double)r->total.cycles * (double)config_sms(r->config));
+}
+
 static void write_misses(const struct report *r, FILE *out)
 {
     const struct l1_stats *s = &r->stats.l1;
+    const bool told_apart = r->config->l1.count_conflicts;
     const struct part parts[] = {
         {"cold: never here in this kernel", s->misses_cold},
-        {"replaced: made room before", s->misses_replaced},
+        {"replaced: made room before", told_apart ? 0 : s->misses_replaced},
+        {"capacity: made room, L1 too small", s->misses_capacity},
+        {"conflict: made room, set too small", s->misses_conflict},
         {"a store threw the line out", s->misses_write_evict},
         {"invalidated by kernel or fence", s->misses_coherence},
         {"line here, sector not", s->misses_sector},
@@ -46,14 +63,9 @@ static void write_misses(const struct report *r, FILE *out)
     if (!s->misses) return;
     title(out, "L1 misses by cause");
     write_parts(r, out, parts, sizeof parts / sizeof *parts, (double)s->misses);
-    const struct part waits[] = {{"every MSHR taken, or its merges", s->wait_mshr},
-                                 {"every way of the set pending", s->wait_way},
-                                 {"miss queue full (network behind)", s->wait_queue},
-                                 {"too many pages waited for", r->stats.sm.stall_page_busy}};
-    if (!(s->wait_mshr + s->wait_way + s->wait_queue + r->stats.sm.stall_page_busy)) return;
-    title(out, "memory pipes stopped, of all SM cycles");
-    write_parts(r, out, waits, sizeof waits / sizeof *waits,
-                (double)r->total.cycles * (double)config_sms(r->config));
+    if (s->misses_replaced && !told_apart)
+        (void)fputs("    (replaced: for capacity or for conflict? -s l1.count_conflicts=true tells)\n", out);
+    write_stops(r, out);
 }
 
 static void write_slices(const struct report *r, FILE *out)

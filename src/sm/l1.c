@@ -1,7 +1,11 @@
 /* l1: the first-level data cache of an SM: write-through, no allocation on a write, misses merge in MSHRs.
  *
  * A missing line keeps an MSHR with the loads that wait for it. With `on_miss` it also keeps a place
- * (pinned); with `on_fill` the place is chosen when the line comes. */
+ * (pinned); with `on_fill` the place is chosen when the line comes.
+ *
+ * With l1.count_conflicts a directory without sets (l1.shadow) sees the same loads in the same order, and
+ * loses what stores and invalidations take: a line that made room here and is still there would have stayed
+ * but for its set. Nothing but the two counters depends on it. */
 #include <string.h>
 
 #include "base/map.h"
@@ -23,8 +27,13 @@ void l1_init(struct l1 *l1, struct arena *a, const struct sm_spec *spec, uint32_
     l1->free_count = spec->mshrs;
     l1->whole = spec->sectored ? 0 : SECTORS_ALL;
     l1->slots = ARENA_ARRAY(a, struct l1_slot, L1_SLOTS);
+    if (spec->count_conflicts) {
+        l1->shadow = ARENA_NEW(a, struct lru);
+        lru_init(l1->shadow, a, tags_lines(&l1->tags));
+    }
+    /* the quick ways know of no shadow: so nobody pays for it who has none */
     l1->quick = spec->allocate_on_fill && spec->sets <= UINT16_MAX && l1->tags.ordered &&
-                spec->ways <= TAGS_NEAR_WAYS && spec->fill_latency_cyc < spec->l1_latency_cyc;
+                spec->ways <= TAGS_NEAR_WAYS && spec->fill_latency_cyc < spec->l1_latency_cyc && !l1->shadow;
 }
 
 /* Free ones are taken last given first: those that never were used are the last ones. */
@@ -91,6 +100,24 @@ static uint32_t new_place(struct l1 *l1, uint32_t set, uint64_t line)
     return place;
 }
 
+/* ---- l1.count_conflicts ---- */
+
+/* A load uses the line: would it have been there without sets? */
+static inline bool use_shadow(struct l1 *l1, uint64_t line)
+{
+    return l1->shadow && lru_touch(l1->shadow, line);
+}
+
+/* A line is missed that made room before. */
+static inline void tell_apart(struct l1 *l1, bool in_shadow)
+{
+    if (!l1->shadow) return;
+    if (in_shadow)
+        l1->stats.misses_conflict++;
+    else
+        l1->stats.misses_capacity++;
+}
+
 /* ---- access ---- */
 
 static void add_waiter(struct l1_mshr *m, const struct line_access *a)
@@ -112,6 +139,7 @@ static bool merge(struct sm *sm, uint32_t mshr, const struct line_access *a, uin
     if (missing && !lsu_send(sm, a, mshr, missing, now)) return false;
     m->asked |= missing;
     add_waiter(m, a);
+    (void)use_shadow(&sm->l1, a->line);
     sm->l1.stats.reads++;
     if (missing) {
         sm->l1.stats.misses++;
@@ -142,6 +170,21 @@ static bool may_miss(struct sm *sm, const struct line_access *a, uint32_t set, u
     return !blocked;
 }
 
+/* here: sectors of the line that are present. */
+static void count_miss(struct l1 *l1, const struct l1_slot *slot, uint64_t line, uint8_t here)
+{
+    const bool in_shadow = use_shadow(l1, line);
+    l1->stats.reads++;
+    l1->stats.misses++;
+    if (here) {
+        l1->stats.misses_sector++;
+        return;
+    }
+    const enum l1_left why = cause_of(slot, line);
+    count_cause(&l1->stats, why);
+    if (why == LEFT_REPLACED) tell_apart(l1, in_shadow);
+}
+
 static bool miss(struct sm *sm, const struct line_access *a, uint32_t set, struct l1_slot *slot,
                  uint32_t place, uint64_t now)
 {
@@ -168,12 +211,7 @@ static bool miss(struct sm *sm, const struct line_access *a, uint32_t set, struc
         check_copy_from(l1->copies, copy_of(l1, mshr), place, here);
     }
     if (place != TAGS_NONE) ++*tags_pins(&l1->tags, place);
-    l1->stats.reads++;
-    l1->stats.misses++;
-    if (here)
-        l1->stats.misses_sector++;
-    else
-        count_cause(&l1->stats, cause_of(slot, a->line));
+    count_miss(l1, slot, a->line, here);
     send_line(sm, a, sm->first_request + mshr, mshr, asked, now);
     return true;
 }
@@ -194,6 +232,7 @@ bool l1_read(struct sm *sm, const struct line_access *a, uint64_t now)
     const uint32_t set = l1_set_of(sm->spec, a->line);
     const uint32_t place = tags_find_near(&l1->tags, set, a->line, tags_hash(a->line));
     if (place != TAGS_NONE && !(a->sectors & ~l1->valid[place])) {
+        (void)use_shadow(l1, a->line);
         hit(sm, a, place, now);
         return true;
     }
@@ -208,14 +247,16 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
     const uint32_t place =
                        tags_find_near(&l1->tags, l1_set_of(sm->spec, a->line), a->line, tags_hash(a->line)),
                    mshr = search(l1, l1_slot_of(l1, a->line), a->line);
+    const bool updates = a->kind == REQUEST_WRITE && sm->spec->write_updates; /* a line that is here stays */
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);
+    if (l1->shadow && (mshr || !updates)) lru_drop(l1->shadow, a->line);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
     if (FAULT_FIRES(l1_keeps_after_store)) return;
     if (*tags_pins(&l1->tags, place))
         empty(l1, place);
-    else if (a->kind != REQUEST_WRITE || !sm->spec->write_updates)
+    else if (!updates)
         throw_out(l1, place, LEFT_WRITE);
     else if (l1->copies)
         check_copy_update(l1->copies, place, sm->wire.sm_idx, now);
@@ -300,6 +341,7 @@ void sm_acquire(struct sm *sm, bool keep)
 void l1_invalidate(struct sm *sm)
 {
     struct l1 *l1 = &sm->l1;
+    if (l1->shadow) lru_clear(l1->shadow);
     for (uint32_t k = 0; k < L1_SLOTS && l1->free_count != sm->spec->mshrs; k++)
         while (l1->slots[k].mshr) overtake(l1, l1->slots[k].mshr - 1u, LEFT_COHERENCE);
     for (uint32_t line = 0; line < tags_lines(&l1->tags); line++) {

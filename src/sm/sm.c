@@ -94,6 +94,7 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .hashed = c->l1.index == cache_index_hashed,
         .allocate_on_fill = c->l1.allocate == l1_allocate_on_fill,
         .write_updates = c->l1.write_hit == l1_write_hit_update,
+        .count_conflicts = c->l1.count_conflicts,
         .replacement = c->l1.replacement,
         .waiting_for_pages = c->mmu.l1_waiting,
         .seed = c->sim.seed,

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "cache/lru.h"
 #include "cache/tags.h"
 #include "check/check.h"
 #include "check/fault.h"
@@ -52,7 +53,7 @@ struct sm_spec {
     /* L1 */
     uint32_t sets, ways, mshrs, mshr_merges, miss_queue, lines_per_cyc, l1_latency_cyc, fill_latency_cyc;
     uint32_t hashed_log2; /* sets, when they are hashed and a power of two; else 0 */
-    bool sectored, hashed, allocate_on_fill, write_updates;
+    bool sectored, hashed, allocate_on_fill, write_updates, count_conflicts;
     bool scatters; /* lsu_scatter_avx2() can be asked */
     enum replacement replacement;
     uint32_t waiting_for_pages;
@@ -245,6 +246,7 @@ struct l1 {
     uint32_t free_count;
     struct l1_slot *slots;
     struct check_place *copies; /* --check: of lines, then of MSHRs; NULL: none */
+    struct lru *shadow;         /* l1.count_conflicts: what it would hold without sets; NULL: not counted */
     struct l1_stats stats;
 };
 

@@ -146,6 +146,26 @@ holds "every line of a vector addition is asked for once" python3 "$dir/lines.py
 for words in "L1 misses by cause" "lines in flight" "tag stages" "activates" "walkers" "least" "over time" "by time"; do
     holds "the details say '$words'" grep -qF -- "$words" "$dir/details"
 done
+# L1 misses for capacity and for conflict, on request, and nothing else by it; what stopped accesses
+small="-m uba-mem -w stencil5:tiny --details -s l1.size=2KiB -s l1.ways=2"
+"$ATOLL" run $small --json "$dir/apart0.json" > "$dir/together"
+"$ATOLL" run $small -s l1.count_conflicts=true --json "$dir/apart1.json" > "$dir/apart"
+holds "the details say how to tell capacity from conflict" grep -qF "l1.count_conflicts=true" "$dir/together"
+holds "lines that made room are one cause without it" sh -c "grep -q '^    replaced: ' '$dir/together' && ! grep -qE '^    (capacity|conflict): ' '$dir/together'"
+holds "… and two with it" sh -c "grep -q '^    capacity: .*%' '$dir/apart' && grep -q '^    conflict: .*%' '$dir/apart' && ! grep -q 'replaced' '$dir/apart'"
+holds "the details say for want of what accesses stopped" grep -qE "^    for want of a way: all pending +[0-9,]+ " "$dir/together"
+cat > "$dir/apart.py" << 'PY'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+assert a["config"]["l1"].pop("count_conflicts") is False and b["config"]["l1"].pop("count_conflicts") is True
+apart = [s["stats"].pop("l1.misses_capacity") + s["stats"].pop("l1.misses_conflict") for s in (a, b)]
+assert apart == [0, b["stats"]["l1.misses_replaced"]] and apart[1], apart
+for r in (a, b):
+    del r["host"]
+    r["stats"] = {k: v for k, v in r["stats"].items() if not k.startswith("engine.")}
+assert a == b
+PY
+holds "misses for capacity + for conflict = lines that made room; all else is the same" python3 "$dir/apart.py" "$dir/apart0.json" "$dir/apart1.json"
 holds "details keep to 100 columns" python3 -c "
 import sys
 assert max(len(l.rstrip('\n')) for l in open(sys.argv[1], encoding='utf-8')) <= 100" "$dir/details"
