@@ -105,19 +105,22 @@ static void write_name(const struct report *r, const struct gpu_link_stage *s, c
     case STAGE_RECEIVERS: (void)snprintf(text, size, "%s to %s%s", name, to, gates); return;
     case STAGE_ROUTERS: (void)snprintf(text, size, "%s between routers", name); return;
     case STAGE_RING: (void)snprintf(text, size, "%s round the ring", name); return;
-    case STAGE_LINKS: (void)snprintf(text, size, "%s, %s to %s%s", name, from, to, gates); return;
+    case STAGE_LINKS: (void)snprintf(text, size, "%s over plain links", name); return;
     }
 }
 
-/* Of links into a network and out of it the end outside says enough. */
+/* Of links into a network and out of it the end outside says enough, and two routers are of one network. */
 static void write_busiest(const struct report *r, const struct gpu_link_stage *s, FILE *out)
 {
-    char from[DRAW_TEXT], to[DRAW_TEXT];
+    char from[DRAW_TEXT], to[DRAW_TEXT], net[DRAW_TEXT];
     write_ends(r, s, from, to);
     switch (kind_of(r, s)) {
     case STAGE_SENDERS: (void)fputs(from, out); return;
     case STAGE_RECEIVERS: (void)fputs(to, out); return;
     case STAGE_ROUTERS:
+        write_net(r, s, net, sizeof net);
+        (void)fprintf(out, "router %u > %u%s", s->busiest.from_idx, s->busiest.to_idx, net);
+        return;
     case STAGE_RING:
     case STAGE_LINKS: (void)fprintf(out, "%s > %s", from, to); return;
     }
@@ -127,14 +130,14 @@ void report_links_text(const struct report *r, FILE *out)
 {
     struct gpu_link_stage stages[GPU_LINK_STAGES];
     const uint32_t count = gpu_link_stages(r->gpu, stages);
-    (void)fprintf(out, "\n  %-42s %6s %8s %8s\n", "link stages (share of cycles with a flit)", "links",
-                  "mean", "busiest");
+    (void)fprintf(out, "\n  %-36s %6s %8s %8s\n", "link stages (share of cycles used)", "links", "mean",
+                  "busiest");
     for (uint32_t k = 0; k < count; k++) {
         const struct gpu_link_stage *s = &stages[k];
         char name[2 * DRAW_TEXT];
         if (!s->flits) continue;
         write_name(r, s, name, sizeof name);
-        (void)fprintf(out, "    %-40s %6llu %8.3f %8.3f  ", name, (unsigned long long)s->links,
+        (void)fprintf(out, "    %-34s %6llu %8.3f %8.3f  ", name, (unsigned long long)s->links,
                       share(r, s, s->flits, s->links), share(r, s, s->flits_most, 1));
         write_busiest(r, s, out);
         (void)fputc('\n', out);

@@ -573,7 +573,7 @@ static void the_links_of_each_stage_carry_what_the_network_carries(void **state)
     json_t *root = load(out.json);
     check_network(json_object_get(root, "totals"), "requests", "request_network", "SM ", "slice ");
     check_network(json_object_get(root, "totals"), "replies", "reply_network", "slice ", "SM ");
-    static const char *const rows[] = {"link stages (share of cycles with a flit)",
+    static const char *const rows[] = {"link stages (share of cycles used)",
                                        "requests from SMs ",
                                        "requests between routers ",
                                        "requests to slices ",
@@ -586,6 +586,63 @@ static void the_links_of_each_stage_carry_what_the_network_carries(void **state)
     for (const char *line = out.report; *line; line = strchrnul(line, '\n') + 1)
         assert_true(strchrnul(line, '\n') - line <= DRAW_COLUMNS);
     json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* Four GPUs of four chiplets, a ring in each: two links per chiplet. A chiplet has 16 slices and a gate,
+ * whose plain links lead to all others. */
+static void networks_of_a_level_are_taken_together_and_their_links_named(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run_on("ladm-rr", "vecadd:tiny", (struct atoll_job){.details = true});
+    json_t *root = load(out.json);
+    const json_t *networks = json_object_get(json_object_get(root, "totals"), "link_stages");
+    const json_t *ring = json_object_get(json_object_get(networks, "chiplet_replies"), "ring");
+    const json_t *link = json_object_get(ring, "busiest");
+    const json_t *plain = json_object_get(json_object_get(networks, "slice_requests"), "links");
+    const json_t *gpus = json_object_get(json_object_get(networks, "gpu_replies"), "receivers");
+    static const char *const chiplets[2] = {"chiplet ", "chiplet "};
+    assert_int_equal(number(ring, "links"), 4 * 4 * 2);
+    assert_int_equal(number(plain, "links"), 16 * 17 * 16);
+    assert_int_equal(number(gpus, "links"), 4);
+    assert_true(names_begin(link, chiplets));
+    const int from = atoi(json_string_value(json_object_get(link, "from")) + strlen(chiplets[0]));
+    const int to = atoi(json_string_value(json_object_get(link, "to")) + strlen(chiplets[1]));
+    assert_int_equal(from / 4, to / 4); /* of the same GPU, one after the other */
+    assert_true((from + 1) % 4 == to % 4 || (to + 1) % 4 == from % 4);
+    assert_non_null(strstr(out.report, "chiplet replies round the ring"));
+    assert_non_null(strstr(out.report, "> gate 0 of chiplet "));
+    assert_non_null(strstr(out.report, "slice requests over plain links "));
+    assert_non_null(strstr(out.report, "GPU requests from GPUs"));
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* Few blocks on four GPUs: the link of an SM that has none carries nothing. */
+static void the_busiest_sender_is_an_sm_on_which_a_block_ran(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run_on("numa-gpu", "pointer_chase:tiny", (struct atoll_job){.timeline = true});
+    json_t *root = load(out.json), *trace = load(out.timeline), *event, *other;
+    const json_t *networks = json_object_get(json_object_get(root, "totals"), "link_stages");
+    const json_t *senders = json_object_get(json_object_get(networks, "requests"), "senders");
+    const char *const sm = json_string_value(json_object_get(json_object_get(senders, "busiest"), "from"));
+    const json_t *events = json_object_get(trace, "traceEvents");
+    uint32_t blocks = 0;
+    size_t i, k;
+    json_array_foreach(events, i, event)
+    {
+        if (strncmp(json_string_value(json_object_get(event, "name")), "block ", 6) != 0) continue;
+        json_array_foreach(events, k, other)
+        {
+            const char *name = json_string_value(json_object_get(json_object_get(other, "args"), "name"));
+            if (!name || number(other, "tid") != number(event, "tid")) continue;
+            blocks += !strncmp(name, sm, strlen(sm)) && name[strlen(sm)] == ','; /* "SM 64, place 0" */
+        }
+    }
+    assert_int_equal(blocks, 1);
+    json_decref(root);
+    json_decref(trace);
     atoll_outcome_free(&out);
 }
 
@@ -718,6 +775,8 @@ int main(void)
         cmocka_unit_test(a_timeline_keeps_at_most_its_limit_and_says_so),
         cmocka_unit_test(a_result_holds_what_the_contract_names_and_agrees_with_itself),
         cmocka_unit_test(the_links_of_each_stage_carry_what_the_network_carries),
+        cmocka_unit_test(networks_of_a_level_are_taken_together_and_their_links_named),
+        cmocka_unit_test(the_busiest_sender_is_an_sm_on_which_a_block_ran),
         cmocka_unit_test(the_depth_of_queues_is_the_time_that_was_waited_over_the_time_of_the_run),
         cmocka_unit_test(what_is_not_counted_in_a_run_is_not_shown_as_a_number),
         cmocka_unit_test(a_trace_is_json_in_which_every_block_has_its_place),
