@@ -37,6 +37,43 @@ struct gpu_use {
     uint32_t port_slice, columns_channel;
 };
 
+/* The links of a stage of the networks of a level, all together, since the start. */
+struct gpu_link_stage {
+    enum net_level level;
+    enum net_direction direction;
+    uint32_t stage, stages;       /* its number (net_link_stats.stage), of so many */
+    uint64_t links, flits;        /* how many there are, and what they carried together */
+    uint64_t flits_most;          /* … the busiest: */
+    uint32_t busiest_net;         /* of this network of the level, */
+    struct net_link_ends busiest; /* … between these */
+};
+
+/* Where requests wait in front of memory, on their way. */
+enum gpu_queue {
+    GPU_QUEUE_INPUT,     /* arrived at the slice from SMs, not taken */
+    GPU_QUEUE_FAR_INPUT, /* … from other slices, */
+    GPU_QUEUE_ANSWERS,   /* … answers of other slices */
+    GPU_QUEUE_LOCAL,     /* nuba: taken, not served by the tag stage */
+    GPU_QUEUE_INSIDE,    /* served by the tag stage, not answered */
+    GPU_QUEUE_MSHRS,     /* MSHRs in use */
+    GPU_QUEUE_MEMORY,    /* operations that are due, not accepted by their channel */
+    GPU_QUEUE_CHANNEL,   /* columns waiting in a channel */
+    GPU_QUEUES
+};
+
+/* One kind of queue of all slices, or of all channels, since the start. What nobody counts is not known:
+ * while the memory side works ahead (gpu/windows.h), of GPU_QUEUE_INPUT which slice is the deepest, of _MSHRS
+ * all but the peak, of _MEMORY everything. */
+struct gpu_depth {
+    uint32_t parts;    /* slices, or channels; 0: the machine has no such queue */
+    uint64_t clock_hz; /* of the cycles that are meant here */
+    uint64_t sum;      /* how many waited, summed over cycles and parts, */
+    uint64_t most;     /* … of the part with the highest sum, */
+    uint32_t deepest;  /* … this one */
+    uint64_t peak;     /* most at one time in one part */
+    bool has_sum, has_most, has_peak;
+};
+
 /* One kernel that has run. */
 struct gpu_kernel_record {
     const char *name; /* lives as long as the GPU */
@@ -116,6 +153,10 @@ struct engine *gpu_engine(struct gpu *g);
 double gpu_kernel_progress(const struct gpu *g);
 /* Since the start. */
 struct gpu_use gpu_total_use(const struct gpu *g);
+enum { GPU_LINK_STAGES = 2 * 3 * NET_LEVELS }; /* directions, stages of each at most, levels */
+/* Those that the machine has; returns how many. */
+uint32_t gpu_link_stages(const struct gpu *g, struct gpu_link_stage stages[GPU_LINK_STAGES]);
+struct gpu_depth gpu_depth(const struct gpu *g, enum gpu_queue queue);
 /* Bytes between partitions, [SM's][slice's]; *partitions 0: too many to count. */
 const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions);
 /* NULL when lines are not replicated. */

@@ -125,6 +125,49 @@ struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *from)
     return use;
 }
 
+/* ---- stage by stage ---- */
+
+/* Plain links between parts of one kind: nobody sends to itself. */
+static bool is_idle_for_ever(enum net_level level, const struct net_spec *spec, struct net_link_ends ends)
+{
+    return level != NET_LEVEL_net && spec->topology == NET_LINKS && ends.from_idx == ends.to_idx;
+}
+
+/* Adds the links of a network to the stages of its level and direction. */
+static void add_links(struct gpu_link_stage *stages, const struct net *n, uint32_t idx)
+{
+    const struct net_spec *spec = net_spec_of(n);
+    for (uint32_t k = 0; k < net_link_count(n); k++) {
+        const struct net_link_stats link = net_link(n, k);
+        const struct net_link_ends ends = net_link_ends(spec, link.stage, link.port);
+        struct gpu_link_stage *s = &stages[link.stage];
+        if (is_idle_for_ever(s->level, spec, ends)) continue;
+        s->flits += link.flits;
+        if (s->links++ && link.flits <= s->flits_most) continue;
+        s->flits_most = link.flits;
+        s->busiest_net = idx;
+        s->busiest = ends;
+    }
+}
+
+uint32_t gpu_link_stages(const struct gpu *g, struct gpu_link_stage stages[GPU_LINK_STAGES])
+{
+    uint32_t count = 0;
+    for (uint32_t level = 0; level < NET_LEVELS; level++)
+        for (uint32_t direction = 0; direction < 2; direction++) {
+            const struct fabric_side *side = gpu_net_at(g, level, direction, 0);
+            const uint32_t own = side ? net_stage_count(side->net) : 0;
+            DIAG_ASSERT(count + own <= GPU_LINK_STAGES);
+            for (uint32_t k = 0; k < own; k++)
+                stages[count + k] = (struct gpu_link_stage){
+                    .level = level, .direction = direction, .stage = k, .stages = own};
+            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+                add_links(&stages[count], side->net, k);
+            count += own;
+        }
+    return count;
+}
+
 struct gpu_use gpu_total_use(const struct gpu *g) { return gpu_use_since(g, NULL); }
 
 const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions)

@@ -102,7 +102,7 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
         s->far->holds[line] = 1;
         s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
     }
-    struct slice_line *m = slice_pin(s, line);
+    struct slice_line *m = slice_pin(s, now, line);
     m->far = true;
     s->far->mshrs_used++;
     s->far->epoch_of[line] = epoch_now(s);

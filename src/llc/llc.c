@@ -247,9 +247,9 @@ uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set)
 {
     return make_room(s, now, set, false);
 }
-struct slice_line *slice_pin(struct slice *s, uint32_t line)
+struct slice_line *slice_pin(struct slice *s, uint64_t now, uint32_t line)
 {
-    pin(s, tags_set_of(&s->tags, line), line);
+    pin(s, now, tags_set_of(&s->tags, line), line);
     return &s->lines[line];
 }
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line)

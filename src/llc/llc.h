@@ -229,6 +229,16 @@ uint32_t slice_set_of(const struct slice_spec *p, uint64_t line);
 
 /* Requests inside, for laws and reports. */
 uint64_t slice_waiting(const struct slice *s);
+/* How many there were, summed over the cycles before `now`, or over the ticks before `tick`: divided by them,
+ * the mean. In windows nobody counts more than who is inside (counted: false). */
+struct slice_depths {
+    uint64_t inside_cyc; /* as llc.inside_cyc, which ends with the last change */
+    bool counted;
+    uint64_t mshr_cyc;          /* MSHRs in use */
+    uint64_t memory_wait_ticks; /* operations that are due and that their channel has not accepted */
+    uint64_t local_cyc; /* nuba: requests of SMs taken from their links, not served by the tag stage */
+};
+struct slice_depths slice_depths(const struct slice *s, uint64_t now, uint64_t tick);
 /* Lines of the slice that hold data. */
 uint32_t slice_lines_used(const struct slice *s);
 

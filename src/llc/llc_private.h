@@ -153,6 +153,9 @@ struct slice {
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
     struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    /* see slice_depths(): when MSHRs became free less when they were taken, as inside_sum */
+    uint64_t mshr_sum;
+    uint64_t memory_wait_ticks;
     _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };
@@ -328,6 +331,7 @@ struct far {
     uint8_t *holds;                   /* per line: it is a copy */
     uint32_t *epoch_of;               /* per line: llc_epoch when it was asked for */
     struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR), */
+    uint64_t local_sum;               /* … when they were served less when they came */
     struct request_list past;         /* and for other slices without a look into this one */
     struct request_list pages;        /* lines of pages that get a frame here, to be asked for */
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
@@ -415,7 +419,7 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
 /* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
 uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);
 /* Keeps the line until its MSHR is free again. */
-struct slice_line *slice_pin(struct slice *s, uint32_t line);
+struct slice_line *slice_pin(struct slice *s, uint64_t now, uint32_t line);
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
 /* Writes what is dirty of the line to memory. */
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line);

@@ -35,6 +35,7 @@ void near_accept(struct slice *s, uint64_t now)
     s->stats.accepted++;
     if (staying) {
         append(s, &s->far->local, idx);
+        s->far->local_sum -= now;
         return;
     }
     s->stats.past++;

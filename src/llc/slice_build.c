@@ -22,6 +22,31 @@ uint64_t slice_waiting(const struct slice *s)
     return count;
 }
 
+/* What is due and still waits. */
+static uint64_t waiting_ticks(const struct slice *s, uint64_t tick)
+{
+    uint64_t sum = 0;
+    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
+        const struct lane_ops *const ops = &s->lanes[lane].ops;
+        const size_t front = (size_t)(ops->front - ops->ring);
+        for (uint32_t k = 0; k < ops->count; k++) {
+            const uint64_t ready_tick = ops->ring[(front + k) & s->ops_mask].ready_tick;
+            if (ready_tick < tick) sum += tick - ready_tick;
+        }
+    }
+    return sum;
+}
+
+struct slice_depths slice_depths(const struct slice *s, uint64_t now, uint64_t tick)
+{
+    struct slice_depths d = {.inside_cyc = s->inside_sum + now * s->inside, .counted = !s->windowed};
+    if (s->windowed) return d;
+    d.mshr_cyc = s->mshr_sum + now * (s->spec->mshrs - s->mshr_free_count);
+    d.memory_wait_ticks = s->memory_wait_ticks + waiting_ticks(s, tick);
+    if (s->far) d.local_cyc = s->far->local_sum + now * s->far->local.count;
+    return d;
+}
+
 uint32_t slice_lines_used(const struct slice *s)
 {
     uint32_t used = 0;

@@ -86,6 +86,7 @@ static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill
     if (m->waiting.count || m->asked) return;
     *tags_pins(&s->tags, f->tag_line) = 0;
     s->mshr_free_count++;
+    s->mshr_sum += now;
     if (!plain && m->far) far_filled(s, now, f->tag_line, m->overtaken);
     if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
 }

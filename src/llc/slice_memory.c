@@ -79,6 +79,7 @@ void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
 {
     struct lane *const l = &s->lanes[lane];
     const struct memory_op *const op = l->ops.front;
+    s->memory_wait_ticks += tick - op->ready_tick;
     if (__builtin_expect(op->writers_count | op->move, 0))
         accept_and_tell(s, lane, tick);
     else

@@ -55,10 +55,11 @@ static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set,
     return line;
 }
 
-static SLICE_HOT void pin(struct slice *s, uint32_t set, uint32_t line)
+static SLICE_HOT void pin(struct slice *s, uint64_t now, uint32_t set, uint32_t line)
 {
     struct slice_line *const l = &s->lines[line];
     s->mshr_free_count--;
+    s->mshr_sum -= now;
     l->waiting = (struct request_list){0};
     l->asked = l->redo = 0;
     l->far = l->overtaken = l->again = l->reads = l->alone = false;
@@ -87,7 +88,7 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
         s->blocked = &s->stats.wait_mshr;
         return false;
     }
-    pin(s, set, line);
+    pin(s, now, set, line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
                 s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
@@ -120,7 +121,7 @@ static SLICE_HOT bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t
     if (line == TAGS_NONE) return false;
     tags_fill_in(&s->tags, set, line, r->home.line);
     if (!s->tags.ordered) tags_touch(&s->tags, line); /* else it is the newest already */
-    pin(s, set, line);
+    pin(s, now, set, line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line, s->spec->sectored ? r->sectors : SECTORS_ALL, plain);
     return true;
@@ -288,6 +289,7 @@ static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, u
         return false;
     }
     s->walk_turn = !from_walker;
+    if (!plain && list && !from_walker) s->far->local_sum += now;
     if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
     if (!plain && s->wire.tap.see)

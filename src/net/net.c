@@ -73,6 +73,7 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
     struct net_flight *f = &n->flights[flight];
     net_count_inside(n, now);
     n->stats.stay_cyc += now - f->accept_cyc;
+    n->waited_cyc[sink] += now - f->visible_cyc;
     n->stats.taken++;
     n->stats.taken_bytes += f->packet.bytes;
     f->flits = 0;
@@ -316,6 +317,27 @@ struct net_output_stats net_output(const struct net *n, uint32_t sink)
 {
     DIAG_ASSERT(sink < n->spec.sinks);
     return n->queue ? net_queue_output(n, sink) : n->sinks[sink].stats;
+}
+
+uint64_t net_waited(const struct net *n, uint32_t sink, uint64_t now)
+{
+    DIAG_ASSERT(sink < n->spec.sinks);
+    uint64_t sum = n->waited_cyc[sink];
+    if (n->queue) return sum + net_queue_still_waits(n, sink, now);
+    const struct net_sink *s = &n->sinks[sink];
+    for (uint32_t k = s->popped; k != s->pushed; k++) {
+        const uint64_t visible_cyc = n->flights[s->slots[k & s->mask].flight].visible_cyc;
+        if (visible_cyc < now) sum += now - visible_cyc;
+    }
+    return sum;
+}
+
+uint64_t net_waited_everywhere(const struct net *n, uint64_t now)
+{
+    if (n->queue) return net_queue_waited(n, now);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < n->spec.sinks; i++) sum += net_waited(n, i, now);
+    return sum;
 }
 
 uint32_t net_link_count(const struct net *n) { return n->out_count; }

@@ -204,6 +204,11 @@ struct net_counts {
 };
 struct net_counts net_counts(const struct net *n);
 struct net_output_stats net_output(const struct net *n, uint32_t sink);
+/* Packets that a sink showed and nobody had taken, summed over the cycles before `now`: divided by them, the
+ * mean depth of its queue. Not in windows (gpu/windows.h), where packets are not taken by net_pop(); the sum
+ * over all sinks is known there, too. */
+uint64_t net_waited(const struct net *n, uint32_t sink, uint64_t now);
+uint64_t net_waited_everywhere(const struct net *n, uint64_t now);
 /* The block of statistics, to be registered by net_level_register(). net_stats_finish() counts what is left
  * in the present cycle, before laws are checked; net_stats_restart() is for stats_on_reset(): what is inside
  * was accepted. */
@@ -220,6 +225,14 @@ uint64_t net_in_flight(const struct net *n);
 uint32_t net_link_count(const struct net *n);
 struct net_link_stats net_link(const struct net *n, uint32_t idx);
 uint32_t net_stage_count(const struct net *n);
+/* net_stage.c: from where to where a link leads, given its stage and its port there. Routers are numbered
+ * over the network; that of a crossbar, or the switch of a queued network, is 0. */
+enum net_end_kind { NET_END_SOURCE, NET_END_ROUTER, NET_END_SINK };
+struct net_link_ends {
+    enum net_end_kind from, to;
+    uint32_t from_idx, to_idx;
+};
+struct net_link_ends net_link_ends(const struct net_spec *s, uint32_t stage, uint32_t port);
 /* Who waits for whom, for the watchdog: one line per blocked input VC or source, at most `bytes`. */
 void net_describe_waiting(const struct net *n, char *text, size_t bytes);
 

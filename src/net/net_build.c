@@ -547,6 +547,7 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     for (uint32_t i = 0; i < spec->sources; i++)
         n->first_sink[i] = i / (spec->sources / spec->groups) * n->group_sinks;
     n->sinks = ARENA_ARRAY(a, struct net_sink, spec->sinks);
+    n->waited_cyc = ARENA_ARRAY(a, uint64_t, spec->sinks);
     n->view.fronts = ARENA_ARRAY(a, struct net_front, spec->sinks);
     for (uint32_t i = 0; i < spec->sinks; i++) n->view.fronts[i].visible_cyc = NET_NEVER;
     switch (spec->topology) {

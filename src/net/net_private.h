@@ -352,6 +352,7 @@ struct net {
     uint32_t source_count, source_words;
     uint64_t *ready_sources;
     struct net_sink *sinks;
+    uint64_t *waited_cyc; /* by sink: sum over packets that net_pop() took, of visible to taken */
     struct net_arrivals arrived;
     struct net_ports room;            /* refused sources that may try again */
     uint32_t *link_stage, *link_port; /* per out, for reports */
@@ -643,6 +644,9 @@ void net_queue_count(struct net *n, uint64_t now, struct net_stats *out);
 void net_queue_restart(struct net *n, uint64_t now);
 uint64_t net_queue_link_flits(const struct net *n, uint32_t link, uint64_t now);
 struct net_output_stats net_queue_output(const struct net *n, uint32_t sink);
+/* See net_waited(): of packets that have not been taken yet, and of all sinks together. */
+uint64_t net_queue_still_waits(const struct net *n, uint32_t sink, uint64_t now);
+uint64_t net_queue_waited(const struct net *n, uint64_t now);
 void net_queue_describe(const struct net *n, char *text, size_t bytes);
 /* net_link.c: a step of plain links; a packet was taken that came over one. */
 uint64_t net_links_step(struct net *n, uint64_t now);

@@ -174,6 +174,7 @@ void net_queue_pop(struct net *n, uint32_t sink, uint64_t now)
     struct net_arrivals *const a = &n->arrived;
     const struct net_queue_port port = net_queue_port_of(n, sink);
     if (n->stepped_cyc < now) n->stepped_cyc = now; /* nothing need be due any more */
+    n->waited_cyc[sink] += now - port.front->visible_cyc;
     const uint64_t visible_cyc = net_queue_take(port, now);
     if (port.sink->scarce) net_queue_answer(n, port.sink);
     if (visible_cyc == NET_NEVER) {

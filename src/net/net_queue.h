@@ -144,6 +144,7 @@ struct net_queue {
     uint64_t carried_cyc;             /* … of the others, time that does not count */
     uint64_t latency[64];             /* since then, of all that began: packets by the highest bit, */
     uint64_t visible_cyc;             /* … when they are */
+    uint64_t visible_before_cyc;      /* … and of those that began before */
 };
 
 /* Where a packet joins, when the queue must be looked at: it is at its end, its source is asleep, or its

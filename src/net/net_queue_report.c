@@ -34,6 +34,26 @@ static struct load waiting_at(const struct net *n, const struct net_queue_sink *
     return l;
 }
 
+uint64_t net_queue_still_waits(const struct net *n, uint32_t sink, uint64_t now)
+{
+    const struct net_queue_sink *k = &n->queue->sinks[sink];
+    const struct net_queue_slot *slot = net_queue_slot_of(net_queue_front_of(n, k));
+    uint64_t sum = 0;
+    for (uint32_t i = net_queue_inside_of(n, k); i > 0; i--, slot = net_queue_behind(k, slot))
+        if (slot->visible_cyc < now) sum += now - slot->visible_cyc;
+    return sum;
+}
+
+/* When all that were taken were, less when they became visible: whoever took them. */
+uint64_t net_queue_waited(const struct net *n, uint64_t now)
+{
+    const struct net_queue *q = n->queue;
+    uint64_t sum = net_queue_totals(n).taken_cyc - q->visible_cyc - q->visible_before_cyc;
+    for (uint32_t i = 0; i < n->spec.sinks; i++)
+        sum += waiting_at(n, &q->sinks[i]).cyc + net_queue_still_waits(n, i, now);
+    return sum;
+}
+
 struct net_output_stats net_queue_output(const struct net *n, uint32_t sink)
 {
     const struct net_queue_sink *k = &n->queue->sinks[sink];
@@ -123,6 +143,7 @@ void net_queue_restart(struct net *n, uint64_t now)
     *before = net_queue_totals(n);
     q->begun = before->delivered;
     q->begun_cyc = begun_cyc(n);
+    q->visible_before_cyc += q->visible_cyc;
     q->visible_cyc = q->carried_cyc = 0;
     memset(q->latency, 0, sizeof q->latency);
     for (uint32_t i = 0; i < n->spec.sources; i++) {

@@ -275,6 +275,19 @@ static void counts_agree(struct net *n, uint64_t now, uint64_t accepted, uint64_
     assert_true(net_queue_some_inside(n) == (accepted != taken));
 }
 
+/* Packets that were found at each sink, cycle by cycle; also after statistics began anew. */
+static void waits_agree(struct net *n, uint64_t now, const uint64_t waited[PORTS])
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < PORTS; i++) {
+        assert_int_equal(net_waited(n, i, now), waited[i]);
+        all += waited[i];
+    }
+    assert_int_equal(net_waited_everywhere(n, now), all);
+    net_stats_restart(n);
+    assert_int_equal(net_waited_everywhere(n, now), all);
+}
+
 /* late: what begins is worked off later; places: at a sink, at most; pauses: of sources and, with them, of
  * sinks. */
 static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t places, bool pauses)
@@ -294,7 +307,7 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
     for (uint32_t i = 0; i < PORTS; i++) m.places[i] = s.sink_packets;
     const uint64_t busy = 64 + rng_below(&r, 192), takes = 64 + rng_below(&r, 192);
     const uint32_t spots = 1 + (uint32_t)rng_below(&r, PORTS);
-    uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0, flits[PORTS] = {0};
+    uint64_t fresh[1] = {0}, handle = 0, accepted = 0, taken = 0, flits[PORTS] = {0}, waited[PORTS] = {0};
     for (uint64_t now = 1; now < 3000; now++) {
         if (now % 300 == 0) counts_agree(n, now - 1, accepted, taken);
         if (!late)
@@ -309,7 +322,9 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
             assert_int_equal(p != NULL, there);
             if (!there) continue;
             assert_int_equal(p->handle, q->at[0].packet.handle);
+            for (uint32_t k = 0; k < q->count; k++) waited[i] += q->at[k].ready_cyc <= now;
             if (rng_below(&r, 256) >= takes) continue;
+            waited[i]--;
             net_pop(n, i, now);
             (void)slow_pop(q);
             m.back_cyc[i][m.back_count[i]++] = now + 2;
@@ -331,6 +346,7 @@ static void same_as_moved_cycle_by_cycle(uint64_t seed, bool late, uint32_t plac
     }
     assert_true(taken > 100);
     counts_agree(n, 2999, accepted, taken);
+    waits_agree(n, 3000, waited);
     for (uint32_t i = 0; i < PORTS && accepted == taken; i++)
         assert_int_equal(net_link(n, PORTS + i).flits, flits[i]);
     arena_free(&a);

@@ -83,6 +83,7 @@ static void write_slices(const struct report *r, FILE *out)
     title(out, "LLC tag stages, of all slice cycles");
     write_parts(r, out, parts, sizeof parts / sizeof *parts,
                 r->total.seconds * (double)r->config->clock.llc * (double)config_slices(r->config));
+    report_depths_text(r, out);
 }
 
 /* ---- balance: the least, mean and largest over parts of one kind ---- */
@@ -159,6 +160,7 @@ static void write_figures(const struct report *r, FILE *out)
         title(out, "networks (e: share of width x clock that the busiest stage carries)");
         write_network(r, out, "requests", &r->use.requests, &m->levels[LEVEL_REQUESTS], m->request_latency);
         write_network(r, out, "replies", &r->use.replies, &m->levels[LEVEL_REPLIES], m->reply_latency);
+        report_links_text(r, out);
     }
     const double columns = (double)(s->dram.column_reads + s->dram.column_writes);
     if (columns > 0) {

@@ -121,6 +121,8 @@ void report_json(const struct report *r, json_t *root)
     json_t *totals = json_object_get(root, "totals"), *kernels = json_array();
     add_measure(totals, &r->total, r->gap_cycles, r->config);
     (void)json_object_set_new(totals, "stopped", json_boolean(gpu_was_stopped(r->gpu)));
+    (void)json_object_set_new(totals, "link_stages", report_links_json(r));
+    (void)json_object_set_new(totals, "slice_queues", report_depths_json(r));
     for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++)
         (void)json_array_append_new(kernels, kernel_json(r, gpu_kernel_record(r->gpu, k)));
     (void)json_object_set_new(root, "kernels", kernels);

@@ -55,6 +55,10 @@ extern const char *const report_level_names[REPORT_LEVELS]; /* for humans */
 extern const char *const report_level_keys[REPORT_LEVELS];  /* for JSON */
 extern const char *const report_stall_names[REPORT_STALLS];
 extern const char *const report_stall_keys[REPORT_STALLS];
+enum { REPORT_NETWORKS = 2 * NET_LEVELS, REPORT_STAGES = 5 };
+extern const char *const report_network_keys[REPORT_NETWORKS]; /* links.c */
+extern const char *const report_stage_keys[REPORT_STAGES];
+extern const char *const report_queue_keys[GPU_QUEUES]; /* depths.c */
 extern const char *const report_bound_names[REPORT_BOUNDS];
 extern const char *const report_bound_keys[REPORT_BOUNDS];
 

@@ -67,6 +67,12 @@ void report_partitions_json(const struct report *r, json_t *root);
 /* replicas.c: degrees of replication, predicted against measured; sets replication (every decision). */
 void report_replicas_text(const struct report *r, FILE *out);
 void report_replicas_json(const struct report *r, json_t *root);
+/* links.c: the links of the networks, stage by stage; for JSON totals.link_stages. */
+void report_links_text(const struct report *r, FILE *out);
+json_t *report_links_json(const struct report *r);
+/* depths.c: what waits at slices and channels; for JSON totals.slice_queues. */
+void report_depths_text(const struct report *r, FILE *out);
+json_t *report_depths_json(const struct report *r);
 /* name,value,unit: totals and every statistic. */
 void report_csv(const struct report *r, FILE *out);
 

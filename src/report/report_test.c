@@ -470,16 +470,21 @@ static json_t *load(const char *text)
     return json;
 }
 
-static struct atoll_outcome run(const char *workload, struct atoll_job job)
+static struct atoll_outcome run_on(const char *machine, const char *workload, struct atoll_job job)
 {
     atoll_sim *sim;
     struct atoll_outcome out;
     job.workload = workload;
     assert_int_equal(atoll_create(&sim), ATOLL_OK);
-    assert_int_equal(atoll_machine(sim, "uba-mem"), ATOLL_OK);
+    assert_int_equal(atoll_machine(sim, machine), ATOLL_OK);
     if (atoll_run(sim, &job, &out)) fail_msg("%s", atoll_message(sim));
     atoll_destroy(sim);
     return out;
+}
+
+static struct atoll_outcome run(const char *workload, struct atoll_job job)
+{
+    return run_on("uba-mem", workload, job);
 }
 
 static double number(const json_t *from, const char *key)
@@ -519,6 +524,176 @@ static void a_result_holds_what_the_contract_names_and_agrees_with_itself(void *
     json_array_foreach(json_object_get(json_object_get(stats, "sm.instructions_over_time"), "values"), i,
                        value) points += json_number_value(value);
     assert_int_equal(points, out.warp_instructions);
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* ---- links and queues ---- */
+
+/* Of who is at the two ends of a link. */
+static bool names_begin(const json_t *link, const char *const ends[2])
+{
+    const char *const from = json_string_value(json_object_get(link, "from"));
+    const char *const to = json_string_value(json_object_get(link, "to"));
+    return from && to && !strncmp(from, ends[0], strlen(ends[0])) && !strncmp(to, ends[1], strlen(ends[1]));
+}
+
+/* Every flit that enters a network passes each of its stages once (a ring may take it over several links):
+ * flits / (links x cycles) is the use of a stage, and the busiest stage is the efficiency of the network. */
+static void check_network(const json_t *totals, const char *network, const char *level, const char *from,
+                          const char *to)
+{
+    const json_t *stages = json_object_get(json_object_get(totals, "link_stages"), network), *stage;
+    const json_t *whole = json_object_get(json_object_get(totals, "bandwidth"), level);
+    static const char *const names[] = {"senders", "between_routers", "receivers"};
+    const char *const ends[3][2] = {{from, "router "}, {"router ", "router "}, {"router ", to}};
+    double most = 0, busiest = 0;
+    assert_int_equal(json_object_size(stages), 3);
+    for (size_t k = 0; k < 3; k++) {
+        stage = json_object_get(stages, names[k]);
+        const double use = number(stage, "utilisation"), of_busiest = number(stage, "utilisation_of_busiest");
+        const double flits = number(json_object_get(stage, "busiest"), "flits");
+        assert_true(names_begin(json_object_get(stage, "busiest"), ends[k]));
+        assert_int_equal(number(stage, "links"), 64);
+        assert_int_equal(number(stage, "flits"), number(json_object_get(stages, "senders"), "flits"));
+        assert_near(use, number(stage, "flits") / 64 / number(totals, "cycles"), 1e-12);
+        assert_near(of_busiest, flits / number(totals, "cycles"), 1e-12);
+        assert_true(of_busiest >= use && use > 0);
+        if (use > most) most = use;
+        if (of_busiest > busiest) busiest = of_busiest;
+    }
+    assert_near(most, number(whole, "utilisation"), 1e-12);
+    assert_near(busiest, number(whole, "utilisation_of_busiest"), 1e-12);
+}
+
+static void the_links_of_each_stage_carry_what_the_network_carries(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("sgemm:tiny", (struct atoll_job){.details = true, .ascii = true});
+    json_t *root = load(out.json);
+    check_network(json_object_get(root, "totals"), "requests", "request_network", "SM ", "slice ");
+    check_network(json_object_get(root, "totals"), "replies", "reply_network", "slice ", "SM ");
+    static const char *const rows[] = {"link stages (share of cycles used)",
+                                       "requests from SMs ",
+                                       "requests between routers ",
+                                       "requests to slices ",
+                                       "replies from slices ",
+                                       "replies between routers ",
+                                       "replies to SMs "};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) assert_non_null(strstr(out.report, rows[k]));
+    assert_non_null(strstr(out.report, "  router "));
+    assert_null(strstr(out.report, "slice requests")); /* the machine has no such network */
+    for (const char *line = out.report; *line; line = strchrnul(line, '\n') + 1)
+        assert_true(strchrnul(line, '\n') - line <= DRAW_COLUMNS);
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* Four GPUs of four chiplets, a ring in each: two links per chiplet. A chiplet has 16 slices and a gate,
+ * whose plain links lead to all others. */
+static void networks_of_a_level_are_taken_together_and_their_links_named(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run_on("ladm-rr", "vecadd:tiny", (struct atoll_job){.details = true});
+    json_t *root = load(out.json);
+    const json_t *networks = json_object_get(json_object_get(root, "totals"), "link_stages");
+    const json_t *ring = json_object_get(json_object_get(networks, "chiplet_replies"), "ring");
+    const json_t *link = json_object_get(ring, "busiest");
+    const json_t *plain = json_object_get(json_object_get(networks, "slice_requests"), "links");
+    const json_t *gpus = json_object_get(json_object_get(networks, "gpu_replies"), "receivers");
+    static const char *const chiplets[2] = {"chiplet ", "chiplet "};
+    assert_int_equal(number(ring, "links"), 4 * 4 * 2);
+    assert_int_equal(number(plain, "links"), 16 * 17 * 16);
+    assert_int_equal(number(gpus, "links"), 4);
+    assert_true(names_begin(link, chiplets));
+    const int from = atoi(json_string_value(json_object_get(link, "from")) + strlen(chiplets[0]));
+    const int to = atoi(json_string_value(json_object_get(link, "to")) + strlen(chiplets[1]));
+    assert_int_equal(from / 4, to / 4); /* of the same GPU, one after the other */
+    assert_true((from + 1) % 4 == to % 4 || (to + 1) % 4 == from % 4);
+    assert_non_null(strstr(out.report, "chiplet replies round the ring"));
+    assert_non_null(strstr(out.report, "> gate 0 of chiplet "));
+    assert_non_null(strstr(out.report, "slice requests over plain links "));
+    assert_non_null(strstr(out.report, "GPU requests from GPUs"));
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+/* Few blocks on four GPUs: the link of an SM that has none carries nothing. */
+static void the_busiest_sender_is_an_sm_on_which_a_block_ran(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run_on("numa-gpu", "pointer_chase:tiny", (struct atoll_job){.timeline = true});
+    json_t *root = load(out.json), *trace = load(out.timeline), *event, *other;
+    const json_t *networks = json_object_get(json_object_get(root, "totals"), "link_stages");
+    const json_t *senders = json_object_get(json_object_get(networks, "requests"), "senders");
+    const char *const sm = json_string_value(json_object_get(json_object_get(senders, "busiest"), "from"));
+    const json_t *events = json_object_get(trace, "traceEvents");
+    uint32_t blocks = 0;
+    size_t i, k;
+    json_array_foreach(events, i, event)
+    {
+        if (strncmp(json_string_value(json_object_get(event, "name")), "block ", 6) != 0) continue;
+        json_array_foreach(events, k, other)
+        {
+            const char *name = json_string_value(json_object_get(json_object_get(other, "args"), "name"));
+            if (!name || number(other, "tid") != number(event, "tid")) continue;
+            blocks += !strncmp(name, sm, strlen(sm)) && name[strlen(sm)] == ','; /* "SM 64, place 0" */
+        }
+    }
+    assert_int_equal(blocks, 1);
+    json_decref(root);
+    json_decref(trace);
+    atoll_outcome_free(&out);
+}
+
+/* Little's law: what counters say of all waits, divided by the cycles of their clock. */
+static void the_depth_of_queues_is_the_time_that_was_waited_over_the_time_of_the_run(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run("gather:tiny", (struct atoll_job){.details = true});
+    json_t *root = load(out.json);
+    const json_t *totals = json_object_get(root, "totals"), *stats = json_object_get(root, "stats");
+    const json_t *queues = json_object_get(totals, "slice_queues"), *queue;
+    const double cycles = number(totals, "cycles"), dram_cycles = number(totals, "seconds") * 350e6;
+    /* SMs take replies when they come: whoever waits at a port of a network waits at a slice */
+    assert_true(number(json_object_get(queues, "input"), "all") > 10);
+    assert_near(number(json_object_get(queues, "input"), "all") * cycles,
+                number(stats, "net.stay_cyc") - number(stats, "net.latency_cyc"), 1e-6 * cycles);
+    queue = json_object_get(queues, "inside");
+    assert_near(number(queue, "all"), number(stats, "llc.stay_cyc") / cycles, 1e-9);
+    assert_null(json_object_get(queue, "peak")); /* nobody knows it */
+    queue = json_object_get(queues, "channel");
+    assert_near(number(queue, "all"), number(stats, "dram.wait_cyc") / dram_cycles, 1e-9);
+    assert_near(number(queue, "mean") * CHANNELS, number(queue, "all"), 1e-9);
+    assert_int_equal(number(queue, "peak"), number(stats, "dram.waiting_peak"));
+    queue = json_object_get(queues, "mshrs");
+    assert_int_equal(number(queue, "peak"), number(stats, "llc.mshr_peak"));
+    assert_near(number(queue, "mean") * SLICES, number(queue, "all"), 1e-9);
+    assert_true(number(queue, "deepest") >= number(queue, "mean") && number(queue, "slice") < SLICES);
+    assert_true(number(json_object_get(queues, "memory_queue"), "all") > 0);
+    assert_null(json_object_get(queues, "local_queue")); /* the machine has none */
+    assert_non_null(strstr(out.report, "slice queues (waiting, mean over time)"));
+    assert_non_null(strstr(out.report, "MSHRs in use"));
+    assert_null(strstr(out.report, "sim.work_ahead"));
+    json_decref(root);
+    atoll_outcome_free(&out);
+}
+
+static void what_is_not_counted_in_a_run_is_not_shown_as_a_number(void **state)
+{
+    (void)state;
+    struct atoll_outcome out = run_on("v100", "vecadd:tiny", (struct atoll_job){.details = true});
+    json_t *root = load(out.json);
+    const json_t *queues = json_object_get(json_object_get(root, "totals"), "slice_queues");
+    assert_null(json_object_get(json_object_get(queues, "mshrs"), "mean"));
+    assert_null(json_object_get(json_object_get(queues, "mshrs"), "deepest"));
+    assert_true(number(json_object_get(queues, "mshrs"), "peak") > 0);
+    assert_null(json_object_get(queues, "memory_queue"));
+    assert_true(number(json_object_get(queues, "input"), "mean") >= 0);
+    assert_null(json_object_get(json_object_get(queues, "input"), "deepest"));
+    assert_non_null(
+        strstr(out.report, "    operations due at memory                       -         -      -"));
+    assert_non_null(strstr(out.report, "sim.work_ahead=false counts them"));
     json_decref(root);
     atoll_outcome_free(&out);
 }
@@ -599,6 +774,11 @@ int main(void)
         cmocka_unit_test(long_texts_are_wrapped_between_words),
         cmocka_unit_test(a_timeline_keeps_at_most_its_limit_and_says_so),
         cmocka_unit_test(a_result_holds_what_the_contract_names_and_agrees_with_itself),
+        cmocka_unit_test(the_links_of_each_stage_carry_what_the_network_carries),
+        cmocka_unit_test(networks_of_a_level_are_taken_together_and_their_links_named),
+        cmocka_unit_test(the_busiest_sender_is_an_sm_on_which_a_block_ran),
+        cmocka_unit_test(the_depth_of_queues_is_the_time_that_was_waited_over_the_time_of_the_run),
+        cmocka_unit_test(what_is_not_counted_in_a_run_is_not_shown_as_a_number),
         cmocka_unit_test(a_trace_is_json_in_which_every_block_has_its_place),
         cmocka_unit_test(a_limit_stops_a_run_within_one_cycle_of_the_machine),
         cmocka_unit_test(ascii_reports_are_ascii),

@@ -70,6 +70,8 @@ static const char *const latency_names[] = {"load_cycles", "l1_miss_cycles", "re
                                             "reply_network_cycles", "dram_cycles"};
 static const char *const level_values[] = {"bytes_per_second", "peak_bytes_per_second", "utilisation",
                                            "utilisation_of_busiest"};
+static const char *const stage_values[] = {"utilisation", "utilisation_of_busiest"};
+static const char *const queue_values[] = {"mean", "all", "deepest", "peak"};
 #define COUNT_OF(list) (sizeof(list) / sizeof *(list))
 
 struct known {
@@ -82,7 +84,7 @@ static void know(struct known *k, const char *name) { k->names[k->count++] = nam
 /* Every name that a metric can have. */
 static struct known all_names(struct arena *a)
 {
-    struct known k = {.names = ARENA_ARRAY(a, const char *, stat_row_count + ratio_row_count + 200)};
+    struct known k = {.names = ARENA_ARRAY(a, const char *, stat_row_count + ratio_row_count + 400)};
     for (size_t i = 0; i < COUNT_OF(total_names); i++) know(&k, arena_printf(a, "totals.%s", total_names[i]));
     for (size_t i = 0; i < COUNT_OF(host_names); i++) know(&k, arena_printf(a, "host.%s", host_names[i]));
     for (size_t i = 0; i < COUNT_OF(rate_names); i++)
@@ -92,6 +94,14 @@ static struct known all_names(struct arena *a)
     for (size_t l = 0; l < REPORT_LEVELS; l++)
         for (size_t i = 0; i < COUNT_OF(level_values); i++)
             know(&k, arena_printf(a, "totals.bandwidth.%s.%s", report_level_keys[l], level_values[i]));
+    for (size_t n = 0; n < REPORT_NETWORKS; n++)
+        for (size_t l = 0; l < REPORT_STAGES; l++)
+            for (size_t i = 0; i < COUNT_OF(stage_values); i++)
+                know(&k, arena_printf(a, "totals.link_stages.%s.%s.%s", report_network_keys[n],
+                                      report_stage_keys[l], stage_values[i]));
+    for (size_t q = 0; q < GPU_QUEUES; q++)
+        for (size_t i = 0; i < COUNT_OF(queue_values); i++)
+            know(&k, arena_printf(a, "totals.slice_queues.%s.%s", report_queue_keys[q], queue_values[i]));
     for (size_t i = 0; i < REPORT_STALLS; i++)
         know(&k, arena_printf(a, "totals.scheduler_cycles.%s", report_stall_keys[i]));
     for (size_t i = 0; i < stat_row_count; i++)

@@ -570,6 +570,14 @@ static void expressions_compute(void **state)
         assert_true(expr_value(expr_parse(&a, rows[i].text, (struct diag_place){0}), r) == rows[i].value);
     assert_true(isnan(expr_value(expr_parse(&a, "1 / (totals.cycles - 10)", (struct diag_place){0}), r)));
     assert_true(isnan(expr_value(expr_parse(&a, "totals.ipc", (struct diag_place){0}), r)));
+    json_t *queues = json_pack("{s:{s:{s:f}}, s:{s:{s:{s:f}}}}", "slice_queues", "input", "mean", 1.5,
+                               "link_stages", "replies", "between_routers", "utilisation", 0.75);
+    assert_int_equal(json_object_update_new(json_object_get(r, "totals"), queues), 0);
+    assert_true(expr_value(expr_parse(&a,
+                                      "totals.slice_queues.input.mean * "
+                                      "totals.link_stages.replies.between_routers.utilisation",
+                                      (struct diag_place){0}),
+                           r) == 1.125);
     json_decref(r);
     arena_free(&a);
 }

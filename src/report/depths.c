@@ -1,0 +1,103 @@
+/* depths: how many requests wait at the slices and behind them, mean over the time of the run. */
+#include "report/report.h"
+
+const char *const report_queue_keys[GPU_QUEUES] = {
+    [GPU_QUEUE_INPUT] = "input",
+    [GPU_QUEUE_FAR_INPUT] = "input_from_slices",
+    [GPU_QUEUE_ANSWERS] = "answers_from_slices",
+    [GPU_QUEUE_LOCAL] = "local_queue",
+    [GPU_QUEUE_INSIDE] = "inside",
+    [GPU_QUEUE_MSHRS] = "mshrs",
+    [GPU_QUEUE_MEMORY] = "memory_queue",
+    [GPU_QUEUE_CHANNEL] = "channel",
+};
+static const char *const queue_names[GPU_QUEUES] = {
+    [GPU_QUEUE_INPUT] = "at the port, from SMs",
+    [GPU_QUEUE_FAR_INPUT] = "at the port, from other slices",
+    [GPU_QUEUE_ANSWERS] = "at the port, answers of other slices",
+    [GPU_QUEUE_LOCAL] = "taken, before the tag stage (LMR)",
+    [GPU_QUEUE_INSIDE] = "inside: tags read, not answered",
+    [GPU_QUEUE_MSHRS] = "MSHRs in use",
+    [GPU_QUEUE_MEMORY] = "operations due at memory",
+    [GPU_QUEUE_CHANNEL] = "columns waiting in a channel",
+};
+
+static const char *part_name(enum gpu_queue queue)
+{
+    return queue == GPU_QUEUE_CHANNEL ? "channel" : "slice";
+}
+
+/* Little's law: the sum of all waiting times over the time. */
+static double mean(const struct report *r, const struct gpu_depth *d, uint64_t sum, uint32_t parts)
+{
+    const double cycles = r->total.seconds * (double)d->clock_hz;
+    return cycles > 0 ? (double)sum / cycles / (double)parts : 0;
+}
+
+/* ---- for people ---- */
+
+/* A number with so many decimals in so many columns; a dash where nothing is known. */
+static void write_number(FILE *out, int columns, int decimals, double value, bool known)
+{
+    if (known)
+        (void)fprintf(out, " %*.*f", columns, decimals, value);
+    else
+        (void)fprintf(out, " %*s", columns, "-");
+}
+
+static void write_queue(const struct report *r, FILE *out, enum gpu_queue queue, const struct gpu_depth *d)
+{
+    (void)fprintf(out, "    %-38s", queue_names[queue]);
+    write_number(out, 9, 3, mean(r, d, d->sum, d->parts), d->has_sum);
+    write_number(out, 9, 1, mean(r, d, d->sum, 1), d->has_sum);
+    write_number(out, 6, 0, (double)d->peak, d->has_peak);
+    write_number(out, 9, 3, mean(r, d, d->most, 1), d->has_most);
+    if (d->has_most && d->most) (void)fprintf(out, "  %s %u", part_name(queue), d->deepest);
+    (void)fputc('\n', out);
+}
+
+void report_depths_text(const struct report *r, FILE *out)
+{
+    bool all = true;
+    (void)fprintf(out, "\n  %-40s %9s %9s %6s %9s\n", "slice queues (waiting, mean over time)", "of one",
+                  "of all", "peak", "deepest");
+    for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
+        const struct gpu_depth d = gpu_depth(r->gpu, queue);
+        if (!d.parts) continue;
+        all &= d.has_most;
+        write_queue(r, out, queue, &d);
+    }
+    if (!all)
+        (void)fputs("    (means: not counted while the memory side works ahead; -s sim.work_ahead=false "
+                    "counts them)\n",
+                    out);
+}
+
+/* ---- for programs ---- */
+
+static json_t *queue_json(const struct report *r, enum gpu_queue queue, const struct gpu_depth *d)
+{
+    json_t *row = json_object();
+    if (d->has_sum) {
+        (void)json_object_set_new(row, "mean", json_real(mean(r, d, d->sum, d->parts)));
+        (void)json_object_set_new(row, "all", json_real(mean(r, d, d->sum, 1)));
+    }
+    if (d->has_most) {
+        (void)json_object_set_new(row, "deepest", json_real(mean(r, d, d->most, 1)));
+        if (d->most) (void)json_object_set_new(row, part_name(queue), json_integer(d->deepest));
+    }
+    if (d->has_peak) (void)json_object_set_new(row, "peak", json_integer((json_int_t)d->peak));
+    return row;
+}
+
+/* What is not counted is left out. */
+json_t *report_depths_json(const struct report *r)
+{
+    json_t *queues = json_object();
+    for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
+        const struct gpu_depth d = gpu_depth(r->gpu, queue);
+        if (d.parts && (d.has_sum || d.has_peak))
+            (void)json_object_set_new(queues, report_queue_keys[queue], queue_json(r, queue, &d));
+    }
+    return queues;
+}
