@@ -16,16 +16,27 @@ static inline struct check_place *copies_of(const struct slice *s, uint32_t line
 static SLICE_HOT void use_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
 {
     const struct request *r = at(s, idx);
-    if (!plain && s->copies && r->kind != REQUEST_WALK)
+    if (!plain && s->copies && r->kind != REQUEST_WALK && r->kind != REQUEST_WRITE)
         check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
     if (request_writes(r)) slice_write_line(s, now, line, idx);
 }
 
-/* Requests that waited for the line and have all they need go on; others stay. Their flags. */
+/* Sectors that a request reads or writes. */
+static inline uint8_t touched(const struct request *r)
+{
+    uint8_t sectors = 0;
+    if (!request_writes(r)) return r->sectors;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++)
+        if ((uint32_t)(r->bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
+    return sectors;
+}
+
+/* Requests that waited for the line and have all they need go on; others stay, and with an atomic those
+ * behind it that touch its sectors: what they find there is what it leaves. Their flags. */
 static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t line, struct slice_line *m,
                                        bool plain)
 {
-    uint8_t flags = 0;
+    uint8_t flags = 0, held = 0;
     struct request_list all = m->waiting, writers = {0};
     uint64_t written[2] = {0};
     const uint8_t have = readable(s, line);
@@ -34,7 +45,9 @@ static SLICE_HOT uint8_t serve_waiting(struct slice *s, uint64_t now, uint32_t l
     while (all.count) {
         const uint32_t idx = take_first(s, &all);
         const struct request *r = at(s, idx);
-        if (r->sectors & ~have) {
+        const uint8_t needs = r->kind == REQUEST_WRITE ? 0 : r->sectors;
+        if ((needs & ~have) | (held && touched(r) & held)) {
+            if (request_writes(r)) held |= touched(r);
             append(s, &m->waiting, idx);
             continue;
         }

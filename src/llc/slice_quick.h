@@ -226,6 +226,12 @@ static SLICE_HOT bool quick_write(struct slice *s, uint32_t line, const struct r
     return true;
 }
 
+/* Others than reads may wait for the line: see is_held(). */
+static SLICE_HOT bool quick_may_be_held(const struct slice *s, uint32_t line, const struct slice_run *q)
+{
+    return *slice_set_pin(s, &q->front, line) && !s->lines[line].reads;
+}
+
 /* A read of a line that has a place, or a write. False: it is not served, or not here. */
 static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_run *q, bool reads)
 {
@@ -234,6 +240,10 @@ static SLICE_HOT bool quick_other(struct slice *s, uint32_t line, struct slice_r
         if (!quick_port_takes(s, q)) {
             if (!quick_waits_for_port(s, q)) return false;
             continue;
+        }
+        if (__builtin_expect(line != TAGS_NONE && quick_may_be_held(s, line, q), 0)) {
+            q->slow = true;
+            return false;
         }
         if (reads ? quick_read(s, line, r, q) : quick_write(s, line, r, q)) return true;
         if (!(reads ? quick_awaits_mshr(s, q) : quick_awaits_way(s, q))) return false;

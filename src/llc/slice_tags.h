@@ -95,6 +95,21 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
     return true;
 }
 
+/* Does an atomic wait for the line, or a store behind one, that changes what the request touches? It must not
+ * go first. */
+static inline bool is_held(const struct slice *s, uint32_t set, uint32_t line, const struct request *r)
+{
+    const struct slice_line *const m = &s->lines[line];
+    if (!*tags_pins_in(&s->tags, set, line) || m->reads) return false;
+    uint32_t idx = m->waiting.first;
+    for (uint32_t left = m->waiting.count; left; left--) {
+        const struct request *const w = at(s, idx);
+        if (request_writes(w) && touched(w) & touched(r)) return true;
+        idx = w->next;
+    }
+    return false;
+}
+
 static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
 {
     struct request *r = at(s, idx);
@@ -134,7 +149,8 @@ static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, ui
     bool merged = false;
     if (line == TAGS_NONE) {
         if (!miss(s, now, idx, set, plain)) return false;
-    } else if (!(r->sectors & ~readable(s, line)) || FAULT_FIRES(llc_early_reply)) {
+    } else if ((!(r->sectors & ~readable(s, line)) && !is_held(s, set, line, r)) ||
+               FAULT_FIRES(llc_early_reply)) {
         hit(s, now, line, idx, plain);
         return true;
     } else {
@@ -156,6 +172,16 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
 {
     const struct request *r = at(s, idx);
     if (!plain && s->write_through) return slice_write_through(s, now, idx, set, line);
+    if (line != TAGS_NONE && is_held(s, set, line, r)) {
+        struct slice_line *const m = &s->lines[line];
+        const bool room = m->waiting.count < s->spec->mshr_merges;
+        if (room)
+            append(s, &m->waiting, idx);
+        else
+            s->blocked = &s->stats.wait_mshr;
+        s->stats.write_hits += room;
+        return room;
+    }
     s->stats.write_hits += line != TAGS_NONE;
     if (line == TAGS_NONE) {
         line = make_room(s, now, set, plain);

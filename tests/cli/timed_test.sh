@@ -457,6 +457,54 @@ cat > "$dir/scattered.ptx" << 'PTX'
 PTX
 same_cycles "questions to the L2 TLB" -m uba-mem "$dir/scattered.ptx" --entry k --grid 80 --block 256 --arg buf:u32:4194368
 
+# atomics of several warps on the same words, some of which wait for more sectors than others, and stores behind them
+cat > "$dir/atomics.ptx" << 'PTX'
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry counts(.param .u64 bins)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [bins];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r3, %r1, %r2, %r3;
+    mul.lo.u32 %r4, %r3, 2654435761;
+    shr.u32 %r5, %r4, 15;
+    xor.b32 %r4, %r4, %r5;
+    mul.lo.u32 %r4, %r4, 0x2c1b3c6d;
+    shr.u32 %r4, %r4, 22;
+    mad.wide.u32 %rd2, %r4, 4, %rd1;
+    atom.global.add.u32 %r5, [%rd2], 1;
+    ret;
+}
+.visible .entry stores(.param .u64 words)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [words];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r3, %r1, %r2, %r3;
+    mul.lo.u32 %r4, %r3, 2654435761;
+    shr.u32 %r5, %r4, 15;
+    xor.b32 %r4, %r4, %r5;
+    and.b32 %r4, %r4, 1048575;
+    mad.wide.u32 %rd2, %r4, 4, %rd1;
+    red.global.add.u32 [%rd2], 1;
+    st.global.u8 [%rd2+1], %r3;
+    ld.volatile.global.u32 %r6, [%rd2];
+    ret;
+}
+PTX
+for machine in v100 a100 uba-mem; do
+    expect 0 "laws hold" "$ATOLL" run -m $machine "$dir/atomics.ptx" --entry counts --grid 40 --block 256 --arg buf:u32:1024 --check
+    expect 0 "laws hold" "$ATOLL" run -m $machine "$dir/atomics.ptx" --entry stores --grid 80 --block 1024 --arg buf:u32:1048576 --check
+done
+
 # a run that is cut: applications count what was issued, not what was executed ahead of it
 "$ATOLL" run -m numa-gpu -w bicg:tiny -s apps.window_cyc=3000 --json "$dir/cut.json" > /dev/null
 holds "the instructions of applications are those of the run" python3 - "$dir/cut.json" << 'END'
