@@ -5,6 +5,7 @@
  *
  * What an SM gives up waits in that SM's place of a table, and the mover hands out in the order of SMs one
  * cycle later, so the order of visits does not matter. An SM that gave a block up is then asked for more. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gpu/gpu_private.h"
@@ -101,6 +102,24 @@ static void act(void *self, uint64_t now)
     engine_wake(g->engine, m->component, m->count ? now + 1 : m->next_cyc);
 }
 
+/* Blocks that no SM has: on their way, or not begun. */
+static struct wait waits(void *self)
+{
+    const struct mover *m = self;
+    const struct gpu *g = m->gpu;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    uint64_t nowhere = 0;
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        const struct running *r = g->running[n];
+        nowhere += r->launch->block_count - r->blocks_ended - r->resident_count;
+    }
+    if (!nowhere) return w;
+    w.reason = WAIT_SM;
+    (void)snprintf(w.detail, sizeof w.detail, "%u blocks that move, %llu that did not begin", m->count,
+                   (unsigned long long)(nowhere - m->count));
+    return w;
+}
+
 void mover_begin(struct running *r, uint64_t start_cyc)
 {
     struct gpu *g = r->gpu;
@@ -120,10 +139,12 @@ void mover_new(struct gpu *g, const struct config *c)
     m->interval_cyc = c->runtime.rotate_blocks_cyc;
     m->from = ARENA_ARRAY(&g->arena, struct travelling, g->sm_count);
     m->gave = ARENA_ARRAY(&g->arena, bool, g->sm_count);
-    m->component = engine_add(
-        g->engine,
-        (struct component_spec){
-            .name = "gpu0.mover", .self = m, .domain = g->sm_domain, .wake = nothing, .commit = act});
+    m->component = engine_add(g->engine, (struct component_spec){.name = "gpu0.mover",
+                                                                 .self = m,
+                                                                 .domain = g->sm_domain,
+                                                                 .wake = nothing,
+                                                                 .commit = act,
+                                                                 .waits = waits});
     g->mover = m;
 }
 
