@@ -44,7 +44,8 @@ enum wait_reason {
     WAIT_MSHR,
     WAIT_PAGE_FAULT,
     WAIT_BARRIER,
-    WAIT_REPLY
+    WAIT_REPLY,
+    WAIT_SM
 };
 
 struct wait {

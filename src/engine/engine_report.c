@@ -18,6 +18,7 @@ static const char *reason_text(enum wait_reason reason)
     case WAIT_PAGE_FAULT: return "waits for a page fault";
     case WAIT_BARRIER: return "waits at a barrier";
     case WAIT_REPLY: return "waits for a reply";
+    case WAIT_SM: return "waits for an SM";
     }
     return "";
 }

@@ -4,7 +4,8 @@
  * goes on
  *
  * What an SM gives up waits in that SM's place of a table, and the mover hands out in the order of SMs one
- * cycle later, so the order of visits does not matter. */
+ * cycle later, so the order of visits does not matter. An SM that gave a block up is then asked for more. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "gpu/gpu_private.h"
@@ -20,6 +21,7 @@ struct mover {
     struct gpu *gpu;
     uint32_t component;
     struct travelling *from; /* [SM] */
+    bool *gave;              /* [SM]: a block left, and the SM was not asked since whether it takes another */
     uint32_t count;
     uint64_t interval_cyc, next_cyc;
 };
@@ -39,6 +41,7 @@ static void block_left(void *self, uint32_t sm, uint64_t block, struct warp_sour
     t->block = block;
     t->start_cyc = start_cyc;
     m->count++;
+    m->gave[sm] = true;
     kernel_forget(r, b);
     exec_block_destroy(b);
     engine_wake(r->gpu->engine, m->component, engine_now(r->gpu->engine, r->gpu->sm_domain) + 1);
@@ -66,6 +69,17 @@ static bool hand_out(struct mover *m, uint32_t from)
     return false;
 }
 
+/* Room that a block left behind, and no other that moves took, is for blocks that did not begin: schedulers
+ * keep some for this SM only. Not before those that travel have a place. */
+static void ask_givers(struct mover *m)
+{
+    for (uint32_t sm = 0; sm < m->gpu->sm_count && !m->count; sm++) {
+        if (!m->gave[sm]) continue;
+        m->gave[sm] = false;
+        sm_ask(m->gpu->sms[sm]);
+    }
+}
+
 static void nothing(void *self, uint64_t now)
 {
     (void)self;
@@ -78,6 +92,7 @@ static void act(void *self, uint64_t now)
     struct gpu *g = m->gpu;
     for (uint32_t sm = 0; sm < g->sm_count && m->count; sm++)
         if (m->from[sm].state) (void)hand_out(m, sm);
+    ask_givers(m);
     if (now >= m->next_cyc) {
         m->next_cyc = now + m->interval_cyc;
         for (uint32_t sm = 0; sm < g->sm_count; sm++)
@@ -85,6 +100,24 @@ static void act(void *self, uint64_t now)
     }
     if (!kernel_any_runs(g)) return;
     engine_wake(g->engine, m->component, m->count ? now + 1 : m->next_cyc);
+}
+
+/* Blocks that no SM has: on their way, or not begun. */
+static struct wait waits(void *self)
+{
+    const struct mover *m = self;
+    const struct gpu *g = m->gpu;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    uint64_t nowhere = 0;
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        const struct running *r = g->running[n];
+        nowhere += r->launch->block_count - r->blocks_ended - r->resident_count;
+    }
+    if (!nowhere) return w;
+    w.reason = WAIT_SM;
+    (void)snprintf(w.detail, sizeof w.detail, "%u blocks that move, %llu that did not begin", m->count,
+                   (unsigned long long)(nowhere - m->count));
+    return w;
 }
 
 void mover_begin(struct running *r, uint64_t start_cyc)
@@ -105,10 +138,13 @@ void mover_new(struct gpu *g, const struct config *c)
     m->gpu = g;
     m->interval_cyc = c->runtime.rotate_blocks_cyc;
     m->from = ARENA_ARRAY(&g->arena, struct travelling, g->sm_count);
-    m->component = engine_add(
-        g->engine,
-        (struct component_spec){
-            .name = "gpu0.mover", .self = m, .domain = g->sm_domain, .wake = nothing, .commit = act});
+    m->gave = ARENA_ARRAY(&g->arena, bool, g->sm_count);
+    m->component = engine_add(g->engine, (struct component_spec){.name = "gpu0.mover",
+                                                                 .self = m,
+                                                                 .domain = g->sm_domain,
+                                                                 .wake = nothing,
+                                                                 .commit = act,
+                                                                 .waits = waits});
     g->mover = m;
 }
 

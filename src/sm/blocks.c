@@ -111,7 +111,7 @@ void sm_release_slot(struct sm *sm, uint32_t slot, uint64_t now)
 /* The next block of the first kernel that has one for which there is room; *place: whose. */
 static uint64_t ask_for_block(struct sm *sm, uint64_t now, uint32_t *place)
 {
-    sm->wants_blocks = false; /* until a block ends, or a kernel begins */
+    sm->wants_blocks = false; /* until a block ends or has left, or a kernel begins */
     sm->start_cyc = ENGINE_NEVER;
     for (uint32_t n = 0; n < sm->place_count; n++) {
         struct sm_place *p = &sm->places[sm->order[n]];

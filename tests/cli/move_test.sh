@@ -23,4 +23,10 @@ cycles() { sed -n 's/^ *"cycles": \([0-9]*\).*/\1/p' "$1" | head -1; }
 expect 0 "" "$ATOLL" run -m uba-mem -w sgemm:tiny --json "$dir/still.json"
 expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=1000000 -w sgemm:tiny --json "$dir/late.json"
 holds "blocks that could move and do not take no longer" test "$(cycles "$dir/late.json")" -eq "$(cycles "$dir/still.json")"
+# An SM whose only block left gets those that its scheduler keeps for it alone.
+for w in sgemm:tiny histogram:tiny bfs:tiny; do
+    expect 0 "result checked against the CPU: right" "$ATOLL" run -m v100 -s sm.block_slots=1 -s runtime.cta_sched=block_cta -s runtime.rotate_blocks_cyc=300 -w $w --json "$dir/moved.json"
+    n=$(moved "$dir/moved.json")
+    holds "blocks of $w moved between SMs with one slot" test "${n:-0}" -gt 0
+done
 finish
