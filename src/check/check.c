@@ -57,32 +57,36 @@ uint32_t check_acknowledged(const struct line *l, uint32_t word)
     return l->state_count ? l->states[l->state_count - 1].version[word] : 0;
 }
 
-/* What was acknowledged when the machine had fewer than `acquires` acquire points; NULL: nothing. */
-static const struct acknowledged *state_before(const struct line *l, uint64_t acquires)
+/* What was acknowledged before the cycle; NULL: nothing. Not in it: within a cycle SMs have no order. */
+static const struct acknowledged *state_before(const struct line *l, uint64_t cyc)
 {
     for (uint32_t k = l->state_count; k-- > 0;)
-        if (l->states[k].acquires < acquires) return &l->states[k];
+        if (l->states[k].cyc < cyc) return &l->states[k];
     return NULL;
 }
 
-/* States that no SM can ask for any more make room: all but the last before every SM's acquire point. */
-static void forget_states(struct check *c, struct line *l)
+/* Is there an SM whose acquire point lies after the first cycle, and not after the last? */
+static bool any_acquired(const struct check *c, uint64_t first_cyc, uint64_t last_cyc)
 {
-    uint64_t oldest = UINT64_MAX;
     for (uint32_t k = 0; k < c->sm_count; k++)
-        if (c->sms[k].acquires < oldest) oldest = c->sms[k].acquires;
-    const struct acknowledged *last = state_before(l, oldest);
-    if (!last || last == l->states) return;
-    const uint32_t gone = (uint32_t)(last - l->states);
-    l->state_count -= gone;
-    memmove(l->states, last, l->state_count * sizeof *l->states);
+        if (c->sms[k].acquire_cyc > first_cyc && c->sms[k].acquire_cyc <= last_cyc) return true;
+    return false;
+}
+
+/* States that no SM can ask for any more make room. */
+static void forget_states(const struct check *c, struct line *l)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < l->state_count; k++)
+        if (k + 1 == l->state_count || any_acquired(c, l->states[k].cyc, l->states[k + 1].cyc))
+            l->states[kept++] = l->states[k];
+    l->state_count = kept;
 }
 
 /* The state that acknowledgements of now go into. */
-static struct acknowledged *state_now(struct check *c, struct line *l)
+static struct acknowledged *state_now(struct check *c, struct line *l, uint64_t now)
 {
-    if (l->state_count && l->states[l->state_count - 1].acquires == c->acquires)
-        return &l->states[l->state_count - 1];
+    if (l->state_count && l->states[l->state_count - 1].cyc >= now) return &l->states[l->state_count - 1];
     if (l->state_count == l->state_capacity) forget_states(c, l);
     if (l->state_count == l->state_capacity) {
         l->state_capacity = l->state_capacity ? 2 * l->state_capacity : 2;
@@ -95,7 +99,7 @@ static struct acknowledged *state_now(struct check *c, struct line *l)
         *s = s[-1];
     else
         *s = (struct acknowledged){0};
-    s->acquires = c->acquires;
+    s->cyc = now;
     return s;
 }
 
@@ -120,7 +124,7 @@ static void issue_load(struct check *c, struct line *l, const struct check_acces
                          .warp = a->warp};
     sm->loads[a->load] = t;
     if (!l->newest) return;
-    const struct acknowledged *before = state_before(l, sm->acquires);
+    const struct acknowledged *before = state_before(l, sm->acquire_cyc);
     for (uint32_t left = t->words; left; left &= left - 1) {
         const uint32_t w = (uint32_t)__builtin_ctz(left), newest = l->newest[w];
         const struct version *v = &c->versions[newest];
@@ -272,7 +276,7 @@ static void acknowledge(struct check *c, const struct request_copy *r, uint64_t 
 {
     struct version *v = &c->versions[r->version];
     struct check_sm *sm = &c->sms[v->sm];
-    struct acknowledged *s = state_now(c, r->line);
+    struct acknowledged *s = state_now(c, r->line, now);
     v->acknowledged = true;
     v->ack_cyc = now;
     c->unacknowledged--;
@@ -365,9 +369,9 @@ void check_load_reply(struct check *c, uint32_t request, uint32_t load, uint64_t
 
 /* ---- ordering points ---- */
 
-void check_acquire(struct check *c, uint32_t sm)
+void check_acquire(struct check *c, uint32_t sm, uint64_t now)
 {
-    c->sms[sm].acquires = ++c->acquires;
+    c->sms[sm].acquire_cyc = now;
     c->counts.acquires++;
 }
 

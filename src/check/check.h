@@ -75,7 +75,9 @@ void check_issue(struct check *c, const struct check_access *a, uint64_t now);
 /* An access becomes a request; frame: physical line where it is sent. */
 void check_send(struct check *c, const struct check_access *a, uint32_t request, uint64_t frame,
                 uint64_t now);
-void check_acquire(struct check *c, uint32_t sm);
+/* What was acknowledged in earlier cycles is to be seen from now on; not what is in this one, where SMs have
+ * no order. */
+void check_acquire(struct check *c, uint32_t sm, uint64_t now);
 void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generation, uint64_t now);
 /* A reply or acknowledgement has reached the SM; before the request is given back. */
 void check_reply(struct check *c, uint32_t request, uint64_t now);

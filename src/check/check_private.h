@@ -19,9 +19,9 @@ struct version {
     bool acknowledged;
 };
 
-/* Newest acknowledged versions after so many acquire points of the machine. */
+/* Newest acknowledged versions at the end of a cycle. */
 struct acknowledged {
-    uint64_t acquires;
+    uint64_t cyc;
     uint32_t version[CHECK_WORDS];
 };
 
@@ -69,7 +69,7 @@ struct ticket {
 };
 
 struct check_sm {
-    uint64_t acquires;     /* of the machine, at this SM's last acquire point */
+    uint64_t acquire_cyc;  /* of this SM's last acquire point */
     struct ticket **loads; /* by the SM's number of the load */
     uint32_t *unsent;      /* versions issued, not sent; oldest first */
     uint32_t unsent_count, unsent_capacity;
@@ -97,7 +97,6 @@ struct check {
     uint32_t version_count, version_capacity;
     const char **kernels;
     uint32_t kernel_count, kernel_capacity;
-    uint64_t acquires;
     struct check_sm *sms;
     uint32_t sm_count;
     struct request_copy *requests;

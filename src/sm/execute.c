@@ -95,7 +95,7 @@ static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
 static void gpu_fence(struct sm *sm, uint32_t warp, uint64_t now)
 {
     if (sm->wire.check) check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
-    if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not));
+    if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not), now);
 }
 
 /* Executes the warp's next instruction; returns from when on the one after it may issue. */

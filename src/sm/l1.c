@@ -330,9 +330,9 @@ void sm_expect(const void *self, const struct request *r)
     tags_fetch(&l1->tags, l1_set_of(sm->spec, r->line));
 }
 
-void sm_acquire(struct sm *sm, bool keep)
+void sm_acquire(struct sm *sm, bool keep, uint64_t now)
 {
-    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
+    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx, now);
     if (sm->wire.epoch) llc_epoch_change(sm->wire.epoch, engine_tick(sm->wire.engine));
     if (!keep) l1_invalidate(sm);
     if (sm->wire.acquired) sm->wire.acquired(sm->wire.acquired_self, sm->wire.sm_idx);

@@ -222,7 +222,7 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     else
         lock_registers(sm, l->warp, l->info, l->reg_base, short_cyc(done_cyc));
     if (l->info->flags & WARP_F_ACQUIRE && l->info->scope >= WARP_SCOPE_GPU && sm->spec->fence_invalidates)
-        sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not));
+        sm_acquire(sm, FAULT_FIRES(acquire_invalidates_not), now);
     if (sm->wait_memory & bit_of(l->warp)) {
         sm->wait_memory &= ~bit_of(l->warp);
         sm_wait_over(sm, l->warp, now);

@@ -143,6 +143,6 @@ void move_step(struct sm *sm, uint64_t now)
     sm->stats.blocks_came++;
     sm_all_changed(sm);
     /* The L1 may hold lines from before the block wrote them elsewhere. */
-    sm_acquire(sm, FAULT_FIRES(move_invalidates_not));
+    sm_acquire(sm, FAULT_FIRES(move_invalidates_not), now);
     sm_start_warps(sm, m->slot, now);
 }

@@ -332,7 +332,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
             for (uint32_t u = 0; u < UNIT_COUNT; u++) sm->schedulers[k].port_free[u] = short_cyc(now);
     }
     if (!FAULT_FIRES(l1_keeps_at_kernel)) l1_invalidate(sm);
-    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx);
+    if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx, now + 1);
     engine_wake(sm->wire.engine, sm->component, start_cyc);
 }
 

@@ -534,6 +534,6 @@ void l1_fill(struct sm *sm, uint32_t mshr, uint8_t sectors, uint64_t now);
 void l1_count_peak(struct l1 *l1, uint32_t mshrs);
 void l1_invalidate(struct sm *sm);
 /* An acquire point of GPU scope; keep: a planted fault. */
-void sm_acquire(struct sm *sm, bool keep);
+void sm_acquire(struct sm *sm, bool keep, uint64_t now);
 
 #endif
