@@ -259,6 +259,22 @@ static void writes_that_wait_in_windows_change_no_result(void **state)
         }
 }
 
+/* A slice with room for one operation looks again in the cycle after memory has accepted it, even one that
+ * was due when both clocks tick. */
+static void room_for_one_operation_changes_no_result(void **state)
+{
+    static const char *const settings[] = {"llc.mshrs=1", "llc.memory_queue=1", "llc.fill_latency_cyc=1",
+                                           "gpu.memory_size=256MiB", NULL};
+    static const char *const workloads[] = {"vecadd:n=20000", "gather:n=8192,from=65536"};
+    (void)state;
+    for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++) {
+        json_t *first = run("v100", workloads[w], settings, NULL);
+        expect_same(first, run("v100", workloads[w], settings, "sim.work_ahead=false"), workloads[w], "v100",
+                    "room for one");
+        json_decref(first);
+    }
+}
+
 /* Whoever looks in the middle of a window sees what happened up to then, and so do series. */
 static void windows_stop_where_cycles_stop(void **state)
 {
@@ -376,6 +392,7 @@ int main(void)
         cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
         cmocka_unit_test(windows_change_no_result),
         cmocka_unit_test(writes_that_wait_in_windows_change_no_result),
+        cmocka_unit_test(room_for_one_operation_changes_no_result),
         cmocka_unit_test(windows_stop_where_cycles_stop),
         cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
