@@ -129,6 +129,7 @@ static void build_memory(struct gpu *g, const struct config *c)
                                          .lane = k % lanes,
                                          .pending = &g->pending[k],
                                          .hurry = &g->hurry[k],
+                                         .settles = only_slices_wait(g, c),
                                          .may_be_late = c->sim.work_ahead && only_slices_wait(g, c),
                                          .all = g->slices,
                                          .slice_spec = &g->slice_spec,

@@ -290,6 +290,29 @@ static void windows_stop_where_cycles_stop(void **state)
     }
 }
 
+/* Nor do channels that are late do more than those in time when a kernel ends in the middle of an instant, or
+ * an operation is due at once when the last instructions are issued. */
+static void channels_stop_where_cycles_stop(void **state)
+{
+    static const char *const slow[] = {"llc.memory_latency_cyc=1", "clock.llc=700MHz", "gpu.llc_size=768KiB",
+                                       "map.page_size=2MiB", NULL},
+                             *const even[] = {"sm.loads=1", "mmu.mode=tlb", "clock.dram=1132MHz", NULL};
+    static const struct {
+        const char *preset, *workload;
+        const char *const *settings;
+        uint64_t limit;
+    } tried[] = {{"uba-mem", "vecadd:n=20000", slow, 0}, {"v100", "bfs:tiny", even, 5000}};
+    (void)state;
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+        const char *const preset = tried[k].preset, *const workload = tried[k].workload;
+        json_t *first = run_some(preset, workload, tried[k].settings, NULL, tried[k].limit);
+        expect_same(first,
+                    run_some(preset, workload, tried[k].settings, "sim.work_ahead=false", tried[k].limit),
+                    workload, preset, "stopped");
+        json_decref(first);
+    }
+}
+
 /* A kernel of one ends, and the slices are looked through, while another runs. */
 static void applications_side_by_side_may_be_visited_in_any_way(void **state)
 {
@@ -394,6 +417,7 @@ int main(void)
         cmocka_unit_test(writes_that_wait_in_windows_change_no_result),
         cmocka_unit_test(room_for_one_operation_changes_no_result),
         cmocka_unit_test(windows_stop_where_cycles_stop),
+        cmocka_unit_test(channels_stop_where_cycles_stop),
         cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
         cmocka_unit_test(a_run_repeats_to_the_bit),
