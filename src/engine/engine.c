@@ -311,6 +311,10 @@ uint64_t engine_due_cyc(struct engine *e)
 }
 
 void engine_stop(struct engine *e) { e->stopping = true; }
+uint64_t engine_stepped_tick(const struct engine *e)
+{
+    return e->stopped && e->front.tick ? e->front.tick - 1 : e->front.tick;
+}
 
 enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
 {
@@ -335,6 +339,7 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc)
         }
     }
     e->stopping = false;
+    e->stopped = end == ENGINE_STOPPED;
     e->visiting = false;
     e->front.open_tick = e->front.tick + 1;
     e->front.stats.events_pending = count_pending(e);

@@ -120,6 +120,8 @@ static inline uint64_t engine_unwatched_until(const struct engine *e, uint32_t d
 
 /* Makes engine_run() return when the instant under way is over; it can go on with another call. */
 void engine_stop(struct engine *e);
+/* While it does not run: the last instant at which every domain was stepped that had to be. */
+uint64_t engine_stepped_tick(const struct engine *e);
 
 /* Text of the present chain of waiting components (arena memory of the engine). */
 const char *engine_wait_report(struct engine *e);

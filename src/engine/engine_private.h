@@ -37,6 +37,7 @@ struct engine {
     uint32_t word_capacity, group_log2;
     struct wheel_store store;
     bool visiting, stopping;
+    bool stopped; /* in the middle of an instant */
     uint64_t work_outstanding, watchdog_cyc;
     bool awaited;                        /* idle until the limit is no end */
     bool (*stuck)(void *self, bool due); /* NULL: nobody is asked */

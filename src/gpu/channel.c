@@ -283,7 +283,8 @@ void channel_settle(struct channel *ch)
 
 void channel_finish(struct channel *ch)
 {
-    if (ch->slack_cyc || ch->windowed) work(ch, engine_now(ch->wire.engine, ch->wire.domain));
+    struct engine *const e = ch->wire.engine;
+    if (ch->wire.settles) work(ch, engine_cycles(e, ch->wire.domain, engine_stepped_tick(e)));
     (void)dram_channel_stats(ch->dram);
 }
 

@@ -19,7 +19,8 @@ struct channel_wiring {
     uint32_t slice_count, lane;  /* lane: what the slices know the channel by */
     const uint64_t *pending;     /* bit = slice that has operations */
     const uint64_t *hurry;       /* bit = slice to which it matters when they are accepted */
-    bool may_be_late;            /* nobody else waits for that */
+    bool settles;                /* nobody else waits for that; */
+    bool may_be_late;            /* … it need not be in time */
     struct slice *const *all;    /* every slice of the machine */
     const struct slice_spec *slice_spec;
     const struct organisation *organisation;
@@ -38,7 +39,8 @@ void channel_comes(struct channel *ch, uint64_t ready_tick);
 /* For slices: everything that was due before this instant is done now, and while wiring.hurry says so what
  * comes is done in time. */
 void channel_settle(struct channel *ch);
-/* When the engine has stopped: everything that is due by now is done. */
+/* When the engine has stopped: everything that is due by then is done, but nothing of an instant that is not
+ * over. */
 void channel_finish(struct channel *ch);
 
 /* ---- in windows: gpu/windows.c ---- */

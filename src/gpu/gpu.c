@@ -55,11 +55,12 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
                                 (int32_t)(partition % c->chiplet.partitions), STATS_ANY};
 }
 
-/* Does nobody but slices wait for memory to accept something? See channel.c. */
-static bool may_be_late(const struct gpu *g, const struct config *c)
+/* Does nobody but slices wait for memory to accept something? Then channels may be late, see channel.c; those
+ * in time settle as well, as an operation that is due at once is seen at their next edge only. */
+static bool only_slices_wait(const struct gpu *g, const struct config *c)
 {
-    return c->sim.work_ahead && !pager_requests(c) && !g->slice_spec.stack_width &&
-           !g->slice_spec.may_write_through && !net_level_used(c, NET_LEVEL_slice_net);
+    return !pager_requests(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
+           !net_level_used(c, NET_LEVEL_slice_net);
 }
 
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
@@ -72,7 +73,7 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .requests = &g->requests,
                                    .channels = g->channels + first_channel,
                                    .memory_comes = channel_comes,
-                                   .memory_settle = may_be_late(g, c) ? channel_settle : NULL,
+                                   .memory_settle = only_slices_wait(g, c) ? channel_settle : NULL,
                                    .channel_component = channel_component(g->channels[first_channel]),
                                    .pending = g->pending + first_channel,
                                    .hurry = g->hurry + first_channel,
@@ -128,7 +129,8 @@ static void build_memory(struct gpu *g, const struct config *c)
                                          .lane = k % lanes,
                                          .pending = &g->pending[k],
                                          .hurry = &g->hurry[k],
-                                         .may_be_late = may_be_late(g, c),
+                                         .settles = only_slices_wait(g, c),
+                                         .may_be_late = c->sim.work_ahead && only_slices_wait(g, c),
                                          .all = g->slices,
                                          .slice_spec = &g->slice_spec,
                                          .organisation = g->organisations,

@@ -259,6 +259,22 @@ static void writes_that_wait_in_windows_change_no_result(void **state)
         }
 }
 
+/* A slice with room for one operation looks again in the cycle after memory has accepted it, even one that
+ * was due when both clocks tick. */
+static void room_for_one_operation_changes_no_result(void **state)
+{
+    static const char *const settings[] = {"llc.mshrs=1", "llc.memory_queue=1", "llc.fill_latency_cyc=1",
+                                           "gpu.memory_size=256MiB", NULL};
+    static const char *const workloads[] = {"vecadd:n=20000", "gather:n=8192,from=65536"};
+    (void)state;
+    for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++) {
+        json_t *first = run("v100", workloads[w], settings, NULL);
+        expect_same(first, run("v100", workloads[w], settings, "sim.work_ahead=false"), workloads[w], "v100",
+                    "room for one");
+        json_decref(first);
+    }
+}
+
 /* Whoever looks in the middle of a window sees what happened up to then, and so do series. */
 static void windows_stop_where_cycles_stop(void **state)
 {
@@ -270,6 +286,29 @@ static void windows_stop_where_cycles_stop(void **state)
         json_t *first = run_some("v100", workload, settings, NULL, limit);
         expect_same(first, run_some("v100", workload, settings, "sim.work_ahead=false", limit), workload,
                     "v100", "stopped");
+        json_decref(first);
+    }
+}
+
+/* Nor do channels that are late do more than those in time when a kernel ends in the middle of an instant, or
+ * an operation is due at once when the last instructions are issued. */
+static void channels_stop_where_cycles_stop(void **state)
+{
+    static const char *const slow[] = {"llc.memory_latency_cyc=1", "clock.llc=700MHz", "gpu.llc_size=768KiB",
+                                       "map.page_size=2MiB", NULL},
+                             *const even[] = {"sm.loads=1", "mmu.mode=tlb", "clock.dram=1132MHz", NULL};
+    static const struct {
+        const char *preset, *workload;
+        const char *const *settings;
+        uint64_t limit;
+    } tried[] = {{"uba-mem", "vecadd:n=20000", slow, 0}, {"v100", "bfs:tiny", even, 5000}};
+    (void)state;
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+        const char *const preset = tried[k].preset, *const workload = tried[k].workload;
+        json_t *first = run_some(preset, workload, tried[k].settings, NULL, tried[k].limit);
+        expect_same(first,
+                    run_some(preset, workload, tried[k].settings, "sim.work_ahead=false", tried[k].limit),
+                    workload, preset, "stopped");
         json_decref(first);
     }
 }
@@ -376,7 +415,9 @@ int main(void)
         cmocka_unit_test(clocks_that_do_not_divide_each_other_change_no_result),
         cmocka_unit_test(windows_change_no_result),
         cmocka_unit_test(writes_that_wait_in_windows_change_no_result),
+        cmocka_unit_test(room_for_one_operation_changes_no_result),
         cmocka_unit_test(windows_stop_where_cycles_stop),
+        cmocka_unit_test(channels_stop_where_cycles_stop),
         cmocka_unit_test(gpus_whose_slices_forward_may_be_visited_in_any_way),
         cmocka_unit_test(applications_side_by_side_may_be_visited_in_any_way),
         cmocka_unit_test(a_run_repeats_to_the_bit),
