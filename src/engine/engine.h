@@ -118,7 +118,8 @@ enum engine_end engine_run(struct engine *e, uint64_t limit_cyc);
  * the caller of engine_run() nor series. */
 static inline uint64_t engine_unwatched_until(const struct engine *e, uint32_t domain);
 
-/* Makes engine_run() return when the instant under way is over; it can go on with another call. */
+/* Makes engine_run() return when the domain that is being stepped has been; others may still be due at the
+ * same instant. It can go on with another call. */
 void engine_stop(struct engine *e);
 /* While it does not run: the last instant at which every domain was stepped that had to be. */
 uint64_t engine_stepped_tick(const struct engine *e);

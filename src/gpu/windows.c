@@ -85,6 +85,7 @@ static void wake_sms(struct windows *w)
 static void close_window(struct windows *w)
 {
     w->closes = false;
+    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
     net_queue_run(w->parts.fabric->request.net, w->until_cyc, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) {
         channel_work_before(w->parts.channels[k], w->until_cyc);
@@ -153,6 +154,7 @@ void windows_wake(struct windows *w, uint64_t at)
 void windows_finish(struct windows *w)
 {
     const uint64_t now = engine_now(w->parts.engine, w->parts.domain);
+    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
     net_queue_run(w->parts.fabric->request.net, now + 1, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_finish(w->parts.channels[k]);
 }

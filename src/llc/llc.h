@@ -213,6 +213,8 @@ uint64_t slice_window_due(const struct slice *s);
 void slice_window_cycle(struct slice *s, uint64_t now);
 bool slice_minds_memory(const struct slice *s, uint64_t until_cyc);
 bool slice_window_busy(const struct slice *s);
+/* Before somebody looks at its statistics: replies that it gave to the network have left it. */
+void slice_window_looked_at(struct slice *s);
 
 /* ---- kernel boundaries ---- */
 

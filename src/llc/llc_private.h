@@ -124,11 +124,12 @@ struct slice {
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;                /* when there is one */
-    struct slice_line *lines;            /* as the tags */
-    uint32_t fills_mask, ops_mask;       /* of the lanes' rings */
-    uint32_t inside;                     /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;                 /* when their number changed last */
+    struct lane own_lane;          /* when there is one */
+    struct slice_line *lines;      /* as the tags */
+    uint32_t fills_mask, ops_mask; /* of the lanes' rings */
+    uint32_t inside;               /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;           /* when their number changed last, */
+    uint64_t replied_cyc;          /* … but for replies that were given to the network before they leave */
     uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;

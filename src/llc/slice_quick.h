@@ -188,8 +188,7 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
 {
     const uint64_t now = q->now, ready = use_port(s, now, port_cyc);
     slice_set_touch(s, &q->front, line);
-    if (!quick_reply(s, now, ready, q->front.idx, r, (uint32_t)now, bytes, q))
-        append_hit(s, q->front.idx, ready);
+    if (!quick_reply(s, ready, q->front.idx, r, (uint32_t)now, bytes, q)) append_hit(s, q->front.idx, ready);
 }
 
 static SLICE_HOT bool quick_read(struct slice *s, uint32_t line, struct request *r, struct slice_run *q)
@@ -374,6 +373,7 @@ static inline void quick_count(struct slice *s, const struct slice_run *q)
     s->stats.local += q->local;
     s->stats.remote += requests - q->local;
     s->stats.replies += q->replies;
+    if (q->replies) s->replied_cyc = q->out->at[-1].accept_cyc; /* the last one */
     s->stats.stay_cyc += q->stay_cyc;
     s->inside += requests - q->replies;
     s->inside_sum += q->left_cyc - q->came_cyc;

@@ -9,8 +9,8 @@
 
 /* Replies leave in the order in which they pass the data port: if one leaves after the window, so do all
  * after it. False: that is the case. */
-static SLICE_HOT bool quick_reply(struct slice *s, uint64_t now, uint64_t ready, uint32_t idx,
-                                  const struct request *r, uint32_t came, uint32_t bytes, struct slice_run *q)
+static SLICE_HOT bool quick_reply(struct slice *s, uint64_t ready, uint32_t idx, const struct request *r,
+                                  uint32_t came, uint32_t bytes, struct slice_run *q)
 {
     if (__builtin_expect(ready >= q->until_cyc, 0)) return false;
     const size_t sm = r->sm;
@@ -19,7 +19,6 @@ static SLICE_HOT bool quick_reply(struct slice *s, uint64_t now, uint64_t ready,
     q->replies++;
     q->left_cyc += ready;
     q->stay_cyc += (uint32_t)ready - came;
-    s->inside_cyc = now;
     return true;
 }
 
@@ -30,8 +29,7 @@ static SLICE_HOT void quick_filled(struct slice *s, uint64_t now, uint32_t idx, 
 {
     const size_t sectors = r->sectors & SECTORS_ALL;
     const uint64_t ready = use_port(s, now, q->read_cyc[sectors]);
-    if (!quick_reply(s, now, ready, idx, r, r->served, q->read_bytes[sectors], q))
-        append_filled(s, idx, ready);
+    if (!quick_reply(s, ready, idx, r, r->served, q->read_bytes[sectors], q)) append_filled(s, idx, ready);
 }
 
 /* All that several reads wait for. */

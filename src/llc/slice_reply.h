@@ -15,6 +15,7 @@ static SLICE_HOT bool answer_directly(struct slice *s, uint32_t idx, struct requ
     if (!s->direct || ready >= s->until_cyc || s->hits.count | s->filled.count) return false;
     if (r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION) return false;
     leaves(s, now, is_hit ? (uint32_t)now : r->served, ready); /* a hit has not been counted yet */
+    s->replied_cyc = ready;
     s->stats.replies++;
     fabric_window_reply(s->wire.fabric, ready, idx, r, s->wire.slice_idx);
     return true;

@@ -98,6 +98,12 @@ static __attribute__((noinline)) void window_cycle(struct slice *s, uint64_t now
     s->visited_cyc = now;
 }
 
+void slice_window_looked_at(struct slice *s)
+{
+    if (s->inside_cyc < s->replied_cyc) s->inside_cyc = s->replied_cyc;
+    count_inside(s);
+}
+
 void slice_window_cycle(struct slice *s, uint64_t now)
 {
     window_cycle(s, now);

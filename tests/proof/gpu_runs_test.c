@@ -291,17 +291,21 @@ static void windows_stop_where_cycles_stop(void **state)
 }
 
 /* Nor do channels that are late do more than those in time when a kernel ends in the middle of an instant, or
- * an operation is due at once when the last instructions are issued. */
+ * an operation is due at once when the last instructions are issued. Replies given to the network ahead leave
+ * a slice when they would have. */
 static void channels_stop_where_cycles_stop(void **state)
 {
     static const char *const slow[] = {"llc.memory_latency_cyc=1", "clock.llc=700MHz", "gpu.llc_size=768KiB",
                                        "map.page_size=2MiB", NULL},
-                             *const even[] = {"sm.loads=1", "mmu.mode=tlb", "clock.dram=1132MHz", NULL};
+                             *const even[] = {"sm.loads=1", "mmu.mode=tlb", "clock.dram=1132MHz", NULL},
+                             *const narrow[] = {"chiplet.partitions=1", "gpu.memory_size=1GiB", NULL};
     static const struct {
         const char *preset, *workload;
         const char *const *settings;
         uint64_t limit;
-    } tried[] = {{"uba-mem", "vecadd:n=20000", slow, 0}, {"v100", "bfs:tiny", even, 5000}};
+    } tried[] = {{"uba-mem", "vecadd:n=20000", slow, 0},
+                 {"v100", "bfs:tiny", even, 5000},
+                 {"v100", "vecadd:n=20000", narrow, 7916}};
     (void)state;
     for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
         const char *const preset = tried[k].preset, *const workload = tried[k].workload;
