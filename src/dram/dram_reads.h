@@ -1,5 +1,6 @@
-/* dram_reads: a lean channel that takes nothing but reads, as part of its owner's loop: the column bus and
- * acceptance. The row bus is that of dram_rows.h. Included by gpu/channel_reads.c only.
+/* dram_reads: a lean channel, mostly of reads, as part of its owner's loop: the column bus and acceptance.
+ * The first write to come into a channel of reads is taken by dram_accept.c. The row bus is that of
+ * dram_rows.h. Included by gpu/channel_reads.c only.
  *
  * The path, a constant in each copy, is DRAM_READS while nothing but reads waits, else DRAM_LEAN: then each
  * choice also looks at the writes, which are served and counted as everywhere.
@@ -66,17 +67,13 @@ static inline struct dram_side *reads_pick(struct dram_channel *ch, uint64_t now
     return ready->after;
 }
 
-/* Could one go by then, as far as its bank decides? */
-static inline bool kind_comes(const struct dram_channel *ch, uint32_t kind, uint64_t by_cyc)
-{
-    return ch->ready[kind].after != &ch->ready[kind] || ch->coming[kind].after->col_cyc <= by_cyc;
-}
-
 /* The oldest write that may go now and is older than this read, if any; NULL: none. */
 static inline struct dram_side *write_before(struct dram_channel *ch, uint64_t now,
                                              const struct dram_side *read)
 {
-    if (ch->col_own_cyc[DRAM_WRITE] > now || !kind_comes(ch, DRAM_WRITE, now)) return NULL;
+    if (ch->col_own_cyc[DRAM_WRITE] > now) return NULL;
+    const struct dram_side *const none = &ch->ready[DRAM_WRITE];
+    if (none->after == none && ch->coming[DRAM_WRITE].after->col_cyc > now) return NULL;
     struct dram_side *const write = oldest_ready_write(ch, now, DRAM_LEAN);
     return write->seq < (read ? read->hit->seq : UINT64_MAX) ? write : NULL;
 }

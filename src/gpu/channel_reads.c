@@ -1,9 +1,9 @@
-/* channel_reads: a channel in a window while nothing but reads comes to it.
+/* channel_reads: a channel in a window: reads, and writes among writes.
  *
  *   memory bus ─► fill of the slice
  *   slices in turn ─► queue of a bank
  *
- * One loop: step of the channel, completion, acceptance. What else may happen (a write that comes, refresh,
+ * One loop: step of the channel, completion, acceptance. What else may happen (the first write, refresh,
  * who starves) ends it for that cycle. There are copies of it: while writes wait from before, and while none
  * does, and for two slices, which take turns.
  *

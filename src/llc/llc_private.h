@@ -217,6 +217,14 @@ static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
     return start;
 }
 
+/* Sectors of which any byte is in the mask; … all bytes are. */
+static inline uint8_t sectors_with(const uint64_t bytes[2])
+{
+    uint8_t sectors = 0;
+    for (uint32_t k = 0; k < LINE_SECTORS; k++)
+        if ((uint32_t)(bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
+    return sectors;
+}
 static inline uint8_t sectors_written(const uint64_t bytes[2])
 {
     uint8_t sectors = 0;

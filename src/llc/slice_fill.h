@@ -24,11 +24,7 @@ static SLICE_HOT void use_line(struct slice *s, uint64_t now, uint32_t line, uin
 /* Sectors that a request reads or writes. */
 static inline uint8_t touched(const struct request *r)
 {
-    uint8_t sectors = 0;
-    if (!request_writes(r)) return r->sectors;
-    for (uint32_t k = 0; k < LINE_SECTORS; k++)
-        if ((uint32_t)(r->bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
-    return sectors;
+    return request_writes(r) ? sectors_with(r->bytes) : r->sectors;
 }
 
 /* Requests that waited for the line and have all they need go on; others stay, and with an atomic those

@@ -16,13 +16,10 @@ void slice_push_op(struct slice *s, struct memory_op op) { push_op(s, op, false)
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 {
     uint64_t *const dirty = s->lines[tag_line].dirty;
-    uint8_t sectors = 0;
-    for (uint32_t k = 0; k < LINE_SECTORS; k++)
-        if ((uint32_t)(dirty[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
     struct memory_op op = {.line = tags_key(&s->tags, tag_line),
                            .tag_line = TAGS_NONE,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
-    columns(s->spec, sectors, &op.first_column, &op.column_count);
+    columns(s->spec, sectors_with(dirty), &op.first_column, &op.column_count);
     (void)use_port(s, now, port_cycles(s, request_byte_count(dirty)));
     if (s->copies) check_write_back(s->copies, tag_line, dirty);
     dirty[0] = dirty[1] = 0;
