@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "config/machine.h"
 #include "dram/dram_model.h"
+#include "gpu/rules.h"
 
 enum { RUNS = 5 };
 
@@ -70,7 +71,7 @@ static void measure(const char *stream, const char *machine, size_t count, int r
     machine_init(&m);
     machine_load(&m, machine);
     machine_set(&m, "dram.refresh=true");
-    machine_finish(&m);
+    machine_finish(&m, &system_rules);
     const struct dram_spec spec = dram_spec_of(&m.config);
     const uint32_t outstanding = spec.queue == dram_queue_unified ? spec.queue_entries : 0;
     struct arena a;

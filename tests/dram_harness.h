@@ -6,6 +6,7 @@
 #include "config/machine.h"
 #include "dram/dram.h"
 #include "dram_checker.h"
+#include "gpu/rules.h"
 
 /* A test whose mistakes and bugs are shown as its failure. */
 #define DRAM_TEST(name) \
@@ -37,7 +38,7 @@ static inline struct dram_spec harness_spec(const char *preset, const char *over
     char *save = NULL;
     for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
         machine_set(&m, word);
-    machine_finish(&m);
+    machine_finish(&m, &system_rules);
     const struct dram_spec spec = dram_spec_of(&m.config);
     machine_free(&m);
     return spec;

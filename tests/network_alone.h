@@ -3,7 +3,7 @@
 #ifndef ATOLL_TESTS_NETWORK_ALONE_H
 #define ATOLL_TESTS_NETWORK_ALONE_H
 
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "net/net_model.h"
 
 /* Replies of a line per cycle, as many requests of every SM on their way to slices chosen at random. */

@@ -18,6 +18,7 @@
 #include "config/machine.h"
 #include "exec/exec.h"
 #include "gpu/gpu_private.h"
+#include "gpu/rules.h"
 #include "runtime/runtime.h"
 
 #define HEAD ".version 7.8\n.target sm_80\n.address_size 64\n"
@@ -662,7 +663,7 @@ static void placed_body(void *arg)
     machine_init(&machine);
     machine_load(&machine, "uba-mem");
     machine_set(&machine, "map.kind=fixed_channel");
-    machine_finish(&machine);
+    machine_finish(&machine, &system_rules);
     stats_init(&stats, machine.config.sim.series_interval_cyc);
     p->gpu = gpu_new(&machine.config, &stats, true);
     mmu_placement(p->gpu->mmus[0])->place_at_launch = place_first_argument;

@@ -13,6 +13,7 @@
 #include "exec/exec.h"
 #include "frontend/fatbin/fatbin.h"
 #include "gpu/gpu.h"
+#include "gpu/rules.h"
 
 /* ---- opening and closing ---- */
 
@@ -23,7 +24,7 @@ static void open_device(void *arg)
     if (d->options.check && d->options.functional)
         diag_mistake(
             "--check holds caches against memory; a functional run has none: leave --functional out");
-    machine_finish(&d->sim->machine);
+    machine_finish(&d->sim->machine, &system_rules);
     d->start_seconds = run_wall_seconds();
     d->start_cpu_seconds = run_cpu_seconds();
     if (!d->options.functional) d->timed = timed_begin(d->sim, &d->job);

@@ -1,6 +1,7 @@
 /* model: one part alone, so that a user can validate first what they trust least. */
 #include "api/sim.h"
 #include "dram/dram_job.h"
+#include "gpu/rules.h"
 #include "net/net_job.h"
 
 struct model_call {
@@ -25,7 +26,7 @@ static void hand_over(const struct model_call *call, json_t *json)
 static void run_dram(void *arg)
 {
     const struct model_call *call = arg;
-    machine_finish(&call->sim->machine);
+    machine_finish(&call->sim->machine, &system_rules);
     const struct atoll_model_dram *job = call->job;
     struct api_text text;
     api_text_begin(&text);
@@ -48,7 +49,7 @@ atoll_status atoll_run_model_dram(atoll_sim *sim, const struct atoll_model_dram 
 static void run_net(void *arg)
 {
     const struct model_call *call = arg;
-    machine_finish(&call->sim->machine);
+    machine_finish(&call->sim->machine, &system_rules);
     const struct atoll_model_net *job = call->job;
     struct api_text text;
     api_text_begin(&text);

@@ -11,6 +11,7 @@
 #include "api/together.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
+#include "gpu/rules.h"
 #include "runtime/oneshot.h"
 
 double run_wall_seconds(void)
@@ -359,7 +360,7 @@ static void start_clocks(struct run_call *call)
     if (call->job->check && call->job->functional)
         diag_mistake(
             "--check holds caches against memory; a functional run has none: leave --functional out");
-    machine_finish(&call->sim->machine);
+    machine_finish(&call->sim->machine, &system_rules);
     call->start_seconds = run_wall_seconds();
     call->start_cpu_seconds = run_cpu_seconds();
     if (!call->job->functional) call->timed = timed_begin(call->sim, call->job);

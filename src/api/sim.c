@@ -1,5 +1,6 @@
 /* sim: creating a simulator, its machine, and how every public call is guarded. */
 #include "api/sim.h"
+#include "gpu/rules.h"
 
 #include <stdlib.h>
 
@@ -109,14 +110,14 @@ atoll_status atoll_set(atoll_sim *sim, const char *assignment)
     return api_run(sim, override, &(struct machine_call){.sim = sim, .text = assignment});
 }
 
-static void check_machine(void *arg) { machine_finish(&((atoll_sim *)arg)->machine); }
+static void check_machine(void *arg) { machine_finish(&((atoll_sim *)arg)->machine, &system_rules); }
 atoll_status atoll_check_machine(atoll_sim *sim) { return api_run(sim, check_machine, sim); }
 
 static void write_config(void *arg)
 {
     const struct machine_call *call = arg;
     struct api_text text;
-    machine_finish(&call->sim->machine);
+    machine_finish(&call->sim->machine, &system_rules);
     api_text_begin(&text);
     if (call->format == ATOLL_JSON) {
         json_t *json = machine_dump_json(&call->sim->machine);

@@ -154,7 +154,7 @@ void timed_outcome(const struct timed *t, struct atoll_outcome *out)
     out->cycles = m->cycles;
     out->seconds = m->seconds;
     out->ipc = m->ipc;
-    out->bound_by = report_bound_names[m->bound];
+    out->bound_by = measure_bound_names[m->bound];
 }
 
 void timed_check_json(const struct timed *t, json_t *check)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "net/net_level.h"
 
 const struct param_row param_rows[PARAM_COUNT] = {
 #define SECTION(section, help)
@@ -64,31 +63,6 @@ const struct derived_row derived_rows[] = {
 #undef DERIVED
 };
 const size_t derived_row_count = sizeof derived_rows / sizeof *derived_rows;
-
-/* Rules of one parameter may stand in several files. */
-#define RULE_NAME2(section, name, line) rule_##section##_##name##_at_line_##line
-#define RULE_NAME(section, name, line)  RULE_NAME2(section, name, line)
-#define RULE(section, name, condition, message) \
-    static bool RULE_NAME(section, name, __LINE__)(const struct config *c) { return condition; }
-#define UNIT_NAME(section, name, line) RULE_NAME(unit_of_##section, name, line)
-#define SIZE(section, name, condition, unit, message) \
-    static uint64_t UNIT_NAME(section, name, __LINE__)(const struct config *c) { return unit; } \
-    RULE(section, name, !(condition) || c->section.name % UNIT_NAME(section, name, __LINE__)(c) == 0, message)
-#include "config/rules.def"
-#undef SIZE
-#undef RULE
-const struct rule_row rule_rows[] = {
-#define RULE(section, name, condition, message) \
-    {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message, NULL},
-#define SIZE(section, name, condition, unit, message) \
-    {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message, \
-     UNIT_NAME(section, name, __LINE__)},
-#include "config/rules.def"
-#undef SIZE
-#undef UNIT_NAME
-#undef RULE
-};
-const size_t rule_row_count = sizeof rule_rows / sizeof *rule_rows;
 
 enum param_idx param_find(const char *section, const char *name)
 {

@@ -104,8 +104,10 @@ struct rule_row {
     const char *message;
     uint64_t (*unit)(const struct config *c); /* the parameter (bytes) is a multiple of it; NULL: any value */
 };
-extern const struct rule_row rule_rows[];
-extern const size_t rule_row_count;
+struct rule_set {
+    const struct rule_row *rows;
+    size_t count;
+};
 
 /* Row index of section.name, or PARAM_COUNT. */
 enum param_idx param_find(const char *section, const char *name);
@@ -172,6 +174,36 @@ static inline uint64_t config_channel_capacity(const struct config *c)
 {
     return (uint64_t)c->dram.bank_groups * c->dram.banks_per_group * c->dram.rows * c->dram.columns *
            c->dram.column_size;
+}
+/* ---- predicates on the organisation of the LLC, for rooms that decide which networks and counters exist
+ * ---- */
+
+/* SMs reach only the slices of their own partition (NUBA). */
+static inline bool config_slices_by_partition(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_nuba;
+}
+/* Hardware keeps replicas in the slices of other chiplets coherent. */
+static inline bool config_slices_coherent(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_sm_side;
+}
+/* Slices forward requests to other slices. If false, SMs address the home slice directly. */
+static inline bool config_slices_forward(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_numa || config_slices_coherent(c) ||
+           config_slices_by_partition(c);
+}
+/* Pages change their frame while kernels run. */
+static inline bool config_pages_move(const struct config *c)
+{
+    return c->runtime.placement == page_placement_migration ||
+           c->runtime.placement == page_placement_replication;
+}
+/* Maximum number of line requests of page moves in flight. */
+static inline uint32_t config_page_move_lines(const struct config *c)
+{
+    return config_pages_move(c) ? c->runtime.move_lines : 0;
 }
 /* Least common multiple of all clocks in Hz; 0 when above 10^17. */
 uint64_t config_tick_frequency(const struct config *c);

@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "config/machine.h"
+#include "gpu/rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +31,7 @@ static void load(void *arg)
     char *save = NULL;
     for (char *line = strtok_r(in->overrides, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         if (strncmp(line, "-s ", 3) == 0) machine_set(&m, line + 3);
-    machine_finish(&m);
+    machine_finish(&m, &system_rules);
     json_decref(machine_dump_json(&m));
     FILE *f = open_memstream(&in->dump, &in->dump_len);
     if (!f) abort();

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "config/machine.h"
+#include "gpu/rules.h"
 
 /* ---- units ---- */
 
@@ -159,7 +160,7 @@ static void build(void *arg)
     machine_init(&s->machine);
     if (s->load) machine_load(&s->machine, s->load);
     for (int i = 0; i < 4 && s->set[i]; i++) machine_set(&s->machine, s->set[i]);
-    machine_finish(&s->machine);
+    machine_finish(&s->machine, &system_rules);
 }
 
 /* Builds the machine; expects 'fragment' in the message, or success when it is NULL. */

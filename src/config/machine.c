@@ -111,10 +111,10 @@ static const char *nearest(struct machine *m, const struct rule_row *rule)
                         units_print(least + unit, quantity, above));
 }
 
-void machine_finish(struct machine *m)
+void machine_finish(struct machine *m, const struct rule_set *rules)
 {
-    for (size_t i = 0; i < rule_row_count; i++) {
-        const struct rule_row *rule = &rule_rows[i];
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct rule_row *rule = &rules->rows[i];
         if (rule->holds(&m->config)) continue;
         char buf[UNITS_TEXT_MAX];
         const struct param_row *row = &param_rows[rule->param];

@@ -35,7 +35,7 @@ void machine_set(struct machine *m, const char *assignment);
 void machine_set_at(struct machine *m, const char *key, struct diag_place key_at, const char *value,
                     struct diag_place value_at);
 /* Checks the rules; call once after the last set. */
-void machine_finish(struct machine *m);
+void machine_finish(struct machine *m, const struct rule_set *rules);
 
 /* The effective configuration: loading the YAML again gives the same machine. */
 void machine_dump_yaml(const struct machine *m, FILE *out);

@@ -1,4 +1,4 @@
-/* dram_map: building the maps of dram_map.h, of machines that keep to config/rules.def. */
+/* dram_map: building the maps of dram_map.h, of machines that keep to gpu/rules.def. */
 #include "dram/dram_map.h"
 
 #include "base/diag.h"

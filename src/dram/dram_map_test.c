@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "config/machine.h"
 #include "dram/dram_frames.h"
+#include "gpu/rules.h"
 
 struct fixture {
     struct machine machine;
@@ -27,7 +28,7 @@ static void build(struct fixture *f, const char *overrides)
     snprintf(text, sizeof text, "%s", overrides);
     for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
         machine_set(&f->machine, word);
-    machine_finish(&f->machine);
+    machine_finish(&f->machine, &system_rules);
     arena_init(&f->arena);
     f->map = dram_map_new(&f->arena, &f->machine.config);
 }

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #include "exec/lanes_private.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 /* Running out of memory is what is tested: a table of racecheck for 200 KB of shared memory (11 MB) is too
  * much. Freed memory goes back at once, so that sizes can be compared. */

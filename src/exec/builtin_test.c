@@ -1,5 +1,5 @@
 /* What kernels call or read beyond arithmetic: printf, the heap, assertions, special registers. */
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 #define CALL_PRINTF \
     "{\n.param .b64 a0;\n.param .b64 a1;\n.param .b32 q;\nst.param.b64 [a0], %rd20;\n" \

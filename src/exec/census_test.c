@@ -1,6 +1,6 @@
 /* Every spelling of ld, st, atom and red that 716 real CUDA programs use is executed once, in its space, with
  * registers of its type. Values are the business of memory_test; here nothing may be refused. */
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 static const char *const spellings[] = {
     "atom.add.acq_rel.cta.u64",

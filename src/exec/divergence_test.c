@@ -1,5 +1,5 @@
 /* Divergence: lanes part, meet again, and every one of them makes progress. */
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 static void lanes_that_part_at_an_if_meet_again(void **state)
 {

@@ -1,5 +1,5 @@
 /* Matrix instructions between memory and registers: what a kernel sees, end to end. */
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 static uint16_t half_of(uint32_t n) /* small whole numbers */
 {

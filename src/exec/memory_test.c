@@ -1,5 +1,5 @@
 /* Memory: every space and width, checks of every access, atomics, variables, races. */
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 /* ---- values ---- */
 

@@ -2,7 +2,7 @@
  * mask, run as a whole or ahead as an SM does; what lies outside is still caught. */
 #include "exec/machine.h"
 #include "exec_fixture.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 enum { THREADS = 64, DATA_WORD = 64, IN_WORDS = 2048, OUT_WORDS = 8192 };
 

@@ -2,7 +2,7 @@
  * is told that it lies, whatever the lanes do. */
 #include "exec/machine.h"
 #include "exec_fixture.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 enum { THREADS = 64, WORDS = 4096 };
 

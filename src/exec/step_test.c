@@ -2,7 +2,7 @@
  */
 #include "exec/machine.h"
 #include "exec_fixture.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 /* Tree reduction in shared memory with barriers, divergence, an atomic, a load and a store. */
 #define REDUCE \

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "exec/exec.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 /* ---- a device with one kernel per instruction ---- */
 

@@ -1,7 +1,7 @@
 /* Values that all threads of a block share: which registers hold one, and that nobody reads another's. */
 #include "exec/machine.h"
 #include "exec_fixture.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 struct count {
     const char *ptx;

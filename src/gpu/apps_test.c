@@ -10,6 +10,7 @@
 
 #include "config/machine.h"
 #include "gpu/gpu_private.h"
+#include "gpu/rules.h"
 #include "runtime/runtime.h"
 
 /* Adds 1 to a word of its own `count` times, through memory. */
@@ -62,7 +63,7 @@ static void set_up(struct two *t, const char *const *settings)
     machine_set(&t->machine, "net.topology=crossbar");
     machine_set(&t->machine, "runtime.cta_sched=round_robin");
     for (; *settings; settings++) machine_set(&t->machine, *settings);
-    machine_finish(&t->machine);
+    machine_finish(&t->machine, &system_rules);
     stats_init(&t->stats, 1000);
     t->gpu = gpu_new(&t->machine.config, &t->stats, true);
     gpu_listen(t->gpu, &(struct gpu_listener){.arg = t, .block = block_ended});

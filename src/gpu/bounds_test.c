@@ -1,5 +1,5 @@
 /* Bounds: each one holds on a run, and fires when a part has done more than its cycles allow. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 static void check_bounds(void *gpu) { gpu_check_bounds(gpu); }
 

@@ -9,7 +9,8 @@
  *   - what the end of a kernel does leaves no copy
  *   - the same run gives the same counts, whatever the order of visits; shares are at most 1, predictions at
  *     most what the slices carry, all laws hold */
-#include "gpu/gpu_testbed.h"
+#include "gpu/rules.h"
+#include "gpu_testbed.h"
 #include "llc/llc_private.h"
 
 enum {
@@ -414,7 +415,7 @@ static void configure(void *arg)
     (void)snprintf(all, sizeof all, "%s", o->settings);
     machine_load_text(&o->machine, "testbed", bed_machine, strlen(bed_machine));
     for (char *rest = all, *one; (one = strsep(&rest, ";"));) machine_set(&o->machine, one);
-    machine_finish(&o->machine);
+    machine_finish(&o->machine, &system_rules);
 }
 
 /* A machine that can be configured. */

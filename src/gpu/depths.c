@@ -65,7 +65,7 @@ static struct share share_of(const struct gpu *g, enum gpu_queue queue, uint32_t
 static struct gpu_depth in_slices(const struct gpu *g, enum gpu_queue queue)
 {
     struct gpu_depth d = {.parts = g->slice_count, .clock_hz = g->config->clock.llc};
-    if (queue == GPU_QUEUE_LOCAL && !organisation_by_partition(g->config)) return (struct gpu_depth){0};
+    if (queue == GPU_QUEUE_LOCAL && !config_slices_by_partition(g->config)) return (struct gpu_depth){0};
     if (queue == GPU_QUEUE_MEMORY) d.clock_hz = config_tick_frequency(g->config);
     d.has_peak = queue == GPU_QUEUE_MSHRS;
     d.has_sum = d.has_most = queue == GPU_QUEUE_INSIDE || slice_depths(g->slices[0], 0, 0).counted;

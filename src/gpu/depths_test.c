@@ -1,6 +1,6 @@
 /* How many requests wait at slices: by a formula where one comes at a time, and against who looks into every
  * queue in every cycle. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "llc/llc_private.h"
 #include "net/net_private.h"
 

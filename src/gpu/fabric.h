@@ -16,10 +16,10 @@
 
 #include "config/config.h"
 #include "engine/engine.h"
-#include "gpu/request.h"
 #include "gpu/traffic.h"
 #include "net/net.h"
 #include "net/net_level.h"
+#include "request/request.h"
 
 struct gate;
 struct windows;

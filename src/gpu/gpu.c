@@ -59,7 +59,7 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
  * in time settle as well, as an operation that is due at once is seen at their next edge only. */
 static bool only_slices_wait(const struct gpu *g, const struct config *c)
 {
-    return !pager_requests(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
+    return !config_page_move_lines(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
            !net_level_used(c, NET_LEVEL_slice_net);
 }
 
@@ -90,7 +90,7 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .check = g->check,
                                    .chiplet = chiplet,
                                    .forwards = net_level_used(c, NET_LEVEL_slice_net),
-                                   .near_only = organisation_by_partition(c),
+                                   .near_only = config_slices_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
                                    .epoch = &g->epochs[chiplet],
@@ -204,7 +204,7 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
             ? (uint64_t)g->slice_count * c->llc.mshrs * (c->llc.sectored ? LINE_SECTORS : 1)
             : 0;
     return (sm_request_limit(g->sm_spec) + sm_requests_kept(g->sm_spec)) * g->sm_count +
-           WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + pager_requests(c);
+           WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + config_page_move_lines(c);
 }
 
 /* What queued networks have counted goes into the series. */

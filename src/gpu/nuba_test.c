@@ -1,5 +1,5 @@
 /* NUBA: links to the slices of the partition, what goes past them, the turns of LMR and RMR, copies. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "llc/llc_private.h"
 
 /* Two partitions of an SM, a slice and a channel; everything at 1 GHz. */

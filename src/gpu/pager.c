@@ -560,14 +560,6 @@ void pager_end(struct gpu *g)
 
 /* ---- building ---- */
 
-static bool is_on(const struct config *c)
-{
-    return c->runtime.placement == page_placement_migration ||
-           c->runtime.placement == page_placement_replication;
-}
-
-uint32_t pager_requests(const struct config *c) { return is_on(c) ? c->runtime.move_lines : 0; }
-
 static void nothing(void *self, uint64_t now)
 {
     (void)self;
@@ -587,7 +579,7 @@ static struct wait waits(void *self)
 
 struct pager *pager_new(struct gpu *g, const struct config *c)
 {
-    if (!is_on(c)) return NULL;
+    if (!config_pages_move(c)) return NULL;
     struct pager *p = ARENA_NEW(&g->arena, struct pager);
     *p = (struct pager){.gpu = g,
                         .page_log2 = g->map->page_bits,

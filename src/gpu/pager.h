@@ -25,8 +25,6 @@ struct pager;
 /* NULL: pages stay where they are put. After the page table, before MMUs and slices. */
 struct pager *pager_new(struct gpu *g, const struct config *c);
 void pager_free(struct pager *p);
-/* Requests that it may have on their way. */
-uint32_t pager_requests(const struct config *c);
 
 /* ---- an SM ---- */
 

@@ -1,7 +1,7 @@
 /* Pages that move and are copied: where they are afterwards, who waits for how long, what crosses the
  * network.
  */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "llc/llc_private.h"
 
 /* Two partitions of an SM, a slice and a channel; everything at 1 GHz. */

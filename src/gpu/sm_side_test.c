@@ -1,5 +1,5 @@
 /* SM-side halves: copies in the other half, and how they are kept coherent. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 /* Two halves of an SM, a slice and a channel; everything at 1 GHz. */
 #define HALVES \

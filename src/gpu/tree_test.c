@@ -1,6 +1,6 @@
 /* Several GPUs and chiplets: the way of a request through the levels, copies of lines of others, and machines
  * of one GPU that must not notice that there could be more. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 /* Two GPUs of one SM, one slice and one channel; everything at 1 GHz. */
 #define TWO_GPUS \

@@ -23,7 +23,7 @@
 #include "dram/dram_map.h"
 #include "engine/engine.h"
 #include "gpu/fabric.h"
-#include "gpu/request.h"
+#include "request/request.h"
 #include "stats/stats.h"
 
 struct channel;

@@ -1,6 +1,6 @@
 /* LLC slices: ports, merging, write-back with byte masks, atomics, flushes. Driven through an SM whose loads
  * go past its L1, so that every access reaches the slice. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 #define ENDS(...)            ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define READ(base, dst, ...) BED_LOAD(base, dst, .flags = WARP_F_STRONG, __VA_ARGS__)

@@ -59,16 +59,3 @@ void organisation_forget_copies(struct organisation *o)
 }
 
 void organisation_keep_all(struct organisation *o) { o->memory_old = true; }
-
-bool organisation_forwards(const struct config *c)
-{
-    return c->llc.organisation == llc_organisation_numa || organisation_coherent(c) ||
-           organisation_by_partition(c);
-}
-
-bool organisation_coherent(const struct config *c) { return c->llc.organisation == llc_organisation_sm_side; }
-
-bool organisation_by_partition(const struct config *c)
-{
-    return c->llc.organisation == llc_organisation_nuba;
-}

@@ -8,8 +8,8 @@
 #include "check/fault.h"
 #include "config/config.h"
 #include "engine/engine.h"
-#include "gpu/request.h"
 #include "llc/clusters.h"
+#include "request/request.h"
 
 enum here { HERE_SM, HERE_SLICE };
 
@@ -41,12 +41,6 @@ struct organisation {
 };
 
 struct organisation organisation_of(const struct config *c, uint32_t chiplet);
-/* Do slices send requests to other slices? Otherwise those of SMs find the slice by themselves. */
-bool organisation_forwards(const struct config *c);
-/* Does hardware keep copies in other chiplets coherent? */
-bool organisation_coherent(const struct config *c);
-/* Do SMs reach the slices of their own partition only? */
-bool organisation_by_partition(const struct config *c);
 
 static inline bool organisation_replicates(const struct organisation *o)
 {

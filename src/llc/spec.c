@@ -1,7 +1,6 @@
 /* spec: what the parameters of a machine mean for its slices. */
 #include "llc/llc.h"
 
-#include "gpu/pager.h"
 #include "llc/organisation.h"
 
 /* by_partition: lines of other channels are kept too. */
@@ -126,13 +125,13 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .ticks_per_cycle = config_tick_frequency(c) / c->clock.llc,
         .map = map,
         .index_mask =
-            index_bits(map, organisation_forwards(c) ? config_chiplets(c) : 1, organisation_by_partition(c)),
+            index_bits(map, config_slices_forward(c) ? config_chiplets(c) : 1, config_slices_by_partition(c)),
         .forward_queue = c->llc.forward_queue,
         .local_queue = c->llc.local_queue,
         .pass_cyc = c->llc.pass_cyc,
         .invalidate_cyc = c->llc.invalidate_cyc,
         .flush_lines = c->llc.flush_lines,
-        .page_lines = pager_requests(c),
+        .page_lines = config_page_move_lines(c),
     };
     work_out(&p);
     return p;

@@ -15,9 +15,9 @@
 
 #include "base/map.h"
 #include "engine/engine.h"
-#include "gpu/request.h"
 #include "llc/llc.h"
 #include "mmu/page_table.h"
+#include "request/request.h"
 #include "stats/stats.h"
 
 struct mmu;

@@ -1,5 +1,5 @@
 /* TLBs, walks, page faults: exact cycles and counts, through the loads of SMs. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 #define ENDS(...) ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define TLB       "mmu.mode=tlb;map.page_size=4 KiB;"

@@ -9,8 +9,8 @@
 
 #include "base/map.h"
 #include "dram/dram_frames.h"
-#include "gpu/request.h"
 #include "policy/placement/placement.h"
+#include "request/request.h"
 
 enum { PAGE_TABLE_APPS = 8 };
 enum { PAGE_TABLE_PIECE_LOG2 = 7, PAGE_TABLE_PIECE = 1 << PAGE_TABLE_PIECE_LOG2 };

@@ -1,8 +1,6 @@
 /* net_level: see net_level.h. */
 #include "net/net_level.h"
 
-#include "llc/organisation.h"
-
 const char *const net_level_names[NET_LEVELS] = {"net", "slice_net", "chiplet_net", "gpu_net"};
 
 #define FROM_SECTION(section) \
@@ -33,7 +31,7 @@ bool net_level_used(const struct config *c, enum net_level level)
     switch (level) {
     case NET_LEVEL_net: return true;
     case NET_LEVEL_slice_net:
-        return organisation_forwards(c) && (config_chiplets(c) > 1 || organisation_by_partition(c));
+        return config_slices_forward(c) && (config_chiplets(c) > 1 || config_slices_by_partition(c));
     case NET_LEVEL_chiplet_net: return c->gpu.chiplets > 1;
     case NET_LEVEL_gpu_net: return c->system.gpus > 1;
     case NET_LEVELS: break;
@@ -45,7 +43,7 @@ bool net_level_used(const struct config *c, enum net_level level)
  * each sender has its own. */
 uint32_t net_level_gates(const struct config *c, enum net_level level)
 {
-    const bool from_slices = organisation_forwards(c);
+    const bool from_slices = config_slices_forward(c);
     if (config_chiplets(c) == 1 || level > NET_LEVEL_slice_net ||
         from_slices != (level == NET_LEVEL_slice_net))
         return 0;
@@ -69,7 +67,7 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
     case NET_LEVELS:
         s.sources = config_sms_per_chiplet(c) + gates;
         s.sinks = config_slices_per_chiplet(c) + gates;
-        if (organisation_by_partition(c)) s.groups = c->chiplet.partitions;
+        if (config_slices_by_partition(c)) s.groups = c->chiplet.partitions;
         break;
     case NET_LEVEL_slice_net:
         s = FROM_SECTION(slice_net);

@@ -24,8 +24,8 @@ static const json_t *total(const struct study_result *r, const char *name)
 /* In the words of the other reports. */
 static const char *bound_name(const struct study_result *r)
 {
-    for (uint32_t k = 0; r->bound_by && k < REPORT_BOUNDS; k++)
-        if (strcmp(report_bound_keys[k], r->bound_by) == 0) return report_bound_names[k];
+    for (uint32_t k = 0; r->bound_by && k < MEASURE_BOUNDS; k++)
+        if (strcmp(measure_bound_keys[k], r->bound_by) == 0) return measure_bound_names[k];
     return "-";
 }
 

@@ -1,16 +1,6 @@
 /* depths: how many requests wait at the slices and behind them, mean over the time of the run. */
 #include "report/report.h"
 
-const char *const report_queue_keys[GPU_QUEUES] = {
-    [GPU_QUEUE_INPUT] = "input",
-    [GPU_QUEUE_FAR_INPUT] = "input_from_slices",
-    [GPU_QUEUE_ANSWERS] = "answers_from_slices",
-    [GPU_QUEUE_LOCAL] = "local_queue",
-    [GPU_QUEUE_INSIDE] = "inside",
-    [GPU_QUEUE_MSHRS] = "mshrs",
-    [GPU_QUEUE_MEMORY] = "memory_queue",
-    [GPU_QUEUE_CHANNEL] = "channel",
-};
 static const char *const queue_names[GPU_QUEUES] = {
     [GPU_QUEUE_INPUT] = "at the port, from SMs",
     [GPU_QUEUE_FAR_INPUT] = "at the port, from other slices",
@@ -97,7 +87,7 @@ json_t *report_depths_json(const struct report *r)
     for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
         const struct gpu_depth d = gpu_depth(r->gpu, queue);
         if (d.parts && (d.has_sum || d.has_peak))
-            (void)json_object_set_new(queues, report_queue_keys[queue], queue_json(r, queue, &d));
+            (void)json_object_set_new(queues, measure_queue_keys[queue], queue_json(r, queue, &d));
     }
     return queues;
 }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "gpu/request.h"
 #include "report/report.h"
+#include "request/request.h"
 
 enum { BAR = 36, TIME_COLUMNS = 60 };
 
@@ -285,31 +285,31 @@ static void write_times(const struct report *r, FILE *out)
         {.name = "issue",
          .a = series(r, "sm", "instructions_over_time"),
          .per_cycle = r->total.ipc_peak,
-         .full = REPORT_FULL_ISSUE,
+         .full = MEASURE_FULL_ISSUE,
          .letter = 'I'},
         {.name = "L1",
          .a = series(r, "l1", "reads_over_time"),
          .b = series(r, "l1", "writes_over_time"),
          .per_cycle = r->total.levels[LEVEL_L1].peak_bytes_per_second / sm / LINE_BYTES,
-         .full = REPORT_FULL_L1,
+         .full = MEASURE_FULL_L1,
          .letter = '1'},
         {.name = "networks",
          .a = series(r, "net", "bytes_over_time"),
          .per_cycle = (r->total.levels[LEVEL_REQUESTS].peak_bytes_per_second +
                        r->total.levels[LEVEL_REPLIES].peak_bytes_per_second) /
                       sm,
-         .full = REPORT_FULL_NET,
+         .full = MEASURE_FULL_NET,
          .letter = 'N'},
         {.name = "LLC data ports",
          .a = series(r, "llc", "port_over_time"),
          .per_cycle = (double)config_slices(c) * (double)c->clock.llc / sm,
-         .full = REPORT_FULL_LLC,
+         .full = MEASURE_FULL_LLC,
          .letter = 'L'},
         {.name = "DRAM",
          .a = series(r, "dram", "reads_over_time"),
          .b = series(r, "dram", "writes_over_time"),
          .per_cycle = r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size,
-         .full = REPORT_FULL_DRAM,
+         .full = MEASURE_FULL_DRAM,
          .letter = 'D'},
     };
     enum { TIMES = sizeof times / sizeof *times };

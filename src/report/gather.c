@@ -99,7 +99,7 @@ static uint64_t gather_kernels(struct report *r)
                                   .cycles = kernel->cycles,
                                   .gap_cycles = kernel->gap_cycles,
                                   .blocks = kernel->blocks / kernel->launches};
-        report_measure(&span, &kernel->measure);
+        measure_span(&span, &kernel->measure);
     }
     return busy_cycles(r, true) - busy_cycles(r, false); /* in a gap others may run */
 }
@@ -117,7 +117,7 @@ void report_gather(struct report *r)
                               .cycles = gpu_end_cyc(r->gpu),
                               .gap_cycles = r->gap_cycles,
                               .blocks = launches ? r->stats.sm.blocks_started / launches : 0};
-    report_measure(&span, &r->total);
+    measure_span(&span, &r->total);
 }
 
 void report_free(struct report *r) { arena_free(&r->arena); }

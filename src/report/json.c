@@ -13,7 +13,7 @@ static void set_count(json_t *to, const char *key, uint64_t value)
 static json_t *levels_json(const struct measure *m)
 {
     json_t *levels = json_object();
-    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+    for (uint32_t k = 0; k < MEASURE_LEVELS; k++) {
         const struct level_use *l = &m->levels[k];
         if (!(l->peak_bytes_per_second > 0)) continue;
         json_t *level = json_object();
@@ -21,7 +21,7 @@ static json_t *levels_json(const struct measure *m)
         set_real(level, "peak_bytes_per_second", l->peak_bytes_per_second);
         set_real(level, "utilisation", l->use);
         if (k != LEVEL_L1) set_real(level, "utilisation_of_busiest", l->busiest);
-        (void)json_object_set_new(levels, report_level_keys[k], level);
+        (void)json_object_set_new(levels, measure_level_keys[k], level);
     }
     return levels;
 }
@@ -69,11 +69,11 @@ static void add_measure(json_t *to, const struct measure *m, uint64_t gap_cycles
     set_real(to, "ipc", m->ipc);
     set_real(to, "ipc_per_sm", m->ipc_per_sm);
     set_real(to, "ipc_peak", m->ipc_peak);
-    (void)json_object_set_new(to, "bound_by", json_string(report_bound_keys[m->bound]));
+    (void)json_object_set_new(to, "bound_by", json_string(measure_bound_keys[m->bound]));
     (void)json_object_set_new(to, "bound_by_why", json_string(m->why));
     set_real(to, "warps_per_sm", m->warps);
     set_real(to, "occupancy", m->occupancy);
-    for (uint32_t k = 0; k < REPORT_STALLS; k++) set_real(stalls, report_stall_keys[k], m->stalls[k]);
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++) set_real(stalls, measure_stall_keys[k], m->stalls[k]);
     (void)json_object_set_new(to, "scheduler_cycles", stalls);
     (void)json_object_set_new(to, "bandwidth", levels_json(m));
     (void)json_object_set_new(to, "hit_rates", hit_rates_json(m));
@@ -96,7 +96,7 @@ static json_t *kernel_json(const struct report *r, const struct gpu_kernel_recor
                               .cycles = report_kernel_cycles(k),
                               .gap_cycles = k->start_cyc - k->launch_cyc - 1,
                               .blocks = k->blocks};
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     json_t *row = json_object();
     (void)json_object_set_new(row, "name", json_string(k->name));
     set_count(row, "app", k->app);
@@ -141,11 +141,11 @@ void report_csv(const struct report *r, FILE *out)
     (void)fprintf(out, "totals.seconds,%.9g,s\n", r->total.seconds);
     (void)fprintf(out, "totals.ipc,%.6g,warp instructions per cycle\n", r->total.ipc);
     (void)fprintf(out, "totals.occupancy,%.6g,\n", r->total.occupancy);
-    for (uint32_t k = 0; k < REPORT_STALLS; k++)
-        (void)fprintf(out, "totals.scheduler_cycles.%s,%.6g,\n", report_stall_keys[k], r->total.stalls[k]);
-    for (uint32_t k = 0; k < REPORT_LEVELS; k++)
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++)
+        (void)fprintf(out, "totals.scheduler_cycles.%s,%.6g,\n", measure_stall_keys[k], r->total.stalls[k]);
+    for (uint32_t k = 0; k < MEASURE_LEVELS; k++)
         if (r->total.levels[k].peak_bytes_per_second > 0)
-            (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", report_level_keys[k],
+            (void)fprintf(out, "totals.bandwidth.%s,%.6g,B/s\n", measure_level_keys[k],
                           r->total.levels[k].bytes_per_second);
     stats_series_csv(r->registry, out);
 }

@@ -2,18 +2,10 @@
  * between routers or round a ring, those to receivers. */
 #include "report/report.h"
 
-const char *const report_network_keys[REPORT_NETWORKS] = {
-    "requests",         "replies",         "slice_requests", "slice_replies",
-    "chiplet_requests", "chiplet_replies", "gpu_requests",   "gpu_replies",
-};
-static const char *const network_names[REPORT_NETWORKS] = {
+static const char *const network_names[MEASURE_NETWORKS] = {
     "requests",         "replies",         "slice requests", "slice replies",
     "chiplet requests", "chiplet replies", "GPU requests",   "GPU replies",
 };
-
-enum stage_kind { STAGE_SENDERS, STAGE_ROUTERS, STAGE_RING, STAGE_RECEIVERS, STAGE_LINKS };
-const char *const report_stage_keys[REPORT_STAGES] = {"senders", "between_routers", "ring", "receivers",
-                                                      "links"};
 
 static uint32_t network_of(const struct gpu_link_stage *s) { return 2 * s->level + s->direction; }
 
@@ -22,7 +14,7 @@ static struct net_spec spec_of(const struct report *r, const struct gpu_link_sta
     return net_level_spec(r->config, s->level, s->direction);
 }
 
-static enum stage_kind kind_of(const struct report *r, const struct gpu_link_stage *s)
+static enum measure_stage kind_of(const struct report *r, const struct gpu_link_stage *s)
 {
     if (s->stages == 1) return STAGE_LINKS;
     if (s->stage == 0) return STAGE_SENDERS;
@@ -106,6 +98,7 @@ static void write_name(const struct report *r, const struct gpu_link_stage *s, c
     case STAGE_ROUTERS: (void)snprintf(text, size, "%s between routers", name); return;
     case STAGE_RING: (void)snprintf(text, size, "%s round the ring", name); return;
     case STAGE_LINKS: (void)snprintf(text, size, "%s over plain links", name); return;
+    case MEASURE_STAGES: break;
     }
 }
 
@@ -123,6 +116,7 @@ static void write_busiest(const struct report *r, const struct gpu_link_stage *s
         return;
     case STAGE_RING:
     case STAGE_LINKS: (void)fprintf(out, "%s > %s", from, to); return;
+    case MEASURE_STAGES: break;
     }
 }
 
@@ -166,13 +160,13 @@ json_t *report_links_json(const struct report *r)
     const uint32_t count = gpu_link_stages(r->gpu, stages);
     json_t *networks = json_object();
     for (uint32_t k = 0; k < count; k++) {
-        const char *const key = report_network_keys[network_of(&stages[k])];
+        const char *const key = measure_network_keys[network_of(&stages[k])];
         json_t *network = json_object_get(networks, key);
         if (!network) {
             network = json_object();
             (void)json_object_set_new(networks, key, network);
         }
-        (void)json_object_set_new(network, report_stage_keys[kind_of(r, &stages[k])],
+        (void)json_object_set_new(network, measure_stage_keys[kind_of(r, &stages[k])],
                                   stage_json(r, &stages[k]));
     }
     return networks;

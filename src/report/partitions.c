@@ -15,7 +15,7 @@ static void measure_partition(const struct report *r, uint32_t partition, struct
     one.system.gpus = one.gpu.chiplets = one.chiplet.partitions = 1;
     const struct span span = {
         .config = &one, .stats = &stats, .use = &none, .cycles = r->total.cycles, .blocks = 1};
-    report_measure(&span, m);
+    measure_span(&span, m);
 }
 
 static void add_share(json_t *list, double share)

@@ -1,8 +1,8 @@
 /* replicas: how often read-only lines were replicated (organisations private, adaptive, selective), what was
  * predicted and what was measured, for people and as data. */
-#include "gpu/request.h"
 #include "policy/replication/replication.h"
 #include "report/report.h"
+#include "request/request.h"
 
 enum { DEGREES = 5 }; /* rows of replication_stats.def: 1, 2, 4, 8, 16 */
 

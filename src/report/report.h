@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "report/measure.h"
+#include "measure/measure.h"
 
 /* Launches of one kernel, added up. */
 struct report_kernel {

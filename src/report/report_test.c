@@ -50,7 +50,7 @@ static struct measure measured(const struct fixture *f)
     struct measure m;
     const struct span span = {
         .config = &f->config, .stats = &f->stats, .use = &f->use, .cycles = CYCLES, .blocks = SMS};
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     return m;
 }
 
@@ -314,11 +314,11 @@ static void idle_sms_are_a_matter_of_the_launch(void **state)
     f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles / 4;
     struct measure m;
     struct span span = {.config = &f.config, .stats = &f.stats, .use = &f.use, .cycles = CYCLES, .blocks = 3};
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     assert_int_equal(m.bound, BOUND_LAUNCH);
     assert_non_null(strstr(m.why, "3 blocks for 64 SMs"));
     span.gap_cycles = CYCLES * 7 / 10;
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     assert_non_null(strstr(m.why, "70 % of the time is the gap before a launch"));
 }
 
@@ -339,7 +339,7 @@ static void gaps_before_launches_are_left_out(void **state)
                               .cycles = CYCLES,
                               .gap_cycles = CYCLES / 3,
                               .blocks = SMS};
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     assert_int_equal(m.bound, BOUND_COMPUTE);
     assert_non_null(strstr(m.why, "90 % of scheduler cycles issue"));
     assert_non_null(strstr(m.why, "outside launch gaps"));
@@ -354,7 +354,7 @@ static void nothing_at_all_is_bound_by_nothing(void **state)
     struct measure m;
     memset(&f.stats, 0, sizeof f.stats);
     const struct span span = {.config = &f.config, .stats = &f.stats, .use = &f.use};
-    report_measure(&span, &m);
+    measure_span(&span, &m);
     assert_int_equal(m.bound, BOUND_NOTHING);
     assert_near(m.ipc, 0, 0);
 }

@@ -51,7 +51,7 @@ static void write_totals(const struct report *r, FILE *out)
                   m->ipc_per_sm < 0.1 ? 4 : 2, m->ipc_per_sm, 100 * m->ipc / m->ipc_peak, m->ipc_peak);
     label(out, "bound by");
     char line[240];
-    (void)snprintf(line, sizeof line, "%s%s%s", report_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
+    (void)snprintf(line, sizeof line, "%s%s%s", measure_bound_names[m->bound], m->why[0] ? ": " : "", m->why);
     draw_wrapped(out, LABEL, line);
     label(out, "occupancy");
     int len = snprintf(line, sizeof line, "%.*f of %u warps per SM (%.0f %%)", m->warps < 0.95 ? 2 : 1,
@@ -67,12 +67,12 @@ static void write_totals(const struct report *r, FILE *out)
 
 static void write_stalls(const struct report *r, FILE *out)
 {
-    uint32_t tenths[REPORT_STALLS];
-    draw_tenths(r->total.stalls, REPORT_STALLS, tenths);
+    uint32_t tenths[MEASURE_STALLS];
+    draw_tenths(r->total.stalls, MEASURE_STALLS, tenths);
     (void)fputs("  where the scheduler cycles went\n", out);
-    for (uint32_t k = 0; k < REPORT_STALLS; k++) {
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++) {
         if (!tenths[k]) continue;
-        (void)fprintf(out, "    %-22s %5u.%u %%  ", report_stall_names[k], tenths[k] / 10, tenths[k] % 10);
+        (void)fprintf(out, "    %-22s %5u.%u %%  ", measure_stall_names[k], tenths[k] / 10, tenths[k] % 10);
         draw_bar(out, r->total.stalls[k], BAR, r->ascii);
         (void)fputc('\n', out);
     }
@@ -91,10 +91,11 @@ static void write_level(const struct report *r, FILE *out, const char *name, dou
 static void write_levels(const struct report *r, FILE *out)
 {
     (void)fputs("  bandwidth                GB/s     peak     used\n", out);
-    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+    for (uint32_t k = 0; k < MEASURE_LEVELS; k++) {
         const struct level_use *l = &r->total.levels[k];
         if (l->peak_bytes_per_second > 0)
-            write_level(r, out, report_level_names[k], l->bytes_per_second, l->peak_bytes_per_second, l->use);
+            write_level(r, out, measure_level_names[k], l->bytes_per_second, l->peak_bytes_per_second,
+                        l->use);
     }
     (void)fputc('\n', out);
 }
@@ -154,7 +155,7 @@ static void write_partitions(const struct report *r, FILE *out)
     const struct nuba_stats *n = &r->stats.nuba;
     const double reads = (double)(l->home_reads + l->copy_reads + l->crossing_reads) / 100;
     char line[300], bytes[DRAW_TEXT];
-    if (!organisation_by_partition(r->config) || !(reads > 0) || !r->total.cycles) return;
+    if (!config_slices_by_partition(r->config) || !(reads > 0) || !r->total.cycles) return;
     label(out, "partitions");
     (void)snprintf(
         line, sizeof line,
@@ -200,7 +201,7 @@ static void write_kernel_row(FILE *out, const char *name, uint64_t launches, uin
     (void)fprintf(out, "    %-*s %8s %13s %5.1f %%", KERNEL_NAME, draw_kernel(clipped, KERNEL_NAME, name),
                   draw_count(a, launches), draw_count(b, cycles), 100 * share);
     if (m)
-        (void)fprintf(out, " %7.2f %5.0f %%  %s", m->ipc, 100 * m->occupancy, report_bound_names[m->bound]);
+        (void)fprintf(out, " %7.2f %5.0f %%  %s", m->ipc, 100 * m->occupancy, measure_bound_names[m->bound]);
     (void)fputc('\n', out);
 }
 

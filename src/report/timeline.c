@@ -284,7 +284,7 @@ static void write_counters(struct trace *t, const struct report *r)
     const struct counter degree = {"replication", "copies", "selrep", "degree_over_time",
                                    NULL,          1,        NULL,     false};
     if (r->stats.selrep.cycles) write_counter(t, r, &degree);
-    if (organisation_by_partition(c)) write_partition_counters(t, r, sm_ghz);
+    if (config_slices_by_partition(c)) write_partition_counters(t, r, sm_ghz);
 }
 
 void timeline_write(struct timeline *timeline, const struct report *r, FILE *out)

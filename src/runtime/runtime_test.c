@@ -1,6 +1,6 @@
 /* The runtime as host scripts and the command use it. */
 #include "runtime/oneshot.h"
-#include "runtime/testbed.h"
+#include "runtime_testbed.h"
 
 #define ADD_KERNEL(name) \
     ".visible .entry " name "(.param .u64 a, .param .f32 x, .param .u32 n)\n{\n.reg .pred %p;\n.reg .b32 " \

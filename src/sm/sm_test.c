@@ -1,5 +1,5 @@
 /* SM and L1: exact cycles of issue, latency, merging, ordering, and where cycles went. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 #define ENDS(...)  ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define FAST_PORTS "unit.int_interval_cyc=1;unit.fp32_interval_cyc=1"

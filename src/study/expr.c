@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/measure.h"
+#include "measure/measure.h"
 #include "stats/stats.h"
 #include "study/study.h"
 
@@ -91,19 +91,19 @@ static struct known all_names(struct arena *a)
         know(&k, arena_printf(a, "totals.hit_rates.%s", rate_names[i]));
     for (size_t i = 0; i < COUNT_OF(latency_names); i++)
         know(&k, arena_printf(a, "totals.mean_latencies.%s", latency_names[i]));
-    for (size_t l = 0; l < REPORT_LEVELS; l++)
+    for (size_t l = 0; l < MEASURE_LEVELS; l++)
         for (size_t i = 0; i < COUNT_OF(level_values); i++)
-            know(&k, arena_printf(a, "totals.bandwidth.%s.%s", report_level_keys[l], level_values[i]));
-    for (size_t n = 0; n < REPORT_NETWORKS; n++)
-        for (size_t l = 0; l < REPORT_STAGES; l++)
+            know(&k, arena_printf(a, "totals.bandwidth.%s.%s", measure_level_keys[l], level_values[i]));
+    for (size_t n = 0; n < MEASURE_NETWORKS; n++)
+        for (size_t l = 0; l < MEASURE_STAGES; l++)
             for (size_t i = 0; i < COUNT_OF(stage_values); i++)
-                know(&k, arena_printf(a, "totals.link_stages.%s.%s.%s", report_network_keys[n],
-                                      report_stage_keys[l], stage_values[i]));
+                know(&k, arena_printf(a, "totals.link_stages.%s.%s.%s", measure_network_keys[n],
+                                      measure_stage_keys[l], stage_values[i]));
     for (size_t q = 0; q < GPU_QUEUES; q++)
         for (size_t i = 0; i < COUNT_OF(queue_values); i++)
-            know(&k, arena_printf(a, "totals.slice_queues.%s.%s", report_queue_keys[q], queue_values[i]));
-    for (size_t i = 0; i < REPORT_STALLS; i++)
-        know(&k, arena_printf(a, "totals.scheduler_cycles.%s", report_stall_keys[i]));
+            know(&k, arena_printf(a, "totals.slice_queues.%s.%s", measure_queue_keys[q], queue_values[i]));
+    for (size_t i = 0; i < MEASURE_STALLS; i++)
+        know(&k, arena_printf(a, "totals.scheduler_cycles.%s", measure_stall_keys[i]));
     for (size_t i = 0; i < stat_row_count; i++)
         if (stat_rows[i].kind != STAT_HISTOGRAM)
             know(&k, arena_printf(a, "stats.%s.%s", stat_rows[i].group_name, stat_rows[i].name));

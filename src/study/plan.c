@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "config/machine.h"
+#include "gpu/rules.h"
 #include "study/study_private.h"
 
 /* generated: a hash of the sources that decide what a run gives */
@@ -152,7 +153,7 @@ static void configure(void *arg)
     machine_load_at(&c->machine, m->preset, m->place);
     study_each_setting(c->s, c->p, apply, c);
     c->complete = true;
-    machine_finish(&c->machine);
+    machine_finish(&c->machine, &system_rules);
     json_t *json = machine_dump_json(&c->machine);
     c->json = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(json);

@@ -2,7 +2,7 @@
  * and 356.6 cycles (hits in the near and in the far half) and of 474.9 and 622.7 (misses); arXiv 2501.12084,
  * table 4. The preset was calibrated to these four. Bandwidth was not fitted: it is printed, and must respect
  * the ports. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 enum { CHASE = 80, CHAINS = 16, NEAR_SM = 0, FAR_SM = 54 };
 #define A      ((uint64_t)0x10000000)

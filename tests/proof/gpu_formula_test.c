@@ -1,6 +1,6 @@
 /* The GPU against cases with a closed answer: latencies as sums of their parts, bandwidths of each level,
  * slopes of a hot line, hit rates of known streams, what scales with channels and what does not. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "net/net_level.h"
 #include "network_alone.h"
 

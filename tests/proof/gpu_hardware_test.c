@@ -1,7 +1,7 @@
 /* `v100` against measurements of a V100: bandwidth of L1, L2 and DRAM as fractions of their peaks, within
  * five points of 95, 95 and 85 % (hardware column of Accel-Sim's Figure 7, ISCA 2020). The preset was
  * calibrated to them. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 enum { WARPS = 32 };
 static const uint64_t A = 0x10000000;

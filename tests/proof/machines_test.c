@@ -1,6 +1,6 @@
 /* Machines of several GPUs and chiplets against arithmetic: what links, rings and switches carry, how four
  * GPUs scale, and what partitions of a shared GPU keep apart. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 
 #include <jansson.h>
 

@@ -9,7 +9,7 @@
  * e is what the uniform GPU carries of reads that hit, at random lines: less than its network alone, as
  * slices whose replies wait take no requests. Lines of the uniform GPU are spread over channels (map.kind
  * pae): pages that lie in one channel each would add camping, which is not what the bound is about. */
-#include "gpu/gpu_testbed.h"
+#include "gpu_testbed.h"
 #include "net/net_level.h"
 #include "network_alone.h"
 

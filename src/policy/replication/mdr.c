@@ -167,7 +167,7 @@ struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_
                     struct organisation *organisations)
 {
     const uint32_t chiplets = config_chiplets(c);
-    if (!organisation_by_partition(c)) return NULL;
+    if (!config_slices_by_partition(c)) return NULL;
     for (uint32_t k = 0; k < chiplets; k++)
         organisations[k].replicate = organisations[k].replicated = c->nuba.replication == nuba_copies_full;
     if (c->nuba.replication != nuba_copies_mdr) return NULL;

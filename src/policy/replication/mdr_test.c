@@ -1,6 +1,7 @@
 /* MDR: the two bandwidth models against values computed by hand, and the profiler against short streams. */
 #include "dram/dram_map.h"
-#include "gpu/gpu_testbed.h"
+#include "gpu/rules.h"
+#include "gpu_testbed.h"
 
 static void close_to(double got, double expected)
 {
@@ -65,7 +66,7 @@ static void bench_open(struct bench *b, const char *setting)
     machine_load(&b->machine, "nuba");
     machine_set(&b->machine, "nuba.epoch_cyc=1000");
     if (setting) machine_set(&b->machine, setting);
-    machine_finish(&b->machine);
+    machine_finish(&b->machine, &system_rules);
     arena_init(&b->arena);
     b->slices = slice_spec_of(&b->machine.config, dram_map_new(&b->arena, &b->machine.config));
     b->organisation = organisation_of(&b->machine.config, 0);

@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "config/machine.h"
 #include "dram/dram_map.h"
+#include "gpu/rules.h"
 #include "llc/organisation.h"
 #include "policy/replication/bandwidth.h"
 #include "policy/replication/replication.h"
@@ -574,7 +575,7 @@ static void against_brute_force(void *arg)
     struct machine m;
     machine_init(&m);
     machine_load(&m, "selrep");
-    machine_finish(&m);
+    machine_finish(&m, &system_rules);
     static const uint64_t lines[] = {300, 5000, 20000, 60000};
     enum { MAPS = 96, CASES = 2 * STREAMS * sizeof lines / sizeof *lines };
     for (uint32_t c = 0; c < CASES; c++) {

@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "config/machine.h"
 #include "gpu/gpu_private.h"
+#include "gpu/rules.h"
 #include "sm/sm_private.h"
 
 enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 256 };
@@ -244,7 +245,7 @@ static inline void bed_open_machine(struct bed *b, const char *preset, const cha
         machine_set(&b->machine, one);
         from = *end ? end + 1 : end;
     }
-    machine_finish(&b->machine);
+    machine_finish(&b->machine, &system_rules);
     stats_init(&b->stats, 1000);
     b->gpu = gpu_new(&b->machine.config, &b->stats, false);
     b->events = calloc(BED_EVENTS, sizeof *b->events);

@@ -1,10 +1,32 @@
 /* measure: see measure.h. */
-#include "report/measure.h"
+#include "measure/measure.h"
 
 #include "dram/dram.h"
-#include "gpu/request.h"
+#include "request/request.h"
 
-const char *const report_level_names[REPORT_LEVELS] = {
+const char *const measure_network_keys[MEASURE_NETWORKS] = {
+    "requests",         "replies",         "slice_requests", "slice_replies",
+    "chiplet_requests", "chiplet_replies", "gpu_requests",   "gpu_replies",
+};
+
+const char *const measure_stage_keys[MEASURE_STAGES] = {
+    [STAGE_SENDERS] = "senders", [STAGE_ROUTERS] = "between_routers",
+    [STAGE_RING] = "ring",       [STAGE_RECEIVERS] = "receivers",
+    [STAGE_LINKS] = "links",
+};
+
+const char *const measure_queue_keys[GPU_QUEUES] = {
+    [GPU_QUEUE_INPUT] = "input",
+    [GPU_QUEUE_FAR_INPUT] = "input_from_slices",
+    [GPU_QUEUE_ANSWERS] = "answers_from_slices",
+    [GPU_QUEUE_LOCAL] = "local_queue",
+    [GPU_QUEUE_INSIDE] = "inside",
+    [GPU_QUEUE_MSHRS] = "mshrs",
+    [GPU_QUEUE_MEMORY] = "memory_queue",
+    [GPU_QUEUE_CHANNEL] = "channel",
+};
+
+const char *const measure_level_names[MEASURE_LEVELS] = {
     [LEVEL_L1] = "L1",
     [LEVEL_REQUESTS] = "request network",
     [LEVEL_REPLIES] = "reply network",
@@ -14,7 +36,7 @@ const char *const report_level_names[REPORT_LEVELS] = {
     [LEVEL_CHIPLETS] = "between chiplets",
     [LEVEL_GPUS] = "between GPUs",
 };
-const char *const report_level_keys[REPORT_LEVELS] = {
+const char *const measure_level_keys[MEASURE_LEVELS] = {
     [LEVEL_L1] = "l1",
     [LEVEL_REQUESTS] = "request_network",
     [LEVEL_REPLIES] = "reply_network",
@@ -24,7 +46,7 @@ const char *const report_level_keys[REPORT_LEVELS] = {
     [LEVEL_CHIPLETS] = "chiplet_network",
     [LEVEL_GPUS] = "gpu_network",
 };
-const char *const report_stall_names[REPORT_STALLS] = {
+const char *const measure_stall_names[MEASURE_STALLS] = {
     [STALL_ISSUE] = "issued an instruction", [STALL_UNIT] = "execution unit busy",
     [STALL_PIPE] = "memory pipe full",       [STALL_DEPENDENCE] = "waited for arithmetic",
     [STALL_MEMORY] = "waited for memory",    [STALL_TRANSLATION] = "waited for a page",
@@ -32,7 +54,7 @@ const char *const report_stall_names[REPORT_STALLS] = {
     [STALL_SLEEP] = "asleep (nanosleep)",    [STALL_MOVING] = "block on the move",
     [STALL_NO_WARP] = "no resident warp",
 };
-const char *const report_stall_keys[REPORT_STALLS] = {
+const char *const measure_stall_keys[MEASURE_STALLS] = {
     [STALL_ISSUE] = "issue",           [STALL_UNIT] = "unit",       [STALL_PIPE] = "memory_pipe",
     [STALL_DEPENDENCE] = "dependence", [STALL_MEMORY] = "memory",   [STALL_TRANSLATION] = "translation",
     [STALL_BARRIER] = "barrier",       [STALL_FENCE] = "fence",     [STALL_SLEEP] = "sleep",
@@ -45,7 +67,7 @@ static double of(uint64_t above, uint64_t below) { return ratio((double)above, (
 static void measure_stalls(const struct span *span, struct measure *m)
 {
     const struct sm_stats *s = &span->stats->sm;
-    const uint64_t cycles[REPORT_STALLS] = {
+    const uint64_t cycles[MEASURE_STALLS] = {
         [STALL_ISSUE] = s->issue_cycles,    [STALL_UNIT] = s->stall_structural,
         [STALL_PIPE] = s->stall_pipe,       [STALL_DEPENDENCE] = s->stall_dependence,
         [STALL_MEMORY] = s->stall_memory,   [STALL_TRANSLATION] = s->stall_translation,
@@ -53,7 +75,7 @@ static void measure_stalls(const struct span *span, struct measure *m)
         [STALL_SLEEP] = s->stall_sleep,     [STALL_MOVING] = s->stall_moving,
         [STALL_NO_WARP] = s->stall_no_warp,
     };
-    for (uint32_t k = 0; k < REPORT_STALLS; k++) m->stalls[k] = of(cycles[k], s->scheduler_cycles);
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++) m->stalls[k] = of(cycles[k], s->scheduler_cycles);
 }
 
 /* flits: of links that each carry one per cycle. The bandwidth is that of whole flits. */
@@ -157,7 +179,7 @@ static void measure_latencies(const struct span *span, struct measure *m)
     m->tlb_port_use = ratio((double)s->mmu.l2_lookups, (double)span->cycles * c->mmu.l2_ports);
 }
 
-void report_measure(const struct span *span, struct measure *m)
+void measure_span(const struct span *span, struct measure *m)
 {
     const struct config *c = span->config;
     const struct stats *s = span->stats;
@@ -173,5 +195,5 @@ void report_measure(const struct span *span, struct measure *m)
     measure_levels(span, m);
     measure_caches(s, m);
     measure_latencies(span, m);
-    report_find_bound(span, m);
+    measure_find_bound(span, m);
 }

@@ -1,6 +1,6 @@
 /* testbed: what the tests of execution and runtime share: run a PTX text on buffers, expect a message. */
-#ifndef ATOLL_RUNTIME_TESTBED_H
-#define ATOLL_RUNTIME_TESTBED_H
+#ifndef ATOLL_TESTS_RUNTIME_TESTBED_H
+#define ATOLL_TESTS_RUNTIME_TESTBED_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * A request lives in a pool from the moment its owner makes it until the owner has its reply; who holds its
  * index owns it. Requests name places, they carry no data: values were produced when the instruction was
  * issued. */
-#ifndef ATOLL_GPU_REQUEST_H
-#define ATOLL_GPU_REQUEST_H
+#ifndef ATOLL_REQUEST_REQUEST_H
+#define ATOLL_REQUEST_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

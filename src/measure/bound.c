@@ -19,9 +19,9 @@
  * Time before launches, in which nothing can happen, is left out, unless it is most of the time. */
 #include <stdio.h>
 
-#include "report/waits.h"
+#include "measure/waits.h"
 
-const char *const report_bound_names[REPORT_BOUNDS] = {
+const char *const measure_bound_names[MEASURE_BOUNDS] = {
     [BOUND_NOTHING] = "nothing",
     [BOUND_COMPUTE] = "compute issue",
     [BOUND_L1] = "L1",
@@ -36,7 +36,7 @@ const char *const report_bound_names[REPORT_BOUNDS] = {
     [BOUND_LATENCY] = "latency",
     [BOUND_LAUNCH] = "launch",
 };
-const char *const report_bound_keys[REPORT_BOUNDS] = {
+const char *const measure_bound_keys[MEASURE_BOUNDS] = {
     [BOUND_NOTHING] = "nothing",
     [BOUND_COMPUTE] = "compute",
     [BOUND_L1] = "l1",
@@ -56,7 +56,7 @@ const char *const report_bound_keys[REPORT_BOUNDS] = {
 #define HOT_SPOT  1.10 /* busiest part to mean, from which on the part is named */
 #define FEW_STOPS 0.05 /* of memory pipes: below, the L1 itself is what fills them */
 
-static const enum report_bound level_bounds[REPORT_LEVELS] = {
+static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
     [LEVEL_L1] = BOUND_L1,
     [LEVEL_REQUESTS] = BOUND_REQUESTS,
     [LEVEL_REPLIES] = BOUND_REPLIES,
@@ -69,7 +69,7 @@ static const enum report_bound level_bounds[REPORT_LEVELS] = {
 
 /* Candidates: the levels, each by its number, and more. */
 enum {
-    CANDIDATE_MSHRS = REPORT_LEVELS,
+    CANDIDATE_MSHRS = MEASURE_LEVELS,
     CANDIDATE_COMPUTE,
     CANDIDATE_TRANSLATION,
     CANDIDATE_LAUNCH,
@@ -117,11 +117,11 @@ static void score(const struct span *span, const struct measure *m, struct verdi
 {
     const double running = larger(1 - m->stalls[STALL_NO_WARP], 1e-9);
     *v = (struct verdict){0};
-    report_find_waits(span, m, &v->waits);
+    measure_find_waits(span, m, &v->waits);
     find_stalls(span, m, running, v);
     const double pages = blame_of_translation(m, v), alone = v->waits.unloaded;
     const double memory = v->for_memory + v->for_mshrs * (1 - alone) + v->for_pages * (1 - pages);
-    for (enum report_level k = 0; k < REPORT_LEVELS; k++)
+    for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
         v->score[k] = memory / running * larger(v->waits.queues[k], square(m->levels[k].busiest));
     v->score[CANDIDATE_MSHRS] = v->for_mshrs * alone / running;
     v->score[CANDIDATE_TRANSLATION] = v->for_pages * pages / running;
@@ -139,7 +139,7 @@ static void score(const struct span *span, const struct measure *m, struct verdi
 
 static const char *candidate_name(uint32_t k)
 {
-    return report_bound_names[k < REPORT_LEVELS ? level_bounds[k] : BOUND_COMPUTE];
+    return measure_bound_names[k < MEASURE_LEVELS ? level_bounds[k] : BOUND_COMPUTE];
 }
 
 /* Of levels and compute the best but for one: what would be felt next. */
@@ -148,7 +148,7 @@ static void say_next(const struct measure *m, const struct verdict *v, uint32_t 
     uint32_t k = best == LEVEL_DRAM ? LEVEL_REPLIES : LEVEL_DRAM;
     for (uint32_t i = 0; i <= CANDIDATE_COMPUTE; i++)
         if (i != best && i != CANDIDATE_MSHRS && v->score[i] > v->score[k]) k = i;
-    const double use = k < REPORT_LEVELS ? m->levels[k].use : m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT];
+    const double use = k < MEASURE_LEVELS ? m->levels[k].use : m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT];
     (void)snprintf(next, 48, "next: %s %.0f %%", candidate_name(k), 100 * use);
 }
 
@@ -166,7 +166,7 @@ static void say_compute(struct measure *m, const struct verdict *v)
                        100 * m->stalls[STALL_ISSUE], 100 * m->stalls[STALL_UNIT], next);
 }
 
-static void name_part(const struct span *span, enum report_level level, char part[32])
+static void name_part(const struct span *span, enum measure_level level, char part[32])
 {
     switch (level) {
     case LEVEL_LLC: (void)snprintf(part, 32, "slice %u", span->use->port_slice); break;
@@ -177,7 +177,7 @@ static void name_part(const struct span *span, enum report_level level, char par
     case LEVEL_SLICES:
     case LEVEL_CHIPLETS:
     case LEVEL_GPUS:
-    case REPORT_LEVELS: (void)snprintf(part, 32, "one link"); break;
+    case MEASURE_LEVELS: (void)snprintf(part, 32, "one link"); break;
     }
 }
 
@@ -193,13 +193,13 @@ static double unloaded_cycles(const struct span *span, const struct measure *m)
 
 /* Queues for it, one part that has all to do while the others wait, or all of it used up. */
 static void say_level(const struct span *span, struct measure *m, const struct verdict *v,
-                      enum report_level level)
+                      enum measure_level level)
 {
     const struct level_use *l = &m->levels[level];
     const bool hot = l->busiest > HOT_SPOT * l->use;
     char part[32], next[48];
     name_part(span, level, part);
-    m->bound = level < REPORT_LEVELS ? level_bounds[level] : BOUND_NOTHING;
+    m->bound = level < MEASURE_LEVELS ? level_bounds[level] : BOUND_NOTHING;
     if (v->waits.queues[level] > square(l->busiest)) {
         const struct sm_stats *sm = &span->stats->sm;
         const double each =
@@ -233,7 +233,7 @@ static void say_translation(struct measure *m, const struct verdict *v)
     m->bound = BOUND_TRANSLATION;
     const int len =
         snprintf(m->why, sizeof m->why, "%.0f %% %s; %.0f %% of page walkers, %.0f %% of L2 TLB ports busy",
-                 100 * m->stalls[STALL_TRANSLATION], report_stall_names[STALL_TRANSLATION],
+                 100 * m->stalls[STALL_TRANSLATION], measure_stall_names[STALL_TRANSLATION],
                  100 * m->walkers_busy, 100 * m->tlb_port_use);
     if (v->pages >= 0.005)
         (void)snprintf(m->why + len, sizeof m->why - (size_t)len,
@@ -257,18 +257,18 @@ static void say_launch(const struct span *span, struct measure *m)
 
 static void say_latency(const struct span *span, struct measure *m)
 {
-    enum report_stall most = STALL_UNIT;
-    for (enum report_stall k = STALL_UNIT; k < STALL_NO_WARP; k++)
+    enum measure_stall most = STALL_UNIT;
+    for (enum measure_stall k = STALL_UNIT; k < STALL_NO_WARP; k++)
         if (m->stalls[k] > m->stalls[most]) most = k;
     m->bound = BOUND_LATENCY;
     if (most == STALL_MEMORY || most == STALL_PIPE)
         (void)snprintf(m->why, sizeof m->why,
                        "%.0f %% %s; too few reads in flight: %.1f per SM, %.0f cycles each",
-                       100 * m->stalls[most], report_stall_names[most],
+                       100 * m->stalls[most], measure_stall_names[most],
                        m->reads_in_flight / (double)config_sms(span->config), m->read_latency);
     else
         (void)snprintf(m->why, sizeof m->why, "%.0f %% %s; too few warps: %.1f of %u resident",
-                       100 * m->stalls[most], report_stall_names[most], m->warps, span->config->sm.warps);
+                       100 * m->stalls[most], measure_stall_names[most], m->warps, span->config->sm.warps);
 }
 
 static double gap_share(const struct span *span)
@@ -282,8 +282,8 @@ static struct measure without_gaps(const struct span *span, const struct measure
     struct measure a = *m;
     const double gaps = gap_share(span), scale = 1 / (1 - gaps);
     a.stalls[STALL_NO_WARP] = m->stalls[STALL_NO_WARP] > gaps ? m->stalls[STALL_NO_WARP] - gaps : 0;
-    for (uint32_t k = 0; k < REPORT_STALLS; k++) a.stalls[k] *= scale;
-    for (uint32_t k = 0; k < REPORT_LEVELS; k++) {
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++) a.stalls[k] *= scale;
+    for (uint32_t k = 0; k < MEASURE_LEVELS; k++) {
         a.levels[k].use *= scale;
         a.levels[k].busiest *= scale;
     }
@@ -301,8 +301,8 @@ static void find(const struct span *span, struct measure *m)
     score(span, m, &v);
     for (uint32_t k = 0; k < CANDIDATES; k++)
         if (v.score[k] > v.score[best]) best = k;
-    if (best < REPORT_LEVELS)
-        say_level(span, m, &v, (enum report_level)best);
+    if (best < MEASURE_LEVELS)
+        say_level(span, m, &v, (enum measure_level)best);
     else if (best == CANDIDATE_MSHRS)
         say_mshrs(span, m, &v);
     else if (best == CANDIDATE_COMPUTE)
@@ -315,7 +315,7 @@ static void find(const struct span *span, struct measure *m)
         say_latency(span, m);
 }
 
-void report_find_bound(const struct span *span, struct measure *m)
+void measure_find_bound(const struct span *span, struct measure *m)
 {
     const double gaps = gap_share(span);
     m->bound = BOUND_NOTHING;

@@ -1,12 +1,12 @@
 /* measure: what a span of time (a kernel, the whole run) amounts to: rates, shares, bandwidths against their
  * peaks, and what held it up. Everything that a report shows is computed here, once, from counters. */
-#ifndef ATOLL_REPORT_MEASURE_H
-#define ATOLL_REPORT_MEASURE_H
+#ifndef ATOLL_MEASURE_MEASURE_H
+#define ATOLL_MEASURE_MEASURE_H
 
 #include "gpu/gpu.h"
 
 /* Of networks above those of the SMs the busier direction; where a machine has none, the peak is 0. */
-enum report_level {
+enum measure_level {
     LEVEL_L1,
     LEVEL_REQUESTS,
     LEVEL_REPLIES,
@@ -15,11 +15,11 @@ enum report_level {
     LEVEL_SLICES,
     LEVEL_CHIPLETS,
     LEVEL_GPUS,
-    REPORT_LEVELS
+    MEASURE_LEVELS
 };
 
 /* Where scheduler cycles go; the first is no stall. */
-enum report_stall {
+enum measure_stall {
     STALL_ISSUE,
     STALL_UNIT,
     STALL_PIPE,
@@ -31,10 +31,10 @@ enum report_stall {
     STALL_SLEEP,
     STALL_MOVING,
     STALL_NO_WARP,
-    REPORT_STALLS
+    MEASURE_STALLS
 };
 
-enum report_bound {
+enum measure_bound {
     BOUND_NOTHING, /* nothing ran */
     BOUND_COMPUTE,
     BOUND_L1,
@@ -48,29 +48,31 @@ enum report_bound {
     BOUND_TRANSLATION,
     BOUND_LATENCY,
     BOUND_LAUNCH,
-    REPORT_BOUNDS
+    MEASURE_BOUNDS
 };
 
-extern const char *const report_level_names[REPORT_LEVELS]; /* for humans */
-extern const char *const report_level_keys[REPORT_LEVELS];  /* for JSON */
-extern const char *const report_stall_names[REPORT_STALLS];
-extern const char *const report_stall_keys[REPORT_STALLS];
-enum { REPORT_NETWORKS = 2 * NET_LEVELS, REPORT_STAGES = 5 };
-extern const char *const report_network_keys[REPORT_NETWORKS]; /* links.c */
-extern const char *const report_stage_keys[REPORT_STAGES];
-extern const char *const report_queue_keys[GPU_QUEUES]; /* depths.c */
-extern const char *const report_bound_names[REPORT_BOUNDS];
-extern const char *const report_bound_keys[REPORT_BOUNDS];
+extern const char *const measure_level_names[MEASURE_LEVELS]; /* for humans */
+extern const char *const measure_level_keys[MEASURE_LEVELS];  /* for JSON */
+extern const char *const measure_stall_names[MEASURE_STALLS];
+extern const char *const measure_stall_keys[MEASURE_STALLS];
+enum { MEASURE_NETWORKS = 2 * NET_LEVELS };
+/* The stages of links that a network can have. */
+enum measure_stage { STAGE_SENDERS, STAGE_ROUTERS, STAGE_RING, STAGE_RECEIVERS, STAGE_LINKS, MEASURE_STAGES };
+extern const char *const measure_network_keys[MEASURE_NETWORKS];
+extern const char *const measure_stage_keys[MEASURE_STAGES];
+extern const char *const measure_queue_keys[GPU_QUEUES];
+extern const char *const measure_bound_names[MEASURE_BOUNDS];
+extern const char *const measure_bound_keys[MEASURE_BOUNDS];
 
 /* Shares of the peak from which on a resource counts as used up over time (details.c). Networks: allocation
  * leaves gaps (0.57 to 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION:
  * the exact values. */
-#define REPORT_FULL_ISSUE 0.60
-#define REPORT_FULL_L1    0.75
-#define REPORT_FULL_NET   0.55
-#define REPORT_FULL_LINKS 0.75 /* between chiplets and GPUs: links reach 0.98, with even traffic */
-#define REPORT_FULL_LLC   0.75
-#define REPORT_FULL_DRAM  0.65
+#define MEASURE_FULL_ISSUE 0.60
+#define MEASURE_FULL_L1    0.75
+#define MEASURE_FULL_NET   0.55
+#define MEASURE_FULL_LINKS 0.75 /* between chiplets and GPUs: links reach 0.98, with even traffic */
+#define MEASURE_FULL_LLC   0.75
+#define MEASURE_FULL_DRAM  0.65
 
 struct level_use {
     double bytes_per_second, peak_bytes_per_second;
@@ -90,10 +92,10 @@ struct span {
 struct measure {
     uint64_t cycles;
     double seconds, ipc, ipc_per_sm, ipc_peak;
-    double lanes;                 /* active lanes per warp instruction */
-    double stalls[REPORT_STALLS]; /* shares of scheduler cycles; they add up to 1 */
-    double warps, occupancy;      /* resident warps of an SM, and as a share of sm.warps */
-    struct level_use levels[REPORT_LEVELS];
+    double lanes;                  /* active lanes per warp instruction */
+    double stalls[MEASURE_STALLS]; /* shares of scheduler cycles; they add up to 1 */
+    double warps, occupancy;       /* resident warps of an SM, and as a share of sm.warps */
+    struct level_use levels[MEASURE_LEVELS];
     double l1_hits, l1_merged, llc_hits, llc_merged, l1_tlb_hits, l2_tlb_hits, row_hits;
     double read_latency, load_latency;     /* SM cycles: L1 miss > reply; issue > last value */
     double request_latency, reply_latency; /* network cycles */
@@ -103,13 +105,13 @@ struct measure {
     /* what the rates and latencies above are of was there; without it they are zero and say nothing */
     bool has_loads, has_reads, has_llc_reads, has_tlb, has_l2_tlb, has_columns;
     bool has_loads_done, has_requests, has_replies, has_dram_reads;
-    enum report_bound bound;
+    enum measure_bound bound;
     char why[180]; /* the numbers that say so */
 };
 
-void report_measure(const struct span *span, struct measure *m);
+void measure_span(const struct span *span, struct measure *m);
 
 /* ---- bound.c ---- */
-void report_find_bound(const struct span *span, struct measure *m);
+void measure_find_bound(const struct span *span, struct measure *m);
 
 #endif

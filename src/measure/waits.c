@@ -11,7 +11,7 @@
  *   before a slice   to what stops tag stages: replies, port, memory, other slices; else the request network
  *
  * All times are SM cycles per request of an SM, reads and stores alike. */
-#include "report/waits.h"
+#include "measure/waits.h"
 
 #include "dram/dram.h"
 
@@ -21,15 +21,15 @@ static double least(double a, double b) { return a < b ? a : b; }
 
 /* Times of the stages; of those that several requests share, or not all pass, the mean over all requests. */
 struct stages {
-    double per_request;             /* 1 / requests of SMs */
-    double all;                     /* made > answered */
-    double in_slices;               /* tag stage > reply given away, of all slices on the way */
-    double slice;                   /* of a slice without others */
-    double memory;                  /* channels */
-    double remote;                  /* other slices, with the networks to them */
-    double far;                     /* of remote: inside the other slices */
-    double networks[REPORT_LEVELS]; /* accepted > arrived */
-    double unloaded[REPORT_LEVELS]; /* the same without others */
+    double per_request;              /* 1 / requests of SMs */
+    double all;                      /* made > answered */
+    double in_slices;                /* tag stage > reply given away, of all slices on the way */
+    double slice;                    /* of a slice without others */
+    double memory;                   /* channels */
+    double remote;                   /* other slices, with the networks to them */
+    double far;                      /* of remote: inside the other slices */
+    double networks[MEASURE_LEVELS]; /* accepted > arrived */
+    double unloaded[MEASURE_LEVELS]; /* the same without others */
 };
 
 /* Routers on the way of a packet, and what it takes when it meets no other, network cycles. */
@@ -48,7 +48,7 @@ static double unloaded_network(const struct net_spec *s, double bytes)
 }
 
 static void time_network(const struct span *span, enum net_level level, enum net_direction direction,
-                         const struct gpu_net_use *u, enum report_level to, struct stages *t)
+                         const struct gpu_net_use *u, enum measure_level to, struct stages *t)
 {
     if (!u->packets) return;
     const struct net_spec spec = net_level_spec(span->config, level, direction);
@@ -64,7 +64,7 @@ static void time_networks(const struct span *span, struct stages *t)
 {
     static const struct {
         enum net_level level;
-        enum report_level to;
+        enum measure_level to;
     } above[] = {{NET_LEVEL_slice_net, LEVEL_SLICES},
                  {NET_LEVEL_chiplet_net, LEVEL_CHIPLETS},
                  {NET_LEVEL_gpu_net, LEVEL_GPUS}};
@@ -119,10 +119,10 @@ static double full_channels(const struct span *span, const struct measure *m)
     return filled * filled;
 }
 
-static enum report_level busiest_of(const struct measure *m, enum report_level first)
+static enum measure_level busiest_of(const struct measure *m, enum measure_level first)
 {
-    enum report_level most = first;
-    for (enum report_level k = LEVEL_SLICES; k < REPORT_LEVELS; k++)
+    enum measure_level most = first;
+    for (enum measure_level k = LEVEL_SLICES; k < MEASURE_LEVELS; k++)
         if (m->levels[k].busiest > m->levels[most].busiest) most = k;
     return most;
 }
@@ -142,12 +142,12 @@ static void charge_inside(const struct span *span, const struct measure *m, doub
 /* Before slices: as long as tag stages work, it is the way to them that takes its time. Who waits for other
  * slices waits for the network between them as far as that is busy, else for what those slices wait for. */
 static void charge_before(const struct span *span, const struct measure *m, double time,
-                          enum report_level way, struct waits *w)
+                          enum measure_level way, struct waits *w)
 {
     const struct llc_stats *s = &span->stats->llc;
-    const enum report_level above = busiest_of(m, LEVEL_SLICES);
+    const enum measure_level above = busiest_of(m, LEVEL_SLICES);
     const struct {
-        enum report_level level;
+        enum measure_level level;
         double cycles;
     } stops[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
                  {LEVEL_LLC, (double)s->wait_port},
@@ -167,14 +167,14 @@ static void charge_before(const struct span *span, const struct measure *m, doub
 /* What a stage takes without others is its own as far as it is busy, else latency. */
 static void charge_unloaded(const struct measure *m, const struct stages *t, struct waits *w)
 {
-    for (enum report_level k = 0; k < REPORT_LEVELS; k++) {
+    for (enum measure_level k = 0; k < MEASURE_LEVELS; k++) {
         const double own = least(1, m->levels[k].busiest);
         w->queues[k] += t->unloaded[k] * own;
         w->unloaded += t->unloaded[k] * (1 - own);
     }
 }
 
-void report_find_waits(const struct span *span, const struct measure *m, struct waits *w)
+void measure_find_waits(const struct span *span, const struct measure *m, struct waits *w)
 {
     const struct sm_stats *s = &span->stats->sm;
     struct stages t = {.per_request = ratio(1, (double)s->requests_sent)};
@@ -186,7 +186,7 @@ void report_find_waits(const struct span *span, const struct measure *m, struct 
     t.unloaded[LEVEL_LLC] = t.slice;
     *w = (struct waits){0};
     double above = 0;
-    for (enum report_level k = LEVEL_SLICES; k < REPORT_LEVELS; k++) {
+    for (enum measure_level k = LEVEL_SLICES; k < MEASURE_LEVELS; k++) {
         w->queues[k] = t.networks[k] - t.unloaded[k];
         above += t.networks[k];
     }
@@ -202,6 +202,6 @@ void report_find_waits(const struct span *span, const struct measure *m, struct 
                   LEVEL_REQUESTS, w);
     charge_before(span, m, at_least_0(t.remote - above - t.far), busiest_of(m, LEVEL_SLICES), w);
     charge_unloaded(m, &t, w);
-    for (enum report_level k = 0; k < REPORT_LEVELS; k++) w->queues[k] = least(1, w->queues[k] / t.all);
+    for (enum measure_level k = 0; k < MEASURE_LEVELS; k++) w->queues[k] = least(1, w->queues[k] / t.all);
     w->unloaded = least(1, w->unloaded / t.all);
 }
