@@ -33,7 +33,7 @@ static struct gpu_depth at_ports(const struct gpu *g, enum gpu_queue queue)
     struct gpu_depth d = {.parts = g->slice_count, .clock_hz = g->config->clock.net};
     if (queue != GPU_QUEUE_INPUT && !g->fabrics->forwards) return (struct gpu_depth){0};
     d.has_sum = true;
-    d.has_most = !g->fabrics->request.windows;
+    d.has_most = !g->fabrics->request.ahead;
     for (uint32_t chiplet = 0; chiplet < g->chiplet_count; chiplet++) {
         const struct fabric_side *s = side_of(&g->fabrics[chiplet], queue);
         const uint64_t now = fabric_side_now(s);

@@ -224,7 +224,7 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
     traffic_init(&g->traffic, &g->arena, c);
     for (uint32_t k = 0; k < g->chiplet_count; k++) {
         fabric_init(&g->fabrics[k], &g->arena, g->engine, c, k, &g->requests, g->net_domains[NET_LEVEL_net],
-                    g->sm_components, g->slice_components);
+                    slice_tag_latency(c), g->sm_components, g->slice_components);
         struct fabric *f = &g->fabrics[k];
         f->traffic = g->traffic;
         f->request.expect = slice_expect;

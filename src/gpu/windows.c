@@ -1,20 +1,17 @@
 /* windows: see windows.h. */
 #include "gpu/windows.h"
 
+#include "net/ahead.h"
 #include "net/net_queue.h"
 
 enum { WINDOW_LEAST = 4, WINDOW_MOST = 200, LANES_MOST = 32 };
 
 struct windows {
+    struct ahead ahead; /* first: see wake_first() */
     struct windows_parts parts;
     uint32_t component;
     uint32_t length_cyc;
-    uint32_t arrival_cyc; /* no request is seen by its slice sooner after an SM has sent it */
-    uint32_t reply_cyc;   /* … no reply by its SM after it began */
     uint32_t per_channel; /* slices */
-    uint64_t until_cyc;   /* slices and replies are worked off up to here */
-    bool asleep;          /* nothing was inside at the end of the last window; */
-    uint64_t first_cyc;   /* … but is now, and is at its slice then; ENGINE_NEVER: still nothing */
     bool closes;          /* somebody looks at statistics when the window ends */
     uint64_t *fresh;      /* SMs to which nothing was on its way before; */
     uint64_t *unread;     /* … slices: they are looked at anyway */
@@ -86,10 +83,10 @@ static void close_window(struct windows *w)
 {
     w->closes = false;
     for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
-    net_queue_run(w->parts.fabric->request.net, w->until_cyc, w->unread);
+    net_queue_run(w->parts.fabric->request.net, w->ahead.until_cyc, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) {
-        channel_work_before(w->parts.channels[k], w->until_cyc);
-        channel_visit_before(w->parts.channels[k], w->until_cyc);
+        channel_work_before(w->parts.channels[k], w->ahead.until_cyc);
+        channel_visit_before(w->parts.channels[k], w->ahead.until_cyc);
     }
 }
 
@@ -113,12 +110,12 @@ static void note_progress(struct windows *w)
 static void wake(void *self, uint64_t now)
 {
     struct windows *const w = self;
-    w->asleep = false;
-    w->first_cyc = ENGINE_NEVER;
-    if (w->closes && now + 1 == w->until_cyc) {
+    w->ahead.asleep = false;
+    w->ahead.first_cyc = ENGINE_NEVER;
+    if (w->closes && now + 1 == w->ahead.until_cyc) {
         close_window(w);
-        w->asleep = !is_busy(w);
-        if (!w->asleep) engine_wake(w->parts.engine, w->component, now + 1);
+        w->ahead.asleep = !is_busy(w);
+        if (!w->ahead.asleep) engine_wake(w->parts.engine, w->component, now + 1);
         return;
     }
     const uint64_t unwatched = engine_unwatched_until(w->parts.engine, w->parts.domain);
@@ -130,24 +127,25 @@ static void wake(void *self, uint64_t now)
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_work_before(w->parts.channels[k], now);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) run_slices(w, k, until);
     net_queue_run(w->parts.fabric->reply.net, until, w->fresh);
-    w->until_cyc = until;
+    w->ahead.until_cyc = until;
     wake_sms(w);
     note_progress(w);
     w->closes = until == unwatched;
     if (w->closes && until == now + 1) close_window(w);
-    w->asleep = !w->closes && !is_busy(w);
-    if (!w->asleep) engine_wake(w->parts.engine, w->component, w->closes ? until - 1 : until);
+    w->ahead.asleep = !w->closes && !is_busy(w);
+    if (!w->ahead.asleep) engine_wake(w->parts.engine, w->component, w->closes ? until - 1 : until);
 }
 
 /* SMs may be ahead: the first to send need not be the one that sends first. */
-void windows_wake(struct windows *w, uint64_t at)
+static void wake_first(struct ahead *a, uint64_t at)
 {
-    if (!w->asleep) return;
-    const uint64_t first_cyc = at + w->arrival_cyc;
-    if (w->first_cyc == ENGINE_NEVER)
+    struct windows *const w = (struct windows *)(void *)a;
+    if (!w->ahead.asleep) return;
+    const uint64_t first_cyc = at + w->ahead.arrival_cyc;
+    if (w->ahead.first_cyc == ENGINE_NEVER)
         net_queue_idle_before(w->parts.fabric->request.net, engine_now(w->parts.engine, w->parts.domain));
-    if (first_cyc >= w->first_cyc) return;
-    w->first_cyc = first_cyc;
+    if (first_cyc >= w->ahead.first_cyc) return;
+    w->ahead.first_cyc = first_cyc;
     engine_wake(w->parts.engine, w->component, first_cyc);
 }
 
@@ -157,14 +155,6 @@ void windows_finish(struct windows *w)
     for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
     net_queue_run(w->parts.fabric->request.net, now + 1, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_finish(w->parts.channels[k]);
-}
-
-uint64_t windows_known_until(const struct windows *w)
-{
-    if (!w->asleep) return w->until_cyc + w->reply_cyc;
-    /* who asks may send now, and be the first after all */
-    const uint64_t soonest_cyc = engine_now(w->parts.engine, w->parts.domain) + w->arrival_cyc;
-    return (w->first_cyc < soonest_cyc ? w->first_cyc : soonest_cyc) + w->reply_cyc;
 }
 
 /* ---- building ---- */
@@ -198,7 +188,7 @@ static bool is_plain(const struct config *c)
 static bool is_within_wheel(const struct windows *w)
 {
     const struct net_spec *const s = net_spec_of(w->parts.fabric->request.net);
-    const uint64_t ahead = 2 * ((uint64_t)w->arrival_cyc + w->reply_cyc);
+    const uint64_t ahead = 2 * ((uint64_t)w->ahead.arrival_cyc + w->ahead.reply_cyc);
     return ahead + s->max_packet_bytes / s->width_bytes + s->credit_delay_cyc + 4 < NET_QUEUE_WHEEL;
 }
 
@@ -216,26 +206,28 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
     struct windows *w = ARENA_NEW(a, struct windows);
     struct fabric *const f = parts->fabric;
     w->parts = *parts;
+    w->ahead.engine = parts->engine;
+    w->ahead.domain = parts->domain;
+    w->ahead.wake = wake_first;
     w->per_channel = parts->slice_count / parts->channel_count;
-    w->arrival_cyc =
+    w->ahead.arrival_cyc =
         (uint32_t)net_zero_load_cyc(f->request.net, 0, 0, (uint32_t)c->packet.header) + slice_tag_latency(c);
-    w->reply_cyc = (uint32_t)f->least_reply_cyc - 1;
+    w->ahead.reply_cyc = (uint32_t)f->least_reply_cyc - 1;
     /* as long as neither requests nor lines that were read come into the window */
     const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
-    w->length_cyc = w->arrival_cyc - 1 < memory_cyc ? w->arrival_cyc - 1 : memory_cyc - 1;
+    w->length_cyc = w->ahead.arrival_cyc - 1 < memory_cyc ? w->ahead.arrival_cyc - 1 : memory_cyc - 1;
     if (w->length_cyc > WINDOW_MOST) w->length_cyc = WINDOW_MOST;
     if (w->length_cyc < WINDOW_LEAST || !is_within_wheel(w)) return NULL;
     w->fresh_words = (uint32_t)(config_sms(c) + 63) / 64;
     w->fresh = ARENA_ARRAY(a, uint64_t, w->fresh_words);
     w->unread = ARENA_ARRAY(a, uint64_t, (parts->slice_count + 63) / 64);
-    w->asleep = true;
-    w->first_cyc = ENGINE_NEVER;
+    w->ahead.asleep = true;
+    w->ahead.first_cyc = ENGINE_NEVER;
     w->component =
         engine_add(parts->engine,
                    (struct component_spec){
                        .name = "windows", .self = w, .domain = parts->domain, .wake = wake, .waits = waits});
-    f->request.windows = f->reply.windows = w;
-    f->request.asleep = f->reply.asleep = &w->asleep;
+    f->request.ahead = f->reply.ahead = &w->ahead;
     for (uint32_t k = 0; k < parts->slice_count; k++) slice_in_windows(parts->slices[k], true);
     for (uint32_t k = 0; k < parts->channel_count; k++) channel_in_windows(parts->channels[k], true);
     return w;
@@ -243,7 +235,7 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
 
 void windows_close(struct windows *w)
 {
-    w->parts.fabric->request.windows = w->parts.fabric->reply.windows = NULL;
+    w->parts.fabric->request.ahead = w->parts.fabric->reply.ahead = NULL;
     for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_in_windows(w->parts.slices[k], false);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_in_windows(w->parts.channels[k], false);
 }

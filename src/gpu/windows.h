@@ -20,8 +20,8 @@
 #define ATOLL_GPU_WINDOWS_H
 
 #include "gpu/channel.h"
-#include "gpu/fabric.h"
 #include "llc/llc.h"
+#include "net/fabric.h"
 
 struct windows;
 
@@ -40,11 +40,7 @@ struct windows_parts {
 struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts);
 /* The parts are visited one by one from now on. Before the first kernel. */
 void windows_close(struct windows *w);
-/* An SM has sent a request while nothing was inside. */
-void windows_wake(struct windows *w, uint64_t now);
 /* When the engine has stopped: what is due by now is done. */
 void windows_finish(struct windows *w);
-/* No reply that is not known yet comes before that cycle. */
-uint64_t windows_known_until(const struct windows *w);
 
 #endif

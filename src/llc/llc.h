@@ -22,7 +22,7 @@
 
 #include "dram/dram_map.h"
 #include "engine/engine.h"
-#include "gpu/fabric.h"
+#include "net/fabric.h"
 #include "request/request.h"
 #include "stats/stats.h"
 

@@ -3,8 +3,8 @@
 #ifndef ATOLL_LLC_SLICE_REPLY_H
 #define ATOLL_LLC_SLICE_REPLY_H
 
-#include "gpu/fabric_window.h"
 #include "llc/llc_private.h"
+#include "net/fabric_window.h"
 
 /* Replies that nothing can stop any more leave the data port one after the other. Where they leave the slice
  * right then, each can be given to the network as soon as it is known when that is; not if one before it

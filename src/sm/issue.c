@@ -1,6 +1,6 @@
 /* issue: a cycle of an SM: warps whose registers have come, the schedulers' choice, what it is counted as and
  * when there is something to do next. */
-#include "gpu/windows.h"
+#include "net/ahead.h"
 #include "sm/memory_half.h"
 #include "sm/pump.h"
 #include "sm/scoreboard.h"
@@ -413,7 +413,7 @@ static uint64_t window_until(const struct sm *sm, uint64_t now)
         return now;
     if (sm->place_count > 1 || *sm->wire.kernels > 1) return now;
     const uint64_t unwatched = engine_unwatched_until(sm->wire.engine, sm->wire.domain);
-    return earlier(unwatched, windows_known_until(sm->windows));
+    return earlier(unwatched, ahead_known_until(sm->windows));
 }
 
 /* The second half of a visit's cycle. */

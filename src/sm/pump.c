@@ -33,7 +33,7 @@ PART void miss_one(struct sm *sm, const struct line_access *a, uint64_t now)
     count_sent(&s, now);
     miss(&s, spare_of(&s, sm->l1.free[--sm->l1.free_count]), now);
     const struct fabric_side *const side = &sm->wire.fabric->request;
-    if (*side->asleep) windows_wake(side->windows, now);
+    if (side->ahead->asleep) side->ahead->wake(side->ahead, now);
     settle_sent(&s);
 }
 
@@ -243,8 +243,8 @@ PART uint64_t lines(struct stretch *s, uint64_t cyc, uint64_t until, bool room_m
 PART bool tell_of_first(const struct stretch *s, uint64_t cyc)
 {
     const struct fabric_side *const side = &s->sm->wire.fabric->request;
-    if (__builtin_expect(!*side->asleep, 1)) return true;
-    if (s->free_count) windows_wake(side->windows, cyc);
+    if (__builtin_expect(!side->ahead->asleep, 1)) return true;
+    if (s->free_count) side->ahead->wake(side->ahead, cyc);
     return s->free_count;
 }
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/fabric_window.h"
 #include "gpu/pager.h"
+#include "net/fabric_window.h"
 #include "sm/sm_private.h"
 
 /* A request is answered. */

@@ -316,7 +316,7 @@ void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc)
     DIAG_ASSERT(sm->place_count ? sm->app == kernel->app : sm_idle(sm));
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
     if (sm->app != kernel->app) set_app(sm, kernel->app);
-    sm->windows = sm->wire.fabric->reply.windows;
+    sm->windows = sm->wire.fabric->reply.ahead;
     sm->reply = fabric_front(&sm->wire.fabric->reply, sm->wire.sm_idx);
     set_direct(sm);
     take_place(sm, kernel, start_cyc);

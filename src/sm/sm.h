@@ -17,9 +17,9 @@
 
 #include "engine/engine.h"
 #include "exec/warp_op.h"
-#include "gpu/fabric.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
+#include "net/fabric.h"
 #include "stats/stats.h"
 
 struct sm;

@@ -318,7 +318,7 @@ struct sm {
     uint64_t memory_cyc;               /* the first half of this cycle is done */
     uint64_t next_cyc;                 /* what it asked for at the end of its last visit */
     int32_t fetched;                   /* replies that come next, in the host's caches already */
-    const struct windows *windows;     /* who runs the memory side; NULL: nobody, it is visited */
+    const struct ahead *windows;       /* lookahead windows of the memory side; NULL: none */
     const struct net_front *reply;     /* what comes back next */
     struct net_queue_port replies;     /* … direct: and from where; */
     struct net_queue_source *out;      /* … where requests go, */

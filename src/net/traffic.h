@@ -1,7 +1,7 @@
 /* traffic: bytes between partitions: from the SMs of one to the slices of another and back, as the networks
  * accepted them. One addition per packet. */
-#ifndef ATOLL_GPU_TRAFFIC_H
-#define ATOLL_GPU_TRAFFIC_H
+#ifndef ATOLL_NET_TRAFFIC_H
+#define ATOLL_NET_TRAFFIC_H
 
 #include "base/arena.h"
 #include "config/config.h"

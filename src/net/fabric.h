@@ -11,18 +11,18 @@
  * What is for another chiplet leaves through a gate port (gates.h), and nobody here notices. Wakes the
  * receiver when a packet becomes visible and a refused sender when there is room. SMs and slices are numbered
  * over the whole machine. Callers pass their own clock's cycle; the networks run at clock.net. */
-#ifndef ATOLL_GPU_FABRIC_H
-#define ATOLL_GPU_FABRIC_H
+#ifndef ATOLL_NET_FABRIC_H
+#define ATOLL_NET_FABRIC_H
 
 #include "config/config.h"
 #include "engine/engine.h"
-#include "gpu/traffic.h"
 #include "net/net.h"
 #include "net/net_level.h"
+#include "net/traffic.h"
 #include "request/request.h"
 
 struct gate;
-struct windows;
+struct ahead;
 
 /* One network and who is at its ports. */
 struct fabric_side {
@@ -43,8 +43,7 @@ struct fabric_side {
     void (*expect)(const void *receiver, const struct request *r);
     void *const *expecting;           /* by sink */
     struct net_queue_source *sources; /* of a queued network, for who sends often */
-    struct windows *windows;          /* see windows.h; NULL: the network is stepped */
-    const bool *asleep;               /* … it must be told of the next request */
+    struct ahead *ahead;              /* lookahead windows run the network; NULL: the engine does */
     uint32_t gates;                   /* gate ports on each side, after the others */
     struct gate_port {
         struct gate *gate;
@@ -71,10 +70,11 @@ struct fabric {
     struct traffic traffic; /* between partitions, of the whole machine: what the GPU counts in */
 };
 
-/* sms, slices: component numbers over the whole machine; both arrays may be filled after the call. */
+/* sms, slices: component numbers over the whole machine; both arrays may be filled after the call.
+ * tag_latency_cyc: latency between the arrival of a request and its tag lookup, simulated by the network. */
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
-                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, const uint32_t *sms,
-                 const uint32_t *slices);
+                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, uint32_t tag_latency_cyc,
+                 const uint32_t *sms, const uint32_t *slices);
 
 /* False: no room; the sender is woken when there is. */
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice);
@@ -144,7 +144,8 @@ uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice,
 
 /* One network at a level; the caller fills in who is at its ports. */
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
-                       enum net_level level, enum net_direction direction, uint32_t domain, const char *name);
+                       enum net_level level, enum net_direction direction, uint32_t domain,
+                       uint32_t sink_delay_cyc, const char *name);
 bool fabric_side_send(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);
 /* In the place of an offer for which there is no room: see net_refuse(). */
 bool fabric_side_refuse(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);

@@ -9,10 +9,10 @@
  * reached over chiplet_net, a chiplet of another GPU over gpu_net straight from the chiplet (ASSUMPTION: its
  * chiplets share the GPU's port of gpu_net and do not load chiplet_net with it). A gate adds no time of its
  * own and holds nothing: what finds no room stays in the network before it. */
-#ifndef ATOLL_GPU_GATES_H
-#define ATOLL_GPU_GATES_H
+#ifndef ATOLL_NET_GATES_H
+#define ATOLL_NET_GATES_H
 
-#include "gpu/fabric.h"
+#include "net/fabric.h"
 
 struct gate;
 struct gates;

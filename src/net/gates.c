@@ -1,5 +1,5 @@
 /* gates: see gates.h. */
-#include "gpu/gates.h"
+#include "net/gates.h"
 
 #include "base/diag.h"
 #include "stats/stats.h"
@@ -255,7 +255,7 @@ static void build_nets(struct gates *g, struct arena *a, const struct config *c,
         g->chiplet_nets[direction] = ARENA_ARRAY(a, struct fabric_side, g->gpus);
         for (uint32_t k = 0; k < g->gpus; k++) {
             fabric_side_build(&g->chiplet_nets[direction][k], a, g->engine, c, NET_LEVEL_chiplet_net,
-                              direction, domains[NET_LEVEL_chiplet_net],
+                              direction, domains[NET_LEVEL_chiplet_net], 0,
                               arena_printf(a, "gpu%u.chiplet_net.%s", k, what));
             g->chiplet_nets[direction][k].gates = g->chiplets_per_gpu;
         }
@@ -263,7 +263,7 @@ static void build_nets(struct gates *g, struct arena *a, const struct config *c,
     if (net_level_used(c, NET_LEVEL_gpu_net)) {
         g->gpu_net[direction] = ARENA_NEW(a, struct fabric_side);
         fabric_side_build(g->gpu_net[direction], a, g->engine, c, NET_LEVEL_gpu_net, direction,
-                          domains[NET_LEVEL_gpu_net], arena_printf(a, "gpu_net.%s", what));
+                          domains[NET_LEVEL_gpu_net], 0, arena_printf(a, "gpu_net.%s", what));
         g->gpu_net[direction]->gates = g->gpus;
     }
 }

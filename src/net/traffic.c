@@ -1,5 +1,5 @@
 /* traffic: see traffic.h. */
-#include "gpu/traffic.h"
+#include "net/traffic.h"
 
 #include <string.h>
 

@@ -1,10 +1,9 @@
 /* fabric: see fabric.h. */
-#include "gpu/fabric.h"
+#include "net/fabric.h"
 
 #include "check/fault.h"
-#include "gpu/gates.h"
-#include "gpu/windows.h"
-#include "llc/llc.h"
+#include "net/ahead.h"
+#include "net/gates.h"
 #include "net/net_queue.h"
 
 /* ---- sizes ---- */
@@ -99,13 +98,13 @@ static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint
                                                      const struct net_packet *p)
 {
     net_queue_join(&s->sources[p->src], p->handle, p->dst, p->bytes, at);
-    if (*s->asleep) windows_wake(s->windows, at);
+    if (s->ahead->asleep) s->ahead->wake(s->ahead, at);
     return true;
 }
 
 bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
-    if (__builtin_expect(s->windows != NULL, 0)) return send_in_window(s, at, p);
+    if (__builtin_expect(s->ahead != NULL, 0)) return send_in_window(s, at, p);
     const uint64_t before = net_next_cyc(s->net);
     const bool taken = net_try_inject(s->net, p, at);
     s->inside[p->dst] += taken;
@@ -130,7 +129,7 @@ static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint
 
 void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)
 {
-    if (__builtin_expect(s->windows != NULL, 0)) {
+    if (__builtin_expect(s->ahead != NULL, 0)) {
         take_in_window(s, at, sink);
         return;
     }
@@ -207,7 +206,7 @@ uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm
     const struct fabric_side *s = &f->reply;
     const uint32_t port = sm - s->first_receiver;
     const uint64_t at = fabric_net_now(s, now), decided = net_peek_cyc(s->net, port);
-    DIAG_ASSERT(!s->windows); /* see windows_known_until() */
+    DIAG_ASSERT(!s->ahead); /* otherwise ahead_known_until() */
     const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
     if (s->same_clock) return cyc;
     return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
@@ -269,7 +268,8 @@ static uint64_t least_cyc(const struct net *n, uint32_t bytes)
 }
 
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
-                       enum net_level level, enum net_direction direction, uint32_t domain, const char *name)
+                       enum net_level level, enum net_direction direction, uint32_t domain,
+                       uint32_t sink_delay_cyc, const char *name)
 {
     struct net_spec spec = net_level_spec(c, level, direction);
     /* A line and a header; in a ring the longest packet decides which routers are used. */
@@ -277,7 +277,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     if (spec.topology != NET_RING)
         spec.max_packet_bytes =
             (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
-    if (level == NET_LEVEL_net && direction == NET_REQUESTS) spec.sink_delay_cyc = slice_tag_latency(c);
+    spec.sink_delay_cyc = sink_delay_cyc;
     /* ASSUMPTION: an SM has room for all that it may have under way, on both ways. */
     if (level == NET_LEVEL_net && spec.topology == NET_QUEUED) {
         uint32_t *const places = direction == NET_REQUESTS ? &spec.source_packets : &spec.sink_packets;
@@ -300,18 +300,18 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
         (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});
 }
 
-/* SMs or slices of the chiplet: who they are on one side of a network. */
-struct people {
-    const uint32_t *components; /* of the machine */
+/* The SMs or the slices of a chiplet, at the ports of one side of a network. */
+struct port_range {
+    const uint32_t *components; /* component numbers, over the whole machine */
     uint32_t first, count;
 };
 
 static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a, const struct config *c,
-                       enum net_level level, enum net_direction direction, struct people from,
-                       struct people to)
+                       enum net_level level, enum net_direction direction, uint32_t sink_delay_cyc,
+                       struct port_range from, struct port_range to)
 {
     const char *const at = config_chiplets(c) > 1 ? arena_printf(a, "chiplet%u.", f->chiplet) : "";
-    fabric_side_build(s, a, f->engine, c, level, direction, f->domain,
+    fabric_side_build(s, a, f->engine, c, level, direction, f->domain, sink_delay_cyc,
                       arena_printf(a, "%s%s.%s", at, net_level_names[level],
                                    direction == NET_REQUESTS ? "requests" : "replies"));
     s->requests = f->requests;
@@ -324,12 +324,12 @@ static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a,
 }
 
 void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const struct config *c,
-                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, const uint32_t *sms,
-                 const uint32_t *slices)
+                 uint32_t chiplet, struct pool *requests, uint32_t net_domain, uint32_t tag_latency_cyc,
+                 const uint32_t *sms, const uint32_t *slices)
 {
     const uint32_t sm_count = config_sms_per_chiplet(c), slice_count = config_slices_per_chiplet(c);
-    const struct people sm = {sms, chiplet * sm_count, sm_count};
-    const struct people slice = {slices, chiplet * slice_count, slice_count};
+    const struct port_range sm = {sms, chiplet * sm_count, sm_count};
+    const struct port_range slice = {slices, chiplet * slice_count, slice_count};
     *f = (struct fabric){.engine = e,
                          .requests = requests,
                          .chiplet = chiplet,
@@ -342,12 +342,12 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                          .forwards = net_level_used(c, NET_LEVEL_slice_net)};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)
         f->read_bytes[sectors] = f->header_bytes + SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
-    build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, sm, slice);
-    build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, slice, sm);
+    build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, tag_latency_cyc, sm, slice);
+    build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, 0, slice, sm);
     f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
     f->sleepers_ask = !f->request.same_clock || c->net.topology == net_shape_queued ||
                       (f->forwards && c->slice_net.topology == net_shape_queued);
     if (!f->forwards) return;
-    build_side(f, &f->far_request, a, c, NET_LEVEL_slice_net, NET_REQUESTS, slice, slice);
-    build_side(f, &f->far_reply, a, c, NET_LEVEL_slice_net, NET_REPLIES, slice, slice);
+    build_side(f, &f->far_request, a, c, NET_LEVEL_slice_net, NET_REQUESTS, 0, slice, slice);
+    build_side(f, &f->far_reply, a, c, NET_LEVEL_slice_net, NET_REPLIES, 0, slice, slice);
 }

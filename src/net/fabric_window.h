@@ -1,10 +1,10 @@
 /* fabric_window: the networks of a fabric whose memory side is run in windows (windows.h), for who gives and
  * takes often: without questions that have one answer there. */
-#ifndef ATOLL_GPU_FABRIC_WINDOW_H
-#define ATOLL_GPU_FABRIC_WINDOW_H
+#ifndef ATOLL_NET_FABRIC_WINDOW_H
+#define ATOLL_NET_FABRIC_WINDOW_H
 
-#include "gpu/fabric.h"
-#include "gpu/windows.h"
+#include "net/ahead.h"
+#include "net/fabric.h"
 #include "net/net_queue.h"
 
 /* An SM sends a request to the slice where its line lives; there is room. */
@@ -14,7 +14,7 @@ static inline void fabric_window_send_request(struct fabric *f, uint64_t now, ui
     struct fabric_side *const s = &f->request;
     net_queue_join(&s->sources[sm], idx, slice, bytes, now);
     traffic_count(&f->traffic, sm, slice, bytes);
-    if (__builtin_expect(*s->asleep, 0)) windows_wake(s->windows, now);
+    if (__builtin_expect(s->ahead->asleep, 0)) s->ahead->wake(s->ahead, now);
 }
 static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_t idx,
                                          const struct request *r)
