@@ -1,14 +1,18 @@
-/* coherent: copies of lines of other chiplets that hardware keeps coherent (organisation sm_side).
+/* coherent: hardware coherence of remote lines (organisation sm_side). far.c holds the remote lines.
  *
- *   fetch of a slice of another chiplet ─► the home notes the chiplet in its tags
- *   store, atomic at home; line evicted there ─► news to the chiplets noted, but not to the writer's own,
- * whose slice has changed or dropped its copy in passing ─► copy dropped
+ *   event at the home slice              action
+ *   fetch from another chiplet           set the sharer bit of the chiplet in the home's tags
+ *   store or atomic                      invalidate the line in all sharer chiplets except the writer's own,
+ *                                        whose slice updated or invalidated its line before forwarding
+ *   eviction of the line                 invalidate the line in all sharer chiplets
  *
- * News takes llc.invalidate_cyc, on wires of its own (ASSUMPTION: one flit each, counted, never in each
- * other's way); a store or atomic is answered after the news has come and word of it gone back. A line that
- * is on its way when the news comes is given to those that wait for it, whose loads are older than the
- * answer, and not kept: who asks later is passed on to the home. So no load that follows an acknowledged
- * store reads an older copy, and nothing has to happen at acquires. */
+ * An invalidation takes llc.invalidate_cyc on a dedicated channel (ASSUMPTION: one flit, no contention). The
+ * home replies to a store or atomic no earlier than 2 x llc.invalidate_cyc after the write: invalidation
+ * plus acknowledgement.
+ *
+ * If an invalidation meets a pending fill, the fill replies to the requests in its MSHR and is not
+ * installed. These loads are older than the acknowledgement. Later reads are forwarded to the home. No load
+ * that follows an acknowledged store therefore reads an older line, and acquires need no action. */
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 

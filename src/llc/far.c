@@ -1,17 +1,27 @@
-/* far: a slice and lines that live in other chiplets, where the organisation keeps copies of them.
+/* far: remote lines, that is, lines whose home is another slice. Active where slices forward to slices:
+ * nuba, and numa and sm_side with several chiplets. Elsewhere s->far is NULL. near.c is the input stage of
+ * nuba.
  *
- *   SMs ─► tag stage ─hit─► reply                              the same at their home, as one of its
- * requesters: │ miss: an MSHR, a fetch ─┐                      other slices ─► far port ─► tag stage ─► far
- * reply │ store, atomic: passes on┴─► out ─► home slice ▲ fill ◄──────────────────── reply ◄──┘
+ *   requesting slice                                                  home slice
+ *   SM read ---> tag stage --hit--> reply to the SM
+ *                   | miss: allocate way and MSHR, create fetch
+ *                   v
+ *   SM write,  ---> out queue ---> far_request network ---> far_serve_next(): tag stage, memory on a miss
+ *   atomic, or                                                            |
+ *   uncacheable     far_receive() <--- far_reply network <--- hits, filled queues
+ *   read                | fetch: fill the line, reply to the requests in its MSHR
+ *                       | forwarded request: reply to the SM
  *
- * Copies are never dirty: a store changes the copy and passes on to the home, an atomic drops the copy and
- * passes on. While a line is on its way the bytes that stores have written here are remembered (dirty) and
- * not overwritten when it comes; after an atomic, or when the epoch has changed (llc_epoch), what comes is
- * given to those that wait and not kept ("overtaken"), and later readers pass on to the home.
+ * Invariants:
+ *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home.
+ *  2. While a fetch is pending, dirty[] marks the bytes written since the miss. The fill keeps these bytes.
+ *  3. An atomic, an invalidation (coherent.c) or a read after an epoch change marks a pending fill as
+ *     `overtaken`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
+ *  4. Slices cannot deadlock. Pending fetches leave one MSHR of the slice and one way of each set free
+ *     (may_pin()), so a local miss, which depends on memory only, always proceeds. Requests from other slices
+ *     have their own input port and reply queues.
  *
- * No two slices can wait for each other for ever: lines on their way from other slices leave one MSHR and one
- * way of each set to lines that live here, which need nothing but memory, and requests of other slices have a
- * port and a reply queue of their own. */
+ * The file also copies the lines of pages that get a local frame (REQUEST_PAGE) into that frame. */
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 

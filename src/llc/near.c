@@ -1,10 +1,10 @@
-/* near: the input of a slice that has links to the SMs of its partition (NUBA).
+/* near: the input stage of a slice with links to the SMs of its partition (organisation nuba).
  *
- *   links of SMs ─► home here, or may be copied ─► local queue (LMR) ─┐
- *                └► home elsewhere ─► past queue ─► network           ├─► tag stage, in turn when both have
- * something network of slices ─► sink queue (RMR) ────────────────────────────┘
+ *   links of the SMs ──► near_accept() ──┬─ home here, or replicable ──► local queue (LMR) ──┐
+ *                                        └─ other ──► past queue ──► far_request network     ├──► tag stage,
+ *   far_request network ──► sink queue (RMR) ────────────────────────────────────────────────┘    round-robin
  *
- * One request per cycle is looked at (ASSUMPTION). One that goes past the slice takes no tag cycle here. */
+ * The input stage accepts one request per cycle (ASSUMPTION). A bypassing request uses no tag cycle. */
 #include "llc/llc_private.h"
 #include "llc/organisation.h"
 
