@@ -5,8 +5,9 @@ OUTPUT are files written by build/tests/golden_runs, which describes their lines
 this one:
     runs.digests  one line per run: its name, a digest per section, the configuration it uses, or its error
     items.tsv     the names of all items, then per run and section a digest of four characters per item, in the order of
-                  the names; '----': the run has no such item; '=RUN': the same line as that of an earlier run
-    config.tsv    the parameters of the first configuration, then those in which each other one differs from it
+                  the names; '-': the run has no such item; '.': the digest of the first run with this section;
+                  '=RUN': the same line as that of an earlier run
+    config.tsv    per configuration its name, an earlier configuration, and the parameters in which it differs from that
 
 compare fails if a recorded item is different or absent, if a run is not in the record, or if a parameter that both
 have is different. New items and parameters are listed as added and are no failure. --whole: OUTPUT has all runs, so a
@@ -19,7 +20,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS, ITEMS, CONFIG = (os.path.join(HERE, name) for name in ("runs.digests", "items.tsv", "config.tsv"))
-ABSENT = "----"
+ABSENT, AS_FIRST = "-", "."
 SHOWN_LINES, SHOWN_NAMES = 40, 6
 
 
@@ -69,37 +70,70 @@ def read_outputs(paths):
 # ---- record ----
 
 
+def pack(digests, first):
+    return "".join(AS_FIRST if d == f != ABSENT else d for d, f in zip(digests, first))
+
+
+def unpack(text, first):
+    digests, at = [], 0
+    while at < len(text):
+        if text[at] == AS_FIRST:
+            digests.append(first[len(digests)])
+        else:
+            digests.append(text[at] if text[at] == ABSENT else text[at : at + 4])
+        at += 4 if len(digests[-1]) == 4 and text[at] != AS_FIRST else 1
+    return digests
+
+
+def write_configs(configs):
+    """configs: {name: {key: value}}. Each one refers to the earlier one with the fewest differences."""
+    with open(CONFIG, "w") as out:
+        for k, (name, config) in enumerate(configs.items()):
+            best, rows = "none", config
+            for other, earlier in list(configs.items())[:k]:
+                diff = {key: value for key, value in config.items() if earlier.get(key) != value}
+                if earlier.keys() <= config.keys() and len(diff) < len(rows):
+                    best, rows = other, diff
+            out.write("\t".join([name, best, *(f"{key}={value}" for key, value in rows.items())]) + "\n")
+
+
+def write_items(names, vectors):
+    """vectors: {(run, section): digests in the order of names[section]}."""
+    firsts, earlier = {}, {}
+    with open(ITEMS, "w") as out:
+        for section in sorted(names):
+            out.write("\t".join(["names", section, *names[section]]) + "\n")
+        for (name, section), digests in vectors.items():
+            first = firsts.get(section, [ABSENT] * len(digests))
+            firsts.setdefault(section, digests)
+            same = earlier.setdefault((section, tuple(digests)), name)
+            out.write("\t".join([name, section, pack(digests, first) if same == name else "=" + same]) + "\n")
+
+
 def write_record(runs):
-    names = {}
+    names, vectors, configs = {}, {}, {}
     for run in runs.values():
         for section, items in run.sections.items():
             names.setdefault(section, {}).update(dict.fromkeys(items))
-    configs, first = {}, None  # text of a configuration: name of its first run
-    earlier = {}  # line of items: name of the first run that has it
-    with open(RUNS, "w") as digests, open(ITEMS, "w") as vectors, open(CONFIG, "w") as config:
-        for section in sorted(names):
-            vectors.write("\t".join(["names", section, *names[section]]) + "\n")
+    known = {}  # text of a configuration: name of its first run
+    with open(RUNS, "w") as out:
         for name in sorted(runs):
             run = runs[name]
             if run.same_as:
                 continue
             if run.error:
-                digests.write("\t".join([name, "error", *run.error]) + "\n")
+                out.write("\t".join([name, "error", *run.error]) + "\n")
                 continue
-            key = repr(sorted(run.config.items()))
-            if key not in configs:
-                configs[key] = name
-                rows = run.config if first is None else {k: v for k, v in run.config.items() if first.get(k) != v}
-                config.write("\t".join([name, *(f"{k}={v}" for k, v in rows.items())]) + "\n")
-                first = first or run.config
+            config = known.setdefault(repr(sorted(run.config.items())), name)
+            configs.setdefault(config, run.config)
             row = [name]
             for section in sorted(run.sections):
                 items = run.sections[section]
                 row.append(f"{section}={section_digest(items)}")
-                vector = "".join(short(items[k]) if k in items else ABSENT for k in names[section])
-                same = earlier.setdefault((section, vector), name)
-                vectors.write("\t".join([name, section, vector if same == name else "=" + same]) + "\n")
-            digests.write("\t".join([*row, "config=" + configs[key]]) + "\n")
+                vectors[name, section] = [short(items[k]) if k in items else ABSENT for k in names[section]]
+            out.write("\t".join([*row, "config=" + config]) + "\n")
+    write_items(names, vectors)
+    write_configs(configs)
 
 
 class Record:
@@ -110,16 +144,17 @@ class Record:
                 sys.exit(f"golden: {path} is missing; tests/golden.sh record writes it")
         for name, *fields in self.rows(RUNS):
             self.runs[name] = fields
+        firsts = {}
         for name, section, *rest in self.rows(ITEMS):
             if name == "names":
                 self.names[section] = rest
+            elif rest[0][0] == "=":
+                self.vectors[name, section] = self.vectors[rest[0][1:], section]
             else:
-                other = self.vectors.get((rest[0][1:], section)) if rest[0][0] == "=" else None
-                self.vectors[name, section] = other or rest[0]
-        first = {}
-        for name, *pairs in self.rows(CONFIG):
-            self.configs[name] = {**first, **dict(pair.split("=", 1) for pair in pairs)}
-            first = first or self.configs[name]
+                self.vectors[name, section] = unpack(rest[0], firsts.get(section))
+                firsts.setdefault(section, self.vectors[name, section])
+        for name, other, *pairs in self.rows(CONFIG):
+            self.configs[name] = {**self.configs.get(other, {}), **dict(pair.split("=", 1) for pair in pairs)}
 
     @staticmethod
     def rows(path):
@@ -128,8 +163,7 @@ class Record:
 
     def items(self, name, section):
         """Short digests of the items of one run."""
-        vector = self.vectors.get((name, section), "")
-        digests = (vector[k : k + 4] for k in range(0, len(vector), 4))
+        digests = self.vectors.get((name, section), [])
         return {item: d for item, d in zip(self.names.get(section, []), digests) if d != ABSENT}
 
 
@@ -282,4 +316,5 @@ def main():
         sys.exit(__doc__)
 
 
-main()
+if __name__ == "__main__":
+    main()
