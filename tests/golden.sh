@@ -37,10 +37,10 @@ results() {
     python3 tests/golden/golden.py "$1" $3 "$dir/one" "$dir/two"
 }
 
-# cost RUNS: one line per machine and workload with its host instructions
+# cost MACHINES: one line per machine and workload with its host instructions
 cost() {
     for machine in $1; do
-        for workload in vecadd:n=32768 sgemm:n=64 gather:n=8192; do
+        for workload in vecadd:n=65536 sgemm:n=96 gather:n=16384; do
             count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$build/atoll" run -m "$machine" -w "$workload" \
                 2>&1 < /dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p')
             printf '%s\t%s\t%s\n' "$machine" "$workload" "${count:-0}"
@@ -56,7 +56,7 @@ case "${1-}" in
         ;;
     compare)
         shift
-        shard=0/1 options= pattern= whole=--whole
+        shard=0/1 options='' pattern='' whole=--whole
         while [ $# -gt 0 ]; do
             case $1 in
                 --all) options=--all ;;
