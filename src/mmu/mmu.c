@@ -50,8 +50,7 @@ struct mmu_sm {
     struct tlb l1;
     struct page_ring requests; /* for the L2 TLB; cyc = first cycle in which the L2 TLB sees the request */
     struct page_ring arrived;  /* replies to the SM, in order of arrival; cyc = arrival */
-    uint64_t *missing;         /* keys + 1 of the pages requested and not yet taken by the SM */
-    uint32_t missing_count;
+    struct page_index missing; /* pages requested and not yet taken by the SM: at most mmu.l1_misses */
     struct page_cache cache;
 };
 
@@ -244,26 +243,19 @@ static struct timed_page ring_take(struct page_ring *r, uint32_t capacity)
 
 /* ---- L1 TLBs ---- */
 
-static bool is_missing(const struct mmu_sm *s, uint64_t key)
-{
-    for (uint32_t k = 0; k < s->missing_count; k++)
-        if (s->missing[k] == key + 1) return true;
-    return false;
-}
-
 /* L1 TLB miss: sends one request to the L2 TLB for all lookups of the page. */
 static enum mmu_answer request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
-    if (is_missing(s, key)) {
+    if (page_index_find(&s->missing, key) != PAGE_INDEX_NONE) {
         m->stats.l1_lookups++;
         m->stats.l1_merged++;
         return MMU_MISS;
     }
-    if (s->missing_count == m->l1_misses) return MMU_BUSY;
+    if (s->missing.count == m->l1_misses) return MMU_BUSY;
     m->stats.l1_lookups++;
     m->stats.l1_misses++;
-    s->missing[s->missing_count++] = key + 1;
+    (void)page_index_add(&s->missing, key);
     ring_add(&s->requests, m->l1_misses, key, now + 1);
     sm -= m->wire.first_sm;
     m->requesting[sm / 64] |= (uint64_t)1 << (sm % 64);
@@ -294,11 +286,7 @@ uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (!s->arrived.count || s->arrived.items[s->arrived.head].cyc > now) return UINT64_MAX;
     const uint64_t key = ring_take(&s->arrived, m->l1_misses).key;
-    for (uint32_t k = 0; k < s->missing_count; k++)
-        if (s->missing[k] == key + 1) {
-            s->missing[k] = s->missing[--s->missing_count];
-            break;
-        }
+    page_index_remove(&s->missing, page_index_find(&s->missing, key));
     tlb_insert(&s->l1, key);
     return key;
 }
@@ -609,7 +597,7 @@ void mmu_count_waiting(struct mmu *m)
 {
     m->stats.waiting = 0;
     for (uint32_t k = 0; k < m->wire.sm_count; k++)
-        m->stats.waiting += m->sms[k].missing_count - m->sms[k].arrived.count;
+        m->stats.waiting += m->sms[k].missing.count - m->sms[k].arrived.count;
 }
 
 static struct wait waits(void *self)
@@ -630,7 +618,7 @@ static void build_sm(struct mmu *m, struct arena *a, uint32_t sm, const struct c
     tlb_init(&s->l1, a, c->mmu.l1_entries);
     s->requests.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
     s->arrived.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
-    s->missing = ARENA_ARRAY(a, uint64_t, m->l1_misses);
+    page_index_init(&s->missing, a, m->l1_misses);
 }
 
 static void build_walkers(struct mmu *m, struct arena *a, const struct config *c)

@@ -78,6 +78,7 @@ static inline uint32_t page_index_add(struct page_index *p, uint64_t key)
 /* Removes the page of an entry. Precondition: the entry holds a page. */
 static inline void page_index_remove(struct page_index *p, uint32_t entry)
 {
+    DIAG_ASSERT(entry != PAGE_INDEX_NONE);
     uint32_t *link = page_index_chain(p, p->entries[entry].key);
     while (*link != entry) link = &p->entries[*link].next;
     *link = p->entries[entry].next;
