@@ -22,12 +22,6 @@ static uint64_t port_ticks(const struct channel *ch, uint32_t bytes)
     return (bytes + ch->port_bytes - 1) / ch->port_bytes * ch->wire.client_ticks_per_cycle;
 }
 
-/* Bytes that an operation sends to the channel. */
-static uint32_t op_bytes(const struct channel *ch, const struct memory_op *op)
-{
-    return ch->header_bytes + (memory_op_is_write(op) ? op->column_count * ch->column_bytes : 0);
-}
-
 static inline void complete(const struct channel *ch, uint64_t tag, uint64_t accept_cyc, uint64_t tick)
 {
     ch->wire.done(ch->clients[tag_client(tag)], ch->wire.queue_idx, tag, accept_cyc * ch->ticks_per_cycle,
@@ -75,7 +69,7 @@ CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint64_t tick, uint32_t 
     if (!offer(ch, now, client, op)) return false;
     if (!basic && ch->port_bytes) {
         if (ch->in_free_tick < tick) ch->in_free_tick = tick;
-        ch->in_free_tick += port_ticks(ch, op_bytes(ch, op));
+        ch->in_free_tick += port_ticks(ch, memory_op_bytes(op, ch->header_bytes, ch->column_bytes));
     }
     engine_progress(ch->wire.engine);
     ch->wire.accepted(ch->clients[client], ch->wire.queue_idx, tick);

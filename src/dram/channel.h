@@ -1,8 +1,8 @@
 /* channel: a memory channel as a component of the engine.
  *
- *   queues of the clients --round-robin--> channel --dram_try_read/write()--> channel model (dram.h)
- *   client <--- wiring.done(): data of a read ------'                               |
- *        ^----------------------------------------- dram_wiring.done() <------------'
+ *   queue of each client --round-robin--> channel.c --dram_try_read/write()--> channel model (dram.h)
+ *   client <--wiring.accepted()---------- channel.c
+ *   client <--wiring.done(), reads only-- channel.c <--dram_wiring.done()------ channel model
  *
  * The clients are the LLC slices that reach the channel. Clients own their operations (memory_op.h). The
  * channel pulls: a client appends to its queue and sets its bit of `pending`. The channel does not depend on

@@ -25,6 +25,13 @@ _Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 
 static inline bool memory_op_is_write(const struct memory_op *op) { return op->tag_line == MEMORY_OP_WRITE; }
 
+/* Bytes that an operation transfers to the channel: a header, and the columns of a write. */
+static inline uint32_t memory_op_bytes(const struct memory_op *op, uint32_t header_bytes,
+                                       uint32_t column_bytes)
+{
+    return header_bytes + (memory_op_is_write(op) ? op->column_count * column_bytes : 0);
+}
+
 /* A ring in FIFO order. The entry behind the last operation has ready_tick = ENGINE_NEVER. */
 struct memory_queue {
     struct memory_op *front; /* the oldest operation */

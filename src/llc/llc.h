@@ -46,7 +46,6 @@ struct slice_spec {
     uint32_t column_bytes, columns_per_line, slices_per_channel;
     uint32_t channels;    /* memory channels that a slice reaches */
     uint32_t stack_width; /* bytes per cycle of a port of the stack's crossbar; 0: wires of its own */
-    enum stack_order stack_order;
     uint32_t header_bytes;
     bool sectored, hashed, count_lines, may_write_through;
     enum replacement replacement;

@@ -16,11 +16,6 @@ static inline void columns(const struct slice_spec *p, uint8_t sectors, uint8_t 
     *count = p->columns_of[sectors].count;
 }
 
-static inline uint32_t op_bytes(const struct slice_spec *p, const struct memory_op *op)
-{
-    return p->header_bytes + (memory_op_is_write(op) ? op->column_count * p->column_bytes : 0);
-}
-
 static inline uint32_t stack_cycles(const struct slice_spec *p, uint32_t bytes)
 {
     return (bytes + p->stack_width - 1) / p->stack_width;
@@ -53,7 +48,9 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
     struct channel_queue *l = plain ? &s->own_queue : &s->queues[queue_idx];
     if (!plain && p->stack_width) { /* the port of the crossbar sends one operation at a time */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
-        s->out_free_tick = op.ready_tick + stack_cycles(p, op_bytes(p, &op)) * p->ticks_per_cycle;
+        s->out_free_tick =
+            op.ready_tick +
+            stack_cycles(p, memory_op_bytes(&op, p->header_bytes, p->column_bytes)) * p->ticks_per_cycle;
     }
     *op_place(s, l) = op;
     op_joins(s, l, queue_idx, op.ready_tick);

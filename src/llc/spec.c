@@ -120,7 +120,6 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .slices_per_channel = c->partition.slices / c->partition.channels,
         .channels = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
         .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
-        .stack_order = c->llc.stack_order,
         .header_bytes = (uint32_t)c->packet.header,
         .may_write_through = c->llc.organisation == llc_organisation_private ||
                              c->llc.organisation == llc_organisation_adaptive,
