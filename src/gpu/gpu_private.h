@@ -6,7 +6,6 @@
 #include "check/fault.h"
 #include "exec/exec.h"
 #include "gpu/apps.h"
-#include "gpu/channel.h"
 #include "gpu/gpu.h"
 #include "gpu/pager.h"
 #include "gpu/windows.h"
@@ -81,8 +80,8 @@ struct gpu {
     struct slice **slices;
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
-    uint64_t *pending; /* by channel: which of its slices have operations for it, */
-    uint64_t *hurry;   /* and to which it matters when it accepts them */
+    uint64_t *pending;      /* [channel]: bit per slice that has operations for it */
+    uint64_t *exact_accept; /* [channel]: bit per slice that needs exact accept times */
     uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;

@@ -22,7 +22,7 @@
 #ifndef ATOLL_GPU_WINDOWS_H
 #define ATOLL_GPU_WINDOWS_H
 
-#include "gpu/channel.h"
+#include "dram/channel.h"
 #include "llc/llc.h"
 #include "net/fabric.h"
 

@@ -242,7 +242,7 @@ static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
 {
     const struct request *r = at(s, idx);
     struct memory_op op = {.line = r->bytes[0],
-                           .tag_line = TAGS_NONE,
+                           .tag_line = MEMORY_OP_WRITE,
                            .move = r->owner + 1,
                            .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);

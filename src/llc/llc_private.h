@@ -41,10 +41,10 @@ struct fill {
 };
 _Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
-/* To and from one memory channel. */
-struct lane {
-    struct lane_ops ops;
-    struct fill *fills;
+/* Operations to and fills from one memory channel. */
+struct channel_queue {
+    struct memory_queue ops;
+    struct fill *fills; /* ring */
     uint32_t fills_head, fills_count;
 };
 
@@ -96,16 +96,16 @@ struct slice_run {
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
-    const struct net_front *front; /* of the request network */
-    uint64_t hits_cyc, filled_cyc; /* when the first of each is ready; ENGINE_NEVER: none */
-    uint32_t fills_count;          /* of all lanes */
-    uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
-    uint32_t ops_most;             /* with more there may be no room for those of a request, */
+    const struct net_front *front;       /* of the request network */
+    uint64_t hits_cyc, filled_cyc;       /* when the first of each is ready; ENGINE_NEVER: none */
+    uint32_t fills_count;                /* of all queues */
+    uint32_t ops_count, ops_inexact_max; /* of all queues; maximum for inexact accept times */
+    uint32_t ops_most;                   /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
-    bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
-    bool hurries;   /* its channels must not be late, see hurry() */
-    bool fill_came; /* since the tag stage last looked */
-    bool more;      /* another request is at the port */
+    bool plain; /* no far, write-through, check, count of lines or applications, tap, pager; one channel */
+    bool exact_accept; /* channels accept at exact times, see slice_update_exact_accept() */
+    bool fill_came;    /* since the tag stage last looked */
+    bool more;         /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
     bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
     bool windowed; /* it is not woken: gpu/windows.c runs it */
@@ -117,19 +117,19 @@ struct slice {
 
     struct request_list hits, filled; /* on their way to the reply port */
     uint64_t port_free_cyc;
-    struct lane *lanes; /* one, or one to each channel of the stack */
+    struct channel_queue *queues; /* [spec->channels] */
     uint32_t component;
     uint32_t walkers; /* requests of walkers inside */
     void (*flush_done)(void *arg);
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;          /* when there is one */
-    struct slice_line *lines;      /* as the tags */
-    uint32_t fills_mask, ops_mask; /* of the lanes' rings */
-    uint32_t inside;               /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;           /* when their number changed last, */
-    uint64_t replied_cyc;          /* … but for replies that were given to the network before they leave */
+    struct channel_queue own_queue; /* storage of queues if spec->channels == 1 */
+    struct slice_line *lines;       /* as the tags */
+    uint32_t fills_mask, ops_mask;  /* sizes - 1 of the rings of a queue */
+    uint32_t inside;                /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;            /* when their number changed last, */
+    uint64_t replied_cyc;           /* … but for replies that were given to the network before they leave */
     uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
@@ -406,6 +406,9 @@ bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t s
 void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
                     struct request_list writers);
 
+/* Invalidates the copy of a line; no effect on a slice that does not write through. */
+void slice_snoop(struct slice *s, uint64_t line);
+
 /* ---- flush.c ---- */
 
 /* A cycle of the flush under way. */
@@ -417,8 +420,10 @@ void slice_wake(void *self, uint64_t now);
 void slice_wake_far(void *self, uint64_t now); /* of a slice that has lines of others */
 
 void slice_push_op(struct slice *s, struct memory_op op);
-/* Does it matter to the slice when its channels accept operations? Then they are told. */
-void slice_mind_memory(struct slice *s);
+/* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
+ * ops_count that it would already have accepted. The count must be exact when it nears the memory-queue
+ * limit, which stalls the tag stage, and during a flush, which ends at ops_count == 0. */
+void slice_update_exact_accept(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count);
 /* Data port time of a request that finds what it needs. */

@@ -30,6 +30,18 @@ static void find_runs(struct slice_spec *p)
     }
 }
 
+/* Sectors that lie within each run of columns. A column may be longer than a line. */
+static void find_sectors(struct slice_spec *p)
+{
+    DIAG_ASSERT(p->columns_per_line <= DRAM_MAP_LINE_COLUMNS);
+    for (uint32_t first = 0; first < p->columns_per_line; first++)
+        for (uint32_t end = first; end <= p->columns_per_line; end++) {
+            const uint32_t from = 1u << (first * p->column_bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+            const uint32_t to = 1u << end * p->column_bytes / SECTOR_BYTES;
+            p->sectors_of[(end - first) << 8 | first] = (uint8_t)((to - from) & SECTORS_ALL);
+        }
+}
+
 static void find_columns(struct slice_spec *p)
 {
     for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++) {
@@ -40,12 +52,7 @@ static void find_columns(struct slice_spec *p)
         p->columns_of[sectors].count =
             (uint8_t)(((highest + 1) * SECTOR_BYTES - 1) / p->column_bytes - first + 1);
     }
-    DIAG_ASSERT(p->columns_per_line <= SLICE_COLUMNS);
-    for (uint32_t column = 0; column <= p->columns_per_line; column++) {
-        const uint32_t byte = column * p->column_bytes; /* a column may be longer than a line */
-        p->sectors_from[column] = (uint16_t)(1u << (byte + SECTOR_BYTES - 1) / SECTOR_BYTES);
-        p->sectors_to[column] = (uint16_t)(1u << byte / SECTOR_BYTES);
-    }
+    find_sectors(p);
     for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++)
         p->columns_of[sectors].sectors =
             slice_sectors(p, p->columns_of[sectors].first, p->columns_of[sectors].count);
@@ -111,9 +118,8 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .columns_per_line =
             c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
         .slices_per_channel = c->partition.slices / c->partition.channels,
-        .lanes = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
+        .channels = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
         .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
-        .stack_order = c->llc.stack_order,
         .header_bytes = (uint32_t)c->packet.header,
         .may_write_through = c->llc.organisation == llc_organisation_private ||
                              c->llc.organisation == llc_organisation_adaptive,
