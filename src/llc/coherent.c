@@ -1,30 +1,39 @@
-/* coherent: copies of lines of other chiplets that hardware keeps coherent (organisation sm_side).
+/* coherent: the directory of organisation sm_side. Hardware keeps remote lines coherent. A slice without a
+ * directory has far->sharers == NULL; this is the only test.
  *
- *   fetch of a slice of another chiplet ─► the home notes the chiplet in its tags
- *   store, atomic at home; line evicted there ─► news to the chiplets noted, but not to the writer's own,
- * whose slice has changed or dropped its copy in passing ─► copy dropped
+ *   fetch by a slice of another chiplet ---> the home sets the sharer bit of that chiplet
+ *   store or atomic at the home, eviction ---> invalidations to the sharers ---> sharers invalidate the line
  *
- * News takes llc.invalidate_cyc, on wires of its own (ASSUMPTION: one flit each, counted, never in each
- * other's way); a store or atomic is answered after the news has come and word of it gone back. A line that
- * is on its way when the news comes is given to those that wait for it, whose loads are older than the
- * answer, and not kept: who asks later is passed on to the home. So no load that follows an acknowledged
- * store reads an older copy, and nothing has to happen at acquires. */
+ * The chiplet of the writer gets no invalidation: its own slice has updated or invalidated the line when it
+ * forwarded the write.
+ *
+ * An invalidation takes llc.invalidate_cyc on a dedicated channel (ASSUMPTION: one flit, counted, no
+ * contention). The home replies to a store or atomic no earlier than 2 x llc.invalidate_cyc after the write:
+ * invalidation plus acknowledgement. If the line is pending at a sharer when the invalidation arrives, the
+ * fill completes the waiting loads, which are older than the reply to the store, and is not installed. Later
+ * loads are forwarded to the home. So no load that follows an acknowledged store reads an older value, and an
+ * acquire ends at the L1. */
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
 
 void coherent_new(struct slice *s, struct arena *a)
 {
     s->far->sharers = ARENA_ARRAY(a, uint64_t, tags_lines(&s->tags));
 }
 
-void coherent_note(struct slice *s, const struct request *r)
+/* Bit of the chiplet whose slice forwarded the request. */
+static uint64_t chiplet_bit(const struct slice *s, const struct request *r)
+{
+    return (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count;
+}
+
+void coherent_add_sharer(struct slice *s, const struct request *r)
 {
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, r->home.line), r->home.line);
     DIAG_ASSERT(line != TAGS_NONE);
-    s->far->sharers[line] |= (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count;
+    s->far->sharers[line] |= chiplet_bit(s, r);
 }
 
-static void tell(struct slice *s, uint32_t line, uint64_t chiplets)
+static void send_invalidations(struct slice *s, uint32_t line, uint64_t chiplets)
 {
     const uint32_t slices = s->wire.organisation->slice_count;
     s->far->sharers[line] &= ~chiplets;
@@ -39,19 +48,18 @@ static void tell(struct slice *s, uint32_t line, uint64_t chiplets)
 
 void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r)
 {
-    const uint64_t own = r->via ? (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count : 0;
-    const uint64_t chiplets = s->far->sharers[line] & ~own;
+    const uint64_t chiplets = s->far->sharers[line] & ~(r->via ? chiplet_bit(s, r) : 0);
     if (!chiplets) return;
-    tell(s, line, chiplets);
+    send_invalidations(s, line, chiplets);
     s->far->hold_cyc = now + 2 * (uint64_t)s->spec->invalidate_cyc;
 }
 
 void coherent_evict(struct slice *s, uint32_t line)
 {
-    if (s->far->sharers[line]) tell(s, line, s->far->sharers[line]);
+    if (s->far->sharers[line]) send_invalidations(s, line, s->far->sharers[line]);
 }
 
-void coherent_drop(struct slice *s, uint64_t now, uint64_t key)
+void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key)
 {
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, key), key);
     if (line == TAGS_NONE) return;

@@ -355,7 +355,8 @@ struct sm {
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     _Alignas(64) struct sm_wiring wire;
-    struct arena *arena; /* of the machine */
+    const struct path_route *routes; /* its row of the chiplet's path table, see path_first() */
+    struct arena *arena;             /* of the machine */
     struct scheduler schedulers[SM_SCHEDULERS];
     uint64_t active[SM_SCHEDULERS]; /* two_level */
     uint32_t *regs;                 /* short cycle from which a register can be read */
@@ -374,8 +375,9 @@ struct sm {
     /* memory */
     uint16_t *loads_free;
     uint32_t replay_head;
-    struct line_access *parked, *replay;                        /* waiting for pages; pages that have come */
-    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
+    struct line_access *parked, *replay; /* waiting for pages; pages that have come */
+    uint16_t stores_on_way[SM_ORDER],
+        atomics_on_way[SM_ORDER]; /* path.orders_atomics: in flight, by line, lsu.c */
     _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
     /* stats.request_latency and .near_latency; … with a bucket for everything, so that none is asked for */
