@@ -1,18 +1,19 @@
-/* coherent: the directory of organisation sm_side. Hardware keeps remote lines coherent. A slice without a
- * directory has far->sharers == NULL; this is the only test.
+/* coherent: hardware coherence of remote lines (organisation sm_side). far.c holds the remote lines.
+ * far->sharers is the directory. It is NULL at slices without one; code tests nothing else.
  *
- *   fetch by a slice of another chiplet ---> the home sets the sharer bit of that chiplet
- *   store or atomic at the home, eviction ---> invalidations to the sharers ---> sharers invalidate the line
+ *   event at the home slice              action
+ *   fetch from another chiplet           set the sharer bit of the chiplet in the home's tags
+ *   store or atomic                      invalidate the line in all sharer chiplets except the writer's own,
+ *                                        whose slice updated or invalidated its line before forwarding
+ *   eviction of the line                 invalidate the line in all sharer chiplets
  *
- * The chiplet of the writer gets no invalidation: its own slice has updated or invalidated the line when it
- * forwarded the write.
+ * An invalidation takes llc.invalidate_cyc on a dedicated channel (ASSUMPTION: one flit, no contention). The
+ * home replies to a store or atomic no earlier than 2 x llc.invalidate_cyc after the write: invalidation
+ * plus acknowledgement.
  *
- * An invalidation takes llc.invalidate_cyc on a dedicated channel (ASSUMPTION: one flit, counted, no
- * contention). The home replies to a store or atomic no earlier than 2 x llc.invalidate_cyc after the write:
- * invalidation plus acknowledgement. If the line is pending at a sharer when the invalidation arrives, the
- * fill completes the waiting loads, which are older than the reply to the store, and is not installed. Later
- * loads are forwarded to the home. So no load that follows an acknowledged store reads an older value, and an
- * acquire ends at the L1. */
+ * If an invalidation meets a pending fill, the fill replies to the requests in its MSHR and is not
+ * installed. These loads are older than the acknowledgement. Later reads are forwarded to the home. No load
+ * that follows an acknowledged store therefore reads an older line, and acquires need no action. */
 #include "llc/llc_private.h"
 
 void coherent_new(struct slice *s, struct arena *a)

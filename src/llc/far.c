@@ -8,8 +8,8 @@
  *                   v
  *   SM write,  ---> out queue ---> far_request network ---> far_serve_next(): tag stage, memory on a miss
  *   atomic, or                                                            |
- *   read with-      far_receive() <--- far_reply network <--- hits, filled queues
- *   out a way           | fetch: fill the line, reply to the requests in its MSHR
+ *   uncacheable     far_receive() <--- far_reply network <--- hits, filled queues
+ *   read                | fetch: fill the line, reply to the requests in its MSHR
  *                       | forwarded request: reply to the SM
  *
  * Invariants:

@@ -1,12 +1,11 @@
-/* near: the input stage of a slice that has links to the SMs of its partition (NUBA). Rules of the path with
- * lookup = false bypass the tag stage.
+/* near: the input stage of a slice with links to the SMs of its partition (organisation nuba).
  *
- *   links of SMs --> lookup: home here, or a replica is possible --> local queue (LMR) --+
- *                +-> bypass: forwarded to the home --> past queue --> network            +--> tag stage,
- *   network of slices ------------------------------> sink queue (RMR) ------------------+    round-robin
+ *   links of the SMs ──► near_accept() ──┬─ lookup ──► local queue (LMR) ────────────────────┐
+ *                                        └─ bypass ──► past queue ──► far_request network    ├──► tag stage,
+ *   far_request network ──► sink queue (RMR) ───────────────────────────────────────────────┘    round-robin
  *
- * The stage accepts one request per cycle (ASSUMPTION). A request that bypasses the slice uses no tag
- * cycle. */
+ * The rule of the path (request/path.h) says lookup if the home is here or if the line may be replicated.
+ * The input stage accepts one request per cycle (ASSUMPTION). A bypassing request uses no tag cycle. */
 #include "llc/llc_private.h"
 
 static inline uint32_t near_request_at(const struct slice *s, uint64_t now)

@@ -1,15 +1,17 @@
-/* mmu: of one GPU: where a page lives, and what it costs to know.
+/* mmu: address translation of one GPU: L1 TLBs, L2 TLB, page-table walkers and page faults.
  *
- *   SM ── mmu_lookup(page) ─► L1 TLB ─miss─► L2 TLB (ports) ─miss─► walker ─► page-walk cache ─► leaf entry
- * through the LLC ▲                                          │                     └─ not placed: page fault,
- * or placed at once (prefault) └──────────── mmu_arrival(page) ◄──────────┘
+ *   SM ── mmu_lookup() ──► L1 TLB ──miss──► L2 TLB (ports) ──miss──► queue ──► walker ──► page-walk cache
+ *   ▲                                          │                     page without frame:         │
+ *   │                                          │ hit                 page fault first            ▼
+ *   └── mmu_arrival() ◄────────────────────────┴────── mmu_walk_done() ◄── leaf entry, read through the LLC
  *
- * The page table is the truth: mmu_frame() answers at once and is what requests are sent by; TLBs only tell
- * when an SM may know it. A page is placed at its first touch (mmu_touch(), called when an access is issued,
- * in the order of side effects) or by a fault.
+ * The page table holds the current mapping. mmu_frame() returns it without delay, and requests are routed by
+ * it. The TLBs model only the time at which an SM gets a translation. A page gets its frame at the first
+ * touch (mmu_touch(), called at the issue of an access, in the order of side effects; mmu.prefault or an
+ * ideal MMU) or by a page fault.
  *
- * Several address spaces: a page is (app, virtual page number). SMs are numbered over the machine; the page
- * table (page_table.h) is one for all GPUs. */
+ * A page is identified by (application, virtual page number). SMs are numbered over the whole machine. All
+ * GPUs share one page table (page_table.h). */
 #ifndef ATOLL_MMU_MMU_H
 #define ATOLL_MMU_MMU_H
 

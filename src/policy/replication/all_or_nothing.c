@@ -1,13 +1,18 @@
-/* all_or_nothing (Adaptive LLC): shared or private for all data.
+/* all_or_nothing (Adaptive LLC): one mode, shared or private, for all data.
  *
- *   profile (shared) ─► decision ─private─► wait until nothing is on its way ─► flush ─► private ... next
- * profile: ▲                 │shared                                                        wait, flush
- *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
+ *   START ──► PROFILE (shared) ── private better ──► DRAIN ──► FLUSH ──► RUN (private)
+ *               ▲      │                                                     │
+ *               │      └ shared better ──► RUN (shared) ──┐                  │ end of the period
+ *               │                       end of the period │                  ▼
+ *               └─────────────────────────────────────────┴────── FLUSH ◄── DRAIN
  *
- * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
- * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal);
- * shared of which too little was sampled counts as all hits.
- * Kernel boundaries do not start another profile: many kernels are shorter than one. ASSUMPTION */
+ * The period (selrep.period_cyc) starts at the decision. DRAIN pauses the SMs until no request is in flight.
+ *
+ * The predictor of the original design sits in a slice. It sees the accesses of all clusters only in shared
+ * mode, so profiling runs in shared mode. The policy chooses private mode if SelRep's model gives more
+ * bandwidth, or nearly as much (selrep.equal). If shared mode has too few samples, the model counts all its
+ * accesses as hits. Kernel boundaries do not start another profile, because many kernels are shorter than
+ * one profile; ASSUMPTION */
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
