@@ -32,8 +32,10 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
 {
     struct organisation *o = p->organisation;
     replication_count_degree(p, now);
-    p->stats.changes += o->state[0].is_private != is_private;
-    organisation_set(o, &(struct organisation_state){.degree = 1, .is_private = is_private}, 0);
+    struct organisation_state s = *organisation_in_force(o);
+    p->stats.changes += s.is_private != is_private;
+    s.is_private = is_private;
+    organisation_set(o, &s, 0);
     o->paused = false;
     p->machine.write_through(p->machine.self, is_private);
     p->phase = is_private ? RUN : PROFILE;

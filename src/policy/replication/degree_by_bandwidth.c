@@ -29,8 +29,10 @@ static void change(struct replication *p, uint64_t now)
         return;
     }
     replication_count_degree(p, now);
-    p->stats.changes += o->state[0].degree != p->next_degree;
-    organisation_set(o, &(struct organisation_state){.degree = p->next_degree}, 0);
+    struct organisation_state s = *organisation_in_force(o);
+    p->stats.changes += s.degree != p->next_degree;
+    s.degree = p->next_degree;
+    organisation_set(o, &s, 0);
     p->change_cyc = UINT64_MAX;
 }
 

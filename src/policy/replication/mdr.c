@@ -98,9 +98,11 @@ static void decide(struct mdr *m, uint64_t now)
     t->predicted_with += megabytes(m, bw_with);
     uint64_t from = m->epoch_end_cyc + m->config->nuba.decision_cyc;
     if (from <= now) from = now + 1;
-    for (uint32_t k = 0; k < m->chiplets; k++)
-        organisation_set(&o[k], &(struct organisation_state){.degree = 1, .replicate = after},
-                         from * m->slices->ticks_per_cycle);
+    for (uint32_t k = 0; k < m->chiplets; k++) {
+        struct organisation_state s = *organisation_in_force(&o[k]);
+        s.replicate = after;
+        organisation_set(&o[k], &s, from * m->slices->ticks_per_cycle);
+    }
 }
 
 /* The first request of a new epoch ends the one before: all that belongs to it has been seen. */
