@@ -172,10 +172,9 @@ static void over_every_state(void (*test)(struct bench *b, const struct organisa
     }
 }
 
-static void every_organisation_has_a_shape(void **state)
+BED_TEST(every_organisation_has_a_shape)
 {
     bool found[llc_organisation_count] = {false};
-    (void)state;
     for (uint32_t k = 0; k < SHAPES; k++) {
         struct bench b;
         bench_open(&b, &shapes[k]);
@@ -203,11 +202,7 @@ static void routes_are_those_of(struct bench *b, const struct organisation_state
             }
 }
 
-static void the_first_slice_is_that_of_the_formula(void **state)
-{
-    (void)state;
-    over_every_state(routes_are_those_of);
-}
+BED_TEST(the_first_slice_is_that_of_the_formula) { over_every_state(routes_are_those_of); }
 
 static void rules_are_those_of(struct bench *b, const struct organisation_state *s)
 {
@@ -224,11 +219,7 @@ static void rules_are_those_of(struct bench *b, const struct organisation_state 
     }
 }
 
-static void rules_are_those_of_the_table(void **state)
-{
-    (void)state;
-    over_every_state(rules_are_those_of);
-}
+BED_TEST(rules_are_those_of_the_table) { over_every_state(rules_are_those_of); }
 
 /* A slice with a network to other slices is needed where a rule forwards, an input stage where one
  * bypasses; a line that may be written is allocated at its home only, unless stores are written through. */
@@ -255,16 +246,11 @@ static void paths_of(struct bench *b, const struct organisation_state *s)
             }
 }
 
-static void every_path_ends_in_memory_after_two_slices_at_most(void **state)
-{
-    (void)state;
-    over_every_state(paths_of);
-}
+BED_TEST(every_path_ends_in_memory_after_two_slices_at_most) { over_every_state(paths_of); }
 
 /* before the tick as it was, from the tick on as decided; routes are not touched */
-static void a_change_at_a_tick_is_visible_from_that_tick_on(void **state)
+BED_TEST(a_change_at_a_tick_is_visible_from_that_tick_on)
 {
-    (void)state;
     for (uint32_t on = 0; on < 2; on++) {
         struct bench b;
         bench_open(&b, &(struct shape){"mcm-nuba", {0}});
@@ -284,9 +270,8 @@ static void a_change_at_a_tick_is_visible_from_that_tick_on(void **state)
     }
 }
 
-static void classes_of_all_kinds(void **state)
+BED_TEST(classes_of_all_kinds)
 {
-    (void)state;
     static const enum path_class expected[REQUEST_KINDS][2] = {
         [REQUEST_READ] = {PATH_LOAD, PATH_LOAD_RO},
         [REQUEST_WRITE] = {PATH_STORE, PATH_STORE},
