@@ -19,5 +19,6 @@ for word in 'march=native' 'TODO' 'FIXME' 'XXX'; do
         status=1
     fi
 done
+python3 tools/roles.py || status=1
 [ $status = 0 ] && echo "check: format, clang-tidy and cppcheck are clean"
 exit $status

@@ -20,7 +20,7 @@ static void begin_flush(struct running *r)
         other->wants_flush &= !other->shares_flush;
     }
     r->slices_flushing = g->slice_count;
-    organisation_forget_copies(g->organisations);
+    for (uint32_t k = 0; k < g->chiplet_count; k++) organisation_forget_copies(&g->organisations[k]);
     if (r->boundary == llc_boundary_flush) mdr_flush(g->mdr);
     for (uint32_t k = 0; k < g->slice_count; k++)
         slice_flush(g->slices[k], r->boundary, g->running_count == 1, slice_flushed, r);
@@ -91,12 +91,22 @@ static void slice_flushed(void *arg)
         if (g->running[n]->wants_flush) flush(g->running[n]);
 }
 
+/* One pass serves all chiplets: policies keep their organisations in one state. */
+static enum llc_boundary boundary_of(const struct gpu *g)
+{
+    const enum llc_boundary boundary = organisation_boundary(&g->organisations[0]);
+    for (uint32_t k = 1; k < g->chiplet_count; k++)
+        DIAG_ASSERT(organisation_boundary(&g->organisations[k]) == boundary);
+    return boundary;
+}
+
 static void begin(struct running *r)
 {
-    r->boundary = organisation_boundary(r->gpu->organisations);
+    struct gpu *g = r->gpu;
+    r->boundary = boundary_of(g);
     if (r->gpu->replication) replication_boundary(r->gpu->replication, gpu_now(r->gpu));
     if (r->boundary == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
-        organisation_keep_all(r->gpu->organisations);
+        for (uint32_t k = 0; k < g->chiplet_count; k++) organisation_keep_all(&g->organisations[k]);
         kernel_over(r);
     } else {
         flush(r);

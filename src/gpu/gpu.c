@@ -92,27 +92,15 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .check = g->check,
                                    .chiplet = chiplet,
                                    .forwards = net_level_used(c, NET_LEVEL_slice_net),
-                                   .near_only = config_slices_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
-                                   .epoch = &g->epochs[chiplet],
+                                   .epoch = &g->organisations[chiplet].epoch,
                                    .pager = g->pager,
                                    .page_line_done = pager_line_done};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
-    slice_set_write_through(g->slices[idx], w.organisation->is_private);
-}
-
-/* Private organisation: the slices of the SM's cluster, one in each stack, forget what they hold. */
-static void acquired(void *self, uint32_t sm)
-{
-    struct gpu *g = self;
-    const struct organisation *o = g->organisations;
-    if (!o->is_private) return;
-    const uint32_t slot = clusters_slot(&o->clusters, clusters_of_sm(&o->clusters, sm));
-    for (uint32_t first = 0; first < g->slice_count; first += o->clusters.stack_slices)
-        slice_invalidate(g->slices[first + slot]);
+    slice_set_write_through(g->slices[idx], w.organisation->state[0].is_private);
 }
 
 static void build_memory(struct gpu *g, const struct config *c)
@@ -182,8 +170,6 @@ struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uin
 static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
 {
     const uint32_t chiplet = idx / config_sms_per_chiplet(c);
-    const bool epochs = net_level_used(c, NET_LEVEL_slice_net) && c->llc.acquire == llc_acquire_drop_remote &&
-                        c->llc.organisation == llc_organisation_numa;
     const struct sm_wiring w = {.engine = g->engine,
                                 .domain = g->sm_domain,
                                 .fabric = &g->fabrics[chiplet],
@@ -191,11 +177,8 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .mmu = g->mmus[chiplet / c->gpu.chiplets],
                                 .pager = g->pager,
                                 .organisation = &g->organisations[chiplet],
-                                .epoch = epochs ? &g->epochs[chiplet] : NULL,
                                 .conflicts = g->conflicts,
                                 .check = g->check,
-                                .acquired = g->slice_spec.may_write_through ? acquired : NULL,
-                                .acquired_self = g,
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices,
@@ -275,7 +258,6 @@ static void allocate(struct gpu *g, const struct config *c)
     g->exact_accept = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
     g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
-    g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);
     g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus * APPS_MAX);
 }
 
@@ -292,10 +274,8 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     fault_choose(c->sim.fault);
 #endif
     build_clocks(g, c);
-    for (uint32_t k = 0; k < g->chiplet_count; k++) {
-        g->organisations[k] = organisation_of(c, k);
-        g->organisations[k].engine = g->engine;
-    }
+    for (uint32_t k = 0; k < g->chiplet_count; k++)
+        organisation_init(&g->organisations[k], &g->arena, c, k, g->engine, g->slices);
     g->sm_spec = sm_spec_of(&g->arena, c);
     g->conflicts = sm_conflict_cache(&g->arena);
     const uint32_t requests = request_limit(g, c);

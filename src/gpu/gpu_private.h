@@ -66,7 +66,6 @@ struct gpu {
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
     struct epoch *epoch;
     struct mdr *mdr;          /* decides on copies between partitions; NULL: nobody */
-    struct llc_epoch *epochs; /* [chiplet] */
     struct mmu **mmus;        /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
     struct page_table *pages;

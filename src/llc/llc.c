@@ -160,8 +160,8 @@ void slice_wake_far(void *self, uint64_t now)
         if (net_front_shows(f->answers, net_now)) next = now + 1;
     }
     const bool near = net_front_shows(f->near, net_now), asked = net_front_shows(f->asked, net_now);
-    if (near && s->wire.near_only) near_accept(s, now);
-    const bool own = asked || s->own_cyc <= now || s->watchful || (s->wire.near_only ? f->local.count : near);
+    if (near && s->has_input) near_accept(s, now);
+    const bool own = asked || s->own_cyc <= now || s->watchful || (s->has_input ? f->local.count : near);
     if (own) own_stages(s, now, false);
     next = earlier(next, reply_stage(s, now));
     if (own) {
@@ -172,7 +172,7 @@ void slice_wake_far(void *self, uint64_t now)
     if (s->watchful && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
         next = now + 1;
     if (asked && net_front_shows(f->asked, net_now)) next = earlier(next, far_request_due(s, now));
-    if (near && s->wire.near_only) next = earlier(next, near_next_visit(s, now));
+    if (near && s->has_input) next = earlier(next, near_next_visit(s, now));
     visit_again(s, now, next);
 }
 

@@ -120,10 +120,9 @@ struct slice_wiring {
     uint32_t domain;
     struct check *check; /* --check; NULL: none */
     uint32_t chiplet;
-    bool forwards;  /* it sends to other slices, */
-    bool near_only; /* SMs of its partition send to it, others' slices for the rest */
-    const struct organisation *organisation; /* asked for these, */
-    const uint32_t *slice_components;        /* of the machine, */
+    bool forwards;                           /* the slice has a network to other slices */
+    const struct organisation *organisation; /* of its chiplet: rules of paths */
+    const uint32_t *slice_components;        /* of the machine */
     const struct llc_epoch *epoch;           /* of its chiplet */
     void *pager;                             /* pages move here; NULL: never */
     void (*page_line_done)(void *pager, uint32_t move);

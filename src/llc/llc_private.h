@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "check/fault.h"
 #include "llc/llc.h"
+#include "llc/organisation.h"
 #include "net/net_queue.h"
 
 /* What happens once per request is compiled twice: for slices of any kind, and for plain ones (slice.plain),
@@ -153,7 +154,8 @@ struct slice {
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct far *far; /* remote lines; NULL: the slice has no network to other slices */
+    bool has_input;  /* path.has_bypass: near.c sorts the requests of SMs before the tag stage */
     /* see slice_depths(): when MSHRs became free less when they were taken, as inside_sum */
     uint64_t mshr_sum;
     uint64_t memory_wait_ticks;
@@ -329,7 +331,15 @@ static inline void own_due(struct slice *s, uint64_t cyc)
     if (cyc < s->own_cyc) s->own_cyc = cyc;
 }
 
-/* ---- lines of other chiplets: far.c ---- */
+/* Rule of the organisation for a request at this slice, at the present tick. Plain slices do not read rules:
+ * they are homes, and every request that they get is served there. */
+static inline const struct path_rule *rule_of(const struct slice *s, const struct request *r)
+{
+    const struct path *const p = &s->wire.organisation->path;
+    return path_rule_of(path_rules_at(p, engine_tick(s->wire.engine)), r, s->wire.slice_idx);
+}
+
+/* ---- remote lines: far.c ---- */
 
 struct far {
     const struct net_front *near, *asked,
@@ -346,8 +356,8 @@ struct far {
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
     struct check_place *copies;       /* --check; NULL: none */
-    uint64_t *sharers; /* sm_side: per line that lives here, chiplets that may have a copy; else NULL */
-    uint64_t hold_cyc; /* stores and atomics are not answered before: others must know of them */
+    uint64_t *sharers; /* directory: per line of this home, bits of chiplets that may hold it; NULL: none */
+    uint64_t hold_cyc; /* earliest reply to a store or atomic: its invalidations are acknowledged then */
 };
 
 /* Is the line at this place a copy of one that lives elsewhere? */
@@ -366,8 +376,9 @@ static inline uint32_t far_request_at(const struct slice *s, uint64_t now)
     return fabric_front_at(s->far->asked, fabric_net_now(&s->wire.fabric->far_request, now));
 }
 void far_new(struct slice *s, struct arena *a, const char *name);
-/* Serves a request whose home is another slice; false: not now, s->blocked says why. */
-bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
+/* Serves a request whose home is another slice. allocate: a read miss keeps the line here (path_rule). False:
+ * the request is blocked, s->blocked holds the reason. */
+bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate);
 /* A line of another chiplet has all that was asked for. */
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken);
 /* The reply of another slice that has arrived; before the tag stage. */
@@ -381,24 +392,27 @@ bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way);
 void far_send_page_line(struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
 
-/* coherent.c */
+/* ---- coherent.c: at a slice with a directory (far->sharers is not NULL) ---- */
 void coherent_new(struct slice *s, struct arena *a);
-/* A slice of another chiplet has asked for the line and will keep it. */
-void coherent_note(struct slice *s, const struct request *r);
+/* Sets the sharer bit of the chiplet whose slice fetched the line. */
+void coherent_add_sharer(struct slice *s, const struct request *r);
+/* The home writes the line, or evicts it: sharers are sent invalidations. */
 void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r);
 void coherent_evict(struct slice *s, uint32_t line);
-/* The news: the copy of a line is old. */
-void coherent_drop(struct slice *s, uint64_t now, uint64_t key);
+/* At a sharer: an invalidation has arrived. */
+void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key);
 
-/* near.c: takes the request that the network has for it from the partition's SMs, if there is room */
+/* ---- near.c: at a slice with an input stage (has_input) ---- */
+
+/* Accepts the request that has arrived from an SM of the partition, if its queue has a free entry. */
 void near_accept(struct slice *s, uint64_t now);
-/* After that: another may be there. */
+/* Cycle of the next activation after that, for another request of an SM. */
 uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */
 
-/* A message: 0: the cluster of a private slice has acquired; else a line + 1 whose copy is old (coherent.c).
- */
+/* A message: 0: an SM of the slice's cluster has acquired (private); else a line + 1 to be invalidated
+ * (coherent.c). */
 void slice_receive(void *self, uint64_t now, uint64_t message);
 /* A store; false: not now, s->blocked says why. */
 bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
 
 uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
 
@@ -116,6 +115,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
+    s->has_input = s->far && wiring->organisation->path.has_bypass;
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
     s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&

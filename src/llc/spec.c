@@ -1,8 +1,6 @@
 /* spec: what the parameters of a machine mean for its slices. */
 #include "llc/llc.h"
 
-#include "llc/organisation.h"
-
 /* by_partition: lines of other channels are kept too. */
 static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
 {
@@ -88,8 +86,7 @@ uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p)
 
 uint32_t slice_tag_latency(const struct config *c)
 {
-    if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc ||
-        c->llc.organisation != llc_organisation_memory_side)
+    if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc || !config_slices_at_home(c))
         return 0;
     uint32_t cyc = c->llc.tag_latency_cyc;
     if (cyc > c->llc.latency_cyc) cyc = c->llc.latency_cyc;

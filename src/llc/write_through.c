@@ -74,7 +74,7 @@ void slice_receive(void *self, uint64_t now, uint64_t message)
 {
     struct slice *s = self;
     if (message) {
-        coherent_drop(s, now, message - 1);
+        coherent_invalidate(s, now, message - 1);
         return;
     }
     if (!s->write_through || FAULT_FIRES(private_keeps_at_acquire)) return;

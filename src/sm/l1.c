@@ -333,9 +333,9 @@ void sm_expect(const void *self, const struct request *r)
 void sm_acquire(struct sm *sm, bool keep, uint64_t now)
 {
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx, now);
-    if (sm->wire.epoch) llc_epoch_change(sm->wire.epoch, engine_tick(sm->wire.engine));
     if (!keep) l1_invalidate(sm);
-    if (sm->wire.acquired) sm->wire.acquired(sm->wire.acquired_self, sm->wire.sm_idx);
+    struct organisation *const o = sm->wire.organisation;
+    if (o->ops->acquired) o->ops->acquired(o, sm->wire.sm_idx);
 }
 
 void l1_invalidate(struct sm *sm)

@@ -306,9 +306,9 @@ static void swap_misses(struct sm *sm)
     }
 }
 
-/* Counter of requests in flight to the line, under a private organisation; NULL for reads. Atomics and other
- * requests take different paths there, so conflicting requests wait for each other (may_overtake()). Lines
- * share counters by hash: an unnecessary wait costs time but is correct. */
+/* With path.orders_atomics, atomics and other requests to one line have different first slices. The SM keeps
+ * an atomic and a store to one line from being in flight together. Lines share counters; an unnecessary wait
+ * does no harm. */
 static uint16_t *on_way(struct sm *sm, const struct request *r)
 {
     const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
@@ -334,12 +334,9 @@ static void send_miss(struct sm *sm, uint64_t now)
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
-    if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
-    /* memory_side, the most frequent organisation, needs no indirect call */
-    const uint32_t to =
-        o->next == memory_side_next ? r->home.slice : o->next(o, r, HERE_SM, sm->wire.sm_idx).idx;
-    uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
-    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, to)) {
+    if (o->paused || sm->sends_nothing || (o->path.orders_atomics && !may_overtake(sm, r))) return;
+    uint16_t *const counter = o->path.orders_atomics ? on_way(sm, r) : NULL;
+    if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, path_first(sm->routes, r))) {
         sm->miss_refused = true;
         return;
     }
@@ -602,7 +599,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
 {
     const struct request *const r = request_at(sm->wire.requests, idx);
     if (sm->wire.check) check_answer(sm, idx, now);
-    if (sm->wire.organisation->is_private) {
+    if (sm->wire.organisation->path.orders_atomics) {
         uint16_t *const counter = on_way(sm, r);
         if (counter) --*counter;
     }

@@ -474,6 +474,7 @@ struct sm *sm_new(struct arena *a, const struct sm_spec *spec, const struct sm_w
     sm->spec = spec;
     sm->arena = a;
     sm->wire = *wiring;
+    sm->routes = path_routes_of(&wiring->organisation->path, wiring->sm_idx);
     set_mmu(sm, wiring->mmu);
     sm->memory_cyc = ENGINE_NEVER;
     sm->regs = ARENA_ARRAY(a, uint32_t, (size_t)SM_WARPS * SM_REGS);

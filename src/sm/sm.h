@@ -65,17 +65,14 @@ struct sm_wiring {
     struct engine *engine;
     struct fabric *fabric;
     struct pool *requests;
-    const struct organisation *organisation;
-    struct pager *pager; /* pages move; NULL: they stay */
-    struct check *check; /* --check; NULL: none */
+    struct organisation *organisation; /* of its chiplet: paths, acquires */
+    struct pager *pager;               /* pages move; NULL: they stay */
+    struct check *check;               /* --check; NULL: none */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     uint32_t domain;
     struct mmu *mmu;
-    struct conflict_cache *conflicts;          /* sm_conflict_cache(); all SMs may share one */
-    struct llc_epoch *epoch;                   /* changed by acquires of GPU scope; NULL: nobody minds */
-    void (*acquired)(void *self, uint32_t sm); /* after an acquire point; NULL: nobody wants to know */
-    void *acquired_self;
+    struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
     bool disturbed; /* somebody may change what is resident between the SM's own visits: blocks move */
     const uint32_t *kernels; /* running on the machine; NULL: those of this SM only */
 };

@@ -362,7 +362,8 @@ struct sm {
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     _Alignas(64) struct sm_wiring wire;
-    struct arena *arena; /* of the machine */
+    const struct path_route *routes; /* its row of the chiplet's path table, see path_first() */
+    struct arena *arena;             /* of the machine */
     struct scheduler schedulers[SM_SCHEDULERS];
     uint64_t active[SM_SCHEDULERS]; /* two_level */
     uint32_t *regs;                 /* short cycle from which a register can be read */
@@ -386,7 +387,7 @@ struct sm {
     uint32_t waiting_used;                    /* nodes used at some time: 1 .. waiting_used */
     struct access_list parked[SM_PAGE_LISTS]; /* accesses whose page is missing, by page */
     struct access_list replay;                /* accesses whose page has arrived */
-    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
+    uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* path.orders_atomics: in flight, by line */
     _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
     /* stats.request_latency and .near_latency; … with a bucket for everything, so that none is asked for */

@@ -32,8 +32,10 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
 {
     struct organisation *o = p->organisation;
     replication_count_degree(p, now);
-    p->stats.changes += o->is_private != is_private;
-    o->is_private = is_private;
+    struct organisation_state s = *organisation_in_force(o);
+    p->stats.changes += s.is_private != is_private;
+    s.is_private = is_private;
+    organisation_set(o, &s, 0);
     o->paused = false;
     p->machine.write_through(p->machine.self, is_private);
     p->phase = is_private ? RUN : PROFILE;
@@ -67,7 +69,7 @@ static uint64_t start_profile(struct replication *p, uint64_t now)
 
 uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
 {
-    const bool private_now = p->organisation->is_private;
+    const bool private_now = p->organisation->state[0].is_private;
     switch ((enum phase)p->phase) {
     case START: return start_profile(p, now);
     case PROFILE: return now < p->epoch_cyc ? p->epoch_cyc : decide(p, now);
