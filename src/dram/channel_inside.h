@@ -24,6 +24,8 @@ struct channel_clock {
         uint64_t limit_cyc;   /* a latency of limit_cyc or more counts in bucket + 1 */
         uint32_t bucket, own_bucket;
     } latency[64];
+    /* slice_spec.sectors_of, copied: the loop has the channel in a register, but not the spec */
+    uint8_t sectors_of[(DRAM_MAP_LINE_COLUMNS + 1) << 8];
 };
 
 struct channel {

@@ -87,7 +87,8 @@ CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, con
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
     struct slice *const s = r->ch->clients[tag_client(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, channel_tag_line(e->tag), tag_sectors(s->spec, e->tag), back_cyc(r, tick));
+    come_in_window(s, channel_tag_line(e->tag), r->ch->clock.sectors_of[channel_tag_columns(e->tag)],
+                   back_cyc(r, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enum dram_path path)
@@ -349,6 +350,7 @@ void channel_reads_connect(struct channel *ch, const struct slice_spec *spec)
     k->cycles_per_half_tick = half / slice_ticks_per_cycle + 1;
     k->exact_cyc = exact_cyc > spare_cyc ? exact_cyc - spare_cyc : 0;
     k->back_cyc = spec->back_cyc;
+    memcpy(k->sectors_of, spec->sectors_of, sizeof k->sectors_of);
     k->done_half_ticks = 2 * (ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1);
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];
