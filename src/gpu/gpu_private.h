@@ -65,8 +65,8 @@ struct gpu {
     struct llc_tap tap;                 /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
     struct epoch *epoch;
-    struct mdr *mdr;          /* decides on copies between partitions; NULL: nobody */
-    struct mmu **mmus;        /* [application * GPUs + GPU]; one application: [GPU] */
+    struct mdr *mdr;   /* decides on copies between partitions; NULL: nobody */
+    struct mmu **mmus; /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
     struct page_table *pages;
     struct pager *pager; /* NULL: pages stay where they are put */

@@ -179,8 +179,8 @@ static bool is_plain(const struct config *c)
 {
     return c->sim.work_ahead && c->net.topology == net_shape_queued && config_chiplets(c) == 1 &&
            c->clock.sm == c->clock.net && c->clock.sm == c->clock.llc && c->mmu.mode == mmu_mode_ideal &&
-           config_slices_at_home(c) && c->llc.boundary == llc_boundary_keep &&
-           !c->llc.stacks && link_keeps_up(c);
+           config_slices_at_home(c) && c->llc.boundary == llc_boundary_keep && !c->llc.stacks &&
+           link_keeps_up(c);
 }
 
 /* While all sleep an SM may be ahead as far as a request and its reply take, and the next one as far again

@@ -3,7 +3,6 @@
 
 #include "check/check.h"
 #include "config/units.h"
-#include "llc/organisation.h"
 #include "report/report.h"
 
 enum { BAR = 40, KERNELS_SHOWN = 8, KERNEL_NAME = 30 };

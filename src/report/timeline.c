@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "llc/organisation.h"
 #include "report/report.h"
 
 struct shown_block {
