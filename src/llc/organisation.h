@@ -33,7 +33,6 @@ struct organisation {
     bool replicated; /* selective, nuba: there may be copies outside home slices */
     bool memory_old; /* selective: dirty lines of kernels that have ended may still be in their slices */
     bool is_private; /* every cluster has slices of its own; stores are written through */
-    bool paused;     /* SMs send nothing: the organisation is about to change */
     /* nuba: are copies of read-only lines of other partitions made and read? Now, and from a tick on */
     bool replicate, replicate_next;
     uint64_t change_tick;

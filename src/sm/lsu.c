@@ -305,7 +305,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
-    if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
+    if (sm->hold || (o->is_private && !may_overtake(sm, r))) return;
     /* The usual organisation is asked without a call. */
     const uint32_t to =
         o->next == memory_side_next ? r->home.slice : o->next(o, r, HERE_SM, sm->wire.sm_idx).idx;

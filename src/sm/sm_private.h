@@ -307,7 +307,7 @@ struct sm {
     uint32_t outstanding, stores_out;
     uint32_t component;
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
-    bool sends_nothing;                          /* see sm_hold() */
+    uint8_t hold;                                /* enum sm_hold */
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
     bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;

@@ -1,9 +1,13 @@
 /* all_or_nothing (Adaptive LLC): shared or private for all data.
  *
- *   profile (shared) ─► decision ─private─► wait until nothing is on its way ─► flush ─► private ... next
- * profile: ▲                 │shared                                                        wait, flush
- *          └────── next ─────┘◄───────────────────────────────────────────────────────────────────┘
+ *                     profile_cyc, private is better       pass done
+ *   PROFILE (shared) ──────────────────────────────► CHANGE ─────────► RUN (private)
+ *    ▲  ▲  │ profile_cyc, else                                            │ period_cyc
+ *    │  │  ▼                                pass done                     ▼
+ *    │  └─ RUN (shared) until period_cyc      ┌─────────────────────── CHANGE
+ *    └────────────────────────────────────────┘
  *
+ * CHANGE stops the SMs, drains their requests and flushes the slices (struct replication_pass).
  * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
  * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal);
  * shared of which too little was sampled counts as all hits.
@@ -11,16 +15,18 @@
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
-enum phase { START, PROFILE, RUN, DRAIN, FLUSH };
-enum { POLL_CYC = 16 };
+enum phase { START, PROFILE, RUN, CHANGE };
 
 /* SMs send nothing from the next cycle on. */
 static uint64_t stop(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);
-    p->organisation->paused = true;
-    p->phase = DRAIN;
-    return now + POLL_CYC;
+    p->pass = (struct replication_pass){.state = REPLICATION_PASS_NEEDED,
+                                        .how = FAULT_FIRES(adaptive_flushes_not) ? llc_boundary_keep
+                                                                                 : llc_boundary_flush,
+                                        .stops_sms = true};
+    p->phase = CHANGE;
+    return p->change_cyc = now + REPLICATION_POLL_CYC;
 }
 
 static void go_on(struct replication *p, uint64_t now, bool is_private)
@@ -29,8 +35,8 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
     replication_count_degree(p, now);
     p->stats.changes += o->is_private != is_private;
     o->is_private = is_private;
-    o->paused = false;
-    p->machine.write_through(p->machine.self, is_private);
+    p->pass.state = REPLICATION_PASS_NONE;
+    p->change_cyc = UINT64_MAX;
     p->phase = is_private ? RUN : PROFILE;
 }
 
@@ -69,12 +75,8 @@ uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
     case RUN:
         if (now < p->epoch_cyc) return p->epoch_cyc;
         return private_now ? stop(p, now) : start_profile(p, now);
-    case DRAIN:
-        if (!p->machine.quiet(p->machine.self)) return now + POLL_CYC;
-        p->phase = FLUSH;
-        return now + POLL_CYC;
-    case FLUSH:
-        if (!FAULT_FIRES(adaptive_flushes_not) && !p->machine.flush(p->machine.self)) return now + POLL_CYC;
+    case CHANGE:
+        if (p->pass.state != REPLICATION_PASS_DONE) return p->change_cyc = now + REPLICATION_POLL_CYC;
         go_on(p, now, !private_now);
         return private_now ? start_profile(p, now) : p->epoch_cyc;
     }
