@@ -22,11 +22,14 @@ static void open_end(struct end *e, const char *settings)
     for (uint32_t n = 0; n < 3; n++) boundary_init(&e->kernels[n], e->control);
 }
 
-/* Runs the engine as kernel.c does, until it has nothing to do or is stopped. */
+/* Runs the engine as kernel.c does, until it has nothing to do or another quiesce has its turn. */
 static void run(const struct end *e)
 {
     quiesce_step(e->control);
-    (void)engine_run(e->bed.gpu->engine, gpu_now(e->bed.gpu) + RUN_CYC);
+    const struct quiesce *const active = e->control->active;
+    while (engine_run(e->bed.gpu->engine, gpu_now(e->bed.gpu) + RUN_CYC) == ENGINE_STOPPED && active &&
+           e->control->active == active) {
+    }
 }
 
 static void expect_states(const struct end *e, enum boundary_state first, enum boundary_state second,
