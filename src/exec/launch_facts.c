@@ -25,5 +25,16 @@ struct launch_facts launch_facts_of(const struct exec_launch *l, uint32_t app, u
                                  .threads_per_block = l->threads_per_block,
                                  .warps_per_block = l->warps_per_block,
                                  .registers_per_thread = registers_per_thread,
-                                 .cooperative = l->cooperative};
+                                 .cooperative = l->cooperative,
+                                 .launch = l};
+}
+
+bool launch_allocation(const struct launch_facts *l, size_t number, uint64_t *base, uint64_t *bytes)
+{
+    const struct devmem *memory = l->launch ? exec_memory(l->launch->env) : NULL;
+    if (!memory || number >= memory->count) return false;
+    const struct devmem_alloc *a = &memory->allocs[number];
+    *base = a->sim;
+    *bytes = a->freed ? 0 : a->hi - a->lo;
+    return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "gpu/gpu_private.h"
 
 enum { PROGRESS_CYC = 20000 };
@@ -382,13 +383,15 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     struct gpu_kernel_record *record = new_record(g);
     residency_describe(r, record);
     r->facts = launch_facts_of(launch, app, record->registers_per_thread);
+    r->facts.arrays = launch->analysis ? analysis_arrays : NULL;
+    r->facts.analysis = launch->analysis;
     const uint32_t needed = g->sm_count * record->blocks_per_sm;
     if (needed > r->resident_capacity) {
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
-    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], app, launch);
-    cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
+    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], &r->facts);
+    cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
     apps_count(&g->apps);
     settle_sms(g);
     settle_networks(g);

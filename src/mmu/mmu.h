@@ -63,8 +63,8 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
 /* A kernel is about to start: the placement policy may place pages of its arguments. */
-struct exec_launch;
-void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch);
+struct launch_facts;
+void mmu_place_at_launch(struct mmu *m, const struct launch_facts *facts);
 /* For tests that bring a policy of their own. */
 struct placement *mmu_placement(struct mmu *m);
 /* An SM is about to access the page: with prefault it is placed now. */
