@@ -3,8 +3,8 @@
  *   kernel, once          readonly.h   which data it only reads        ─► warp_op_info.read_only_group
  *                         locality.h   where each block's data lies
  *   launch                analysis_begin(): which groups are read-only ─► exec_launch.read_only ─► requests
- *                         analysis_locality(): the locality table with this launch's numbers, at the first
- * call analysis_arrays(): the same per array, for policies (exec/launch_facts.h)
+ *                         analysis_locality(): the locality table with the numbers of this launch
+ *                         analysis_arrays(): the same per array, for policies (exec/launch_facts.h)
  *
  * Ownership: an analysis belongs to the runtime context of the application; an analysis_launch to the launch,
  * and what it hands out lives until analysis_end(). */

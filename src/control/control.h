@@ -23,7 +23,7 @@ struct control_wiring {
     struct engine *engine;
     uint32_t domain;       /* of the SMs */
     struct sm *const *sms; /* [sm_count] */
-    struct slice **slices; /* [slice_count]; filled after control_new(), before the first kernel */
+    struct slice **slices; /* [slice_count]; filled after control_init(), before the first kernel */
     uint32_t sm_count, slice_count;
     struct organisation *organisations; /* [chiplet] */
     struct mdr *mdr;                    /* NULL: none */

@@ -1,9 +1,9 @@
 /* launch_facts: the properties of a launch that schedulers, placement and epoch clients may use. They do not
  * depend on the source of the instructions (PTX or a trace).
  *
- *   gpu/kernel.c ──launch_facts_of()──► launch_facts ──► policy/cta_sched/, policy/placement/,
- * control/epochs.h │ launch_arrays(), when a policy calls it first └──────► analysis/analysis.h:
- * analysis_arrays()
+ *   gpu/kernel.c ──launch_facts_of()──► launch_facts ──► block scheduler, placement, epoch clients
+ *                                            │ launch_arrays(), at the first call
+ *                                            └──► analysis/analysis.h: analysis_arrays()
  *
  * A launch_facts is immutable until the launch ends. The arrays are analysed at the first call and live until
  * the launch ends. */
