@@ -7,7 +7,7 @@
 #   make bench      speed, with a history in bench/history.csv
 #   make fuzz       every fuzz target for FUZZ_SECONDS (600) each
 #   make coverage   lines of each module reached by its fuzz target
-#   make install PREFIX=/usr/local
+#   make install    install the command, the library and atoll.h; PREFIX=~/.local needs no root (default: /usr/local)
 #   make docs       the generated pages of docs/
 
 PREFIX ?= /usr/local
@@ -48,7 +48,8 @@ coverage: deps
 	@sh tools/fuzz-coverage.sh
 
 install: all
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
+	@echo "installed: $(PREFIX)/bin/atoll; to run it by name: export PATH=$(PREFIX)/bin:\$$PATH"
 
 docs: all
 	@sh tools/docs.sh $(BUILD)/atoll docs

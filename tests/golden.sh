@@ -40,7 +40,7 @@ results() {
 # cost MACHINES: one line per machine and workload with its host instructions
 cost() {
     for machine in $1; do
-        for workload in vecadd:n=65536 sgemm:n=96 gather:n=16384; do
+        for workload in vecadd:n=32768 sgemm:n=64 gather:n=8192; do
             count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$build/atoll" run -m "$machine" -w "$workload" \
                 2>&1 < /dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p')
             printf '%s\t%s\t%s\n' "$machine" "$workload" "${count:-0}"

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 status=0
 # clang-tidy reads the compile commands of a build without gcc's own flags
 cmake -S . -B build/tidy -G Ninja -DCMAKE_C_COMPILER=clang >/dev/null || exit 1
-sources=$(git ls-files 'src/*.c' 'bench/*.c' 'tests/*.c' 'workloads/*.c')
+sources=$(git ls-files 'src/*.c' 'bench/*.c' 'tests/*.c' 'workloads/*.c' 'examples/*.c')
 headers=$(git ls-files '*.h')
 # shellcheck disable=SC2086 # lists of words
 clang-format --dry-run -Werror $sources $headers || status=1
@@ -19,5 +19,6 @@ for word in 'march=native' 'TODO' 'FIXME' 'XXX'; do
         status=1
     fi
 done
+python3 tools/roles.py || status=1
 [ $status = 0 ] && echo "check: format, clang-tidy and cppcheck are clean"
 exit $status

@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh ATOLL: what Atoll does today, shown: a workload on a machine, the two parts that decide the speed of every machine,
-# each alone, then machines side by side, with a report to look at.
+# demo.sh ATOLL: runs four examples: a workload on a machine, a DRAM channel alone, a network alone, and a comparison of two
+# machines with an HTML report.
 set -eu
 atoll=$1
 show() {
@@ -14,4 +14,4 @@ show model dram -m uba-mem --stream builtin:s3_rand_rd --load sat
 show model net -m uba-mem --traffic uniform --packet-bytes 136 --rate 0.5
 show compare -m uba-mem,v100 -w vecadd,sgemm,stencil5 --html "$(dirname "$atoll")/demo.html"
 echo
-echo "next: open $(dirname "$atoll")/demo.html in a browser; 'build/atoll help', 'build/atoll list workloads', README.md"
+echo "next: open $(dirname "$atoll")/demo.html in a browser; make install PREFIX=~/.local, then atoll --help; see README.md"

@@ -1,13 +1,21 @@
-/* classify: Algorithm 1 and Table II of LADM, by the index equation.
+/* classify: Algorithm 1 and Table II of LADM. The class of a row follows from its index equation.
  *
- *   loopVariant == m                     ITL
- *   loopInvariant(bx, by)                no locality        (one-dimensional grid: bx)
- *   two-dimensional, invariant(by)       a row of blocks shares      } and moves down a column when the
- * variant two-dimensional, invariant(bx)       a column of blocks shares   } has gridDim.x, else along a row
- *   what is left, and every index with data in it that is not ITL    unclassified
+ *   loop variant            loop invariant                   class
+ *   m (one element or       any                              ITL (intra-thread locality)
+ *   structure per step)
+ *   any other, or none      depends on bx and by, or on bx   NL (no locality between blocks)
+ *                           in a one-dimensional grid
+ *   has gridDim.x           depends on by only               ROW_V: a grid row shares, moves down a column
+ *   no gridDim.x            depends on by only               ROW_H: a grid row shares, moves along a row
+ *   has gridDim.x           depends on bx only               COL_V: a grid column shares, moves down a column
+ *   no gridDim.x            depends on bx only               COL_H: a grid column shares, moves along a row
+ *   any other row, and every non-ITL index that depends on data                      NONE (unclassified)
  *
- * ASSUMPTION (the paper's "2D blocks"): two-dimensional means gridDim.y > 1 or blockIdx.y in use, as FWT-k2
- * has one-dimensional blocks. Shared without a loop: row motion. */
+ * The four sharing classes need a two-dimensional grid. A stride that is a multiple of a whole row of the
+ * grid counts as gridDim.x (skips_rows()). A row that shares without a loop has class ROW_H or COL_H.
+ *
+ * A grid is two-dimensional (the paper's "2D blocks") if gridDim.y > 1 or blockIdx.y is in use, because
+ * FWT-k2 has one-dimensional blocks; ASSUMPTION */
 #include "analysis/index.h"
 
 const struct locality_action *locality_action(enum locality_class c)

@@ -1,12 +1,13 @@
-/* footprint: the datablock of a row: the bytes that a block touches in one iteration of its motion.
+/* footprint: the datablock of a row, that is, the bytes that a block touches in one iteration of its motion.
  *
- *   places    of the row's accesses, modulo the step of the motion: what an unrolled loop touches at d, 2d,
- * ... is what the next iterations of the loop as it was written touch threads   every thread's own place, or
- * steps when the index is linear in them loops     inside the motion, with as many iterations as the launch
- * gives them
+ *   source    contribution to the datablock
+ *   places    offsets of the row's accesses, modulo the step of the motion. An unrolled loop touches d, 2d,
+ *             and so on, which are the next iterations of the loop before unrolling.
+ *   threads   one place per thread, or a step per dimension if the index is linear in the thread index
+ *   loops     loops inside the motion, with the iteration counts of the launch
  *
- * The union of all is counted exactly as spans of bytes, so it does not matter which of threads, loops or
- * unrolled accesses a program (or its compiler) made the data with. */
+ * The datablock is the exact union of all three, as spans of bytes. The result therefore does not depend on
+ * whether a program (or its compiler) expresses an access by threads, loops or unrolled code. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,19 +1,22 @@
-/* readonly: which data a kernel only reads (the ld.global.ro pass of NUBA and SelRep).
+/* readonly: finds the data that a kernel only reads (the ld.global.ro pass of NUBA and SelRep).
  *
- *   origin   where a global pointer comes from: 8 bytes of the parameter block, or a module variable
- *   set      of origins: what an address may be derived from, plus `unknown` (loaded from memory)
- *   function one pass per function, callees first, in terms of its own formal parameters: what is written
- * through them, what is returned; recursion and indirect calls are taken to do anything launch   origins
- * become allocations: a write through one makes every origin in the same allocation read-write; a store to an
- * unknown target makes everything read-write, except the loads that are ld.global.nc themselves
+ *   term       meaning
+ *   origin     source of a global pointer: 8 bytes of the parameter block, or a module variable
+ *   set        origins from which an address may be derived, plus `unknown` (loaded from memory)
+ *   function   one pass per function, callees first, in terms of its formal parameters. The result is the set
+ *              of written origins and the set of the return value. Recursive and indirect calls may write
+ *              any data.
+ *   launch     origins become allocations. A write through one origin makes every origin in the same
+ *              allocation read-write. A store to an unknown target makes all data read-write, except loads
+ *              that are ld.global.nc themselves.
  *
- * Flow-insensitive, so sound whatever the control flow. The sum of a pointer and an integer is derived from
- * the pointer; a multiple of a value is no pointer (unless it was shifted down or divided before: alignment).
- * Which of two 64-bit parameters in a sum is the pointer shows at the launch: a number is no address.
- * ASSUMPTION: an address derived from a pointer lies in the allocation that the pointer points into or just
- * behind (C's rule); --check looks at every line.
+ * The pass is flow-insensitive, so it is sound for any control flow. The sum of a pointer and an integer is
+ * derived from the pointer. A multiple of a value is not a pointer, unless the value was shifted right or
+ * divided before (alignment). If two 64-bit parameters are added, the launch shows which of them is the
+ * pointer. The analysis takes C's rule for every derived address. ASSUMPTION: an address derived from a
+ * pointer lies in the allocation that the pointer points into or just behind; --check verifies every line.
  *
- * Ownership: all in the arena given. */
+ * Ownership: all data live in the caller's arena. */
 #ifndef ATOLL_ANALYSIS_READONLY_H
 #define ATOLL_ANALYSIS_READONLY_H
 

@@ -1,25 +1,32 @@
-/* check: --check: versions of every 4-byte word, carried beside the timing model through every cache.
+/* check: the model of --check. It carries a version of every 4-byte word through every cache, beside the
+ * timing model.
  *
- *   store issued: new version ─► request ─► copy in a slice ─► write-back ─► memory ─► fill ─► copy in a
- * slice └ acknowledged: the SM knows          read reply ─► copy in an L1 ─► load
+ *   store issued ──► request ──► copy in a slice ──► write-back ──► memory ──► fill ──► copy in a slice
+ *   (new version)                    │                                                        │
+ *                                    └──► acknowledgement to the SM                           │
+ *                                               load ◄── copy in an L1 ◄── read reply ◄───────┘
  *
- * The timing model moves requests, not data, so a stale line cannot show in a kernel's values; here it does.
- * A version is the number of the store (or atomic) in the order of issue. What is checked, at each use:
+ * The timing model moves requests, not data, so a stale line cannot show in a kernel's values. A version is
+ * the number of the store (or atomic) in the order of issue. The rules, by the event at which they are
+ * checked:
  *
- *   at the memory side  a read sees every store that was acknowledged before it is served there
- *   at a load           it sees every store acknowledged before its SM's last acquire point (kernel begin,
- *                       fence or acquire of GPU scope, arrival of a moved block), and the newest store if
- * that is its own block's at a release        every earlier store of the warp is acknowledged at a store
- * stores of a warp to a word arrive in the order of the program at a kernel's end   every store is
- * acknowledged; after a flush memory holds the newest versions at every copy       it is of the line that was
- * asked for, is there, and is not lost when it is dropped
+ *   event               rule
+ *   memory-side read    The read sees every store that was acknowledged before the read is served.
+ *   load                The load sees every store acknowledged before the last acquire point of its SM
+ *                       (kernel begin, fence or acquire of GPU scope, arrival of a migrated block). The
+ *                       load also sees the newest store if that store belongs to the same block.
+ *   release             Every earlier store of the warp is acknowledged.
+ *   store               Stores of a warp to a word arrive in program order.
+ *   kernel end          Every store is acknowledged. After a flush, memory holds the newest versions.
+ *   use of a copy       The copy is valid and holds the requested line. Its eviction loses no dirty data.
  *
- * A load that sees something older than the newest store without being ordered after it is racy: counted,
- * not failed. Two stores that race keep the newer version, whichever arrives last: their order is open.
+ * A load that sees an older version than the newest store, without being ordered after that store, is racy.
+ * The check counts a racy load and does not fail. If two stores race, the newer version stays, in either
+ * order of arrival, because their order is undefined.
  *
- * A place is an array of lines that hold copies: the parts tell what their copies got, lost and gave, so a
- * new organisation needs no new rule. Hooks cost one branch when there is no check; memory is the check's
- * own. A failure is raised by diag_check_failed(). */
+ * A place is an array of lines that hold copies. The components report each fill, loss and use of a copy, so
+ * a new organisation needs no new rule. A hook costs one branch if the check is off. The check owns its
+ * memory. diag_check_failed() raises a failure. */
 #ifndef ATOLL_CHECK_CHECK_H
 #define ATOLL_CHECK_CHECK_H
 

@@ -175,8 +175,24 @@ static inline uint64_t config_channel_capacity(const struct config *c)
     return (uint64_t)c->dram.bank_groups * c->dram.banks_per_group * c->dram.rows * c->dram.columns *
            c->dram.column_size;
 }
-/* ---- predicates on the organisation of the LLC, for rooms that decide which networks and counters exist
- * ---- */
+/* ---- predicates on the LLC organisation, for rooms that decide which networks, policies and counters exist.
+ * No other room compares c->llc.organisation (tools/roles.py). ---- */
+
+/* A line is cached by its home slice only. */
+static inline bool config_slices_at_home(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_memory_side;
+}
+/* A policy switches the LLC between shared and private slices. */
+static inline bool config_slices_adaptive(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_adaptive;
+}
+/* Read-only lines have a degree of replication, which selrep.degree or a policy sets. */
+static inline bool config_slices_selective(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_selective;
+}
 
 /* SMs reach only the slices of their own partition (NUBA). */
 static inline bool config_slices_by_partition(const struct config *c)

@@ -37,7 +37,8 @@ static void pass_begins(void *self)
         other->state = BOUNDARY_SHARES;
         quiesce_end(&other->quiesce);
     }
-    organisation_forget_copies(c->wire.organisations);
+    for (uint32_t k = 0; k < c->wire.chiplet_count; k++)
+        organisation_forget_copies(&c->wire.organisations[k]);
     if (b->pass == llc_boundary_flush) mdr_flush(c->wire.mdr);
     b->quiesce.undisturbed = c->boundary_count == 1;
 }
@@ -52,13 +53,22 @@ static void done(void *self)
         if (c->boundaries[n]->state == BOUNDARY_SHARES) set_over(c->boundaries[n]);
 }
 
+/* One pass serves all chiplets: policies keep their organisations in one state. */
+static enum llc_boundary pass_of(const struct control_wiring *w)
+{
+    const enum llc_boundary pass = organisation_boundary(&w->organisations[0]);
+    for (uint32_t k = 1; k < w->chiplet_count; k++)
+        DIAG_ASSERT(organisation_boundary(&w->organisations[k]) == pass);
+    return pass;
+}
+
 static void begin(struct boundary *b)
 {
     struct control *c = b->control;
-    b->pass = organisation_boundary(c->wire.organisations);
+    b->pass = pass_of(&c->wire);
     epochs_kernel_ends(&c->epochs, control_now(c));
     if (b->pass == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
-        organisation_keep_all(c->wire.organisations);
+        for (uint32_t k = 0; k < c->wire.chiplet_count; k++) organisation_keep_all(&c->wire.organisations[k]);
         set_over(b);
         return;
     }

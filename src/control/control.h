@@ -24,8 +24,8 @@ struct control_wiring {
     uint32_t domain;       /* of the SMs */
     struct sm *const *sms; /* [sm_count] */
     struct slice **slices; /* [slice_count]; filled after control_init(), before the first kernel */
-    uint32_t sm_count, slice_count;
-    struct organisation *organisations; /* [chiplet] */
+    uint32_t sm_count, slice_count, chiplet_count;
+    struct organisation *organisations; /* [chiplet_count] */
     struct mdr *mdr;                    /* NULL: none */
     /* May the SM take blocks of the application? */
     bool (*may_run)(const void *apps, uint32_t sm, uint32_t app);

@@ -41,7 +41,7 @@ static void follow_pass(struct client *k)
 static void follow_mode(struct client *k)
 {
     const struct control_wiring *w = &k->control->wire;
-    const bool on = k->policy->organisation->is_private;
+    const bool on = k->policy->organisation->state[0].is_private;
     if (k->write_through == on) return;
     k->write_through = on;
     for (uint32_t s = 0; s < w->slice_count; s++) slice_set_write_through(w->slices[s], on);
@@ -97,7 +97,7 @@ void replication_client_add(struct control *c, struct replication *p)
                                      .pass_begins = pass_begins,
                                      .done = pass_done},
                          .due_cyc = EPOCH_NEVER,
-                         .write_through = p->organisation->is_private};
+                         .write_through = p->organisation->state[0].is_private};
     quiesce_init(&k->quiesce, c);
     epochs_add(&c->epochs, &(struct epoch_client){.self = k,
                                                   .due = due,

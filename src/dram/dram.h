@@ -4,7 +4,8 @@
  *        │ refused: stays with its owner          ▲                    (data cycle known at issue)
  *        └───────────── wiring.space ◄────────────┘ an entry became free
  *
- * Above: an LLC slice (or the stream driver of dram_model.c). Below: nothing, the data is not moved.
+ * Above: channel.c, which accepts for the LLC slices (or the stream driver of dram_model.c). Below: nothing,
+ * the data is not moved.
  *
  * Contract. All cycles are of the memory clock. The owner calls dram_channel_step(ch, now) at, or before, the
  * cycle that dram_channel_next() names, never backwards; additional calls change nothing. What is accepted at

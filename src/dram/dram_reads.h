@@ -1,6 +1,6 @@
 /* dram_reads: a lean channel, mostly of reads, as part of its owner's loop: the column bus and acceptance.
  * The first write to come into a channel of reads is taken by dram_accept.c. The row bus is that of
- * dram_rows.h. Included by gpu/channel_reads.c only.
+ * dram_rows.h. Included by llc/channel_reads.c only.
  *
  * The path, a constant in each copy, is DRAM_READS while nothing but reads waits, else DRAM_LEAN: then each
  * choice also looks at the writes, which are served and counted as everywhere.

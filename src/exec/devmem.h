@@ -1,23 +1,24 @@
-/* devmem: the device memory of one application and the table of what is allocated in it.
+/* devmem: the device memory of one application and the table of its allocations.
  *
- *   base                                                                    base + size
- *   ├ local window ┼ shared window ┼ param window ┼ allocations, heap, variables … ┤   reserved, nothing
- * committed 16 MiB          16 MiB          16 MiB
+ *   base                                                                                base + size
+ *   ├─ local window ─┼─ shared window ─┼─ param window ─┼─ allocations, heap, variables ──────────┤
+ *        16 MiB            16 MiB            16 MiB
  *
- * A device pointer is a host pointer into the reserved range (or into memory registered by the host). The
- * first three windows are never mapped: they are the generic addresses of the local, shared and parameter
- * spaces.
+ * The whole range is reserved address space; no memory is committed before an allocation uses it. A device
+ * pointer is a host pointer into the range, or into memory that the host registered. The first three windows
+ * are never mapped. They are the generic addresses of the local, shared and parameter spaces.
  *
- * Every access is looked up here, or in a range (struct devmem_range) that a lookup gave and that holds
- * until devmem_generation changes: allocations, frees and device free() change it.
+ * Every access is looked up in the table, or in a range (struct devmem_range) that an earlier lookup
+ * returned. A range is valid until devmem_generation changes: allocations, frees and device free() change
+ * it.
  *
- * A lazy allocation is filled in chunks at the first lookup that meets them, so a range given out never
- * covers unfilled bytes.
+ * A lazy allocation is filled in chunks. A lookup fills the chunks that it touches, so a returned range
+ * never covers unfilled bytes.
  *
- * Freed addresses are not handed out again before the reserved range is used up, so that a dangling pointer
- * is told apart from a good one.
+ * Freed addresses are not reused before the reserved range is exhausted, so that a dangling pointer differs
+ * from a valid one.
  *
- * Ownership: devmem owns the reserved range and its table; registered memory stays the caller's. */
+ * Ownership: devmem owns the reserved range and its table; registered memory belongs to the caller. */
 #ifndef ATOLL_EXEC_DEVMEM_H
 #define ATOLL_EXEC_DEVMEM_H
 

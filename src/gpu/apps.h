@@ -1,11 +1,13 @@
-/* apps: several applications on one machine: whose an SM is, and where the pages of each may lie.
+/* apps: several applications on one machine: the owner of each SM, and the channels for the pages of each
+ * application.
  *
- *   apps_split(count)         at the start, from the parameters apps.sms and apps.channels
- *   apps_give_sm(sm, app)     at any time: the SM takes no more blocks of its old owner; when those that it
- * has have ended, it begins with the kernels of the new one apps_keep_channels(app)   at any time: for pages
- * that are placed from then on
+ *   function               when          effect
+ *   apps_split()           at the start  divides SMs and channels by apps.sms and apps.channels
+ *   apps_give_sm()         at any time   The SM takes no more blocks of its old owner. When its resident
+ *                                        blocks have ended, the SM starts blocks of the new owner.
+ *   apps_keep_channels()   at any time   restricts pages that are placed later to these channels
  *
- * A machine that runs one application is the case of one owner. */
+ * A machine with one application has one owner. */
 #ifndef ATOLL_GPU_APPS_H
 #define ATOLL_GPU_APPS_H
 

@@ -57,7 +57,8 @@ struct watch {
 static struct state state_of(const struct gpu *g)
 {
     const struct organisation *o = g->organisations;
-    return (struct state){organisation_replicates(o), o->is_private, o->degree};
+    const struct organisation_state *s = organisation_in_force(o);
+    return (struct state){s->replicate, s->is_private, s->degree};
 }
 
 static uint64_t decisions_of(const struct gpu *g)
@@ -75,21 +76,19 @@ static uint64_t requests_of(const struct gpu *g)
 
 /* ---- where requests go ---- */
 
-/* Follows a request from its SM to memory: the slices where it may leave its line. */
+/* Follows a request from its SM to memory: the slices where it may allocate its line. */
 static uint32_t places_of(const struct organisation *o, const struct request *r, uint32_t sm,
-                          uint16_t places[2])
+                          uint32_t places[2])
 {
-    uint32_t count = 0;
-    struct stop stop = o->next(o, r, HERE_SM, sm);
-    while (stop.kind == STOP_SLICE) {
-        const uint16_t here = stop.idx;
-        assert_true(here < SMS);
-        stop = o->next(o, r, HERE_SLICE, here);
-        assert_true(count < 2);
-        if (stop.kind == STOP_MEMORY || stop.allocate) places[count++] = here;
+    uint32_t count = 0, here = path_first(path_routes_of(&o->path, sm), r);
+    const struct path_rules *const rules = path_rules_at(&o->path, engine_tick(o->engine));
+    for (uint32_t hops = 0;; hops++) {
+        assert_true(here < SMS && hops < 2);
+        const struct path_rule *const rule = path_rule_of(rules, r, here);
+        if (rule->allocate) places[count++] = here;
+        if (rule->next == PATH_TO_MEMORY) return count;
+        here = r->home.slice;
     }
-    assert_int_equal(stop.idx, r->home.channel);
-    return count;
 }
 
 static void what_may_be_written_has_one_place(const struct gpu *g)
@@ -102,11 +101,11 @@ static void what_may_be_written_has_one_place(const struct gpu *g)
                 const struct request r = {.kind = (uint8_t)kind,
                                           .flags = read_only ? REQUEST_READ_ONLY : 0,
                                           .home = {.slice = home, .channel = home}};
-                uint16_t at_slices[2] = {0};
+                uint32_t at_slices[2] = {0};
                 const uint32_t places = places_of(o, &r, n / SMS, at_slices);
                 const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
                 if (kind == REQUEST_READ && read_only) continue;
-                if (o->is_private && !atomic) continue; /* written through: memory has the truth */
+                if (o->state[0].is_private && !atomic) continue; /* written through: memory has the truth */
                 assert_int_equal(places, 1);
                 assert_int_equal(at_slices[0], home);
             }
@@ -146,7 +145,7 @@ static uint32_t look_at_slices(const struct gpu *g)
     const uint32_t own = copies_of(g, OWN, SMS * OWN_LINES, &used);
     for (uint32_t k = 0; k < g->slice_count; k++) held += slice_lines_used(g->slices[k]);
     assert_int_equal(used, held);
-    if (!g->organisations->is_private) assert_int_equal(written, 0);
+    if (!g->organisations->state[0].is_private) assert_int_equal(written, 0);
     return shared + written + own;
 }
 
@@ -157,7 +156,7 @@ static void look_while_running(struct watch *w)
     uint32_t used = 0;
     w->copied_lines += copies_of(g, SHARED, SHARED_LINES, &used);
     const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
-    if (!g->organisations->is_private && !quiesce_stops(&g->control, QUIESCE_ALL))
+    if (!g->organisations->state[0].is_private && !quiesce_stops(&g->control, QUIESCE_ALL))
         assert_int_equal(written, 0);
 }
 
@@ -327,9 +326,11 @@ static void nothing_is_known(struct watch *w, bool copies)
     const struct gpu *g = w->bed.gpu;
     struct organisation *o = g->organisations;
     run(w, computes, 8, 72); /* the end of the epoch in which others sent something */
-    if (g->mdr) o->replicate = o->replicate_next = copies;
+    struct organisation_state s = *organisation_in_force(o);
+    if (g->mdr) s.replicate = copies;
     const bool chosen = g->replication && g->replication->due && !g->replication->config->selrep.degree;
-    if (chosen) o->degree = g->replication->known[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
+    if (chosen) s.degree = g->replication->known[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
+    organisation_set(o, &s, 0);
     o->replicated |= copies;
     w->state = state_of(g);
     const uint32_t before = w->changes;

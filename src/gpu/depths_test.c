@@ -76,8 +76,8 @@ static uint64_t at_port(const struct fabric_side *s, uint32_t port, uint64_t now
 static uint64_t due_at_memory(const struct slice *s, uint64_t tick)
 {
     uint64_t count = 0;
-    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
-        const struct lane_ops *ops = &s->lanes[lane].ops;
+    for (uint32_t q = 0; q < s->spec->channels; q++) {
+        const struct memory_queue *ops = &s->queues[q].ops;
         const struct memory_op *op = ops->front;
         for (uint32_t k = 0; k < ops->count; k++, op = op + 1 == ops->end ? ops->ring : op + 1)
             count += op->ready_tick <= tick;

@@ -6,6 +6,7 @@
 
 #include "control/replication_client.h"
 #include "gpu/gpu_private.h"
+#include "llc/channel_reads.h"
 #include "net/net_level.h"
 
 enum { WALK_REQUESTS = 64 };
@@ -56,8 +57,9 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
                                 (int32_t)(partition % c->chiplet.partitions), STATS_ANY};
 }
 
-/* Does nobody but slices wait for memory to accept something? Then channels may be late, see channel.c; those
- * in time settle as well, as an operation that is due at once is seen at their next edge only. */
+/* True if only slices observe when channels accept operations. Channels may then defer cycles
+ * (dram/channel.c). Exact channels synchronise as well: an operation that is due at once is accepted at their
+ * next edge only. */
 static bool only_slices_wait(const struct gpu *g, const struct config *c)
 {
     return !config_page_move_lines(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
@@ -66,19 +68,19 @@ static bool only_slices_wait(const struct gpu *g, const struct config *c)
 
 static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
 {
-    const uint32_t lanes = g->slice_spec.lanes, per_channel = g->slice_spec.slices_per_channel;
-    const uint32_t first_channel = idx / per_channel / lanes * lanes;
+    const uint32_t channels = g->slice_spec.channels, per_channel = g->slice_spec.slices_per_channel;
+    const uint32_t first_channel = idx / per_channel / channels * channels;
     const uint32_t chiplet = idx / config_slices_per_chiplet(c);
     const struct slice_wiring w = {.engine = g->engine,
                                    .fabric = &g->fabrics[chiplet],
                                    .requests = &g->requests,
                                    .channels = g->channels + first_channel,
-                                   .memory_comes = channel_comes,
-                                   .memory_settle = only_slices_wait(g, c) ? channel_settle : NULL,
+                                   .channels_sync = only_slices_wait(g, c),
                                    .channel_component = channel_component(g->channels[first_channel]),
                                    .pending = g->pending + first_channel,
-                                   .hurry = g->hurry + first_channel,
-                                   .pending_bit = idx % (per_channel * lanes),
+                                   .exact_accept = g->exact_accept + first_channel,
+                                   .pending_bit = idx % (per_channel * channels),
+                                   .slices = g->slices,
                                    .tap = g->tap,
                                    .input_tap = mdr_input_tap(g->mdr),
                                    .remote_tap = mdr_remote_tap(g->mdr),
@@ -91,27 +93,15 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .check = g->check,
                                    .chiplet = chiplet,
                                    .forwards = net_level_used(c, NET_LEVEL_slice_net),
-                                   .near_only = config_slices_by_partition(c),
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
-                                   .epoch = &g->epochs[chiplet],
+                                   .epoch = &g->organisations[chiplet].epoch,
                                    .pager = g->pager,
                                    .page_line_done = pager_line_done};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
-    slice_set_write_through(g->slices[idx], w.organisation->is_private);
-}
-
-/* Private organisation: the slices of the SM's cluster, one in each stack, forget what they hold. */
-static void acquired(void *self, uint32_t sm)
-{
-    struct gpu *g = self;
-    const struct organisation *o = g->organisations;
-    if (!o->is_private) return;
-    const uint32_t slot = clusters_slot(&o->clusters, clusters_of_sm(&o->clusters, sm));
-    for (uint32_t first = 0; first < g->slice_count; first += o->clusters.stack_slices)
-        slice_invalidate(g->slices[first + slot]);
+    slice_set_write_through(g->slices[idx], w.organisation->state[0].is_private);
 }
 
 static void build_memory(struct gpu *g, const struct config *c)
@@ -121,26 +111,36 @@ static void build_memory(struct gpu *g, const struct config *c)
     g->pages = page_table_new(&g->arena, c, g->map);
     g->slice_spec = slice_spec_of(c, g->map);
     g->slice_spec.turns = slice_turns_new(&g->arena, &g->slice_spec);
-    const uint32_t lanes = g->slice_spec.lanes, reaching = g->slice_spec.slices_per_channel * lanes;
+    const uint32_t channels = g->slice_spec.channels;
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct channel_wiring w = {.engine = g->engine,
                                          .domain = g->dram_domain,
-                                         .slices = g->slices + (size_t)(k / lanes) * reaching,
-                                         .slice_count = reaching,
-                                         .lane = k % lanes,
+                                         .client_count = g->slice_spec.slices_per_channel * channels,
+                                         .queue_idx = k % channels,
                                          .pending = &g->pending[k],
-                                         .hurry = &g->hurry[k],
-                                         .settles = only_slices_wait(g, c),
-                                         .may_be_late = c->sim.work_ahead && only_slices_wait(g, c),
-                                         .all = g->slices,
-                                         .slice_spec = &g->slice_spec,
-                                         .organisation = g->organisations,
-                                         .requests = &g->requests,
-                                         .check = g->check};
+                                         .exact_accept = &g->exact_accept[k],
+                                         .only_clients_wait = only_slices_wait(g, c),
+                                         .may_defer = c->sim.work_ahead && only_slices_wait(g, c),
+                                         .client_ticks_per_cycle = g->slice_spec.ticks_per_cycle,
+                                         .return_cyc = g->slice_spec.back_cyc,
+                                         .accepted =
+                                             g->check ? slice_memory_accepted_checked : slice_memory_accepted,
+                                         .done = slice_memory_done};
         g->channels[k] = channel_new(&g->arena, c, &g->dram_spec, g->map, &w,
                                      name_in(g, "channel", k, c->partition.channels));
         STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope_of(c, k / c->partition.channels));
     }
+}
+
+/* Registers the slices that reach a channel as its clients. */
+static void connect_channel(struct gpu *g, uint32_t k)
+{
+    const uint32_t channels = g->slice_spec.channels, clients = g->slice_spec.slices_per_channel * channels;
+    for (uint32_t n = 0; n < clients; n++) {
+        struct slice *const s = g->slices[(size_t)(k / channels) * clients + n];
+        channel_connect(g->channels[k], n, s, slice_memory_queue(s, k % channels));
+    }
+    channel_reads_connect(g->channels[k], &g->slice_spec);
 }
 
 struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number)
@@ -171,8 +171,6 @@ struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uin
 static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
 {
     const uint32_t chiplet = idx / config_sms_per_chiplet(c);
-    const bool epochs = net_level_used(c, NET_LEVEL_slice_net) && c->llc.acquire == llc_acquire_drop_remote &&
-                        c->llc.organisation == llc_organisation_numa;
     const struct sm_wiring w = {.engine = g->engine,
                                 .domain = g->sm_domain,
                                 .fabric = &g->fabrics[chiplet],
@@ -180,11 +178,8 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .mmu = g->mmus[chiplet / c->gpu.chiplets],
                                 .pager = g->pager,
                                 .organisation = &g->organisations[chiplet],
-                                .epoch = epochs ? &g->epochs[chiplet] : NULL,
                                 .conflicts = g->conflicts,
                                 .check = g->check,
-                                .acquired = g->slice_spec.may_write_through ? acquired : NULL,
-                                .acquired_self = g,
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices,
@@ -261,10 +256,9 @@ static void allocate(struct gpu *g, const struct config *c)
     g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
     g->pending = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
-    g->hurry = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
+    g->exact_accept = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->fabrics = ARENA_ARRAY(&g->arena, struct fabric, g->chiplet_count);
     g->organisations = ARENA_ARRAY(&g->arena, struct organisation, g->chiplet_count);
-    g->epochs = ARENA_ARRAY(&g->arena, struct llc_epoch, g->chiplet_count);
     g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus * APPS_MAX);
 }
 
@@ -280,6 +274,7 @@ static void build_control(struct gpu *g, const struct config *c)
                                           .slices = g->slices,
                                           .sm_count = g->sm_count,
                                           .slice_count = g->slice_count,
+                                          .chiplet_count = g->chiplet_count,
                                           .organisations = g->organisations,
                                           .mdr = g->mdr,
                                           .may_run = may_run,
@@ -305,10 +300,8 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     fault_choose(c->sim.fault);
 #endif
     build_clocks(g, c);
-    for (uint32_t k = 0; k < g->chiplet_count; k++) {
-        g->organisations[k] = organisation_of(c, k);
-        g->organisations[k].engine = g->engine;
-    }
+    for (uint32_t k = 0; k < g->chiplet_count; k++)
+        organisation_init(&g->organisations[k], &g->arena, c, k, g->engine, g->slices);
     g->sm_spec = sm_spec_of(&g->arena, c);
     g->conflicts = sm_conflict_cache(&g->arena);
     const uint32_t requests = request_limit(g, c);
@@ -325,7 +318,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);
-    for (uint32_t k = 0; k < g->channel_count; k++) channel_connect(g->channels[k]);
+    for (uint32_t k = 0; k < g->channel_count; k++) connect_channel(g, k);
     g->windows = windows_new(&g->arena, c,
                              &(struct windows_parts){.engine = g->engine,
                                                      .domain = g->sm_domain,

@@ -8,7 +8,6 @@
 #include "exec/exec.h"
 #include "exec/launch_facts.h"
 #include "gpu/apps.h"
-#include "gpu/channel.h"
 #include "gpu/gpu.h"
 #include "gpu/pager.h"
 #include "gpu/windows.h"
@@ -62,7 +61,6 @@ struct gpu {
     struct llc_tap tap;                 /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
     struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
-    struct llc_epoch *epochs;           /* [chiplet] */
     struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
     struct page_table *pages;
@@ -76,8 +74,8 @@ struct gpu {
     struct slice **slices;
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
-    uint64_t *pending; /* by channel: which of its slices have operations for it, */
-    uint64_t *hurry;   /* and to which it matters when it accepts them */
+    uint64_t *pending;      /* [channel]: bit per slice that has operations for it */
+    uint64_t *exact_accept; /* [channel]: bit per slice that needs exact accept times */
     uint32_t sm_count, slice_count, channel_count; /* of the machine */
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;

@@ -120,6 +120,11 @@ BED_TEST(local_bandwidth_is_that_of_the_links)
     }
 }
 
+static void set_replication(struct bed *b, bool on)
+{
+    organisation_set(b->gpu->organisations, &(struct organisation_state){.degree = 1, .replicate = on}, 0);
+}
+
 /* Queues of one entry everywhere: slow, and it goes on. */
 BED_TEST(partitions_that_ask_each_other_for_everything_go_on)
 {
@@ -136,7 +141,7 @@ BED_TEST(partitions_that_ask_each_other_for_everything_go_on)
     for (size_t k = 0; k < 2 * (sizeof machines / sizeof *machines); k++) {
         struct bed b;
         bed_open(&b, machines[k / 2]);
-        b.gpu->organisations[0].replicate = k % 2;
+        set_replication(&b, k % 2);
         for (uint32_t page = 0; page < 132; page++) bed_touch(&b, page % 2, A + (uint64_t)page * 4096, 1);
         bed_run(&b, ops, 4, 64);
         bed_settle(&b);
@@ -159,7 +164,7 @@ BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
                                          BED_USE(1), BED_LOAD(A, 2, .flags = WARP_F_STRONG), BED_USE(2),
                                          BED_END};
     bed_open(&b, NUBA);
-    b.gpu->organisations[0].replicate = true;
+    set_replication(&b, true);
     bed_touch(&b, 1, A, 1);
     b.only_sms = 1;
     bed_run(&b, read, 1, 1);
@@ -170,7 +175,7 @@ BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
                      1); /* the second read-only load; the others may be written: they cross */
     assert_int_equal(s.llc.crossing_reads, 3);
     /* off: the copy is still there and nobody looks at it */
-    b.gpu->organisations[0].replicate = false;
+    set_replication(&b, false);
     bed_run(&b, read, 1, 1);
     assert_int_equal(bed_stats(&b).llc.copy_reads, 1);
     assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);

@@ -29,15 +29,15 @@ static void in_time(const struct windows *w, struct channel *ch, struct slice *c
     for (;;) {
         struct slice *first = NULL;
         uint64_t due = until;
-        bool minds = false;
+        bool needs_channel = false;
         for (uint32_t k = 0; k < w->per_channel; k++) {
-            minds |= slice_minds_memory(slices[k], until);
+            needs_channel |= slice_needs_channel(slices[k], until);
             if (slice_window_due(slices[k]) >= due) continue;
             due = slice_window_due(slices[k]);
             first = slices[k];
         }
         /* what makes room comes before the slice looks, and may make it look sooner */
-        if (minds && channel_work_next(ch, due)) continue;
+        if (needs_channel && channel_work_next(ch, due)) continue;
         if (!first) return;
         slice_window_cycle(first, due);
     }
@@ -179,7 +179,7 @@ static bool is_plain(const struct config *c)
 {
     return c->sim.work_ahead && c->net.topology == net_shape_queued && config_chiplets(c) == 1 &&
            c->clock.sm == c->clock.net && c->clock.sm == c->clock.llc && c->mmu.mode == mmu_mode_ideal &&
-           c->llc.organisation == llc_organisation_memory_side && c->llc.boundary == llc_boundary_keep &&
+           config_slices_at_home(c) && c->llc.boundary == llc_boundary_keep &&
            !c->llc.stacks && link_keeps_up(c);
 }
 

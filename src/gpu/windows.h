@@ -1,25 +1,28 @@
-/* windows: the memory side of a GPU (both networks, slices, channels) worked off in stretches of time.
+/* windows: simulates the memory side of a GPU (both networks, slices, channels) one lookahead window at a
+ * time.
  *
- * With queued networks a packet that begins knows when it arrives (net_queue.h), a request is at its slice
- * llc.tag_latency_cyc before the slice looks at it, and a line that was read is at its slice
- * llc.memory_latency_cyc later. So what happens in slices from `now` on for a window of cycles depends on
- * nothing that SMs or channels do from now on:
+ * In a queued network the arrival cycle of a packet is fixed when transmission starts (net_queue.h). A
+ * request arrives llc.tag_latency_cyc before its tag lookup. A line read from memory reaches its slice
+ * llc.memory_latency_cyc after the read. Slices in [now, until) therefore depend on no event of SMs or
+ * channels in the same window:
  *
- *            what SMs sent before now ──► requests ─┐                       ┌─► replies ──► SMs know all that
- *   now ─────                                       ├─► slices: the window ─┤                 comes in the
- * window channels: all that was due before now ─┘                       └─► operations ──► channels, next
- * time
+ *   requests sent before now ──► request network ──┐                  ┌──► reply network ──► SMs
+ *                                                  ├──► slices ───────┤    (arrivals up to `until` are fixed)
+ *   channel work due before now ──► read data ─────┘    [now, until)  └──► memory operations ──► channels
+ *                                                                          (simulated in the next window)
  *
- * All of it is one visit per window: the parts do what they would do if they were visited in every cycle,
- * each while its state is in the host's caches. `-s sim.work_ahead=false` visits them one by one; every
- * statistic stays the same. Windows end where somebody looks at statistics (engine_unwatched_until()).
+ * One activation simulates a window. Every component does what it would do cycle by cycle, while its state
+ * is in the host cache. `-s sim.work_ahead=false` simulates cycle by cycle; every statistic is
+ * bit-identical. A window ends no later than the cycle in which statistics are sampled
+ * (engine_unwatched_until()).
  *
- * Not where a part is more than plain: --check, several applications or chiplets, organisations other than
- * memory_side, address translation, flushes at kernel boundaries, networks that are not queued. */
+ * Windows are off if a component uses an optional feature: --check, several applications or chiplets,
+ * organisations other than memory_side, address translation, flushes at kernel boundaries, or networks that
+ * are not queued. */
 #ifndef ATOLL_GPU_WINDOWS_H
 #define ATOLL_GPU_WINDOWS_H
 
-#include "gpu/channel.h"
+#include "dram/channel.h"
 #include "llc/llc.h"
 #include "net/fabric.h"
 

@@ -1,30 +1,40 @@
-/* coherent: copies of lines of other chiplets that hardware keeps coherent (organisation sm_side).
+/* coherent: hardware coherence of remote lines (organisation sm_side). far.c holds the remote lines.
+ * far->sharers is the directory. It is NULL at slices without one; code tests nothing else.
  *
- *   fetch of a slice of another chiplet ─► the home notes the chiplet in its tags
- *   store, atomic at home; line evicted there ─► news to the chiplets noted, but not to the writer's own,
- * whose slice has changed or dropped its copy in passing ─► copy dropped
+ *   event at the home slice              action
+ *   fetch from another chiplet           set the sharer bit of the chiplet in the home's tags
+ *   store or atomic                      invalidate the line in all sharer chiplets except the writer's own,
+ *                                        whose slice updated or invalidated its line before forwarding
+ *   eviction of the line                 invalidate the line in all sharer chiplets
  *
- * News takes llc.invalidate_cyc, on wires of its own (ASSUMPTION: one flit each, counted, never in each
- * other's way); a store or atomic is answered after the news has come and word of it gone back. A line that
- * is on its way when the news comes is given to those that wait for it, whose loads are older than the
- * answer, and not kept: who asks later is passed on to the home. So no load that follows an acknowledged
- * store reads an older copy, and nothing has to happen at acquires. */
+ * An invalidation takes llc.invalidate_cyc on a dedicated channel (ASSUMPTION: one flit, no contention). The
+ * home replies to a store or atomic no earlier than 2 x llc.invalidate_cyc after the write: invalidation
+ * plus acknowledgement.
+ *
+ * If an invalidation meets a pending fill, the fill replies to the requests in its MSHR and is not
+ * installed. These loads are older than the acknowledgement. Later reads are forwarded to the home. No load
+ * that follows an acknowledged store therefore reads an older line, and acquires need no action. */
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
 
 void coherent_new(struct slice *s, struct arena *a)
 {
     s->far->sharers = ARENA_ARRAY(a, uint64_t, tags_lines(&s->tags));
 }
 
-void coherent_note(struct slice *s, const struct request *r)
+/* Bit of the chiplet whose slice forwarded the request. */
+static uint64_t chiplet_bit(const struct slice *s, const struct request *r)
+{
+    return (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count;
+}
+
+void coherent_add_sharer(struct slice *s, const struct request *r)
 {
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, r->home.line), r->home.line);
     DIAG_ASSERT(line != TAGS_NONE);
-    s->far->sharers[line] |= (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count;
+    s->far->sharers[line] |= chiplet_bit(s, r);
 }
 
-static void tell(struct slice *s, uint32_t line, uint64_t chiplets)
+static void send_invalidations(struct slice *s, uint32_t line, uint64_t chiplets)
 {
     const uint32_t slices = s->wire.organisation->slice_count;
     s->far->sharers[line] &= ~chiplets;
@@ -39,19 +49,18 @@ static void tell(struct slice *s, uint32_t line, uint64_t chiplets)
 
 void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r)
 {
-    const uint64_t own = r->via ? (uint64_t)1 << (r->via - 1u) / s->wire.organisation->slice_count : 0;
-    const uint64_t chiplets = s->far->sharers[line] & ~own;
+    const uint64_t chiplets = s->far->sharers[line] & ~(r->via ? chiplet_bit(s, r) : 0);
     if (!chiplets) return;
-    tell(s, line, chiplets);
+    send_invalidations(s, line, chiplets);
     s->far->hold_cyc = now + 2 * (uint64_t)s->spec->invalidate_cyc;
 }
 
 void coherent_evict(struct slice *s, uint32_t line)
 {
-    if (s->far->sharers[line]) tell(s, line, s->far->sharers[line]);
+    if (s->far->sharers[line]) send_invalidations(s, line, s->far->sharers[line]);
 }
 
-void coherent_drop(struct slice *s, uint64_t now, uint64_t key)
+void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key)
 {
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, key), key);
     if (line == TAGS_NONE) return;

@@ -1,19 +1,28 @@
-/* far: a slice and lines that live in other chiplets, where the organisation keeps copies of them.
+/* far: remote lines, that is, lines whose home is another slice. Active where slices forward to slices: nuba,
+ * and numa and sm_side with several chiplets. Elsewhere s->far is NULL. near.c is the input stage of nuba.
+ * The tag stage passes requests here whose rule names the home as the next hop (request/path.h).
  *
- *   SMs ─► tag stage ─hit─► reply                              the same at their home, as one of its
- * requesters: │ miss: an MSHR, a fetch ─┐                      other slices ─► far port ─► tag stage ─► far
- * reply │ store, atomic: passes on┴─► out ─► home slice ▲ fill ◄──────────────────── reply ◄──┘
+ *   requesting slice                                                  home slice
+ *   SM read ---> tag stage --hit--> reply to the SM
+ *                   | miss: allocate way and MSHR, create fetch
+ *                   v
+ *   SM write,  ---> out queue ---> far_request network ---> far_serve_next(): tag stage, memory on a miss
+ *   atomic, or                                                            |
+ *   uncacheable     far_receive() <--- far_reply network <--- hits, filled queues
+ *   read                | fetch: fill the line, reply to the requests in its MSHR
+ *                       | forwarded request: reply to the SM
  *
- * Copies are never dirty: a store changes the copy and passes on to the home, an atomic drops the copy and
- * passes on. While a line is on its way the bytes that stores have written here are remembered (dirty) and
- * not overwritten when it comes; after an atomic, or when the epoch has changed (llc_epoch), what comes is
- * given to those that wait and not kept ("overtaken"), and later readers pass on to the home.
+ * Invariants:
+ *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home.
+ *  2. While a fetch is pending, dirty[] marks the bytes written since the miss. The fill keeps these bytes.
+ *  3. An atomic, an invalidation (coherent.c) or a read after an epoch change marks a pending fill as
+ *     `overtaken`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
+ *  4. Slices cannot deadlock. Pending fetches leave one MSHR of the slice and one way of each set free
+ *     (may_pin()), so a local miss, which depends on memory only, always proceeds. Requests from other slices
+ *     have their own input port and reply queues.
  *
- * No two slices can wait for each other for ever: lines on their way from other slices leave one MSHR and one
- * way of each set to lines that live here, which need nothing but memory, and requests of other slices have a
- * port and a reply queue of their own. */
+ * The file also copies the lines of pages that get a local frame (REQUEST_PAGE) into that frame. */
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
 
 static inline uint32_t epoch_now(const struct slice *s)
 {
@@ -38,7 +47,7 @@ static void send_out(struct slice *s, uint64_t now, uint32_t idx)
     append(s, &s->far->out, idx);
 }
 
-/* The request itself goes on to its home; its reply comes back through here. */
+/* Forwards the request itself to its home. The reply comes back through this slice. */
 static bool pass_on(struct slice *s, uint64_t now, uint32_t idx)
 {
     if (!out_has_room(s)) return false;
@@ -47,7 +56,7 @@ static bool pass_on(struct slice *s, uint64_t now, uint32_t idx)
     return true;
 }
 
-/* Asks the home for sectors of a line that has a place here. */
+/* Fetches sectors of a line that has a way here from the home. */
 static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line, uint8_t sectors)
 {
     const uint32_t idx = pool_try_take(s->wire.requests);
@@ -68,9 +77,9 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
     send_out(s, now, idx);
 }
 
-/* ---- requests of SMs for lines of others ---- */
+/* ---- requests of SMs for remote lines ---- */
 
-/* May one more line of others be on its way in this set? */
+/* True if one more fetch may be pending in this set. */
 static bool may_pin(struct slice *s, uint32_t set)
 {
     uint32_t pinned = 0;
@@ -88,7 +97,7 @@ static bool may_pin(struct slice *s, uint32_t set)
     return true;
 }
 
-/* A slice too small to keep one line of its own free caches nothing of others. */
+/* False: the slice is too small to keep a way and an MSHR free for local lines. It caches no remote line. */
 static inline bool may_cache(const struct slice_spec *p) { return p->ways > 1 && p->mshrs > 1; }
 
 static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
@@ -132,7 +141,7 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     return true;
 }
 
-/* The line when it may still be read, TAGS_NONE when it is gone. */
+/* Returns the line if it may still be read. A line of an earlier epoch is invalidated: TAGS_NONE. */
 static uint32_t fresh(struct slice *s, uint64_t now, uint32_t line)
 {
     if (line == TAGS_NONE || s->far->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
@@ -172,7 +181,7 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     return true;
 }
 
-/* A store changes what is kept of its line. */
+/* A store updates the remote line. */
 static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
 {
     const struct request *r = at(s, idx);
@@ -185,13 +194,10 @@ static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     if (s->far->copies) check_copy_store(s->far->copies, line, idx, now);
 }
 
-bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
+bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate)
 {
     const struct request *r = at(s, idx);
-    const struct stop stop =
-        s->wire.organisation->next(s->wire.organisation, r, HERE_SLICE, s->wire.slice_idx);
-    DIAG_ASSERT(stop.kind == STOP_SLICE && stop.idx == r->home.slice);
-    if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, stop.allocate);
+    if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, allocate);
     if (!pass_on(s, now, idx)) return false;
     if (line == TAGS_NONE) return true;
     if (r->kind == REQUEST_WRITE)
@@ -206,7 +212,7 @@ bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
 {
     s->far->mshrs_used--;
-    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* its home has these too */
+    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* the home has these bytes too */
     if (overtaken) slice_drop_line(s, now, line);
 }
 
@@ -227,12 +233,12 @@ void far_send_page_line(struct slice *s, uint64_t now)
     send_out(s, now, idx);
 }
 
-/* The line has come: memory gets it. */
+/* The line has arrived. The slice writes it to memory. */
 static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
 {
     const struct request *r = at(s, idx);
     struct memory_op op = {.line = r->bytes[0],
-                           .tag_line = TAGS_NONE,
+                           .tag_line = MEMORY_OP_WRITE,
                            .move = r->owner + 1,
                            .ready_tick = (now + s->spec->fill_latency_cyc) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, SECTORS_ALL, &op.first_column, &op.column_count);
@@ -278,21 +284,21 @@ void far_receive(struct slice *s, uint64_t now)
 bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 {
     struct far *f = s->far;
-    uint64_t *const blocked = s->blocked; /* of the SMs' requests */
+    uint64_t *const blocked = s->blocked; /* reason for the requests of SMs */
     s->blocked = NULL;
     const bool served = slice_serve_home(s, now, idx, &f->hits);
     f->blocked = s->blocked;
     s->blocked = blocked;
     if (!served) return false;
     s->stats.far_requests++;
-    if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_note(s, at(s, idx));
+    if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_add_sharer(s, at(s, idx));
     if (s->wire.remote_tap.see && !(at(s, idx)->flags & REQUEST_PAGE))
         s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
     fabric_take(&s->wire.fabric->far_request, now, s->wire.slice_idx);
     return true;
 }
 
-/* ---- what leaves ---- */
+/* ---- output queues ---- */
 
 bool far_send_request(struct slice *s, uint64_t now, struct request_list *out)
 {

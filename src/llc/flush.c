@@ -75,6 +75,6 @@ void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done
     s->flush_done = done;
     s->flush_arg = arg;
     s->watchful = true;
-    slice_mind_memory(s);
+    slice_update_exact_accept(s);
     engine_wake(s->wire.engine, s->component, next);
 }

@@ -52,32 +52,30 @@ static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool pla
     return next;
 }
 
-/* Operations that a channel accepts late are still counted here. Long before that stops the tag stage, and
- * while a flush waits for them, the channels have to be in time. */
-static void hurry(struct slice *s, bool on)
+static void set_exact_accept(struct slice *s, bool on)
 {
     const uint64_t bit = (uint64_t)1 << s->wire.pending_bit;
-    s->hurries = on;
-    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
-        s->wire.hurry[lane] = on ? s->wire.hurry[lane] | bit : s->wire.hurry[lane] & ~bit;
-        if (on) s->wire.memory_settle(s->wire.channels[lane]);
+    s->exact_accept = on;
+    for (uint32_t k = 0; k < s->spec->channels; k++) {
+        s->wire.exact_accept[k] = on ? s->wire.exact_accept[k] | bit : s->wire.exact_accept[k] & ~bit;
+        if (on) channel_sync(s->wire.channels[k]);
     }
 }
 
-void slice_mind_memory(struct slice *s)
+void slice_update_exact_accept(struct slice *s)
 {
-    if (!s->wire.memory_settle) return;
-    if (s->flush_done || s->ops_count > s->ops_easy || !s->ops_easy)
-        hurry(s, true);
-    else if (s->hurries)
-        hurry(s, false);
+    if (!s->wire.channels_sync) return;
+    if (s->flush_done || s->ops_count > s->ops_inexact_max || !s->ops_inexact_max)
+        set_exact_accept(s, true);
+    else if (s->exact_accept)
+        set_exact_accept(s, false);
 }
 
 /* What the slice does by itself, up to the reply port. */
 static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
-    if (s->ops_count > s->ops_easy || s->hurries) slice_mind_memory(s);
+    if (s->ops_count > s->ops_inexact_max || s->exact_accept) slice_update_exact_accept(s);
     if (s->fills_count) take_fills(s, now, plain);
     if (!plain && s->flush_done) slice_flush_step(s, now);
     tag_stages(s, now, plain);
@@ -162,8 +160,8 @@ void slice_wake_far(void *self, uint64_t now)
         if (net_front_shows(f->answers, net_now)) next = now + 1;
     }
     const bool near = net_front_shows(f->near, net_now), asked = net_front_shows(f->asked, net_now);
-    if (near && s->wire.near_only) near_accept(s, now);
-    const bool own = asked || s->own_cyc <= now || s->watchful || (s->wire.near_only ? f->local.count : near);
+    if (near && s->has_input) near_accept(s, now);
+    const bool own = asked || s->own_cyc <= now || s->watchful || (s->has_input ? f->local.count : near);
     if (own) own_stages(s, now, false);
     next = earlier(next, reply_stage(s, now));
     if (own) {
@@ -174,7 +172,7 @@ void slice_wake_far(void *self, uint64_t now)
     if (s->watchful && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
         next = now + 1;
     if (asked && net_front_shows(f->asked, net_now)) next = earlier(next, far_request_due(s, now));
-    if (near && s->wire.near_only) next = earlier(next, near_next_visit(s, now));
+    if (near && s->has_input) next = earlier(next, near_next_visit(s, now));
     visit_again(s, now, next);
 }
 

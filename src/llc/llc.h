@@ -14,19 +14,18 @@
  * MSHR with the list of requests that wait. Requests are owned by the slice from fabric_take() to
  * fabric_try_reply(). What concerns lines that live in other chiplets is in far.c.
  *
- * A slice has a lane to every memory channel that it reaches: one by wires of its own, or all of its stack
- * through a crossbar llc.stack_width wide (llc.stacks). Operations of a lane stay in order. Slices of a
- * private organisation write through: see write_through.c. */
+ * A slice has a queue for every memory channel that it reaches (dram/channel.h): one channel by its own
+ * wires, or every channel of its stack through a crossbar llc.stack_width wide (llc.stacks). Operations of a
+ * queue stay in order. Slices of a private organisation write through: see write_through.c. */
 #ifndef ATOLL_LLC_LLC_H
 #define ATOLL_LLC_LLC_H
 
-#include "dram/dram_map.h"
+#include "dram/channel.h"
 #include "engine/engine.h"
 #include "net/fabric.h"
 #include "request/request.h"
 #include "stats/stats.h"
 
-struct channel;
 struct check;
 struct check_place;
 struct organisation;
@@ -34,9 +33,9 @@ struct slice;
 
 enum {
     SLICE_RUNS = 32,
-    SLICE_COLUMNS = 16, /* of a line, at most */
-    /* Room for so many operations is more than a slice uses up in a few cycles of memory: see channel.c. */
-    SLICE_HURRY = 24
+    /* Free entries of the memory queue at which the slice turns exact accept times on. A slice adds fewer
+     * operations in a few memory cycles: see slack() in dram/channel.c. */
+    SLICE_EXACT_MARGIN = 24
 };
 
 /* Immutable, shared by all slices of a machine. */
@@ -45,9 +44,8 @@ struct slice_spec {
     uint32_t latency_cyc, miss_latency_cyc, fill_latency_cyc, memory_latency_cyc;
     uint32_t port_bytes, mshrs, mshr_merges, data_queue, reply_queue, memory_queue, atomic_cyc;
     uint32_t column_bytes, columns_per_line, slices_per_channel;
-    uint32_t lanes;       /* memory channels that a slice reaches */
+    uint32_t channels;    /* memory channels that a slice reaches */
     uint32_t stack_width; /* bytes per cycle of a port of the stack's crossbar; 0: wires of its own */
-    enum stack_order stack_order;
     uint32_t header_bytes;
     bool sectored, hashed, count_lines, may_write_through;
     enum replacement replacement;
@@ -70,16 +68,15 @@ struct slice_spec {
         uint8_t first, count, sectors, unused;
     } columns_of[SECTORS_ALL + 1];
     struct slice_columns missing_of[SECTORS_ALL + 1]; /* … what a miss asks for */
-    /* bit of the first sector that begins at or after a column, and of the first that does not end before */
-    uint16_t sectors_from[SLICE_COLUMNS + 1], sectors_to[SLICE_COLUMNS + 1];
-    uint32_t ticks_log2;               /* of ticks_per_cycle, rounded down */
-    uint32_t back_cyc;                 /* data at the channel's pins > fill */
+    uint32_t ticks_log2;                              /* of ticks_per_cycle, rounded down */
+    uint32_t back_cyc;                                /* data at the channel's pins > fill */
     uint32_t line_cyc, data_queue_cyc; /* data port time of a line, of as many as may wait for it */
     uint32_t hits_limit;               /* replies on their way */
     uint8_t read_cyc[SECTORS_ALL + 1]; /* data port time of a read, by sectors */
     uint32_t forward_queue, local_queue, pass_cyc, invalidate_cyc;
-    uint32_t flush_lines; /* looked at per cycle */
-    uint32_t page_lines;  /* of pages that move, on their way at one time */
+    uint32_t flush_lines;                                 /* looked at per cycle */
+    uint32_t page_lines;                                  /* of pages that move, on their way at one time */
+    uint8_t sectors_of[(DRAM_MAP_LINE_COLUMNS + 1) << 8]; /* sectors covered by column count << 8 | first */
 };
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
@@ -96,29 +93,6 @@ uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p);
 /* Cycles from the arrival of a request to the tags. */
 uint32_t slice_tag_latency(const struct config *c);
 
-/* A read or write on its way to the memory channel. */
-struct memory_op {
-    uint64_t line;
-    uint32_t tag_line;                  /* reads: where it is filled; TAGS_NONE: a write */
-    uint8_t first_column, column_count; /* in the line */
-    uint16_t writers_count;             /* written through: answered when memory has accepted it; */
-    uint64_t ready_tick;
-    uint32_t writers_first; /* linked by their 'next' */
-    uint32_t move;          /* + 1: a line of this move of a page; 0: none */
-};
-_Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
-
-/* Operations on their way to one memory channel, in order: a ring. Behind the last is one that is never due.
- */
-struct lane_ops {
-    struct memory_op *front; /* the oldest */
-    struct memory_op *ring, *end;
-    uint32_t count;
-};
-
-/* When the oldest one is due; ENGINE_NEVER: none waits. */
-static inline uint64_t lane_due(const struct lane_ops *l) { return l->front->ready_tick; }
-
 /* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
  * slice and cycle, slices in any order. missed: a read that goes to memory. */
 struct llc_tap {
@@ -131,16 +105,14 @@ struct slice_wiring {
     struct fabric *fabric;
     uint32_t slice_idx, partition, sms_per_partition;
     struct pool *requests;
-    struct channel *const *channels; /* by lane */
-    /* An operation is the first of its lane; it is due at that tick. */
-    void (*memory_comes)(struct channel *ch, uint64_t ready_tick);
-    /* A channel does what was due before this instant; NULL: channels are never late. */
-    void (*memory_settle)(struct channel *ch);
-    uint64_t *pending; /* by lane: bit = slice of the lane's channel that has operations */
-    uint64_t *hurry;   /* by lane: bit = slice to which it matters when the channel accepts */
-    uint32_t pending_bit;
-    uint32_t channel_component; /* of lane 0, for reports */
-    struct llc_tap tap;         /* see == NULL: none */
+    struct channel *const *channels; /* [spec.channels] */
+    bool channels_sync;              /* channel_wiring.only_clients_wait */
+    uint64_t *pending;               /* [spec.channels], channel_wiring.pending of each */
+    uint64_t *exact_accept;          /* [spec.channels], channel_wiring.exact_accept of each */
+    uint32_t pending_bit;            /* bit of this slice in both */
+    uint32_t channel_component;      /* of channels[0], for reports */
+    struct slice *const *slices;     /* every slice of the machine, filled before the first operation */
+    struct llc_tap tap;              /* see == NULL: none */
     struct llc_tap input_tap,
         remote_tap;       /* nuba: L1 misses at the input; requests of other slices that are served */
     void *const *walkers; /* by request.sm: get replies to walks */
@@ -148,10 +120,9 @@ struct slice_wiring {
     uint32_t domain;
     struct check *check; /* --check; NULL: none */
     uint32_t chiplet;
-    bool forwards;  /* it sends to other slices, */
-    bool near_only; /* SMs of its partition send to it, others' slices for the rest */
-    const struct organisation *organisation; /* asked for these, */
-    const uint32_t *slice_components;        /* of the machine, */
+    bool forwards;                           /* the slice has a network to other slices */
+    const struct organisation *organisation; /* of its chiplet: rules of paths */
+    const uint32_t *slice_components;        /* of the machine */
     const struct llc_epoch *epoch;           /* of its chiplet */
     void *pager;                             /* pages move here; NULL: never */
     void (*page_line_done)(void *pager, uint32_t move);
@@ -179,26 +150,22 @@ void slice_fetch_page_line(struct slice *s, uint32_t request);
 /* A line that lives here, clean, is dropped when it is there: its frame is free. In a message only. */
 void slice_forget(struct slice *s, uint64_t line);
 
-/* ---- the channel's side ---- */
+/* ---- as a client of memory channels: channel_wiring ---- */
 
-const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane);
-/* The channel has accepted the oldest operation of the lane, at this tick: now, or before. */
-void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick);
-/* Bytes that an operation brings to the channel. */
-uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op);
-/* --check: the copies of its lines. */
-struct check_place *slice_copies(const struct slice *s);
+const struct memory_queue *slice_memory_queue(const struct slice *s, uint32_t queue_idx);
+/* The channel accepted the oldest operation of the queue at `tick`, now or earlier. The slice removes it,
+ * invalidates copies in other slices (write-through) and completes what waited for the acceptance. */
+void slice_memory_accepted(void *slice, uint32_t queue_idx, uint64_t tick);
+/* slice_memory_accepted() with --check. Memory keeps the order in which channels accept operations on a line.
+ */
+void slice_memory_accepted_checked(void *slice, uint32_t queue_idx, uint64_t tick);
+/* Data of a read is at the channel's pins at `tick`. */
+void slice_memory_done(void *slice, uint32_t queue_idx, uint64_t tag, uint64_t accept_tick, uint64_t tick);
 /* Sectors that a run of columns covers. */
 static inline uint8_t slice_sectors(const struct slice_spec *p, uint32_t first_column, uint32_t column_count)
 {
-    return (uint8_t)((p->sectors_to[first_column + column_count] - p->sectors_from[first_column]) &
-                     SECTORS_ALL);
+    return p->sectors_of[column_count << 8 | first_column];
 }
-/* Data of a read is at the channel's pins at this tick. */
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
-                       uint64_t accept_tick, uint64_t tick);
-/* Memory has accepted a write of a line that lives here from another slice. */
-void slice_snoop(struct slice *s, uint64_t line);
 
 /* ---- in windows: gpu/windows.c ---- */
 
@@ -208,10 +175,10 @@ bool slice_is_plain(const struct slice *s);
 void slice_in_windows(struct slice *s, bool on);
 /* Works off what is due before a cycle; false: it stopped, because it must know first what memory accepts. */
 bool slice_run_window(struct slice *s, uint64_t until_cyc);
-/* What is due next, ENGINE_NEVER: nothing; that cycle; does it matter what memory accepts before? */
+/* What is due next, ENGINE_NEVER: nothing; that cycle; must its channel be simulated before? */
 uint64_t slice_window_due(const struct slice *s);
 void slice_window_cycle(struct slice *s, uint64_t now);
-bool slice_minds_memory(const struct slice *s, uint64_t until_cyc);
+bool slice_needs_channel(const struct slice *s, uint64_t until_cyc);
 bool slice_window_busy(const struct slice *s);
 /* Before somebody looks at its statistics: replies that it gave to the network have left it. */
 void slice_window_looked_at(struct slice *s);

@@ -6,6 +6,7 @@
 #include "check/check.h"
 #include "check/fault.h"
 #include "llc/llc.h"
+#include "llc/organisation.h"
 #include "net/net_queue.h"
 
 /* What happens once per request is compiled twice: for slices of any kind, and for plain ones (slice.plain),
@@ -41,10 +42,10 @@ struct fill {
 };
 _Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
-/* To and from one memory channel. */
-struct lane {
-    struct lane_ops ops;
-    struct fill *fills;
+/* Operations to and fills from one memory channel. */
+struct channel_queue {
+    struct memory_queue ops;
+    struct fill *fills; /* ring */
     uint32_t fills_head, fills_count;
 };
 
@@ -96,16 +97,16 @@ struct slice_run {
 struct slice {
     _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
     uint64_t blocked_cyc;
-    const struct net_front *front; /* of the request network */
-    uint64_t hits_cyc, filled_cyc; /* when the first of each is ready; ENGINE_NEVER: none */
-    uint32_t fills_count;          /* of all lanes */
-    uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
-    uint32_t ops_most;             /* with more there may be no room for those of a request, */
+    const struct net_front *front;       /* of the request network */
+    uint64_t hits_cyc, filled_cyc;       /* when the first of each is ready; ENGINE_NEVER: none */
+    uint32_t fills_count;                /* of all queues */
+    uint32_t ops_count, ops_inexact_max; /* of all queues; maximum for inexact accept times */
+    uint32_t ops_most;                   /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
-    bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
-    bool hurries;   /* its channels must not be late, see hurry() */
-    bool fill_came; /* since the tag stage last looked */
-    bool more;      /* another request is at the port */
+    bool plain; /* no far, write-through, check, count of lines or applications, tap, pager; one channel */
+    bool exact_accept; /* channels accept at exact times, see slice_update_exact_accept() */
+    bool fill_came;    /* since the tag stage last looked */
+    bool more;         /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
     bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
     bool windowed; /* it is not woken: gpu/windows.c runs it */
@@ -117,19 +118,19 @@ struct slice {
 
     struct request_list hits, filled; /* on their way to the reply port */
     uint64_t port_free_cyc;
-    struct lane *lanes; /* one, or one to each channel of the stack */
+    struct channel_queue *queues; /* [spec->channels] */
     uint32_t component;
     uint32_t walkers; /* requests of walkers inside */
     void (*flush_done)(void *arg);
     struct request *requests; /* the pool's */
 
     const struct slice_spec *spec;
-    struct lane own_lane;          /* when there is one */
-    struct slice_line *lines;      /* as the tags */
-    uint32_t fills_mask, ops_mask; /* of the lanes' rings */
-    uint32_t inside;               /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;           /* when their number changed last, */
-    uint64_t replied_cyc;          /* … but for replies that were given to the network before they leave */
+    struct channel_queue own_queue; /* storage of queues if spec->channels == 1 */
+    struct slice_line *lines;       /* as the tags */
+    uint32_t fills_mask, ops_mask;  /* sizes - 1 of the rings of a queue */
+    uint32_t inside;                /* requests served by the tag stage and not answered */
+    uint64_t inside_cyc;            /* when their number changed last, */
+    uint64_t replied_cyc;           /* … but for replies that were given to the network before they leave */
     uint64_t inside_sum, inside_counted; /* see count_inside() */
 
     struct tags tags;
@@ -153,7 +154,8 @@ struct slice {
     uint64_t *line_partitions;
     char *apps; /* of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far; /* lines of other chiplets; NULL: the slice serves lines of its own only */
+    struct far *far; /* remote lines; NULL: the slice has no network to other slices */
+    bool has_input;  /* path.has_bypass: near.c sorts the requests of SMs before the tag stage */
     /* see slice_depths(): when MSHRs became free less when they were taken, as inside_sum */
     uint64_t mshr_sum;
     uint64_t memory_wait_ticks;
@@ -329,7 +331,15 @@ static inline void own_due(struct slice *s, uint64_t cyc)
     if (cyc < s->own_cyc) s->own_cyc = cyc;
 }
 
-/* ---- lines of other chiplets: far.c ---- */
+/* Rule of the organisation for a request at this slice, at the present tick. Plain slices do not read rules:
+ * they are homes, and every request that they get is served there. */
+static inline const struct path_rule *rule_of(const struct slice *s, const struct request *r)
+{
+    const struct path *const p = &s->wire.organisation->path;
+    return path_rule_of(path_rules_at(p, engine_tick(s->wire.engine)), r, s->wire.slice_idx);
+}
+
+/* ---- remote lines: far.c ---- */
 
 struct far {
     const struct net_front *near, *asked,
@@ -346,8 +356,8 @@ struct far {
     uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
     bool turn;                        /* other slices' requests go first */
     struct check_place *copies;       /* --check; NULL: none */
-    uint64_t *sharers; /* sm_side: per line that lives here, chiplets that may have a copy; else NULL */
-    uint64_t hold_cyc; /* stores and atomics are not answered before: others must know of them */
+    uint64_t *sharers; /* directory: per line of this home, bits of chiplets that may hold it; NULL: none */
+    uint64_t hold_cyc; /* earliest reply to a store or atomic: its invalidations are acknowledged then */
 };
 
 /* Is the line at this place a copy of one that lives elsewhere? */
@@ -366,8 +376,9 @@ static inline uint32_t far_request_at(const struct slice *s, uint64_t now)
     return fabric_front_at(s->far->asked, fabric_net_now(&s->wire.fabric->far_request, now));
 }
 void far_new(struct slice *s, struct arena *a, const char *name);
-/* Serves a request whose home is another slice; false: not now, s->blocked says why. */
-bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
+/* Serves a request whose home is another slice. allocate: a read miss keeps the line here (path_rule). False:
+ * the request is blocked, s->blocked holds the reason. */
+bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate);
 /* A line of another chiplet has all that was asked for. */
 void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken);
 /* The reply of another slice that has arrived; before the tag stage. */
@@ -381,30 +392,36 @@ bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way);
 void far_send_page_line(struct slice *s, uint64_t now);
 uint64_t far_waiting(const struct slice *s);
 
-/* coherent.c */
+/* ---- coherent.c: at a slice with a directory (far->sharers is not NULL) ---- */
 void coherent_new(struct slice *s, struct arena *a);
-/* A slice of another chiplet has asked for the line and will keep it. */
-void coherent_note(struct slice *s, const struct request *r);
+/* Sets the sharer bit of the chiplet whose slice fetched the line. */
+void coherent_add_sharer(struct slice *s, const struct request *r);
+/* The home writes the line, or evicts it: sharers are sent invalidations. */
 void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r);
 void coherent_evict(struct slice *s, uint32_t line);
-/* The news: the copy of a line is old. */
-void coherent_drop(struct slice *s, uint64_t now, uint64_t key);
+/* At a sharer: an invalidation has arrived. */
+void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key);
 
-/* near.c: takes the request that the network has for it from the partition's SMs, if there is room */
+/* ---- near.c: at a slice with an input stage (has_input) ---- */
+
+/* Accepts the request that has arrived from an SM of the partition, if its queue has a free entry. */
 void near_accept(struct slice *s, uint64_t now);
-/* After that: another may be there. */
+/* Cycle of the next activation after that, for another request of an SM. */
 uint64_t near_next_visit(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */
 
-/* A message: 0: the cluster of a private slice has acquired; else a line + 1 whose copy is old (coherent.c).
- */
+/* A message: 0: an SM of the slice's cluster has acquired (private); else a line + 1 to be invalidated
+ * (coherent.c). */
 void slice_receive(void *self, uint64_t now, uint64_t message);
 /* A store; false: not now, s->blocked says why. */
 bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
 /* Stores and atomics that change a line together leave for memory as one operation. */
 void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
                     struct request_list writers);
+
+/* Invalidates the copy of a line; no effect on a slice that does not write through. */
+void slice_snoop(struct slice *s, uint64_t line);
 
 /* ---- flush.c ---- */
 
@@ -417,8 +434,10 @@ void slice_wake(void *self, uint64_t now);
 void slice_wake_far(void *self, uint64_t now); /* of a slice that has lines of others */
 
 void slice_push_op(struct slice *s, struct memory_op op);
-/* Does it matter to the slice when its channels accept operations? Then they are told. */
-void slice_mind_memory(struct slice *s);
+/* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
+ * ops_count that it would already have accepted. The count must be exact when it nears the memory-queue
+ * limit, which stalls the tag stage, and during a flush, which ends at ops_count == 0. */
+void slice_update_exact_accept(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count);
 /* Data port time of a request that finds what it needs. */

@@ -1,12 +1,21 @@
-/* memory_side: a line is cached by the slice in front of its memory channel and nowhere else. Coherent by
- * construction: there is one copy below the L1s. */
+/* memory_side: a line is cached by its home slice, in front of its memory channel, and by no other. The LLC
+ * is coherent by construction: one copy exists below the L1s. */
 #include "llc/organisation.h"
 
-struct stop memory_side_next(const struct organisation *o, const struct request *r, enum here here,
-                             uint32_t idx)
+static struct path_route route(const struct organisation *o, const struct organisation_state *s, uint32_t sm,
+                               enum path_class class)
 {
     (void)o;
-    (void)idx;
-    if (here == HERE_SM) return (struct stop){STOP_SLICE, r->home.slice, true};
-    return (struct stop){STOP_MEMORY, r->home.channel, false};
+    (void)s;
+    (void)sm;
+    (void)class;
+    return organisation_route_home();
 }
+
+static struct path_rules rules(const struct organisation_state *s)
+{
+    (void)s;
+    return organisation_rules_home();
+}
+
+const struct organisation_ops organisation_memory_side = {.route = route, .rules = rules};

@@ -1,39 +1,34 @@
-/* near: the input of a slice that has links to the SMs of its partition (NUBA).
+/* near: the input stage of a slice with links to the SMs of its partition (organisation nuba).
  *
- *   links of SMs ─► home here, or may be copied ─► local queue (LMR) ─┐
- *                └► home elsewhere ─► past queue ─► network           ├─► tag stage, in turn when both have
- * something network of slices ─► sink queue (RMR) ────────────────────────────┘
+ *   links of the SMs ──► near_accept() ──┬─ lookup ──► local queue (LMR) ────────────────────┐
+ *                                        └─ bypass ──► past queue ──► far_request network    ├──► tag stage,
+ *   far_request network ──► sink queue (RMR) ───────────────────────────────────────────────┘    round-robin
  *
- * One request per cycle is looked at (ASSUMPTION). One that goes past the slice takes no tag cycle here. */
+ * The rule of the path (request/path.h) says lookup if the home is here or if the line may be replicated.
+ * The input stage accepts one request per cycle (ASSUMPTION). A bypassing request uses no tag cycle. */
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
-
-static inline bool stays(const struct slice *s, const struct request *r)
-{
-    return r->home.slice == s->wire.slice_idx || nuba_may_copy(s->wire.organisation, r);
-}
 
 static inline uint32_t near_request_at(const struct slice *s, uint64_t now)
 {
     return fabric_front_at(s->far->near, fabric_net_now(&s->wire.fabric->request, now));
 }
 
-static inline bool has_room(const struct slice *s, bool staying)
+static inline bool has_room(const struct slice *s, bool lookup)
 {
-    return staying ? s->far->local.count < s->spec->local_queue : s->far->past.count < s->spec->forward_queue;
+    return lookup ? s->far->local.count < s->spec->local_queue : s->far->past.count < s->spec->forward_queue;
 }
 
 void near_accept(struct slice *s, uint64_t now)
 {
     const uint32_t idx = near_request_at(s, now);
     struct request *r = at(s, idx);
-    const bool staying = stays(s, r);
-    if (!has_room(s, staying)) return;
+    const bool lookup = rule_of(s, r)->lookup;
+    if (!has_room(s, lookup)) return;
     fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (s->wire.input_tap.see)
         s->wire.input_tap.see(s->wire.input_tap.self, r, s->wire.slice_idx, false, now);
     s->stats.accepted++;
-    if (staying) {
+    if (lookup) {
         append(s, &s->far->local, idx);
         s->far->local_sum -= now;
         return;
@@ -49,5 +44,5 @@ void near_accept(struct slice *s, uint64_t now)
 uint64_t near_next_visit(const struct slice *s, uint64_t now)
 {
     const uint32_t idx = near_request_at(s, now);
-    return idx != REQUEST_NONE && has_room(s, stays(s, at(s, idx))) ? now + 1 : ENGINE_NEVER;
+    return idx != REQUEST_NONE && has_room(s, rule_of(s, at(s, idx))->lookup) ? now + 1 : ENGINE_NEVER;
 }

@@ -1,17 +1,43 @@
-/* numa: the slices of a chiplet (a GPU of one chiplet) cache what its SMs use, wherever it lives.
+/* numa: the slices of a chiplet (a GPU of one chiplet) cache the lines that its SMs use, whatever the home.
  *
- *   SM ─► slice of the own chiplet ─miss─► memory, when the line lives here
- *                                  └─────► its home slice elsewhere ─► memory; both keep the line (RTWICE)
+ *   SM ---> slice of the own chiplet --miss--> memory, if the slice is the home
+ *                                    +-------> home slice in another chiplet ---> memory; both slices keep
+ *                                              the line (RTWICE)
  *
- * Stores and atomics to lines of others pass on to their home; so what is kept of them is never dirty and is
- * dropped at kernel ends (llc.boundary) and, for loads that must see others' stores, at acquires of GPU
- * scope. A line of another chiplet is kept by the slice in the place of its home slice. */
+ * A remote line is cached by the slice at the position of the home slice in its own chiplet. Stores and
+ * atomics to remote lines are forwarded to the home, so a remote line is never dirty. Remote lines are
+ * invalidated at kernel boundaries (llc.boundary) and, through a counter, at acquires of GPU scope
+ * (llc.acquire).
+ *
+ * sm_side has the same paths. Hardware keeps its remote lines coherent (coherent.c), so an acquire ends at
+ * the L1. */
 #include "llc/organisation.h"
 
-struct stop numa_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx)
+static struct path_route route(const struct organisation *o, const struct organisation_state *s, uint32_t sm,
+                               enum path_class class)
 {
-    if (here == HERE_SM)
-        return (struct stop){STOP_SLICE, (uint16_t)(o->first_slice + r->home.slice % o->slice_count), true};
-    if (r->home.slice == idx) return (struct stop){STOP_MEMORY, r->home.channel, true};
-    return (struct stop){STOP_SLICE, r->home.slice, r->kind == REQUEST_READ};
+    (void)s;
+    (void)sm;
+    (void)class;
+    return organisation_route_among(o->first_slice, o->slice_count);
 }
+
+static struct path_rules rules(const struct organisation_state *s)
+{
+    (void)s;
+    struct path_rules rules = organisation_rules_home();
+    for (uint32_t class = 0; class < PATH_CLASSES; class ++)
+        rules.away[class] = (struct path_rule){
+            .next = PATH_TO_HOME, .lookup = true, .allocate = class == PATH_LOAD || class == PATH_LOAD_RO};
+    return rules;
+}
+
+static void acquired(struct organisation *o, uint32_t sm)
+{
+    (void)sm;
+    if (o->config->llc.acquire == llc_acquire_drop_remote)
+        llc_epoch_change(&o->epoch, engine_tick(o->engine));
+}
+
+const struct organisation_ops organisation_numa = {.route = route, .rules = rules, .acquired = acquired};
+const struct organisation_ops organisation_sm_side = {.route = route, .rules = rules};

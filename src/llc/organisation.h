@@ -1,76 +1,94 @@
-/* organisation: the way of a request, one question: given this request here, what is the next stop, and may
- * it allocate there? The parts only serve.
+/* organisation: which slices may cache a line, and the path of a request to them.
  *
- * An organisation is one file here and one row in llc_choices.def. */
+ *   policy --organisation_set()--> state --ops--> path tables (request/path.h) --> SMs, slices
+ *
+ * An organisation is a row of organisation.def and a table of functions (struct organisation_ops) in a file
+ * beside it. The functions fill the path tables when the machine is built and at every change of state; no
+ * request calls them. Each chiplet has an organisation of its own, in an array of the system. */
 #ifndef ATOLL_LLC_ORGANISATION_H
 #define ATOLL_LLC_ORGANISATION_H
 
-#include "check/fault.h"
+#include "base/arena.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "llc/clusters.h"
-#include "request/request.h"
+#include "llc/llc.h"
+#include "request/path.h"
 
-enum here { HERE_SM, HERE_SLICE };
+struct organisation;
 
-enum stop_kind { STOP_SLICE, STOP_MEMORY };
+/* The part of an organisation that policies change. */
+struct organisation_state {
+    uint32_t degree; /* selective: replicas of a read-only line in a stack, 1: none */
+    bool is_private; /* private, adaptive: each cluster uses its own slices; stores are written through */
+    bool replicate;  /* nuba: read-only lines of other partitions are replicated */
+};
 
-struct stop {
-    enum stop_kind kind;
-    uint16_t idx; /* STOP_SLICE: which; STOP_MEMORY: which channel */
-    bool allocate;
+/* An organisation of the LLC. Routes and rules are functions of the state and of nothing that changes. */
+struct organisation_ops {
+    /* Sets what differs from {.degree = 1} at the start; NULL: nothing does. */
+    void (*start)(const struct config *c, struct organisation_state *s);
+    struct path_route (*route)(const struct organisation *o, const struct organisation_state *s, uint32_t sm,
+                               enum path_class class);
+    struct path_rules (*rules)(const struct organisation_state *s);
+    enum llc_boundary (*boundary)(const struct organisation *o); /* NULL: always llc.boundary */
+    /* An SM of the chiplet passed an acquire of GPU scope; NULL: an acquire ends at the L1. */
+    void (*acquired)(struct organisation *o, uint32_t sm);
+    bool has_bypass; /* see struct path */
 };
 
 /* One per chiplet. */
 struct organisation {
-    struct stop (*next)(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
+    bool replicated;  /* selective, nuba: replicas may exist outside home slices */
+    bool memory_old;  /* selective: slices may hold dirty lines of earlier kernels */
+    struct path path; /* read by the SMs and slices of the chiplet */
+    const struct organisation_ops *ops;
     const struct config *config;
-    uint32_t first_slice, slice_count; /* of the chiplet */
-    uint32_t sms_per_partition, slices_per_partition;
-    struct clusters clusters; /* private, adaptive, selective */
-    /* What policies change, after all visits of a cycle. */
-    uint32_t degree; /* selective: copies of a read-only line in a stack */
-    bool replicated; /* selective, nuba: there may be copies outside home slices */
-    bool memory_old; /* selective: dirty lines of kernels that have ended may still be in their slices */
-    bool is_private; /* every cluster has slices of its own; stores are written through */
-    /* nuba: are copies of read-only lines of other partitions made and read? Now, and from a tick on */
-    bool replicate, replicate_next;
-    uint64_t change_tick;
-    const struct engine *engine; /* NULL: time does not matter */
+    struct organisation_state state[2];        /* before path.change_tick, from path.change_tick on */
+    struct path_route (*routes)[PATH_CLASSES]; /* path.first */
+    uint32_t sm_count;                         /* SMs of the chiplet */
+    uint32_t first_slice, slice_count;         /* slices of the chiplet */
+    struct clusters clusters;                  /* private, adaptive, selective */
+    struct llc_epoch epoch;                    /* numa: counts acquires of the chiplet's SMs */
+    struct slice *const *slices;               /* of the machine; complete before the first acquire */
+    const struct engine *engine;               /* NULL (tests): a change at a later tick stays pending */
 };
 
-struct organisation organisation_of(const struct config *c, uint32_t chiplet);
+/* engine may be NULL; slices may be NULL if no SM acquires. */
+void organisation_init(struct organisation *o, struct arena *a, const struct config *c, uint32_t chiplet,
+                       const struct engine *engine, struct slice *const *slices);
 
-static inline bool organisation_replicates(const struct organisation *o)
+/* State in force now. */
+static inline const struct organisation_state *organisation_in_force(const struct organisation *o)
 {
-    return o->engine && engine_tick(o->engine) >= o->change_tick ? o->replicate_next : o->replicate;
+    return &o->state[o->engine && engine_tick(o->engine) >= o->path.change_tick];
 }
 
-/* What the end of a kernel does to the slices, as things are. ASSUMPTION: no copies since the last boundary,
- * none to look for; nor is anything written back then, before a policy wants copies (memory_old). */
+/* Changes the state and builds the path tables anew; the only writer of both. from_tick 0: at once, between
+ * two runs of the engine. A later tick may be set at any time; it changes rules only, not routes. */
+void organisation_set(struct organisation *o, const struct organisation_state *s, uint64_t from_tick);
+
+/* Pass over the slices that a kernel boundary needs in the present state. ASSUMPTION: hardware records
+ * whether replicas were made since the last boundary; without replicas no pass is needed, and dirty lines
+ * stay until a policy starts to replicate (memory_old). */
 enum llc_boundary organisation_boundary(const struct organisation *o);
-/* The slices begin to do it: copies are from now on those that are made from now on. */
+/* The pass begins: only replicas made from now on count. */
 void organisation_forget_copies(struct organisation *o);
-/* They do nothing: what the kernel wrote stays where it is. */
+/* There is no pass: dirty lines of the kernel stay in their slices. */
 void organisation_keep_all(struct organisation *o);
 
-/* memory_side.c */
-struct stop memory_side_next(const struct organisation *o, const struct request *r, enum here here,
-                             uint32_t idx);
-/* numa.c */
-struct stop numa_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
-/* private.c: also adaptive, which is one or the other */
-struct stop private_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
-/* selective.c */
-struct stop selective_next(const struct organisation *o, const struct request *r, enum here here,
-                           uint32_t idx);
-/* nuba.c */
-struct stop nuba_next(const struct organisation *o, const struct request *r, enum here here, uint32_t idx);
-/* May a slice of another partition than the home keep what this request reads? */
-static inline bool nuba_may_copy(const struct organisation *o, const struct request *r)
-{
-    return r->kind == REQUEST_READ && organisation_replicates(o) &&
-           (r->flags & REQUEST_READ_ONLY || FAULT_FIRES(nuba_copies_written));
-}
+/* ---- for organisations ---- */
+
+/* Route to the home slice. */
+static inline struct path_route organisation_route_home(void) { return (struct path_route){~0u, 0}; }
+/* Route to one of `count` slices from `first` on: the slice at the position of the home slice. count: a power
+ * of two. */
+struct path_route organisation_route_among(uint32_t first, uint32_t count);
+/* Rules of a slice that serves every request as its home does: lookup, allocation, memory. */
+struct path_rules organisation_rules_home(void);
+
+#define ITEM(list, item, help) extern const struct organisation_ops organisation_##item;
+#include "llc/organisation.def"
+#undef ITEM
 
 #endif

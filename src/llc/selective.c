@@ -1,21 +1,36 @@
-/* selective (SelRep): a read-only line may have a copy in each group of slices of its stack, which the
- * clusters of the group share; the degree of replication says how many groups there are. Everything that may
- * be written, and every store and atomic, goes to the line's home: coherent by construction while a kernel
- * runs.
+/* selective (SelRep): a read-only line may have a replica in each group of slices of its stack. The clusters
+ * of a group share the replica; the degree of replication is the number of groups. All other loads, and all
+ * stores and atomics, are served by the home slice. The LLC is therefore coherent while a kernel runs.
  *
- * Copies are made by ordinary misses and leave by ordinary replacement: another degree needs no flush. Only
- * the end of a kernel does, because the next one may write what was read-only. */
+ * Ordinary misses create replicas and ordinary replacement evicts them, so a change of degree needs no flush.
+ * The end of a kernel needs one, because the next kernel may write lines that were read-only. */
 #include "check/fault.h"
 #include "llc/organisation.h"
 
-struct stop selective_next(const struct organisation *o, const struct request *r, enum here here,
-                           uint32_t idx)
+static void start(const struct config *c, struct organisation_state *s)
 {
-    if (here != HERE_SM) return (struct stop){STOP_MEMORY, r->home.channel, false};
-    const bool replicate =
-        r->kind == REQUEST_READ ? r->flags & REQUEST_READ_ONLY : FAULT_FIRES(selective_writes_replicas);
-    if (o->degree == 1 || !replicate) return (struct stop){STOP_SLICE, r->home.slice, true};
-    const struct clusters *k = &o->clusters;
-    const uint32_t slice = clusters_slice(k, r->home.slice, clusters_of_sm(k, idx), o->degree);
-    return (struct stop){STOP_SLICE, (uint16_t)slice, true};
+    if (c->selrep.degree) s->degree = c->selrep.degree;
 }
+
+static struct path_route route(const struct organisation *o, const struct organisation_state *s, uint32_t sm,
+                               enum path_class class)
+{
+    const bool writes = class == PATH_STORE || class == PATH_ATOMIC;
+    const bool replica = class == PATH_LOAD_RO || (writes && FAULT_FIRES(selective_writes_replicas));
+    if (s->degree == 1 || !replica) return organisation_route_home();
+    return clusters_route(&o->clusters, clusters_of_sm(&o->clusters, sm), s->degree);
+}
+
+static struct path_rules rules(const struct organisation_state *s)
+{
+    (void)s;
+    return organisation_rules_home();
+}
+
+static enum llc_boundary boundary(const struct organisation *o)
+{
+    return o->replicated ? o->config->llc.boundary : llc_boundary_keep;
+}
+
+const struct organisation_ops organisation_selective = {
+    .start = start, .route = route, .rules = rules, .boundary = boundary};

@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "llc/llc_private.h"
-#include "llc/organisation.h"
 
 uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
 
@@ -22,12 +21,12 @@ uint64_t slice_waiting(const struct slice *s)
     return count;
 }
 
-/* What is due and still waits. */
+/* Waiting time so far of the operations that are due and not accepted. */
 static uint64_t waiting_ticks(const struct slice *s, uint64_t tick)
 {
     uint64_t sum = 0;
-    for (uint32_t lane = 0; lane < s->spec->lanes; lane++) {
-        const struct lane_ops *const ops = &s->lanes[lane].ops;
+    for (uint32_t q = 0; q < s->spec->channels; q++) {
+        const struct memory_queue *const ops = &s->queues[q].ops;
         const size_t front = (size_t)(ops->front - ops->ring);
         for (uint32_t k = 0; k < ops->count; k++) {
             const uint64_t ready_tick = ops->ring[(front + k) & s->ops_mask].ready_tick;
@@ -94,7 +93,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->hits_cyc = s->filled_cyc = s->due_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
-    s->ops_easy = room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
+    s->ops_inexact_max = room > 2 * SLICE_EXACT_MARGIN ? room - SLICE_EXACT_MARGIN : 0;
     s->ops_most = room - 2;
     uint32_t ops = room + 4 + spec->page_lines;
     if (spec->may_write_through) /* what fills write on or read again comes on top */
@@ -102,12 +101,12 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->ops_mask = ring_mask(ops + 1);
     s->fills_mask = ring_mask(spec->mshrs * LINE_SECTORS + ops + 1);
     s->first_sm = wiring->partition * wiring->sms_per_partition;
-    s->lanes = spec->lanes == 1 ? &s->own_lane : ARENA_ARRAY(a, struct lane, spec->lanes);
-    for (uint32_t k = 0; k < spec->lanes; k++) {
+    s->queues = spec->channels == 1 ? &s->own_queue : ARENA_ARRAY(a, struct channel_queue, spec->channels);
+    for (uint32_t k = 0; k < spec->channels; k++) {
         struct memory_op *const ring = ARENA_ARRAY(a, struct memory_op, s->ops_mask + (size_t)1);
-        s->lanes[k].ops = (struct lane_ops){.front = ring, .ring = ring, .end = ring + s->ops_mask + 1};
+        s->queues[k].ops = (struct memory_queue){.front = ring, .ring = ring, .end = ring + s->ops_mask + 1};
         ring->ready_tick = ENGINE_NEVER;
-        s->lanes[k].fills = ARENA_ARRAY(a, struct fill, s->fills_mask + (size_t)1);
+        s->queues[k].fills = ARENA_ARRAY(a, struct fill, s->fills_mask + (size_t)1);
     }
     s->flush_cursor = lines;
     if (spec->count_lines) {
@@ -116,10 +115,11 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
     if (wiring->forwards) far_new(s, a, name);
+    s->has_input = s->far && wiring->organisation->path.has_bypass;
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
-    if (!s->ops_easy && wiring->memory_settle) slice_mind_memory(s);
+    if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
     s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
-               spec->lanes == 1 && !spec->stack_width && !wiring->pager;
+               spec->channels == 1 && !spec->stack_width && !wiring->pager;
     s->component =
         engine_add(wiring->engine, (struct component_spec){.name = name,
                                                            .self = s,
@@ -130,7 +130,6 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     return s;
 }
 
-struct check_place *slice_copies(const struct slice *s) { return s->copies; }
 uint32_t slice_component(const struct slice *s) { return s->component; }
 
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }

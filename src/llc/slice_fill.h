@@ -101,7 +101,7 @@ static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill
 }
 
 /* Into the host's caches: who waits for the next fill, and the line of the one after it. */
-static inline void fetch_next(const struct slice *s, const struct lane *l)
+static inline void fetch_next(const struct slice *s, const struct channel_queue *l)
 {
     if (l->fills_count < 2) return;
     const struct fill *const first = &l->fills[l->fills_head];
@@ -112,7 +112,7 @@ static inline void fetch_next(const struct slice *s, const struct lane *l)
 
 static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool plain)
 {
-    for (struct lane *l; (l = first_lane(s, plain));) {
+    for (struct channel_queue *l; (l = first_queue(s, plain));) {
         const struct fill *const first = &l->fills[l->fills_head];
         if (first->ready_cyc > now || (!plain && s->in_free_cyc > now)) return;
         const struct fill f = *first;

@@ -1,14 +1,14 @@
-/* slice_memory: see slice_memory.h; what memory channels and the other files of a slice call. */
+/* slice_memory: see slice_memory.h. The functions that memory channels and the other files of a slice call.
+ */
 #include "llc/slice_memory.h"
+
+#include "llc/organisation.h"
+
+_Static_assert(MEMORY_OP_WRITE == TAGS_NONE, "no line of the tags");
 
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count)
 {
     columns(p, sectors, first, count);
-}
-
-uint32_t slice_memory_op_bytes(const struct slice_spec *p, const struct memory_op *op)
-{
-    return op_bytes(p, op);
 }
 
 void slice_push_op(struct slice *s, struct memory_op op) { push_op(s, op, false); }
@@ -17,7 +17,7 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 {
     uint64_t *const dirty = s->lines[tag_line].dirty;
     struct memory_op op = {.line = tags_key(&s->tags, tag_line),
-                           .tag_line = TAGS_NONE,
+                           .tag_line = MEMORY_OP_WRITE,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors_with(dirty), &op.first_column, &op.column_count);
     (void)use_port(s, now, port_cycles(s, request_byte_count(dirty)));
@@ -28,18 +28,43 @@ void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
     push_op(s, op, false);
 }
 
-const struct lane_ops *slice_lane_ops(const struct slice *s, uint32_t lane) { return &s->lanes[lane].ops; }
-
-/* What more than memory waits for the operation: writers, a page that moves. */
-static void tell_accepted(struct slice *s, uint32_t lane, const struct memory_op *op)
+const struct memory_queue *slice_memory_queue(const struct slice *s, uint32_t queue_idx)
 {
-    if (op->writers_count) { /* where there are such, channels are never late */
+    return &s->queues[queue_idx].ops;
+}
+
+/* ---- accepted operations ---- */
+
+/* Private organisation: invalidates copies of a written line, through the crossbar of the stack. A write by
+ * another slice invalidates the copy at the home. A write by the home (atomics) invalidates the copies in the
+ * slices of the writers' clusters. */
+static void snoop_others(const struct slice *s, const struct memory_op *op)
+{
+    const struct clusters *k = &s->wire.organisation->clusters;
+    const uint32_t home = slice_home(s->spec, op->line);
+    if (s->wire.slices[home] != s) {
+        slice_snoop(s->wire.slices[home], op->line);
+        return;
+    }
+    for (uint32_t n = 0, idx = op->writers_first; n < op->writers_count; n++) {
+        const struct request *r = at(s, idx);
+        const uint32_t own = clusters_slice(k, home, clusters_of_sm(k, r->sm), k->stack_slices);
+        if (own != home) slice_snoop(s->wire.slices[own], op->line);
+        idx = r->next;
+    }
+}
+
+/* Completes what waits for the acceptance of an operation: write-through requests, a page migration. */
+static void complete_waiters(struct slice *s, uint32_t queue_idx, const struct memory_op *op)
+{
+    if (op->writers_count) { /* channels of a write-through slice are exact: the tick is now */
+        snoop_others(s, op);
         for (uint32_t k = 0, idx = op->writers_first; s->copies && k < op->writers_count; k++) {
             check_memory_store(s->copies, idx);
             idx = at(s, idx)->next;
         }
         const uint64_t next = engine_now(s->wire.engine, s->wire.domain) + 1;
-        (void)push_fill(s, lane,
+        (void)push_fill(s, queue_idx,
                         (struct fill){.ready_cyc = next,
                                       .writers_first = op->writers_first,
                                       .writers_count = op->writers_count});
@@ -48,7 +73,7 @@ static void tell_accepted(struct slice *s, uint32_t lane, const struct memory_op
     if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
 }
 
-__attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)
+__attribute__((noinline)) void slice_wake_on_accept(struct slice *s, uint64_t tick)
 {
     const uint64_t next = engine_cycles(s->wire.engine, s->wire.domain, tick) + 1;
     if (s->windowed) {
@@ -58,38 +83,54 @@ __attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)
     if (next > engine_now(s->wire.engine, s->wire.domain)) engine_wake(s->wire.engine, s->component, next);
 }
 
-static SLICE_HOT void accept_oldest(struct slice *s, struct lane *l, uint32_t lane, uint64_t tick)
+static SLICE_HOT void accept_oldest(struct slice *s, struct channel_queue *l, uint32_t queue_idx,
+                                    uint64_t tick)
 {
-    drop_oldest(s, l, lane);
+    drop_oldest(s, l, queue_idx);
     __builtin_prefetch(l->ops.front);
-    if (minds_room(s)) slice_tell_room(s, tick);
+    if (needs_accept_wakeup(s)) slice_wake_on_accept(s, tick);
 }
 
-static __attribute__((noinline)) void accept_and_tell(struct slice *s, uint32_t lane, uint64_t tick)
+static __attribute__((noinline)) void accept_and_complete(struct slice *s, uint32_t queue_idx, uint64_t tick)
 {
-    struct lane *const l = &s->lanes[lane];
-    tell_accepted(s, lane, l->ops.front);
-    accept_oldest(s, l, lane, tick);
+    struct channel_queue *const l = &s->queues[queue_idx];
+    complete_waiters(s, queue_idx, l->ops.front);
+    accept_oldest(s, l, queue_idx, tick);
 }
 
-void slice_memory_accepted(struct slice *s, uint32_t lane, uint64_t tick)
+void slice_memory_accepted(void *slice, uint32_t queue_idx, uint64_t tick)
 {
-    struct lane *const l = &s->lanes[lane];
+    struct slice *const s = slice;
+    struct channel_queue *const l = &s->queues[queue_idx];
     const struct memory_op *const op = l->ops.front;
     s->memory_wait_ticks += tick - op->ready_tick;
     if (__builtin_expect(op->writers_count | op->move, 0))
-        accept_and_tell(s, lane, tick);
+        accept_and_complete(s, queue_idx, tick);
     else
-        accept_oldest(s, l, lane, tick);
+        accept_oldest(s, l, queue_idx, tick);
 }
+
+void slice_memory_accepted_checked(void *slice, uint32_t queue_idx, uint64_t tick)
+{
+    const struct slice *const s = slice;
+    const struct memory_op *const op = s->queues[queue_idx].ops.front;
+    if (!memory_op_is_write(op))
+        check_memory_read(s->copies, op->tag_line, op->line,
+                          slice_sectors(s->spec, op->first_column, op->column_count));
+    else if (!op->writers_count && !FAULT_FIRES(memory_loses_write)) /* write-through: complete_waiters() */
+        check_memory_write(s->wire.check, op->line);
+    slice_memory_accepted(slice, queue_idx, tick);
+}
+
+/* ---- fills ---- */
 
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
 {
     (void)push_fill(s, 0, (struct fill){.ready_cyc = ready_cyc, .tag_line = tag_line, .sectors = sectors});
 }
 
-/* Into the host's caches, long before the fill is taken: its line, and who waits for the one before it. */
-static inline void fetch_for_last(const struct slice *s, const struct lane *l)
+/* Prefetches the line of the last fill and the first waiting request of the fill before it. */
+static inline void fetch_for_last(const struct slice *s, const struct channel_queue *l)
 {
     const uint32_t last = l->fills_head + l->fills_count - 1;
     __builtin_prefetch(&s->lines[l->fills[last & s->fills_mask].tag_line], 1);
@@ -98,8 +139,8 @@ static inline void fetch_for_last(const struct slice *s, const struct lane *l)
     if (!before->writers_count) __builtin_prefetch(at(s, s->lines[before->tag_line].waiting.first), 1);
 }
 
-/* Counts whole cycles by their power of two, without a division: it is that of ticks less that of a cycle, or
- * one more. */
+/* Counts a latency in the bucket of its log2 in cycles, without a division: log2 of the ticks minus log2 of a
+ * cycle, or one more. */
 static inline void count_latency(struct slice *s, uint64_t ticks)
 {
     enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
@@ -112,29 +153,33 @@ static inline void count_latency(struct slice *s, uint64_t ticks)
     s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
 }
 
-/* The fill's own time is waited for here: then line and reply are one visit. */
+/* Cycle of the fill of data that is at the pins at a tick. It includes fill_latency_cyc, so that fill and
+ * reply are one activation. */
 static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
 {
     return engine_cycles(s->wire.engine, s->wire.domain, tick + s->spec->ticks_per_cycle - 1) +
            s->spec->back_cyc;
 }
 
-static __attribute__((noinline)) void come_back(struct slice *s, uint32_t lane, uint32_t tag_line,
+static __attribute__((noinline)) void come_back(struct slice *s, uint32_t queue_idx, uint32_t tag_line,
                                                 uint8_t sectors, uint64_t tick)
 {
     const uint64_t ready = fill_cyc(s, tick);
     const bool first =
-        push_fill(s, lane, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
-    fetch_for_last(s, &s->lanes[lane]);
+        push_fill(s, queue_idx, (struct fill){.ready_cyc = ready, .tag_line = tag_line, .sectors = sectors});
+    fetch_for_last(s, &s->queues[queue_idx]);
     if (first) engine_wake(s->wire.engine, s->component, ready);
 }
 
-void slice_memory_done(struct slice *s, uint32_t lane, uint32_t tag_line, uint8_t sectors,
-                       uint64_t accept_tick, uint64_t tick)
+void slice_memory_done(void *slice, uint32_t queue_idx, uint64_t tag, uint64_t accept_tick, uint64_t tick)
 {
+    struct slice *const s = slice;
+    const uint32_t tag_line = channel_tag_line(tag);
+    const uint8_t sectors = tag_sectors(s->spec, tag);
+    if (FAULT_FIRES(memory_loses_read)) return;
     count_latency(s, tick - accept_tick);
-    if (!s->windowed) { /* else it is not woken */
-        come_back(s, lane, tag_line, sectors, tick);
+    if (!s->windowed) {
+        come_back(s, queue_idx, tag_line, sectors, tick);
         return;
     }
     come_in_window(s, tag_line, sectors, fill_cyc(s, tick));

@@ -14,20 +14,20 @@
 
 static SLICE_HOT void quick_ops_begin(const struct slice *s, struct slice_run *q)
 {
-    q->op = op_place(s, &s->own_lane);
+    q->op = op_place(s, &s->own_queue);
     q->ops_room = q->ops_allowed = (int32_t)(s->ops_most - s->ops_count) + 1;
 }
 
 /* Those that were made count; the channel waits for the first. */
 static SLICE_HOT void quick_ops_end(struct slice *s, struct slice_run *q)
 {
-    struct lane_ops *const ops = &s->own_lane.ops;
+    struct memory_queue *const ops = &s->own_queue.ops;
     const uint32_t made = (uint32_t)(q->ops_allowed - q->ops_room);
     if (!made) return;
     q->misses += made;
     if (!ops->count) {
         s->wire.pending[0] |= (uint64_t)1 << s->wire.pending_bit;
-        s->wire.memory_comes(s->wire.channels[0], ops->front->ready_tick);
+        channel_on_first_op(s->wire.channels[0], ops->front->ready_tick);
     }
     q->op->ready_tick = ENGINE_NEVER;
     ops->count += made;
@@ -324,10 +324,10 @@ static inline void quick_new(struct slice *s)
                                 .data_queue_cyc = s->spec->data_queue_cyc,
                                 .miss_latency_cyc = s->spec->miss_latency_cyc,
                                 .ticks_per_cycle = s->spec->ticks_per_cycle,
-                                .ops = s->own_lane.ops.ring,
-                                .ops_end = s->own_lane.ops.end,
-                                .fills = s->own_lane.fills,
-                                .fills_end = s->own_lane.fills + s->fills_mask + 1};
+                                .ops = s->own_queue.ops.ring,
+                                .ops_end = s->own_queue.ops.end,
+                                .fills = s->own_queue.fills,
+                                .fills_end = s->own_queue.fills + s->fills_mask + 1};
     slice_turns_begin(s->spec, &s->run);
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++) {
         s->run.read_bytes[sectors] = f->read_bytes[sectors];
@@ -338,7 +338,7 @@ static inline void quick_new(struct slice *s)
 
 static SLICE_HOT void quick_begin(struct slice *s, struct slice_run *q)
 {
-    const struct lane *const l = &s->own_lane;
+    const struct channel_queue *const l = &s->own_queue;
     const uint64_t visible = s->front->visible_cyc;
     q->due_cyc = visible > s->visited_cyc ? visible : s->due_cyc;
     q->now = s->visited_cyc;
@@ -386,7 +386,7 @@ static inline void quick_count(struct slice *s, const struct slice_run *q)
 /* The slice knows what was done. */
 static SLICE_HOT void quick_end(struct slice *s, struct slice_run *q)
 {
-    struct lane *const l = &s->own_lane;
+    struct channel_queue *const l = &s->own_queue;
     const uint32_t head = (uint32_t)(q->fill - q->fills), filled = (head - l->fills_head) & s->fills_mask;
     s->stats.fills += filled;
     l->fills_head = head;

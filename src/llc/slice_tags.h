@@ -280,8 +280,9 @@ static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool pl
         give_up(s, now, line);
         line = TAGS_NONE;
     }
-    if (!plain && s->far && r->home.slice != s->wire.slice_idx) {
-        if (!far_serve(s, now, idx, set, line)) return false;
+    const struct path_rule *const rule = plain ? NULL : rule_of(s, r);
+    if (!plain && rule->next == PATH_TO_HOME) {
+        if (!far_serve(s, now, idx, set, line, rule->allocate)) return false;
     } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, plain)
                                           : serve_read(s, now, idx, set, line, plain))) {
         return false;
@@ -293,7 +294,7 @@ static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool pl
 /* The request of an SM that is next. */
 static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool plain)
 {
-    if (plain || !s->far || !s->wire.near_only)
+    if (plain || !s->has_input)
         return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
     return s->far->local.count ? s->far->local.first : REQUEST_NONE;
 }
@@ -306,9 +307,9 @@ static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, u
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     const uint64_t misses = s->stats.read_misses;
-    struct request_list *const list = from_walker                   ? &s->walks
-                                      : !plain && s->wire.near_only ? &s->far->local
-                                                                    : NULL;
+    struct request_list *const list = from_walker              ? &s->walks
+                                      : !plain && s->has_input ? &s->far->local
+                                                               : NULL;
     if (list) (void)take_first(s, list);
     if (!serve(s, now, idx, plain)) {
         if (list) put_back(s, list, idx);

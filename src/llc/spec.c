@@ -1,8 +1,6 @@
 /* spec: what the parameters of a machine mean for its slices. */
 #include "llc/llc.h"
 
-#include "llc/organisation.h"
-
 /* by_partition: lines of other channels are kept too. */
 static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
 {
@@ -30,6 +28,18 @@ static void find_runs(struct slice_spec *p)
     }
 }
 
+/* Sectors that lie within each run of columns. A column may be longer than a line. */
+static void find_sectors(struct slice_spec *p)
+{
+    DIAG_ASSERT(p->columns_per_line <= DRAM_MAP_LINE_COLUMNS);
+    for (uint32_t first = 0; first < p->columns_per_line; first++)
+        for (uint32_t end = first; end <= p->columns_per_line; end++) {
+            const uint32_t from = 1u << (first * p->column_bytes + SECTOR_BYTES - 1) / SECTOR_BYTES;
+            const uint32_t to = 1u << end * p->column_bytes / SECTOR_BYTES;
+            p->sectors_of[(end - first) << 8 | first] = (uint8_t)((to - from) & SECTORS_ALL);
+        }
+}
+
 static void find_columns(struct slice_spec *p)
 {
     for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++) {
@@ -40,12 +50,7 @@ static void find_columns(struct slice_spec *p)
         p->columns_of[sectors].count =
             (uint8_t)(((highest + 1) * SECTOR_BYTES - 1) / p->column_bytes - first + 1);
     }
-    DIAG_ASSERT(p->columns_per_line <= SLICE_COLUMNS);
-    for (uint32_t column = 0; column <= p->columns_per_line; column++) {
-        const uint32_t byte = column * p->column_bytes; /* a column may be longer than a line */
-        p->sectors_from[column] = (uint16_t)(1u << (byte + SECTOR_BYTES - 1) / SECTOR_BYTES);
-        p->sectors_to[column] = (uint16_t)(1u << byte / SECTOR_BYTES);
-    }
+    find_sectors(p);
     for (uint32_t sectors = 1; sectors <= SECTORS_ALL; sectors++)
         p->columns_of[sectors].sectors =
             slice_sectors(p, p->columns_of[sectors].first, p->columns_of[sectors].count);
@@ -81,8 +86,7 @@ uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p)
 
 uint32_t slice_tag_latency(const struct config *c)
 {
-    if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc ||
-        c->llc.organisation != llc_organisation_memory_side)
+    if (c->net.topology != net_shape_queued || c->clock.net != c->clock.llc || !config_slices_at_home(c))
         return 0;
     uint32_t cyc = c->llc.tag_latency_cyc;
     if (cyc > c->llc.latency_cyc) cyc = c->llc.latency_cyc;
@@ -111,9 +115,8 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .columns_per_line =
             c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
         .slices_per_channel = c->partition.slices / c->partition.channels,
-        .lanes = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
+        .channels = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
         .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
-        .stack_order = c->llc.stack_order,
         .header_bytes = (uint32_t)c->packet.header,
         .may_write_through = c->llc.organisation == llc_organisation_private ||
                              c->llc.organisation == llc_organisation_adaptive,

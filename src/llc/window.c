@@ -17,8 +17,8 @@ void slice_in_windows(struct slice *s, bool on)
         quick_new(s);
     }
     s->due_cyc = ENGINE_NEVER;
-    /* channels are told of nothing */
-    s->ops_easy = on ? UINT32_MAX : room > 2 * SLICE_HURRY ? room - SLICE_HURRY : 0;
+    /* windows simulate the channels: the slice never turns exact accept times on */
+    s->ops_inexact_max = on ? UINT32_MAX : room > 2 * SLICE_EXACT_MARGIN ? room - SLICE_EXACT_MARGIN : 0;
 }
 
 bool slice_is_plain(const struct slice *s) { return s->plain; }
@@ -39,7 +39,7 @@ bool slice_window_busy(const struct slice *s)
     return s->inside || s->ops_count || window_due(s) != ENGINE_NEVER;
 }
 
-bool slice_minds_memory(const struct slice *s, uint64_t until)
+bool slice_needs_channel(const struct slice *s, uint64_t until)
 {
     return s->waits_for_memory || (!slice_memory_has_room(s) && window_due(s) < until);
 }

@@ -16,7 +16,7 @@ void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t
     for (uint32_t k = 0; k < LINE_SECTORS; k++)
         if ((uint32_t)(bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
     struct memory_op op = {.line = line,
-                           .tag_line = TAGS_NONE,
+                           .tag_line = MEMORY_OP_WRITE,
                            .writers_first = writers.first,
                            .writers_count = (uint16_t)writers.count,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
@@ -74,7 +74,7 @@ void slice_receive(void *self, uint64_t now, uint64_t message)
 {
     struct slice *s = self;
     if (message) {
-        coherent_drop(s, now, message - 1);
+        coherent_invalidate(s, now, message - 1);
         return;
     }
     if (!s->write_through || FAULT_FIRES(private_keeps_at_acquire)) return;

@@ -1,14 +1,18 @@
-/* gates: the networks between chiplets and between GPUs, and the gates where packets change networks.
+/* gates: the networks between chiplets and between GPUs, and the gateways where packets change networks.
  *
- *   chiplet's networks ─┐                   ┌─► chiplet's networks      a GPU has a gate for requests and one
- *   (gate ports)        ├─► gate of a GPU ──┼─► chiplet_net             for replies; each takes what is at
- * its chiplet_net ────────┤                   │                           inputs in turn and gives it to the
- *   gpu_net ────────────┘                   └─► gpu_net                 network that is next on its way
+ *   input                               output               condition: the target is
+ *   gate ports of the     ──┐      ┌──► gpu_net              a chiplet of another GPU
+ *   chiplets' networks      │      │
+ *   chiplet_net           ──┼─gate─┼──► chiplet_net          another chiplet of this GPU; input: chiplet
+ *   gpu_net               ──┘      └──► chiplet's network    on this GPU; input: chiplet_net, gpu_net
  *
- * The way of a packet follows from where it is and where its request goes: another chiplet of the GPU is
- * reached over chiplet_net, a chiplet of another GPU over gpu_net straight from the chiplet (ASSUMPTION: its
- * chiplets share the GPU's port of gpu_net and do not load chiplet_net with it). A gate adds no time of its
- * own and holds nothing: what finds no room stays in the network before it. */
+ * Each GPU has one gateway for requests and one for replies. A gateway serves its inputs round-robin.
+ *
+ * The path of a packet follows from its position and from the target of its request. Another chiplet of the
+ * GPU is reached over chiplet_net. A chiplet of another GPU is reached over gpu_net directly from the
+ * chiplet (ASSUMPTION: the chiplets of a GPU share its port of gpu_net and do not load chiplet_net with this
+ * traffic). A gateway adds no latency and has no buffer: a packet that the next network refuses stays in its
+ * network. */
 #ifndef ATOLL_NET_GATES_H
 #define ATOLL_NET_GATES_H
 

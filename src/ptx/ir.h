@@ -350,9 +350,11 @@ _Static_assert(sizeof(struct ptx_operand) == 16, "four operands a cache line");
  *   call (r),f,(a),P    [0]=target (SYM of a function, or REG) [1]=LIST returns [2]=LIST arguments
  *                       [3]=TABLE or NONE; always four. n_dsts 0: registers in [1] are written.
  *   mov {a,b}, x        [0]=VEC [1]=x;  mov x, {a,b}: [0]=x [1]=VEC
- *   tex v4 {..}|p,[t,{c}],l   [0]=VEC ([1]=p) then LIST(t, VEC c), then level, gradients (VEC), offsets
- * (VEC); t, and the sampler of [t,s,{c}], are ADDR_REG or ADDR_SYM; tld4 alike suld {..},[s,{c}]   [0]=VEC
- * [1]=LIST;  sust [s,{c}],{..}: [0]=LIST [1]=VEC;  sured alike */
+ *   tex v4 {..}|p,[t,{c}],l
+ *                       [0]=VEC ([1]=p) then LIST(t, VEC c), then level, gradients (VEC), offsets (VEC)
+ *                       t, and the sampler s of [t,s,{c}], are ADDR_REG or ADDR_SYM; same for tld4
+ *   suld {..},[s,{c}]   [0]=VEC [1]=LIST
+ *   sust [s,{c}],{..}   [0]=LIST [1]=VEC; same for sured */
 struct ptx_instr {
     uint16_t op;   /* enum ptx_op */
     uint8_t type;  /* enum ptx_type: the types in the order of the spelling; */

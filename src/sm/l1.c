@@ -250,7 +250,7 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
     const bool updates = a->kind == REQUEST_WRITE && sm->spec->write_updates; /* a line that is here stays */
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);
-    if (l1->shadow && (mshr || !updates)) lru_drop(l1->shadow, a->line);
+    if (l1->shadow && (mshr || !updates)) (void)lru_drop(l1->shadow, a->line);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
     if (FAULT_FIRES(l1_keeps_after_store)) return;
@@ -333,9 +333,9 @@ void sm_expect(const void *self, const struct request *r)
 void sm_acquire(struct sm *sm, bool keep, uint64_t now)
 {
     if (sm->wire.check) check_acquire(sm->wire.check, sm->wire.sm_idx, now);
-    if (sm->wire.epoch) llc_epoch_change(sm->wire.epoch, engine_tick(sm->wire.engine));
     if (!keep) l1_invalidate(sm);
-    if (sm->wire.acquired) sm->wire.acquired(sm->wire.acquired_self, sm->wire.sm_idx);
+    struct organisation *const o = sm->wire.organisation;
+    if (o->ops->acquired) o->ops->acquired(o, sm->wire.sm_idx);
 }
 
 void l1_invalidate(struct sm *sm)

@@ -1,17 +1,22 @@
-/* sm: one streaming multiprocessor: warps, schedulers, units, shared memory, L1, and the way of its requests.
+/* sm: one streaming multiprocessor: warps, schedulers, units, shared memory, L1 and its requests.
  *
- *   block ─► warps ─► schedulers ─► scoreboard ─► units (latency, interval)
- *                                      └────────► coalescer ─► memory queue ─► L1 TLB ─► L1 ─miss─► miss
- * queue ─► network ▲ MSHRs              ◄── replies
+ *   block ──► warps ──► schedulers ──► scoreboard ──┬──► units (latency, interval)
+ *                                                   └──► coalescer ──► memory queue ──► L1 TLB ──┐
+ *                                                                                                ▼
+ *                          replies ──► MSHRs, fill ──► waiting loads ◄────────────────── hit ── L1
+ *                                                                                                │ miss
+ *                                                        network ◄── miss queue ◄────────────────┘
  *
- * Warps issue in order. A register knows the cycle from which it can be read: arithmetic results at issue,
- * loaded ones when the last line is there. So a warp that waits for arithmetic sleeps until a known cycle,
- * one that waits for memory until a reply, and an SM in which nothing can move is not visited.
+ * Warps issue in order. The scoreboard holds the cycle in which each register becomes readable: for
+ * arithmetic at issue, for loads when the last line arrives. A warp with an arithmetic dependency sleeps
+ * until a fixed cycle, a warp with a memory dependency until a reply. An SM without a runnable warp or event
+ * is not activated.
  *
- * A visit has two halves: sm_memory (replies, L1, requests) and sm_issue (blocks, schedulers). Instructions
- * execute in the second, which is always run in the order of SMs, so side effects have one order.
+ * An activation has two halves: sm_memory (replies, L1, requests) and sm_issue (blocks, schedulers).
+ * Instructions execute in the second half, which always runs in the order of SMs, so side effects have one
+ * order.
  *
- * The SM takes its instructions from a source (exec/warp_op.h) and knows nothing of PTX. */
+ * The SM takes its instructions from a source (exec/warp_op.h) and does not depend on PTX. */
 #ifndef ATOLL_SM_SM_H
 #define ATOLL_SM_SM_H
 
@@ -60,17 +65,14 @@ struct sm_wiring {
     struct engine *engine;
     struct fabric *fabric;
     struct pool *requests;
-    const struct organisation *organisation;
-    struct pager *pager; /* pages move; NULL: they stay */
-    struct check *check; /* --check; NULL: none */
+    struct organisation *organisation; /* of its chiplet: paths, acquires */
+    struct pager *pager;               /* pages move; NULL: they stay */
+    struct check *check;               /* --check; NULL: none */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     uint32_t domain;
     struct mmu *mmu;
-    struct conflict_cache *conflicts;          /* sm_conflict_cache(); all SMs may share one */
-    struct llc_epoch *epoch;                   /* changed by acquires of GPU scope; NULL: nobody minds */
-    void (*acquired)(void *self, uint32_t sm); /* after an acquire point; NULL: nobody wants to know */
-    void *acquired_self;
+    struct conflict_cache *conflicts; /* sm_conflict_cache(); all SMs may share one */
     bool disturbed; /* somebody may change what is resident between the SM's own visits: blocks move */
     const uint32_t *kernels; /* running on the machine; NULL: those of this SM only */
 };

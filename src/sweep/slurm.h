@@ -1,10 +1,13 @@
-/* slurm: the sweep as Slurm job arrays.
+/* slurm: runs a sweep as Slurm job arrays.
  *
- *   spool/task.N (points) ─► sbatch --array ─► "PROGRAM worker --spool D --task N" on a node ─►
- * spool/done.KEY ▲                                                                                         │
- *          └── points without a result when their task is gone: submitted again ◄── collected ◄──────┘
+ *   submit()                                 slurm_task() on a node
+ *   spool/point.KEY, ──► sbatch --array ──► PROGRAM worker --spool D --task BATCH.N ──► spool/done.KEY
+ *   spool/task.BATCH.N                                                                   │
+ *      ▲                                                                                 ▼
+ *      └── job ended without the result: submit the point again (3 attempts) ◄────── collect() ──► database
  *
- * Nodes write files of the shared directory only, whole or not at all; the database is written here. */
+ * Nodes write files of the shared directory only, and write each file atomically. Only the submitting
+ * process writes the database. */
 #ifndef ATOLL_SWEEP_SLURM_H
 #define ATOLL_SWEEP_SLURM_H
 

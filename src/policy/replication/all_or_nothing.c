@@ -1,17 +1,19 @@
-/* all_or_nothing (Adaptive LLC): shared or private for all data.
+/* all_or_nothing (Adaptive LLC): one mode, shared or private, for all data.
  *
- *                     profile_cyc, private is better       pass done
- *   PROFILE (shared) ──────────────────────────────► CHANGE ─────────► RUN (private)
- *    ▲  ▲  │ profile_cyc, else                                            │ period_cyc
- *    │  │  ▼                                pass done                     ▼
- *    │  └─ RUN (shared) until period_cyc      ┌─────────────────────── CHANGE
- *    └────────────────────────────────────────┘
+ *   START ──► PROFILE (shared) ── private better ──► CHANGE ──► RUN (private)
+ *               ▲      │                                              │
+ *               │      └ shared better ──► RUN (shared) ──┐           │ end of the period
+ *               │                       end of the period │           ▼
+ *               └─────────────────────────────────────────┴─────── CHANGE
  *
- * CHANGE stops the SMs, drains their requests and flushes the slices (struct replication_pass).
- * The predictor of the original sits in a slice and sees the accesses of all clusters only in shared mode; so
- * it profiles there. Private is chosen for more bandwidth by SelRep's model, or about as much (selrep.equal);
- * shared of which too little was sampled counts as all hits.
- * Kernel boundaries do not start another profile: many kernels are shorter than one. ASSUMPTION */
+ * The period (selrep.period_cyc) starts at the decision. CHANGE stops the SMs, drains their requests and
+ * flushes the slices (struct replication_pass).
+ *
+ * The predictor of the original design sits in a slice. It sees the accesses of all clusters only in shared
+ * mode, so profiling runs in shared mode. The policy chooses private mode if SelRep's model gives more
+ * bandwidth, or nearly as much (selrep.equal). If shared mode has too few samples, the model counts all its
+ * accesses as hits. Kernel boundaries do not start another profile, because many kernels are shorter than
+ * one profile; ASSUMPTION */
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
@@ -33,8 +35,10 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
 {
     struct organisation *o = p->organisation;
     replication_count_degree(p, now);
-    p->stats.changes += o->is_private != is_private;
-    o->is_private = is_private;
+    struct organisation_state s = *organisation_in_force(o);
+    p->stats.changes += s.is_private != is_private;
+    s.is_private = is_private;
+    organisation_set(o, &s, 0);
     p->pass.state = REPLICATION_PASS_NONE;
     p->change_cyc = UINT64_MAX;
     p->phase = is_private ? RUN : PROFILE;
@@ -68,7 +72,7 @@ static uint64_t start_profile(struct replication *p, uint64_t now)
 
 uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
 {
-    const bool private_now = p->organisation->is_private;
+    const bool private_now = p->organisation->state[0].is_private;
     switch ((enum phase)p->phase) {
     case START: return start_profile(p, now);
     case PROFILE: return now < p->epoch_cyc ? p->epoch_cyc : decide(p, now);

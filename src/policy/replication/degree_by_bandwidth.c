@@ -39,9 +39,10 @@ static void change(struct replication *p, uint64_t now)
         return;
     }
     replication_count_degree(p, now);
-    p->stats.changes += o->degree != p->next_degree;
-    o->degree = p->next_degree;
-    o->replicated |= o->degree > 1;
+    struct organisation_state s = *organisation_in_force(o);
+    p->stats.changes += s.degree != p->next_degree;
+    s.degree = p->next_degree;
+    organisation_set(o, &s, 0);
     p->change_cyc = UINT64_MAX;
 }
 
@@ -62,8 +63,9 @@ static struct replication_known *known(struct replication *p)
     struct replication_known *const n = &p->known[k];
     if (n->degree && n->key == p->key) return n;
     const uint64_t epoch = p->config->selrep.epoch_cyc, first = p->config->selrep.first_epoch_cyc;
-    *n = (struct replication_known){
-        .key = p->key, .degree = p->organisation->degree, .length_cyc = first < epoch ? first : epoch};
+    *n = (struct replication_known){.key = p->key,
+                                    .degree = p->organisation->state[0].degree,
+                                    .length_cyc = first < epoch ? first : epoch};
     return n;
 }
 

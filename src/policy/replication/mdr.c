@@ -84,7 +84,7 @@ static void decide(struct mdr *m, uint64_t now)
     const double bw_with =
         paper ? mdr_with_copies(&m->rates, with, local) : mdr_with_copies_bottleneck(&m->rates, with, local);
     struct organisation *o = m->organisations;
-    const bool before = organisation_replicates(o), after = bw_with > bw_without;
+    const bool before = organisation_in_force(o)->replicate, after = bw_with > bw_without;
     t->epochs++;
     t->epochs_on += after;
     t->changes += before != after;
@@ -99,10 +99,9 @@ static void decide(struct mdr *m, uint64_t now)
     uint64_t from = m->epoch_end_cyc + m->config->nuba.decision_cyc;
     if (from <= now) from = now + 1;
     for (uint32_t k = 0; k < m->chiplets; k++) {
-        o[k].replicate = before;
-        o[k].replicate_next = after;
-        o[k].replicated |= before || after;
-        o[k].change_tick = from * m->slices->ticks_per_cycle;
+        struct organisation_state s = *organisation_in_force(&o[k]);
+        s.replicate = after;
+        organisation_set(&o[k], &s, from * m->slices->ticks_per_cycle);
     }
 }
 
@@ -167,9 +166,6 @@ struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_
                     struct organisation *organisations)
 {
     const uint32_t chiplets = config_chiplets(c);
-    if (!config_slices_by_partition(c)) return NULL;
-    for (uint32_t k = 0; k < chiplets; k++)
-        organisations[k].replicate = organisations[k].replicated = c->nuba.replication == nuba_copies_full;
     if (c->nuba.replication != nuba_copies_mdr) return NULL;
     struct mdr *m = ARENA_NEW(a, struct mdr);
     const double column = (double)c->dram.column_size / c->dram.burst_cyc;

@@ -69,9 +69,14 @@ static void bench_open(struct bench *b, const char *setting)
     machine_finish(&b->machine, &system_rules);
     arena_init(&b->arena);
     b->slices = slice_spec_of(&b->machine.config, dram_map_new(&b->arena, &b->machine.config));
-    b->organisation = organisation_of(&b->machine.config, 0);
+    organisation_init(&b->organisation, &b->arena, &b->machine.config, 0, NULL, NULL);
     b->mdr = mdr_new(&b->arena, &b->machine.config, &b->slices, &b->organisation);
     assert_non_null(b->mdr);
+}
+
+static void set_replication(struct bench *b, bool on)
+{
+    organisation_set(&b->organisation, &(struct organisation_state){.degree = 1, .replicate = on}, 0);
 }
 
 static void bench_close(struct bench *b)
@@ -183,9 +188,9 @@ BED_TEST(decisions_are_in_force_after_their_latency)
     miss(&b, far, 0, 8, true, 1000);
     assert_int_equal(b.mdr->stats.epochs, 1);
     assert_int_equal(b.mdr->stats.epochs_on, 1);
-    assert_true(b.organisation.replicate_next);
-    assert_false(b.organisation.replicate);
-    assert_int_equal(b.organisation.change_tick, 1116 * b.slices.ticks_per_cycle);
+    assert_true(b.organisation.state[1].replicate);
+    assert_false(b.organisation.state[0].replicate);
+    assert_int_equal(b.organisation.path.change_tick, 1116 * b.slices.ticks_per_cycle);
     /* counts begin anew; an epoch without samples decides nothing */
     miss(&b, far, 0, 9, true, 2500);
     assert_int_equal(b.mdr->stats.epochs, 1);
@@ -267,7 +272,7 @@ BED_TEST(decisions_are_those_of_the_equations_for_what_was_sampled)
         assert_int_equal(t->sampled_near, e->near_misses);
         assert_int_equal(t->sampled_misses, e->misses);
         assert_int_equal(t->epochs_on, e->on);
-        assert_int_equal(b.organisation.replicate_next, e->on);
+        assert_int_equal(b.organisation.state[1].replicate, e->on);
         bench_close(&b);
     }
 }
@@ -283,15 +288,15 @@ BED_TEST(an_epoch_that_lacks_a_sample_decides_nothing)
     for (size_t k = 0; k < 2 * (sizeof epochs / sizeof *epochs); k++) {
         struct bench b;
         bench_open(&b, NULL);
-        b.organisation.replicate = b.organisation.replicate_next = k % 2;
+        set_replication(&b, k % 2);
         sample(&b, &epochs[k / 2], 0);
         accesses_flush(&b.mdr->accesses);
         assert_int_equal(!b.mdr->misses + !b.mdr->without.seen + !b.mdr->with.seen, 1);
         miss(&b, sampled_line(&b, 0), 0, 0, true, 1000);
         assert_int_equal(b.mdr->stats.epochs, 0);
-        assert_int_equal(b.organisation.replicate, k % 2);
-        assert_int_equal(b.organisation.replicate_next, k % 2);
-        assert_int_equal(b.organisation.change_tick, ENGINE_NEVER);
+        assert_int_equal(b.organisation.state[0].replicate, k % 2);
+        assert_int_equal(b.organisation.state[1].replicate, k % 2);
+        assert_int_equal(b.organisation.path.change_tick, ENGINE_NEVER);
         /* and its counts are not the next epoch's */
         accesses_flush(&b.mdr->accesses);
         assert_int_equal(b.mdr->misses, 1);
@@ -344,7 +349,7 @@ BED_TEST(a_boundary_drops_copies_only_if_there_may_be_some)
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
     organisation_forget_copies(&b.organisation); /* copies go on being made */
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
-    b.organisation.replicate = b.organisation.replicate_next = false;
+    set_replication(&b, false);
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
     organisation_forget_copies(&b.organisation);
     assert_int_equal(organisation_boundary(&b.organisation), llc_boundary_keep);

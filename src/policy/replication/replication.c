@@ -22,7 +22,7 @@ static uint32_t log2_of(uint32_t degree) { return 31 - (uint32_t)__builtin_clz(d
 static uint32_t present_degree(const struct replication *p)
 {
     const struct organisation *o = p->organisation;
-    return o->is_private ? o->clusters.stack_slices : o->degree;
+    return o->state[0].is_private ? o->clusters.stack_slices : o->state[0].degree;
 }
 
 /* ---- what slices serve ---- */
@@ -104,7 +104,7 @@ void replication_count_degree(struct replication *p, uint64_t now)
     p->stats.cycles += cycles;
     p->stats.degree_cycles += cycles * degree;
     *of_degree(&p->stats.cycles_at_1, log2_of(degree)) += cycles;
-    if (p->organisation->is_private && p->config->llc.organisation == llc_organisation_adaptive)
+    if (p->organisation->state[0].is_private && config_slices_adaptive(p->config))
         p->stats.private_cycles += cycles;
     if (p->pass.state != REPLICATION_PASS_NONE && p->pass.stops_sms) p->stats.pause_cycles += cycles;
     p->since_cyc = now;
@@ -357,12 +357,11 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
 
 static void choose_policy(struct replication *p, const struct config *c)
 {
-    if (c->llc.organisation == llc_organisation_selective && c->selrep.degree) {
+    if (config_slices_selective(c) && c->selrep.degree) {
         p->due = replication_fixed_due;
         return;
     }
-    if (c->llc.organisation != llc_organisation_adaptive && c->llc.organisation != llc_organisation_selective)
-        return; /* nothing to decide */
+    if (!config_slices_adaptive(c) && !config_slices_selective(c)) return; /* nothing to decide */
     switch (c->selrep.policy) {
     case replication_policy_bandwidth:
     case replication_policy_count:
@@ -382,8 +381,7 @@ static void choose_policy(struct replication *p, const struct config *c)
 struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
                                     struct organisation *o)
 {
-    if (!c->llc.stacks || (c->llc.organisation == llc_organisation_memory_side && !c->selrep.count_sharing))
-        return NULL;
+    if (!c->llc.stacks || (config_slices_at_home(c) && !c->selrep.count_sharing)) return NULL;
     struct replication *p = ARENA_NEW(a, struct replication);
     *p = (struct replication){.config = c,
                               .organisation = o,

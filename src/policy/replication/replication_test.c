@@ -90,57 +90,72 @@ static void clusters_and_slices_need_not_be_as_many(void **state)
     }
 }
 
+/* An organisation without a configuration: routes of so many SMs. */
+static void organise(struct organisation *o, const struct organisation_ops *ops,
+                     struct path_route routes[][PATH_CLASSES], uint32_t sms, struct organisation_state s)
+{
+    o->ops = ops;
+    o->routes = routes;
+    o->sm_count = sms;
+    o->path.first = (const struct path_route(*)[PATH_CLASSES])routes;
+    organisation_set(o, &s, 0);
+}
+
 /* ---- Figure 9: four clusters, four slices; line X lives in slice 0 ---- */
 
 static bool access_x(const struct organisation *o, bool has_x[4], uint32_t cluster, uint32_t slice)
 {
     const struct request r = {
         .home = {.line = 77, .slice = 0}, .kind = REQUEST_READ, .flags = REQUEST_READ_ONLY};
-    const struct stop stop = o->next(o, &r, HERE_SM, cluster);
-    const bool hit = has_x[stop.idx];
-    assert_int_equal(stop.kind, STOP_SLICE);
-    assert_int_equal(stop.idx, slice);
-    has_x[stop.idx] = true;
+    const uint32_t first = path_first(path_routes_of(&o->path, cluster), &r);
+    const bool hit = has_x[first];
+    assert_int_equal(first, slice);
+    has_x[first] = true;
     return hit;
 }
 
 static void figure_9_step_by_step(void **state)
 {
     (void)state;
-    struct organisation o = {.next = selective_next,
-                             .degree = 1,
-                             .clusters = {.sms_per_cluster = 1, .count = 4, .stack_slices = 4}};
+    struct path_route routes[4][PATH_CLASSES];
+    struct organisation o = {.clusters = {.sms_per_cluster = 1, .count = 4, .stack_slices = 4}};
+    organise(&o, &organisation_selective, routes, 4, (struct organisation_state){.degree = 1});
     bool has_x[4] = {false};
     assert_false(access_x(&o, has_x, 0, 0)); /* 1: shared; X comes to slice 0 */
-    o.degree = 2;
+    organisation_set(&o, &(struct organisation_state){.degree = 2}, 0);
     assert_true(access_x(&o, has_x, 1, 0));  /* 2: cluster 1 hits in slice 0, */
     assert_false(access_x(&o, has_x, 3, 2)); /*    cluster 3 misses in slice 2: a copy is made */
     assert_true(access_x(&o, has_x, 0, 0));  /* 3: clusters 0 and 2 hit in their slices */
     assert_true(access_x(&o, has_x, 2, 2));
-    o.degree = 1;
+    organisation_set(&o, &(struct organisation_state){.degree = 1}, 0);
     assert_true(access_x(&o, has_x, 3, 0)); /* 4: shared again: the copy in slice 2 is not reached */
 }
 
 static void what_may_be_written_stays_at_home(void **state)
 {
     (void)state;
-    const struct organisation o = {.next = selective_next, .degree = 16, .clusters = table_1};
+    struct path_route routes[64][PATH_CLASSES];
+    struct organisation o = {.clusters = table_1};
+    organise(&o, &organisation_selective, routes, 64, (struct organisation_state){.degree = 16});
     for (uint32_t kind = 0; kind < REQUEST_KINDS; kind++)
         for (uint32_t flags = 0; flags < 2; flags++) {
             const struct request r = {.home = {.slice = 21}, .kind = (uint8_t)kind, .flags = (uint8_t)flags};
             const bool copies = kind == REQUEST_READ && flags & REQUEST_READ_ONLY;
-            assert_int_equal(o.next(&o, &r, HERE_SM, 63).idx, copies ? 31 : 21);
+            assert_int_equal(path_first(path_routes_of(&o.path, 63), &r), copies ? 31 : 21);
         }
 }
 
 static void private_sends_atomics_home_and_all_else_to_the_cluster(void **state)
 {
     (void)state;
-    const struct organisation o = {.next = private_next, .is_private = true, .clusters = table_1};
+    struct path_route routes[64][PATH_CLASSES];
+    struct organisation o = {.clusters = table_1};
+    organise(&o, &organisation_private, routes, 64,
+             (struct organisation_state){.degree = 1, .is_private = true});
     for (uint32_t kind = 0; kind < REQUEST_WALK; kind++) {
         const struct request r = {.home = {.slice = 21}, .kind = (uint8_t)kind};
         const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
-        assert_int_equal(o.next(&o, &r, HERE_SM, 63).idx, atomic ? 21 : 31);
+        assert_int_equal(path_first(path_routes_of(&o.path, 63), &r), atomic ? 21 : 31);
     }
 }
 

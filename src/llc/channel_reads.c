@@ -7,10 +7,11 @@
  * who starves) ends it for that cycle. There are copies of it: while writes wait from before, and while none
  * does, and for two slices, which take turns.
  *
- * The same as work_next() of channel.c does in steps that do not know each other. */
-#include "check/fault.h"
+ * Every cycle has the effect of work_next() of dram/channel.c. */
+#include "llc/channel_reads.h"
+
+#include "dram/channel_inside.h"
 #include "dram/dram_reads.h"
-#include "gpu/channel_private.h"
 #include "llc/slice_memory.h"
 
 struct run {
@@ -51,15 +52,15 @@ CHANNEL_HOT void hand_over(const struct run *r, uint64_t now, bool full, enum dr
     dram_reads_end(r->d, &r->reads, path);
     r->d->stepped_cyc = now;
     r->d->front.refused = full;
-    r->ch->turn = r->turn;
+    r->ch->rr_client = r->turn;
 }
 
 CHANNEL_HOT void take_over(struct run *r, enum dram_path path)
 {
     r->reads = dram_reads_begin(r->d);
-    r->turn = r->ch->turn;
+    r->turn = r->ch->rr_client;
     r->minds = false;
-    for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= minds_room(r->ch->slices[k]);
+    for (uint32_t k = 0; k < r->slice_count; k++) r->minds |= needs_accept_wakeup(r->ch->clients[k]);
     r->next.op = r->after.op = NULL;
     look(r, path);
 }
@@ -84,9 +85,9 @@ CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, con
     d->front.stats.read_latency[row->own_bucket]++;
     d->front.stats.read_latency_cyc += latency_cyc;
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
-    struct slice *const s = r->ch->slices[packed_slice(e->tag)];
+    struct slice *const s = r->ch->clients[tag_client(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, (uint32_t)e->tag, packed_sectors(r->ch, e->tag), back_cyc(r, tick));
+    come_in_window(s, channel_tag_line(e->tag), tag_sectors(s->spec, e->tag), back_cyc(r, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enum dram_path path)
@@ -119,18 +120,18 @@ CHANNEL_HOT enum offer refuse(const struct run *r)
 /* All slices in turn, whatever they have; the one whose turn it was has had it: all others. */
 static __attribute__((noinline)) void pull_any(struct channel *ch, uint64_t now, bool others)
 {
-    uint32_t slice = ch->turn;
+    uint32_t slice = ch->rr_client;
     if (!others) {
         ch->pull(ch, now);
         return;
     }
-    for (uint32_t k = 1; k < ch->wire.slice_count && !dram_channel_full(ch->dram); k++) {
-        if (++slice == ch->wire.slice_count) slice = 0;
+    for (uint32_t k = 1; k < ch->wire.client_count && !dram_channel_full(ch->dram); k++) {
+        if (++slice == ch->wire.client_count) slice = 0;
         if (*ch->wire.pending >> slice & 1) (void)channel_offer(ch, now, now * ch->ticks_per_cycle, slice);
     }
 }
 
-CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s) { return s->own_lane.ops.front; }
+CHANNEL_HOT const struct memory_op *oldest_of(const struct slice *s) { return s->own_queue.ops.front; }
 
 CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick) { return oldest_of(s)->ready_tick <= tick; }
 
@@ -139,7 +140,7 @@ CHANNEL_HOT bool is_due(const struct slice *s, uint64_t tick) { return oldest_of
 CHANNEL_HOT bool is_apart(const struct run *r, struct place_known *known, const struct memory_op *op)
 {
     if (known->op == op) return true;
-    const uint64_t key = place(r->ch, op);
+    const uint64_t key = op_key(r->ch, op);
     if (reads_may_find(r->d, key, op->column_count)) return false;
     known->op = op;
     known->key = key;
@@ -149,10 +150,10 @@ CHANNEL_HOT bool is_apart(const struct run *r, struct place_known *known, const 
 /* Memory has taken the operation of the slice whose turn it was. */
 CHANNEL_HOT void next_turn(struct run *r, uint64_t tick, struct slice *s, bool two)
 {
-    drop_oldest(s, &s->own_lane, 0);
+    drop_oldest(s, &s->own_queue, 0);
     r->next = r->after;
     r->after.op = NULL;
-    if (__builtin_expect(r->minds, 0) && minds_room(s)) slice_tell_room(s, tick);
+    if (__builtin_expect(r->minds, 0) && needs_accept_wakeup(s)) slice_wake_on_accept(s, tick);
     if (two)
         r->turn ^= 1;
     else if (++r->turn == r->slice_count)
@@ -164,7 +165,7 @@ CHANNEL_HOT enum offer take_read(struct run *r, uint64_t now, uint64_t tick, str
                                  enum dram_path path, bool two)
 {
     const struct memory_op *const op = oldest_of(s);
-    if (reads_take(r->d, now, key, op->column_count, pack(r->turn, op))) look(r, path);
+    if (reads_take(r->d, now, key, op->column_count, op_tag(r->turn, op))) look(r, path);
     next_turn(r, tick, s, two);
     return TAKEN;
 }
@@ -175,7 +176,7 @@ CHANNEL_HOT enum offer take_write(struct run *r, uint64_t now, uint64_t tick, st
 {
     const struct memory_op *const op = oldest_of(s);
     if (op->writers_count || op->move) return TO_BE_SEEN;
-    reads_take_write(r->d, now, key, op->column_count, pack(r->turn, op));
+    reads_take_write(r->d, now, key, op->column_count, op_tag(r->turn, op));
     r->reads.room -= op->column_count;
     look(r, DRAM_LEAN);
     next_turn(r, tick, s, two);
@@ -192,13 +193,13 @@ CHANNEL_HOT enum offer offer_first(struct run *r, uint64_t now, uint64_t tick, s
     const bool fits = op->column_count <= r->d->front.room[0];
     if (path == DRAM_READS) {
         if (!fits) return refuse(r);
-        if (op->tag_line == TAGS_NONE) return TO_BE_SEEN;
-        return take_read(r, now, tick, s, place(r->ch, op), path, two);
+        if (memory_op_is_write(op)) return TO_BE_SEEN;
+        return take_read(r, now, tick, s, op_key(r->ch, op), path, two);
     }
     if (!is_apart(r, &r->next, op)) return TO_BE_SEEN;
     if (!fits) return refuse(r);
-    return op->tag_line == TAGS_NONE ? take_write(r, now, tick, s, r->next.key, two)
-                                     : take_read(r, now, tick, s, r->next.key, path, two);
+    return memory_op_is_write(op) ? take_write(r, now, tick, s, r->next.key, two)
+                                  : take_read(r, now, tick, s, r->next.key, path, two);
 }
 
 /* Those whose turn it is not. taken: the turn has just passed from this slice; of two it is then the other
@@ -215,18 +216,18 @@ CHANNEL_HOT enum offer offer_others(struct run *r, uint64_t tick, const struct s
     }
     uint64_t others = *r->pending & ~((uint64_t)1 << r->turn);
     for (; others; others &= others - 1) {
-        if (oldest_of(r->ch->slices[__builtin_ctzll(others)])->ready_tick > tick) continue;
+        if (oldest_of(r->ch->clients[__builtin_ctzll(others)])->ready_tick > tick) continue;
         if (path != DRAM_READS || !full) return TO_BE_SEEN;
         return refuse(r);
     }
     return NOT_DUE;
 }
 
-/* As pull_each() of channel.c: one of the slice whose turn it is, then one of each of the others. True:
+/* As pull_each() of dram/channel.c: one of the slice whose turn it is, then one of each of the others. True:
  * one was refused. */
 CHANNEL_HOT bool pull(struct run *r, uint64_t now, uint64_t tick, enum dram_path path, bool two)
 {
-    struct slice *const s = r->ch->slices[r->turn];
+    struct slice *const s = r->ch->clients[r->turn];
     const enum offer first = offer_first(r, now, tick, s, path, two);
     if (first == REFUSED) return true;
     if (first != TO_BE_SEEN) {
@@ -246,7 +247,7 @@ CHANNEL_HOT uint64_t pull_due(const struct run *r, uint64_t now, bool full, uint
 {
     if (full) return next;
     for (uint64_t left = *r->pending; left; left &= left - 1)
-        next = dram_min(next, cycle_from(r->ch, lane_due(r->ch->lanes[__builtin_ctzll(left)])));
+        next = dram_min(next, cycle_from(r->ch, memory_queue_due(r->ch->queues[__builtin_ctzll(left)])));
     return dram_max(next, now + 1);
 }
 
@@ -310,13 +311,13 @@ static inline uint64_t work_on(struct run *r, uint64_t next)
     return two ? reads_of_two(r, next) : reads_of_any(r, next);
 }
 
-uint64_t channel_work_reads(struct channel *ch, uint64_t until)
+static uint64_t work_reads(struct channel *ch, uint64_t until)
 {
     struct dram_channel *const d = ch->dram;
     struct run r = {.ch = ch,
                     .d = d,
                     .pending = ch->wire.pending,
-                    .slice_count = ch->wire.slice_count,
+                    .slice_count = ch->wire.client_count,
                     .until_cyc = dram_min(until, ch->clock.exact_cyc),
                     .full = d->front.refused};
     const uint64_t first_seq = d->next_seq;
@@ -334,11 +335,12 @@ uint64_t channel_work_reads(struct channel *ch, uint64_t until)
 
 /* ---- building ---- */
 
-void channel_clock_set(struct channel *ch)
+void channel_reads_connect(struct channel *ch, const struct slice_spec *spec)
 {
+    ch->work_reads = work_reads;
     struct channel_clock *const k = &ch->clock;
     const uint64_t ticks_per_cycle = ch->ticks_per_cycle;
-    const uint64_t slice_ticks_per_cycle = ch->wire.slice_spec->ticks_per_cycle;
+    const uint64_t slice_ticks_per_cycle = spec->ticks_per_cycle;
     const uint32_t most = sizeof(((struct llc_stats *)0)->memory_latency) / sizeof(uint64_t) - 1;
     const uint32_t own_most = sizeof(((struct dram_stats *)0)->read_latency) / sizeof(uint64_t) - 1;
     /* Half ticks, as the clocks may be the same. The product is too large by less than a part of 2^63. */
@@ -346,7 +348,7 @@ void channel_clock_set(struct channel *ch)
     const uint64_t spare_cyc = UINT64_C(1) << 20; /* to the end of data */
     k->cycles_per_half_tick = half / slice_ticks_per_cycle + 1;
     k->exact_cyc = exact_cyc > spare_cyc ? exact_cyc - spare_cyc : 0;
-    k->back_cyc = ch->wire.slice_spec->back_cyc;
+    k->back_cyc = spec->back_cyc;
     k->done_half_ticks = 2 * (ch->dram->gap.done[DRAM_READ] * ticks_per_cycle + slice_ticks_per_cycle - 1);
     for (uint32_t log2 = 0; log2 < 64; log2++) {
         struct channel_latency *const row = &k->latency[log2];

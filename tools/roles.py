@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""roles.py: enumerators of a role are used in the role's own room only.
+
+    roles.py [--all] [ROOT]
+
+A role is a choice of one policy or organisation among the rows of a .def file. Code outside the role's room
+calls the role's functions or a predicate of src/config/config.h; it does not compare enumerators. The rules of
+machines may name them. Tests are not checked. --all also checks roles that are not enforced yet.
+Exit status: 0 no use outside, 1 otherwise; each use is printed as file:line.
+"""
+import fnmatch
+import os
+import re
+import sys
+
+EVERYWHERE = ["src/config/config.h", "src/*rules.def"]  # predicates and rules of machines
+ROLES = [  # role, prefix of its enumerators, paths of its room, enforced
+    ("LLC organisation", "llc_organisation_", ["src/llc/*"], True),
+    ("page placement", "page_placement_", ["src/policy/placement/*"], False),
+    ("CTA scheduling", "block_scheduler_", ["src/policy/cta_sched/*"], False),
+    ("replication policy", "replication_policy_", ["src/policy/replication/*"], False),
+]
+SKIPPED = ["*_test.c", "*_fuzz.c"]
+COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+def matches(path, patterns):
+    return any(fnmatch.fnmatch(path, p) for p in patterns)
+
+
+def sources(root):
+    for folder, _, names in os.walk(os.path.join(root, "src")):
+        for name in sorted(names):
+            path = os.path.relpath(os.path.join(folder, name), root)
+            if name.endswith((".c", ".h", ".def")) and not matches(path, SKIPPED):
+                yield path
+
+
+def uses(root, roles):
+    for path in sorted(sources(root)):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+        # comments and strings become blanks of the same lines
+        code = COMMENT_OR_STRING.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+        for role, prefix, room, _ in roles:
+            if matches(path, room + EVERYWHERE):
+                continue
+            for found in re.finditer(r"\b" + prefix + r"\w+", code):
+                yield f"{path}:{code.count(chr(10), 0, found.start()) + 1}: {found.group()} ({role})"
+
+
+def main(arguments):
+    every = "--all" in arguments
+    root = next((a for a in arguments if a != "--all"), os.path.join(os.path.dirname(__file__), ".."))
+    found = list(uses(root, [r for r in ROLES if every or r[3]]))
+    for line in found:
+        print(line)
+    if found:
+        print(f"roles: {len(found)} enumerators of a role are used outside its room, the rules and config.h")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
