@@ -116,7 +116,8 @@ void boundary_leave(struct boundary *b)
     struct control *c = b->control;
     uint32_t at = 0;
     quiesce_end(&b->quiesce);
-    while (c->boundaries[at] != b) at++;
+    while (at < c->boundary_count && c->boundaries[at] != b) at++;
+    if (at == c->boundary_count) return;
     c->boundary_count--;
     for (; at < c->boundary_count; at++) c->boundaries[at] = c->boundaries[at + 1];
 }

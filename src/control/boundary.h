@@ -50,7 +50,8 @@ void boundary_kernel_ended(struct boundary *b);
 /* Between two runs of the engine: kernels that waited for the organisation begin their boundary unless it is
  * still about to change. */
 void boundary_resume(struct control *c);
-/* The kernel leaves the machine, between two runs of the engine: SMs that its boundary holds resume. */
+/* The kernel leaves the machine, between two runs of the engine: SMs that its boundary holds resume. A second
+ * call has no effect: a kernel that fails a check while it leaves is removed again when the run is aborted. */
 void boundary_leave(struct boundary *b);
 
 static inline bool boundary_is_over(const struct boundary *b) { return b->state == BOUNDARY_OVER; }

@@ -63,8 +63,10 @@ BED_TEST(a_kernel_alone_flushes_at_once)
     assert_true(boundary_is_over(&e.kernels[0]));
     assert_int_equal(sms_held(&e), 0);
     assert_false(quiesce_busy(e.control));
-    boundary_leave(&e.kernels[0]);
-    assert_int_equal(e.control->boundary_count, 0);
+    boundary_enter(&e.kernels[1], 0);
+    for (int k = 0; k < 2; k++) boundary_leave(&e.kernels[0]); /* the second call has no effect */
+    assert_int_equal(e.control->boundary_count, 1);
+    assert_ptr_equal(e.control->boundaries[0], &e.kernels[1]);
     bed_close(&e.bed);
 }
 
