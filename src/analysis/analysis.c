@@ -6,6 +6,7 @@
 
 #include "analysis/index.h"
 #include "exec/exec.h"
+#include "exec/launch_facts.h"
 
 enum { LINE_BYTES_LOG2 = 7 };
 
@@ -30,6 +31,7 @@ struct analysis_launch {
     uint64_t read_only; /* origins */
     struct arena arena;
     const struct locality_table *table;
+    struct launch_arrays *arrays; /* NULL: not built yet */
     uint8_t marks[];
 };
 
@@ -167,14 +169,21 @@ void analysis_end(void *launch)
     free(l);
 }
 
-static bool find_structure(void *user, const struct locality_argument *a, uint64_t *base, uint64_t *bytes)
+/* The value of the pointer in this launch, a host address; 0: none. */
+static uint64_t pointer_of(const struct analysis_launch *l, const struct locality_argument *a)
 {
-    const struct analysis_launch *l = user;
     uint64_t address = 0;
     if (a->variable)
         address = (uint64_t)(uintptr_t)exec_variable(l->analysis->env, a->variable);
     else if (a->param_offset + 8 <= exec_kernel_ptx(l->launch->kernel)->param_bytes)
         memcpy(&address, l->launch->params + a->param_offset, sizeof address);
+    return address;
+}
+
+static bool find_structure(void *user, const struct locality_argument *a, uint64_t *base, uint64_t *bytes)
+{
+    const struct analysis_launch *l = user;
+    const uint64_t address = pointer_of(l, a);
     const struct devmem_alloc *found = address ? devmem_find(exec_memory(l->analysis->env), address) : NULL;
     if (!found) return false;
     *base = found->sim;
@@ -198,6 +207,50 @@ const struct locality_table *analysis_locality(struct analysis_launch *l)
     memcpy(numbers.block, l->launch->block, sizeof numbers.block);
     l->table = locality_at_launch(&l->arena, k->table, &numbers);
     return l->table;
+}
+
+/* The verdict of the read-only analysis on the same pointer. False if that analysis has no such pointer. */
+static bool argument_is_read_only(const struct analysis_launch *l, const struct locality_argument *a)
+{
+    const struct readonly_func *f = l->kernel->readonly->entry;
+    const struct ptx_symbol *const symbols = exec_kernel_ptx(l->launch->kernel)->module->symbols;
+    for (uint32_t k = 0; k < f->n_origins; k++) {
+        const struct readonly_origin *o = &f->origins[k];
+        const bool same = o->variable || a->variable
+                              ? o->variable == a->variable
+                              : symbols[o->symbol].offset + 8 * (uint64_t)o->granule == a->param_offset;
+        if (same) return l->read_only >> k & 1;
+    }
+    return false;
+}
+
+static struct launch_array array_of(const struct analysis_launch *l, const struct locality_argument *a)
+{
+    const struct locality_row *row = &l->table->rows[a->row];
+    const uint64_t address = pointer_of(l, a);
+    const struct devmem_alloc *found = address ? devmem_find(exec_memory(l->analysis->env), address) : NULL;
+    return (struct launch_array){.base = found ? found->sim + (address - found->lo) : 0,
+                                 .bytes = found ? found->hi - address : 0,
+                                 .locality = (uint8_t)a->class,
+                                 .stride_bytes = row->stride_bytes,
+                                 .datablock_bytes = row->datablock_bytes,
+                                 .written = a->written,
+                                 .read_only = argument_is_read_only(l, a)};
+}
+
+const struct launch_arrays *analysis_arrays(void *launch)
+{
+    struct analysis_launch *l = launch;
+    if (l->arrays) return l->arrays;
+    const struct locality_table *t = analysis_locality(l);
+    struct launch_array *arrays = ARENA_ARRAY(&l->arena, struct launch_array, t->n_arguments + 1);
+    for (uint32_t k = 0; k < t->n_arguments; k++) arrays[k] = array_of(l, &t->arguments[k]);
+    l->arrays = ARENA_NEW(&l->arena, struct launch_arrays);
+    *l->arrays =
+        (struct launch_arrays){.array = arrays,
+                               .count = t->n_arguments,
+                               .winner = t->winner == LOCALITY_NO_ARGUMENT ? LAUNCH_NO_ARRAY : t->winner};
+    return l->arrays;
 }
 
 const struct analysis_verdict *analysis_verdicts(struct analysis_launch *l, uint32_t *count)

@@ -3,7 +3,8 @@
  *   kernel, once          readonly.h   which data it only reads        ─► warp_op_info.read_only_group
  *                         locality.h   where each block's data lies
  *   launch                analysis_begin(): which groups are read-only ─► exec_launch.read_only ─► requests
- *                         analysis_locality(): the locality table with this launch's numbers, when asked for
+ *                         analysis_locality(): the locality table with the numbers of this launch
+ *                         analysis_arrays(): the same per array, for policies (exec/launch_facts.h)
  *
  * Ownership: an analysis belongs to the runtime context of the application; an analysis_launch to the launch,
  * and what it hands out lives until analysis_end(). */
@@ -17,6 +18,7 @@ struct analysis;
 struct analysis_launch;
 struct exec_env;
 struct exec_launch;
+struct launch_arrays;
 
 /* Also tells the environment how loads are numbered; before its first launch. */
 struct analysis *analysis_new(struct exec_env *env);
@@ -28,6 +30,10 @@ void analysis_end(void *launch); /* struct exec_launch; for diag_defer */
 
 /* The table of the launch's kernel with its numbers and allocations. */
 const struct locality_table *analysis_locality(struct analysis_launch *l);
+
+/* The arguments of the table as arrays, in the same order: launch_facts.arrays. `launch`: a struct
+ * analysis_launch. */
+const struct launch_arrays *analysis_arrays(void *launch);
 
 /* One parameter or variable of the kernel in this launch. */
 struct analysis_verdict {

@@ -619,10 +619,9 @@ static void a_call_is_followed_as_if_inlined(void **state)
 /* ---- placement at launch ---- */
 
 struct placed {
-    uint32_t calls, rows, pages;
-    enum locality_class class;
-    uint64_t base, bytes, datablock;
-    uint32_t grid, params;
+    uint32_t calls, arrays, winner, pages;
+    struct launch_array first, second;
+    uint32_t grid;
     struct gpu *gpu;
     struct exec_env *env;
 };
@@ -632,19 +631,19 @@ static struct placed *seen; /* the hook has no argument of its own */
 
 static void place_first_argument(struct placement *p, const struct placement_launch *l)
 {
-    const struct locality_table *t = analysis_locality(l->analysis);
-    const struct locality_argument *a = &t->arguments[0];
+    const struct launch_arrays *arrays = launch_arrays(l->facts);
+    assert_ptr_equal(arrays, launch_arrays(l->facts)); /* analysed once */
+    const struct launch_array *a = &arrays->array[0];
     assert_true(p->classes > 3);
     seen->calls++;
-    seen->rows = t->n_rows;
-    seen->class = a->class;
-    seen->base = a->base;
-    seen->bytes = a->bytes;
-    seen->datablock = t->rows[a->row].datablock_bytes;
-    seen->grid = l->launch->grid[0];
+    seen->arrays = arrays->count;
+    seen->first = arrays->array[0];
+    seen->second = arrays->array[1];
+    seen->winner = arrays->winner;
+    seen->grid = l->facts->grid[0];
     for (uint64_t page = a->base >> l->page_log2; page << l->page_log2 < a->base + a->bytes; page++) {
-        if (l->assign(l->mmu, l->app, page, 3)) seen->pages++;
-        assert_false(l->assign(l->mmu, l->app, page, 2)); /* it stays where it is */
+        if (l->assign(l->mmu, l->facts->app, page, 3)) seen->pages++;
+        assert_false(l->assign(l->mmu, l->facts->app, page, 2)); /* it stays where it is */
     }
 }
 
@@ -670,8 +669,10 @@ static void placed_body(void *arg)
     struct rt_context *rt = rt_create(&(struct rt_options){.execute = time_it, .execute_user = p});
     struct rt_module *m = rt_module_load(rt, "test.ptx", ptx, sizeof ptx - 1);
     const uint32_t n = 64 * 128;
-    void *a = rt_alloc(rt, n * 4, "a"), *b = rt_alloc(rt, n * 4, "b");
-    const struct rt_arg args[] = {RT_ARG((uint64_t)(uintptr_t)a), RT_ARG((uint64_t)(uintptr_t)b), RT_ARG(n)};
+    void *a = rt_alloc(rt, n * 4, "a");
+    char *b = rt_alloc(rt, n * 4 + 256, "b"); /* the argument points behind its start */
+    const struct rt_arg args[] = {RT_ARG((uint64_t)(uintptr_t)a), RT_ARG((uint64_t)(uintptr_t)(b + 256)),
+                                  RT_ARG(n)};
     for (int k = 0; k < 2; k++)
         rt_launch_args(rt, rt_kernel_find(m, "k"), (struct rt_dim){64, 1, 1}, (struct rt_dim){128, 1, 1}, 0,
                        args, 3);
@@ -682,14 +683,15 @@ static void placed_body(void *arg)
     assert_int_equal(sum.mmu.pages_placed_at_launch, p->pages);
     assert_true(sum.mmu.pages_placed > p->pages);                 /* b: at its first touch */
     assert_int_equal(sum.sm.read_only_accesses, 2 * n * 4 / 128); /* a, in both launches */
-    assert_int_equal(p->base, rt_simulated(rt, a));
+    assert_int_equal(p->first.base, rt_simulated(rt, a));
+    assert_int_equal(p->second.base, rt_simulated(rt, b) + 256);
     rt_destroy(rt);
     gpu_free(p->gpu);
     stats_free(&stats);
     machine_free(&machine);
 }
 
-static void a_placement_sees_the_locality_rows_at_launch(void **state)
+static void a_placement_receives_the_arrays_of_a_launch(void **state)
 {
     (void)state;
     struct placed p = {0};
@@ -699,10 +701,17 @@ static void a_placement_sees_the_locality_rows_at_launch(void **state)
     if (diag_run(&d, placed_body, &p)) fail_msg("%s", d.text);
     diag_clear(&d);
     assert_int_equal(p.calls, 2);
-    assert_int_equal(p.rows, 2);
-    assert_int_equal(p.class, LOCALITY_NL);
-    assert_int_equal(p.bytes, 64 * 128 * 4);
-    assert_int_equal(p.datablock, 128 * 4);
+    assert_int_equal(p.arrays, 2);
+    assert_int_equal(p.winner, 1); /* b has the larger allocation */
+    for (int k = 0; k < 2; k++) {
+        const struct launch_array *a = k ? &p.second : &p.first;
+        assert_int_equal(a->locality, LOCALITY_NL);
+        assert_int_equal(a->bytes, 64 * 128 * 4);
+        assert_int_equal(a->stride_bytes, 0);
+        assert_int_equal(a->datablock_bytes, 128 * 4);
+        assert_int_equal(a->written, k);
+        assert_int_equal(a->read_only, !k);
+    }
     assert_int_equal(p.grid, 64);
     assert_true(p.pages > 0);
 }
@@ -1054,7 +1063,7 @@ int main(void)
         cmocka_unit_test(an_unrolled_loop_is_one_access),
         cmocka_unit_test(data_in_an_index_is_not_classified_but_for_neighbours),
         cmocka_unit_test(a_call_is_followed_as_if_inlined),
-        cmocka_unit_test(a_placement_sees_the_locality_rows_at_launch),
+        cmocka_unit_test(a_placement_receives_the_arrays_of_a_launch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

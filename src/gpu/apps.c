@@ -84,7 +84,7 @@ static void hand_over(struct apps *a, uint32_t sm, uint64_t now)
     a->changing--;
     a->app[a->owner[sm]].stats.sms_gained++;
     for (uint32_t n = 0; n < g->running_count; n++)
-        if (g->running[n]->sm.app == a->owner[sm] && !g->running[n]->over)
+        if (g->running[n]->sm.app == a->owner[sm] && !boundary_is_over(&g->running[n]->boundary))
             sm_begin(g->sms[sm], &g->running[n]->sm, now + 1);
 }
 

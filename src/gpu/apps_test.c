@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,34 @@ APPS_TEST(boundaries_do_not_stop_the_others)
     tear_down(&t);
 }
 
+/* Every row of cta_sched.def, with grids that divide by nothing and applications that own no whole
+ * partitions: an SM runs blocks of its owner only, and every block runs once. */
+APPS_TEST(no_scheduler_gives_a_block_to_an_sm_of_another_application)
+{
+    enum { OWNED = 5 };
+    static const uint32_t blocks[2] = {61, 29};
+    for (uint32_t row = 0; row < block_scheduler_count; row++) {
+        struct two t;
+        char scheduler[64];
+        (void)snprintf(scheduler, sizeof scheduler, "runtime.cta_sched=%s",
+                       choice_name(CHOICES_block_scheduler, row));
+        set_up(&t, (const char *const[]){"apps.sms=5,3", scheduler, NULL});
+        gpu_split(t.gpu, 2);
+        for (uint32_t app = 0; app < 2; app++) start(&t, app, blocks[app], 1);
+        finish(&t);
+        for (uint32_t app = 0; app < 2; app++) {
+            uint32_t ran = 0;
+            for (uint32_t sm = 0; sm < SMS; sm++) {
+                if ((sm >= OWNED) != app) assert_int_equal(t.ran[app][sm], 0);
+                ran += t.ran[app][sm];
+            }
+            assert_int_equal(ran, blocks[app]);
+            check_words(&t, app, 1);
+        }
+        tear_down(&t);
+    }
+}
+
 static struct two wrong_one;
 
 static void split_wrongly(void *settings)
@@ -281,6 +310,7 @@ int main(void)
         cmocka_unit_test(an_sm_that_is_taken_back_goes_on),
         cmocka_unit_test(channels_change_for_pages_to_come),
         cmocka_unit_test(boundaries_do_not_stop_the_others),
+        cmocka_unit_test(no_scheduler_gives_a_block_to_an_sm_of_another_application),
         cmocka_unit_test(shares_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

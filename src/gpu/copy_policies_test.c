@@ -47,7 +47,6 @@ struct state {
 
 struct watch {
     struct bed bed;
-    uint64_t due_cyc; /* when the policy of a stack wants to be asked */
     struct state state;
     uint64_t decisions, decided_cyc; /* so far, the last one */
     uint64_t served, served_early;   /* requests that slices have had, and early in the epoch */
@@ -157,7 +156,8 @@ static void look_while_running(struct watch *w)
     uint32_t used = 0;
     w->copied_lines += copies_of(g, SHARED, SHARED_LINES, &used);
     const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
-    if (!g->organisations->state[0].is_private && !g->organisations->paused) assert_int_equal(written, 0);
+    if (!g->organisations->state[0].is_private && !quiesce_stops(&g->control, QUIESCE_ALL))
+        assert_int_equal(written, 0);
 }
 
 /* ---- a run, cycle by cycle ---- */
@@ -197,8 +197,8 @@ static void watch_state(struct watch *w, uint64_t last, uint64_t now)
 static uint64_t next_look(const struct watch *w, uint64_t now)
 {
     uint64_t next = now % EPOCH <= LATENCY + 1 ? now + 1 : now / LOOK * LOOK + LOOK;
-    if (w->bed.gpu->replication && w->due_cyc > now && w->due_cyc < next) next = w->due_cyc;
-    return next;
+    const uint64_t due_cyc = epochs_due(&w->bed.gpu->control.epochs);
+    return due_cyc > now && due_cyc < next ? due_cyc : next;
 }
 
 static uint64_t step(struct watch *w, uint64_t last)
@@ -206,8 +206,7 @@ static uint64_t step(struct watch *w, uint64_t last)
     struct gpu *g = w->bed.gpu;
     const uint64_t now = next_look(w, last);
     (void)engine_run(g->engine, now);
-    if (g->replication && g->replication->due && now >= w->due_cyc)
-        w->due_cyc = g->replication->due(g->replication, now);
+    if (now >= epochs_due(&g->control.epochs)) control_run_epochs(&g->control, now);
     watch_state(w, last, now);
     if (now % LOOK == 0) look_while_running(w);
     return now;
@@ -218,13 +217,14 @@ static void run(struct watch *w, const struct bed_op *ops, uint32_t warps, uint6
     struct bed *b = &w->bed;
     struct gpu *g = b->gpu;
     bed_begin(b, ops, warps, blocks);
-    if (g->replication) w->due_cyc = replication_begin(g->replication, gpu_now(g), 1);
+    epochs_kernel_begins(&g->control.epochs, gpu_now(g), &(struct launch_facts){.key = 1});
     uint64_t now = gpu_now(g);
     while (!b->over) now = step(w, now);
     bed_finish(b);
-    while (g->organisations->paused) now = step(w, now); /* nothing may be due any more; time goes on */
+    while (quiesce_stops(&g->control, QUIESCE_ALL))
+        now = step(w, now); /* nothing may be due any more; time goes on */
     bed_settle(b);
-    if (g->replication) replication_settle(g->replication, gpu_now(g));
+    epochs_kernel_leaves(&g->control.epochs, gpu_now(g), NULL);
 }
 
 static void count_down(void *slices) { --*(uint32_t *)slices; }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/replication_client.h"
 #include "gpu/gpu_private.h"
 #include "llc/channel_reads.h"
 #include "net/net_level.h"
@@ -261,6 +262,31 @@ static void allocate(struct gpu *g, const struct config *c)
     g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus * APPS_MAX);
 }
 
+static bool may_run(const void *apps, uint32_t sm, uint32_t app) { return apps_may_run(apps, sm, app); }
+
+/* Before the slices: they call the monitor of the replication policy. */
+static void build_control(struct gpu *g, const struct config *c)
+{
+    control_init(&g->control, &g->arena,
+                 &(struct control_wiring){.engine = g->engine,
+                                          .domain = g->sm_domain,
+                                          .sms = g->sms,
+                                          .slices = g->slices,
+                                          .sm_count = g->sm_count,
+                                          .slice_count = g->slice_count,
+                                          .chiplet_count = g->chiplet_count,
+                                          .organisations = g->organisations,
+                                          .mdr = g->mdr,
+                                          .may_run = may_run,
+                                          .apps = &g->apps});
+    g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations);
+    if (!g->replication) return;
+    g->tap = replication_tap(g->replication);
+    stats_on_edge(g->stats, replication_edge, g->replication);
+    STATS_REGISTER(g->stats, selrep, &g->replication->stats, STATS_EVERYWHERE);
+    replication_client_add(&g->control, g->replication);
+}
+
 struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
 {
     struct gpu *g = calloc(1, sizeof *g);
@@ -288,7 +314,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
     g->mdr = mdr_new(&g->arena, c, &g->slice_spec, g->organisations);
     if (g->mdr) STATS_REGISTER(g->stats, nuba, &g->mdr->stats, STATS_EVERYWHERE);
-    epoch_new(g, c);
+    build_control(g, c);
     for (uint32_t k = 0; k < g->slice_count; k++) build_slice(g, c, k);
     build_networks(g, c, stats);
     for (uint32_t k = 0; k < g->slice_count; k++) slice_connect(g->slices[k]);
@@ -355,6 +381,7 @@ uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition)
     return pages;
 }
 
+const struct replication *gpu_replication(const struct gpu *g) { return g->replication; }
 const struct check *gpu_check(const struct gpu *g) { return g->check; }
 uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
 const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }

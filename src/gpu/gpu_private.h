@@ -4,7 +4,9 @@
 
 #include "check/check.h"
 #include "check/fault.h"
+#include "control/control.h"
 #include "exec/exec.h"
+#include "exec/launch_facts.h"
 #include "gpu/apps.h"
 #include "gpu/gpu.h"
 #include "gpu/pager.h"
@@ -25,6 +27,8 @@ struct running {
     struct sm_kernel sm; /* first: the SMs know the kernel by it */
     struct gpu *gpu;
     struct exec_launch *launch;
+    struct launch_facts facts;
+    struct boundary boundary; /* its end */
     struct cta_sched blocks;
     uint32_t record;     /* its place among the records */
     bool alone;          /* no other kernel ran at any time of it */
@@ -33,15 +37,7 @@ struct running {
     struct exec_block **resident; /* to destroy when the run is broken off; see kernel.c */
     uint32_t resident_count, resident_capacity;
     uint64_t blocks_ended;
-    uint32_t sms_drained;
-    uint32_t slices_flushing;
-    enum llc_boundary boundary; /* what the end of the kernel did */
-    bool wants_flush;           /* waits until that of another kernel is over */
-    bool shares_flush;          /* is over when that one is */
-    bool boundary_waits;        /* for the organisation to change first */
-    bool drains;                /* its boundary holds the SMs of other kernels of its application */
     double nanoseconds_per_cycle;
-    bool over;
 };
 
 struct mover; /* mover.c: blocks that change their SM */
@@ -64,9 +60,8 @@ struct gpu {
     struct organisation *organisations; /* [chiplet] */
     struct llc_tap tap;                 /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
-    struct epoch *epoch;
-    struct mdr *mdr;   /* decides on copies between partitions; NULL: nobody */
-    struct mmu **mmus; /* [application * GPUs + GPU]; one application: [GPU] */
+    struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
+    struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
     struct page_table *pages;
     struct pager *pager; /* NULL: pages stay where they are put */
@@ -85,9 +80,8 @@ struct gpu {
     struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
     uint32_t running_count, running_made;
     struct apps apps;
-    struct running *flushing; /* whose boundary the slices are busy with; NULL: nobody's */
-    bool drains;              /* that one waits until other kernels of its application are quiet */
-    struct mover *mover;      /* NULL: blocks stay where they are */
+    struct control control; /* epochs, kernel boundaries, passes over the LLC */
+    struct mover *mover;    /* NULL: blocks stay where they are */
     struct gpu_listener listener;
     struct gpu_kernel_record *records;
     uint32_t record_count, record_capacity;
@@ -105,25 +99,8 @@ void kernel_forget(struct running *r, struct exec_block *b);
 bool kernel_any_runs(const struct gpu *g);
 bool kernel_is_stuck(void *gpu, bool due);
 
-/* boundary.c: an SM has nothing left of a kernel: its last one begins the boundary. */
-void boundary_sm_drained(void *running, uint32_t sm, uint64_t now);
-/* SMs of its application send nothing, or go on. */
-void boundary_hold(const struct running *r, bool on);
-/* Between two runs of the engine, while gpu.drains. */
-void boundary_drain(struct gpu *g);
-/* The organisation has changed: kernels that waited for it may end. */
-void boundary_go_on(struct gpu *g);
-
 /* residency.c: what a kernel takes of an SM; a mistake when that is more than there is. */
 void residency_describe(struct running *r, struct gpu_kernel_record *record);
-
-/* epoch.c: the policy of replication is asked while kernels run. */
-void epoch_new(struct gpu *g, const struct config *c);
-/* When it is to be asked; asks. */
-uint64_t epoch_due(const struct gpu *g);
-void epoch_ask(struct gpu *g, uint64_t now);
-void epoch_begin(struct gpu *g, uint64_t start_cyc);
-void epoch_end(struct gpu *g);
 
 void mover_new(struct gpu *g, const struct config *c);
 void mover_begin(struct running *r, uint64_t start_cyc);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "gpu/gpu_private.h"
 
 enum { PROGRESS_CYC = 20000 };
@@ -72,6 +73,20 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
     if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
 }
 
+/* An SM has no block and no outstanding store of the kernel. The last one begins the kernel's boundary. */
+static void sm_drained(void *self, uint32_t sm, uint64_t now)
+{
+    struct running *r = self;
+    struct gpu *g = r->gpu;
+    (void)sm;
+    (void)now;
+    apps_look_again(&g->apps);
+    if (r->blocks_ended < r->launch->block_count) return;
+    for (uint32_t k = 0; k < g->sm_count; k++)
+        if (!sm_idle_of(g->sms[k], &r->sm)) return;
+    boundary_kernel_ended(&r->boundary);
+}
+
 /* ---- running ---- */
 
 static struct gpu_kernel_record *new_record(struct gpu *g)
@@ -109,7 +124,10 @@ static void break_off(void *arg)
 {
     struct gpu *g = arg;
     for (uint32_t k = 0; k < g->sm_count; k++) sm_break_off(g->sms[k], gpu_now(g));
-    for (uint32_t n = 0; n < g->running_count; n++) destroy_resident(g->running[n]);
+    for (uint32_t n = 0; n < g->running_count; n++) {
+        destroy_resident(g->running[n]);
+        boundary_leave(&g->running[n]->boundary);
+    }
     drop_records(g);
     g->running_count = 0;
     g->stopped = true;
@@ -128,7 +146,7 @@ static bool goes_on(struct gpu *g)
 {
     const uint64_t issued = gpu_warp_instructions(g), before = g->issued_when_asked;
     g->issued_when_asked = issued;
-    if (issued != before || g->organisations->paused || g->flushing) return true;
+    if (issued != before || quiesce_busy(&g->control)) return true;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (sm_waits_for_time(g->sms[k], gpu_now(g))) return true;
     return false;
@@ -167,7 +185,7 @@ static uint64_t cycles_to_run(const struct gpu *g, uint64_t now)
 static struct running *first_over(const struct gpu *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
-        if (g->running[n]->over) return g->running[n];
+        if (boundary_is_over(&g->running[n]->boundary)) return g->running[n];
     return NULL;
 }
 
@@ -193,7 +211,7 @@ static void settle_networks(struct gpu *g)
 bool kernel_any_runs(const struct gpu *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
-        if (!g->running[n]->over) return true;
+        if (!boundary_is_over(&g->running[n]->boundary)) return true;
     return false;
 }
 
@@ -213,16 +231,18 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
     while (!first_over(g)) {
         const uint64_t now = gpu_now(g), step = cycles_to_run(g, now);
         if (now >= limit_cyc) return GPU_TIME_OVER;
-        if (g->drains) boundary_drain(g);
-        const uint64_t asked_cyc = epoch_due(g), end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
+        quiesce_step(&g->control);
+        const uint64_t asked_cyc = epochs_due(&g->control.epochs),
+                       end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
         const bool asks = asked_cyc <= end_cyc;
-        engine_set_awaited(g->engine, g->organisations->paused); /* SMs wait for the policy */
+        /* SMs that are held until a client's next check keep nothing due. */
+        engine_set_awaited(g->engine, quiesce_stops(&g->control, QUIESCE_ALL));
         const enum engine_end end =
             asks && asked_cyc <= now ? ENGINE_LIMIT : engine_run(g->engine, asks ? asked_cyc : end_cyc);
         finish_channels(g);
         engine_set_awaited(g->engine, false);
         if (first_over(g)) break;
-        if (asks) epoch_ask(g, asked_cyc);
+        if (asks) control_run_epochs(&g->control, asked_cyc);
         if (end == ENGINE_IDLE) {
             blame_program(g);
             diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
@@ -262,7 +282,7 @@ static void check_end(const struct running *r)
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
     const bool flushed =
-        r->alone && r->boundary != llc_boundary_keep && r->boundary != llc_boundary_drop_remote;
+        r->alone && r->boundary.pass != llc_boundary_keep && r->boundary.pass != llc_boundary_drop_remote;
     if (g->check) check_kernel_end(g->check, r->sm.number, flushed, gpu_now(g));
 }
 
@@ -281,7 +301,7 @@ static void take_off(struct running *r, bool ended)
     struct gpu *g = r->gpu;
     struct gpu_kernel_record *record = &g->records[r->record];
     uint32_t at = 0;
-    if (r->drains) boundary_hold(r, false);
+    boundary_leave(&r->boundary);
     settle(r);
     if (ended) check_end(r);
     engine_work_ends(g->engine);
@@ -297,7 +317,7 @@ static void take_off(struct running *r, bool ended)
     g->running[g->running_count] = r;
     g->apps.app[r->sm.app].stats.kernels += ended;
     apps_look_again(&g->apps);
-    epoch_end(g);
+    epochs_kernel_leaves(&g->control.epochs, gpu_now(g), g->running_count ? &g->running[0]->facts : NULL);
     if (ended && !g->running_count) pager_end(g);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
@@ -313,6 +333,7 @@ static struct running *new_running(struct gpu *g)
     struct running *r = ARENA_NEW(&g->arena, struct running);
     r->gpu = g;
     r->marks = gpu_use_marks(g);
+    boundary_init(&r->boundary, &g->control);
     cta_sched_init(&r->blocks, &g->arena, g->config, g->sm_count);
     g->running[g->running_made++] = r;
     return r;
@@ -350,8 +371,6 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     struct running *r = new_running(g);
     r->launch = launch;
     r->blocks_ended = 0;
-    r->sms_drained = r->slices_flushing = 0;
-    r->wants_flush = r->shares_flush = r->over = r->boundary_waits = r->drains = false;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,
@@ -360,16 +379,19 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
                                .close = close_block,
                                .next = next_block,
                                .block_ended = block_ended,
-                               .drained = boundary_sm_drained};
+                               .drained = sm_drained};
     struct gpu_kernel_record *record = new_record(g);
     residency_describe(r, record);
+    r->facts = launch_facts_of(launch, app, record->registers_per_thread);
+    r->facts.arrays = launch->analysis ? analysis_arrays : NULL;
+    r->facts.analysis = launch->analysis;
     const uint32_t needed = g->sm_count * record->blocks_per_sm;
     if (needed > r->resident_capacity) {
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
-    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], app, launch);
-    cta_sched_begin(&r->blocks, launch->block_count, g->apps.app[app].sm_count);
+    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], &r->facts);
+    cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
     apps_count(&g->apps);
     settle_sms(g);
     settle_networks(g);
@@ -385,6 +407,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     r->record = g->record_count++;
     r->alone = !g->running_count;
     g->running_count++;
+    boundary_enter(&r->boundary, app);
     bool shares_memory = false;
     for (uint32_t n = 0; n + 1 < g->running_count; n++) shares_memory |= g->running[n]->sm.app == app;
     for (uint32_t n = 0; !r->alone && n < g->running_count; n++) {
@@ -394,7 +417,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
                 NULL; /* found for a kernel alone: another may write what it reads */
     }
     begin_on_sms(r, record);
-    epoch_begin(g, record->start_cyc);
+    epochs_kernel_begins(&g->control.epochs, record->start_cyc, &r->facts);
     pager_begin(g, record->start_cyc);
 }
 

@@ -39,7 +39,6 @@ struct organisation_ops {
 
 /* One per chiplet. */
 struct organisation {
-    bool paused;      /* SMs send no requests: the state is about to change */
     bool replicated;  /* selective, nuba: replicas may exist outside home slices */
     bool memory_old;  /* selective: slices may hold dirty lines of earlier kernels */
     struct path path; /* read by the SMs and slices of the chiplet */

@@ -31,7 +31,7 @@
 
 #include "cache/tags.h"
 #include "check/fault.h"
-#include "exec/exec.h"
+#include "exec/launch_facts.h"
 #include "mmu/page_index.h"
 #include "mmu/tlb.h"
 
@@ -113,16 +113,11 @@ static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
     return true;
 }
 
-void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch)
+void mmu_place_at_launch(struct mmu *m, const struct launch_facts *facts)
 {
-    struct placement *policy = &m->pages->apps[app].policy;
+    struct placement *policy = &m->pages->apps[facts->app].policy;
     if (!policy->place_at_launch) return;
-    const struct placement_launch l = {.app = app,
-                                       .launch = launch,
-                                       .analysis = launch->analysis,
-                                       .page_log2 = m->page_log2,
-                                       .assign = assign,
-                                       .mmu = m};
+    const struct placement_launch l = {.facts = facts, .page_log2 = m->page_log2, .assign = assign, .mmu = m};
     policy->place_at_launch(policy, &l);
 }
 

@@ -66,8 +66,8 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
 /* Called before a kernel starts: the placement policy may place pages of its arguments. */
-struct exec_launch;
-void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch);
+struct launch_facts;
+void mmu_place_at_launch(struct mmu *m, const struct launch_facts *facts);
 /* The placement policy of application 0, for tests that replace it. */
 struct placement *mmu_placement(struct mmu *m);
 /* Called before an SM accesses the page. With mmu.prefault or mmu.mode=ideal, a page without a frame gets

@@ -334,7 +334,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
-    if (o->paused || sm->sends_nothing || (o->path.orders_atomics && !may_overtake(sm, r))) return;
+    if (sm->hold || (o->path.orders_atomics && !may_overtake(sm, r))) return;
     uint16_t *const counter = o->path.orders_atomics ? on_way(sm, r) : NULL;
     if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, path_first(sm->routes, r))) {
         sm->miss_refused = true;

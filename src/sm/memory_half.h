@@ -16,7 +16,7 @@ static inline __attribute__((always_inline)) void sm_memory_half(struct sm *sm, 
         if (reply != REQUEST_NONE) {
             fabric_take(&sm->wire.fabric->reply, now, sm->wire.sm_idx);
             lsu_reply(sm, now, reply);
-            if (sm->sends_nothing && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
+            if (sm->hold == SM_HOLDS_STOPS && !sm_requests_waiting(sm)) engine_stop(sm->wire.engine);
         }
     }
     if ((sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) && !lsu_rests(sm, now))

@@ -295,8 +295,8 @@ static void set_stride(struct sm *sm, uint32_t stride)
 static void set_direct(struct sm *sm)
 {
     /* not where blocks move: their lines go out beside those of the memory pipe */
-    sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->sends_nothing && !sm->wire.disturbed &&
-                 !FAULT_BUILD;
+    sm->direct =
+        sm->windows && sm->spec->lines_per_cyc == 1 && !sm->hold && !sm->wire.disturbed && !FAULT_BUILD;
     if (!sm->direct) return;
     const struct fabric *const f = sm->wire.fabric;
     sm->replies = net_queue_port_of(f->reply.net, sm->wire.sm_idx);
@@ -407,9 +407,9 @@ bool sm_idle(const struct sm *sm)
 uint32_t sm_request_limit(const struct sm_spec *spec) { return spec->request_limit; }
 uint32_t sm_requests_kept(const struct sm_spec *spec) { return spec->mshrs; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
-void sm_hold(struct sm *sm, bool on)
+void sm_hold(struct sm *sm, enum sm_hold hold)
 {
-    sm->sends_nothing = on;
+    sm->hold = (uint8_t)hold;
     set_direct(sm);
 }
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }

@@ -125,8 +125,13 @@ bool sm_serves(const struct sm *sm, const struct sm_kernel *kernel);
 bool sm_idle_of(const struct sm *sm, const struct sm_kernel *kernel);
 /* Requests that it has made and not sent. */
 uint32_t sm_requests_held(const struct sm *sm);
-/* It sends no requests until it is let go; the last reply stops the engine. */
-void sm_hold(struct sm *sm, bool on);
+/* Whether the SM sends requests. Call it between two runs of the engine. */
+enum sm_hold {
+    SM_SENDS,
+    SM_HOLDS,      /* sends no request */
+    SM_HOLDS_STOPS /* sends no request; the last outstanding reply stops the engine */
+};
+void sm_hold(struct sm *sm, enum sm_hold hold);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
 /* Requests that it takes out of the pool when it is built, and never gives back. */

@@ -313,10 +313,10 @@ struct sm {
     uint32_t outstanding, stores_out;
     uint32_t component;
     bool wants_blocks, miss_refused;
-    bool reply_came;    /* a reply or a page has arrived since the memory pipe last tried the line in front */
-    bool sends_nothing; /* see sm_hold() */
-    bool direct;        /* windows: a request goes into the network in the cycle in which it is made */
-    bool translates;    /* a line's page may be unknown, or stopped by the pager */
+    bool reply_came; /* a reply or a page has arrived since the memory pipe last tried the line in front */
+    uint8_t hold;    /* enum sm_hold */
+    bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
+    bool translates; /* a line's page may be unknown, or stopped by the pager */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
     uint32_t misses_head, loads_free_count;

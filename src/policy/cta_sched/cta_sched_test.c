@@ -26,7 +26,13 @@ static struct cta_sched make(enum block_scheduler policy, uint32_t sms, uint32_t
     return s;
 }
 
-/* SMs ask in random order until all are refused; twice with the same scheduler. */
+static void begin(struct cta_sched *s, uint64_t blocks, uint32_t sms)
+{
+    cta_sched_begin(s, &(struct launch_facts){.blocks = blocks, .grid = {(uint32_t)blocks, 1, 1}}, sms);
+}
+
+/* SMs ask in random order until all are refused; twice with the same scheduler. The second grid has another
+ * size and fewer SMs, which need not be whole partitions: those of an application. */
 static void every_policy_gives_every_block_exactly_once(void **state)
 {
     (void)state;
@@ -40,16 +46,18 @@ static void every_policy_gives_every_block_exactly_once(void **state)
             for (int round = 0; round < 2; round++) {
                 const uint64_t blocks = 1 + rng_below(&rng, 100);
                 uint8_t given[100] = {0};
-                cta_sched_begin(&s, blocks, s.sms);
+                const uint32_t used = round ? 1 + (uint32_t)rng_below(&rng, sms) : sms;
+                begin(&s, blocks, used);
                 for (uint64_t deals = rng_below(&rng, 40); deals; deals--)
-                    cta_sched_deal(&s, (uint32_t)rng_below(&rng, sms));
+                    cta_sched_deal(&s, (uint32_t)rng_below(&rng, used));
                 for (int ask = 0; ask < 2000; ask++) {
-                    const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, sms));
+                    const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, used));
                     if (block == CTA_NONE) continue;
                     assert_true(block < blocks);
                     assert_int_equal(given[block]++, 0);
                 }
                 for (uint64_t block = 0; block < blocks; block++) assert_int_equal(given[block], 1);
+                for (uint32_t sm = 0; sm < used; sm++) assert_true(cta_sched_next(&s, sm) == CTA_NONE);
             }
         }
 }
@@ -63,8 +71,8 @@ static void what_is_dealt_is_what_asking_together_gives(void **state)
         struct cta_sched together = make((enum block_scheduler)policy, SMS, 2, 4, 2),
                          dealt = make((enum block_scheduler)policy, SMS, 2, 4, 2);
         uint64_t expected[ROUNDS][SMS];
-        cta_sched_begin(&together, 13, SMS);
-        cta_sched_begin(&dealt, 13, SMS);
+        begin(&together, 13, SMS);
+        begin(&dealt, 13, SMS);
         for (uint32_t round = 0; round < ROUNDS; round++)
             for (uint32_t sm = 0; sm < SMS; sm++) {
                 expected[round][sm] = cta_sched_next(&together, sm);
@@ -88,7 +96,7 @@ static void round_robin_follows_the_grid_whoever_asks(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_round_robin, 4, 2, 2, 2);
-    cta_sched_begin(&s, 5, s.sms);
+    begin(&s, 5, s.sms);
     GIVES(s, 3, 0, 1);
     GIVES(s, 0, 2, 3);
     GIVES(s, 1, 4, CTA_NONE);
@@ -99,7 +107,7 @@ static void distributed_keeps_parts_and_steals_inside_the_partition_only(void **
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 4, 2, 2, 2);
-    cta_sched_begin(&s, 16, s.sms);
+    begin(&s, 16, s.sms);
     GIVES(s, 2, 8, 9, 10, 11); /* its own */
     GIVES(s, 2, 15, 14);       /* from the end of its neighbour's */
     GIVES(s, 3, 12, 13, CTA_NONE);
@@ -113,21 +121,23 @@ static void distributed_steals_from_the_nearest(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 4, 4, 2, 2);
-    cta_sched_begin(&s, 8, s.sms);
+    begin(&s, 8, s.sms);
     GIVES(s, 1, 2, 3, 5, 4, 1, 0, 7, 6, CTA_NONE);
 }
 
 static void parts_differ_by_one_block_at_most(void **state)
 {
     (void)state;
-    struct cta_sched s = make(block_scheduler_distributed, 64, 2, 2, 2);
+    struct cta_sched s =
+        make(block_scheduler_distributed, 64, 1, 2, 2); /* an SM per partition: no stealing */
     for (uint64_t blocks = 1; blocks < 300; blocks++) {
-        cta_sched_begin(&s, blocks, s.sms);
+        begin(&s, blocks, s.sms);
         uint64_t at = 0;
         for (uint32_t sm = 0; sm < 64; sm++) {
-            assert_int_equal(s.from[sm], at);
-            assert_in_range(s.to[sm] - s.from[sm], blocks / 64, (blocks + 63) / 64);
-            at = s.to[sm];
+            uint64_t count = 0;
+            for (uint64_t block; (block = cta_sched_next(&s, sm)) != CTA_NONE; count++)
+                assert_int_equal(block, at++);
+            assert_in_range(count, blocks / 64, (blocks + 63) / 64);
         }
         assert_int_equal(at, blocks);
     }
@@ -138,7 +148,7 @@ static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_two_level, 4, 1, 2, 2);
-    cta_sched_begin(&s, 8, s.sms);
+    begin(&s, 8, s.sms);
     GIVES(s, 0, 0);
     GIVES(s, 1, 2);
     GIVES(s, 2, 1);
@@ -148,11 +158,35 @@ static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
     GIVES(s, 3, 7, CTA_NONE);
 }
 
+/* 10 blocks on 4 SMs: parts of 5 by partition, of 10 by GPU; a part that is used up gets no others. */
+static void chunks_keep_to_the_parts_of_their_level(void **state)
+{
+    (void)state;
+    struct config c;
+    struct cta_sched s;
+    config_defaults(&c);
+    c.chiplet.partitions = 2;
+    c.partition.sms = 2;
+    c.runtime.cta_sched = block_scheduler_chunks;
+    c.runtime.cta_level = block_level_partition;
+    cta_sched_init(&s, &arena, &c, 4);
+    begin(&s, 10, 4);
+    GIVES(s, 3, 5, 6);
+    GIVES(s, 2, 7, 8, 9, CTA_NONE);
+    GIVES(s, 0, 0);
+    GIVES(s, 1, 1, 2, 3, 4, CTA_NONE);
+    c.runtime.cta_level = block_level_gpu;
+    cta_sched_init(&s, &arena, &c, 4);
+    begin(&s, 3, 4);
+    GIVES(s, 3, 0, 1);
+    GIVES(s, 0, 2, CTA_NONE);
+}
+
 static void block_cta_gives_runs(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_block_cta, 3, 1, 2, 3);
-    cta_sched_begin(&s, 8, s.sms);
+    begin(&s, 8, s.sms);
     GIVES(s, 1, 0);
     GIVES(s, 0, 3, 4);
     GIVES(s, 1, 1, 2, 6, 7, CTA_NONE);
@@ -172,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(parts_differ_by_one_block_at_most, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_level_deals_blocks_to_groups_and_helps_when_done, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(chunks_keep_to_the_parts_of_their_level, set_up, tear_down),
         cmocka_unit_test_setup_teardown(block_cta_gives_runs, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

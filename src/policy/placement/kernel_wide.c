@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "exec/exec.h"
 #include "policy/placement/placement.h"
 
 /* The last range that begins at or before the page; range_count: none. */
@@ -40,11 +39,10 @@ static void learn(struct placement *p, uint64_t first_page, uint64_t pages)
 
 void placement_kernel_wide_launch(struct placement *p, const struct placement_launch *l)
 {
-    const struct devmem *memory = exec_memory(l->launch->env);
-    for (size_t k = 0; k < memory->count; k++) {
-        const struct devmem_alloc *a = &memory->allocs[k];
-        if (a->freed || a->hi == a->lo) continue;
-        const uint64_t first = a->sim >> l->page_log2, last = (a->sim + (a->hi - a->lo) - 1) >> l->page_log2;
+    uint64_t base, bytes;
+    for (size_t k = 0; launch_allocation(l->facts, k, &base, &bytes); k++) {
+        if (!bytes) continue;
+        const uint64_t first = base >> l->page_log2, last = (base + bytes - 1) >> l->page_log2;
         learn(p, first, last - first + 1);
     }
 }

@@ -1,6 +1,6 @@
 /* placement: which class of frames (mmu/page_table.h: a chiplet, or a memory channel of it) a page gets.
  *
- * Asked at launch (place_at_launch: sees the kernel, its arguments and the locality rows) and at the first
+ * Asked at launch (place_at_launch: receives the facts of the launch) and at the first
  * touch of a page by an SM that is not placed then; host writes and copies never place a page. A policy is
  * one function in a file of its own and one row in placement_choices.def. */
 #ifndef ATOLL_POLICY_PLACEMENT_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "config/config.h"
+#include "exec/launch_facts.h"
 
 struct placement_question {
     uint32_t app;
@@ -16,15 +17,9 @@ struct placement_question {
     uint32_t sm;   /* counted over the machine */
 };
 
-struct analysis_launch;
-struct exec_launch;
-
 /* A kernel is about to start. */
 struct placement_launch {
-    uint32_t app;
-    const struct exec_launch *launch; /* kernel, grid, block, arguments */
-    struct analysis_launch
-        *analysis; /* analysis_locality() gives the locality rows; NULL: not a PTX kernel */
+    const struct launch_facts *facts; /* grid, block, allocations, arrays */
     uint32_t page_log2;
     /* Places a page now, at no cost; a page that is placed already stays where it is (then false). */
     bool (*assign)(void *mmu, uint32_t app, uint64_t page, uint32_t class);

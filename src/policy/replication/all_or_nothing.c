@@ -1,12 +1,13 @@
 /* all_or_nothing (Adaptive LLC): one mode, shared or private, for all data.
  *
- *   START ──► PROFILE (shared) ── private better ──► DRAIN ──► FLUSH ──► RUN (private)
- *               ▲      │                                                     │
- *               │      └ shared better ──► RUN (shared) ──┐                  │ end of the period
- *               │                       end of the period │                  ▼
- *               └─────────────────────────────────────────┴────── FLUSH ◄── DRAIN
+ *   START ──► PROFILE (shared) ── private better ──► CHANGE ──► RUN (private)
+ *               ▲      │                                              │
+ *               │      └ shared better ──► RUN (shared) ──┐           │ end of the period
+ *               │                       end of the period │           ▼
+ *               └─────────────────────────────────────────┴─────── CHANGE
  *
- * The period (selrep.period_cyc) starts at the decision. DRAIN pauses the SMs until no request is in flight.
+ * The period (selrep.period_cyc) starts at the decision. CHANGE stops the SMs, drains their requests and
+ * flushes the slices (struct replication_pass).
  *
  * The predictor of the original design sits in a slice. It sees the accesses of all clusters only in shared
  * mode, so profiling runs in shared mode. The policy chooses private mode if SelRep's model gives more
@@ -16,16 +17,18 @@
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
-enum phase { START, PROFILE, RUN, DRAIN, FLUSH };
-enum { POLL_CYC = 16 };
+enum phase { START, PROFILE, RUN, CHANGE };
 
 /* SMs send nothing from the next cycle on. */
 static uint64_t stop(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);
-    p->organisation->paused = true;
-    p->phase = DRAIN;
-    return now + POLL_CYC;
+    p->pass = (struct replication_pass){.state = REPLICATION_PASS_NEEDED,
+                                        .how = FAULT_FIRES(adaptive_flushes_not) ? llc_boundary_keep
+                                                                                 : llc_boundary_flush,
+                                        .stops_sms = true};
+    p->phase = CHANGE;
+    return p->change_cyc = now + REPLICATION_POLL_CYC;
 }
 
 static void go_on(struct replication *p, uint64_t now, bool is_private)
@@ -36,8 +39,8 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
     p->stats.changes += s.is_private != is_private;
     s.is_private = is_private;
     organisation_set(o, &s, 0);
-    o->paused = false;
-    p->machine.write_through(p->machine.self, is_private);
+    p->pass.state = REPLICATION_PASS_NONE;
+    p->change_cyc = UINT64_MAX;
     p->phase = is_private ? RUN : PROFILE;
 }
 
@@ -76,12 +79,8 @@ uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
     case RUN:
         if (now < p->epoch_cyc) return p->epoch_cyc;
         return private_now ? stop(p, now) : start_profile(p, now);
-    case DRAIN:
-        if (!p->machine.quiet(p->machine.self)) return now + POLL_CYC;
-        p->phase = FLUSH;
-        return now + POLL_CYC;
-    case FLUSH:
-        if (!FAULT_FIRES(adaptive_flushes_not) && !p->machine.flush(p->machine.self)) return now + POLL_CYC;
+    case CHANGE:
+        if (p->pass.state != REPLICATION_PASS_DONE) return p->change_cyc = now + REPLICATION_POLL_CYC;
         go_on(p, now, !private_now);
         return private_now ? start_profile(p, now) : p->epoch_cyc;
     }

@@ -11,13 +11,23 @@
 #include "check/fault.h"
 #include "policy/replication/replication.h"
 
-enum { POLL_CYC = 16 };
-
+/* True while slices hold dirty lines of earlier kernels. A clean pass writes them back. If a kernel ends
+ * during the pass, a second pass follows from the next check on. */
 static bool memory_is_old(struct replication *p)
 {
     const struct organisation *o = p->organisation;
     if (!(o->memory_old || p->cleaning) || FAULT_FIRES(selective_cleans_not)) return false;
-    p->cleaning = !p->machine.clean(p->machine.self);
+    switch (p->pass.state) {
+    case REPLICATION_PASS_NONE:
+        p->pass = (struct replication_pass){.state = REPLICATION_PASS_NEEDED, .how = llc_boundary_clean};
+        p->cleaning = true;
+        break;
+    case REPLICATION_PASS_NEEDED: break;
+    case REPLICATION_PASS_DONE:
+        p->pass.state = REPLICATION_PASS_NONE;
+        p->cleaning = o->memory_old;
+        break;
+    }
     return p->cleaning;
 }
 
@@ -25,7 +35,7 @@ static void change(struct replication *p, uint64_t now)
 {
     struct organisation *o = p->organisation;
     if ((p->next_degree > 1 || p->cleaning) && memory_is_old(p)) {
-        p->change_cyc = now + POLL_CYC;
+        p->change_cyc = now + REPLICATION_POLL_CYC;
         return;
     }
     replication_count_degree(p, now);

@@ -106,7 +106,7 @@ void replication_count_degree(struct replication *p, uint64_t now)
     *of_degree(&p->stats.cycles_at_1, log2_of(degree)) += cycles;
     if (p->organisation->state[0].is_private && config_slices_adaptive(p->config))
         p->stats.private_cycles += cycles;
-    if (p->organisation->paused) p->stats.pause_cycles += cycles;
+    if (p->pass.state != REPLICATION_PASS_NONE && p->pass.stops_sms) p->stats.pause_cycles += cycles;
     p->since_cyc = now;
 }
 
@@ -116,14 +116,13 @@ void replication_edge(void *self, uint64_t edge_cyc)
     if (p->running && edge_cyc > p->since_cyc) replication_count_degree(p, edge_cyc);
 }
 
-uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key)
+void replication_begin(struct replication *p, uint64_t now, uint64_t key)
 {
     if (p->running) replication_count_degree(p, now);
     p->since_cyc = now;
     p->running = true;
     p->key = p->config->selrep.per_kernel ? key : 0;
     if (p->kernel_begins) p->kernel_begins(p, now);
-    return p->due ? p->due(p, now) : UINT64_MAX;
 }
 
 /* Profilers stand for slices at all degrees, so they lose what slices would lose at each. */
@@ -380,14 +379,13 @@ static void choose_policy(struct replication *p, const struct config *c)
 }
 
 struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
-                                    struct organisation *o, const struct replication_machine *m)
+                                    struct organisation *o)
 {
     if (!c->llc.stacks || (config_slices_at_home(c) && !c->selrep.count_sharing)) return NULL;
     struct replication *p = ARENA_NEW(a, struct replication);
     *p = (struct replication){.config = c,
                               .organisation = o,
                               .slice_spec = slices,
-                              .machine = *m,
                               .accesses = {.see = see, .self = p},
                               .degrees = log2_of(o->clusters.stack_slices) + 1,
                               .llc_bytes = (double)c->llc.port * (double)c->clock.llc,

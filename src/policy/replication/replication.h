@@ -37,16 +37,17 @@ struct replication_decision {
     double short_lsp[REPLICATION_WINDOWS][RDD_DEGREES_MAX];
 };
 
-/* What the machine does for a policy. */
-struct replication_machine {
-    void *self;
-    /* Has every request of an SM that was sent been answered? */
-    bool (*quiet)(void *self);
-    /* Writes back and drops all lines; true when it is done, to be asked again until then. */
-    bool (*flush)(void *self);
-    /* Writes back what kernels that have ended left in slices, which go on serving; the same. */
-    bool (*clean)(void *self);
-    void (*write_through)(void *self, bool on);
+/* Cycles between two checks of a pass. */
+enum { REPLICATION_POLL_CYC = 16 };
+
+/* A pass over all slices that the policy needs before it changes the organisation. The policy sets NEEDED.
+ * The caller of due() carries the pass out (control/replication_client.c) and sets DONE; from the cycle
+ * change_cyc on it checks the pass before each call of due(). The policy sets NONE when it has used the
+ * result. */
+struct replication_pass {
+    enum { REPLICATION_PASS_NONE, REPLICATION_PASS_NEEDED, REPLICATION_PASS_DONE } state;
+    enum llc_boundary how; /* llc_boundary_keep: drain only */
+    bool stops_sms;        /* SMs send nothing, and requests in flight complete before the pass, until NONE */
 };
 
 /* Short times that ended since the last decision: all requests, and those of the busiest slices. */
@@ -70,7 +71,7 @@ struct replication {
     const struct config *config;
     struct organisation *organisation;
     const struct slice_spec *slice_spec;
-    struct replication_machine machine;
+    struct replication_pass pass;
     uint64_t (*due)(struct replication *p, uint64_t now);       /* returns when to be asked next */
     void (*kernel_begins)(struct replication *p, uint64_t now); /* NULL: the policy does not mind */
     void (*kernel_ends)(struct replication *p, uint64_t now);
@@ -90,7 +91,7 @@ struct replication {
     bool running;                    /* kernels: their cycles count */
     uint64_t key;                    /* of the kernel that began last */
     struct replication_known *known; /* [REPLICATION_KERNELS], selrep.per_kernel: what is known of kernels */
-    uint64_t change_cyc;             /* the next degree comes into force; UINT64_MAX: none waits */
+    uint64_t change_cyc;             /* the next change or check of a pass; UINT64_MAX: none */
     uint32_t next_degree;
     bool cleaning;           /* slices write back what kernels before left there */
     uint32_t phase;          /* of the policy */
@@ -103,14 +104,14 @@ struct replication {
 
 /* NULL: the machine replicates nothing and counts nothing. */
 struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
-                                    struct organisation *o, const struct replication_machine *m);
+                                    struct organisation *o);
 void replication_free(struct replication *p);
 struct llc_tap replication_tap(struct replication *p);
 /* Of a series (stats_on_edge): the present degree counts up to there. */
 void replication_edge(void *p, uint64_t edge_cyc);
-/* A kernel begins, the same as another one with the same key, or goes on alone when one beside it has ended;
- * returns when to be asked first. */
-uint64_t replication_begin(struct replication *p, uint64_t now, uint64_t key);
+/* A kernel begins, or goes on alone when one beside it has ended. Launches with equal keys are the same
+ * kernel for the policy. The caller then calls due(). */
+void replication_begin(struct replication *p, uint64_t now, uint64_t key);
 /* A kernel ends, whatever its boundary does to the slices at the present degree. */
 void replication_boundary(struct replication *p, uint64_t now);
 /* A kernel has ended, or the run was stopped: counts are complete. */

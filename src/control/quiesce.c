@@ -1,0 +1,218 @@
+/* quiesce: the protocol of quiesce.h. */
+#include "control/control.h"
+#include "llc/llc.h"
+
+enum { BITS = 64 };
+
+static bool in_scope(const struct quiesce *q, uint32_t sm)
+{
+    const struct control_wiring *w = &q->control->wire;
+    return q->app == QUIESCE_ALL || (q->app != QUIESCE_NONE && w->may_run(w->apps, sm, q->app));
+}
+
+static bool passes_over(const struct quiesce *q, uint32_t slice)
+{
+    return !q->slices || (q->slices[slice / BITS] >> slice % BITS & 1);
+}
+
+/* ---- hold and resume ---- */
+
+static void set_hold(struct control *c, uint32_t sm)
+{
+    sm_hold(c->wire.sms[sm], !c->holds[sm] ? SM_SENDS : c->stopping[sm] ? SM_HOLDS_STOPS : SM_HOLDS);
+}
+
+/* SMs may change their owner during a drain, so the scope is evaluated at every call. An SM that leaves the
+ * application stays held until quiesce_end(). */
+static void hold(struct quiesce *q)
+{
+    struct control *c = q->control;
+    if (q->app == QUIESCE_NONE) return;
+    q->holds = true;
+    for (uint32_t sm = 0; sm < c->wire.sm_count; sm++) {
+        const uint64_t bit = (uint64_t)1 << sm % BITS;
+        if (q->held[sm / BITS] & bit || !in_scope(q, sm)) continue;
+        q->held[sm / BITS] |= bit;
+        c->holds[sm]++;
+        c->stopping[sm] = (uint16_t)(c->stopping[sm] + !q->polled);
+        set_hold(c, sm);
+    }
+}
+
+static void resume(struct quiesce *q)
+{
+    struct control *c = q->control;
+    if (!q->holds) return;
+    q->holds = false;
+    for (uint32_t sm = 0; sm < c->wire.sm_count; sm++) {
+        const uint64_t bit = (uint64_t)1 << sm % BITS;
+        if (!(q->held[sm / BITS] & bit)) continue;
+        q->held[sm / BITS] &= ~bit;
+        c->holds[sm]--;
+        c->stopping[sm] = (uint16_t)(c->stopping[sm] - !q->polled);
+        set_hold(c, sm);
+    }
+}
+
+/* True if no SM of the scope waits for a reply. */
+static bool is_drained(const struct quiesce *q)
+{
+    const struct control_wiring *w = &q->control->wire;
+    for (uint32_t sm = 0; sm < w->sm_count; sm++)
+        if (in_scope(q, sm) && sm_requests_waiting(w->sms[sm])) return false;
+    return true;
+}
+
+/* ---- queue ---- */
+
+static void enqueue(struct quiesce *q)
+{
+    struct quiesce **at = &q->control->queue;
+    while (*at && (*at)->rank <= q->rank) at = &(*at)->next;
+    q->state = QUIESCE_QUEUED;
+    q->next = *at;
+    *at = q;
+}
+
+static void dequeue(struct quiesce *q)
+{
+    struct quiesce **at = &q->control->queue;
+    while (*at != q) at = &(*at)->next;
+    *at = q->next;
+    q->next = NULL;
+}
+
+/* ---- pass ---- */
+
+static void start_next(struct control *c);
+
+static void pass_over(struct quiesce *q)
+{
+    struct control *c = q->control;
+    c->active = NULL;
+    if (!q->polled) {
+        q->state = QUIESCE_DONE;
+        if (q->done) q->done(q->self);
+    }
+    start_next(c);
+}
+
+static void slice_done(void *arg)
+{
+    struct quiesce *q = arg;
+    if (!--q->slices_left) pass_over(q);
+}
+
+static void begin_pass(struct quiesce *q)
+{
+    const struct control_wiring *w = &q->control->wire;
+    q->state = QUIESCE_PASS;
+    if (q->pass_begins) q->pass_begins(q->self);
+    q->slices_left = 0;
+    if (q->pass != llc_boundary_keep)
+        for (uint32_t k = 0; k < w->slice_count; k++) q->slices_left += passes_over(q, k);
+    if (!q->slices_left) {
+        pass_over(q);
+        return;
+    }
+    for (uint32_t k = 0; k < w->slice_count; k++)
+        if (passes_over(q, k)) slice_flush(w->slices[k], q->pass, q->undisturbed, slice_done, q);
+}
+
+/* The head of the queue gets its turn if slices are free. A polled quiesce takes its turn in
+ * quiesce_poll(). */
+static void start_next(struct control *c)
+{
+    struct quiesce *q = c->queue;
+    if (c->active || !q || q->polled) return;
+    dequeue(q);
+    c->active = q;
+    if (q->turn) q->turn(q->self);
+    if (q->app == QUIESCE_NONE) {
+        begin_pass(q);
+        return;
+    }
+    q->state = QUIESCE_DRAIN;
+    engine_stop(c->wire.engine); /* quiesce_step() holds the SMs when the cycle is complete */
+}
+
+/* ---- interface ---- */
+
+void quiesce_init(struct quiesce *q, struct control *c)
+{
+    q->control = c;
+    q->held = ARENA_ARRAY(c->arena, uint64_t, (c->wire.sm_count + BITS - 1) / BITS);
+}
+
+void quiesce_begin(struct quiesce *q)
+{
+    struct control *c = q->control;
+    DIAG_ASSERT(q->state == QUIESCE_IDLE);
+    if (!q->polled) {
+        enqueue(q);
+        start_next(c);
+        return;
+    }
+    if (q->app == QUIESCE_NONE) {
+        enqueue(q);
+        quiesce_poll(q);
+        return;
+    }
+    q->state = QUIESCE_DRAIN;
+    q->next_stop = c->stops;
+    c->stops = q;
+    hold(q);
+}
+
+void quiesce_poll(struct quiesce *q)
+{
+    struct control *c = q->control;
+    switch (q->state) {
+    case QUIESCE_DRAIN:
+        if (is_drained(q)) enqueue(q);
+        return;
+    case QUIESCE_QUEUED:
+        if (c->active || c->queue != q) return;
+        dequeue(q);
+        c->active = q;
+        begin_pass(q);
+        break;
+    case QUIESCE_PASS: break;
+    case QUIESCE_IDLE:
+    case QUIESCE_DONE: return;
+    }
+    if (q->slices_left) return;
+    q->state = QUIESCE_DONE;
+    if (q->done) q->done(q->self);
+}
+
+void quiesce_step(struct control *c)
+{
+    struct quiesce *q = c->active;
+    if (!q || q->state != QUIESCE_DRAIN) return;
+    hold(q);
+    if (is_drained(q)) begin_pass(q);
+}
+
+void quiesce_end(struct quiesce *q)
+{
+    struct control *c = q->control;
+    if (q->state == QUIESCE_QUEUED) dequeue(q);
+    if (c->active == q) c->active = NULL;
+    for (struct quiesce **at = &c->stops; *at; at = &(*at)->next_stop)
+        if (*at == q) {
+            *at = q->next_stop;
+            break;
+        }
+    q->state = QUIESCE_IDLE;
+    resume(q);
+}
+
+bool quiesce_stops(const struct control *c, uint32_t app)
+{
+    for (const struct quiesce *q = c->stops; q; q = q->next_stop)
+        if (app == QUIESCE_ALL || q->app == QUIESCE_ALL || q->app == app) return true;
+    return false;
+}
+
+bool quiesce_busy(const struct control *c) { return c->active || c->stops; }

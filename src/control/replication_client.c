@@ -1,0 +1,107 @@
+/* replication_client: see replication_client.h. */
+#include "control/replication_client.h"
+
+#include "control/control.h"
+#include "exec/launch_facts.h"
+#include "llc/llc.h"
+#include "policy/replication/replication.h"
+
+struct client {
+    struct control *control;
+    struct replication *policy;
+    struct quiesce quiesce;
+    uint64_t due_cyc;   /* next cycle of the policy */
+    bool write_through; /* mode of the slices */
+};
+
+/* A kernel that ends during the pass leaves dirty lines behind it: organisation_keep_all() sets memory_old
+ * again. */
+static void pass_begins(void *self)
+{
+    const struct client *k = self;
+    k->policy->organisation->memory_old = false;
+}
+
+static void pass_done(void *self)
+{
+    const struct client *k = self;
+    k->policy->pass.state = REPLICATION_PASS_DONE;
+}
+
+static void follow_pass(struct client *k)
+{
+    const struct replication_pass *pass = &k->policy->pass;
+    if (k->quiesce.state == QUIESCE_DONE && pass->state != REPLICATION_PASS_DONE) quiesce_end(&k->quiesce);
+    if (pass->state != REPLICATION_PASS_NEEDED || k->quiesce.state != QUIESCE_IDLE) return;
+    k->quiesce.app = pass->stops_sms ? QUIESCE_ALL : QUIESCE_NONE;
+    k->quiesce.pass = pass->how;
+    quiesce_begin(&k->quiesce);
+}
+
+static void follow_mode(struct client *k)
+{
+    const struct control_wiring *w = &k->control->wire;
+    const bool on = k->policy->organisation->state[0].is_private;
+    if (k->write_through == on) return;
+    k->write_through = on;
+    for (uint32_t s = 0; s < w->slice_count; s++) slice_set_write_through(w->slices[s], on);
+}
+
+static uint64_t due(void *self, uint64_t now)
+{
+    struct client *k = self;
+    struct replication *p = k->policy;
+    if (p->pass.state == REPLICATION_PASS_NEEDED && now >= p->change_cyc) quiesce_poll(&k->quiesce);
+    k->due_cyc = p->due ? p->due(p, now) : EPOCH_NEVER;
+    follow_mode(k);
+    follow_pass(k);
+    return k->due_cyc;
+}
+
+/* Launches beside another kernel change nothing: the policy's epoch goes on. */
+static uint64_t kernel_begins(void *self, uint64_t now, const struct launch_facts *l, uint32_t others)
+{
+    struct client *k = self;
+    if (others) return k->due_cyc;
+    replication_begin(k->policy, now, l->key);
+    return due(k, now);
+}
+
+static void kernel_ends(void *self, uint64_t now)
+{
+    const struct client *k = self;
+    replication_boundary(k->policy, now);
+}
+
+/* A policy with epochs per kernel ended its epoch with the kernel; the oldest other kernel begins one. */
+static uint64_t kernel_leaves(void *self, uint64_t now, const struct launch_facts *oldest)
+{
+    struct client *k = self;
+    if (!oldest) {
+        replication_settle(k->policy, now);
+        return k->due_cyc;
+    }
+    if (!k->policy->kernel_begins) return k->due_cyc;
+    replication_begin(k->policy, now, oldest->key);
+    return due(k, now);
+}
+
+void replication_client_add(struct control *c, struct replication *p)
+{
+    struct client *k = ARENA_NEW(c->arena, struct client);
+    *k = (struct client){.control = c,
+                         .policy = p,
+                         .quiesce = {.self = k,
+                                     .polled = true,
+                                     .rank = QUIESCE_RANK_LAST,
+                                     .pass_begins = pass_begins,
+                                     .done = pass_done},
+                         .due_cyc = EPOCH_NEVER,
+                         .write_through = p->organisation->state[0].is_private};
+    quiesce_init(&k->quiesce, c);
+    epochs_add(&c->epochs, &(struct epoch_client){.self = k,
+                                                  .due = due,
+                                                  .kernel_begins = kernel_begins,
+                                                  .kernel_ends = kernel_ends,
+                                                  .kernel_leaves = kernel_leaves});
+}
