@@ -102,7 +102,7 @@ struct slice {
     uint32_t ops_count, ops_easy;  /* of all lanes; with more it hurries */
     uint32_t ops_most;             /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
-    bool plain;     /* no far, write-through, check, count of lines or applications, tap, pager; one lane */
+    bool plain; /* no far, write-through, check, count of lines or applications, tap, page moves; one lane */
     bool hurries;   /* its channels must not be late, see hurry() */
     bool fill_came; /* since the tag stage last looked */
     bool more;      /* another request is at the port */

@@ -45,7 +45,7 @@ static void tell_accepted(struct slice *s, uint32_t lane, const struct memory_op
                                       .writers_count = op->writers_count});
         engine_wake(s->wire.engine, s->component, next);
     }
-    if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
+    if (op->move) s->wire.page_line_done(s->wire.pages, op->move - 1);
 }
 
 __attribute__((noinline)) void slice_tell_room(struct slice *s, uint64_t tick)

@@ -9,14 +9,14 @@
  * in the order of side effects) or by a fault.
  *
  * Several address spaces: a page is (app, virtual page number). SMs are numbered over the machine; the page
- * table (page_table.h) is one for all GPUs. */
+ * table (pages/pages.h) is one for all GPUs. */
 #ifndef ATOLL_MMU_MMU_H
 #define ATOLL_MMU_MMU_H
 
 #include "base/map.h"
 #include "engine/engine.h"
 #include "llc/llc.h"
-#include "mmu/page_table.h"
+#include "pages/pages.h"
 #include "request/request.h"
 #include "stats/stats.h"
 
@@ -34,15 +34,13 @@ struct mmu_wiring {
     struct engine *engine;
     uint32_t domain;
     struct pool *requests;
-    struct page_table *pages;      /* of the machine */
-    uint32_t first_class, classes; /* where page tables are kept: in the GPU's own memory */
-    const uint32_t *sm_components; /* by number over the machine */
+    struct pages *pages;            /* of the machine */
+    uint32_t first_colour, colours; /* of the GPU's own memory, which holds the page tables */
+    const uint32_t *sm_components;  /* by number over the machine */
     struct slice *const *slices;
-    uint32_t number;                                       /* what slices know it by */
-    uint32_t first_sm, sm_count;                           /* of the GPU */
-    uint64_t ticks_per_cycle, llc_ticks_per_cycle;         /* of the MMU's clock and of the slices' */
-    void *pager;                                           /* asked before an SM gets to know a page: */
-    bool (*keeps)(void *pager, uint32_t sm, uint64_t key); /* it waits for mmu_resume(); NULL: never */
+    uint32_t number;                               /* what slices know it by */
+    uint32_t first_sm, sm_count;                   /* of the GPU */
+    uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
@@ -51,7 +49,7 @@ void mmu_free(struct mmu *m); /* the page table is not the arena's */
 uint32_t mmu_page_log2(const struct mmu *m);
 /* Does every lookup hit, at no cost? */
 bool mmu_is_ideal(const struct mmu *m);
-const struct page_table *mmu_page_table(const struct mmu *m);
+const struct pages *mmu_pages(const struct mmu *m);
 /* Of the SM: what mmu_touch() and mmu_home() would find, without a call. */
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm);
 static inline uint32_t mmu_page_slot(uint64_t key)
@@ -62,11 +60,6 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
 {
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
-/* A kernel is about to start: the placement policy may place pages of its arguments. */
-struct exec_launch;
-void mmu_place_at_launch(struct mmu *m, uint32_t app, const struct exec_launch *launch);
-/* For tests that bring a policy of their own. */
-struct placement *mmu_placement(struct mmu *m);
 /* An SM is about to access the page: with prefault it is placed now. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
 /* The same for a page that the driver itself uses: placed at once, never by a fault. */
@@ -83,7 +76,7 @@ enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
 enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
 /* It may not use the page now, whatever its TLB says: MISS or BUSY. */
 enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
-/* SMs that were kept (mmu_wiring) may know the page: a walk for them. sms: a bit per SM of the GPU. */
+/* SMs whose lookups pages_held() parked may use the page: a walk for them. sms: a bit per SM of the GPU. */
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
 /* A page that has arrived at the SM by now, UINT64_MAX when there is none; takes it. */
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);

@@ -1,6 +1,6 @@
 /* lsu: memory instructions from issue to their last line: coalesced lines wait in order for the L1, pages
  * that are not known park an access, misses and stores go to the network, replies come back. */
-#include "gpu/pager.h"
+#include "pages/pages.h"
 #include "sm/send.h"
 
 /* ---- issue ---- */
@@ -60,18 +60,18 @@ static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block,
 static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32_t slot)
 {
     a->physical = a->line + sm->pages->to_frame[slot];
-    a->where = (struct line_where){
-        .slice = (uint16_t)page_table_slice_in(sm->table, sm->pages->slice[slot], a->line),
-        .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
-        .slot = (uint16_t)l1_slot_idx(a->line),
-        .hint = tags_hint(a->line)};
+    a->where =
+        (struct line_where){.slice = (uint16_t)pages_slice_in(sm->table, sm->pages->slice[slot], a->line),
+                            .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
+                            .slot = (uint16_t)l1_slot_idx(a->line),
+                            .hint = tags_hint(a->line)};
     a->sectors |= sm->l1.whole;
 }
 
 /* A page is about to be accessed. Returns where it is in sm.pages, if it has a frame. */
 static inline uint32_t touch_page(struct sm *sm, uint64_t page)
 {
-    const uint64_t key = mmu_key(sm->app, page);
+    const uint64_t key = pages_key(sm->app, page);
     const uint32_t slot = mmu_page_slot(key);
     if (__builtin_expect(sm->pages->key[slot] != key + 1, 0)) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
     return slot;
@@ -236,8 +236,9 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 /* Must the access wait for its page, known or not? */
 static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    return sm->wire.pager && pager_stops(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line),
-                                         a->kind != REQUEST_READ, (a->flags & REQUEST_READ_ONLY) != 0, now);
+    return sm->wire.moving_pages &&
+           pages_stops(sm->wire.moving_pages, sm->wire.sm_idx, page_key(sm, a->line), a->kind != REQUEST_READ,
+                       (a->flags & REQUEST_READ_ONLY) != 0, now);
 }
 
 void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now)
@@ -376,7 +377,7 @@ static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct
         sm->lsu_blocked = &sm->stats.stall_page_busy;
         return false;
     }
-    if (m->translated && !sm->wire.pager) return access_line(sm, a, now);
+    if (m->translated && !sm->wire.moving_pages) return access_line(sm, a, now);
     const uint64_t key = page_key(sm, a->line);
     switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
                                    : mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)) {
@@ -396,7 +397,7 @@ static void take_pages(struct sm *sm, uint64_t now)
         uint32_t rest = 0;
         for (uint32_t k = 0; k < sm->parked_count; k++) {
             const struct line_access a = sm->parked[k];
-            if (mmu_key(sm->app, a.line >> page_log2) != key) {
+            if (pages_key(sm->app, a.line >> page_log2) != key) {
                 sm->parked[rest++] = a;
                 continue;
             }
@@ -521,7 +522,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         uint16_t *const counter = on_way(sm, r);
         if (counter) --*counter;
     }
-    if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r->line), now);
+    if (sm->wire.moving_pages) pages_answered(sm->wire.moving_pages, page_key(sm, r->line));
     const uint32_t owner = r->owner;
     const bool own = idx - sm->first_request < sm->spec->mshrs; /* of an MSHR, whose it stays */
     if (!own) pool_give(sm->wire.requests, idx);                /* nobody takes one before this ends */

@@ -61,8 +61,8 @@ struct sm_wiring {
     struct fabric *fabric;
     struct pool *requests;
     const struct organisation *organisation;
-    struct pager *pager; /* pages move; NULL: they stay */
-    struct check *check; /* --check; NULL: none */
+    struct pages *moving_pages; /* counts requests per page; NULL: a page keeps its frame */
+    struct check *check;        /* --check; NULL: none */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     uint32_t domain;

@@ -309,7 +309,7 @@ struct sm {
     bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
     bool sends_nothing;                          /* see sm_hold() */
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
-    bool translates; /* a line's page may be unknown, or stopped by the pager */
+    bool translates; /* the translation of a page may be missing, or the page locked while it moves */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
     uint32_t misses_head, loads_free_count;
@@ -335,7 +335,7 @@ struct sm {
     uint32_t *misses; /* requests for the network */
     struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
-    const struct page_table *table;
+    const struct pages *table;
     uint32_t block_count;
     uint32_t ending;  /* of these: all warps have ended, loads are on their way */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */

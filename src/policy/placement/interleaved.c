@@ -3,5 +3,5 @@
 
 uint32_t placement_interleaved(struct placement *p, const struct placement_question *q)
 {
-    return (uint32_t)(q->page % p->classes);
+    return (uint32_t)(q->page % p->colours);
 }

@@ -5,36 +5,34 @@
 
 #include "base/diag.h"
 
-/* Who is near which classes: the partitions of a chiplet where its classes suffice, else the chiplet, or all
- * that the level of the policy covers. */
-static void homes(struct placement *p, const struct config *c, uint32_t classes_per_chiplet)
+/* The level whose nodes a first touch selects. */
+static enum node_level level_of(const struct config *c)
 {
-    const uint32_t partitions = c->chiplet.partitions;
-    p->sms_per_home = config_sms_per_chiplet(c);
-    p->classes_per_home = classes_per_chiplet;
-    const bool by_partition = c->runtime.placement == page_placement_first_touch ||
-                              c->runtime.placement == page_placement_lab ||
-                              c->runtime.placement == page_placement_migration ||
-                              c->runtime.placement == page_placement_replication;
-    if (by_partition && classes_per_chiplet >= partitions) {
-        p->sms_per_home = c->partition.sms;
-        p->classes_per_home = classes_per_chiplet / partitions;
-    } else if (c->runtime.placement == page_placement_first_touch_gpu) {
-        p->sms_per_home *= c->gpu.chiplets;
-        p->classes_per_home *= c->gpu.chiplets;
+    switch (c->runtime.placement) {
+    case page_placement_first_touch:
+    case page_placement_lab:
+    case page_placement_migration:
+    case page_placement_replication: return NODE_PARTITION;
+    case page_placement_first_touch_gpu: return NODE_GPU;
+    case page_placement_round_robin:
+    case page_placement_interleaved:
+    case page_placement_first_touch_chiplet:
+    case page_placement_kernel_wide:
+    case page_placement_count: break;
     }
+    return NODE_CHIPLET;
 }
 
-struct placement placement_of(const struct config *c, uint32_t classes_per_chiplet)
+struct placement placement_of(const struct config *c, uint32_t colours_per_chiplet)
 {
-    struct placement p = {.classes = classes_per_chiplet * config_chiplets(c),
-                          .chiplets = config_chiplets(c)};
-    homes(&p, c, classes_per_chiplet);
+    struct placement p = {.colours = colours_per_chiplet * config_chiplets(c),
+                          .chiplets = config_chiplets(c),
+                          .nodes = nodes_at(c, level_of(c), colours_per_chiplet)};
     switch (c->runtime.placement) {
     case page_placement_round_robin:
     case page_placement_count: p.place = placement_round_robin; break;
     case page_placement_first_touch:
-    case page_placement_migration: /* pager.c does the rest */
+    case page_placement_migration: /* src/pages does the rest */
     case page_placement_replication:
     case page_placement_first_touch_chiplet:
     case page_placement_first_touch_gpu: p.place = placement_first_touch; break;
@@ -42,7 +40,7 @@ struct placement placement_of(const struct config *c, uint32_t classes_per_chipl
         p.place = placement_lab;
         p.threshold = c->runtime.lab_threshold;
         p.rotates = c->runtime.lab_tie == lab_tie_rotate;
-        p.pages = calloc(p.classes, sizeof *p.pages);
+        p.pages = calloc(p.colours, sizeof *p.pages);
         if (!p.pages) diag_mistake("out of host memory");
         break;
     case page_placement_interleaved: p.place = placement_interleaved; break;
@@ -54,14 +52,10 @@ struct placement placement_of(const struct config *c, uint32_t classes_per_chipl
     return p;
 }
 
-void placement_free(struct placement *p)
-{
-    free(p->ranges);
-    free(p->pages);
-}
+void placement_free(struct placement *p) { free(p->pages); }
 
-void placement_keep_to(struct placement *p, uint32_t classes)
+void placement_keep_to(struct placement *p, uint32_t colours)
 {
-    p->classes = classes;
-    p->next %= classes;
+    p->colours = colours;
+    p->next %= colours;
 }

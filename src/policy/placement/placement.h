@@ -1,4 +1,4 @@
-/* placement: which class of frames (mmu/page_table.h: a chiplet, or a memory channel of it) a page gets.
+/* placement: which colour of frames (config/nodes.h) a page gets.
  *
  * Asked at launch (place_at_launch: sees the kernel, its arguments and the locality rows) and at the first
  * touch of a page by an SM that is not placed then; host writes and copies never place a page. A policy is
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "config/config.h"
+#include "config/nodes.h"
 
 struct placement_question {
     uint32_t app;
@@ -19,6 +19,14 @@ struct placement_question {
 struct analysis_launch;
 struct exec_launch;
 
+/* The frames of a range of pages. */
+struct placement;
+struct page_rule {
+    /* Colour, as an index among those of the application, of page n of the range's `count` pages. */
+    uint32_t (*place)(const struct placement *p, const struct placement_question *q, uint64_t n,
+                      uint64_t count);
+};
+
 /* A kernel is about to start. */
 struct placement_launch {
     uint32_t app;
@@ -26,14 +34,10 @@ struct placement_launch {
     struct analysis_launch
         *analysis; /* analysis_locality() gives the locality rows; NULL: not a PTX kernel */
     uint32_t page_log2;
-    /* Places a page now, at no cost; a page that is placed already stays where it is (then false). */
-    bool (*assign)(void *mmu, uint32_t app, uint64_t page, uint32_t class);
-    void *mmu;
-};
-
-/* Pages of an allocation, for policies that cut allocations into parts. */
-struct placement_range {
-    uint64_t first_page, pages;
+    /* Assigns a rule to a range of pages: pages_assign_range(). */
+    void (*assign)(void *pages, uint32_t app, uint64_t first_page, uint64_t count,
+                   const struct page_rule *rule);
+    void *pages;
 };
 
 /* One per application. */
@@ -41,22 +45,20 @@ struct placement {
     uint32_t (*place)(struct placement *p, const struct placement_question *q);
     /* Before the first block of a kernel; NULL: pages are placed at their first touch only. */
     void (*place_at_launch)(struct placement *p, const struct placement_launch *l);
-    uint32_t classes;                        /* to choose from */
-    uint32_t chiplets;                       /* that share them evenly */
-    uint32_t sms_per_home, classes_per_home; /* first touch: who is near which */
-    uint32_t next;                           /* round robin; lab: where ties begin */
-    uint64_t *pages;                         /* lab: placed so far, by class */
-    double threshold;                        /* lab */
-    bool rotates;                            /* lab: ties go round, whoever asks */
-    struct placement_range *ranges;          /* kernel_wide: sorted */
-    uint32_t range_count, range_capacity;
+    uint32_t colours;   /* to choose from */
+    uint32_t chiplets;  /* that share them evenly */
+    struct nodes nodes; /* first touch */
+    uint32_t next;      /* round robin; lab: where ties begin */
+    uint64_t *pages;    /* lab: placed so far, by colour */
+    double threshold;   /* lab */
+    bool rotates;       /* lab: ties go round, whoever asks */
 };
 
-/* classes_per_chiplet: of frames. */
-struct placement placement_of(const struct config *c, uint32_t classes_per_chiplet);
+/* colours_per_chiplet: of frames. */
+struct placement placement_of(const struct config *c, uint32_t colours_per_chiplet);
 void placement_free(struct placement *p);
-/* From now on the policy chooses among fewer (or more) classes. */
-void placement_keep_to(struct placement *p, uint32_t classes);
+/* From now on the policy chooses among fewer (or more) colours. */
+void placement_keep_to(struct placement *p, uint32_t colours);
 
 void placement_kernel_wide_launch(struct placement *p, const struct placement_launch *l);
 uint32_t placement_kernel_wide(struct placement *p, const struct placement_question *q);
@@ -70,7 +72,7 @@ uint32_t placement_interleaved(struct placement *p, const struct placement_quest
  */
 uint32_t placement_migrate_to(const uint32_t *accesses, uint32_t partitions, uint32_t home, uint64_t least);
 
-/* Normalised page balance: mean of pages / most pages over the classes, 1 when there are no pages. */
-double placement_balance(const uint64_t *pages, uint32_t classes);
+/* Normalised page balance: mean of pages / most pages over the colours, 1 when there are no pages. */
+double placement_balance(const uint64_t *pages, uint32_t colours);
 
 #endif

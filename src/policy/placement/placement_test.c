@@ -9,14 +9,14 @@
 
 #include "policy/placement/placement.h"
 
-static struct placement make(enum page_placement policy, uint32_t partitions, uint32_t classes)
+static struct placement make(enum page_placement policy, uint32_t partitions, uint32_t colours)
 {
     struct config c;
     config_defaults(&c);
     c.gpu.chiplets = 1;
     c.chiplet.partitions = partitions;
     c.runtime.placement = policy;
-    return placement_of(&c, classes);
+    return placement_of(&c, colours);
 }
 
 static uint32_t ask(struct placement *p, uint64_t page, uint32_t partition)
@@ -64,7 +64,7 @@ static void a_page_moves_to_who_used_it_most_when_that_is_enough(void **state)
     assert_int_equal(placement_migrate_to(accesses, 4, 0, 121), 0); /* too few accesses in all */
 }
 
-/* An address map that spreads every page has one class, and nothing to choose. */
+/* An address map that spreads every page has one colour, and nothing to choose. */
 static void a_map_without_a_choice_is_served(void **state)
 {
     (void)state;
@@ -184,24 +184,24 @@ static void lab_is_least_first_at_the_threshold_itself(void **state)
     placement_free(&p);
 }
 
-/* One contract for every row of placement_choices.def: the answer is a class that there is, also when there
+/* One contract for every row of placement_choices.def: the answer is a colour that there is, also when there
  * are fewer from now on, and the same questions get the same answers. */
 static void every_placement_keeps_to_its_classes(void **state)
 {
     (void)state;
     for (uint32_t row = 0; row < page_placement_count; row++)
-        for (uint32_t classes = 1; classes <= 8; classes *= 8) {
-            struct placement p = make((enum page_placement)row, 8, classes),
-                             again = make((enum page_placement)row, 8, classes);
+        for (uint32_t colours = 1; colours <= 8; colours *= 8) {
+            struct placement p = make((enum page_placement)row, 8, colours),
+                             again = make((enum page_placement)row, 8, colours);
             assert_non_null(p.place);
             for (uint32_t k = 0; k < 600; k++) {
-                if (k == 300 && classes > 1) {
+                if (k == 300 && colours > 1) {
                     placement_keep_to(&p, 3);
                     placement_keep_to(&again, 3);
                 }
                 const uint64_t page = (uint64_t)k * 37 % 101;
                 const uint32_t chosen = ask(&p, page, k * 5 % 8);
-                assert_true(chosen < (k < 300 || classes == 1 ? classes : 3));
+                assert_true(chosen < (k < 300 || colours == 1 ? colours : 3));
                 assert_int_equal(chosen, ask(&again, page, k * 5 % 8));
             }
             placement_free(&p);

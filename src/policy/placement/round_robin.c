@@ -6,6 +6,6 @@ uint32_t placement_round_robin(struct placement *p, const struct placement_quest
 {
     (void)q;
     const uint32_t chosen = p->next;
-    p->next = (p->next + 1) % p->classes;
+    p->next = (p->next + 1) % p->colours;
     return chosen;
 }
