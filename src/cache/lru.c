@@ -90,13 +90,17 @@ static void forget(struct lru *l, uint32_t *at)
 
 /* ---- lines ---- */
 
-bool lru_touch(struct lru *l, uint64_t line)
+bool lru_lookup(struct lru *l, uint64_t line)
 {
     const uint32_t here = *find(l, line);
-    if (here != NONE) {
-        make_newest(l, here);
-        return true;
-    }
+    if (here == NONE) return false;
+    make_newest(l, here);
+    return true;
+}
+
+bool lru_touch(struct lru *l, uint64_t line)
+{
+    if (lru_lookup(l, line)) return true;
     const uint32_t oldest = l->places[ENDS].newer;
     if (l->places[oldest].line) forget(l, find(l, l->places[oldest].line - 1));
     give(l, oldest, line);
@@ -104,13 +108,14 @@ bool lru_touch(struct lru *l, uint64_t line)
     return false;
 }
 
-void lru_drop(struct lru *l, uint64_t line)
+bool lru_drop(struct lru *l, uint64_t line)
 {
     uint32_t *const at = find(l, line);
     const uint32_t place = *at;
-    if (place == NONE) return;
+    if (place == NONE) return false;
     forget(l, at);
     make_oldest(l, place);
+    return true;
 }
 
 void lru_clear(struct lru *l)

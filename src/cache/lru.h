@@ -1,6 +1,7 @@
-/* lru: which lines a fully associative cache with LRU replacement would hold: lines only, no data, no time.
- * Every operation but lru_clear() takes constant time, however many lines there are: a hash table finds a
- * line, a ring keeps the order of use. Memory is the arena's. */
+/* lru: the contents of a fully associative cache with LRU replacement: lines only, no data, no time. Users:
+ * the shadow tags of an L1 (sm/l1.c) and the L1 TLBs, whose lines are pages (mmu/tlb.h). Every operation but
+ * lru_clear() takes constant time, whatever the number of lines: a hash table finds a line, and a ring keeps
+ * the order of use. All memory comes from the arena in lru_init(). */
 #ifndef ATOLL_CACHE_LRU_H
 #define ATOLL_CACHE_LRU_H
 
@@ -22,10 +23,13 @@ struct lru {
 };
 
 void lru_init(struct lru *l, struct arena *a, uint32_t lines);
-/* The line is used. False: it was not there, and has got the place of the one not used for longest. */
+/* Uses a line that is present. False: the line is absent, and nothing has changed. */
+bool lru_lookup(struct lru *l, uint64_t line);
+/* Uses the line. False: the line was absent and has replaced an empty place or the least recently used line.
+ */
 bool lru_touch(struct lru *l, uint64_t line);
-/* It goes, if it is there; its place is the next one to be given. */
-void lru_drop(struct lru *l, uint64_t line);
+/* Invalidates the line. False: the line was absent. The next line inserted gets its place. */
+bool lru_drop(struct lru *l, uint64_t line);
 void lru_clear(struct lru *l);
 
 #endif

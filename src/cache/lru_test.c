@@ -60,8 +60,8 @@ static void a_line_that_goes_leaves_its_place_to_the_next(void **state)
     struct lru l;
     lru_init(&l, &arena, 3);
     for (uint64_t line = 0; line < 3; line++) (void)lru_touch(&l, line);
-    lru_drop(&l, 2);
-    lru_drop(&l, 7); /* never was there */
+    assert_true(lru_drop(&l, 2));
+    assert_false(lru_drop(&l, 7)); /* never inserted */
     assert_false(lru_touch(&l, 3));
     assert_true(lru_touch(&l, 0)); /* else it had made room */
     assert_true(lru_touch(&l, 1));
@@ -83,8 +83,11 @@ static void any_uses_are_as_in_a_list(void **state)
                 lru_clear(&l);
                 naive.count = 0;
             } else if (what < 100) {
-                lru_drop(&l, line);
-                (void)naive_drop(&naive, line);
+                assert_int_equal(lru_drop(&l, line), naive_drop(&naive, line));
+            } else if (what < 400) {
+                const bool present = naive_drop(&naive, line);
+                if (present) (void)naive_touch(&naive, line);
+                assert_int_equal(lru_lookup(&l, line), present);
             } else {
                 assert_int_equal(lru_touch(&l, line), naive_touch(&naive, line));
             }

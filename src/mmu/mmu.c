@@ -1,14 +1,40 @@
-/* mmu: see mmu.h. One component for a GPU: the L2 TLB, the walkers and the fault handler; the L1 TLBs are
- * looked up by their SMs and live here, because shootdowns reach them from here. */
+/* mmu: see mmu.h. One component per GPU: the L2 TLB, the page walkers and the fault handler. The L1 TLBs are
+ * here because shootdowns reach them; each SM looks up its own.
+ *
+ *   sms[].requests --> L2 TLB --hit--------------------------------------------> sms[].arrived
+ *                        | miss                                                     ^
+ *                        v                                                          |
+ *                     walk queue --> walker --> leaf entry in a slice --> end_walk() +
+ *                                      | page without a frame         ^
+ *                                      +--> fault handler ------------+
+ *
+ * Walks. A walk is one page with a set of waiting SMs, either in the queue or at a walker. `walks` finds the
+ * walk of a page by hash; its entry number indexes walk_from_cyc and walk_sms. A walk keeps its entry when it
+ * leaves the queue for a walker. Lookups that miss the L2 TLB merge with the walk of their page.
+ *
+ * Walkers. Three masks with one bit per walker hold the states, so that idle and reading walkers cost
+ * nothing:
+ *
+ *   free                   no walk
+ *   faulting, not timed    the page has no frame; the walk waits for the fault handler
+ *   faulting and timed     the fault handler works until due_cyc
+ *   timed, not faulting    the leaf entry has been read; the walk ends at due_cyc
+ *   in no mask             the leaf entry is being read
+ *
+ * Invariants:
+ *  1. A page has at most one walk.
+ *  2. next_due_cyc is the minimum of due_cyc over the timed walkers, or ENGINE_NEVER.
+ *  3. Walkers act in ascending order of their numbers. */
 #include "mmu/mmu.h"
 
 #include <string.h>
 
 #include "cache/tags.h"
 #include "check/fault.h"
+#include "mmu/page_index.h"
 #include "mmu/tlb.h"
 
-enum { PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8 };
+enum { PTES_PER_TABLE_LOG2 = 9, PTE_BYTES = 8, WALKERS_MAX = 64 };
 
 struct timed_page {
     uint64_t key, cyc;
@@ -21,19 +47,16 @@ struct page_ring {
 
 struct mmu_sm {
     struct tlb l1;
-    struct page_ring asked;   /* for the L2 TLB */
-    struct page_ring arrived; /* on their way back */
-    uint64_t *missing;        /* pages waited for, + 1 */
-    uint32_t missing_count;
+    struct page_ring requests; /* for the L2 TLB; cyc = first cycle in which the L2 TLB sees the request */
+    struct page_ring arrived;  /* replies to the SM, in order of arrival; cyc = arrival */
+    struct page_index missing; /* pages requested and not yet taken by the SM: at most mmu.l1_misses */
     struct page_cache cache;
 };
 
-enum walker_state { WALKER_FREE, WALKER_FAULT, WALKER_READ, WALKER_DONE };
-
 struct walker {
-    uint64_t key, begin_cyc, due_cyc;
-    uint64_t *sms; /* who waits, a bit per SM */
-    uint8_t state;
+    uint64_t begin_cyc;
+    uint64_t due_cyc; /* valid while the walker is timed */
+    uint32_t walk;    /* entry of mmu.walks; valid while the walker is not free */
 };
 
 struct mmu {
@@ -44,23 +67,29 @@ struct mmu {
     uint32_t l1_misses, l2_ports, l2_latency_cyc, walk_cache_cyc, walk_latency_cyc, fault_limit;
     uint64_t fault_cyc;
     struct pages *pages;
-    struct map tables; /* key >> 9 to frame of the page table */
+    struct map tables; /* from key >> PTES_PER_TABLE_LOG2 to the frame of the leaf page table */
     uint32_t tables_made;
     struct tags l2;
     struct mmu_sm *sms;
-    uint64_t *asking; /* bit per SM with something for the L2 TLB */
-    uint32_t words, turn;
+    uint64_t *requesting; /* mask of the SMs with requests for the L2 TLB */
+    uint32_t words;       /* 64-bit words of a mask of SMs */
+    uint32_t rr_sm;       /* SM served first in the next cycle (round-robin) */
     struct walker *walkers;
-    uint32_t walker_count, faults_now;
-    struct page_ring queue; /* pages that wait for a walker; cyc = from when on */
-    uint64_t(*queue_sms);   /* [queue place][words] */
-    uint32_t queue_capacity, ring_capacity;
+    uint32_t walker_count;
+    uint32_t faults_now;            /* faults in the handler */
+    uint64_t free, timed, faulting; /* masks of walkers, see above */
+    uint64_t next_due_cyc;          /* earliest due_cyc of the timed walkers */
+    struct page_index walks;
+    uint64_t *walk_from_cyc; /* [entry of walks] first cycle in which a walker may take the walk */
+    uint64_t *walk_sms;      /* [entry of walks][words] mask of the waiting SMs */
+    uint32_t *queue;         /* ring of walks without a walker: entries of walks */
+    uint32_t queue_head, queue_count, queue_capacity;
     struct mmu_stats stats;
 };
 
 /* ---- pages ---- */
 
-/* The page gets its frame; returns it. */
+/* Gives the page a frame and returns it. */
 static uint64_t place(struct mmu *m, uint32_t sm, uint64_t key)
 {
     const uint64_t fullest = m->pages->fullest, frame = pages_place(m->pages, sm, key);
@@ -75,14 +104,14 @@ static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key
     return &m->sms[sm - m->wire.first_sm].cache;
 }
 
-/* The first line of the page in its address space. */
+/* Number of the first line of the page in its address space. */
 static inline uint64_t first_line(const struct mmu *m, uint64_t key)
 {
     return (key & (((uint64_t)1 << 56) - 1)) << (m->page_log2 - LINE_LOG2);
 }
 
-static inline void remember(const struct mmu *m, struct page_cache *cache, uint32_t at, uint64_t key,
-                            uint64_t frame)
+static inline void cache_page(const struct mmu *m, struct page_cache *cache, uint32_t at, uint64_t key,
+                              uint64_t frame)
 {
     cache->key[at] = key + 1;
     cache->to_frame[at] = (frame >> LINE_LOG2) - first_line(m, key);
@@ -97,7 +126,7 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     if (m->pages->count_sharing) pages_count_sharer(m->pages, sm, key);
     const uint64_t *frame = pages_find(m->pages, sm, key);
     if (!frame && !m->prefault && !m->ideal) return;
-    remember(m, cache, at, key, frame ? *frame : place(m, sm, key));
+    cache_page(m, cache, at, key, frame ? *frame : place(m, sm, key));
 }
 
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
@@ -112,7 +141,7 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
     if (cache->key[at] == key + 1) return (first_line(m, key) + cache->to_frame[at]) << LINE_LOG2;
     const uint64_t *frame = pages_find(m->pages, sm, key);
     DIAG_ASSERT(frame);
-    remember(m, cache, at, key, *frame);
+    cache_page(m, cache, at, key, *frame);
     return *frame;
 }
 
@@ -134,8 +163,8 @@ const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm)
     return &m->sms[sm - m->wire.first_sm].cache;
 }
 
-/* Page tables go round-robin to those colours of the GPU's own memory that the application owns. If it owns
- * none there, they go to all that it owns. */
+/* The colour of the next leaf page table of an application. Page tables rotate over the colours of the GPU's
+ * own memory that the application owns. If it owns none there, they rotate over all its colours. */
 static uint32_t table_colour(const struct mmu *m, uint32_t app)
 {
     const struct colours *owned = pages_owned(m->pages, app);
@@ -149,7 +178,7 @@ static uint32_t table_colour(const struct mmu *m, uint32_t app)
     return owned->colour[here ? first + m->tables_made % here : m->tables_made % owned->count];
 }
 
-/* Where the leaf entry of a page lies. */
+/* The home of the leaf entry of a page. The first entry of a page table allocates the frame of the table. */
 static struct home entry_home(struct mmu *m, uint64_t key)
 {
     bool fresh;
@@ -178,31 +207,24 @@ static struct timed_page ring_take(struct page_ring *r, uint32_t capacity)
     return p;
 }
 
-/* ---- the SM's side ---- */
+/* ---- L1 TLBs ---- */
 
-static bool is_missing(const struct mmu_sm *s, uint64_t key)
-{
-    for (uint32_t k = 0; k < s->missing_count; k++)
-        if (s->missing[k] == key + 1) return true;
-    return false;
-}
-
-/* The L1 TLB does not have the page: asks for it, unless that has been done. */
-static enum mmu_answer ask_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+/* L1 TLB miss: sends one request to the L2 TLB for all lookups of the page. */
+static enum mmu_answer request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
-    if (is_missing(s, key)) {
+    if (page_index_find(&s->missing, key) != PAGE_INDEX_NONE) {
         m->stats.l1_lookups++;
         m->stats.l1_merged++;
         return MMU_MISS;
     }
-    if (s->missing_count == m->l1_misses) return MMU_BUSY;
+    if (s->missing.count == m->l1_misses) return MMU_BUSY;
     m->stats.l1_lookups++;
     m->stats.l1_misses++;
-    s->missing[s->missing_count++] = key + 1;
-    ring_add(&s->asked, m->l1_misses, key, now + 1);
+    (void)page_index_add(&s->missing, key);
+    ring_add(&s->requests, m->l1_misses, key, now + 1);
     sm -= m->wire.first_sm;
-    m->asking[sm / 64] |= (uint64_t)1 << (sm % 64);
+    m->requesting[sm / 64] |= (uint64_t)1 << (sm % 64);
     engine_wake(m->wire.engine, m->component, now + 1);
     return MMU_MISS;
 }
@@ -216,13 +238,13 @@ enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t no
         m->stats.l1_hits++;
         return MMU_HIT;
     }
-    return ask_l2(m, sm, key, now);
+    return request_l2(m, sm, key, now);
 }
 
 enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     (void)tlb_remove(&m->sms[sm - m->wire.first_sm].l1, key);
-    return ask_l2(m, sm, key, now);
+    return request_l2(m, sm, key, now);
 }
 
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
@@ -230,11 +252,7 @@ uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (!s->arrived.count || s->arrived.items[s->arrived.head].cyc > now) return UINT64_MAX;
     const uint64_t key = ring_take(&s->arrived, m->l1_misses).key;
-    for (uint32_t k = 0; k < s->missing_count; k++)
-        if (s->missing[k] == key + 1) {
-            s->missing[k] = s->missing[--s->missing_count];
-            break;
-        }
+    page_index_remove(&s->missing, page_index_find(&s->missing, key));
     tlb_insert(&s->l1, key);
     return key;
 }
@@ -245,8 +263,10 @@ uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm)
     return s->arrived.count ? s->arrived.items[s->arrived.head].cyc : ENGINE_NEVER;
 }
 
-/* From here on SMs are numbered within the GPU.
- * The answer of a walk may come before that of the L2 TLB to an earlier question: in order of time. */
+/* From here on SMs are numbered within the GPU. */
+
+/* Sends the translation to the SM, where it arrives at cyc. A walk may end before an earlier L2 TLB hit
+ * arrives, so the ring is kept in order of arrival. */
 static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
 {
     struct page_ring *r = &m->sms[sm].arrived;
@@ -265,104 +285,143 @@ static void deliver(struct mmu *m, uint32_t sm, uint64_t key, uint64_t cyc)
 
 /* ---- walks ---- */
 
-/* A cycle of one clock as the first of another that is not before it. */
+static inline uint64_t *sms_of_walk(const struct mmu *m, uint32_t walk)
+{
+    return m->walk_sms + (size_t)walk * m->words;
+}
+
+static inline uint64_t key_of_walker(const struct mmu *m, uint32_t walker)
+{
+    return m->walks.entries[m->walkers[walker].walk].key;
+}
+
+static inline uint64_t bit_of_walker(uint32_t walker) { return (uint64_t)1 << walker; }
+
+/* Converts a cycle of one clock to the first cycle of another clock that is not earlier. */
 static inline uint64_t in_clock(uint64_t cyc, uint64_t from_ticks, uint64_t to_ticks)
 {
     return from_ticks == to_ticks ? cyc : (cyc * from_ticks + to_ticks - 1) / to_ticks;
 }
 
+/* The walker acts again at due_cyc. */
+static void set_due(struct mmu *m, uint32_t walker, uint64_t due_cyc)
+{
+    m->walkers[walker].due_cyc = due_cyc;
+    m->timed |= bit_of_walker(walker);
+    if (due_cyc < m->next_due_cyc) m->next_due_cyc = due_cyc;
+    engine_wake(m->wire.engine, m->component, due_cyc);
+}
+
 static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
 {
-    struct walker *w = &m->walkers[walker];
+    const uint64_t key = key_of_walker(m, walker);
     const uint32_t idx = pool_try_take(m->wire.requests);
     DIAG_ASSERT(idx != REQUEST_NONE);
     struct request *r = request_at(m->wire.requests, idx);
     *r = (struct request){.kind = REQUEST_WALK,
                           .owner = walker,
-                          .home = entry_home(m, w->key),
+                          .home = entry_home(m, key),
                           .sent_cyc = now,
                           .sm = (uint16_t)m->wire.number,
-                          .app = (uint8_t)(w->key >> 56)};
-    r->sectors = 1; /* an entry lies in one sector; which one only matters to its line */
-    w->state = WALKER_READ;
-    w->due_cyc = ENGINE_NEVER;
+                          .app = (uint8_t)(key >> 56)};
+    r->sectors = 1; /* an entry lies in one sector; the sector number does not affect timing */
     slice_walk(m->wire.slices[r->home.slice], idx,
                in_clock(now + m->walk_cache_cyc + m->walk_latency_cyc, m->wire.ticks_per_cycle,
                         m->wire.llc_ticks_per_cycle));
 }
 
-static uint32_t first_waiter(const struct mmu *m, const struct walker *w)
+static uint32_t first_waiting_sm(const struct mmu *m, uint32_t walk)
 {
+    const uint64_t *const sms = sms_of_walk(m, walk);
     for (uint32_t k = 0; k < m->words; k++)
-        if (w->sms[k]) return k * 64 + (uint32_t)__builtin_ctzll(w->sms[k]);
+        if (sms[k]) return k * 64 + (uint32_t)__builtin_ctzll(sms[k]);
     return 0;
 }
 
-static void start_walk(struct mmu *m, uint32_t walker, uint64_t key, const uint64_t *sms, uint64_t asked_cyc,
-                       uint64_t now)
+static void start_walk(struct mmu *m, uint32_t walker, uint32_t walk, uint64_t now)
 {
     struct walker *w = &m->walkers[walker];
-    w->key = key;
+    w->walk = walk;
     w->begin_cyc = now;
-    memcpy(w->sms, sms, m->words * sizeof *sms);
+    m->free &= ~bit_of_walker(walker);
     m->stats.walks++;
-    m->stats.walk_wait_cycles += now - asked_cyc;
-    if (pages_frame(m->pages, key)) {
+    m->stats.walk_wait_cycles += now - m->walk_from_cyc[walk];
+    if (pages_frame(m->pages, m->walks.entries[walk].key))
         read_entry(m, walker, now);
-        return;
-    }
-    w->state = WALKER_FAULT;
-    w->due_cyc = ENGINE_NEVER;
+    else
+        m->faulting |= bit_of_walker(walker);
 }
 
-/* Walks that met a page without a frame: handled when the handler has room, in the order of walkers. */
+/* Hands walks of pages without a frame to the fault handler, up to its limit. */
 static void start_faults(struct mmu *m, uint64_t now)
 {
-    for (uint32_t k = 0; k < m->walker_count && m->faults_now < m->fault_limit; k++) {
-        struct walker *w = &m->walkers[k];
-        if (w->state != WALKER_FAULT || w->due_cyc != ENGINE_NEVER) continue;
-        w->due_cyc = now + m->fault_cyc;
+    for (uint64_t left = m->faulting & ~m->timed; left && m->faults_now < m->fault_limit; left &= left - 1) {
         m->faults_now++;
         m->stats.faults++;
-        engine_wake(m->wire.engine, m->component, w->due_cyc);
+        set_due(m, (uint32_t)__builtin_ctzll(left), now + m->fault_cyc);
     }
 }
 
-static void end_walk(struct mmu *m, struct walker *w, uint64_t now)
+/* The fault handler has finished: the page gets a frame, unless it has got one since, and the walk goes on.
+ */
+static void end_fault(struct mmu *m, uint32_t walker, uint64_t now)
 {
-    uint32_t line = tags_find(&m->l2, (uint32_t)(w->key % m->l2.sets), w->key);
+    const uint64_t key = key_of_walker(m, walker);
+    m->faults_now--;
+    m->faulting &= ~bit_of_walker(walker);
+    if (!pages_frame(m->pages, key))
+        (void)place(m, m->wire.first_sm + first_waiting_sm(m, m->walkers[walker].walk), key);
+    read_entry(m, walker, now);
+}
+
+static void end_walk(struct mmu *m, uint32_t walker, uint64_t now)
+{
+    const uint32_t walk = m->walkers[walker].walk;
+    const uint64_t key = key_of_walker(m, walker), *const sms = sms_of_walk(m, walk);
+    uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
     if (line == TAGS_NONE) {
-        line = tags_victim(&m->l2, (uint32_t)(w->key % m->l2.sets));
-        tags_fill(&m->l2, line, w->key);
+        line = tags_victim(&m->l2, (uint32_t)(key % m->l2.sets));
+        tags_fill(&m->l2, line, key);
     }
     for (uint32_t k = 0; k < m->words; k++)
-        for (uint64_t left = w->sms[k]; left; left &= left - 1)
-            deliver(m, k * 64 + (uint32_t)__builtin_ctzll(left), w->key, now + 1);
-    w->state = WALKER_FREE;
+        for (uint64_t left = sms[k]; left; left &= left - 1)
+            deliver(m, k * 64 + (uint32_t)__builtin_ctzll(left), key, now + 1);
+    page_index_remove(&m->walks, walk);
+    m->free |= bit_of_walker(walker);
     m->stats.walks_done++;
-    m->stats.walk_cycles += now - w->begin_cyc;
+    m->stats.walk_cycles += now - m->walkers[walker].begin_cyc;
+}
+
+/* The timed walkers that are due act. The function also finds the next due cycle. */
+static void step_timed(struct mmu *m, uint64_t now)
+{
+    const uint64_t timed = m->timed;
+    m->next_due_cyc = ENGINE_NEVER;
+    for (uint64_t left = timed; left; left &= left - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctzll(left);
+        const uint64_t due_cyc = m->walkers[k].due_cyc;
+        if (due_cyc > now) {
+            if (due_cyc < m->next_due_cyc) m->next_due_cyc = due_cyc;
+            continue;
+        }
+        m->timed &= ~bit_of_walker(k);
+        if (m->faulting & bit_of_walker(k))
+            end_fault(m, k, now);
+        else
+            end_walk(m, k, now);
+        engine_progress(m->wire.engine);
+    }
 }
 
 static void step_walkers(struct mmu *m, uint64_t now)
 {
-    for (uint32_t k = 0; k < m->walker_count; k++) {
-        struct walker *w = &m->walkers[k];
-        if (w->state == WALKER_FREE || w->due_cyc > now) continue;
-        if (w->state == WALKER_FAULT) {
-            m->faults_now--;
-            if (!pages_frame(m->pages, w->key)) (void)place(m, m->wire.first_sm + first_waiter(m, w), w->key);
-            read_entry(m, k, now);
-        } else if (w->state == WALKER_DONE) {
-            end_walk(m, w, now);
-        }
-        engine_progress(m->wire.engine);
-    }
-    for (uint32_t k = 0; k < m->walker_count && m->queue.count; k++) {
-        if (m->queue.items[m->queue.head].cyc > now) break; /* the L2 TLB does not know yet that it misses */
-        if (m->walkers[k].state != WALKER_FREE) continue;
-        const uint32_t place_idx = m->queue.head;
-        const struct timed_page p = ring_take(&m->queue, m->queue_capacity);
-        start_walk(m, k, p.key, m->queue_sms + (size_t)place_idx * m->words, p.cyc, now);
+    if (m->next_due_cyc <= now) step_timed(m, now);
+    while (m->queue_count && m->free) {
+        const uint32_t walk = m->queue[m->queue_head];
+        if (m->walk_from_cyc[walk] > now) break; /* the L2 TLB has not detected the miss yet */
+        if (++m->queue_head == m->queue_capacity) m->queue_head = 0;
+        m->queue_count--;
+        start_walk(m, (uint32_t)__builtin_ctzll(m->free), walk, now);
     }
     start_faults(m, now);
 }
@@ -370,35 +429,22 @@ static void step_walkers(struct mmu *m, uint64_t now)
 void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc)
 {
     struct mmu *m = mmu;
-    m->walkers[owner].state = WALKER_DONE;
-    m->walkers[owner].due_cyc =
-        in_clock(ready_cyc, m->wire.llc_ticks_per_cycle, m->wire.ticks_per_cycle) + m->walk_latency_cyc;
-    engine_wake(m->wire.engine, m->component, m->walkers[owner].due_cyc);
+    set_due(m, owner,
+            in_clock(ready_cyc, m->wire.llc_ticks_per_cycle, m->wire.ticks_per_cycle) + m->walk_latency_cyc);
 }
 
 /* ---- the L2 TLB ---- */
 
-/* The SMs that wait for this page already, NULL when nobody does. */
-static uint64_t *waiters_of(struct mmu *m, uint64_t key)
+/* Queues a walk that a walker may take from a cycle on. No SM waits for the walk yet. Returns its entry. */
+static uint32_t queue_walk(struct mmu *m, uint64_t key, uint64_t from_cyc)
 {
-    for (uint32_t k = 0; k < m->walker_count; k++)
-        if (m->walkers[k].state != WALKER_FREE && m->walkers[k].key == key) return m->walkers[k].sms;
-    for (uint32_t k = 0; k < m->queue.count; k++) {
-        const uint32_t at = (m->queue.head + k) % m->queue_capacity;
-        if (m->queue.items[at].key == key) return m->queue_sms + (size_t)at * m->words;
-    }
-    return NULL;
-}
-
-/* One more walk from a cycle on; the SMs that wait for it, none yet. */
-static uint64_t *queue_walk(struct mmu *m, uint64_t key, uint64_t from_cyc)
-{
-    uint64_t *const sms =
-        m->queue_sms + (size_t)((m->queue.head + m->queue.count) % m->queue_capacity) * m->words;
-    ring_add(&m->queue, m->queue_capacity, key, from_cyc);
-    DIAG_ASSERT(sms);
-    memset(sms, 0, m->words * sizeof *sms);
-    return sms;
+    const uint32_t walk = page_index_add(&m->walks, key);
+    const uint32_t tail = m->queue_head + m->queue_count++;
+    DIAG_ASSERT(m->queue_count <= m->queue_capacity);
+    m->queue[tail < m->queue_capacity ? tail : tail - m->queue_capacity] = walk;
+    m->walk_from_cyc[walk] = from_cyc;
+    memset(sms_of_walk(m, walk), 0, m->words * sizeof *m->walk_sms);
+    return walk;
 }
 
 static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
@@ -415,45 +461,47 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
         deliver(m, sm, key, now + m->l2_latency_cyc);
         return;
     }
-    uint64_t *waiting = waiters_of(m, key);
-    if (waiting)
+    uint32_t walk = page_index_find(&m->walks, key);
+    if (walk != PAGE_INDEX_NONE)
         m->stats.l2_merged++;
     else
-        waiting = queue_walk(m, key, now + m->l2_latency_cyc);
-    waiting[sm / 64] |= (uint64_t)1 << (sm % 64);
+        walk = queue_walk(m, key, now + m->l2_latency_cyc);
+    sms_of_walk(m, walk)[sm / 64] |= (uint64_t)1 << (sm % 64);
 }
 
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now)
 {
-    uint64_t *waiting = waiters_of(m, key);
-    if (!waiting) waiting = queue_walk(m, key, now + 1);
+    uint32_t walk = page_index_find(&m->walks, key);
+    if (walk == PAGE_INDEX_NONE) walk = queue_walk(m, key, now + 1);
+    uint64_t *const waiting = sms_of_walk(m, walk);
     for (uint32_t k = 0; k < m->words; k++) waiting[k] |= sms[k];
     engine_wake(m->wire.engine, m->component, now + 1);
 }
 
-/* The next SM at or after `from` that asks, UINT32_MAX when none does. */
-static uint32_t next_asking(const struct mmu *m, uint32_t from)
+/* The next SM at or after `from` with a request for the L2 TLB, in cyclic order. UINT32_MAX: none. */
+static uint32_t next_requesting(const struct mmu *m, uint32_t from)
 {
     for (uint32_t k = 0; k <= m->words; k++) {
         const uint32_t word = (from / 64 + k) % m->words;
-        uint64_t bits = m->asking[word];
+        uint64_t bits = m->requesting[word];
         if (k == 0) bits &= ~(uint64_t)0 << (from % 64);
         if (bits) return word * 64 + (uint32_t)__builtin_ctzll(bits);
     }
     return UINT32_MAX;
 }
 
-/* How many SMs from `from` on are passed before one whose question can be seen, UINT32_MAX when there is
- * none. Those that asked in this very cycle are not seen yet, whoever was visited first. */
-static uint32_t distance_to_asking(const struct mmu *m, uint32_t from, uint64_t now)
+/* Number of SMs from `from` on, in cyclic order, before the first one with a visible request. UINT32_MAX:
+ * none. A request of the current cycle is not visible, so the order of evaluation within a cycle has no
+ * effect. */
+static uint32_t distance_to_request(const struct mmu *m, uint32_t from, uint64_t now)
 {
     const uint32_t count = m->wire.sm_count;
     for (uint32_t passed = 0; passed < count; passed++) {
-        const uint32_t at = (from + passed) % count, sm = next_asking(m, at);
+        const uint32_t at = (from + passed) % count, sm = next_requesting(m, at);
         if (sm == UINT32_MAX) break;
         passed += (sm - at + count) % count;
-        const struct page_ring *asked = &m->sms[sm].asked;
-        if (passed < count && asked->items[asked->head].cyc <= now) return passed;
+        const struct page_ring *requests = &m->sms[sm].requests;
+        if (passed < count && requests->items[requests->head].cyc <= now) return passed;
     }
     return UINT32_MAX;
 }
@@ -462,15 +510,15 @@ static bool serve_l2(struct mmu *m, uint64_t now)
 {
     const uint32_t count = m->wire.sm_count;
     for (uint32_t port = 0, looked = 0; port < m->l2_ports && looked < count; port++) {
-        const uint32_t passed = distance_to_asking(m, m->turn, now), sm = (m->turn + passed) % count;
+        const uint32_t passed = distance_to_request(m, m->rr_sm, now), sm = (m->rr_sm + passed) % count;
         if (passed == UINT32_MAX) break;
-        struct page_ring *asked = &m->sms[sm].asked;
-        lookup_l2(m, sm, ring_take(asked, m->l1_misses).key, now);
-        if (!asked->count) m->asking[sm / 64] &= ~((uint64_t)1 << (sm % 64));
-        m->turn = (sm + 1) % count;
+        struct page_ring *requests = &m->sms[sm].requests;
+        lookup_l2(m, sm, ring_take(requests, m->l1_misses).key, now);
+        if (!requests->count) m->requesting[sm / 64] &= ~((uint64_t)1 << (sm % 64));
+        m->rr_sm = (sm + 1) % count;
         looked += passed + 1;
     }
-    return next_asking(m, 0) != UINT32_MAX;
+    return next_requesting(m, 0) != UINT32_MAX;
 }
 
 static void wake(void *self, uint64_t now)
@@ -479,13 +527,13 @@ static void wake(void *self, uint64_t now)
     const bool more = serve_l2(m, now);
     step_walkers(m, now);
     uint64_t next = more ? now + 1 : ENGINE_NEVER;
-    for (uint32_t k = 0; k < m->walker_count; k++) {
-        const struct walker *w = &m->walkers[k];
-        if (w->state != WALKER_FREE && w->due_cyc < next) next = w->due_cyc;
+    if (m->next_due_cyc < next) next = m->next_due_cyc;
+    if (m->queue_count) {
+        /* If the first walk is due and still queued, all walkers are busy. The end of a walk wakes the MMU
+         * then. */
+        const uint64_t from_cyc = m->walk_from_cyc[m->queue[m->queue_head]];
+        if (from_cyc > now && from_cyc < next) next = from_cyc;
     }
-    /* due and not taken: every walker is busy, and the one that ends first wakes */
-    if (m->queue.count && m->queue.items[m->queue.head].cyc > now && m->queue.items[m->queue.head].cyc < next)
-        next = m->queue.items[m->queue.head].cyc;
     if (next != ENGINE_NEVER) engine_wake(m->wire.engine, m->component, next > now ? next : now + 1);
 }
 
@@ -515,18 +563,17 @@ void mmu_count_waiting(struct mmu *m)
 {
     m->stats.waiting = 0;
     for (uint32_t k = 0; k < m->wire.sm_count; k++)
-        m->stats.waiting += m->sms[k].missing_count - m->sms[k].arrived.count;
+        m->stats.waiting += m->sms[k].missing.count - m->sms[k].arrived.count;
 }
 
 static struct wait waits(void *self)
 {
     const struct mmu *m = self;
     struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
-    uint32_t busy = 0;
-    for (uint32_t k = 0; k < m->walker_count; k++) busy += m->walkers[k].state != WALKER_FREE;
-    if (!busy && !m->queue.count) return w;
+    const uint32_t busy = m->walker_count - (uint32_t)__builtin_popcountll(m->free);
+    if (!busy && !m->queue_count) return w;
     w.reason = m->faults_now ? WAIT_PAGE_FAULT : WAIT_REPLY;
-    (void)snprintf(w.detail, sizeof w.detail, "%u walks under way, %u wait, %u faults", busy, m->queue.count,
+    (void)snprintf(w.detail, sizeof w.detail, "%u walks under way, %u wait, %u faults", busy, m->queue_count,
                    m->faults_now);
     return w;
 }
@@ -535,9 +582,24 @@ static void build_sm(struct mmu *m, struct arena *a, uint32_t sm, const struct c
 {
     struct mmu_sm *s = &m->sms[sm];
     tlb_init(&s->l1, a, c->mmu.l1_entries);
-    s->asked.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
+    s->requests.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
     s->arrived.items = ARENA_ARRAY(a, struct timed_page, m->l1_misses);
-    s->missing = ARENA_ARRAY(a, uint64_t, m->l1_misses);
+    page_index_init(&s->missing, a, m->l1_misses);
+}
+
+static void build_walkers(struct mmu *m, struct arena *a, const struct config *c)
+{
+    m->walker_count = c->mmu.walkers;
+    DIAG_ASSERT(m->walker_count > 0 && m->walker_count <= WALKERS_MAX);
+    m->walkers = ARENA_ARRAY(a, struct walker, m->walker_count);
+    m->free = ~(uint64_t)0 >> (WALKERS_MAX - m->walker_count);
+    m->next_due_cyc = ENGINE_NEVER;
+    /* Each walk has a waiting SM, and an SM waits for at most l1_misses pages. */
+    m->queue_capacity = m->wire.sm_count * m->l1_misses;
+    m->queue = ARENA_ARRAY(a, uint32_t, m->queue_capacity);
+    page_index_init(&m->walks, a, m->queue_capacity);
+    m->walk_from_cyc = ARENA_ARRAY(a, uint64_t, (size_t)m->queue_capacity + 1);
+    m->walk_sms = ARENA_ARRAY(a, uint64_t, ((size_t)m->queue_capacity + 1) * m->words);
 }
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring)
@@ -560,15 +622,10 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;
     tags_init(&m->l2, a, c->mmu.l2_entries / ways, ways, replacement_lru, 0);
     m->words = (wiring->sm_count + 63) / 64;
-    m->asking = ARENA_ARRAY(a, uint64_t, m->words);
+    m->requesting = ARENA_ARRAY(a, uint64_t, m->words);
     m->sms = ARENA_ARRAY(a, struct mmu_sm, wiring->sm_count);
     for (uint32_t k = 0; k < wiring->sm_count; k++) build_sm(m, a, k, c);
-    m->walker_count = c->mmu.walkers;
-    m->walkers = ARENA_ARRAY(a, struct walker, m->walker_count);
-    for (uint32_t k = 0; k < m->walker_count; k++) m->walkers[k].sms = ARENA_ARRAY(a, uint64_t, m->words);
-    m->queue_capacity = wiring->sm_count * m->l1_misses;
-    m->queue.items = ARENA_ARRAY(a, struct timed_page, m->queue_capacity);
-    m->queue_sms = ARENA_ARRAY(a, uint64_t, (size_t)m->queue_capacity * m->words);
+    build_walkers(m, a, c);
     m->component =
         engine_add(wiring->engine,
                    (struct component_spec){

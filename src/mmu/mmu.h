@@ -1,15 +1,15 @@
-/* mmu: of one GPU: where a page lives, and what it costs to know.
+/* mmu: address translation of one GPU: where a page is placed, and when an SM may use its translation.
  *
- *   SM ── mmu_lookup(page) ─► L1 TLB ─miss─► L2 TLB (ports) ─miss─► walker ─► page-walk cache ─► leaf entry
- * through the LLC ▲                                          │                     └─ not placed: page fault,
- * or placed at once (prefault) └──────────── mmu_arrival(page) ◄──────────┘
+ *   SM --mmu_lookup()--> L1 TLB --miss--> L2 TLB --miss--> walker --> page-walk cache --> leaf entry (LLC)
+ *                          ^                | hit            | done |
+ *   SM <--mmu_arrival()----+----------------+----------------+      +--> page fault, if the page has no frame
  *
- * The page table is the truth: mmu_frame() answers at once and is what requests are sent by; TLBs only tell
- * when an SM may know it. A page is placed at its first touch (mmu_touch(), called when an access is issued,
- * in the order of side effects) or by a fault.
+ * The page table holds the placement. mmu_frame() returns it at once, and requests are routed by it. TLBs and
+ * walks only determine when an SM may use the translation. With mmu.prefault, mmu_touch() places a page when
+ * its first access issues, in the order of side effects. Without it, a page fault places the page.
  *
- * Several address spaces: a page is (app, virtual page number). SMs are numbered over the machine; the page
- * table (pages/pages.h) is one for all GPUs. */
+ * Several address spaces: a page is identified by a key, pages_key(app, virtual page number). SMs are
+ * numbered over the machine. All GPUs share one page table (pages/pages.h). */
 #ifndef ATOLL_MMU_MMU_H
 #define ATOLL_MMU_MMU_H
 
@@ -22,35 +22,35 @@
 
 struct mmu;
 
-/* Translations that an SM used last, for the simulator's own speed. */
+/* Recent translations of an SM: a cache of the simulator, not of the simulated hardware. */
 enum { MMU_PAGES_LOG2 = 6, MMU_PAGES = 1 << MMU_PAGES_LOG2 };
 struct page_cache {
-    uint64_t key[MMU_PAGES];      /* + 1 */
-    uint64_t to_frame[MMU_PAGES]; /* number of a line in memory, less that of the line in its address space */
-    uint32_t slice[MMU_PAGES];    /* home of its first line */
+    uint64_t key[MMU_PAGES];      /* key of the page + 1; 0: empty */
+    uint64_t to_frame[MMU_PAGES]; /* physical line number minus virtual line number */
+    uint32_t slice[MMU_PAGES];    /* home of the first line of the page */
 };
 
 struct mmu_wiring {
     struct engine *engine;
     uint32_t domain;
     struct pool *requests;
-    struct pages *pages;            /* of the machine */
+    struct pages *pages;            /* shared by all GPUs of the machine */
     uint32_t first_colour, colours; /* of the GPU's own memory, which holds the page tables */
-    const uint32_t *sm_components;  /* by number over the machine */
+    const uint32_t *sm_components;  /* indexed by the number of the SM over the machine */
     struct slice *const *slices;
-    uint32_t number;                               /* what slices know it by */
-    uint32_t first_sm, sm_count;                   /* of the GPU */
-    uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* of the MMU's clock and of the slices' */
+    uint32_t number;                               /* number of this MMU in requests to slices */
+    uint32_t first_sm, sm_count;                   /* SMs of the GPU */
+    uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* clocks of the MMU and of the slices */
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
-void mmu_free(struct mmu *m); /* the page table is not the arena's */
+void mmu_free(struct mmu *m); /* frees the map of page tables, which is not in the arena */
 
 uint32_t mmu_page_log2(const struct mmu *m);
-/* Does every lookup hit, at no cost? */
+/* True if every lookup hits at no cost (mmu.mode=ideal). */
 bool mmu_is_ideal(const struct mmu *m);
 const struct pages *mmu_pages(const struct mmu *m);
-/* Of the SM: what mmu_touch() and mmu_home() would find, without a call. */
+/* The recent translations of an SM, for lookups without a call of mmu_touch() or mmu_home(). */
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm);
 static inline uint32_t mmu_page_slot(uint64_t key)
 {
@@ -60,35 +60,39 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
 {
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
-/* An SM is about to access the page: with prefault it is placed now. */
+/* Called before an SM accesses the page. With mmu.prefault or mmu.mode=ideal, a page without a frame gets
+ * one. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
-/* The same for a page that the driver itself uses: placed at once, never by a fault. */
+/* Places a page that the driver uses, without a page fault. */
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key);
-/* mmu.count_sharing, once at the end: pages of the machine by SMs that used them. */
+/* With mmu.count_sharing: counts pages by the number of SMs that used them. Call once, at the end. */
 void mmu_count_sharing(struct mmu *m);
-/* The frame's first byte; the page must be placed. */
+/* Address of the first byte of the frame. Precondition: the page has a frame. */
 uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key);
-/* Where the line of a virtual address lives. */
+/* The home of a line, given by its virtual line number. Precondition: the page has a frame. */
 struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line);
 
 enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
-/* May the SM use the page now? MISS: it will arrive; BUSY: too many pages are waited for. */
+/* Looks the page up for an SM. HIT: the SM may use the page now. MISS: mmu_arrival() will return the page.
+ * BUSY: the SM already waits for mmu.l1_misses pages; nothing has changed, and only an mmu_arrival() of this
+ * SM can help. */
 enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
-/* It may not use the page now, whatever its TLB says: MISS or BUSY. */
+/* Makes the SM wait for the page even if its L1 TLB holds it. Returns MISS or BUSY. */
 enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
-/* SMs whose lookups pages_held() parked may use the page: a walk for them. sms: a bit per SM of the GPU. */
+/* Starts or joins a walk for SMs whose lookups pages_held() parked. sms: mask of SMs of the GPU. */
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
-/* A page that has arrived at the SM by now, UINT64_MAX when there is none; takes it. */
+/* Takes a page that has arrived at the SM by now and fills the L1 TLB. UINT64_MAX: none. */
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);
-/* When the next one arrives; ENGINE_NEVER: none on its way. */
+/* Cycle in which the next page arrives. ENGINE_NEVER: no reply is in flight. */
 uint64_t mmu_arrival_cyc(const struct mmu *m, uint32_t sm);
 
-/* A slice has read a page table entry for walker `owner`; ready_cyc is of the slice's clock. */
+/* Called by a slice that has read a page table entry for walker `owner`. ready_cyc: cycle of the slice's
+ * clock. */
 void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc);
 
-/* Takes the page out of every TLB. */
+/* Invalidates the page in all TLBs of the GPU. */
 void mmu_shootdown(struct mmu *m, uint64_t key);
-/* Takes it out of the L1 TLBs of some SMs. */
+/* Invalidates the page in the L1 TLBs of some SMs. */
 void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count);
 
 struct mmu_stats *mmu_stats(struct mmu *m);

@@ -250,7 +250,7 @@ void l1_write(struct sm *sm, const struct line_access *a, uint64_t now)
     const bool updates = a->kind == REQUEST_WRITE && sm->spec->write_updates; /* a line that is here stays */
     l1->stats.writes++;
     if (mshr && !FAULT_FIRES(l1_keeps_overtaken)) overtake(l1, mshr - 1, LEFT_WRITE);
-    if (l1->shadow && (mshr || !updates)) lru_drop(l1->shadow, a->line);
+    if (l1->shadow && (mshr || !updates)) (void)lru_drop(l1->shadow, a->line);
     if (place == TAGS_NONE) return;
     l1->stats.write_hits++;
     if (FAULT_FIRES(l1_keeps_after_store)) return;

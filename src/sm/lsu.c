@@ -1,5 +1,28 @@
-/* lsu: memory instructions from issue to their last line: coalesced lines wait in order for the L1, pages
- * that are not known park an access, misses and stores go to the network, replies come back. */
+/* lsu: the memory pipe of an SM, from the issue of a memory instruction to its last line.
+ *
+ *   lsu_issue() --> queue --> translate --hit--> L1 (l1.c) --miss, write--> misses --> request network
+ *                                |                ^
+ *                                | miss           | replay: precedes the queue
+ *                                v                |
+ *                             parked lists ----> replay list <-- mmu_arrival()
+ *
+ *   lsu_reply() <-- reply network: fills the L1, completes loads, acknowledges stores
+ *
+ * coalesce.c forms the lines of an instruction. Lines enter the L1 in order, except behind an access that
+ * waits for a page. In lookahead windows pump.c serves the frequent cases.
+ *
+ * Accesses that wait for pages are nodes of linked lists: sm.waiting holds the accesses, sm.waiting_next the
+ * links. A missing page selects one of SM_PAGE_LISTS parked lists by hash, so that an arrival visits few
+ * other accesses.
+ *
+ * Invariants:
+ *  1. A node is in exactly one list: a parked list, the replay list or the free list.
+ *  2. parked_count + replay_count <= spec->waiting_for_pages (mmu.l1_waiting).
+ *  3. Each page that the MMU counts as missing for the SM has at least one parked access.
+ *
+ * A pipe that is blocked for want of a page entry (stall_page_busy) continues after an arrival only, by
+ * invariant 3, and is not retried before. With a pager the pipe retries in each activation: the pager may
+ * release a page, and it counts retries. */
 #include "pages/pages.h"
 #include "sm/send.h"
 
@@ -25,7 +48,7 @@ static uint8_t flags_of(const struct warp_op *op)
     return (uint8_t)f;
 }
 
-/* Registers that nobody can read before the last line is there. */
+/* Destination registers become readable at the short cycle cyc. */
 static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_info *info, uint32_t base,
                            uint32_t cyc)
 {
@@ -33,7 +56,7 @@ static void lock_registers(struct sm *sm, uint32_t warp, const struct warp_op_in
     for (uint32_t k = 0; k < info->dst_count; k++) regs[(base + info->dst[k]) % SM_REGS] = cyc;
 }
 
-/* At a place that is free. plain: nothing but a load. */
+/* Fills the free entry idx of sm.loads. plain: the instruction is neither a texture fetch nor a copy. */
 static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block, uint32_t warp,
                             uint32_t lines, uint64_t now, bool plain)
 {
@@ -56,19 +79,21 @@ static inline void new_load(struct sm *sm, uint16_t idx, struct sm_block *block,
         lock_registers(sm, warp, op->info, op->reg_base, short_cyc(now) + SM_FAR);
 }
 
-/* What the lines of a load will be asked for; slot: of the page. */
+/* Computes the physical line, home slice and L1 indices of a read at issue. slot: the page's slot in
+ * sm.pages. */
 static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32_t slot)
 {
     a->physical = a->line + sm->pages->to_frame[slot];
-    a->where =
-        (struct line_where){.slice = (uint16_t)pages_slice_in(sm->table, sm->pages->slice[slot], a->line),
-                            .set = (uint16_t)l1_set_of(sm->spec, a->line), /* l1.quick: all of it */
-                            .slot = (uint16_t)l1_slot_idx(a->line),
-                            .hint = tags_hint(a->line)};
+    a->where = (struct line_where){
+        .slice = (uint16_t)pages_slice_in(sm->table, sm->pages->slice[slot], a->line),
+        .set = (uint16_t)l1_set_of(sm->spec, a->line), /* the complete set index if l1.quick */
+        .slot = (uint16_t)l1_slot_idx(a->line),
+        .hint = tags_hint(a->line)};
     a->sectors |= sm->l1.whole;
 }
 
-/* A page is about to be accessed. Returns where it is in sm.pages, if it has a frame. */
+/* Called before the access to a page. Returns the slot of the page in sm.pages, valid if the page has a
+ * frame. */
 static inline uint32_t touch_page(struct sm *sm, uint64_t page)
 {
     const uint64_t key = pages_key(sm->app, page);
@@ -77,7 +102,7 @@ static inline uint32_t touch_page(struct sm *sm, uint64_t page)
     return slot;
 }
 
-/* The pages of one line or more. */
+/* Touches the pages of count lines. Precondition: count > 0. */
 static inline void touch_lines(struct sm *sm, struct line_access *a, uint32_t count, bool looks_ahead)
 {
     const uint32_t page_log2 = sm->page_lines_log2;
@@ -93,7 +118,7 @@ static inline void touch_lines(struct sm *sm, struct line_access *a, uint32_t co
     }
 }
 
-/* Lines of lanes, or of a texture fetch: there may be more of these. */
+/* Touches the pages of all lines of an instruction. A texture fetch may have more lines than lanes. */
 static inline void touch_pages(struct sm *sm, struct memory_instr *m, uint32_t count, bool texture,
                                bool looks_ahead)
 {
@@ -121,7 +146,7 @@ static struct check_access access_of(const struct sm *sm, const struct line_acce
                                  .writes = a->kind != REQUEST_READ};
 }
 
-/* A line of a block's context: no warp of the kernel waits for it. */
+/* Line of a block's context (migrating block): no warp of the kernel waits for the line. */
 static void check_context(const struct sm *sm, struct check_access *a, uint64_t now)
 {
     a->warp = UINT8_MAX;
@@ -140,7 +165,8 @@ static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t wa
     }
 }
 
-/* A load whose lanes may lie apart; false: it has to be looked at more closely. */
+/* Coalesces a load whose lanes access 32 different lines. False: out is invalid and coalesce() has to be
+ * used. */
 static inline bool scatter(const struct sm *sm, const struct line_access *model, struct line_access *out)
 {
     const struct warp_op *const op = &sm->op;
@@ -148,13 +174,14 @@ static inline bool scatter(const struct sm *sm, const struct line_access *model,
     if (!sm->spec->scatters || op->grouped || op->mask != UINT32_MAX || (bytes & (bytes - 1)) ||
         bytes > SECTOR_BYTES)
         return false;
-    /* most others show it at once */
+    /* early exit for most loads with several lanes per line */
     const uint64_t *const at = op->address;
     if (!((at[0] ^ at[1]) >> LINE_LOG2) || !((at[1] ^ at[2]) >> LINE_LOG2)) return false;
     return lsu_scatter_avx2(sm, at, model, out);
 }
 
-/* load: of global or local memory, neither a texture nor a copy, and nothing is checked. */
+/* load: the instruction is a load of global or local memory, neither texture fetch nor copy, without --check.
+ */
 static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t warp, uint64_t now, bool load)
 {
     const struct warp_op *op = &sm->op;
@@ -205,11 +232,12 @@ void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now)
         issue(sm, warp, now, false);
 }
 
-/* ---- values that have come ---- */
+/* ---- completion of loads ---- */
 
 void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 {
-    const struct load *const l = &sm->loads[idx]; /* nobody takes its place before this ends */
+    const struct load *const l =
+        &sm->loads[idx]; /* the entry is not reallocated before this function returns */
     struct sm_warp *w = &sm->warps[l->warp];
     struct sm_block *b = &sm->blocks[w->block];
     sm->loads_free[sm->loads_free_count++] = (uint16_t)idx;
@@ -231,9 +259,9 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
     }
 }
 
-/* ---- towards the network ---- */
+/* ---- requests to the network ---- */
 
-/* Must the access wait for its page, known or not? */
+/* True if the access must wait because the pager holds its page, whatever the TLB contains. */
 static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
 {
     return sm->wire.moving_pages &&
@@ -265,7 +293,7 @@ bool lsu_send(struct sm *sm, const struct line_access *a, uint32_t owner, uint8_
     return try_send(sm, a, owner, sectors, now);
 }
 
-/* A planted fault: the first request changes places with the next one to its line. */
+/* Injected fault: swaps the first request with the next request to the same line. */
 static void swap_misses(struct sm *sm)
 {
     uint32_t *const first = &sm->misses[sm->misses_head];
@@ -279,8 +307,9 @@ static void swap_misses(struct sm *sm)
     }
 }
 
-/* Under a private organisation atomics and other requests to a line go different ways: those that must see
- * each other wait for each other. Lines share counters; a wait too many does no harm. */
+/* Counter of requests in flight to the line, under a private organisation; NULL for reads. Atomics and other
+ * requests take different paths there, so conflicting requests wait for each other (may_overtake()). Lines
+ * share counters by hash: an unnecessary wait costs time but is correct. */
 static uint16_t *on_way(struct sm *sm, const struct request *r)
 {
     const bool atomic = r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
@@ -295,19 +324,19 @@ static bool may_overtake(const struct sm *sm, const struct request *r)
     return !(atomic ? sm->stores_on_way[k] : sm->atomics_on_way[k]) || FAULT_FIRES(private_orders_not);
 }
 
-/* One request per cycle. */
+/* Sends at most one request per cycle. */
 static void send_miss(struct sm *sm, uint64_t now)
 {
     if (sm->miss_refused &&
         (lsu_still_refused(sm, now) || !fabric_may_request(sm->wire.fabric, now, sm->wire.sm_idx)))
-        return; /* woken when it may */
+        return; /* the network wakes the SM when a slot is free */
     sm->miss_refused = false;
     if (FAULT_FIRES(requests_swap)) swap_misses(sm);
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
     if (o->paused || sm->sends_nothing || (o->is_private && !may_overtake(sm, r))) return;
-    /* The usual organisation is asked without a call. */
+    /* memory_side, the most frequent organisation, needs no indirect call */
     const uint32_t to =
         o->next == memory_side_next ? r->home.slice : o->next(o, r, HERE_SM, sm->wire.sm_idx).idx;
     uint16_t *const counter = o->is_private ? on_way(sm, r) : NULL;
@@ -322,7 +351,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     if (counter) ++*counter;
 }
 
-/* ---- one line at a time ---- */
+/* ---- L1 accesses, one line at a time ---- */
 
 bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now)
 {
@@ -351,24 +380,72 @@ static bool is_waited_for(const struct line_access *a)
     return a->kind == REQUEST_READ || a->kind == REQUEST_ATOMIC;
 }
 
-/* The access waits for its page. */
-static void park(struct sm *sm, const struct line_access *a)
+/* ---- accesses that wait for pages ---- */
+
+static inline struct access_list *parked_list(struct sm *sm, uint64_t key)
 {
-    sm->parked[sm->parked_count++] = *a;
+    return &sm->parked[(key ^ key >> SM_PAGE_LISTS_LOG2) % SM_PAGE_LISTS];
+}
+
+static inline void append(struct sm *sm, struct access_list *list, uint32_t node)
+{
+    sm->waiting_next[node] = 0;
+    if (list->first)
+        sm->waiting_next[list->last] = node;
+    else
+        list->first = node;
+    list->last = node;
+}
+
+static inline uint32_t take_first(struct sm *sm, struct access_list *list)
+{
+    const uint32_t node = list->first;
+    list->first = sm->waiting_next[node];
+    return node;
+}
+
+static inline uint32_t allocate_node(struct sm *sm)
+{
+    const uint32_t node = sm->waiting_free;
+    if (!node) {
+        DIAG_ASSERT(sm->waiting_used < sm->spec->waiting_for_pages);
+        return ++sm->waiting_used;
+    }
+    sm->waiting_free = sm->waiting_next[node];
+    return node;
+}
+
+static inline void free_node(struct sm *sm, uint32_t node)
+{
+    sm->waiting_next[node] = sm->waiting_free;
+    sm->waiting_free = node;
+}
+
+/* The access of the node waits for its page. */
+static void park(struct sm *sm, uint32_t node, uint64_t key)
+{
+    const struct line_access *const a = &sm->waiting[node];
+    append(sm, parked_list(sm, key), node);
+    sm->parked_count++;
     if (!is_waited_for(a)) return;
     sm->sources[a->warp].parked++;
     sm_changed(sm, a->warp);
     sm->wait_page |= bit_of(a->warp);
 }
 
-static void unpark(struct sm *sm, const struct line_access *a)
+static void unpark(struct sm *sm, uint32_t node)
 {
+    const struct line_access *const a = &sm->waiting[node];
+    sm->parked_count--;
+    append(sm, &sm->replay, node);
+    sm->replay_count++;
     if (!is_waited_for(a) || --sm->sources[a->warp].parked) return;
     sm_changed(sm, a->warp);
     sm->wait_page &= ~bit_of(a->warp);
 }
 
-/* The line's page first: true when the access is done with here (served or parked). */
+/* Translates the line in front and accesses the L1. True: the line is served or parked. False: the pipe
+ * blocks. */
 static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct memory_instr *m,
                                                            uint64_t now)
 {
@@ -382,48 +459,56 @@ static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct
     switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
                                    : mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)) {
     case MMU_HIT: m->translated = true; return access_line(sm, a, now);
-    case MMU_MISS: park(sm, a); return true;
+    case MMU_MISS: {
+        const uint32_t node = allocate_node(sm);
+        sm->waiting[node] = *a;
+        park(sm, node, key);
+        return true;
+    }
     case MMU_BUSY: break;
     }
     sm->lsu_blocked = &sm->stats.stall_page_busy;
     return false;
 }
 
-/* Accesses whose page has come get in line again, before others. */
+/* Moves the accesses to pages that have arrived to the replay list, in the order in which they were parked.
+ * Accesses to other pages of the same list stay, in their order. */
 static void take_pages(struct sm *sm, uint64_t now)
 {
-    const uint32_t page_log2 = sm->page_lines_log2;
     for (uint64_t key; (key = mmu_arrival(sm->wire.mmu, sm->wire.sm_idx, now)) != UINT64_MAX;) {
-        uint32_t rest = 0;
-        for (uint32_t k = 0; k < sm->parked_count; k++) {
-            const struct line_access a = sm->parked[k];
-            if (pages_key(sm->app, a.line >> page_log2) != key) {
-                sm->parked[rest++] = a;
-                continue;
-            }
-            unpark(sm, &a);
-            uint32_t tail = sm->replay_head + sm->replay_count++;
-            if (tail >= sm->spec->waiting_for_pages) tail -= sm->spec->waiting_for_pages;
-            sm->replay[tail] = a;
-            sm->reply_came = true; /* another line is in front */
+        struct access_list *const list = parked_list(sm, key);
+        uint32_t node = list->first;
+        *list = (struct access_list){0};
+        while (node) {
+            const uint32_t next = sm->waiting_next[node];
+            if (page_key(sm, sm->waiting[node].line) == key)
+                unpark(sm, node);
+            else
+                append(sm, list, node);
+            node = next;
         }
-        sm->parked_count = rest;
+        sm->reply_came = true; /* another line is in front, and the MMU can take one more miss */
     }
 }
 
+/* Accesses the L1 for the first access of the replay list, which precedes the queue. False: the pipe blocks.
+ */
 static bool replay_one(struct sm *sm, uint64_t now)
 {
-    const struct line_access *a = &sm->replay[sm->replay_head];
+    const uint32_t node = sm->replay.first;
+    const struct line_access *const a = &sm->waiting[node];
     if (page_stops(sm, a, now)) {
-        if (mmu_wait(sm->wire.mmu, sm->wire.sm_idx, page_key(sm, a->line), now) == MMU_BUSY) {
+        const uint64_t key = page_key(sm, a->line);
+        if (mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now) == MMU_BUSY) {
             sm->lsu_blocked = &sm->stats.stall_page_busy;
             return false;
         }
-        park(sm, a);
-    } else if (!access_line(sm, a, now)) {
-        return false;
+        (void)take_first(sm, &sm->replay);
+        park(sm, node, key);
+    } else {
+        if (!access_line(sm, a, now)) return false;
+        free_node(sm, take_first(sm, &sm->replay));
     }
-    if (++sm->replay_head == sm->spec->waiting_for_pages) sm->replay_head = 0;
     sm->replay_count--;
     return true;
 }
@@ -460,7 +545,7 @@ void lsu_step(struct sm *sm, uint64_t now)
 
 /* ---- replies ---- */
 
-/* A line of a store or atomic of the warp is written: it may have been the last that a fence waited for. */
+/* A line of a store or atomic of the warp is written. The last one releases a warp that waits at a fence. */
 static void write_done(struct sm *sm, uint32_t warp, uint64_t now)
 {
     struct sm_warp *w = &sm->warps[warp];
@@ -480,16 +565,16 @@ static void store_acknowledged(struct sm *sm, uint32_t owner, uint64_t now)
     const struct sm_warp *w = &sm->warps[warp];
     sm->stores_out--;
     sm->places[owner >> 24].stores--;
-    if (w->generation != (owner >> 8 & 0xffff)) return; /* that warp has ended */
+    if (w->generation != (owner >> 8 & 0xffff)) return; /* the warp has ended; another warp has its slot */
     write_done(sm, warp, now);
 }
 
-/* --check: what the reply brings, before the request is given back. */
+/* --check: checks the data of the reply. Precondition: the request is still allocated. */
 static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
 {
     const struct request *r = request_at(sm->wire.requests, idx);
     if (r->owner == MOVE_OWNER)
-        ; /* nothing reads it here */
+        ; /* context of a migrating block: no load reads the data */
     else if (r->kind == REQUEST_ATOMIC || (r->kind == REQUEST_READ && r->owner & 1u << 31))
         check_load_reply(sm->wire.check, idx, r->owner & 0xffff, now);
     else if (r->kind == REQUEST_READ)
@@ -497,7 +582,7 @@ static void check_answer(struct sm *sm, uint32_t idx, uint64_t now)
     check_reply(sm->wire.check, idx, now);
 }
 
-/* The answer to a store or an atomic. */
+/* Reply to a store, reduction or atomic. */
 static __attribute__((noinline)) void written(struct sm *sm, enum request_kind kind, uint32_t owner,
                                               uint64_t now)
 {
@@ -524,8 +609,8 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
     }
     if (sm->wire.moving_pages) pages_answered(sm->wire.moving_pages, page_key(sm, r->line));
     const uint32_t owner = r->owner;
-    const bool own = idx - sm->first_request < sm->spec->mshrs; /* of an MSHR, whose it stays */
-    if (!own) pool_give(sm->wire.requests, idx);                /* nobody takes one before this ends */
+    const bool own = idx - sm->first_request < sm->spec->mshrs; /* permanently allocated to an MSHR */
+    if (!own) pool_give(sm->wire.requests, idx); /* not reallocated before this function returns */
     lsu_count_reply(sm, now);
     if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
         sm->write_cyc += now - r->sent_cyc;

@@ -445,8 +445,8 @@ static void build_memory(struct sm *sm, struct arena *a, const char *name)
     sm->queue = sm->front = sm->back = ARENA_ARRAY(a, struct memory_instr, s->lsu_queue);
     sm->queue_end = sm->queue + s->lsu_queue;
     sm->queue_limit = s->lsu_queue;
-    sm->parked = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
-    sm->replay = ARENA_ARRAY(a, struct line_access, s->waiting_for_pages);
+    sm->waiting = ARENA_ARRAY(a, struct line_access, (size_t)s->waiting_for_pages + 1);
+    sm->waiting_next = ARENA_ARRAY(a, uint32_t, (size_t)s->waiting_for_pages + 1);
     sm->misses = ARENA_ARRAY(a, uint32_t, s->miss_queue);
     l1_init(&sm->l1, a, s, sm->wire.sm_idx);
     sm->first_request = pool_take_row(sm->wire.requests, s->mshrs);

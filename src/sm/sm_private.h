@@ -296,6 +296,12 @@ struct conflict_cache {
     } groups[CONFLICT_CACHE]; /* of grouped operations */
 };
 
+/* First-in first-out list of accesses that wait for pages. The nodes are in sm.waiting, see lsu.c. */
+struct access_list {
+    uint32_t first, last; /* nodes; 0: the list is empty */
+};
+enum { SM_PAGE_LISTS_LOG2 = 6, SM_PAGE_LISTS = 1 << SM_PAGE_LISTS_LOG2 };
+
 struct sm {
     /* What a visit looks at first: a few cache lines. */
     _Alignas(64) const struct sm_spec *spec;
@@ -306,10 +312,11 @@ struct sm {
     uint32_t queue_count, misses_count, parked_count, replay_count;
     uint32_t outstanding, stores_out;
     uint32_t component;
-    bool wants_blocks, miss_refused, reply_came; /* reply_came: since the memory pipe last looked */
-    bool sends_nothing;                          /* see sm_hold() */
-    bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
-    bool translates; /* the translation of a page may be missing, or the page locked while it moves */
+    bool wants_blocks, miss_refused;
+    bool reply_came;    /* a reply or a page has arrived since the memory pipe last tried the line in front */
+    bool sends_nothing; /* see sm_hold() */
+    bool direct;        /* windows: a request goes into the network in the cycle in which it is made */
+    bool translates;    /* a translation may be missing, or its page locked while it moves */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
     uint32_t misses_head, loads_free_count;
@@ -373,8 +380,12 @@ struct sm {
     uint64_t settled_cyc; /* cycles are counted up to here */
     /* memory */
     uint16_t *loads_free;
-    uint32_t replay_head;
-    struct line_access *parked, *replay;                        /* waiting for pages; pages that have come */
+    struct line_access *waiting;              /* [node] access that waits for a page; node 0 is unused */
+    uint32_t *waiting_next;                   /* [node] next node of its list; 0: the node is the last */
+    uint32_t waiting_free;                    /* first free node that has been used before; 0: none */
+    uint32_t waiting_used;                    /* nodes used at some time: 1 .. waiting_used */
+    struct access_list parked[SM_PAGE_LISTS]; /* accesses whose page is missing, by page */
+    struct access_list replay;                /* accesses whose page has arrived */
     uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* private organisation: by line, lsu.c */
     _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
@@ -453,11 +464,13 @@ static inline bool lsu_has_room(const struct sm *sm)
 }
 void lsu_issue(struct sm *sm, uint32_t warp, uint64_t now);
 void lsu_step(struct sm *sm, uint64_t now);
-/* What stopped the line in front has not changed: no need to look again. */
+/* True if the cause that blocks the line in front persists: a retry would fail and change nothing. For
+ * stall_page_busy see invariant 3 of lsu.c. */
 static inline bool lsu_still_blocked(const struct sm *sm)
 {
     if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
     if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
+    if (sm->lsu_blocked == &sm->stats.stall_page_busy) return !sm->reply_came && !sm->wire.moving_pages;
     return false;
 }
 /* The line in front waits for something that comes: not for a place in a queue that is there by now. */
