@@ -631,19 +631,18 @@ struct placed {
 /* A policy of the test: the pages of the first argument go to channel 3. */
 static struct placed *seen; /* the hook has no argument of its own */
 
-static uint32_t third(const struct placement *p, const struct placement_question *q, uint64_t n,
-                      uint64_t count)
+static uint32_t third(const struct placement_question *q, uint64_t n, uint64_t count)
 {
-    assert_true(p->colours > 3 && n < count && q->page == seen->first_page + n);
+    assert_true(q->owned->count > 3 && n < count && q->page == seen->first_page + n);
     return 3;
 }
 
-static void place_first_argument(struct placement *p, const struct placement_launch *l)
+static void place_first_argument(void *state, const struct placement_launch *l)
 {
     const struct locality_table *t = analysis_locality(l->analysis);
     const struct locality_argument *a = &t->arguments[0];
     static const struct page_rule rule = {third};
-    (void)p;
+    (void)state;
     seen->calls++;
     seen->rows = t->n_rows;
     seen->class = a->class;
@@ -674,7 +673,10 @@ static void placed_body(void *arg)
     machine_finish(&machine, &system_rules);
     stats_init(&stats, machine.config.sim.series_interval_cyc);
     p->gpu = gpu_new(&machine.config, &stats, true);
-    pages_placement(p->gpu->pages, 0)->place_at_launch = place_first_argument;
+    struct placement *const placement = pages_placement(p->gpu->pages, 0);
+    struct placement_ops ops = *placement->ops;
+    ops.at_launch = place_first_argument;
+    placement->ops = &ops;
     struct rt_context *rt = rt_create(&(struct rt_options){.execute = time_it, .execute_user = p});
     struct rt_module *m = rt_module_load(rt, "test.ptx", ptx, sizeof ptx - 1);
     const uint32_t n = 64 * 128;

@@ -196,11 +196,11 @@ static inline bool config_slices_forward(const struct config *c)
 }
 static inline bool config_pages_migrate(const struct config *c)
 {
-    return c->runtime.placement == page_placement_migration;
+    return c->pages.migration != page_migration_none;
 }
 static inline bool config_pages_replicate(const struct config *c)
 {
-    return c->runtime.placement == page_placement_replication;
+    return c->pages.replication != page_copies_none;
 }
 /* Pages change their frame, or get replicas, while kernels run. */
 static inline bool config_pages_move(const struct config *c)

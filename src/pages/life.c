@@ -115,6 +115,12 @@ static struct page_move *new_move(struct page_life *l, struct page *page, uint32
     return m;
 }
 
+static void free_move(struct page_life *l, struct page_move *m)
+{
+    m->next = l->free;
+    l->free = m;
+}
+
 void life_migrate(struct page_life *l, struct page *page, uint32_t node)
 {
     page->queued = true;
@@ -142,14 +148,15 @@ static void set_copying(struct page *page, uint32_t node, bool on)
 static void answer(struct page_life *l, const struct page_request *r)
 {
     struct page *page = r->page;
-    if (page->move) return; /* several SMs made the request; or the page is locked, and they retry after it */
+    if (page->move) return; /* locked: the SMs wait in their MMU and retry after the move */
     if (r->kind == MOVE_COLLAPSE) {
         page->move = new_move(l, page, 0, MOVE_COLLAPSE);
         put(&l->queue, page->move);
         return;
     }
-    if (page_bit(page->copying, r->node)) return;
-    if (page->written) {
+    if (page->queued || page_bit(page->copying, r->node)) return;
+    if (!l->replication->replicates(&(struct page_replication_question){
+            .key = page->key, .node = r->node, .read_only = true, .written = page->written})) {
         l->stats.refused++;
         return;
     }
@@ -182,8 +189,7 @@ static void end_move(struct page_life *l, struct page_move *m, uint64_t now)
     if (page->move == m) page->move = NULL;
     release(l, page, now);
     if (page->move && page->move->paid) make_due(l, page->move); /* it waited for this replica */
-    m->next = l->free;
-    l->free = m;
+    free_move(l, m);
     l->active--;
 }
 
@@ -273,6 +279,7 @@ static void take_new_frame(struct page_life *l, const struct page_move *m)
     const uint64_t first = pages_key_page(key) << (l->pages->page_log2 - LINE_LOG2);
     for (uint32_t n = 0; l->wire.check && n < l->lines; n++)
         check_page_moved(l->wire.check, pages_key_app(key), first + n, (m->copy.to >> LINE_LOG2) + n);
+    if (l->replicates) drop_replica(l, m->page, m->node); /* the node has the page itself now */
     table_move(l->pages, key, m->copy.to);
     forget_everywhere(l, key);
     l->stats.migrations++;
@@ -336,7 +343,10 @@ static void receive(void *self, uint64_t now, uint64_t message)
     for (struct page_move *m; (m = l->queue.first) && l->active < l->move_limit;) {
         l->queue.first = m->next;
         m->page->queued = false;
-        start(l, m, now);
+        if (m->kind == MOVE_MIGRATE && m->page->move)
+            free_move(l, m); /* a collapse has overtaken the migration, which is given up */
+        else
+            start(l, m, now);
     }
     l->copier.advance(l->copier.self);
     engine_progress(l->wire.engine);
@@ -357,7 +367,9 @@ void pages_kernels_end(struct pages *p)
 {
     struct page_life *l = p->life;
     if (!l || !l->replicates) return;
-    DIAG_ASSERT(!l->active); /* an SM that needs a replica waits for it, so no kernel ends before */
+    /* an SM that needs a replica waits for it, so no kernel ends before; a migration may outlast its kernel
+     */
+    DIAG_ASSERT(l->migrates || !l->active);
     size_t cursor = 0;
     for (const struct map_entry *e; (e = map_next(&l->records, &cursor));) {
         struct page *page = (struct page *)(uintptr_t)e->value; // NOLINT(performance-no-int-to-ptr)
@@ -399,12 +411,13 @@ struct page_life *life_new(struct arena *a, const struct config *c, struct pages
                             .sm_count = (uint32_t)config_sms(c),
                             .sms_per_gpu = (uint32_t)config_sms_per_gpu(c),
                             .words = ((uint32_t)config_sms(c) + 63) / 64,
-                            .migrates = config_pages_migrate(c),
-                            .replicates = config_pages_replicate(c),
+                            .migration = migration_new(a, c),
+                            .replication = page_replication_of(c),
                             .interval_cyc = c->runtime.move_interval_cyc,
-                            .min_accesses = c->runtime.move_accesses,
                             .cost_cyc = config_cycles_in(c->runtime.move_cost, c->clock.sm),
                             .move_limit = c->runtime.moves};
+    l->migrates = l->migration.ops->target != NULL;
+    l->replicates = l->replication->replicates != NULL;
     map_init(&l->records);
     l->released = ARENA_ARRAY(a, uint64_t, (l->sms_per_gpu + 63) / 64);
     l->copier = copy_network_new(a, c, l);

@@ -9,6 +9,8 @@
 #define ATOLL_PAGES_PRIVATE_H
 
 #include "pages/pages.h"
+#include "policy/migration/migration.h"
+#include "policy/page_replication/page_replication.h"
 
 struct page_move;
 
@@ -87,8 +89,10 @@ struct page_life {
     struct page_copier copier;
     uint32_t component, lines, sm_count, sms_per_gpu,
         words; /* lines: of a page; words: of a bit set of SMs */
-    bool migrates, replicates;
-    uint64_t interval_cyc, min_accesses, cost_cyc;
+    struct migration migration;
+    const struct page_replication_ops *replication;
+    bool migrates, replicates; /* the policies move pages, make replicas */
+    uint64_t interval_cyc, cost_cyc;
     struct map records;   /* key to struct page */
     struct page **listed; /* pages with accesses in this interval */
     uint32_t listed_count, listed_capacity;

@@ -83,10 +83,8 @@ TABLE_TEST(a_page_has_a_frame_of_the_colour_that_its_policy_chose)
     close_table(&f);
 }
 
-static uint32_t last_first(const struct placement *p, const struct placement_question *q, uint64_t n,
-                           uint64_t count)
+static uint32_t last_first(const struct placement_question *q, uint64_t n, uint64_t count)
 {
-    (void)p;
     (void)q;
     return (uint32_t)((count - 1 - n) % 4);
 }

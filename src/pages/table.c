@@ -128,25 +128,28 @@ void pages_assign_range(struct pages *p, uint32_t app_idx, uint64_t first, uint6
     app->range_count++;
 }
 
-/* Index among the owned colours. */
-static uint32_t choose(struct page_app *app, const struct placement_question *q)
+static uint32_t choose_colour(struct page_app *app, const struct placement_question *q)
 {
     const uint32_t at = range_before(app, q->page);
     const struct page_range *r = at < app->range_count ? &app->ranges[at] : NULL;
-    if (r && range_holds(r, q->page)) return r->rule.place(&app->policy, q, q->page - r->first, r->count);
-    return app->policy.place(&app->policy, q);
+    if (r && range_holds(r, q->page)) return r->rule.place(q, q->page - r->first, r->count);
+    return app->policy.ops->place(app->policy.state, q);
 }
 
 uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
 {
     const uint32_t app_idx = pages_key_app(key);
     struct page_app *app = &p->apps[app_idx];
-    const struct placement_question q = {.app = app_idx, .page = pages_key_page(key), .sm = sm};
-    const uint32_t chosen = choose(app, &q);
+    const struct placement_question q = {.app = app_idx,
+                                         .page = pages_key_page(key),
+                                         .sm = sm,
+                                         .owned = &app->owned,
+                                         .nodes = &app->policy.nodes};
+    const uint32_t colour = choose_colour(app, &q);
     bool fresh;
     uint64_t *const entry = map_put(&p->frame_of, key, &fresh);
-    DIAG_ASSERT(fresh && chosen < app->owned.count);
-    const uint64_t frame = *entry = pages_take_frame(p, app_idx, app->owned.colour[chosen]);
+    DIAG_ASSERT(fresh);
+    const uint64_t frame = *entry = pages_take_frame(p, app_idx, colour);
     app->pages++;
     count_page(p, frame);
     return frame;
@@ -160,14 +163,14 @@ static void assign(void *pages, uint32_t app, uint64_t first, uint64_t count, co
 void pages_launch(struct pages *p, uint32_t app, const struct exec_launch *launch)
 {
     struct placement *policy = &p->apps[app].policy;
-    if (!policy->place_at_launch) return;
+    if (!policy->ops->at_launch) return;
     const struct placement_launch l = {.app = app,
                                        .launch = launch,
                                        .analysis = launch->analysis,
                                        .page_log2 = p->page_log2,
                                        .assign = assign,
                                        .pages = p};
-    policy->place_at_launch(policy, &l);
+    policy->ops->at_launch(policy->state, &l);
 }
 
 struct placement *pages_placement(struct pages *p, uint32_t app) { return &p->apps[app].policy; }
@@ -186,7 +189,6 @@ void pages_restrict(struct pages *p, uint32_t app_idx, const struct colours *own
     struct page_app *app = &p->apps[app_idx];
     app->owned = (struct colours){app->colours, owned ? owned->count : all};
     for (uint32_t k = 0; k < app->owned.count; k++) app->colours[k] = owned ? owned->colour[k] : (uint16_t)k;
-    placement_keep_to(&app->policy, app->owned.count);
 }
 
 /* ---- building ---- */
@@ -224,7 +226,7 @@ struct pages *pages_new(struct arena *a, const struct config *c, const struct pa
     p->count_sharing = c->mmu.count_sharing;
     for (uint32_t app = 0; app < PAGES_APPS; app++) {
         p->apps[app].colours = ARENA_ARRAY(a, uint16_t, pages_colours(p));
-        p->apps[app].policy = placement_of(c, p->colours_per_chiplet);
+        p->apps[app].policy = placement_new(a, c, p->colours_per_chiplet);
         pages_restrict(p, app, NULL);
     }
     if (config_pages_move(c)) p->life = life_new(a, c, p, w);
@@ -234,10 +236,7 @@ struct pages *pages_new(struct arena *a, const struct config *c, const struct pa
 void pages_free(struct pages *p)
 {
     if (p->life) life_free(p->life);
-    for (uint32_t app = 0; app < PAGES_APPS; app++) {
-        free(p->apps[app].ranges);
-        placement_free(&p->apps[app].policy);
-    }
+    for (uint32_t app = 0; app < PAGES_APPS; app++) free(p->apps[app].ranges);
     map_free(&p->frame_of);
     map_free(&p->replicas);
     map_free(&p->touches);

@@ -52,8 +52,13 @@ static bool locks(struct page_life *l, struct page *page, uint32_t node, bool wr
         return true;
     }
     if (page_bit(page->copying, node)) return true;
-    if (!read_only || page->no_replicas || page_bit(page->replicated, node)) return false;
-    if (page->written && page->written_cyc < now) return false;
+    const struct page_replication_question q = {.key = page->key,
+                                                .node = node,
+                                                .read_only = read_only,
+                                                .written = page->written && page->written_cyc < now};
+    if (page->no_replicas || page->queued || page_bit(page->replicated, node) ||
+        !l->replication->replicates(&q))
+        return false;
     if (track_home_node(l, page) == node) return false;
     life_request(l, page, node, MOVE_REPLICATE);
     return true;
@@ -118,7 +123,8 @@ void track_end_interval(struct page_life *l)
     for (uint32_t k = 0; k < l->listed_count; k++) {
         struct page *page = l->listed[k];
         const uint32_t home = track_home_node(l, page);
-        const uint32_t to = placement_migrate_to(page->accesses, nodes, home, l->min_accesses);
+        const uint32_t to = l->migration.ops->target(
+            l->migration.state, &(struct migration_question){page->key, home, page->accesses, nodes});
         memset(page->accesses, 0, nodes * sizeof *page->accesses);
         page->listed = false;
         if (to != home && !page->move && !page->queued) life_migrate(l, page, to);

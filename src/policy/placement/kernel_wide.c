@@ -1,21 +1,22 @@
 /* kernel_wide: every allocation is cut into one contiguous part per chiplet, as the scheduler `chunks` cuts
- * grids. The allocations that exist at a launch get the rule then; a page outside of them goes by its number.
- */
+ * grids. The allocations that exist at a launch get the rule then. The number of a page outside of them
+ * selects its colour. */
 #include "exec/exec.h"
 #include "policy/placement/placement.h"
 
-static uint32_t cut(const struct placement *p, const struct placement_question *q, uint64_t n, uint64_t count)
+static uint32_t cut(const struct placement_question *q, uint64_t n, uint64_t count)
 {
-    const uint32_t per_chiplet = p->colours / p->chiplets ? p->colours / p->chiplets : 1;
-    const uint64_t part = n * p->chiplets / count;
-    return (uint32_t)(part * per_chiplet + q->page % per_chiplet) % p->colours;
+    const uint32_t owned = q->owned->count, chiplets = q->nodes->count;
+    const uint32_t per_chiplet = owned / chiplets ? owned / chiplets : 1;
+    const uint64_t part = n * chiplets / count;
+    return q->owned->colour[(uint32_t)(part * per_chiplet + q->page % per_chiplet) % owned];
 }
 
-void placement_kernel_wide_launch(struct placement *p, const struct placement_launch *l)
+static void at_launch(void *state, const struct placement_launch *l)
 {
     static const struct page_rule rule = {cut};
     const struct devmem *memory = exec_memory(l->launch->env);
-    (void)p;
+    (void)state;
     for (size_t k = 0; k < memory->count; k++) {
         const struct devmem_alloc *a = &memory->allocs[k];
         if (a->freed || a->hi == a->lo) continue;
@@ -24,7 +25,12 @@ void placement_kernel_wide_launch(struct placement *p, const struct placement_la
     }
 }
 
-uint32_t placement_kernel_wide(struct placement *p, const struct placement_question *q)
+static uint32_t place(void *state, const struct placement_question *q)
 {
-    return (uint32_t)(q->page % p->colours);
+    (void)state;
+    return q->owned->colour[q->page % q->owned->count];
 }
+
+extern const struct placement_ops placement_kernel_wide;
+const struct placement_ops placement_kernel_wide = {
+    .level = NODE_CHIPLET, .place = place, .at_launch = at_launch};
