@@ -353,7 +353,7 @@ static inline void bed_touch(struct bed *b, uint32_t sm, uint64_t from, uint64_t
     struct mmu *m = b->gpu->mmus[sm / config_sms_per_gpu(&b->machine.config)];
     const uint32_t log2 = mmu_page_log2(m);
     for (uint64_t page = from >> log2; page << log2 < from + bytes; page++)
-        mmu_touch(m, sm, mmu_key(0, page));
+        mmu_touch(m, sm, pages_key(0, page));
 }
 
 /* Waits for whatever is on its way. */

@@ -619,7 +619,8 @@ static void a_call_is_followed_as_if_inlined(void **state)
 /* ---- placement at launch ---- */
 
 struct placed {
-    uint32_t calls, arrays, winner, pages;
+    uint32_t calls, arrays, winner;
+    uint64_t first_page, pages;
     struct launch_array first, second;
     uint32_t grid;
     struct gpu *gpu;
@@ -629,22 +630,28 @@ struct placed {
 /* A policy of the test: the pages of the first argument go to channel 3. */
 static struct placed *seen; /* the hook has no argument of its own */
 
-static void place_first_argument(struct placement *p, const struct placement_launch *l)
+static uint32_t third(const struct placement_question *q, uint64_t n, uint64_t count)
+{
+    assert_true(q->owned->count > 3 && n < count && q->page == seen->first_page + n);
+    return 3;
+}
+
+static void place_first_argument(void *state, const struct placement_launch *l)
 {
     const struct launch_arrays *arrays = launch_arrays(l->facts);
     assert_ptr_equal(arrays, launch_arrays(l->facts)); /* analysed once */
     const struct launch_array *a = &arrays->array[0];
-    assert_true(p->classes > 3);
+    static const struct page_rule rule = {third};
+    (void)state;
     seen->calls++;
     seen->arrays = arrays->count;
     seen->first = arrays->array[0];
     seen->second = arrays->array[1];
     seen->winner = arrays->winner;
     seen->grid = l->facts->grid[0];
-    for (uint64_t page = a->base >> l->page_log2; page << l->page_log2 < a->base + a->bytes; page++) {
-        if (l->assign(l->mmu, l->facts->app, page, 3)) seen->pages++;
-        assert_false(l->assign(l->mmu, l->facts->app, page, 2)); /* it stays where it is */
-    }
+    seen->first_page = a->base >> l->page_log2;
+    seen->pages = ((a->base + a->bytes - 1) >> l->page_log2) - seen->first_page + 1;
+    l->assign(l->pages, l->facts->app, seen->first_page, seen->pages, &rule);
 }
 
 static void time_it(void *user, struct exec_launch *l)
@@ -665,7 +672,10 @@ static void placed_body(void *arg)
     machine_finish(&machine, &system_rules);
     stats_init(&stats, machine.config.sim.series_interval_cyc);
     p->gpu = gpu_new(&machine.config, &stats, true);
-    mmu_placement(p->gpu->mmus[0])->place_at_launch = place_first_argument;
+    struct placement *const placement = pages_placement(p->gpu->pages, 0);
+    struct placement_ops ops = *placement->ops;
+    ops.at_launch = place_first_argument;
+    placement->ops = &ops;
     struct rt_context *rt = rt_create(&(struct rt_options){.execute = time_it, .execute_user = p});
     struct rt_module *m = rt_module_load(rt, "test.ptx", ptx, sizeof ptx - 1);
     const uint32_t n = 64 * 128;
@@ -680,7 +690,11 @@ static void placed_body(void *arg)
     gpu_finish(p->gpu);
     struct stats sum;
     stats_sum(&stats, STATS_EVERYWHERE, &sum);
-    assert_int_equal(sum.mmu.pages_placed_at_launch, p->pages);
+    for (uint64_t k = 0; k < p->pages; k++) {
+        const uint64_t *frame = pages_find(p->gpu->pages, 0, pages_key(0, p->first_page + k));
+        assert_non_null(frame);
+        assert_int_equal(pages_home(p->gpu->pages, *frame).channel, 3);
+    }
     assert_true(sum.mmu.pages_placed > p->pages);                 /* b: at its first touch */
     assert_int_equal(sum.sm.read_only_accesses, 2 * n * 4 / 128); /* a, in both launches */
     assert_int_equal(p->first.base, rt_simulated(rt, a));

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "base/diag.h"
-#include "base/pages.h"
+#include "base/host_pages.h"
 
 enum { FIRST_BLOCK_BYTES = 16 << 10, LARGEST_BLOCK_BYTES = (4 << 20) - 256 };
 
 struct arena_block {
     struct arena_block *next;
     void *got;    /* from calloc: the block begins at the next multiple of 64; NULL: the block is from
-                     pages_alloc */
+                     host_pages_alloc */
     size_t bytes; /* of the block, with this */
     size_t capacity;
     size_t used;
@@ -38,7 +38,7 @@ void arena_free(struct arena *a)
         if (b->got)
             free(b->got);
         else
-            pages_free(b, b->bytes);
+            host_pages_free(b, b->bytes);
     }
     arena_init(a);
 }
@@ -57,7 +57,7 @@ static struct arena_block *block_new(size_t capacity)
         b->bytes = total;
     } else {
         const size_t whole = (total + PAGES_HUGE_BYTES - 1) & ~(PAGES_HUGE_BYTES - 1);
-        b = pages_alloc(whole);
+        b = host_pages_alloc(whole);
         if (!b) return NULL;
         b->bytes = whole;
     }

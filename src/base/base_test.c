@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/host_pages.h"
 #include "base/map.h"
-#include "base/pages.h"
 #include "base/pool.h"
 #include "base/ring.h"
 #include "base/rng.h"
@@ -52,14 +52,14 @@ static void large_pieces_are_zeroed_and_aligned_for_huge_pages(void **state)
     (void)state;
     static const size_t sizes[] = {4096, 100000, 2u << 20, (2u << 20) + 1, 5u << 20};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        uint8_t *p = pages_alloc(sizes[k]);
+        uint8_t *p = host_pages_alloc(sizes[k]);
         assert_non_null(p);
         if (sizes[k] >= PAGES_HUGE_BYTES) assert_int_equal((uintptr_t)p % PAGES_HUGE_BYTES, 0);
         for (size_t i = 0; i < sizes[k]; i += 4096) assert_int_equal(p[i], 0);
         p[0] = p[sizes[k] - 1] = 1;
-        pages_free(p, sizes[k]);
+        host_pages_free(p, sizes[k]);
     }
-    assert_null(pages_alloc(SIZE_MAX - 4096));
+    assert_null(host_pages_alloc(SIZE_MAX - 4096));
 }
 
 static void an_impossible_allocation_is_the_users_mistake(void **state)

@@ -210,11 +210,18 @@ static inline bool config_slices_forward(const struct config *c)
     return c->llc.organisation == llc_organisation_numa || config_slices_coherent(c) ||
            config_slices_by_partition(c);
 }
-/* Pages change their frame while kernels run. */
+static inline bool config_pages_migrate(const struct config *c)
+{
+    return c->pages.migration != page_migration_none;
+}
+static inline bool config_pages_replicate(const struct config *c)
+{
+    return c->pages.replication != page_copies_none;
+}
+/* Pages change their frame, or get replicas, while kernels run. */
 static inline bool config_pages_move(const struct config *c)
 {
-    return c->runtime.placement == page_placement_migration ||
-           c->runtime.placement == page_placement_replication;
+    return config_pages_migrate(c) || config_pages_replicate(c);
 }
 /* Maximum number of line requests of page moves in flight. */
 static inline uint32_t config_page_move_lines(const struct config *c)

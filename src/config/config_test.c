@@ -403,6 +403,38 @@ static void the_tick_divides_every_clock(void **state)
     assert_int_equal(tick, 1400000000ull * 11 * 293);
 }
 
+/* runtime.placement: migration and replication were values of the placement. */
+static void use_old_values(void *unused)
+{
+    (void)unused;
+    struct machine m;
+    machine_init(&m);
+    machine_set(&m, "runtime.placement=migration");
+    assert_int_equal(m.config.runtime.placement, page_placement_first_touch);
+    assert_int_equal(m.config.pages.migration, page_migration_most_used);
+    assert_int_equal(m.config.pages.replication, page_copies_none);
+    machine_set(&m, "runtime.placement=replication");
+    assert_int_equal(m.config.runtime.placement, page_placement_first_touch);
+    assert_int_equal(m.config.pages.migration, page_migration_none);
+    assert_int_equal(m.config.pages.replication, page_copies_read_only);
+    machine_set(&m, "runtime.placement=lab"); /* as before: the later value replaces all of the earlier one */
+    assert_int_equal(m.config.runtime.placement, page_placement_lab);
+    assert_int_equal(m.config.pages.replication, page_copies_none);
+    machine_set(&m, "pages.replication=read_only");
+    machine_set(&m, "runtime.placement=round_robin"); /* set on its own: stays */
+    assert_int_equal(m.config.pages.replication, page_copies_read_only);
+    machine_free(&m);
+}
+
+static void an_old_value_sets_the_parameters_that_took_its_place(void **state)
+{
+    (void)state;
+    struct diag d;
+    diag_init(&d);
+    if (diag_run(&d, use_old_values, NULL)) fail_msg("%s", d.text);
+    diag_clear(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +451,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_overrides_are_explained, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(a_dump_loads_to_the_same_machine, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(every_preset_loads, make_scratch, drop_scratch),
+        cmocka_unit_test(an_old_value_sets_the_parameters_that_took_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,13 +24,65 @@ const char *machine_preset(size_t idx)
     return NULL;
 }
 
-void machine_assign(struct machine *m, struct diag_place place, enum param_idx idx, const char *text)
+/* ---- values that became parameters of their own: the old spelling sets all of them ---- */
+
+static const struct alias {
+    enum param_idx param;
+    const char *value;
+    struct {
+        enum param_idx param;
+        const char *value;
+    } sets[3];
+} aliases[] = {
+    {PARAM_IDX(runtime, placement),
+     "migration",
+     {{PARAM_IDX(runtime, placement), "first_touch"},
+      {PARAM_IDX(pages, migration), "most_used"},
+      {PARAM_IDX(pages, replication), "none"}}},
+    {PARAM_IDX(runtime, placement),
+     "replication",
+     {{PARAM_IDX(runtime, placement), "first_touch"},
+      {PARAM_IDX(pages, migration), "none"},
+      {PARAM_IDX(pages, replication), "read_only"}}},
+};
+
+static void assign(struct machine *m, struct diag_place place, enum param_idx idx, const char *text)
 {
     char why[768];
     if (param_parse(&m->config, idx, text, why, sizeof why))
         m->set_at[idx] = place;
     else
         diag_note_mistake_at(place, "%s", why);
+}
+
+static bool same_place(struct diag_place a, struct diag_place b)
+{
+    return a.source && a.source == b.source && a.line == b.line && a.col == b.col;
+}
+
+/* A later value replaces all that an alias set at the same place. */
+static void undo_aliases(struct machine *m, enum param_idx idx)
+{
+    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++) {
+        if (aliases[k].param != idx) continue;
+        for (size_t n = 0; n < sizeof aliases[k].sets / sizeof *aliases[k].sets; n++) {
+            const enum param_idx other = aliases[k].sets[n].param;
+            if (other == idx || !same_place(m->set_at[other], m->set_at[idx])) continue;
+            assign(m, (struct diag_place){0}, other, param_rows[other].default_text);
+        }
+    }
+}
+
+void machine_assign(struct machine *m, struct diag_place place, enum param_idx idx, const char *text)
+{
+    undo_aliases(m, idx);
+    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++) {
+        if (aliases[k].param != idx || strcmp(aliases[k].value, text) != 0) continue;
+        for (size_t n = 0; n < sizeof aliases[k].sets / sizeof *aliases[k].sets; n++)
+            assign(m, place, aliases[k].sets[n].param, aliases[k].sets[n].value);
+        return;
+    }
+    assign(m, place, idx, text);
 }
 
 /* "; did you mean 'gpu.llc_size'?" for an unknown name, in arena memory; "" when nothing is near. */

@@ -310,18 +310,18 @@ struct dram_map *dram_map_new(struct arena *a, const struct config *c)
     m->kind = c->map.kind;
     set_widths(m, c);
     const uint32_t channel_bits = m->width[DRAM_FIELD_CHANNEL];
-    m->class_count = 1;
+    m->colour_count = 1;
     switch (m->kind) {
     case address_map_fixed_channel:
         lay_fixed(m, m->page_bits);
-        m->class_count = 1u << channel_bits;
+        m->colour_count = 1u << channel_bits;
         break;
     case address_map_interleaved:
     case address_map_pae: lay_fixed(m, log2_of(c->map.interleave)); break;
     case address_map_page_move: {
         const uint32_t stack_bits = log2_of(c->map.stacks);
         lay_page_move(m, stack_bits);
-        m->class_count = 1u << (channel_bits - stack_bits);
+        m->colour_count = 1u << (channel_bits - stack_bits);
         break;
     }
     case address_map_count: diag_bug("dram_map", 0, "no such map");

@@ -35,7 +35,7 @@ struct dram_place {
 struct dram_map {
     enum address_map kind;
     uint64_t size_bytes; /* addresses are below this */
-    uint32_t bits, offset_bits, page_bits, class_count;
+    uint32_t bits, offset_bits, page_bits, colour_count;
     uint32_t shift[DRAM_FIELDS], width[DRAM_FIELDS]; /* of the fields in a packed place */
     uint32_t slice_bits, group_bits;
     struct {

@@ -308,7 +308,7 @@ MAP_TEST(a_page_of_a_page_move_map_has_one_channel_index_in_all_stacks)
 
 /* ---- frames ---- */
 
-MAP_TEST(frames_of_a_class_fill_a_row_before_the_next_bank_and_row)
+MAP_TEST(frames_of_a_colour_fill_a_row_before_the_next_bank_and_row)
 {
     for (size_t k = 0; k < 4; k += 3) { /* fixed_channel and page_move */
         char overrides[100];
@@ -316,16 +316,16 @@ MAP_TEST(frames_of_a_class_fill_a_row_before_the_next_bank_and_row)
         struct fixture f;
         build(&f, overrides);
         struct dram_frames *frames = dram_frames_new(&f.arena, f.map);
-        assert_int_equal(dram_frames_classes(frames), k ? 8 : 32);
+        assert_int_equal(dram_frames_colours(frames), k ? 8 : 32);
         uint64_t address, before = 0;
-        const uint32_t class_idx = 5;
+        const uint32_t colour = 5;
         uint32_t same_row = 0, row = 0;
         for (int i = 0; i < 64; i++) {
-            assert_true(dram_frames_try_take(frames, class_idx, &address));
+            assert_true(dram_frames_try_take(frames, colour, &address));
             assert_int_equal(address & 0xfff, 0);
-            assert_int_equal(dram_frames_class_of(frames, address), class_idx);
+            assert_int_equal(dram_frames_colour_of(frames, address), colour);
             const struct dram_place p = dram_map_place(f.map, address), q = dram_map_place(f.map, before);
-            assert_int_equal(k ? p.channel & 7 : p.channel, class_idx);
+            assert_int_equal(k ? p.channel & 7 : p.channel, colour);
             if (i) same_row += p.row == q.row && p.bank == q.bank;
             assert_true(p.row >= row); /* never back to an earlier row */
             row = p.row;
@@ -337,7 +337,7 @@ MAP_TEST(frames_of_a_class_fill_a_row_before_the_next_bank_and_row)
     }
 }
 
-MAP_TEST(every_frame_is_handed_out_once_and_a_full_class_says_so)
+MAP_TEST(every_frame_is_handed_out_once_and_a_full_colour_is_refused)
 {
     for (size_t k = 0; k < 4; k++) {
         char overrides[200];
@@ -348,7 +348,7 @@ MAP_TEST(every_frame_is_handed_out_once_and_a_full_class_says_so)
         struct dram_frames *frames = dram_frames_new(&f.arena, f.map);
         unsigned char seen[768] = {0};
         uint64_t address, count = 0;
-        for (uint32_t c = 0; c < dram_frames_classes(frames); c++)
+        for (uint32_t c = 0; c < dram_frames_colours(frames); c++)
             while (dram_frames_try_take(frames, c, &address)) {
                 assert_true(address < f.map->size_bytes);
                 assert_false(seen[address >> 12]);
@@ -357,12 +357,12 @@ MAP_TEST(every_frame_is_handed_out_once_and_a_full_class_says_so)
             }
         assert_int_equal(count, 768);
         /* what is given back comes again */
-        const uint32_t class_idx = dram_frames_class_of(frames, 5 << 12);
+        const uint32_t colour = dram_frames_colour_of(frames, 5 << 12);
         dram_frames_give(frames, 5 << 12);
-        assert_int_equal(dram_frames_used(frames, class_idx), dram_frames_per_class(frames) - 1);
-        assert_true(dram_frames_try_take(frames, class_idx, &address));
+        assert_int_equal(dram_frames_used(frames, colour), dram_frames_per_colour(frames) - 1);
+        assert_true(dram_frames_try_take(frames, colour, &address));
         assert_int_equal(address, 5 << 12);
-        assert_false(dram_frames_try_take(frames, class_idx, &address));
+        assert_false(dram_frames_try_take(frames, colour, &address));
         drop(&f);
     }
 }
@@ -451,8 +451,8 @@ int main(void)
         cmocka_unit_test(an_interleaved_map_puts_neighbours_into_neighbouring_channels),
         cmocka_unit_test(the_page_move_layout_is_that_of_the_figure),
         cmocka_unit_test(a_page_of_a_page_move_map_has_one_channel_index_in_all_stacks),
-        cmocka_unit_test(frames_of_a_class_fill_a_row_before_the_next_bank_and_row),
-        cmocka_unit_test(every_frame_is_handed_out_once_and_a_full_class_says_so),
+        cmocka_unit_test(frames_of_a_colour_fill_a_row_before_the_next_bank_and_row),
+        cmocka_unit_test(every_frame_is_handed_out_once_and_a_full_colour_is_refused),
         cmocka_unit_test(every_map_leaves_a_slice_all_of_its_index),
         cmocka_unit_test(a_machine_without_a_map_is_the_users_mistake),
     };

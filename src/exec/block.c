@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "base/pages.h"
+#include "base/host_pages.h"
 
 /* Blocks of a cooperative grid do wait for each other: short turns waste less. */
 enum { WARP_TURN = 4096, BLOCK_TURN = 1 << 17, COOPERATIVE_TURN = 1 << 11, BLOCKS_PER_SM = 32 };
@@ -43,7 +43,7 @@ static bool is_large(const struct exec_launch *l)
 
 static void *chunk_new(const struct exec_launch *l)
 {
-    void *chunk = is_large(l) ? pages_alloc(l->chunk_bytes) : chunk_take(l->env, l->chunk_bytes);
+    void *chunk = is_large(l) ? host_pages_alloc(l->chunk_bytes) : chunk_take(l->env, l->chunk_bytes);
     if (!chunk)
         diag_mistake("out of host memory: a block of kernel '%s' needs %llu bytes",
                      l->kernel->func->ptx->name, (unsigned long long)l->chunk_bytes);
@@ -54,7 +54,7 @@ static void chunk_free(void *arg)
 {
     struct exec_block *b = arg;
     if (is_large(b->launch))
-        pages_free(b, b->chunk_bytes);
+        host_pages_free(b, b->chunk_bytes);
     else
         chunk_give(b->env, b, b->chunk_bytes);
 }

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "base/pages.h"
+#include "base/host_pages.h"
 
 enum { SLABS_IDLE_MOST_BYTES = 64 << 20 };
 
@@ -33,7 +33,7 @@ static void release(struct chunk_size *s)
 {
     for (struct chunk_slab *slab = s->slabs, *next; slab; slab = next) {
         next = slab->next;
-        pages_free(slab->pages, s->slab_bytes);
+        host_pages_free(slab->pages, s->slab_bytes);
         free(slab);
     }
     s->slabs = NULL;
@@ -69,7 +69,7 @@ static bool grow(struct exec_env *env, struct chunk_size *s)
 {
     release_idle(env);
     struct chunk_slab *slab = malloc(sizeof *slab);
-    uint8_t *pages = slab ? pages_alloc(s->slab_bytes) : NULL;
+    uint8_t *pages = slab ? host_pages_alloc(s->slab_bytes) : NULL;
     if (!pages) {
         free(slab);
         return false;

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/diag.h"
-#include "base/pages.h"
+#include "base/host_pages.h"
 
 #define DEVMEM_DEFAULT_BYTES   ((uint64_t)64 << 30)
 #define DEVMEM_LEAST_BYTES     ((uint64_t)1 << 30)
@@ -155,7 +155,7 @@ void *devmem_alloc(struct devmem *m, uint64_t bytes, uint64_t align, enum devmem
     if (mprotect((void *)first_page, last_page - first_page, PROT_READ | PROT_WRITE))
         diag_mistake("out of host memory: cannot commit %llu bytes for '%s'", (unsigned long long)bytes,
                      name ? name : "a buffer");
-    if (span <= DEVMEM_HUGE_MOST_BYTES) pages_advise_huge((void *)at, span);
+    if (span <= DEVMEM_HUGE_MOST_BYTES) host_pages_advise_huge((void *)at, span);
     /* The first bytes may share a page with freed memory. */
     const uint64_t head = span < page ? span : page;
     memset((void *)at, 0, head);

@@ -124,21 +124,10 @@ void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
 
 /* ---- channels ---- */
 
-/* Channels of one class of frames: the map spreads a page over them. */
-static uint32_t channels_per_class(const struct gpu *g)
-{
-    return g->pages->channels_per_chiplet / g->pages->classes_per_chiplet;
-}
-
 void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count)
 {
-    const uint32_t per_class = channels_per_class(a->gpu);
-    uint16_t *classes = malloc(count * sizeof *classes);
-    if (!classes) diag_mistake("out of host memory");
-    for (uint32_t k = 0; k < count; k++) classes[k] = channels[k];
-    page_table_keep_to(a->gpu->pages, app, classes, count);
-    a->app[app].channel_count = count * per_class;
-    free(classes);
+    pages_restrict(a->gpu->pages, app, &(struct colours){channels, count});
+    a->app[app].channel_count = count * pages_channels_per_colour(a->gpu->pages);
 }
 
 /* ---- the parameters ---- */
@@ -175,22 +164,22 @@ static void split_channels(struct apps *a, const char *text)
 {
     struct gpu *g = a->gpu;
     uint32_t shares[APPS_MAX] = {0};
-    const uint32_t per_class = channels_per_class(g), classes = page_table_classes(g->pages);
-    uint16_t *all = malloc(classes * sizeof *all);
+    const uint32_t per_colour = pages_channels_per_colour(g->pages), colours = pages_colours(g->pages);
+    uint16_t *all = malloc(colours * sizeof *all);
     if (!all) diag_mistake("out of host memory");
-    for (uint32_t k = 0; k < classes; k++) all[k] = (uint16_t)k;
+    for (uint32_t k = 0; k < colours; k++) all[k] = (uint16_t)k;
     struct diag_cleanup freeing;
     diag_defer(&freeing, free, all);
-    if (a->count > 1 && classes == 1 && strcmp(text, "shared") != 0)
+    if (a->count > 1 && colours == 1 && strcmp(text, "shared") != 0)
         diag_mistake(
             "apps.channels is '%s', but under this address map every page lies in all channels; choose "
             "map.kind=fixed_channel or page_move",
             text);
     if (strcmp(text, "shared") != 0)
-        read_shares("apps.channels", text, g->channel_count, per_class, a->count, shares);
+        read_shares("apps.channels", text, g->channel_count, per_colour, a->count, shares);
     for (uint32_t app = 0, first = 0; app < a->count; app++) {
         const bool shared = strcmp(text, "shared") == 0;
-        const uint32_t count = shared ? classes : shares[app] / per_class;
+        const uint32_t count = shared ? colours : shares[app] / per_colour;
         apps_keep_channels(a, app, all + (shared ? 0 : first), count);
         first += count;
     }

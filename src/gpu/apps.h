@@ -11,13 +11,13 @@
 #ifndef ATOLL_GPU_APPS_H
 #define ATOLL_GPU_APPS_H
 
-#include "mmu/page_table.h"
+#include "pages/pages.h"
 #include "stats/stats.h"
 
 struct gpu;
 struct running;
 
-enum { APPS_MAX = PAGE_TABLE_APPS, APPS_NOBODY = APPS_MAX };
+enum { APPS_MAX = PAGES_APPS, APPS_NOBODY = APPS_MAX };
 
 struct apps {
     struct gpu *gpu;

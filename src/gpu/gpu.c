@@ -96,8 +96,8 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .organisation = &g->organisations[chiplet],
                                    .slice_components = g->slice_components,
                                    .epoch = &g->organisations[chiplet].epoch,
-                                   .pager = g->pager,
-                                   .page_line_done = pager_line_done};
+                                   .pages = pages_may_move(g->pages) ? g->pages : NULL,
+                                   .page_line_done = pages_line_done};
     g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
@@ -108,7 +108,6 @@ static void build_memory(struct gpu *g, const struct config *c)
 {
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
-    g->pages = page_table_new(&g->arena, c, g->map);
     g->slice_spec = slice_spec_of(c, g->map);
     g->slice_spec.turns = slice_turns_new(&g->arena, &g->slice_spec);
     const uint32_t channels = g->slice_spec.channels;
@@ -143,25 +142,64 @@ static void connect_channel(struct gpu *g, uint32_t k)
     channel_reads_connect(g->channels[k], &g->slice_spec);
 }
 
+/* ---- callbacks of pages: the MMU of a page's application on a GPU ---- */
+
+static struct mmu *mmu_of(const struct gpu *g, uint32_t gpu, uint64_t key)
+{
+    return g->mmus[apps_mmu(&g->apps, pages_key_app(key), gpu)];
+}
+
+static void shootdown(void *system, uint32_t gpu, uint64_t key)
+{
+    mmu_shootdown(mmu_of(system, gpu, key), key);
+}
+
+static void forget(void *system, uint32_t gpu, uint64_t key, uint32_t first_sm, uint32_t sm_count)
+{
+    mmu_forget(mmu_of(system, gpu, key), key, first_sm, sm_count);
+}
+
+static void resume(void *system, uint32_t gpu, uint64_t key, const uint64_t *sms, uint64_t now)
+{
+    mmu_resume(mmu_of(system, gpu, key), key, sms, now);
+}
+
+static bool any_runs(void *system) { return kernel_any_runs(system); }
+
+static void build_pages(struct gpu *g, const struct config *c)
+{
+    const struct pages_wiring w = {.engine = g->engine,
+                                   .domain = g->sm_domain,
+                                   .stats = g->stats,
+                                   .map = g->map,
+                                   .requests = &g->requests,
+                                   .slices = g->slices,
+                                   .check = g->check,
+                                   .system = g,
+                                   .shootdown = shootdown,
+                                   .forget = forget,
+                                   .resume = resume,
+                                   .running = any_runs};
+    g->pages = pages_new(&g->arena, c, &w);
+}
+
 struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number)
 {
     const uint32_t sms = (uint32_t)config_sms_per_gpu(c),
-                   classes = g->pages->classes_per_chiplet * c->gpu.chiplets;
+                   colours = g->pages->colours_per_chiplet * c->gpu.chiplets;
     const struct mmu_wiring w = {.engine = g->engine,
                                  .domain = g->sm_domain,
                                  .requests = &g->requests,
                                  .pages = g->pages,
-                                 .first_class = gpu * classes,
-                                 .classes = classes,
+                                 .first_colour = gpu * colours,
+                                 .colours = colours,
                                  .sm_components = g->sm_components,
                                  .slices = g->slices,
                                  .number = number,
                                  .first_sm = gpu * sms,
                                  .sm_count = sms,
                                  .ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
-                                 .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle,
-                                 .pager = g->pager,
-                                 .keeps = g->pager ? pager_keeps : NULL};
+                                 .llc_ticks_per_cycle = g->slice_spec.ticks_per_cycle};
     const struct stats_scope scope = {(int32_t)gpu, STATS_ANY, STATS_ANY, STATS_ANY};
     struct mmu *m = mmu_new(&g->arena, c, &w);
     STATS_REGISTER(g->stats, mmu, mmu_stats(m), scope);
@@ -176,7 +214,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
                                 .fabric = &g->fabrics[chiplet],
                                 .requests = &g->requests,
                                 .mmu = g->mmus[chiplet / c->gpu.chiplets],
-                                .pager = g->pager,
+                                .moving_pages = pages_may_move(g->pages) ? g->pages : NULL,
                                 .organisation = &g->organisations[chiplet],
                                 .conflicts = g->conflicts,
                                 .check = g->check,
@@ -308,7 +346,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
     if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
     build_memory(g, c);
-    g->pager = pager_new(g, c);
+    build_pages(g, c);
     g->mmu_count = c->system.gpus;
     for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = gpu_new_mmu(g, c, k, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
@@ -372,12 +410,11 @@ double gpu_kernel_progress(const struct gpu *g)
 
 uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition)
 {
-    const struct page_table *p = g->pages;
-    const uint32_t per_chiplet = g->config->chiplet.partitions, classes = p->classes_per_chiplet;
+    const struct nodes n = nodes_at(g->config, NODE_PARTITION, g->pages->colours_per_chiplet);
     uint64_t pages = 0;
-    if (classes < per_chiplet) return 0;
-    const uint32_t each = classes / per_chiplet;
-    for (uint32_t k = 0; k < each; k++) pages += p->placed[(size_t)partition * each + k];
+    if (n.count < config_partitions(g->config)) return 0; /* no partition has frames of its own */
+    for (uint32_t k = 0; k < n.colours_per_node; k++)
+        pages += g->pages->placed[(size_t)partition * n.colours_per_node + k];
     return pages;
 }
 

@@ -142,7 +142,8 @@ uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *ke
                             uint64_t shared_bytes, const char **why);
 
 uint64_t gpu_now(const struct gpu *g); /* SM cycles */
-/* The run's last cycle: after gpu_finish() that of its work, whatever the pager went on with. */
+/* The run's last cycle. After gpu_finish(): the last cycle of its work; later messages of pages do not count.
+ */
 uint64_t gpu_end_cyc(const struct gpu *g);
 double gpu_seconds(const struct gpu *g);
 uint64_t gpu_warp_instructions(const struct gpu *g);

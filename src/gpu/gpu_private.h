@@ -9,12 +9,12 @@
 #include "exec/launch_facts.h"
 #include "gpu/apps.h"
 #include "gpu/gpu.h"
-#include "gpu/pager.h"
 #include "gpu/windows.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
 #include "net/fabric.h"
 #include "net/gates.h"
+#include "pages/pages.h"
 #include "policy/cta_sched/cta_sched.h"
 #include "policy/replication/mdr.h"
 #include "policy/replication/replication.h"
@@ -63,8 +63,7 @@ struct gpu {
     struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
     struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
     uint32_t mmu_count;
-    struct page_table *pages;
-    struct pager *pager; /* NULL: pages stay where they are put */
+    struct pages *pages;
     struct dram_spec dram_spec;
     struct dram_map *map; /* of a chiplet's memory */
     struct slice_spec slice_spec;

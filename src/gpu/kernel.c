@@ -318,7 +318,7 @@ static void take_off(struct running *r, bool ended)
     g->apps.app[r->sm.app].stats.kernels += ended;
     apps_look_again(&g->apps);
     epochs_kernel_leaves(&g->control.epochs, gpu_now(g), g->running_count ? &g->running[0]->facts : NULL);
-    if (ended && !g->running_count) pager_end(g);
+    if (ended && !g->running_count) pages_kernels_end(g->pages);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
@@ -390,7 +390,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
         r->resident = ARENA_ARRAY(&g->arena, struct exec_block *, needed);
         r->resident_capacity = needed;
     }
-    mmu_place_at_launch(g->mmus[apps_mmu(&g->apps, app, 0)], &r->facts);
+    pages_launch(g->pages, &r->facts);
     cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
     apps_count(&g->apps);
     settle_sms(g);
@@ -418,7 +418,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     }
     begin_on_sms(r, record);
     epochs_kernel_begins(&g->control.epochs, record->start_cyc, &r->facts);
-    pager_begin(g, record->start_cyc);
+    pages_kernel_begins(g->pages, record->start_cyc);
 }
 
 enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended)
@@ -473,10 +473,9 @@ void gpu_free(struct gpu *g)
 {
     if (!g) return;
     mover_free(g->mover);
-    pager_free(g->pager);
     replication_free(g->replication);
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
-    if (g->pages) page_table_free(g->pages);
+    if (g->pages) pages_free(g->pages);
     if (g->engine) engine_free(g->engine);
     check_free(g->check);
     free(g->records);

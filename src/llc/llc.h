@@ -124,8 +124,8 @@ struct slice_wiring {
     const struct organisation *organisation; /* of its chiplet: rules of paths */
     const uint32_t *slice_components;        /* of the machine */
     const struct llc_epoch *epoch;           /* of its chiplet */
-    void *pager;                             /* pages move here; NULL: never */
-    void (*page_line_done)(void *pager, uint32_t move);
+    void *pages;                             /* argument of page_line_done; NULL: pages keep their frame */
+    void (*page_line_done)(void *pages, uint32_t move); /* memory has accepted a line of a move */
 };
 
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,

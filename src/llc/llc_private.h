@@ -103,7 +103,8 @@ struct slice {
     uint32_t ops_count, ops_inexact_max; /* of all queues; maximum for inexact accept times */
     uint32_t ops_most;                   /* with more there may be no room for those of a request, */
     uint32_t mshr_free_count;
-    bool plain; /* no far, write-through, check, count of lines or applications, tap, pager; one channel */
+    bool
+        plain; /* no far, write-through, check, count of lines or applications, tap, page moves; one channel */
     bool exact_accept; /* channels accept at exact times, see slice_update_exact_accept() */
     bool fill_came;    /* since the tag stage last looked */
     bool more;         /* another request is at the port */

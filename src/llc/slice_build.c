@@ -119,7 +119,7 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
     s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
-               spec->channels == 1 && !spec->stack_width && !wiring->pager;
+               spec->channels == 1 && !spec->stack_width && !wiring->pages;
     s->component =
         engine_add(wiring->engine, (struct component_spec){.name = name,
                                                            .self = s,

@@ -70,7 +70,7 @@ static void complete_waiters(struct slice *s, uint32_t queue_idx, const struct m
                                       .writers_count = op->writers_count});
         engine_wake(s->wire.engine, s->component, next);
     }
-    if (op->move) s->wire.page_line_done(s->wire.pager, op->move - 1);
+    if (op->move) s->wire.page_line_done(s->wire.pages, op->move - 1);
 }
 
 __attribute__((noinline)) void slice_wake_on_accept(struct slice *s, uint64_t tick)

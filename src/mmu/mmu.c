@@ -31,7 +31,6 @@
 
 #include "cache/tags.h"
 #include "check/fault.h"
-#include "exec/launch_facts.h"
 #include "mmu/page_index.h"
 #include "mmu/tlb.h"
 
@@ -64,11 +63,12 @@ struct mmu {
     struct mmu_wiring wire;
     uint32_t component, page_log2;
     bool ideal, prefault;
+    bool holds; /* pages may be locked while they move */
     uint32_t l1_misses, l2_ports, l2_latency_cyc, walk_cache_cyc, walk_latency_cyc, fault_limit;
     uint64_t fault_cyc;
-    struct page_table *pages;
+    struct pages *pages;
     struct map tables; /* from key >> PTES_PER_TABLE_LOG2 to the frame of the leaf page table */
-    uint32_t table_class;
+    uint32_t tables_made;
     struct tags l2;
     struct mmu_sm *sms;
     uint64_t *requesting; /* mask of the SMs with requests for the L2 TLB */
@@ -89,39 +89,14 @@ struct mmu {
 
 /* ---- pages ---- */
 
-static void count_page(struct mmu *m, uint64_t frame)
+/* Gives the page a frame and returns it. */
+static uint64_t place(struct mmu *m, uint32_t sm, uint64_t key)
 {
+    const uint64_t fullest = m->pages->fullest, frame = pages_place(m->pages, sm, key);
     m->stats.pages_placed++;
-    m->stats.page_slots += (uint64_t)page_table_count(m->pages, frame) * page_table_classes(m->pages);
+    m->stats.page_slots += (m->pages->fullest - fullest) * pages_colours(m->pages);
+    return frame;
 }
-
-static void place(struct mmu *m, uint32_t sm, uint64_t key)
-{
-    count_page(m, page_table_place(m->pages, sm, key));
-}
-
-static bool assign(void *mmu, uint32_t app, uint64_t page, uint32_t class)
-{
-    struct mmu *m = mmu;
-    bool fresh;
-    uint64_t *frame = map_put(&m->pages->frame_of, mmu_key(app, page), &fresh);
-    if (!fresh) return false;
-    *frame = page_table_take_frame(m->pages, class);
-    m->pages->apps[app].pages++;
-    count_page(m, *frame);
-    m->stats.pages_placed_at_launch++;
-    return true;
-}
-
-void mmu_place_at_launch(struct mmu *m, const struct launch_facts *facts)
-{
-    struct placement *policy = &m->pages->apps[facts->app].policy;
-    if (!policy->place_at_launch) return;
-    const struct placement_launch l = {.facts = facts, .page_log2 = m->page_log2, .assign = assign, .mmu = m};
-    policy->place_at_launch(policy, &l);
-}
-
-struct placement *mmu_placement(struct mmu *m) { return &m->pages->apps[0].policy; }
 
 static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
 {
@@ -140,7 +115,7 @@ static inline void cache_page(const struct mmu *m, struct page_cache *cache, uin
 {
     cache->key[at] = key + 1;
     cache->to_frame[at] = (frame >> LINE_LOG2) - first_line(m, key);
-    cache->slice[at] = page_table_home(m->pages, frame).slice;
+    cache->slice[at] = pages_home(m->pages, frame).slice;
 }
 
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
@@ -148,19 +123,15 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return;
-    if (m->pages->count_sharing) page_table_share(m->pages, sm, key);
-    const uint64_t *frame = page_table_find(m->pages, sm, key);
-    if (!frame) {
-        if (!m->prefault && !m->ideal) return;
-        place(m, sm, key);
-        frame = map_find(&m->pages->frame_of, key);
-    }
-    cache_page(m, cache, at, key, *frame);
+    if (m->pages->count_sharing) pages_count_sharer(m->pages, sm, key);
+    const uint64_t *frame = pages_find(m->pages, sm, key);
+    if (!frame && !m->prefault && !m->ideal) return;
+    cache_page(m, cache, at, key, frame ? *frame : place(m, sm, key));
 }
 
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
 {
-    if (!page_table_find(m->pages, sm, key)) place(m, sm, key);
+    if (!pages_find(m->pages, sm, key)) (void)place(m, sm, key);
 }
 
 uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
@@ -168,7 +139,7 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return (first_line(m, key) + cache->to_frame[at]) << LINE_LOG2;
-    const uint64_t *frame = page_table_find(m->pages, sm, key);
+    const uint64_t *frame = pages_find(m->pages, sm, key);
     DIAG_ASSERT(frame);
     cache_page(m, cache, at, key, *frame);
     return *frame;
@@ -177,35 +148,34 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
 struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
 {
     const uint64_t address = line << LINE_LOG2;
-    const uint64_t frame = mmu_frame(m, sm, mmu_key(app, address >> m->page_log2));
+    const uint64_t frame = mmu_frame(m, sm, pages_key(app, address >> m->page_log2));
     const uint64_t offset = address & (((uint64_t)1 << m->page_log2) - 1);
-    return page_table_home(m->pages,
-                           (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
+    return pages_home(m->pages,
+                      (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
 }
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
 bool mmu_is_ideal(const struct mmu *m) { return m->ideal; }
-const struct page_table *mmu_page_table(const struct mmu *m) { return m->pages; }
+const struct pages *mmu_pages(const struct mmu *m) { return m->pages; }
 
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm)
 {
     return &m->sms[sm - m->wire.first_sm].cache;
 }
 
-/* The class of frames for the next leaf page table of an application. Page tables rotate over the classes of
- * the GPU's own memory that the application may use. If there is none, they rotate over all its classes. */
-static uint32_t table_class(const struct mmu *m, uint32_t app)
+/* The colour of the next leaf page table of an application. Page tables rotate over the colours of the GPU's
+ * own memory that the application owns. If it owns none there, they rotate over all its colours. */
+static uint32_t table_colour(const struct mmu *m, uint32_t app)
 {
-    const uint16_t *classes = m->pages->apps[app].classes;
-    const uint32_t count = m->pages->apps[app].policy.classes;
-    uint32_t here = 0, first = count;
-    DIAG_ASSERT(count);
-    for (uint32_t k = 0; k < count; k++) {
-        if (classes[k] - m->wire.first_class >= m->wire.classes) continue;
-        if (first == count) first = k;
+    const struct colours *owned = pages_owned(m->pages, app);
+    uint32_t here = 0, first = owned->count;
+    DIAG_ASSERT(owned->count);
+    for (uint32_t k = 0; k < owned->count; k++) {
+        if (owned->colour[k] - m->wire.first_colour >= m->wire.colours) continue;
+        if (first == owned->count) first = k;
         here++;
     }
-    return here ? classes[first + m->table_class % here] : classes[m->table_class % count];
+    return owned->colour[here ? first + m->tables_made % here : m->tables_made % owned->count];
 }
 
 /* The home of the leaf entry of a page. The first entry of a page table allocates the frame of the table. */
@@ -214,10 +184,11 @@ static struct home entry_home(struct mmu *m, uint64_t key)
     bool fresh;
     uint64_t *table = map_put(&m->tables, key >> PTES_PER_TABLE_LOG2, &fresh);
     if (fresh) {
-        *table = page_table_take_frame(m->pages, table_class(m, (uint32_t)(key >> 56)));
-        m->table_class++;
+        const uint32_t app = pages_key_app(key);
+        *table = pages_take_frame(m->pages, app, table_colour(m, app));
+        m->tables_made++;
     }
-    return page_table_home(m->pages, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
+    return pages_home(m->pages, *table + (key & ((1u << PTES_PER_TABLE_LOG2) - 1)) * PTE_BYTES);
 }
 
 /* ---- rings ---- */
@@ -375,7 +346,7 @@ static void start_walk(struct mmu *m, uint32_t walker, uint32_t walk, uint64_t n
     m->free &= ~bit_of_walker(walker);
     m->stats.walks++;
     m->stats.walk_wait_cycles += now - m->walk_from_cyc[walk];
-    if (map_find(&m->pages->frame_of, m->walks.entries[walk].key))
+    if (pages_frame(m->pages, m->walks.entries[walk].key))
         read_entry(m, walker, now);
     else
         m->faulting |= bit_of_walker(walker);
@@ -398,8 +369,8 @@ static void end_fault(struct mmu *m, uint32_t walker, uint64_t now)
     const uint64_t key = key_of_walker(m, walker);
     m->faults_now--;
     m->faulting &= ~bit_of_walker(walker);
-    if (!map_find(&m->pages->frame_of, key))
-        place(m, m->wire.first_sm + first_waiting_sm(m, m->walkers[walker].walk), key);
+    if (!pages_frame(m->pages, key))
+        (void)place(m, m->wire.first_sm + first_waiting_sm(m, m->walkers[walker].walk), key);
     read_entry(m, walker, now);
 }
 
@@ -480,7 +451,7 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
     m->stats.l2_lookups++;
-    if (m->wire.keeps && m->wire.keeps(m->wire.pager, m->wire.first_sm + sm, key)) {
+    if (m->holds && pages_held(m->pages, m->wire.first_sm + sm, key)) {
         m->stats.l2_held++;
         return;
     }
@@ -646,6 +617,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     m->fault_limit = c->mmu.faults;
     m->fault_cyc = config_cycles_in(c->mmu.fault, c->clock.sm);
     m->pages = wiring->pages;
+    m->holds = pages_may_move(m->pages);
     map_init(&m->tables);
     const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;
     tags_init(&m->l2, a, c->mmu.l2_entries / ways, ways, replacement_lru, 0);

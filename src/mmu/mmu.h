@@ -11,14 +11,14 @@
  * ideal MMU) or by a page fault.
  *
  * A page is identified by (application, virtual page number). SMs are numbered over the whole machine. All
- * GPUs share one page table (page_table.h). */
+ * GPUs share one page table (pages/pages.h). */
 #ifndef ATOLL_MMU_MMU_H
 #define ATOLL_MMU_MMU_H
 
 #include "base/map.h"
 #include "engine/engine.h"
 #include "llc/llc.h"
-#include "mmu/page_table.h"
+#include "pages/pages.h"
 #include "request/request.h"
 #include "stats/stats.h"
 
@@ -36,16 +36,13 @@ struct mmu_wiring {
     struct engine *engine;
     uint32_t domain;
     struct pool *requests;
-    struct page_table *pages;      /* shared by all GPUs of the machine */
-    uint32_t first_class, classes; /* classes of frames in the GPU's own memory, for page tables */
-    const uint32_t *sm_components; /* indexed by the number of the SM over the machine */
+    struct pages *pages;            /* shared by all GPUs of the machine */
+    uint32_t first_colour, colours; /* of the GPU's own memory, which holds the page tables */
+    const uint32_t *sm_components;  /* indexed by the number of the SM over the machine */
     struct slice *const *slices;
     uint32_t number;                               /* number of this MMU in requests to slices */
     uint32_t first_sm, sm_count;                   /* SMs of the GPU */
     uint64_t ticks_per_cycle, llc_ticks_per_cycle; /* clocks of the MMU and of the slices */
-    /* Called before an SM gets a page. True: the SM waits until mmu_resume(). NULL: pages are never held. */
-    bool (*keeps)(void *pager, uint32_t sm, uint64_t key);
-    void *pager;
 };
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring);
@@ -54,7 +51,7 @@ void mmu_free(struct mmu *m); /* frees the map of page tables, which is not in t
 uint32_t mmu_page_log2(const struct mmu *m);
 /* True if every lookup hits at no cost (mmu.mode=ideal). */
 bool mmu_is_ideal(const struct mmu *m);
-const struct page_table *mmu_page_table(const struct mmu *m);
+const struct pages *mmu_pages(const struct mmu *m);
 /* The recent translations of an SM, for lookups without a call of mmu_touch() or mmu_home(). */
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm);
 static inline uint32_t mmu_page_slot(uint64_t key)
@@ -65,11 +62,6 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
 {
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
-/* Called before a kernel starts: the placement policy may place pages of its arguments. */
-struct launch_facts;
-void mmu_place_at_launch(struct mmu *m, const struct launch_facts *facts);
-/* The placement policy of application 0, for tests that replace it. */
-struct placement *mmu_placement(struct mmu *m);
 /* Called before an SM accesses the page. With mmu.prefault or mmu.mode=ideal, a page without a frame gets
  * one. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
@@ -89,7 +81,7 @@ enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
 enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
 /* Makes the SM wait for the page even if its L1 TLB holds it. Returns MISS or BUSY. */
 enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
-/* Starts or joins a walk for SMs that mmu_wiring.keeps() made wait. sms: mask of SMs of the GPU. */
+/* Starts or joins a walk for SMs whose lookups pages_held() parked. sms: mask of SMs of the GPU. */
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
 /* Takes a page that has arrived at the SM by now and fills the L1 TLB. UINT64_MAX: none. */
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);

@@ -7,7 +7,7 @@
 enum { PAGE = 4096 };
 static const uint64_t A = 0x100000, B = 0x200000;
 
-static uint64_t key_of(uint64_t address) { return mmu_key(0, address / PAGE); }
+static uint64_t key_of(uint64_t address) { return pages_key(0, address / PAGE); }
 
 /* Issue > use of a load that hits the LLC, its page known. */
 static uint64_t llc_load_cyc(struct bed *b)
@@ -190,7 +190,7 @@ BED_TEST(address_spaces_have_frames_of_their_own)
 {
     struct bed b;
     bed_open(&b, TLB);
-    const uint64_t one = mmu_key(0, 5), other = mmu_key(1, 5);
+    const uint64_t one = pages_key(0, 5), other = pages_key(1, 5);
     mmu_touch(b.gpu->mmus[0], 0, one);
     mmu_touch(b.gpu->mmus[0], 0, other);
     assert_int_not_equal(mmu_frame(b.gpu->mmus[0], 0, one), mmu_frame(b.gpu->mmus[0], 0, other));
@@ -207,13 +207,13 @@ BED_TEST(the_slice_of_a_line_is_that_of_its_page_and_of_its_place_there)
     for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) {
         struct bed b;
         bed_open(&b, maps[k]);
-        const struct page_table *const t = mmu_page_table(b.gpu->mmus[0]);
+        const struct pages *const t = mmu_pages(b.gpu->mmus[0]);
         const struct page_cache *const cache = mmu_page_cache(b.gpu->mmus[0], 0);
         const uint32_t lines_log2 = mmu_page_log2(b.gpu->mmus[0]) - LINE_LOG2;
         for (uint64_t line = 0; line < (uint64_t)3 << lines_log2; line++) {
-            const uint64_t key = mmu_key(0, line >> lines_log2);
+            const uint64_t key = pages_key(0, line >> lines_log2);
             mmu_touch(b.gpu->mmus[0], 0, key);
-            assert_int_equal(page_table_slice_in(t, cache->slice[mmu_page_slot(key)], line),
+            assert_int_equal(pages_slice_in(t, cache->slice[mmu_page_slot(key)], line),
                              mmu_home(b.gpu->mmus[0], 0, 0, line).slice);
         }
         bed_close(&b);

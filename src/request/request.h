@@ -28,7 +28,7 @@ enum {
     REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
     REQUEST_FETCH = 1 << 2,     /* of a slice, which waits for the line; owner: its place there */
-    REQUEST_PAGE = 1 << 3,      /* of a slice, for a page that gets a frame there (pager.h); owner: the move,
+    REQUEST_PAGE = 1 << 3,      /* of a slice, for a page that gets a frame there (pages/); owner: the move,
                                    bytes[0]: the line in the new frame */
     REQUEST_TAKES = 1 << 4      /* its home gives the line up */
 };

@@ -108,7 +108,7 @@ static struct sm *sm_of_known_pages(struct rng *rng, uint64_t pages)
 {
     static struct sm sm;
     static struct sm_spec spec;
-    static struct page_table table;
+    static struct pages table;
     static struct page_cache cache;
     sm.spec = &spec;
     sm.table = &table;
@@ -121,7 +121,7 @@ static struct sm *sm_of_known_pages(struct rng *rng, uint64_t pages)
     for (uint32_t k = 0; k < 32; k++) table.lower[k] = (uint32_t)rng_below(rng, 1 << 16);
     memset(&cache, 0, sizeof cache);
     for (uint64_t page = 0; page < pages; page++) {
-        const uint64_t key = mmu_key(sm.app, page);
+        const uint64_t key = pages_key(sm.app, page);
         cache.key[mmu_page_slot(key)] = key + 1;
         cache.to_frame[mmu_page_slot(key)] = rng_u64(rng) >> 32;
         cache.slice[mmu_page_slot(key)] = (uint32_t)rng_below(rng, 1 << 16);
@@ -131,11 +131,11 @@ static struct sm *sm_of_known_pages(struct rng *rng, uint64_t pages)
 
 static void compare_scattered(const struct sm *sm, const struct line_access *got, const struct line_access *a)
 {
-    const uint32_t page = mmu_page_slot(mmu_key(sm->app, a->line >> sm->page_lines_log2));
+    const uint32_t page = mmu_page_slot(pages_key(sm->app, a->line >> sm->page_lines_log2));
     assert_int_equal(got->line, a->line);
     assert_memory_equal(&got->load, &a->load, sizeof *a - offsetof(struct line_access, load));
     assert_int_equal(got->physical, a->line + sm->pages->to_frame[page]);
-    assert_int_equal(got->where.slice, page_table_slice_in(sm->table, sm->pages->slice[page], a->line));
+    assert_int_equal(got->where.slice, pages_slice_in(sm->table, sm->pages->slice[page], a->line));
     if (sm->spec->hashed_log2) assert_int_equal(got->where.set, l1_set_of(sm->spec, a->line));
     assert_int_equal(got->where.slot, l1_slot_idx(a->line));
     assert_int_equal(got->where.hint, tags_hint(a->line));

@@ -23,7 +23,7 @@
  * A pipe that is blocked for want of a page entry (stall_page_busy) continues after an arrival only, by
  * invariant 3, and is not retried before. With a pager the pipe retries in each activation: the pager may
  * release a page, and it counts retries. */
-#include "gpu/pager.h"
+#include "pages/pages.h"
 #include "sm/send.h"
 
 /* ---- issue ---- */
@@ -85,7 +85,7 @@ static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32
 {
     a->physical = a->line + sm->pages->to_frame[slot];
     a->where = (struct line_where){
-        .slice = (uint16_t)page_table_slice_in(sm->table, sm->pages->slice[slot], a->line),
+        .slice = (uint16_t)pages_slice_in(sm->table, sm->pages->slice[slot], a->line),
         .set = (uint16_t)l1_set_of(sm->spec, a->line), /* the complete set index if l1.quick */
         .slot = (uint16_t)l1_slot_idx(a->line),
         .hint = tags_hint(a->line)};
@@ -96,7 +96,7 @@ static inline void look_ahead(const struct sm *sm, struct line_access *a, uint32
  * frame. */
 static inline uint32_t touch_page(struct sm *sm, uint64_t page)
 {
-    const uint64_t key = mmu_key(sm->app, page);
+    const uint64_t key = pages_key(sm->app, page);
     const uint32_t slot = mmu_page_slot(key);
     if (__builtin_expect(sm->pages->key[slot] != key + 1, 0)) mmu_touch(sm->wire.mmu, sm->wire.sm_idx, key);
     return slot;
@@ -264,8 +264,9 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 /* True if the access must wait because the pager holds its page, whatever the TLB contains. */
 static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    return sm->wire.pager && pager_stops(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line),
-                                         a->kind != REQUEST_READ, (a->flags & REQUEST_READ_ONLY) != 0, now);
+    return sm->wire.moving_pages &&
+           pages_stops(sm->wire.moving_pages, sm->wire.sm_idx, page_key(sm, a->line), a->kind != REQUEST_READ,
+                       (a->flags & REQUEST_READ_ONLY) != 0, now);
 }
 
 void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now)
@@ -450,7 +451,7 @@ static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct
         sm->lsu_blocked = &sm->stats.stall_page_busy;
         return false;
     }
-    if (m->translated && !sm->wire.pager) return access_line(sm, a, now);
+    if (m->translated && !sm->wire.moving_pages) return access_line(sm, a, now);
     const uint64_t key = page_key(sm, a->line);
     switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
                                    : mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)) {
@@ -603,7 +604,7 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         uint16_t *const counter = on_way(sm, r);
         if (counter) --*counter;
     }
-    if (sm->wire.pager) pager_answered(sm->wire.pager, page_key(sm, r->line), now);
+    if (sm->wire.moving_pages) pages_answered(sm->wire.moving_pages, page_key(sm, r->line));
     const uint32_t owner = r->owner;
     const bool own = idx - sm->first_request < sm->spec->mshrs; /* permanently allocated to an MSHR */
     if (!own) pool_give(sm->wire.requests, idx); /* not reallocated before this function returns */

@@ -79,7 +79,7 @@ static void send_line(struct sm *sm, uint64_t now)
                                   .flags = REQUEST_UNCACHED,
                                   .place = sm->blocks[m->slot].place};
     mmu_place_for_driver(sm->wire.mmu, sm->wire.sm_idx,
-                         mmu_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
+                         pages_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
     uint64_t *const blocked = sm->lsu_blocked;
     if (lsu_send(sm, &a, MOVE_OWNER, SECTORS_ALL, now)) {
         m->sent++;

@@ -58,7 +58,7 @@ static inline struct scatter scatter_of(const struct sm *sm, const struct line_a
                             .upper = sm->table->upper,
                             .lower_mask = all(sm->table->lower_mask),
                             .upper_mask = all(sm->table->upper_mask),
-                            .key = all(mmu_key(sm->app, 0)),
+                            .key = all(pages_key(sm->app, 0)),
                             .set_mask = all(sm->spec->sets - 1), /* at most 16 bits, l1.quick */
                             .rest = all(rest | (uint64_t)sm->l1.whole << SECTORS_BIT),
                             .page_bits = _mm_cvtsi32_si128((int)sm->page_lines_log2),
@@ -77,7 +77,7 @@ static inline v4 sets_of(const struct scatter *s, v4 line)
 static inline v4 slices_of(const struct scatter *s, v4 line, v4 page)
 {
     const v4 lower = _mm256_and_si256(line, s->lower_mask),
-             upper = _mm256_and_si256(down(line, PAGE_TABLE_PIECE_LOG2), s->upper_mask);
+             upper = _mm256_and_si256(down(line, PAGES_PIECE_LOG2), s->upper_mask);
     const __m128i in_page = _mm_xor_si128(halves_at(s->lower, lower), halves_at(s->upper, upper));
     return _mm256_cvtepu32_epi64(_mm_xor_si128(in_page, halves_at(s->pages->slice, page)));
 }

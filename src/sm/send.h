@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/pager.h"
 #include "net/fabric_window.h"
+#include "pages/pages.h"
 #include "sm/sm_private.h"
 
 /* A request is answered. */
@@ -41,7 +41,7 @@ _Static_assert(offsetof(struct request, flags) == offsetof(struct request, kind)
 
 static inline uint64_t page_key(const struct sm *sm, uint64_t line)
 {
-    return mmu_key(sm->app, line >> sm->page_lines_log2);
+    return pages_key(sm->app, line >> sm->page_lines_log2);
 }
 
 /* Where the line lives: as mmu_home(), which is asked when the page is none of those used last. */
@@ -51,7 +51,7 @@ static inline struct home home_of(struct sm *sm, uint64_t line)
     const uint64_t key = page_key(sm, line);
     const uint32_t slot = mmu_page_slot(key);
     if (__builtin_expect(sm->pages->key[slot] == key + 1, 1))
-        return page_table_home(sm->table, (line + sm->pages->to_frame[slot]) << LINE_LOG2);
+        return pages_home(sm->table, (line + sm->pages->to_frame[slot]) << LINE_LOG2);
 #endif
     return mmu_home(sm->wire.mmu, sm->wire.sm_idx, sm->app, line);
 }
@@ -97,8 +97,8 @@ static inline void send_line(struct sm *sm, const struct line_access *a, uint32_
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
-    if (sm->wire.pager)
-        pager_sent(sm->wire.pager, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
+    if (sm->wire.moving_pages)
+        pages_sent(sm->wire.moving_pages, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
 }
 
 #endif

@@ -370,10 +370,10 @@ void sm_ask(struct sm *sm)
 static void set_mmu(struct sm *sm, struct mmu *mmu)
 {
     sm->wire.mmu = mmu;
-    sm->translates = sm->wire.pager || !mmu_is_ideal(mmu);
+    sm->translates = sm->wire.moving_pages || !mmu_is_ideal(mmu);
     sm->page_lines_log2 = mmu_page_log2(mmu) - LINE_LOG2;
     sm->pages = mmu_page_cache(mmu, sm->wire.sm_idx);
-    sm->table = mmu_page_table(mmu);
+    sm->table = mmu_pages(mmu);
 }
 
 void sm_use_mmu(struct sm *sm, struct mmu *mmu)

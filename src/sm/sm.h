@@ -66,7 +66,7 @@ struct sm_wiring {
     struct fabric *fabric;
     struct pool *requests;
     struct organisation *organisation; /* of its chiplet: paths, acquires */
-    struct pager *pager;               /* pages move; NULL: they stay */
+    struct pages *moving_pages;        /* counts requests per page; NULL: a page keeps its frame */
     struct check *check;               /* --check; NULL: none */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */

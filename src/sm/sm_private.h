@@ -316,7 +316,7 @@ struct sm {
     bool reply_came; /* a reply or a page has arrived since the memory pipe last tried the line in front */
     uint8_t hold;    /* enum sm_hold */
     bool direct;     /* windows: a request goes into the network in the cycle in which it is made */
-    bool translates; /* a line's page may be unknown, or stopped by the pager */
+    bool translates; /* a translation may be missing, or its page locked while it moves */
     uint32_t page_lines_log2;
     uint32_t first_request; /* of those that belong to MSHRs */
     uint32_t misses_head, loads_free_count;
@@ -342,7 +342,7 @@ struct sm {
     uint32_t *misses; /* requests for the network */
     struct load *loads;
     const struct page_cache *pages; /* of wire.mmu */
-    const struct page_table *table;
+    const struct pages *table;
     uint32_t block_count;
     uint32_t ending;  /* of these: all warps have ended, loads are on their way */
     uint32_t changed; /* schedulers whose warps may wait for something else since the last visit */
@@ -471,7 +471,7 @@ static inline bool lsu_still_blocked(const struct sm *sm)
 {
     if (sm->lsu_blocked == &sm->l1.stats.wait_queue) return sm->misses_count == sm->spec->miss_queue;
     if (sm->lsu_blocked == &sm->l1.stats.wait_mshr) return !sm->reply_came;
-    if (sm->lsu_blocked == &sm->stats.stall_page_busy) return !sm->reply_came && !sm->wire.pager;
+    if (sm->lsu_blocked == &sm->stats.stall_page_busy) return !sm->reply_came && !sm->wire.moving_pages;
     return false;
 }
 /* The line in front waits for something that comes: not for a place in a queue that is there by now. */

@@ -91,13 +91,13 @@ caught() {
     caught boundary_keeps_replicas 2 "stale read" $order
     machine=nuba-norep
     moves="-w bfs:tiny -s runtime.move_interval_cyc=1000 -s runtime.move_accesses=8 -s runtime.move_cost=100ns"
-    for run in migration replication; do
-        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $moves -s runtime.placement=$run
+    for run in pages.migration=most_used pages.replication=read_only; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $moves -s $run
     done
-    caught move_loses_dirty 2 "dropped without being written back" $moves -s runtime.placement=migration
-    caught move_waits_not 3 "internal error" $moves -s runtime.placement=migration
-    caught move_skips_line 2 "--check" $moves -s runtime.placement=migration
-    mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s runtime.placement=replication"
+    caught move_loses_dirty 2 "dropped without being written back" $moves -s pages.migration=most_used
+    caught move_waits_not 3 "internal error" $moves -s pages.migration=most_used
+    caught move_skips_line 2 "--check" $moves -s pages.migration=most_used
+    mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s pages.replication=read_only"
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $mixed
     caught replica_collapses_not 2 "stale read" $mixed
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order

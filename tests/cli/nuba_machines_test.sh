@@ -16,15 +16,17 @@ for set in map.page_size=2MiB partition.slices=1 partition.slices=4 "chiplet.par
 done
 # pages that move and are copied, under traffic
 moves="-s runtime.move_interval_cyc=1000 -s runtime.move_accesses=8 -s runtime.move_cost=100ns"
-for placement in migration replication; do
+for roles in "-s pages.migration=most_used" "-s pages.replication=read_only" "-s pages.migration=most_used -s pages.replication=read_only"; do
     for set in map.page_size=4KiB map.page_size=64KiB "runtime.moves=1 -s runtime.move_lines=1" llc.forward_queue=1 runtime.move_cost=5us; do
         # shellcheck disable=SC2086 # several settings
-        expect 0 "none was stale" timeout 100 "$ATOLL" run -m nuba-norep -w ./tests/kit/ordering:tiny --check $moves -s $set -s runtime.placement=$placement
+        expect 0 "none was stale" timeout 100 "$ATOLL" run -m nuba-norep -w ./tests/kit/ordering:tiny --check $moves -s $set $roles
     done
     # shellcheck disable=SC2086
-    expect 0 "none was stale" timeout 100 "$ATOLL" run -m mcm-nuba -w bfs:tiny --check $moves -s nuba.replication=none -s runtime.placement=$placement
-    expect 1 "need" "$ATOLL" run -m nuba -w gemm_naive:tiny -s runtime.placement=$placement
-    expect 1 "need" "$ATOLL" run -m uba-mem -w gemm_naive:tiny -s runtime.placement=$placement
+    expect 0 "none was stale" timeout 100 "$ATOLL" run -m mcm-nuba -w bfs:tiny --check $moves -s nuba.replication=none -s runtime.placement=first_touch $roles
+    # shellcheck disable=SC2086
+    expect 1 "need" "$ATOLL" run -m nuba -w gemm_naive:tiny $roles
+    # shellcheck disable=SC2086
+    expect 1 "need" "$ATOLL" run -m uba-mem -w gemm_naive:tiny $roles
 done
 expect 1 "llc.boundary" "$ATOLL" run -m nuba-norep -w gemm_naive:tiny -s nuba.replication=full
 expect 1 "links" "$ATOLL" run -m nuba -w gemm_naive:tiny -s net.topology=crossbar

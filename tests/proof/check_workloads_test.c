@@ -150,9 +150,12 @@ static void every_workload_passes_in_every_organisation(void **state)
     } tried[] = {
         {"uba-sm", "", NULL, 0},
         {"nuba-norep", "", within_bounds, 0},
-        {"nuba-norep", "runtime.placement=migration runtime.move_interval_cyc=2000 runtime.move_cost=200ns",
+        {"nuba-norep",
+         "runtime.placement=first_touch pages.migration=most_used runtime.move_interval_cyc=2000 "
+         "runtime.move_cost=200ns",
          within_bounds, 0},
-        {"nuba-norep", "runtime.placement=replication runtime.move_cost=200ns", within_bounds, 0},
+        {"nuba-norep", "runtime.placement=first_touch pages.replication=read_only runtime.move_cost=200ns",
+         within_bounds, 0},
         {"nuba-fullrep", "", within_bounds, 0},
         {"nuba", "nuba.epoch_cyc=2000", within_bounds, 0},
         {"mcm-uba", "", NULL, 0},

@@ -53,7 +53,7 @@ static void chase(const char *preset, const char *settings)
     uint64_t banks_used[256] = {0}; /* by channel */
     for (uint32_t k = 0; k < LINES; k++) {
         for (;; address += 0x11080) { /* a bank that no other line opens */
-            mmu_touch(b.gpu->mmus[0], 0, mmu_key(0, address >> mmu_page_log2(b.gpu->mmus[0])));
+            mmu_touch(b.gpu->mmus[0], 0, pages_key(0, address >> mmu_page_log2(b.gpu->mmus[0])));
             const struct home h = mmu_home(b.gpu->mmus[0], 0, 0, address >> LINE_LOG2);
             const struct dram_place place = dram_map_place(b.gpu->map, h.line << LINE_LOG2);
             if (banks_used[place.channel] >> place.bank & 1) continue;

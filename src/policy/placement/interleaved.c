@@ -1,7 +1,11 @@
-/* interleaved: by the page number, so that it depends on addresses only. */
+/* interleaved: the page number selects the colour, so that placement depends on addresses only. */
 #include "policy/placement/placement.h"
 
-uint32_t placement_interleaved(struct placement *p, const struct placement_question *q)
+static uint32_t place(void *state, const struct placement_question *q)
 {
-    return (uint32_t)(q->page % p->classes);
+    (void)state;
+    return q->owned->colour[q->page % q->owned->count];
 }
+
+extern const struct placement_ops placement_interleaved;
+const struct placement_ops placement_interleaved = {.level = NODE_CHIPLET, .place = place};

@@ -1,37 +1,60 @@
-/* lab: local and balanced (NUBA, section 4): a page goes where it is first used while pages are spread evenly
- * enough over the channels, else to a channel that has the fewest.
+/* lab: local and balanced (NUBA, section 4). While pages are spread evenly enough over the colours, a page
+ * goes to the partition whose SM touches it first. Else it goes to a colour with the fewest pages.
  *
- * Balance is judged before the page is placed. The first page finds none to judge: it goes where it is used,
- * ASSUMPTION. With n channels and m pages in each, one more page makes the balance 1 - (n - 1) / (n (m + 1)):
- * until there are about 9 pages per channel locality comes from ties only, hence runtime.lab_tie. */
+ * The balance is computed before the page is placed. Without pages the balance is 1: the first page goes to
+ * its toucher, ASSUMPTION. With n channels and m pages in each, one more page makes the balance 1 - (n - 1) /
+ * (n (m + 1)). Until there are about 9 pages per channel, locality comes from ties only; hence
+ * runtime.lab_tie. */
 #include "policy/placement/placement.h"
 
-double placement_balance(const uint64_t *pages, uint32_t classes)
+struct lab {
+    uint64_t *pages; /* [colour] placed so far */
+    double threshold;
+    bool rotates;  /* ties rotate even if the toucher's colour is among them */
+    uint32_t next; /* index among the owned colours at which the search for the fewest begins */
+};
+
+double placement_balance(const uint64_t *pages, const struct colours *owned)
 {
-    uint64_t sum = 0, most = 0;
-    for (uint32_t k = 0; k < classes; k++) {
-        sum += pages[k];
-        if (pages[k] > most) most = pages[k];
+    uint64_t sum = 0, max = 0;
+    for (uint32_t k = 0; k < owned->count; k++) {
+        const uint64_t here = pages[owned->colour[k]];
+        sum += here;
+        if (here > max) max = here;
     }
-    return most ? (double)sum / ((double)most * classes) : 1;
+    return max ? (double)sum / ((double)max * owned->count) : 1;
 }
 
-static uint32_t fewest(struct placement *p, uint32_t near)
+/* Index of a colour with the fewest pages. */
+static uint32_t fewest(struct lab *s, const struct colours *owned, uint32_t near)
 {
-    uint32_t chosen = p->next;
-    for (uint32_t k = 1; k < p->classes; k++) {
-        const uint32_t other = (p->next + k) % p->classes;
-        if (p->pages[other] < p->pages[chosen]) chosen = other;
+    uint32_t chosen = s->next % owned->count;
+    for (uint32_t k = 1; k < owned->count; k++) {
+        const uint32_t other = (s->next + k) % owned->count;
+        if (s->pages[owned->colour[other]] < s->pages[owned->colour[chosen]]) chosen = other;
     }
-    if (!p->rotates && p->pages[near] == p->pages[chosen]) return near;
-    p->next = (chosen + 1) % p->classes;
+    if (!s->rotates && s->pages[owned->colour[near]] == s->pages[owned->colour[chosen]]) return near;
+    s->next = (chosen + 1) % owned->count;
     return chosen;
 }
 
-uint32_t placement_lab(struct placement *p, const struct placement_question *q)
+static uint32_t place(void *state, const struct placement_question *q)
 {
-    const uint32_t near = placement_first_touch(p, q);
-    const uint32_t chosen = placement_balance(p->pages, p->classes) > p->threshold ? near : fewest(p, near);
-    p->pages[chosen]++;
-    return chosen;
+    struct lab *s = state;
+    const uint32_t near = placement_near(q);
+    const bool local = placement_balance(s->pages, q->owned) > s->threshold;
+    const uint32_t colour = q->owned->colour[local ? near : fewest(s, q->owned, near)];
+    s->pages[colour]++;
+    return colour;
 }
+
+static void begin(void *state, struct arena *a, const struct config *c, uint32_t colours)
+{
+    *(struct lab *)state = (struct lab){.pages = ARENA_ARRAY(a, uint64_t, colours),
+                                        .threshold = c->runtime.lab_threshold,
+                                        .rotates = c->runtime.lab_tie == lab_tie_rotate};
+}
+
+extern const struct placement_ops placement_lab;
+const struct placement_ops placement_lab = {
+    .level = NODE_PARTITION, .state_bytes = sizeof(struct lab), .begin = begin, .place = place};

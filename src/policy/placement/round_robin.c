@@ -1,11 +1,19 @@
-/* round_robin: pages go to one channel after the other, in the order in which they are first touched:
- * balanced whatever the addresses are. */
+/* round_robin: pages go to one colour after the other, in the order in which they are first touched. The
+ * colours stay balanced whatever the addresses are. */
 #include "policy/placement/placement.h"
 
-uint32_t placement_round_robin(struct placement *p, const struct placement_question *q)
+struct round_robin {
+    uint32_t next; /* index among the owned colours */
+};
+
+static uint32_t place(void *state, const struct placement_question *q)
 {
-    (void)q;
-    const uint32_t chosen = p->next;
-    p->next = (p->next + 1) % p->classes;
-    return chosen;
+    struct round_robin *s = state;
+    const uint32_t chosen = s->next % q->owned->count;
+    s->next = (chosen + 1) % q->owned->count;
+    return q->owned->colour[chosen];
 }
+
+extern const struct placement_ops placement_round_robin;
+const struct placement_ops placement_round_robin = {
+    .level = NODE_CHIPLET, .state_bytes = sizeof(struct round_robin), .place = place};

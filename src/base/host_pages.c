@@ -1,5 +1,5 @@
-/* pages: see pages.h. */
-#include "base/pages.h"
+/* host_pages: see host_pages.h. */
+#include "base/host_pages.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ static void *map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-void pages_advise_huge(void *at, size_t bytes)
+void host_pages_advise_huge(void *at, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     const uintptr_t first = ((uintptr_t)at + PAGES_HUGE_BYTES - 1) & ~(PAGES_HUGE_BYTES - 1),
@@ -22,7 +22,7 @@ void pages_advise_huge(void *at, size_t bytes)
 #endif
 }
 
-void *pages_alloc(size_t bytes)
+void *host_pages_alloc(size_t bytes)
 {
     if (bytes < PAGES_HUGE_BYTES) return map(bytes);
     if (bytes > SIZE_MAX - PAGES_HUGE_BYTES) return NULL;
@@ -34,11 +34,11 @@ void *pages_alloc(size_t bytes)
     if (before) munmap(got, before);
     if (PAGES_HUGE_BYTES - before > used - bytes)
         munmap(got + before + used, bytes + PAGES_HUGE_BYTES - before - used);
-    pages_advise_huge(got + before, bytes);
+    host_pages_advise_huge(got + before, bytes);
     return got + before;
 }
 
-void pages_free(void *pages, size_t bytes)
+void host_pages_free(void *pages, size_t bytes)
 {
     if (pages) munmap(pages, bytes);
 }

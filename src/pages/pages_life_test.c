@@ -9,7 +9,7 @@
     "chiplet.partitions=2;gpu.llc_size=256 KiB;gpu.memory_size=128 " \
     "MiB;llc.organisation=nuba;net.topology=links;map.kind=fixed_channel;map.page_size=4 KiB;" \
     "net.link_latency_cyc=4;slice_net.topology=crossbar;slice_net.width=16 B;mmu.mode=tlb;" \
-    "runtime.move_interval_cyc=2000;runtime.move_accesses=4;"
+    "runtime.placement=first_touch;runtime.move_interval_cyc=2000;runtime.move_accesses=4;"
 #define A 0x100000
 enum { LINES = 32 };
 
@@ -30,22 +30,22 @@ static const struct bed_op use[] = {
 
 static uint32_t partition_of(const struct bed *b)
 {
-    const uint64_t *frame = map_find(&b->gpu->pages->frame_of, mmu_key(0, A >> 12));
+    const uint64_t *frame = pages_frame(b->gpu->pages, pages_key(0, A >> 12));
     assert_non_null(frame);
-    return page_table_home(b->gpu->pages, *frame).channel;
+    return pages_home(b->gpu->pages, *frame).channel;
 }
 
 /* SM 0 uses a page of partition 1. */
 static struct stats migrate(struct bed *b, const char *settings)
 {
     char all[1024];
-    (void)snprintf(all, sizeof all, PAGES "runtime.placement=migration;%s", settings);
+    (void)snprintf(all, sizeof all, PAGES "pages.migration=most_used;%s", settings);
     bed_open(b, all);
     bed_touch(b, 1, A, 1);
     assert_int_equal(partition_of(b), 1);
     b->only_sms = 1;
     bed_begin(b, use, 1, 1);
-    pager_begin(b->gpu, b->start_cyc);
+    pages_kernel_begins(b->gpu->pages, b->start_cyc);
     bed_finish(b);
     bed_settle(b);
     return bed_stats(b);
@@ -120,7 +120,7 @@ static const struct bed_op write[] = {BED_STORE(A, BED_NO_REG), BED_END};
 BED_TEST(a_partition_that_reads_a_read_only_page_gets_a_copy_and_a_store_collapses_it)
 {
     struct bed b;
-    bed_open(&b, PAGES "runtime.placement=replication;runtime.move_cost=1 us");
+    bed_open(&b, PAGES "pages.replication=read_only;runtime.move_cost=1 us");
     bed_touch(&b, 1, A, 1);
     b.only_sms = 1;
     bed_run(&b, read_twice, 1, 1);
@@ -144,13 +144,14 @@ BED_TEST(a_partition_that_reads_a_read_only_page_gets_a_copy_and_a_store_collaps
     assert_int_equal(bed_stats(&b).pages.replicas, 1);
     /* the next kernel may */
     bed_settle(&b);
-    pager_end(b.gpu);
+    pages_kernels_end(b.gpu->pages);
     bed_run(&b, read_twice, 1, 1);
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).pages.replicas, 2);
-    pager_end(b.gpu);
+    pages_kernels_end(b.gpu->pages);
     assert_int_equal(bed_stats(&b).pages.replicas_dropped, 2);
-    assert_int_equal(b.gpu->pages->replicas.count, 0);
+    assert_int_equal(*pages_find(b.gpu->pages, 0, pages_key(0, A >> 12)),
+                     *pages_frame(b.gpu->pages, pages_key(0, A >> 12)));
     bed_close(&b);
 }
 

@@ -1,0 +1,159 @@
+/* Shared by the files of pages/ only: the records of pages that may move, and the moves.
+ *
+ *   track.c: pages_stops() --request--> life.c: answer --> queue --start--> active --go_on--> end
+ *            end_interval() ---migrate------------------->
+ *
+ * A migrate or collapse locks the page for all SMs (page->move), a replica for the SMs of its node
+ * (page->copying). */
+#ifndef ATOLL_PAGES_PRIVATE_H
+#define ATOLL_PAGES_PRIVATE_H
+
+#include "pages/pages.h"
+#include "policy/migration/migration.h"
+#include "policy/page_replication/page_replication.h"
+
+struct page_move;
+
+/* The record of a page that SMs have accessed. */
+struct page {
+    uint64_t key;
+    uint32_t in_flight;     /* requests of SMs to the page */
+    struct page_move *move; /* the migration or collapse that locks the page for all SMs; NULL: none */
+    uint64_t *waiting;      /* bit per SM of the machine whose lookup is parked in its MMU */
+    /* migration; NULL without it */
+    uint32_t *accesses; /* [node] requests in this interval */
+    bool listed;        /* in the list of pages with accesses */
+    bool queued;        /* a migration waits for the driver */
+    /* replication; NULL without it */
+    uint64_t *replicated; /* bit per node that has a replica */
+    uint64_t *copying;    /* bit per node whose replica is pending */
+    uint32_t replicas, pending;
+    bool written;         /* in this kernel */
+    bool no_replicas;     /* no more replicas in this kernel */
+    uint64_t written_cyc; /* first store, if `written` */
+};
+
+/* A copy of a page to its new frame. */
+struct page_copy {
+    uint32_t move; /* argument of life_copied() */
+    uint64_t key, from, to;
+    uint32_t node; /* that gets the page */
+    bool takes;    /* a migration: the old home keeps no line */
+    /* the copier's own state */
+    uint32_t sent, done; /* lines */
+    struct page_copy *next;
+};
+
+/* How the bytes of a page reach their new frame; copy_network.c is the one implementation. */
+struct page_copier {
+    void *self;
+    /* Begins a copy. The copier calls life_copied() when memory has accepted the last line. In a message. */
+    void (*copy)(void *self, struct page_copy *copy);
+    /* The end of every message of this room: the copier continues copies that wait for a slot. A copier that
+     * needs a message calls life_act_soon(). */
+    void (*advance)(void *self);
+};
+
+enum move_kind { MOVE_MIGRATE, MOVE_REPLICATE, MOVE_COLLAPSE };
+
+struct page_move {
+    struct page *page;
+    struct page_move *next; /* in a queue, or in the free list */
+    struct page_copy copy;  /* not for a collapse */
+    uint64_t begin_cyc;     /* the driver began */
+    uint32_t idx;           /* in life->moves */
+    uint32_t node;          /* that gets the page or the replica */
+    uint8_t kind;           /* enum move_kind */
+    bool drained;           /* requests in flight and pending replicas are zero */
+    bool paid;              /* the driver's time has passed */
+    bool due;               /* in life->due */
+    bool begun;             /* the copy has begun */
+    bool copied;            /* the copy is complete */
+};
+
+struct move_queue {
+    struct page_move *first, *last;
+};
+
+/* A demand of an SM, answered in the next message together with the others of its cycle. */
+struct page_request {
+    struct page *page;
+    uint32_t node;
+    enum move_kind kind;
+};
+
+struct page_life {
+    struct pages *pages;
+    struct pages_wiring wire;
+    struct arena *arena;
+    struct page_copier copier;
+    uint32_t component, lines, sm_count, sms_per_gpu,
+        words; /* lines: of a page; words: of a bit set of SMs */
+    struct migration migration;
+    const struct page_replication_ops *replication;
+    bool migrates, replicates; /* the policies move pages, make replicas */
+    uint64_t interval_cyc, cost_cyc;
+    struct map records;   /* key to struct page */
+    struct page **listed; /* pages with accesses in this interval */
+    uint32_t listed_count, listed_capacity;
+    struct page_request *requests;
+    uint32_t request_count, request_capacity;
+    struct page_move **moves; /* [idx] */
+    uint32_t move_count, move_capacity, move_limit, active;
+    struct page_move **due; /* moves that can proceed, in no order */
+    uint32_t due_count, due_capacity;
+    struct page **replicated; /* pages that have had replicas in this kernel */
+    uint32_t replicated_count, replicated_capacity;
+    uint64_t *released; /* scratch: bit per SM of a GPU */
+    struct page_move *free;
+    struct move_queue queue; /* moves that wait for the driver */
+    uint64_t acts_cyc;       /* cycle of the pending MESSAGE_ACT */
+    bool ticking;            /* a MESSAGE_INTERVAL is pending */
+    struct pages_stats stats;
+};
+
+/* ---- table.c: the only functions that change the mapping after placement ---- */
+
+/* A free frame of exactly this colour. False: there is none, or the application does not own the colour. */
+bool table_try_frame(struct pages *p, uint32_t app, uint32_t colour, uint64_t *frame);
+void table_give_frame(struct pages *p, uint64_t frame);
+uint32_t table_colour_of(const struct pages *p, uint64_t frame);
+/* The page gets another frame; its old frame is free. */
+void table_move(struct pages *p, uint64_t key, uint64_t to);
+void table_add_replica(struct pages *p, uint64_t key, uint32_t node, uint64_t frame);
+/* The frame of the replica is free. */
+void table_drop_replica(struct pages *p, uint64_t key, uint32_t node);
+
+/* ---- track.c ---- */
+
+/* NULL: no SM has accessed the page. */
+struct page *track_find(const struct page_life *l, uint64_t key);
+uint32_t track_home_node(const struct page_life *l, const struct page *page);
+/* The interval is over: queues migrations. */
+void track_end_interval(struct page_life *l);
+
+static inline bool page_bit(const uint64_t *set, uint32_t bit)
+{
+    return set && set[bit / 64] >> (bit % 64) & 1;
+}
+
+/* ---- life.c ---- */
+
+struct page_life *life_new(struct arena *a, const struct config *c, struct pages *p,
+                           const struct pages_wiring *w);
+void life_free(struct page_life *l);
+/* Sends MESSAGE_ACT for the next cycle unless one is pending. */
+void life_act_soon(struct page_life *l);
+/* An SM needs a replica or a collapse. */
+void life_request(struct page_life *l, struct page *page, uint32_t node, enum move_kind kind);
+void life_migrate(struct page_life *l, struct page *page, uint32_t node);
+/* The last request in flight to a page that a move locks is over. */
+void life_drained(struct page_life *l, struct page *page);
+/* The copier has written the last line of the move. */
+void life_copied(struct page_life *l, uint32_t move);
+
+/* ---- copy_network.c ---- */
+
+struct page_copier copy_network_new(struct arena *a, const struct config *c, struct page_life *l);
+
+#endif

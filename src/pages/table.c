@@ -1,0 +1,239 @@
+/* table: colours, free frames and the mapping of pages to frames, see pages.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "base/grow.h"
+#include "pages/pages_private.h"
+
+/* ---- frames ---- */
+
+static uint64_t chiplet_address(const struct pages *p, uint64_t frame)
+{
+    return frame & (((uint64_t)1 << p->map->bits) - 1);
+}
+
+static bool try_frame(struct pages *p, uint32_t colour, uint64_t *frame)
+{
+    const uint32_t chiplet = colour / p->colours_per_chiplet;
+    if (!dram_frames_try_take(p->frames[chiplet], colour % p->colours_per_chiplet, frame)) return false;
+    *frame |= (uint64_t)chiplet << p->map->bits;
+    return true;
+}
+
+static uint32_t index_of(const struct colours *owned, uint32_t colour)
+{
+    uint32_t k = 0;
+    while (k < owned->count && owned->colour[k] != colour) k++;
+    return k;
+}
+
+uint64_t pages_take_frame(struct pages *p, uint32_t app, uint32_t colour)
+{
+    const struct colours *owned = pages_owned(p, app);
+    const uint32_t first = index_of(owned, colour);
+    uint64_t frame;
+    DIAG_ASSERT(first < owned->count);
+    for (uint32_t k = 0; k < owned->count; k++)
+        if (try_frame(p, owned->colour[(first + k) % owned->count], &frame)) return frame;
+    if (owned->count < pages_colours(p))
+        diag_mistake(
+            "the memory of application %u is full: it has %llu pages and may use %u of %u colours of "
+            "frames; raise its share of apps.channels or gpu.memory_size (and dram.rows), or use a "
+            "smaller workload",
+            app, (unsigned long long)p->apps[app].pages, owned->count, pages_colours(p));
+    diag_mistake("device memory is full: %llu pages are placed; raise gpu.memory_size (and dram.rows) or use "
+                 "a smaller workload",
+                 (unsigned long long)p->frame_of.count);
+}
+
+bool table_try_frame(struct pages *p, uint32_t app, uint32_t colour, uint64_t *frame)
+{
+    const struct colours *owned = pages_owned(p, app);
+    return index_of(owned, colour) < owned->count && try_frame(p, colour, frame);
+}
+
+void table_give_frame(struct pages *p, uint64_t frame)
+{
+    dram_frames_give(p->frames[frame >> p->map->bits], chiplet_address(p, frame));
+}
+
+uint32_t table_colour_of(const struct pages *p, uint64_t frame)
+{
+    const uint64_t chiplet = frame >> p->map->bits;
+    return (uint32_t)chiplet * p->colours_per_chiplet +
+           dram_frames_colour_of(p->frames[chiplet], chiplet_address(p, frame));
+}
+
+/* ---- the mapping ---- */
+
+static void count_page(struct pages *p, uint64_t frame)
+{
+    const uint64_t pages = ++p->placed[table_colour_of(p, frame)];
+    if (pages > p->fullest) p->fullest = pages;
+}
+
+void table_move(struct pages *p, uint64_t key, uint64_t to)
+{
+    uint64_t *const frame = map_find(&p->frame_of, key);
+    DIAG_ASSERT(frame);
+    table_give_frame(p, *frame);
+    p->placed[table_colour_of(p, *frame)]--;
+    count_page(p, to);
+    *frame = to;
+}
+
+void table_add_replica(struct pages *p, uint64_t key, uint32_t node, uint64_t frame)
+{
+    *map_put(&p->replicas, pages_replica_key(key, node), NULL) = frame;
+}
+
+void table_drop_replica(struct pages *p, uint64_t key, uint32_t node)
+{
+    const uint64_t *const frame = map_find(&p->replicas, pages_replica_key(key, node));
+    DIAG_ASSERT(frame);
+    table_give_frame(p, *frame);
+    (void)map_remove(&p->replicas, pages_replica_key(key, node));
+}
+
+/* ---- placement ---- */
+
+/* The last range that begins at or before the page; range_count: none. */
+static uint32_t range_before(const struct page_app *app, uint64_t page)
+{
+    uint32_t low = 0, high = app->range_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (app->ranges[middle].first <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : app->range_count;
+}
+
+static bool range_holds(const struct page_range *r, uint64_t page) { return page - r->first < r->count; }
+
+void pages_assign_range(struct pages *p, uint32_t app_idx, uint64_t first, uint64_t count,
+                        const struct page_rule *rule)
+{
+    struct page_app *app = &p->apps[app_idx];
+    const uint32_t before = range_before(app, first), at = before == app->range_count ? 0 : before + 1;
+    if (before != app->range_count && range_holds(&app->ranges[before], first)) return;
+    app->ranges =
+        grow(app->ranges, app->range_count, &app->range_capacity, sizeof *app->ranges, "ranges of pages");
+    memmove(&app->ranges[at + 1], &app->ranges[at], (app->range_count - at) * sizeof *app->ranges);
+    app->ranges[at] = (struct page_range){first, count, *rule};
+    app->range_count++;
+}
+
+static uint32_t choose_colour(struct page_app *app, const struct placement_question *q)
+{
+    const uint32_t at = range_before(app, q->page);
+    const struct page_range *r = at < app->range_count ? &app->ranges[at] : NULL;
+    if (r && range_holds(r, q->page)) return r->rule.place(q, q->page - r->first, r->count);
+    return app->policy.ops->place(app->policy.state, q);
+}
+
+uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
+{
+    const uint32_t app_idx = pages_key_app(key);
+    struct page_app *app = &p->apps[app_idx];
+    const struct placement_question q = {.app = app_idx,
+                                         .page = pages_key_page(key),
+                                         .sm = sm,
+                                         .owned = &app->owned,
+                                         .nodes = &app->policy.nodes};
+    const uint32_t colour = choose_colour(app, &q);
+    bool fresh;
+    uint64_t *const entry = map_put(&p->frame_of, key, &fresh);
+    DIAG_ASSERT(fresh);
+    const uint64_t frame = *entry = pages_take_frame(p, app_idx, colour);
+    app->pages++;
+    count_page(p, frame);
+    return frame;
+}
+
+static void assign(void *pages, uint32_t app, uint64_t first, uint64_t count, const struct page_rule *rule)
+{
+    pages_assign_range(pages, app, first, count, rule);
+}
+
+void pages_launch(struct pages *p, const struct launch_facts *facts)
+{
+    struct placement *policy = &p->apps[facts->app].policy;
+    if (!policy->ops->at_launch) return;
+    const struct placement_launch l = {
+        .facts = facts, .page_log2 = p->page_log2, .assign = assign, .pages = p};
+    policy->ops->at_launch(policy->state, &l);
+}
+
+struct placement *pages_placement(struct pages *p, uint32_t app) { return &p->apps[app].policy; }
+
+void pages_count_sharer(struct pages *p, uint32_t sm, uint64_t key)
+{
+    bool fresh;
+    (void)map_put(&p->touches, key ^ (uint64_t)sm << 40, &fresh); /* page numbers have fewer bits */
+    if (fresh) ++*map_put(&p->sharers, key, NULL);
+}
+
+void pages_restrict(struct pages *p, uint32_t app_idx, const struct colours *owned)
+{
+    const uint32_t all = pages_colours(p);
+    DIAG_ASSERT(app_idx < PAGES_APPS && (!owned || (owned->count && owned->count <= all)));
+    struct page_app *app = &p->apps[app_idx];
+    app->owned = (struct colours){app->colours, owned ? owned->count : all};
+    for (uint32_t k = 0; k < app->owned.count; k++) app->colours[k] = owned ? owned->colour[k] : (uint16_t)k;
+}
+
+/* ---- building ---- */
+
+/* The number of slices is a power of two, and an address map is linear under XOR. */
+static void set_pieces(struct pages *p)
+{
+    const uint32_t lines = 1u << (p->page_log2 - LINE_LOG2), slices = p->slices_per_channel;
+    DIAG_ASSERT(lines <= PAGES_PIECE * PAGES_PIECE && !(slices & (slices - 1)));
+    p->lower_mask = (lines < PAGES_PIECE ? lines : PAGES_PIECE) - 1;
+    p->upper_mask = lines / (p->lower_mask + 1) - 1;
+    for (uint64_t k = 0; k <= p->lower_mask; k++) p->lower[k] = pages_home(p, k << LINE_LOG2).slice;
+    for (uint64_t k = 0; k <= p->upper_mask; k++)
+        p->upper[k] = pages_home(p, k << (LINE_LOG2 + PAGES_PIECE_LOG2)).slice;
+}
+
+struct pages *pages_new(struct arena *a, const struct config *c, const struct pages_wiring *w)
+{
+    struct pages *p = ARENA_NEW(a, struct pages);
+    *p = (struct pages){.map = w->map,
+                        .chiplets = config_chiplets(c),
+                        .page_log2 = w->map->page_bits,
+                        .channels_per_chiplet = config_channels_per_chiplet(c),
+                        .slices_per_channel = c->partition.slices / c->partition.channels};
+    set_pieces(p);
+    p->frames = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
+    for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, w->map);
+    p->colours_per_chiplet = dram_frames_colours(p->frames[0]);
+    p->nodes = nodes_at(c, NODE_PARTITION, p->colours_per_chiplet);
+    p->placed = ARENA_ARRAY(a, uint64_t, pages_colours(p));
+    map_init(&p->frame_of);
+    map_init(&p->replicas);
+    map_init(&p->touches);
+    map_init(&p->sharers);
+    p->count_sharing = c->mmu.count_sharing;
+    for (uint32_t app = 0; app < PAGES_APPS; app++) {
+        p->apps[app].colours = ARENA_ARRAY(a, uint16_t, pages_colours(p));
+        p->apps[app].policy = placement_new(a, c, p->colours_per_chiplet);
+        pages_restrict(p, app, NULL);
+    }
+    if (config_pages_move(c)) p->life = life_new(a, c, p, w);
+    return p;
+}
+
+void pages_free(struct pages *p)
+{
+    if (p->life) life_free(p->life);
+    for (uint32_t app = 0; app < PAGES_APPS; app++) free(p->apps[app].ranges);
+    map_free(&p->frame_of);
+    map_free(&p->replicas);
+    map_free(&p->touches);
+    map_free(&p->sharers);
+}

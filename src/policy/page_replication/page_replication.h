@@ -1,0 +1,28 @@
+/* page_replication: which pages get a replica in a node (config/nodes.h) that reads them.
+ *
+ * src/pages asks when an SM reads a page that has neither its home nor a replica in the node, and once more
+ * before the driver begins, because stores of the same cycle come first. It makes the replica and drops all
+ * replicas of a page at a store and at the end of the last kernel. A policy is one file with a table
+ * `page_replication_x` and one row `x` in page_replication.def. */
+#ifndef ATOLL_POLICY_PAGE_REPLICATION_H
+#define ATOLL_POLICY_PAGE_REPLICATION_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+
+struct page_replication_question {
+    uint64_t key;   /* application and page */
+    uint32_t node;  /* of the reader */
+    bool read_only; /* the analysis proved that the kernel does not write the line */
+    bool written;   /* an SM has written the page since the last kernels ended */
+};
+
+struct page_replication_ops {
+    /* True: the node gets a replica. NULL: no page is ever replicated. Pure: the answer depends on q only. */
+    bool (*replicates)(const struct page_replication_question *q);
+};
+
+const struct page_replication_ops *page_replication_of(const struct config *c);
+
+#endif
