@@ -14,7 +14,7 @@
 #include "base/diag.h"
 #include "config/machine.h"
 #include "dram/dram_model.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 enum { RUNS = 5 };
 

@@ -6,7 +6,7 @@
 #include "config/machine.h"
 #include "dram/dram.h"
 #include "dram_checker.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 /* A test whose mistakes and bugs are shown as its failure. */
 #define DRAM_TEST(name) \

@@ -3,8 +3,8 @@
 #ifndef ATOLL_TESTS_NETWORK_ALONE_H
 #define ATOLL_TESTS_NETWORK_ALONE_H
 
-#include "gpu_testbed.h"
 #include "net/net_model.h"
+#include "system_testbed.h"
 
 /* Replies of a line per cycle, as many requests of every SM on their way to slices chosen at random. */
 static inline double network_alone(const char *preset, const char *settings, uint32_t outstanding)
@@ -13,7 +13,7 @@ static inline double network_alone(const char *preset, const char *settings, uin
     bed_open_machine(&b, preset, settings);
     struct net_model_spec alone = net_model_default();
     struct net_model_result r;
-    alone.net = *net_spec_of(b.gpu->fabrics->reply.net);
+    alone.net = *net_spec_of(b.system->fabrics->reply.net);
     alone.packet_bytes[0] = 8;
     alone.size_count = 1;
     alone.reply_bytes = 136;

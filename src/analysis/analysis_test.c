@@ -17,9 +17,9 @@
 #include "base/rng.h"
 #include "config/machine.h"
 #include "exec/exec.h"
-#include "gpu/gpu_private.h"
-#include "gpu/rules.h"
 #include "runtime/runtime.h"
+#include "system/rules.h"
+#include "system/system_private.h"
 
 #define HEAD ".version 7.8\n.target sm_80\n.address_size 64\n"
 #define REGS ".reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<40>;\n"
@@ -623,7 +623,7 @@ struct placed {
     uint64_t first_page, pages;
     struct launch_array first, second;
     uint32_t grid;
-    struct gpu *gpu;
+    struct system *system;
     struct exec_env *env;
 };
 
@@ -657,7 +657,7 @@ static void place_first_argument(void *state, const struct placement_launch *l)
 static void time_it(void *user, struct exec_launch *l)
 {
     struct placed *p = user;
-    assert_true(gpu_run_kernel(p->gpu, 0, l));
+    assert_true(system_run_kernel(p->system, 0, l));
 }
 
 static void placed_body(void *arg)
@@ -671,8 +671,8 @@ static void placed_body(void *arg)
     machine_set(&machine, "map.kind=fixed_channel");
     machine_finish(&machine, &system_rules);
     stats_init(&stats, machine.config.sim.series_interval_cyc);
-    p->gpu = gpu_new(&machine.config, &stats, true);
-    struct placement *const placement = pages_placement(p->gpu->pages, 0);
+    p->system = system_new(&machine.config, &stats, true);
+    struct placement *const placement = pages_placement(p->system->pages, 0);
     struct placement_ops ops = *placement->ops;
     ops.at_launch = place_first_argument;
     placement->ops = &ops;
@@ -687,20 +687,20 @@ static void placed_body(void *arg)
         rt_launch_args(rt, rt_kernel_find(m, "k"), (struct rt_dim){64, 1, 1}, (struct rt_dim){128, 1, 1}, 0,
                        args, 3);
     rt_wait(rt);
-    gpu_finish(p->gpu);
+    system_finish(p->system);
     struct stats sum;
     stats_sum(&stats, STATS_EVERYWHERE, &sum);
     for (uint64_t k = 0; k < p->pages; k++) {
-        const uint64_t *frame = pages_find(p->gpu->pages, 0, pages_key(0, p->first_page + k));
+        const uint64_t *frame = pages_find(p->system->pages, 0, pages_key(0, p->first_page + k));
         assert_non_null(frame);
-        assert_int_equal(pages_home(p->gpu->pages, *frame).channel, 3);
+        assert_int_equal(pages_home(p->system->pages, *frame).channel, 3);
     }
     assert_true(sum.mmu.pages_placed > p->pages);                 /* b: at its first touch */
     assert_int_equal(sum.sm.read_only_accesses, 2 * n * 4 / 128); /* a, in both launches */
     assert_int_equal(p->first.base, rt_simulated(rt, a));
     assert_int_equal(p->second.base, rt_simulated(rt, b) + 256);
     rt_destroy(rt);
-    gpu_free(p->gpu);
+    system_free(p->system);
     stats_free(&stats);
     machine_free(&machine);
 }

@@ -12,8 +12,8 @@
 #include "dram/dram.h"
 #include "exec/exec.h"
 #include "frontend/fatbin/fatbin.h"
-#include "gpu/gpu.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
+#include "system/system.h"
 
 /* ---- opening and closing ---- */
 
@@ -327,7 +327,7 @@ static void describe_kernel(void *arg)
     const struct exec_kernel *k = rt_kernel_exec(call->kernel->rt);
     const uint32_t threads = ptx_func_threads(f);
     *call->info = (struct atoll_kernel_info){
-        .registers = gpu_registers_per_thread(&call->program->device->sim->machine.config, k),
+        .registers = system_registers_per_thread(&call->program->device->sim->machine.config, k),
         .max_threads = threads ? threads : PTX_THREADS_MOST,
         .param_count = f->n_params,
         .ptx_version = f->module->version_major * 10 + f->module->version_minor,
@@ -359,8 +359,8 @@ static void fit_blocks(void *arg)
     struct code_call *call = arg;
     const char *why;
     const struct exec_kernel *k = rt_kernel_exec(call->kernel->rt);
-    call->blocks = gpu_fitting_blocks(&call->program->device->sim->machine.config, k, call->threads,
-                                      exec_kernel_shared_bytes(k) + call->size, &why);
+    call->blocks = system_fitting_blocks(&call->program->device->sim->machine.config, k, call->threads,
+                                         exec_kernel_shared_bytes(k) + call->size, &why);
 }
 
 atoll_status atoll_kernel_fitting(atoll_kernel *kernel, uint32_t threads, uint64_t dynamic_shared,

@@ -12,7 +12,7 @@
 #include "api/device.h"
 #include "base/arena.h"
 #include "exec/exec.h"
-#include "gpu/gpu.h"
+#include "system/system.h"
 
 /* Instructions of a turn of a launch without time; cycles of a turn of the timed ones beside it. Small: they
  * may wait for each other. */
@@ -71,7 +71,7 @@ static void check_cooperative(struct flight_call *call)
     const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     const char *why = "";
     const uint64_t fitting =
-        gpu_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
+        system_fitting_blocks(c, k, threads, exec_kernel_shared_bytes(k) + l->shared_bytes, &why);
     if (blocks <= fitting * config_sms(c)) return;
     call->launched->fault = ATOLL_FAULT_COOPERATIVE;
     diag_mistake("kernel '%s': a cooperative grid of %llu blocks of %u threads does not fit the machine: "
@@ -90,12 +90,12 @@ static void check_room(struct flight_call *call)
     exec_check_dimensions(name, l->grid, l->block);
     const uint32_t threads = l->block[0] * l->block[1] * l->block[2];
     const uint64_t shared_bytes = exec_kernel_shared_bytes(k) + l->shared_bytes;
-    if (gpu_fitting_blocks(c, k, threads, shared_bytes, &why)) return;
+    if (system_fitting_blocks(c, k, threads, shared_bytes, &why)) return;
     call->launched->fault = ATOLL_FAULT_RESOURCES;
     diag_mistake(
         "kernel '%s': not even one block fits an SM: it has %u threads of %u registers and %llu bytes "
         "of shared memory; raise %s, or launch smaller blocks",
-        name, threads, gpu_registers_per_thread(c, k), (unsigned long long)shared_bytes, why);
+        name, threads, system_registers_per_thread(c, k), (unsigned long long)shared_bytes, why);
 }
 
 static void make_flight(void *arg)

@@ -1,8 +1,8 @@
 /* model: one part alone, so that a user can validate first what they trust least. */
 #include "api/sim.h"
 #include "dram/dram_job.h"
-#include "gpu/rules.h"
 #include "net/net_job.h"
+#include "system/rules.h"
 
 struct model_call {
     atoll_sim *sim;

@@ -11,8 +11,8 @@
 #include "api/together.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
-#include "gpu/rules.h"
 #include "runtime/oneshot.h"
+#include "system/rules.h"
 
 double run_wall_seconds(void)
 {

@@ -1,6 +1,6 @@
 /* sim: creating a simulator, its machine, and how every public call is guarded. */
 #include "api/sim.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@ struct timed {
     atoll_sim *sim;
     const struct atoll_job *job;
     struct stats_registry stats;
-    struct gpu *gpu;
+    struct system *system;
     double shown_seconds; /* when progress was told last */
     struct timeline *timeline;
     struct report report;
@@ -40,8 +40,8 @@ static bool progress(void *arg, uint64_t now_cyc, uint64_t warp_instructions)
     const struct atoll_progress p = {.fraction = limit > 0 ? (double)warp_instructions / limit : -1,
                                      .cycles = now_cyc,
                                      .warp_instructions = warp_instructions,
-                                     .kernel = gpu_kernel_count(t->gpu),
-                                     .kernel_fraction = gpu_kernel_progress(t->gpu)};
+                                     .kernel = system_kernel_count(t->system),
+                                     .kernel_fraction = system_kernel_progress(t->system)};
     t->sim->progress(t->sim->progress_arg, &p);
     return true;
 }
@@ -78,55 +78,56 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
     t->job = job;
     const struct config *c = &sim->machine.config;
     stats_init(&t->stats, c->sim.series_interval_cyc);
-    t->gpu = gpu_new(c, &t->stats, job->check);
+    t->system = system_new(c, &t->stats, job->check);
     if (job->timeline) t->timeline = timeline_new();
-    gpu_listen(t->gpu, &(struct gpu_listener){
-                           .arg = t, .progress = progress, .block = job->timeline ? block_ended : NULL});
-    gpu_limit(t->gpu, job->max_instructions);
+    system_listen(t->system, &(struct system_listener){.arg = t,
+                                                       .progress = progress,
+                                                       .block = job->timeline ? block_ended : NULL});
+    system_limit(t->system, job->max_instructions);
     return t;
 }
 
 void timed_execute(void *timed, struct exec_launch *launch)
 {
     struct timed *t = timed;
-    if (!gpu_run_kernel(t->gpu, 0, launch)) exec_stop(launch->env);
+    if (!system_run_kernel(t->system, 0, launch)) exec_stop(launch->env);
 }
 
-bool timed_can_start(const struct timed *t) { return gpu_can_start(t->gpu); }
+bool timed_can_start(const struct timed *t) { return system_can_start(t->system); }
 
 void timed_start(struct timed *t, struct exec_launch *launch, int priority)
 {
-    gpu_start_kernel(t->gpu, 0, launch, priority);
+    system_start_kernel(t->system, 0, launch, priority);
 }
 
-void timed_split(struct timed *t, uint32_t apps) { gpu_split(t->gpu, apps); }
+void timed_split(struct timed *t, uint32_t apps) { system_split(t->system, apps); }
 
 void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch)
 {
-    gpu_start_kernel(t->gpu, app, launch, 0);
+    system_start_kernel(t->system, app, launch, 0);
 }
 
-struct gpu_app timed_app(struct timed *t, uint32_t app) { return gpu_app(t->gpu, app); }
+struct system_app timed_app(struct timed *t, uint32_t app) { return system_app(t->system, app); }
 
-void timed_abandon(struct timed *t) { gpu_abandon(t->gpu); }
+void timed_abandon(struct timed *t) { system_abandon(t->system); }
 
 struct exec_launch *timed_advance(struct timed *t, struct exec_env *env, uint64_t limit_cyc)
 {
     struct exec_launch *ended = NULL;
-    if (gpu_advance(t->gpu, limit_cyc, &ended) == GPU_STOPPED) exec_stop(env);
+    if (system_advance(t->system, limit_cyc, &ended) == SYSTEM_STOPPED) exec_stop(env);
     return ended;
 }
 
-uint64_t timed_now(const struct timed *t) { return gpu_now(t->gpu); }
+uint64_t timed_now(const struct timed *t) { return system_now(t->system); }
 
-void timed_finish(struct timed *t) { gpu_finish(t->gpu); }
+void timed_finish(struct timed *t) { system_finish(t->system); }
 
 void timed_end(struct timed *t)
 {
     if (!t) return;
     if (t->reported) report_free(&t->report);
     timeline_free(t->timeline);
-    gpu_free(t->gpu);
+    system_free(t->system);
     stats_free(&t->stats);
     free(t);
 }
@@ -137,7 +138,7 @@ const struct report *timed_report(struct timed *t, const struct report *about)
     t->report.config = &t->sim->machine.config;
     t->report.machine = t->sim->machine.name;
     t->report.registry = &t->stats;
-    t->report.gpu = t->gpu;
+    t->report.system = t->system;
     t->report.details = t->job->details;
     t->report.ascii = t->job->ascii;
     if (t->timeline) t->report.note = timeline_note(t->timeline);
@@ -159,8 +160,8 @@ void timed_outcome(const struct timed *t, struct atoll_outcome *out)
 
 void timed_check_json(const struct timed *t, json_t *check)
 {
-    if (!gpu_check(t->gpu)) return;
-    const struct check_counts n = check_counts(gpu_check(t->gpu));
+    if (!system_check(t->system)) return;
+    const struct check_counts n = check_counts(system_check(t->system));
     const struct {
         const char *name;
         uint64_t count;

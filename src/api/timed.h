@@ -3,8 +3,8 @@
 #define ATOLL_API_TIMED_H
 
 #include "api/sim.h"
-#include "gpu/gpu.h"
 #include "report/report.h"
+#include "system/system.h"
 
 struct exec_env;
 struct exec_launch;
@@ -14,13 +14,13 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job);
 /* rt_options.execute. */
 void timed_execute(void *timed, struct exec_launch *launch);
 uint64_t timed_now(const struct timed *t); /* SM cycles */
-/* Several launches at a time: see gpu_start_kernel(), gpu_advance(). */
+/* Several launches at a time: see system_start_kernel(), system_advance(). */
 bool timed_can_start(const struct timed *t);
 void timed_start(struct timed *t, struct exec_launch *launch, int priority);
-/* Several applications: see gpu_split(). */
+/* Several applications: see system_split(). */
 void timed_split(struct timed *t, uint32_t apps);
 void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch);
-struct gpu_app timed_app(struct timed *t, uint32_t app);
+struct system_app timed_app(struct timed *t, uint32_t app);
 void timed_abandon(struct timed *t);
 /* NULL: the cycle has come, none has ended. Raises when the run was stopped. */
 struct exec_launch *timed_advance(struct timed *t, struct exec_env *env, uint64_t limit_cyc);

@@ -12,7 +12,7 @@ struct member {
     uint32_t runs; /* that have ended */
     uint64_t first_end_cyc;
     struct rt_totals before; /* of runs begun again */
-    struct gpu_app measured;
+    struct system_app measured;
     uint64_t cycles;     /* over which it was measured */
     struct alone *alone; /* NULL: not known */
 };

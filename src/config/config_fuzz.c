@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 #include "config/machine.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "config/machine.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 /* ---- units ---- */
 

@@ -1,8 +1,8 @@
 /* Control: transitions of kernel boundaries, the queue of passes, holds of SMs, and the list of epoch
  * clients, on a machine of four SMs, slices and channels. */
 #include "control/control.h"
-#include "gpu_testbed.h"
 #include "llc/llc.h"
+#include "system_testbed.h"
 
 enum { PARTS = 4, RUN_CYC = 100000 };
 #define FOUR \
@@ -18,7 +18,7 @@ struct end {
 static void open_end(struct end *e, const char *settings)
 {
     bed_open(&e->bed, settings);
-    e->control = &e->bed.gpu->control;
+    e->control = &e->bed.system->control;
     for (uint32_t n = 0; n < 3; n++) boundary_init(&e->kernels[n], e->control);
 }
 
@@ -27,8 +27,8 @@ static void run(const struct end *e)
 {
     quiesce_step(e->control);
     const struct quiesce *const active = e->control->active;
-    while (engine_run(e->bed.gpu->engine, gpu_now(e->bed.gpu) + RUN_CYC) == ENGINE_STOPPED && active &&
-           e->control->active == active) {
+    while (engine_run(e->bed.system->engine, system_now(e->bed.system) + RUN_CYC) == ENGINE_STOPPED &&
+           active && e->control->active == active) {
     }
 }
 
@@ -42,7 +42,7 @@ static void expect_states(const struct end *e, enum boundary_state first, enum b
 static uint32_t sms_held(const struct end *e)
 {
     uint32_t held = 0;
-    for (uint32_t k = 0; k < e->bed.gpu->sm_count; k++) held += e->bed.gpu->sms[k]->hold != SM_SENDS;
+    for (uint32_t k = 0; k < e->bed.system->sm_count; k++) held += e->bed.system->sms[k]->hold != SM_SENDS;
     return held;
 }
 
@@ -77,7 +77,7 @@ BED_TEST(a_kernel_whose_lines_stay_is_over_at_once)
     boundary_enter(&e.kernels[0], 0);
     boundary_kernel_ended(&e.kernels[0]);
     assert_true(boundary_is_over(&e.kernels[0]));
-    assert_true(e.bed.gpu->organisations->memory_old);
+    assert_true(e.bed.system->organisations->memory_old);
     bed_close(&e.bed);
 }
 
@@ -132,7 +132,7 @@ BED_TEST(boundaries_of_applications_queue_in_the_order_of_their_start)
 {
     struct end e;
     open_end(&e, FOUR);
-    gpu_split(e.bed.gpu, 3);
+    system_split(e.bed.system, 3);
     for (uint32_t n = 0; n < 3; n++) boundary_enter(&e.kernels[n], n);
     boundary_kernel_ended(&e.kernels[0]);
     boundary_kernel_ended(&e.kernels[2]);
@@ -186,7 +186,7 @@ BED_TEST(a_polled_pass_waits_for_the_pass_of_a_boundary)
     struct quiesce q = {
         .polled = true, .app = QUIESCE_NONE, .pass = llc_boundary_clean, .rank = QUIESCE_RANK_LAST};
     open_end(&e, FOUR);
-    gpu_split(e.bed.gpu, 2);
+    system_split(e.bed.system, 2);
     quiesce_init(&q, e.control);
     for (uint32_t n = 0; n < 2; n++) boundary_enter(&e.kernels[n], n);
     boundary_kernel_ended(&e.kernels[0]);
@@ -222,14 +222,15 @@ BED_TEST(a_pass_covers_the_slices_of_its_mask)
     bed_run(&e.bed, stores, 1, 64);
     bed_settle(&e.bed);
     uint32_t used[PARTS];
-    for (uint32_t k = 0; k < PARTS; k++) assert_true((used[k] = slice_lines_used(e.bed.gpu->slices[k])) > 0);
+    for (uint32_t k = 0; k < PARTS; k++)
+        assert_true((used[k] = slice_lines_used(e.bed.system->slices[k])) > 0);
     quiesce_begin(&q);
     assert_int_equal(q.slices_left, 2);
     run(&e);
     assert_int_equal(q.state, QUIESCE_DONE);
     for (uint32_t k = 0; k < PARTS; k++) {
-        assert_int_equal(slice_lines_used(e.bed.gpu->slices[k]), k % 2 ? used[k] : 0);
-        assert_true((slice_stats(e.bed.gpu->slices[k])->flush_writebacks > 0) == (k % 2 == 0));
+        assert_int_equal(slice_lines_used(e.bed.system->slices[k]), k % 2 ? used[k] : 0);
+        assert_true((slice_stats(e.bed.system->slices[k])->flush_writebacks > 0) == (k % 2 == 0));
     }
     quiesce_end(&q);
     bed_close(&e.bed);
@@ -262,21 +263,22 @@ BED_TEST(a_pass_begins_when_the_last_reply_has_arrived)
     open_end(&e, FOUR);
     quiesce_init(&q, e.control);
     bed_begin(&e.bed, loads, 1, PARTS);
-    (void)engine_run(e.bed.gpu->engine, gpu_now(e.bed.gpu) + 60);
+    (void)engine_run(e.bed.system->engine, system_now(e.bed.system) + 60);
     uint64_t waiting = 0;
-    for (uint32_t k = 0; k < PARTS; k++) waiting += sm_requests_waiting(e.bed.gpu->sms[k]);
+    for (uint32_t k = 0; k < PARTS; k++) waiting += sm_requests_waiting(e.bed.system->sms[k]);
     assert_true(waiting > 0);
     quiesce_begin(&q);
     assert_int_equal(q.state, QUIESCE_DRAIN);
     while (q.state == QUIESCE_DRAIN) {
         quiesce_step(e.control);
         waiting = 0;
-        for (uint32_t k = 0; k < PARTS; k++) waiting += sm_requests_waiting(e.bed.gpu->sms[k]);
+        for (uint32_t k = 0; k < PARTS; k++) waiting += sm_requests_waiting(e.bed.system->sms[k]);
         assert_true((q.state == QUIESCE_PASS) == !waiting);
-        if (q.state == QUIESCE_DRAIN) (void)engine_run(e.bed.gpu->engine, gpu_now(e.bed.gpu) + RUN_CYC);
+        if (q.state == QUIESCE_DRAIN)
+            (void)engine_run(e.bed.system->engine, system_now(e.bed.system) + RUN_CYC);
     }
     const uint64_t sent = bed_stats(&e.bed).sm.requests_sent;
-    while (q.state == QUIESCE_PASS) (void)engine_run(e.bed.gpu->engine, gpu_now(e.bed.gpu) + 1);
+    while (q.state == QUIESCE_PASS) (void)engine_run(e.bed.system->engine, system_now(e.bed.system) + 1);
     assert_int_equal(bed_stats(&e.bed).sm.requests_sent, sent);
     quiesce_end(&q);
     bed_finish(&e.bed);
@@ -289,7 +291,7 @@ BED_TEST(an_sm_resumes_after_the_last_hold)
     struct end e;
     struct quiesce all = {.polled = true, .app = QUIESCE_ALL, .pass = llc_boundary_flush};
     open_end(&e, FOUR);
-    gpu_split(e.bed.gpu, 2);
+    system_split(e.bed.system, 2);
     quiesce_init(&all, e.control);
     for (uint32_t n = 0; n < 2; n++) boundary_enter(&e.kernels[n], 1);
     boundary_kernel_ended(&e.kernels[0]);
@@ -298,12 +300,12 @@ BED_TEST(an_sm_resumes_after_the_last_hold)
     assert_int_equal(sms_held(&e), PARTS / 2); /* of application 1 */
     quiesce_begin(&all);
     assert_int_equal(sms_held(&e), PARTS);
-    assert_int_equal(e.bed.gpu->sms[0]->hold, SM_HOLDS);
-    assert_int_equal(e.bed.gpu->sms[PARTS - 1]->hold, SM_HOLDS_STOPS);
+    assert_int_equal(e.bed.system->sms[0]->hold, SM_HOLDS);
+    assert_int_equal(e.bed.system->sms[PARTS - 1]->hold, SM_HOLDS_STOPS);
     run(&e);
     boundary_leave(&e.kernels[0]);
     assert_int_equal(sms_held(&e), PARTS);
-    assert_int_equal(e.bed.gpu->sms[PARTS - 1]->hold, SM_HOLDS);
+    assert_int_equal(e.bed.system->sms[PARTS - 1]->hold, SM_HOLDS);
     quiesce_end(&all);
     assert_int_equal(sms_held(&e), 0);
     bed_close(&e.bed);

@@ -300,7 +300,7 @@ static void (*pull_of(const struct config *c))(struct channel *ch, uint64_t now)
 static struct wait waits(void *self)
 {
     const struct channel *ch = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     const uint32_t waiting = dram_channel_waiting(ch->dram);
     if (!waiting) return w;
     w.reason = WAIT_QUEUE_EMPTY;

@@ -1,4 +1,4 @@
-/* dram_map: building the maps of dram_map.h, of machines that keep to gpu/rules.def. */
+/* dram_map: building the maps of dram_map.h, of machines that keep to system/rules.def. */
 #include "dram/dram_map.h"
 
 #include "base/diag.h"

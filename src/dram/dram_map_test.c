@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "config/machine.h"
 #include "dram/dram_frames.h"
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 struct fixture {
     struct machine machine;

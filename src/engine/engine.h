@@ -50,10 +50,10 @@ enum wait_reason {
 
 struct wait {
     enum wait_reason reason;
-    uint32_t on;     /* the component that must act first; ENGINE_NOBODY when unknown */
+    uint32_t on;     /* the component that must act first; ENGINE_NO_COMPONENT when unknown */
     char detail[96]; /* what exactly: "read 0x7f.. of warp 3" */
 };
-#define ENGINE_NOBODY UINT32_MAX
+#define ENGINE_NO_COMPONENT UINT32_MAX
 
 struct component_spec {
     const char *name; /* "gpu0.partition3.slice1" */

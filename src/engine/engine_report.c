@@ -26,7 +26,7 @@ static const char *reason_text(enum wait_reason reason)
 static struct wait wait_of(struct engine *e, uint32_t component)
 {
     const struct component_spec *c = &e->specs[component];
-    return c->waits ? c->waits(c->self) : (struct wait){.on = ENGINE_NOBODY};
+    return c->waits ? c->waits(c->self) : (struct wait){.on = ENGINE_NO_COMPONENT};
 }
 
 /* One chain from 'start' until somebody waits for nobody, or a circle closes. */
@@ -40,7 +40,7 @@ static void print_chain(struct engine *e, uint32_t start, bool *shown, FILE *out
         const struct wait w = wait_of(e, at);
         (void)fprintf(out, "  %s%s %s", n ? "  -> " : "", engine_name(e, at), reason_text(w.reason));
         if (w.detail[0]) (void)fprintf(out, " (%s)", w.detail);
-        if (w.reason == WAIT_NOTHING || w.on == ENGINE_NOBODY) {
+        if (w.reason == WAIT_NOTHING || w.on == ENGINE_NO_COMPONENT) {
             (void)fputs("\n", out);
             return;
         }

@@ -171,7 +171,7 @@ static void queue_body(void *arg)
     struct engine *e = engine_create(1000, NULL);
     (void)engine_add_domain(e, "c", 1000);
     struct queue q;
-    queue_init(&q, e, &a, 2, 3, 4, ENGINE_NOBODY, ENGINE_NOBODY);
+    queue_init(&q, e, &a, 2, 3, 4, ENGINE_NO_COMPONENT, ENGINE_NO_COMPONENT);
     assert_true(queue_try_push(&q, 10, 'a'));
     assert_true(queue_try_push(&q, 10, 'b'));
     assert_false(queue_try_push(&q, 10, 'c')); /* no credit */
@@ -235,7 +235,7 @@ static void station_receive(void *self, uint64_t now, uint64_t message)
 static struct wait station_waits(void *self)
 {
     const struct station *s = self;
-    struct wait w = {.on = ENGINE_NOBODY};
+    struct wait w = {.on = ENGINE_NO_COMPONENT};
     if (s->holds) w = (struct wait){.reason = WAIT_QUEUE_FULL, .on = s->out->consumer};
     (void)snprintf(w.detail, sizeof w.detail, "token with %d hops left", (int)s->held);
     return w;

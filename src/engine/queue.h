@@ -27,7 +27,7 @@ struct queue {
     struct engine *engine;
     struct queue_place *places;
     uint32_t capacity, head, tail, count;
-    uint32_t producer, consumer; /* ENGINE_NOBODY: not woken */
+    uint32_t producer, consumer; /* ENGINE_NO_COMPONENT: not woken */
     uint32_t latency_cyc, credit_delay_cyc;
     bool producer_waits;
 };
@@ -50,7 +50,7 @@ static inline bool queue_try_push(struct queue *q, uint64_t now, uint64_t item)
     if (p->free_cyc > now) {
         if (p->free_cyc == ENGINE_NEVER)
             q->producer_waits = true;
-        else if (q->producer != ENGINE_NOBODY) /* the credit is on its way */
+        else if (q->producer != ENGINE_NO_COMPONENT) /* the credit is on its way */
             engine_wake(q->engine, q->producer, p->free_cyc);
         return false;
     }
@@ -59,7 +59,7 @@ static inline bool queue_try_push(struct queue *q, uint64_t now, uint64_t item)
     q->count++;
     q->producer_waits = false;
     engine_progress(q->engine);
-    if (q->consumer != ENGINE_NOBODY) engine_wake(q->engine, q->consumer, now + q->latency_cyc);
+    if (q->consumer != ENGINE_NO_COMPONENT) engine_wake(q->engine, q->consumer, now + q->latency_cyc);
     return true;
 }
 
@@ -70,7 +70,7 @@ static inline const uint64_t *queue_front(struct queue *q, uint64_t now)
     if (!q->count) return NULL;
     const struct queue_place *p = &q->places[q->head];
     if (p->visible_cyc <= now) return &p->item;
-    if (q->consumer != ENGINE_NOBODY) engine_wake(q->engine, q->consumer, p->visible_cyc);
+    if (q->consumer != ENGINE_NO_COMPONENT) engine_wake(q->engine, q->consumer, p->visible_cyc);
     return NULL;
 }
 
@@ -83,7 +83,7 @@ static inline uint64_t queue_pop(struct queue *q, uint64_t now)
     if (++q->head == q->capacity) q->head = 0;
     q->count--;
     engine_progress(q->engine);
-    if (q->producer_waits && q->producer != ENGINE_NOBODY)
+    if (q->producer_waits && q->producer != ENGINE_NO_COMPONENT)
         engine_wake(q->engine, q->producer, now + q->credit_delay_cyc);
     q->producer_waits = false;
     return item;

@@ -1,7 +1,7 @@
 /* launch_facts: the properties of a launch that schedulers, placement and epoch clients may use. They do not
  * depend on the source of the instructions (PTX or a trace).
  *
- *   gpu/kernel.c ──launch_facts_of()──► launch_facts ──► block scheduler, placement, epoch clients
+ *   system/kernel.c ──launch_facts_of()──► launch_facts ──► block scheduler, placement, epoch clients
  *                                            │ launch_arrays(), at the first call
  *                                            └──► analysis/analysis.h: analysis_arrays()
  *

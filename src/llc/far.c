@@ -26,7 +26,7 @@
 
 static inline uint32_t epoch_now(const struct slice *s)
 {
-    const struct llc_epoch *e = s->wire.epoch;
+    const struct copy_epoch *e = s->wire.epoch;
     return e->changed_tick == engine_tick(s->wire.engine) ? e->before : e->value;
 }
 
@@ -292,8 +292,9 @@ bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
     if (!served) return false;
     s->stats.far_requests++;
     if (f->sharers && at(s, idx)->flags & REQUEST_FETCH) coherent_add_sharer(s, at(s, idx));
-    if (s->wire.remote_tap.see && !(at(s, idx)->flags & REQUEST_PAGE))
-        s->wire.remote_tap.see(s->wire.remote_tap.self, at(s, idx), s->wire.slice_idx, false, now);
+    if (s->wire.remote_monitor.on_request && !(at(s, idx)->flags & REQUEST_PAGE))
+        s->wire.remote_monitor.on_request(s->wire.remote_monitor.self, at(s, idx), s->wire.slice_idx, false,
+                                          now);
     fabric_take(&s->wire.fabric->far_request, now, s->wire.slice_idx);
     return true;
 }

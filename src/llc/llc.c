@@ -18,7 +18,7 @@ static inline bool stops_next(const struct slice *s, uint64_t now)
     if (s->mshr_free_count || s->walks.count || s->flush_done || s->far) return false;
     if (s->reply_refused) return false; /* every visit is an offer that the network counts */
     const struct request *r = at(s, port_front(s, now, true));
-    if (r->kind == REQUEST_WRITE || r->flags & REQUEST_TAKES) return false;
+    if (r->kind == REQUEST_WRITE || r->flags & REQUEST_MIGRATE) return false;
     if (s->port_free_cyc > now + 1 + s->spec->data_queue_cyc || !slice_may_reply(s->spec, &s->hits) ||
         !slice_memory_has_room(s))
         return false;

@@ -81,11 +81,11 @@ struct slice_spec {
 
 /* Copies of other chiplets' lines that were asked for before it changed are not read any more. A change is
  * seen from the next instant on. */
-struct llc_epoch {
+struct copy_epoch {
     uint64_t changed_tick;
     uint32_t value, before;
 };
-void llc_epoch_change(struct llc_epoch *e, uint64_t tick);
+void llc_epoch_change(struct copy_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);
 /* Room for slice_spec.turns, if that is worth it. */
@@ -95,8 +95,8 @@ uint32_t slice_tag_latency(const struct config *c);
 
 /* Who looks at what the tag stages serve (profilers): called once per request of an SM, at most once per
  * slice and cycle, slices in any order. missed: a read that goes to memory. */
-struct llc_tap {
-    void (*see)(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now);
+struct llc_monitor {
+    void (*on_request)(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now);
     void *self;
 };
 
@@ -112,9 +112,9 @@ struct slice_wiring {
     uint32_t pending_bit;            /* bit of this slice in both */
     uint32_t channel_component;      /* of channels[0], for reports */
     struct slice *const *slices;     /* every slice of the machine, filled before the first operation */
-    struct llc_tap tap;              /* see == NULL: none */
-    struct llc_tap input_tap,
-        remote_tap;       /* nuba: L1 misses at the input; requests of other slices that are served */
+    struct llc_monitor monitor;      /* see == NULL: none */
+    struct llc_monitor input_monitor,
+        remote_monitor;   /* nuba: L1 misses at the input; requests of other slices that are served */
     void *const *walkers; /* by request.sm: get replies to walks */
     void (*walk_done)(void *walker, uint32_t owner, uint64_t ready_cyc);
     uint32_t domain;
@@ -123,7 +123,7 @@ struct slice_wiring {
     bool forwards;                           /* the slice has a network to other slices */
     const struct organisation *organisation; /* of its chiplet: rules of paths */
     const uint32_t *slice_components;        /* of the machine */
-    const struct llc_epoch *epoch;           /* of its chiplet */
+    const struct copy_epoch *epoch;          /* of its chiplet */
     void *pages;                             /* argument of page_line_done; NULL: pages keep their frame */
     void (*page_line_done)(void *pages, uint32_t move); /* memory has accepted a line of a move */
 };
@@ -167,7 +167,7 @@ static inline uint8_t slice_sectors(const struct slice_spec *p, uint32_t first_c
     return p->sectors_of[column_count << 8 | first_column];
 }
 
-/* ---- in windows: gpu/windows.c ---- */
+/* ---- in windows: system/windows.c ---- */
 
 /* Nothing but lines of its own, for SMs of one application, whom nobody watches. */
 bool slice_is_plain(const struct slice *s);

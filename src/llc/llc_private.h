@@ -110,7 +110,7 @@ struct slice {
     bool more;         /* another request is at the port */
     bool waits_for_memory, reply_refused, walk_turn;
     bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
-    bool windowed; /* it is not woken: gpu/windows.c runs it */
+    bool windowed; /* it is not woken: system/windows.c runs it */
     bool direct; /* … and replies go into the network when it is known when they are ready, see answer() */
     uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
     uint64_t until_cyc;            /* end of the window */
@@ -349,7 +349,7 @@ struct far {
     struct request_list hits, filled; /* replies to other slices, as those to SMs */
     uint32_t mshrs_used;              /* by lines that come from other slices */
     uint8_t *holds;                   /* per line: it is a copy */
-    uint32_t *epoch_of;               /* per line: llc_epoch when it was asked for */
+    uint32_t *epoch_of;               /* per line: copy_epoch when it was asked for */
     struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR), */
     uint64_t local_sum;               /* … when they were served less when they came */
     struct request_list past;         /* and for other slices without a look into this one */

@@ -1,6 +1,6 @@
 /* LLC slices: ports, merging, write-back with byte masks, atomics, flushes. Driven through an SM whose loads
  * go past its L1, so that every access reaches the slice. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 #define ENDS(...)            ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define READ(base, dst, ...) BED_LOAD(base, dst, .flags = WARP_F_STRONG, __VA_ARGS__)
@@ -14,8 +14,8 @@ static const uint64_t A = 0x10000, B = 0x20000;
 static uint64_t hit_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
-    return 1 + net_zero_load_cyc(b->gpu->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
-           net_zero_load_cyc(b->gpu->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
+    return 1 + net_zero_load_cyc(b->system->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
+           net_zero_load_cyc(b->system->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
 }
 
 /* ---- ports ---- */
@@ -71,8 +71,8 @@ BED_TEST(sectors_take_only_their_part_of_the_port)
     assert_int_equal(bed_stats(&b).dram.reads, 32); /* one column each, not two */
     bed_run(&b, sectors, 1, 1);
     const struct config *c = &b.machine.config;
-    const uint64_t one = 1 + net_zero_load_cyc(b.gpu->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
-                         net_zero_load_cyc(b.gpu->fabrics->reply.net, 0, 0, 40) + c->l1.fill_latency_cyc;
+    const uint64_t one = 1 + net_zero_load_cyc(b.system->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
+                         net_zero_load_cyc(b.system->fabrics->reply.net, 0, 0, 40) + c->l1.fill_latency_cyc;
     assert_int_equal(bed_cyc(&b, 0, 0, 1), one + 31);
     bed_close(&b);
 }
@@ -218,15 +218,15 @@ BED_TEST(a_flush_writes_back_every_dirty_line_and_looks_at_one_per_cycle)
     bed_open(&b, NULL); /* 1024 lines */
     bed_run(&b, ENDS(WRITE(A, .bytes = 16), WRITE(B, .mask = 1), READ(B + 4096, 1), BED_USE(1)), 3, 1);
     bed_settle(&b);
-    struct slice *s = b.gpu->slices[0];
+    struct slice *s = b.system->slices[0];
     assert_int_equal(slice_lines_used(s), 4 + 1 + 1);
     const struct stats before = bed_stats(&b);
     bool done = false;
-    const uint64_t begin = gpu_now(b.gpu);
+    const uint64_t begin = system_now(b.system);
     slice_flush(s, llc_boundary_flush, false, flushed, &done);
-    while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
+    while (!done) (void)engine_run(b.system->engine, system_now(b.system) + 1);
     /* the cursor sees line k in cycle begin + 1 + k; the last writes leave long before it ends */
-    assert_int_equal(gpu_now(b.gpu), begin + 1024);
+    assert_int_equal(system_now(b.system), begin + 1024);
     bed_settle(&b);
     const struct stats after = bed_stats(&b);
     assert_int_equal(slice_lines_used(s), 0);
@@ -246,14 +246,14 @@ BED_TEST(a_flush_may_look_at_a_set_per_cycle)
     bed_open(&b, "llc.flush_lines=16");
     bed_run(&b, ENDS(WRITE(A, .bytes = 16), READ(B, 1), BED_USE(1)), 3, 1);
     bed_settle(&b);
-    const uint32_t used = slice_lines_used(b.gpu->slices[0]);
+    const uint32_t used = slice_lines_used(b.system->slices[0]);
     bool done = false;
-    const uint64_t begin = gpu_now(b.gpu);
-    slice_flush(b.gpu->slices[0], llc_boundary_flush, false, flushed, &done);
-    while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
-    assert_in_range(gpu_now(b.gpu) - begin, 1024 / 16, 1024 / 16 + 2 * used);
+    const uint64_t begin = system_now(b.system);
+    slice_flush(b.system->slices[0], llc_boundary_flush, false, flushed, &done);
+    while (!done) (void)engine_run(b.system->engine, system_now(b.system) + 1);
+    assert_in_range(system_now(b.system) - begin, 1024 / 16, 1024 / 16 + 2 * used);
     bed_settle(&b);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
     assert_int_equal(bed_stats(&b).llc.flushed_lines, 1024);
     bed_close(&b);
 }
@@ -267,10 +267,10 @@ BED_TEST(a_flush_waits_for_memory)
     bed_run(&b, lines, 32, 1); /* 128 lines */
     bed_settle(&b);
     bool done = false;
-    const uint64_t begin = gpu_now(b.gpu);
-    slice_flush(b.gpu->slices[0], llc_boundary_flush, false, flushed, &done);
-    while (!done) (void)engine_run(b.gpu->engine, gpu_now(b.gpu) + 1);
-    assert_true(gpu_now(b.gpu) - begin > 1200);
+    const uint64_t begin = system_now(b.system);
+    slice_flush(b.system->slices[0], llc_boundary_flush, false, flushed, &done);
+    while (!done) (void)engine_run(b.system->engine, system_now(b.system) + 1);
+    assert_true(system_now(b.system) - begin > 1200);
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).dram.column_writes, 256);
     bed_close(&b);

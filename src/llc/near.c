@@ -25,8 +25,8 @@ void near_accept(struct slice *s, uint64_t now)
     const bool lookup = rule_of(s, r)->lookup;
     if (!has_room(s, lookup)) return;
     fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
-    if (s->wire.input_tap.see)
-        s->wire.input_tap.see(s->wire.input_tap.self, r, s->wire.slice_idx, false, now);
+    if (s->wire.input_monitor.on_request)
+        s->wire.input_monitor.on_request(s->wire.input_monitor.self, r, s->wire.slice_idx, false, now);
     s->stats.accepted++;
     if (lookup) {
         append(s, &s->far->local, idx);

@@ -49,7 +49,7 @@ struct organisation {
     uint32_t sm_count;                         /* SMs of the chiplet */
     uint32_t first_slice, slice_count;         /* slices of the chiplet */
     struct clusters clusters;                  /* private, adaptive, selective */
-    struct llc_epoch epoch;                    /* numa: counts acquires of the chiplet's SMs */
+    struct copy_epoch epoch;                   /* numa: counts acquires of the chiplet's SMs */
     struct slice *const *slices;               /* of the machine; complete before the first acquire */
     const struct engine *engine;               /* NULL (tests): a change at a later tick stays pending */
 };

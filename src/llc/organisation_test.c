@@ -1,8 +1,8 @@
 /* The contract of an LLC organisation, over every row of organisation.def and several machine shapes: path
  * tables equal formulas that are written down here independently, and paths end in memory. */
-#include "gpu/rules.h"
-#include "gpu_testbed.h"
 #include "llc/organisation.h"
+#include "system/rules.h"
+#include "system_testbed.h"
 
 enum { SETTINGS_MAX = 6 };
 

@@ -56,7 +56,7 @@ uint32_t slice_lines_used(const struct slice *s)
 static struct wait waits(void *self)
 {
     const struct slice *s = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     const uint64_t waiting = slice_waiting(s);
     if (s->reply_refused) {
         w.reason = WAIT_QUEUE_FULL;
@@ -118,8 +118,8 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->has_input = s->far && wiring->organisation->path.has_bypass;
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
-    s->plain = !s->far && !s->copies && !s->line_requests && !wiring->tap.see && !spec->may_write_through &&
-               spec->channels == 1 && !spec->stack_width && !wiring->pages;
+    s->plain = !s->far && !s->copies && !s->line_requests && !wiring->monitor.on_request &&
+               !spec->may_write_through && spec->channels == 1 && !spec->stack_width && !wiring->pages;
     s->component =
         engine_add(wiring->engine, (struct component_spec){.name = name,
                                                            .self = s,
@@ -134,7 +134,7 @@ uint32_t slice_component(const struct slice *s) { return s->component; }
 
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }
 
-void llc_epoch_change(struct llc_epoch *e, uint64_t tick)
+void llc_epoch_change(struct copy_epoch *e, uint64_t tick)
 {
     if (e->changed_tick != tick) e->before = e->value;
     e->changed_tick = tick;

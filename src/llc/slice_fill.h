@@ -97,7 +97,7 @@ static SLICE_HOT void take_line(struct slice *s, uint64_t now, const struct fill
     s->mshr_free_count++;
     s->mshr_sum += now;
     if (!plain && m->far) far_filled(s, now, f->tag_line, m->overtaken);
-    if (flags & REQUEST_TAKES) slice_drop_line(s, now, f->tag_line);
+    if (flags & REQUEST_MIGRATE) slice_drop_line(s, now, f->tag_line);
 }
 
 /* Into the host's caches: who waits for the next fill, and the line of the one after it. */

@@ -276,7 +276,7 @@ static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool pl
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
-    if (!plain && line != TAGS_NONE && r->flags & REQUEST_TAKES) {
+    if (!plain && line != TAGS_NONE && r->flags & REQUEST_MIGRATE) {
         give_up(s, now, line);
         line = TAGS_NONE;
     }
@@ -319,8 +319,9 @@ static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, u
     if (!plain && list && !from_walker) s->far->local_sum += now;
     if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
-    if (!plain && s->wire.tap.see)
-        s->wire.tap.see(s->wire.tap.self, at(s, idx), s->wire.slice_idx, s->stats.read_misses != misses, now);
+    if (!plain && s->wire.monitor.on_request)
+        s->wire.monitor.on_request(s->wire.monitor.self, at(s, idx), s->wire.slice_idx,
+                                   s->stats.read_misses != misses, now);
     s->more = port_front(s, now, plain) != REQUEST_NONE;
     return true;
 }

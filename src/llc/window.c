@@ -1,4 +1,4 @@
-/* window: a plain slice in windows (gpu/windows.h): its cycles are worked off in one visit, a window of them
+/* window: a plain slice in windows (system/windows.h): its cycles are worked off in one visit, a window of them
  * at a time. What happens in a cycle is that of llc.c, or the same in short (slice_quick.h); what only its
  * visits need is not here. */
 #include "llc/llc.h"

@@ -15,15 +15,15 @@ const char *const measure_stage_keys[MEASURE_STAGES] = {
     [STAGE_LINKS] = "links",
 };
 
-const char *const measure_queue_keys[GPU_QUEUES] = {
-    [GPU_QUEUE_INPUT] = "input",
-    [GPU_QUEUE_FAR_INPUT] = "input_from_slices",
-    [GPU_QUEUE_ANSWERS] = "answers_from_slices",
-    [GPU_QUEUE_LOCAL] = "local_queue",
-    [GPU_QUEUE_INSIDE] = "inside",
-    [GPU_QUEUE_MSHRS] = "mshrs",
-    [GPU_QUEUE_MEMORY] = "memory_queue",
-    [GPU_QUEUE_CHANNEL] = "channel",
+const char *const measure_queue_keys[SYSTEM_QUEUES] = {
+    [SYSTEM_QUEUE_INPUT] = "input",
+    [SYSTEM_QUEUE_FAR_INPUT] = "input_from_slices",
+    [SYSTEM_QUEUE_ANSWERS] = "answers_from_slices",
+    [SYSTEM_QUEUE_LOCAL] = "local_queue",
+    [SYSTEM_QUEUE_INSIDE] = "inside",
+    [SYSTEM_QUEUE_MSHRS] = "mshrs",
+    [SYSTEM_QUEUE_MEMORY] = "memory_queue",
+    [SYSTEM_QUEUE_CHANNEL] = "channel",
 };
 
 const char *const measure_level_names[MEASURE_LEVELS] = {
@@ -79,7 +79,7 @@ static void measure_stalls(const struct span *span, struct measure *m)
 }
 
 /* flits: of links that each carry one per cycle. The bandwidth is that of whole flits. */
-static struct level_use network(const struct config *c, const struct gpu_net_use *u, double seconds)
+static struct level_use network(const struct config *c, const struct system_net_use *u, double seconds)
 {
     const double cycles = seconds * (double)c->clock.net, links = (double)u->links;
     struct level_use l = {.peak_bytes_per_second = links * (double)c->net.width * (double)c->clock.net};
@@ -93,7 +93,7 @@ static struct level_use network(const struct config *c, const struct gpu_net_use
 static struct level_use network_above(const struct span *span, enum net_level level, double seconds)
 {
     const struct config *c = span->config;
-    const struct gpu_net_use *u = span->use->above[level];
+    const struct system_net_use *u = span->use->above[level];
     u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
     if (!u->links || !net_level_used(c, level)) return (struct level_use){0};
     const struct net_spec spec = net_level_spec(c, level, NET_REQUESTS);
@@ -163,7 +163,7 @@ static void measure_caches(const struct stats *s, struct measure *m)
 static void measure_latencies(const struct span *span, struct measure *m)
 {
     const struct stats *s = span->stats;
-    const struct gpu_use *u = span->use;
+    const struct system_use *u = span->use;
     const struct config *c = span->config;
     m->has_loads_done = s->sm.loads_done > 0;
     m->has_requests = u->requests.packets > 0;

@@ -3,7 +3,7 @@
 #ifndef ATOLL_MEASURE_MEASURE_H
 #define ATOLL_MEASURE_MEASURE_H
 
-#include "gpu/gpu.h"
+#include "system/system.h"
 
 /* Of networks above those of the SMs the busier direction; where a machine has none, the peak is 0. */
 enum measure_level {
@@ -60,7 +60,7 @@ enum { MEASURE_NETWORKS = 2 * NET_LEVELS };
 enum measure_stage { STAGE_SENDERS, STAGE_ROUTERS, STAGE_RING, STAGE_RECEIVERS, STAGE_LINKS, MEASURE_STAGES };
 extern const char *const measure_network_keys[MEASURE_NETWORKS];
 extern const char *const measure_stage_keys[MEASURE_STAGES];
-extern const char *const measure_queue_keys[GPU_QUEUES];
+extern const char *const measure_queue_keys[SYSTEM_QUEUES];
 extern const char *const measure_bound_names[MEASURE_BOUNDS];
 extern const char *const measure_bound_keys[MEASURE_BOUNDS];
 
@@ -83,7 +83,7 @@ struct level_use {
 struct span {
     const struct config *config;
     const struct stats *stats;
-    const struct gpu_use *use;
+    const struct system_use *use;
     uint64_t cycles;     /* SM clock */
     uint64_t gap_cycles; /* of them, waiting for a launch */
     uint64_t blocks;

@@ -48,7 +48,7 @@ static double unloaded_network(const struct net_spec *s, double bytes)
 }
 
 static void time_network(const struct span *span, enum net_level level, enum net_direction direction,
-                         const struct gpu_net_use *u, enum measure_level to, struct stages *t)
+                         const struct system_net_use *u, enum measure_level to, struct stages *t)
 {
     if (!u->packets) return;
     const struct net_spec spec = net_level_spec(span->config, level, direction);

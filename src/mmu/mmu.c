@@ -569,7 +569,7 @@ void mmu_count_waiting(struct mmu *m)
 static struct wait waits(void *self)
 {
     const struct mmu *m = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     const uint32_t busy = m->walker_count - (uint32_t)__builtin_popcountll(m->free);
     if (!busy && !m->queue_count) return w;
     w.reason = m->faults_now ? WAIT_PAGE_FAULT : WAIT_REPLY;

@@ -1,5 +1,5 @@
 /* TLBs, walks, page faults: exact cycles and counts, through the loads of SMs. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 #define ENDS(...) ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define TLB       "mmu.mode=tlb;map.page_size=4 KiB;"
@@ -13,8 +13,8 @@ static uint64_t key_of(uint64_t address) { return pages_key(0, address / PAGE); 
 static uint64_t llc_load_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
-    return 1 + net_zero_load_cyc(b->gpu->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
-           net_zero_load_cyc(b->gpu->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
+    return 1 + net_zero_load_cyc(b->system->fabrics->request.net, 0, 0, 8) + c->llc.latency_cyc +
+           net_zero_load_cyc(b->system->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
 }
 
 /* L1 TLB miss at the L1 > page at the SM, from the L2 TLB: a cycle to get there. */
@@ -35,7 +35,7 @@ BED_TEST(a_page_costs_the_sum_of_its_way_through_the_tlbs)
     bed_open(&b, TLB "mmu.l1_entries=1;llc.latency_cyc=100;mmu.walk_latency_cyc=30");
     const struct bed_op *one = ENDS(BED_LOAD(A, 1), BED_USE(1)), *other = ENDS(BED_LOAD(B, 1), BED_USE(1));
     bed_run(&b, one, 1, 1);
-    mmu_shootdown(b.gpu->mmus[0], key_of(A));
+    mmu_shootdown(b.system->mmus[0], key_of(A));
     bed_run(&b, one, 1, 1); /* walks again; entry and data are in the LLC */
     assert_int_equal(bed_cyc(&b, 0, 0, 1), walk_cyc(&b) + llc_load_cyc(&b));
     bed_run(&b, one, 1, 1);
@@ -115,8 +115,8 @@ BED_TEST(pages_wait_for_a_free_walker)
     bed_open(&b, TLB "mmu.walkers=1");
     const struct bed_op *both = ENDS(BED_LOAD(A, 1), BED_LOAD(B, 2), BED_USE(1), BED_USE(2));
     bed_run(&b, both, 1, 1);
-    mmu_shootdown(b.gpu->mmus[0], key_of(A));
-    mmu_shootdown(b.gpu->mmus[0], key_of(B));
+    mmu_shootdown(b.system->mmus[0], key_of(A));
+    mmu_shootdown(b.system->mmus[0], key_of(B));
     const struct stats before = bed_stats(&b);
     bed_run(&b, both, 1, 1);
     const struct stats s = bed_stats(&b);
@@ -142,7 +142,7 @@ BED_TEST(pages_arrive_in_order_of_time)
                 ENDS(BED_LOAD(B, 1), BED_USE(1), BED_LOAD(B + PAGE, 1), BED_USE(1), BED_LOAD(B + 2 * PAGE, 1),
                      BED_USE(1), BED_LOAD(A, 1), BED_USE(1)),
                 1, 1);
-        mmu_shootdown(b.gpu->mmus[0], key_of(A));
+        mmu_shootdown(b.system->mmus[0], key_of(A));
         const struct bed_op sleep = {
             .class = WARP_CLASS_WAIT, .sleep_ns = when, .dst = BED_NO_REG, .src = BED_NO_REG};
         static const struct bed_op first[] = {BED_LOAD(0x100000, 1), BED_USE(1), BED_END};
@@ -191,10 +191,10 @@ BED_TEST(address_spaces_have_frames_of_their_own)
     struct bed b;
     bed_open(&b, TLB);
     const uint64_t one = pages_key(0, 5), other = pages_key(1, 5);
-    mmu_touch(b.gpu->mmus[0], 0, one);
-    mmu_touch(b.gpu->mmus[0], 0, other);
-    assert_int_not_equal(mmu_frame(b.gpu->mmus[0], 0, one), mmu_frame(b.gpu->mmus[0], 0, other));
-    assert_int_equal(mmu_frame(b.gpu->mmus[0], 0, one) % PAGE, 0);
+    mmu_touch(b.system->mmus[0], 0, one);
+    mmu_touch(b.system->mmus[0], 0, other);
+    assert_int_not_equal(mmu_frame(b.system->mmus[0], 0, one), mmu_frame(b.system->mmus[0], 0, other));
+    assert_int_equal(mmu_frame(b.system->mmus[0], 0, one) % PAGE, 0);
     bed_close(&b);
 }
 
@@ -207,14 +207,14 @@ BED_TEST(the_slice_of_a_line_is_that_of_its_page_and_of_its_place_there)
     for (size_t k = 0; k < sizeof maps / sizeof *maps; k++) {
         struct bed b;
         bed_open(&b, maps[k]);
-        const struct pages *const t = mmu_pages(b.gpu->mmus[0]);
-        const struct page_cache *const cache = mmu_page_cache(b.gpu->mmus[0], 0);
-        const uint32_t lines_log2 = mmu_page_log2(b.gpu->mmus[0]) - LINE_LOG2;
+        const struct pages *const t = mmu_pages(b.system->mmus[0]);
+        const struct page_cache *const cache = mmu_page_cache(b.system->mmus[0], 0);
+        const uint32_t lines_log2 = mmu_page_log2(b.system->mmus[0]) - LINE_LOG2;
         for (uint64_t line = 0; line < (uint64_t)3 << lines_log2; line++) {
             const uint64_t key = pages_key(0, line >> lines_log2);
-            mmu_touch(b.gpu->mmus[0], 0, key);
+            mmu_touch(b.system->mmus[0], 0, key);
             assert_int_equal(pages_slice_in(t, cache->slice[mmu_page_slot(key)], line),
-                             mmu_home(b.gpu->mmus[0], 0, 0, line).slice);
+                             mmu_home(b.system->mmus[0], 0, 0, line).slice);
         }
         bed_close(&b);
     }

@@ -246,7 +246,7 @@ uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice,
 static struct wait nothing(void *self)
 {
     const struct fabric_side *s = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     if (net_in_flight(s->net)) {
         w.reason = WAIT_QUEUE_FULL;
         net_describe_waiting(s->net, w.detail, sizeof w.detail);

@@ -185,7 +185,7 @@ void gate_room(struct gate_port *p, uint64_t tick)
 static struct wait waits(void *self)
 {
     const struct gate *gate = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     for (uint32_t k = 0; k < gate->in_count; k++) {
         const struct gate_in *in = &gate->ins[k];
         const struct net_packet *p = net_peek(in->side->net, in->sink, fabric_side_now(in->side));

@@ -205,7 +205,7 @@ struct net_counts {
 struct net_counts net_counts(const struct net *n);
 struct net_output_stats net_output(const struct net *n, uint32_t sink);
 /* Packets that a sink showed and nobody had taken, summed over the cycles before `now`: divided by them, the
- * mean depth of its queue. Not in windows (gpu/windows.h), where packets are not taken by net_pop(); the sum
+ * mean depth of its queue. Not in windows (system/windows.h), where packets are not taken by net_pop(); the sum
  * over all sinks is known there, too. */
 uint64_t net_waited(const struct net *n, uint32_t sink, uint64_t now);
 uint64_t net_waited_everywhere(const struct net *n, uint64_t now);

@@ -10,7 +10,7 @@
  *
  * Beginning may be worked off late, as long as nobody has to see a packet before (net_queue_run()): a place
  * that was left meanwhile can be used from a known cycle on. Included by the files of the network, and by
- * gpu/windows.c, which runs both networks of a GPU in stretches. */
+ * system/windows.c, which runs both networks of a GPU in stretches. */
 #ifndef ATOLL_NET_NET_QUEUE_H
 #define ATOLL_NET_NET_QUEUE_H
 

@@ -31,7 +31,7 @@ static void send_line(struct copy_network *n, const struct page_copy *c)
                           .owner = c->move,
                           .sm = (uint16_t)nodes_first_sm(&p->nodes, c->node),
                           .kind = REQUEST_READ,
-                          .flags = REQUEST_FETCH | REQUEST_PAGE | (c->takes ? REQUEST_TAKES : 0),
+                          .flags = REQUEST_FETCH | REQUEST_PAGE | (c->takes ? REQUEST_MIGRATE : 0),
                           .sectors = SECTORS_ALL,
                           .app = (uint8_t)app};
     if (l->wire.check) check_page_read(l->wire.check, idx, app, r->line, home.line, r->sm);

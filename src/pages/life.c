@@ -393,7 +393,7 @@ static void nothing(void *self, uint64_t now)
 static struct wait waits(void *self)
 {
     const struct page_life *l = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     if (!l->active) return w;
     w.reason = WAIT_PAGE_FAULT;
     (void)snprintf(w.detail, sizeof w.detail, "%u pages move", l->active);

@@ -21,7 +21,7 @@
  * the MMU until the callback resume().
  *  3. No line of a migrating page is read before the requests in flight to the page are zero.
  *  4. Before a frame is free again, no slice and no TLB holds anything of it. A migration reads lines with
- *     REQUEST_TAKES, so the home slice keeps none; the lines of a replica are invalidated.
+ *     REQUEST_MIGRATE, so the home slice keeps none; the lines of a replica are invalidated.
  *  5. --check receives every line that changes its frame.
  *  6. An application that is restricted to some colours gets frames of these colours only. If they are full,
  *     the run ends with an error that names the application.

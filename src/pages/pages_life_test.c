@@ -1,8 +1,8 @@
 /* Pages that move and are copied: where they are afterwards, who waits for how long, what crosses the
  * network.
  */
-#include "gpu_testbed.h"
 #include "llc/llc_private.h"
+#include "system_testbed.h"
 
 /* Two partitions of an SM, a slice and a channel; everything at 1 GHz. */
 #define PAGES \
@@ -30,9 +30,9 @@ static const struct bed_op use[] = {
 
 static uint32_t partition_of(const struct bed *b)
 {
-    const uint64_t *frame = pages_frame(b->gpu->pages, pages_key(0, A >> 12));
+    const uint64_t *frame = pages_frame(b->system->pages, pages_key(0, A >> 12));
     assert_non_null(frame);
-    return pages_home(b->gpu->pages, *frame).channel;
+    return pages_home(b->system->pages, *frame).channel;
 }
 
 /* SM 0 uses a page of partition 1. */
@@ -45,7 +45,7 @@ static struct stats migrate(struct bed *b, const char *settings)
     assert_int_equal(partition_of(b), 1);
     b->only_sms = 1;
     bed_begin(b, use, 1, 1);
-    pages_kernel_begins(b->gpu->pages, b->start_cyc);
+    pages_kernel_begins(b->system->pages, b->start_cyc);
     bed_finish(b);
     bed_settle(b);
     return bed_stats(b);
@@ -61,8 +61,8 @@ BED_TEST(a_page_moves_to_the_partition_that_used_it_most)
     assert_int_equal(s.llc.page_writes, LINES);
     assert_int_equal(s.mmu.shootdowns, 1);
     /* memory: every line was read at its old home and written at the new one; the last load reads it there */
-    assert_int_equal(channel_stats(b.gpu->channels[1])->reads * 64, (2 + LINES) * 128);
-    assert_int_equal(channel_stats(b.gpu->channels[0])->writes * 64, LINES * 128);
+    assert_int_equal(channel_stats(b.system->channels[1])->reads * 64, (2 + LINES) * 128);
+    assert_int_equal(channel_stats(b.system->channels[0])->writes * 64, LINES * 128);
     /* the network: four loads and the lines of the page, there and back; the fifth load is at home */
     assert_int_equal(s.slice_net.taken, 2 * (4 + LINES));
     assert_int_equal(s.llc.home_reads, 1);
@@ -137,21 +137,21 @@ BED_TEST(a_partition_that_reads_a_read_only_page_gets_a_copy_and_a_store_collaps
     assert_int_equal(s.pages.collapses, 1);
     assert_int_equal(s.pages.replicas_dropped, 1);
     assert_true(b.end_cyc - b.start_cyc > 1000);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->writes, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1); /* the page table entry */
+    assert_int_equal(slice_stats(b.system->slices[1])->writes, 1);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 1); /* the page table entry */
     /* written in this kernel: not copied again */
     bed_run(&b, read_twice, 1, 1);
     assert_int_equal(bed_stats(&b).pages.replicas, 1);
     /* the next kernel may */
     bed_settle(&b);
-    pages_kernels_end(b.gpu->pages);
+    pages_kernels_end(b.system->pages);
     bed_run(&b, read_twice, 1, 1);
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).pages.replicas, 2);
-    pages_kernels_end(b.gpu->pages);
+    pages_kernels_end(b.system->pages);
     assert_int_equal(bed_stats(&b).pages.replicas_dropped, 2);
-    assert_int_equal(*pages_find(b.gpu->pages, 0, pages_key(0, A >> 12)),
-                     *pages_frame(b.gpu->pages, pages_key(0, A >> 12)));
+    assert_int_equal(*pages_find(b.system->pages, 0, pages_key(0, A >> 12)),
+                     *pages_frame(b.system->pages, pages_key(0, A >> 12)));
     bed_close(&b);
 }
 

@@ -9,8 +9,8 @@
 
 #include "base/diag.h"
 #include "config/machine.h"
-#include "gpu/rules.h"
 #include "pages/pages_private.h"
+#include "system/rules.h"
 
 /* One chiplet of four partitions, a channel each; every channel is a colour of 32 MiB. */
 struct fixture {

@@ -1,24 +1,24 @@
 /* depths: how many requests wait at the slices and behind them, mean over the time of the run. */
 #include "report/report.h"
 
-static const char *const queue_names[GPU_QUEUES] = {
-    [GPU_QUEUE_INPUT] = "at the port, from SMs",
-    [GPU_QUEUE_FAR_INPUT] = "at the port, from other slices",
-    [GPU_QUEUE_ANSWERS] = "at the port, answers of other slices",
-    [GPU_QUEUE_LOCAL] = "taken, before the tag stage (LMR)",
-    [GPU_QUEUE_INSIDE] = "inside: tags read, not answered",
-    [GPU_QUEUE_MSHRS] = "MSHRs in use",
-    [GPU_QUEUE_MEMORY] = "operations due at memory",
-    [GPU_QUEUE_CHANNEL] = "columns waiting in a channel",
+static const char *const queue_names[SYSTEM_QUEUES] = {
+    [SYSTEM_QUEUE_INPUT] = "at the port, from SMs",
+    [SYSTEM_QUEUE_FAR_INPUT] = "at the port, from other slices",
+    [SYSTEM_QUEUE_ANSWERS] = "at the port, answers of other slices",
+    [SYSTEM_QUEUE_LOCAL] = "taken, before the tag stage (LMR)",
+    [SYSTEM_QUEUE_INSIDE] = "inside: tags read, not answered",
+    [SYSTEM_QUEUE_MSHRS] = "MSHRs in use",
+    [SYSTEM_QUEUE_MEMORY] = "operations due at memory",
+    [SYSTEM_QUEUE_CHANNEL] = "columns waiting in a channel",
 };
 
-static const char *part_name(enum gpu_queue queue)
+static const char *part_name(enum system_queue queue)
 {
-    return queue == GPU_QUEUE_CHANNEL ? "channel" : "slice";
+    return queue == SYSTEM_QUEUE_CHANNEL ? "channel" : "slice";
 }
 
 /* Little's law: the sum of all waiting times over the time. */
-static double mean(const struct report *r, const struct gpu_depth *d, uint64_t sum, uint32_t parts)
+static double mean(const struct report *r, const struct system_depth *d, uint64_t sum, uint32_t parts)
 {
     const double cycles = r->total.seconds * (double)d->clock_hz;
     return cycles > 0 ? (double)sum / cycles / (double)parts : 0;
@@ -35,7 +35,8 @@ static void write_number(FILE *out, int columns, int decimals, double value, boo
         (void)fprintf(out, " %*s", columns, "-");
 }
 
-static void write_queue(const struct report *r, FILE *out, enum gpu_queue queue, const struct gpu_depth *d)
+static void write_queue(const struct report *r, FILE *out, enum system_queue queue,
+                        const struct system_depth *d)
 {
     (void)fprintf(out, "    %-38s", queue_names[queue]);
     write_number(out, 9, 3, mean(r, d, d->sum, d->parts), d->has_sum);
@@ -51,8 +52,8 @@ void report_depths_text(const struct report *r, FILE *out)
     bool all = true;
     (void)fprintf(out, "\n  %-40s %9s %9s %6s %9s\n", "slice queues (waiting, mean over time)", "of one",
                   "of all", "peak", "deepest");
-    for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
-        const struct gpu_depth d = gpu_depth(r->gpu, queue);
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUES; queue++) {
+        const struct system_depth d = system_depth(r->system, queue);
         if (!d.parts) continue;
         all &= d.has_most;
         write_queue(r, out, queue, &d);
@@ -65,7 +66,7 @@ void report_depths_text(const struct report *r, FILE *out)
 
 /* ---- for programs ---- */
 
-static json_t *queue_json(const struct report *r, enum gpu_queue queue, const struct gpu_depth *d)
+static json_t *queue_json(const struct report *r, enum system_queue queue, const struct system_depth *d)
 {
     json_t *row = json_object();
     if (d->has_sum) {
@@ -84,8 +85,8 @@ static json_t *queue_json(const struct report *r, enum gpu_queue queue, const st
 json_t *report_depths_json(const struct report *r)
 {
     json_t *queues = json_object();
-    for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
-        const struct gpu_depth d = gpu_depth(r->gpu, queue);
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUES; queue++) {
+        const struct system_depth d = system_depth(r->system, queue);
         if (d.parts && (d.has_sum || d.has_peak))
             (void)json_object_set_new(queues, measure_queue_keys[queue], queue_json(r, queue, &d));
     }

@@ -131,7 +131,7 @@ static void write_balance(const struct report *r, FILE *out)
 
 /* ---- single figures ---- */
 
-static void write_network(const struct report *r, FILE *out, const char *name, const struct gpu_net_use *u,
+static void write_network(const struct report *r, FILE *out, const char *name, const struct system_net_use *u,
                           const struct level_use *l, double latency)
 {
     char packets[DRAW_TEXT];

@@ -4,7 +4,7 @@
 
 #include "report/report.h"
 
-static void add_net(struct gpu_net_use *into, const struct gpu_net_use *more)
+static void add_net(struct system_net_use *into, const struct system_net_use *more)
 {
     into->packets += more->packets;
     into->bytes += more->bytes;
@@ -16,7 +16,7 @@ static void add_net(struct gpu_net_use *into, const struct gpu_net_use *more)
 }
 
 /* The busiest part of each launch, whichever it was: an upper bound for any one of them. */
-static void add_use(struct gpu_use *into, const struct gpu_use *more)
+static void add_use(struct system_use *into, const struct system_use *more)
 {
     add_net(&into->requests, &more->requests);
     add_net(&into->replies, &more->replies);
@@ -29,7 +29,7 @@ static void add_use(struct gpu_use *into, const struct gpu_use *more)
     into->columns_channel = more->columns_channel;
 }
 
-static struct report_kernel *kernel_named(struct report *r, const struct gpu_kernel_record *record)
+static struct report_kernel *kernel_named(struct report *r, const struct system_kernel_record *record)
 {
     for (uint32_t k = 0; k < r->kernel_count; k++)
         if (strcmp(r->kernels[k].first->name, record->name) == 0) return &r->kernels[k];
@@ -38,12 +38,12 @@ static struct report_kernel *kernel_named(struct report *r, const struct gpu_ker
     return kernel;
 }
 
-static uint32_t distinct_names(const struct gpu *g)
+static uint32_t distinct_names(const struct system *g)
 {
     uint32_t distinct = 0;
-    for (uint32_t k = 0; k < gpu_kernel_count(g); k++) {
+    for (uint32_t k = 0; k < system_kernel_count(g); k++) {
         uint32_t i = 0;
-        while (strcmp(gpu_kernel_record(g, i)->name, gpu_kernel_record(g, k)->name) != 0) i++;
+        while (strcmp(system_kernel_record(g, i)->name, system_kernel_record(g, k)->name) != 0) i++;
         distinct += i == k;
     }
     return distinct;
@@ -57,15 +57,15 @@ static int longest_first(const void *a, const void *b)
 }
 
 /* From the launch on: the gap before it is time that the kernel costs. */
-uint64_t report_kernel_cycles(const struct gpu_kernel_record *k) { return k->end_cyc - k->launch_cyc; }
+uint64_t report_kernel_cycles(const struct system_kernel_record *k) { return k->end_cyc - k->launch_cyc; }
 
 /* Cycles in which a kernel was on the machine, with the gap before it or without. Records are in the order
  * of both their launches and their starts. */
 static uint64_t busy_cycles(const struct report *r, bool with_gaps)
 {
     uint64_t busy = 0, until = 0;
-    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
-        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+    for (uint32_t k = 0; k < system_kernel_count(r->system); k++) {
+        const struct system_kernel_record *record = system_kernel_record(r->system, k);
         const uint64_t start = with_gaps ? record->launch_cyc + 1 : record->start_cyc;
         const uint64_t from = start > until ? start : until;
         if (record->end_cyc <= from) continue;
@@ -77,9 +77,9 @@ static uint64_t busy_cycles(const struct report *r, bool with_gaps)
 
 static uint64_t gather_kernels(struct report *r)
 {
-    r->kernels = ARENA_ARRAY(&r->arena, struct report_kernel, distinct_names(r->gpu));
-    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
-        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+    r->kernels = ARENA_ARRAY(&r->arena, struct report_kernel, distinct_names(r->system));
+    for (uint32_t k = 0; k < system_kernel_count(r->system); k++) {
+        const struct system_kernel_record *record = system_kernel_record(r->system, k);
         struct report_kernel *kernel = kernel_named(r, record);
         const uint64_t gap = record->start_cyc - record->launch_cyc - 1;
         kernel->launches++;
@@ -108,13 +108,13 @@ void report_gather(struct report *r)
 {
     arena_init(&r->arena);
     stats_sum(r->registry, STATS_EVERYWHERE, &r->stats);
-    r->use = gpu_total_use(r->gpu);
+    r->use = system_total_use(r->system);
     r->gap_cycles = gather_kernels(r);
-    const uint32_t launches = gpu_kernel_count(r->gpu);
+    const uint32_t launches = system_kernel_count(r->system);
     const struct span span = {.config = r->config,
                               .stats = &r->stats,
                               .use = &r->use,
-                              .cycles = gpu_end_cyc(r->gpu),
+                              .cycles = system_end_cyc(r->system),
                               .gap_cycles = r->gap_cycles,
                               .blocks = launches ? r->stats.sm.blocks_started / launches : 0};
     measure_span(&span, &r->total);

@@ -87,7 +87,7 @@ static json_t *dim(const uint32_t v[3])
     return json_pack("[I, I, I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
 }
 
-static json_t *kernel_json(const struct report *r, const struct gpu_kernel_record *k)
+static json_t *kernel_json(const struct report *r, const struct system_kernel_record *k)
 {
     struct measure m;
     const struct span span = {.config = r->config,
@@ -120,11 +120,11 @@ void report_json(const struct report *r, json_t *root)
 {
     json_t *totals = json_object_get(root, "totals"), *kernels = json_array();
     add_measure(totals, &r->total, r->gap_cycles, r->config);
-    (void)json_object_set_new(totals, "stopped", json_boolean(gpu_was_stopped(r->gpu)));
+    (void)json_object_set_new(totals, "stopped", json_boolean(system_was_stopped(r->system)));
     (void)json_object_set_new(totals, "link_stages", report_links_json(r));
     (void)json_object_set_new(totals, "slice_queues", report_depths_json(r));
-    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++)
-        (void)json_array_append_new(kernels, kernel_json(r, gpu_kernel_record(r->gpu, k)));
+    for (uint32_t k = 0; k < system_kernel_count(r->system); k++)
+        (void)json_array_append_new(kernels, kernel_json(r, system_kernel_record(r->system, k)));
     (void)json_object_set_new(root, "kernels", kernels);
     json_t *stats = stats_json(&r->stats), *series = stats_series_json(r->registry);
     (void)json_object_update(stats, series);

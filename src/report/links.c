@@ -7,14 +7,14 @@ static const char *const network_names[MEASURE_NETWORKS] = {
     "chiplet requests", "chiplet replies", "GPU requests",   "GPU replies",
 };
 
-static uint32_t network_of(const struct gpu_link_stage *s) { return 2 * s->level + s->direction; }
+static uint32_t network_of(const struct system_link_stage *s) { return 2 * s->level + s->direction; }
 
-static struct net_spec spec_of(const struct report *r, const struct gpu_link_stage *s)
+static struct net_spec spec_of(const struct report *r, const struct system_link_stage *s)
 {
     return net_level_spec(r->config, s->level, s->direction);
 }
 
-static enum measure_stage kind_of(const struct report *r, const struct gpu_link_stage *s)
+static enum measure_stage kind_of(const struct report *r, const struct system_link_stage *s)
 {
     if (s->stages == 1) return STAGE_LINKS;
     if (s->stage == 0) return STAGE_SENDERS;
@@ -23,7 +23,7 @@ static enum measure_stage kind_of(const struct report *r, const struct gpu_link_
 }
 
 /* Flits of one link, or of several together, as a share of what they can carry. */
-static double share(const struct report *r, const struct gpu_link_stage *s, uint64_t flits, uint64_t links)
+static double share(const struct report *r, const struct system_link_stage *s, uint64_t flits, uint64_t links)
 {
     const double cycles = r->total.seconds * (double)net_level_clock(r->config, s->level);
     return cycles > 0 && links ? (double)flits / ((double)links * cycles) : 0;
@@ -32,12 +32,12 @@ static double share(const struct report *r, const struct gpu_link_stage *s, uint
 /* ---- who is at the ends ---- */
 
 /* SMs are above slices: they send requests and receive replies. */
-static bool are_sms(const struct gpu_link_stage *s, enum net_end_kind end)
+static bool are_sms(const struct system_link_stage *s, enum net_end_kind end)
 {
     return s->level == NET_LEVEL_net && (end == NET_END_SOURCE) == (s->direction == NET_REQUESTS);
 }
 
-static const char *people(const struct gpu_link_stage *s, enum net_end_kind end, bool many)
+static const char *people(const struct system_link_stage *s, enum net_end_kind end, bool many)
 {
     if (s->level == NET_LEVEL_chiplet_net) return many ? "chiplets" : "chiplet";
     if (s->level == NET_LEVEL_gpu_net) return many ? "GPUs" : "GPU";
@@ -46,7 +46,7 @@ static const char *people(const struct gpu_link_stage *s, enum net_end_kind end,
 }
 
 /* Where there are several networks of a level: which one. */
-static void write_net(const struct report *r, const struct gpu_link_stage *s, char *text, size_t size)
+static void write_net(const struct report *r, const struct system_link_stage *s, char *text, size_t size)
 {
     const bool of_chiplet = s->level <= NET_LEVEL_slice_net;
     const uint32_t nets = of_chiplet                          ? config_chiplets(r->config)
@@ -58,7 +58,7 @@ static void write_net(const struct report *r, const struct gpu_link_stage *s, ch
 
 /* SMs, slices and chiplets are numbered over the machine, gates and routers in their network. Routers of a
  * ring of chiplets or GPUs are theirs. */
-static void write_end(const struct report *r, const struct gpu_link_stage *s, enum net_end_kind end,
+static void write_end(const struct report *r, const struct system_link_stage *s, enum net_end_kind end,
                       uint32_t idx, char text[DRAW_TEXT])
 {
     const struct config *c = r->config;
@@ -78,7 +78,7 @@ static void write_end(const struct report *r, const struct gpu_link_stage *s, en
                    net);
 }
 
-static void write_ends(const struct report *r, const struct gpu_link_stage *s, char from[DRAW_TEXT],
+static void write_ends(const struct report *r, const struct system_link_stage *s, char from[DRAW_TEXT],
                        char to[DRAW_TEXT])
 {
     write_end(r, s, s->busiest.from, s->busiest.from_idx, from);
@@ -87,7 +87,7 @@ static void write_ends(const struct report *r, const struct gpu_link_stage *s, c
 
 /* ---- for people ---- */
 
-static void write_name(const struct report *r, const struct gpu_link_stage *s, char *text, size_t size)
+static void write_name(const struct report *r, const struct system_link_stage *s, char *text, size_t size)
 {
     const char *const gates = net_level_gates(r->config, s->level) ? ", gates" : "";
     const char *const name = network_names[network_of(s)];
@@ -103,7 +103,7 @@ static void write_name(const struct report *r, const struct gpu_link_stage *s, c
 }
 
 /* Of links into a network and out of it the end outside says enough, and two routers are of one network. */
-static void write_busiest(const struct report *r, const struct gpu_link_stage *s, FILE *out)
+static void write_busiest(const struct report *r, const struct system_link_stage *s, FILE *out)
 {
     char from[DRAW_TEXT], to[DRAW_TEXT], net[DRAW_TEXT];
     write_ends(r, s, from, to);
@@ -122,12 +122,12 @@ static void write_busiest(const struct report *r, const struct gpu_link_stage *s
 
 void report_links_text(const struct report *r, FILE *out)
 {
-    struct gpu_link_stage stages[GPU_LINK_STAGES];
-    const uint32_t count = gpu_link_stages(r->gpu, stages);
+    struct system_link_stage stages[SYSTEM_LINK_STAGES];
+    const uint32_t count = system_link_stages(r->system, stages);
     (void)fprintf(out, "\n  %-36s %6s %8s %8s\n", "link stages (share of cycles used)", "links", "mean",
                   "busiest");
     for (uint32_t k = 0; k < count; k++) {
-        const struct gpu_link_stage *s = &stages[k];
+        const struct system_link_stage *s = &stages[k];
         char name[2 * DRAW_TEXT];
         if (!s->flits) continue;
         write_name(r, s, name, sizeof name);
@@ -140,7 +140,7 @@ void report_links_text(const struct report *r, FILE *out)
 
 /* ---- for programs ---- */
 
-static json_t *stage_json(const struct report *r, const struct gpu_link_stage *s)
+static json_t *stage_json(const struct report *r, const struct system_link_stage *s)
 {
     char from[DRAW_TEXT], to[DRAW_TEXT];
     json_t *stage = json_pack("{s:I, s:I, s:f, s:f}", "links", (json_int_t)s->links, "flits",
@@ -156,8 +156,8 @@ static json_t *stage_json(const struct report *r, const struct gpu_link_stage *s
 
 json_t *report_links_json(const struct report *r)
 {
-    struct gpu_link_stage stages[GPU_LINK_STAGES];
-    const uint32_t count = gpu_link_stages(r->gpu, stages);
+    struct system_link_stage stages[SYSTEM_LINK_STAGES];
+    const uint32_t count = system_link_stages(r->system, stages);
     json_t *networks = json_object();
     for (uint32_t k = 0; k < count; k++) {
         const char *const key = measure_network_keys[network_of(&stages[k])];

@@ -6,7 +6,7 @@ static void measure_partition(const struct report *r, uint32_t partition, struct
 {
     struct stats stats;
     struct config one = *r->config;
-    const struct gpu_use none = {0};
+    const struct system_use none = {0};
     const uint32_t chiplet = partition / one.chiplet.partitions;
     const struct stats_scope scope = {(int32_t)(chiplet / one.gpu.chiplets),
                                       (int32_t)(chiplet % one.gpu.chiplets),
@@ -39,7 +39,7 @@ static json_t *traffic_json(uint32_t partitions, const uint64_t *bytes)
 void report_partitions_json(const struct report *r, json_t *root)
 {
     uint32_t partitions;
-    const uint64_t *bytes = gpu_traffic(r->gpu, &partitions);
+    const uint64_t *bytes = system_traffic(r->system, &partitions);
     if (!partitions) return;
     json_t *issue = json_array(), *llc = json_array(), *dram = json_array(), *pages = json_array();
     for (uint32_t k = 0; k < partitions; k++) {
@@ -48,7 +48,7 @@ void report_partitions_json(const struct report *r, json_t *root)
         add_share(issue, m.stalls[STALL_ISSUE]);
         add_share(llc, m.levels[LEVEL_LLC].use);
         add_share(dram, m.levels[LEVEL_DRAM].use);
-        (void)json_array_append_new(pages, json_integer((json_int_t)gpu_pages_of(r->gpu, k)));
+        (void)json_array_append_new(pages, json_integer((json_int_t)system_pages_of(r->system, k)));
     }
     (void)json_object_set_new(
         root, "partitions",

@@ -102,7 +102,7 @@ static json_t *list_of(const double *values, uint32_t count)
 
 void report_replicas_json(const struct report *r, json_t *root)
 {
-    const struct replication *p = gpu_replication(r->gpu);
+    const struct replication *p = system_replication(r->system);
     if (!p || !p->decision_count) return;
     json_t *list = json_array();
     for (uint32_t k = 0; k < p->decision_count; k++) {

@@ -15,10 +15,10 @@
 
 /* Launches of one kernel, added up. */
 struct report_kernel {
-    const struct gpu_kernel_record *first;
+    const struct system_kernel_record *first;
     uint64_t launches, cycles, gap_cycles, blocks;
     struct stats stats;
-    struct gpu_use use;
+    struct system_use use;
     struct measure measure;
 };
 
@@ -26,7 +26,7 @@ struct report {
     const struct config *config;
     const char *machine, *workload;
     const struct stats_registry *registry;
-    const struct gpu *gpu;
+    const struct system *system;
     const char *stopped_by; /* what ended a run that was stopped; NULL: --max-instructions */
     const char *error;      /* of a kernel that failed, or NULL */
     /* the check of the result */
@@ -42,7 +42,7 @@ struct report {
     /* gathered */
     struct arena arena;
     struct stats stats; /* of the whole run */
-    struct gpu_use use;
+    struct system_use use;
     struct measure total;
     uint64_t gap_cycles;           /* before launches */
     uint64_t shared_launches;      /* that ran beside others */
@@ -54,7 +54,7 @@ struct report {
 void report_gather(struct report *r);
 void report_free(struct report *r);
 /* SM cycles of one launch, with the gap before it. */
-uint64_t report_kernel_cycles(const struct gpu_kernel_record *k);
+uint64_t report_kernel_cycles(const struct system_kernel_record *k);
 
 /* One screen, at most 100 columns. */
 void report_text(const struct report *r, FILE *out);

@@ -24,7 +24,7 @@ static void assert_near(double value, double expected, double most)
 struct fixture {
     struct config config;
     struct stats stats;
-    struct gpu_use use;
+    struct system_use use;
 };
 
 enum { CYCLES = 10000, SMS = 64, SLICES = 64, CHANNELS = 32, SCHEDULERS = 2, REQUESTS = 1000 };

@@ -39,7 +39,7 @@ static void write_totals(const struct report *r, FILE *out)
     label(out, "time");
     (void)fprintf(out, "%s cycles = %s", draw_count(a, m->cycles), draw_seconds(b, m->seconds));
     if (r->gap_cycles) (void)fprintf(out, ", %s of them gaps before launches", draw_count(a, r->gap_cycles));
-    if (gpu_was_stopped(r->gpu)) (void)fprintf(out, ", stopped by %s", stopped_by(r));
+    if (system_was_stopped(r->system)) (void)fprintf(out, ", stopped by %s", stopped_by(r));
     (void)fputc('\n', out);
     label(out, "work");
     (void)fprintf(out, "%s warp instructions, ", draw_short(a, (double)r->stats.sm.warp_instructions));
@@ -56,7 +56,7 @@ static void write_totals(const struct report *r, FILE *out)
     int len = snprintf(line, sizeof line, "%.*f of %u warps per SM (%.0f %%)", m->warps < 0.95 ? 2 : 1,
                        m->warps, r->config->sm.warps, 100 * m->occupancy);
     if (r->kernel_count == 1) {
-        const struct gpu_kernel_record *k = r->kernels->first;
+        const struct system_kernel_record *k = r->kernels->first;
         (void)snprintf(line + len, sizeof line - (size_t)len, "; %u blocks of %u threads fit, limited by %s",
                        k->blocks_per_sm, k->block[0] * k->block[1] * k->block[2], k->limited_by);
     }
@@ -130,7 +130,7 @@ static void write_pages(const struct report *r, FILE *out)
     uint64_t most = 0, least = UINT64_MAX;
     const uint32_t partitions = (uint32_t)config_partitions(r->config);
     for (uint32_t k = 0; k < partitions; k++) {
-        const uint64_t pages = gpu_pages_of(r->gpu, k);
+        const uint64_t pages = system_pages_of(r->system, k);
         if (pages > most) most = pages;
         if (pages < least) least = pages;
     }
@@ -209,7 +209,7 @@ static void write_kernels(const struct report *r, FILE *out)
     const double all = r->total.cycles ? (double)r->total.cycles : 1;
     uint64_t launches = 0, cycles = 0;
     char a[DRAW_TEXT];
-    if (gpu_kernel_count(r->gpu) < 2) return;
+    if (system_kernel_count(r->system) < 2) return;
     (void)fprintf(out, "  %-*s launches        cycles   share     IPC  warps  bound by\n", KERNEL_NAME + 2,
                   "kernels");
     const uint32_t shown = r->kernel_count <= KERNELS_SHOWN ? r->kernel_count : KERNELS_SHOWN - 1;
@@ -255,7 +255,7 @@ static void write_close(const struct report *r, FILE *out)
         draw_wrapped(out, LABEL, error);
     }
     label(out, "check");
-    if (gpu_was_stopped(r->gpu))
+    if (system_was_stopped(r->system))
         (void)fprintf(out, "stopped by %s: results and conservation laws are not checked\n", stopped_by(r));
     else {
         if (r->self_checking && r->outputs)
@@ -265,7 +265,7 @@ static void write_close(const struct report *r, FILE *out)
             (void)fputs("the workload checks no result; ", out);
         (void)fprintf(out, "all %zu conservation laws hold\n", law_row_count);
     }
-    if (gpu_check(r->gpu)) write_caches(gpu_check(r->gpu), out);
+    if (system_check(r->system)) write_caches(system_check(r->system), out);
     label(out, "host");
     (void)fprintf(out, "%.2f CPU seconds, %.2f M warp instructions per CPU second, %.0f MB at most\n",
                   r->cpu_seconds,

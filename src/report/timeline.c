@@ -114,8 +114,8 @@ static void write_kernels(struct trace *t, const struct report *r, const char *n
 {
     uint64_t free_cyc[LANES] = {0};
     uint32_t used = 0;
-    for (uint32_t k = 0; k < gpu_kernel_count(r->gpu); k++) {
-        const struct gpu_kernel_record *record = gpu_kernel_record(r->gpu, k);
+    for (uint32_t k = 0; k < system_kernel_count(r->system); k++) {
+        const struct system_kernel_record *record = system_kernel_record(r->system, k);
         const uint64_t cycles = record->end_cyc > record->start_cyc ? record->end_cyc - record->start_cyc : 0;
         uint32_t lane = 0;
         while (lane + 1 < LANES && free_cyc[lane] > record->start_cyc) lane++;
@@ -161,8 +161,9 @@ static void write_block(struct trace *t, const struct report *r, const struct sh
                   PID_PARTITIONS + partition, b->sm * LANES + lane, (double)b->start_cyc * t->us_per_cycle,
                   (double)(b->end_cyc - b->start_cyc) * t->us_per_cycle, (unsigned long long)b->block,
                   b->kernel);
-    write_text(t->out,
-               b->kernel < gpu_kernel_count(r->gpu) ? gpu_kernel_record(r->gpu, b->kernel)->name : "?");
+    write_text(t->out, b->kernel < system_kernel_count(r->system)
+                           ? system_kernel_record(r->system, b->kernel)->name
+                           : "?");
     (void)fputs("}}", t->out);
 }
 
@@ -220,7 +221,7 @@ static void write_counter(struct trace *t, const struct report *r, const struct 
                    *w = c->second ? points_of(r, c->group, c->second) : NULL,
                    *o = c->over ? points_of(r, c->group, c->over) : NULL;
     double above = 0, below = 0;
-    const uint64_t end_cyc = gpu_now(r->gpu);
+    const uint64_t end_cyc = system_now(r->system);
     for (uint32_t i = 0; i <= s->series_points; i++) {
         const bool last = i == s->series_points; /* down to zero at the end */
         const uint64_t from = last ? end_cyc : i * s->series_interval_cyc;

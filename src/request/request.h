@@ -30,7 +30,7 @@ enum {
     REQUEST_FETCH = 1 << 2,     /* of a slice, which waits for the line; owner: its place there */
     REQUEST_PAGE = 1 << 3,      /* of a slice, for a page that gets a frame there (pages/); owner: the move,
                                    bytes[0]: the line in the new frame */
-    REQUEST_TAKES = 1 << 4      /* its home gives the line up */
+    REQUEST_MIGRATE = 1 << 4    /* its home gives the line up */
 };
 
 /* Where a line lives. */

@@ -1,7 +1,7 @@
 /* l1.count_conflicts: misses for capacity and for conflict of known streams, and that counting changes
  * nothing else. */
 #include "base/rng.h"
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 /* Eight lines, lines that are 8 / ways apart share a set. */
 #define COUNTED "l1.count_conflicts=true;l1.index=linear;"

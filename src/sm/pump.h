@@ -1,4 +1,4 @@
-/* pump: the memory pipe of an SM in windows (gpu/windows.h), while all its warps wait: replies come in and
+/* pump: the memory pipe of an SM in windows (system/windows.h), while all its warps wait: replies come in and
  * lines go out cycle by cycle, and nobody looks at the schedulers. */
 #ifndef ATOLL_SM_PUMP_H
 #define ATOLL_SM_PUMP_H

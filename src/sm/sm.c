@@ -419,7 +419,7 @@ uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm-
 static struct wait waits(void *self)
 {
     const struct sm *sm = self;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     if (!sm->place_count || (sm_idle(sm) && !sm->wants_blocks)) return w;
     w.reason = WAIT_REPLY;
     w.on = sm->wire.fabric->reply.component;

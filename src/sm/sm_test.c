@@ -1,5 +1,5 @@
 /* SM and L1: exact cycles of issue, latency, merging, ordering, and where cycles went. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 #define ENDS(...)  ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define FAST_PORTS "unit.int_interval_cyc=1;unit.fp32_interval_cyc=1"
@@ -10,11 +10,11 @@ static const uint64_t A = 0x10000, B = 0x20000;
 
 static uint64_t request_cyc(struct bed *b, uint32_t bytes)
 {
-    return net_zero_load_cyc(b->gpu->fabrics->request.net, 0, 0, bytes);
+    return net_zero_load_cyc(b->system->fabrics->request.net, 0, 0, bytes);
 }
 static uint64_t reply_cyc(struct bed *b, uint32_t bytes)
 {
-    return net_zero_load_cyc(b->gpu->fabrics->reply.net, 0, 0, bytes);
+    return net_zero_load_cyc(b->system->fabrics->reply.net, 0, 0, bytes);
 }
 
 /* Issue of a load that misses the L1 and hits the LLC > its first dependent instruction. */
@@ -567,7 +567,7 @@ BED_TEST(blocks_that_fit_are_limited_by_the_scarcest)
                                          .registers_per_block = cases[k].registers,
                                          .shared_per_block = cases[k].shared};
         const char *why = "";
-        assert_int_equal(sm_fitting_blocks(b.gpu->sm_spec, &kernel, &why), cases[k].fit);
+        assert_int_equal(sm_fitting_blocks(b.system->sm_spec, &kernel, &why), cases[k].fit);
         assert_string_equal(why, cases[k].why);
     }
     bed_close(&b);

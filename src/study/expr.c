@@ -99,7 +99,7 @@ static struct known all_names(struct arena *a)
             for (size_t i = 0; i < COUNT_OF(stage_values); i++)
                 know(&k, arena_printf(a, "totals.link_stages.%s.%s.%s", measure_network_keys[n],
                                       measure_stage_keys[l], stage_values[i]));
-    for (size_t q = 0; q < GPU_QUEUES; q++)
+    for (size_t q = 0; q < SYSTEM_QUEUES; q++)
         for (size_t i = 0; i < COUNT_OF(queue_values); i++)
             know(&k, arena_printf(a, "totals.slice_queues.%s.%s", measure_queue_keys[q], queue_values[i]));
     for (size_t i = 0; i < MEASURE_STALLS; i++)

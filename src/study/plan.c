@@ -6,8 +6,8 @@
 
 #include "base/map.h"
 #include "config/machine.h"
-#include "gpu/rules.h"
 #include "study/study_private.h"
+#include "system/rules.h"
 
 /* generated: a hash of the sources that decide what a run gives */
 extern const char study_build_id[];

@@ -4,9 +4,9 @@
 
 holds "the tree keeps its roles" python3 tools/roles.py
 tree=$dir/tree
-mkdir -p "$tree/src/llc" "$tree/src/sm" "$tree/src/gpu" "$tree/src/config"
+mkdir -p "$tree/src/llc" "$tree/src/sm" "$tree/src/system" "$tree/src/config"
 echo 'bool a = c->llc.organisation == llc_organisation_nuba;' > "$tree/src/llc/spec.c"
-cp "$tree/src/llc/spec.c" "$tree/src/gpu/rules.def"
+cp "$tree/src/llc/spec.c" "$tree/src/system/rules.def"
 cp "$tree/src/llc/spec.c" "$tree/src/config/config.h"
 cp "$tree/src/llc/spec.c" "$tree/src/sm/sm_test.c"
 printf '/* llc_organisation_nuba\n */ "llc_organisation_nuba" CHOICES_llc_organisation\n' > "$tree/src/sm/sm.c"

@@ -2,7 +2,7 @@
  * and 356.6 cycles (hits in the near and in the far half) and of 474.9 and 622.7 (misses); arXiv 2501.12084,
  * table 4. The preset was calibrated to these four. Bandwidth was not fitted: it is printed, and must respect
  * the ports. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 enum { CHASE = 80, CHAINS = 16, NEAR_SM = 0, FAR_SM = 54 };
 #define A      ((uint64_t)0x10000000)
@@ -80,7 +80,7 @@ static double bandwidth(bool far)
     static struct bed_op ops[LOADS + 1];
     static struct bed b;
     bed_open_machine(&b, "a100", "runtime.placement=first_touch_chiplet");
-    const uint32_t half = b.gpu->sm_count / 2;
+    const uint32_t half = b.system->sm_count / 2;
     const uint64_t lines = (uint64_t)half * WARPS;
     bed_touch(&b, far ? FAR_SM : NEAR_SM, A, lines * LINE_BYTES * LOADS);
     for (uint32_t k = 0; k < LOADS; k++)

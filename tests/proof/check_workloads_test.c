@@ -106,7 +106,7 @@ static double stat(const json_t *stats, const char *name)
 
 /* What the parts of NUBA's GPU carry in a cycle (lines of 128 B): links of the SMs 64 x 2 x 16 B, a reply 9
  * of these each; the network between slices 64 such ports; data ports of 64 slices 32 B; memory 32 x 64 B at
- * a quarter of the clock. The run as a whole respects them whatever the workload: gpu/bounds.c looks at each
+ * a quarter of the clock. The run as a whole respects them whatever the workload: system/bounds.c looks at each
  * part. */
 static void within_bounds(const char *json)
 {

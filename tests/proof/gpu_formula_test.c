@@ -1,8 +1,8 @@
 /* The GPU against cases with a closed answer: latencies as sums of their parts, bandwidths of each level,
  * slopes of a hot line, hit rates of known streams, what scales with channels and what does not. */
-#include "gpu_testbed.h"
 #include "net/net_level.h"
 #include "network_alone.h"
+#include "system_testbed.h"
 
 #define ENDS(...) ((const struct bed_op[]){__VA_ARGS__, BED_END})
 
@@ -19,9 +19,9 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
 {
     const struct config *c = &b->machine.config;
     const uint64_t sm = ticks(c, c->clock.sm), dram = ticks(c, c->clock.dram);
-    const struct home h = mmu_home(b->gpu->mmus[0], 0, 0, line);
+    const struct home h = mmu_home(b->system->mmus[0], 0, 0, line);
     uint64_t now = issue + 1;
-    now += net_zero_load_cyc(b->gpu->fabrics->request.net, 0, h.slice, (uint32_t)c->packet.header);
+    now += net_zero_load_cyc(b->system->fabrics->request.net, 0, h.slice, (uint32_t)c->packet.header);
     if (from_memory) {
         const uint32_t columns = c->llc.sectored ? 1 : 2;
         uint64_t t = up((now + c->llc.miss_latency_cyc) * sm, dram); /* the channel's next edge */
@@ -35,8 +35,8 @@ static uint64_t expected_cyc(struct bed *b, uint64_t line, uint64_t issue, bool 
     } else {
         now += c->llc.latency_cyc;
     }
-    now +=
-        net_zero_load_cyc(b->gpu->fabrics->reply.net, h.slice, 0, (uint32_t)c->packet.header + 32 * sectors);
+    now += net_zero_load_cyc(b->system->fabrics->reply.net, h.slice, 0,
+                             (uint32_t)c->packet.header + 32 * sectors);
     return now + c->l1.fill_latency_cyc - issue;
 }
 
@@ -53,9 +53,9 @@ static void chase(const char *preset, const char *settings)
     uint64_t banks_used[256] = {0}; /* by channel */
     for (uint32_t k = 0; k < LINES; k++) {
         for (;; address += 0x11080) { /* a bank that no other line opens */
-            mmu_touch(b.gpu->mmus[0], 0, pages_key(0, address >> mmu_page_log2(b.gpu->mmus[0])));
-            const struct home h = mmu_home(b.gpu->mmus[0], 0, 0, address >> LINE_LOG2);
-            const struct dram_place place = dram_map_place(b.gpu->map, h.line << LINE_LOG2);
+            mmu_touch(b.system->mmus[0], 0, pages_key(0, address >> mmu_page_log2(b.system->mmus[0])));
+            const struct home h = mmu_home(b.system->mmus[0], 0, 0, address >> LINE_LOG2);
+            const struct dram_place place = dram_map_place(b.system->map, h.line << LINE_LOG2);
             if (banks_used[place.channel] >> place.bank & 1) continue;
             banks_used[place.channel] |= (uint64_t)1 << place.bank;
             break;
@@ -117,7 +117,7 @@ static double read_rate(const char *preset, const char *settings, uint32_t n, ui
     for (uint32_t k = 0; k < 2; k++) {
         struct bed b;
         bed_open_machine(&b, preset, settings);
-        const uint32_t blocks = 2 * b.gpu->sm_count, count = n << k;
+        const uint32_t blocks = 2 * b.system->sm_count, count = n << k;
         assert_true(count < BED_OPS_MAX);
         lines = (uint64_t)n * blocks * WARPS;
         for (uint32_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* `v100` against measurements of a V100: bandwidth of L1, L2 and DRAM as fractions of their peaks, within
  * five points of 95, 95 and 85 % (hardware column of Accel-Sim's Figure 7, ISCA 2020). The preset was
  * calibrated to them. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 enum { WARPS = 32 };
 static const uint64_t A = 0x10000000;
@@ -19,7 +19,7 @@ static uint64_t kernel_cyc(const struct reading *r, uint64_t *bytes, struct conf
     struct bed b;
     static struct bed_op ops[BED_OPS_MAX];
     bed_open_machine(&b, "v100", NULL);
-    const uint32_t blocks = 2 * b.gpu->sm_count;
+    const uint32_t blocks = 2 * b.system->sm_count;
     for (uint32_t i = 0; i < r->loads; i++) {
         const uint64_t region = r->regions ? i % r->regions : i,
                        lines = (r->by_sm ? 1 : blocks) * (uint64_t)WARPS;

@@ -1,6 +1,6 @@
 /* Machines of several GPUs and chiplets against arithmetic: what links, rings and switches carry, how four
  * GPUs scale, and what partitions of a shared GPU keep apart. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 #include <jansson.h>
 
@@ -71,7 +71,7 @@ static uint64_t stream_cycles(const char *machine, uint32_t blocks, uint64_t *re
 {
     static struct bed b;
     bed_open_machine(&b, machine, "map.page_size=4 KiB;llc.boundary=drop_remote");
-    const uint32_t sms = b.gpu->sm_count, gpus = b.machine.config.system.gpus;
+    const uint32_t sms = b.system->sm_count, gpus = b.machine.config.system.gpus;
     for (uint32_t k = 0; k < blocks; k++) /* each GPU a contiguous part */
         bed_touch(&b, (uint32_t)((uint64_t)k * gpus / blocks) * (sms / gpus),
                   AT + (uint64_t)k * LINES_PER_BLOCK * 128, LINES_PER_BLOCK * 128);

@@ -9,9 +9,9 @@
  * e is what the uniform GPU carries of reads that hit, at random lines: less than its network alone, as
  * slices whose replies wait take no requests. Lines of the uniform GPU are spread over channels (map.kind
  * pae): pages that lie in one channel each would add camping, which is not what the bound is about. */
-#include "gpu_testbed.h"
 #include "net/net_level.h"
 #include "network_alone.h"
+#include "system_testbed.h"
 
 #include <jansson.h>
 
@@ -87,18 +87,19 @@ static struct rate measure(const char *machine, const char *settings, const stru
     char all[512];
     (void)snprintf(all, sizeof all, "mmu.mode=ideal;dram.refresh=false;%s", settings);
     bed_open_machine(&b, machine, all);
-    struct engine *const e = b.gpu->engine;
+    struct engine *const e = b.system->engine;
     for (uint64_t page = 0; page < SHARED_LINES / 32; page++)
-        bed_touch(&b, (uint32_t)(page * 2 % b.gpu->sm_count), SHARED + page * 4096, 1);
+        bed_touch(&b, (uint32_t)(page * 2 % b.system->sm_count), SHARED + page * 4096, 1);
     write_kernel(ops, m);
     bed_run(&b, warm, WARPS, BLOCKS);
     bed_settle(&b);
     bed_begin(&b, ops, WARPS, BLOCKS);
     (void)engine_run(e, b.start_cyc + SETTLE_CYC);
     const struct stats before = bed_stats(&b);
-    const uint64_t from = gpu_now(b.gpu);
-    while (!b.ended && gpu_now(b.gpu) < from + WINDOW_CYC) (void)engine_run(e, gpu_now(b.gpu) + 50);
-    const uint64_t took = gpu_now(b.gpu) - from;
+    const uint64_t from = system_now(b.system);
+    while (!b.ended && system_now(b.system) < from + WINDOW_CYC)
+        (void)engine_run(e, system_now(b.system) + 50);
+    const uint64_t took = system_now(b.system) - from;
     const struct stats after = bed_stats(&b);
     struct stats s;
     stats_subtract(&after, &before, &s);

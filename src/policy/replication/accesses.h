@@ -1,5 +1,5 @@
 /* accesses: requests as the slices served them, handed on in an order that does not depend on who was visited
- * first: by cycle, in a cycle by slice. For profilers that keep state (rdd.h) behind an llc_tap. */
+ * first: by cycle, in a cycle by slice. For profilers that keep state (rdd.h) behind an llc_monitor. */
 #ifndef ATOLL_POLICY_ACCESSES_H
 #define ATOLL_POLICY_ACCESSES_H
 

@@ -142,14 +142,15 @@ static void remote(void *self, const struct request *r, uint32_t slice, bool mis
     put(self, r, slice, true, now);
 }
 
-struct llc_tap mdr_input_tap(struct mdr *m)
+struct llc_monitor mdr_input_monitor(struct mdr *m)
 {
-    return m ? (struct llc_tap){.see = input, .self = m} : (struct llc_tap){0};
+    return m ? (struct llc_monitor){.on_request = input, .self = m} : (struct llc_monitor){0};
 }
 
-struct llc_tap mdr_remote_tap(struct mdr *m)
+struct llc_monitor mdr_remote_monitor(struct mdr *m)
 {
-    return m && !m->everywhere ? (struct llc_tap){.see = remote, .self = m} : (struct llc_tap){0};
+    return m && !m->everywhere ? (struct llc_monitor){.on_request = remote, .self = m}
+                               : (struct llc_monitor){0};
 }
 
 void mdr_flush(struct mdr *m)

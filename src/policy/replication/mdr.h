@@ -57,8 +57,8 @@ struct mdr {
 struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
                     struct organisation *organisations);
 /* Of slice inputs (L1 misses) and of requests of other slices. */
-struct llc_tap mdr_input_tap(struct mdr *m);
-struct llc_tap mdr_remote_tap(struct mdr *m);
+struct llc_monitor mdr_input_monitor(struct mdr *m);
+struct llc_monitor mdr_remote_monitor(struct mdr *m);
 /* The end of a kernel emptied the slices. */
 void mdr_flush(struct mdr *m);
 

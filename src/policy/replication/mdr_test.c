@@ -1,7 +1,7 @@
 /* MDR: the two bandwidth models against values computed by hand, and the profiler against short streams. */
 #include "dram/dram_map.h"
-#include "gpu/rules.h"
-#include "gpu_testbed.h"
+#include "system/rules.h"
+#include "system_testbed.h"
 
 static void close_to(double got, double expected)
 {
@@ -99,8 +99,8 @@ static void miss(struct bench *b, uint64_t line, uint32_t slice, uint32_t home, 
     const struct request r = {.home = {.line = line, .slice = (uint16_t)home},
                               .kind = REQUEST_READ,
                               .flags = read_only ? REQUEST_READ_ONLY : 0};
-    const struct llc_tap tap = mdr_input_tap(b->mdr);
-    tap.see(tap.self, &r, slice, false, cyc);
+    const struct llc_monitor monitor = mdr_input_monitor(b->mdr);
+    monitor.on_request(monitor.self, &r, slice, false, cyc);
 }
 
 /* Other partitions read a line of the profiled slice: a hit without copies, and with copies none of its
@@ -130,7 +130,7 @@ BED_TEST(others_reads_of_read_only_lines_count_without_copies_only)
     assert_int_equal(b.mdr->with.hits, 2);
     assert_int_equal(b.mdr->misses, 4);
     assert_int_equal(b.mdr->near_misses, 1);
-    assert_int_equal(mdr_remote_tap(b.mdr).see == NULL, 1);
+    assert_int_equal(mdr_remote_monitor(b.mdr).on_request == NULL, 1);
     bench_close(&b);
 }
 
@@ -144,8 +144,8 @@ BED_TEST(the_local_profiler_sees_its_slice_only)
     accesses_flush(&b.mdr->accesses);
     assert_int_equal(b.mdr->without.seen, 0);
     const struct request r = {.home = {.line = line}, .kind = REQUEST_READ, .flags = REQUEST_READ_ONLY};
-    const struct llc_tap tap = mdr_remote_tap(b.mdr);
-    tap.see(tap.self, &r, 0, false, 2); /* it arrives at its home */
+    const struct llc_monitor monitor = mdr_remote_monitor(b.mdr);
+    monitor.on_request(monitor.self, &r, 0, false, 2); /* it arrives at its home */
     accesses_flush(&b.mdr->accesses);
     assert_int_equal(b.mdr->without.seen, 1);
     assert_int_equal(b.mdr->with.seen, 0);

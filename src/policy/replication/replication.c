@@ -76,7 +76,7 @@ static void see(void *self, const struct access *a, uint64_t cyc)
     if (a->home < p->organisation->clusters.stack_slices) profile(p, a, cyc);
 }
 
-static void tap(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now)
+static void on_request(void *self, const struct request *r, uint32_t slice, bool missed, uint64_t now)
 {
     struct replication *p = self;
     const struct access a = {.line = r->home.line,
@@ -90,9 +90,9 @@ static void tap(void *self, const struct request *r, uint32_t slice, bool missed
     accesses_put(&p->accesses, &a, now);
 }
 
-struct llc_tap replication_tap(struct replication *p)
+struct llc_monitor replication_monitor(struct replication *p)
 {
-    return p ? (struct llc_tap){.see = tap, .self = p} : (struct llc_tap){0};
+    return p ? (struct llc_monitor){.on_request = on_request, .self = p} : (struct llc_monitor){0};
 }
 
 /* ---- time ---- */

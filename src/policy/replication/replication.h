@@ -106,7 +106,7 @@ struct replication {
 struct replication *replication_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
                                     struct organisation *o);
 void replication_free(struct replication *p);
-struct llc_tap replication_tap(struct replication *p);
+struct llc_monitor replication_monitor(struct replication *p);
 /* Of a series (stats_on_edge): the present degree counts up to there. */
 void replication_edge(void *p, uint64_t edge_cyc);
 /* A kernel begins, or goes on alone when one beside it has ended. Launches with equal keys are the same

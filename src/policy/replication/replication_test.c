@@ -15,10 +15,10 @@
 #include "base/rng.h"
 #include "config/machine.h"
 #include "dram/dram_map.h"
-#include "gpu/rules.h"
 #include "llc/organisation.h"
 #include "policy/replication/bandwidth.h"
 #include "policy/replication/replication.h"
+#include "system/rules.h"
 
 enum { SLICES = 16, SETS_MAX = 64, WAYS = 16, DEGREES = 5 };
 

@@ -1,17 +1,17 @@
 /* apps: see apps.h. */
-#include "gpu/apps.h"
+#include "system/apps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 /* ---- counting ---- */
 
 void apps_count(struct apps *a)
 {
-    struct gpu *g = a->gpu;
+    struct system *g = a->system;
     for (uint32_t sm = 0; sm < g->sm_count; sm++) {
         const struct sm_stats *s = sm_stats(g->sms[sm]);
         struct app_stats *to = &a->app[a->serving[sm]].stats;
@@ -27,14 +27,14 @@ void apps_count(struct apps *a)
 
 uint32_t apps_mmu(const struct apps *a, uint32_t app, uint32_t gpu)
 {
-    return a->own_mmus ? app * a->gpu->config->system.gpus + gpu : gpu;
+    return a->own_mmus ? app * a->system->config->system.gpus + gpu : gpu;
 }
 
 static void use_mmu(struct apps *a, uint32_t sm)
 {
-    const uint32_t gpu = sm / (uint32_t)config_sms_per_gpu(a->gpu->config);
+    const uint32_t gpu = sm / (uint32_t)config_sms_per_gpu(a->system->config);
     if (a->owner[sm] != APPS_NOBODY)
-        sm_use_mmu(a->gpu->sms[sm], a->gpu->mmus[apps_mmu(a, a->owner[sm], gpu)]);
+        sm_use_mmu(a->system->sms[sm], a->system->mmus[apps_mmu(a, a->owner[sm], gpu)]);
 }
 
 static uint32_t share(uint32_t of_all, uint32_t part, uint32_t whole)
@@ -46,7 +46,7 @@ static uint32_t share(uint32_t of_all, uint32_t part, uint32_t whole)
 /* Every application its part of the translation, in the place of what all would share. */
 static void split_mmus(struct apps *a)
 {
-    struct gpu *g = a->gpu;
+    struct system *g = a->system;
     const uint32_t gpus = g->config->system.gpus;
     for (uint32_t k = 0; k < g->mmu_count; k++) mmu_free(g->mmus[k]); /* nobody has used them */
     for (uint32_t app = 0; app < a->count; app++) {
@@ -57,7 +57,7 @@ static void split_mmus(struct apps *a)
         c.mmu.l2_ports = share(c.mmu.l2_ports, mine, all);
         c.mmu.walkers = share(c.mmu.walkers, mine, all);
         for (uint32_t gpu = 0; gpu < gpus; gpu++)
-            g->mmus[app * gpus + gpu] = gpu_new_mmu(g, &c, gpu, app * gpus + gpu);
+            g->mmus[app * gpus + gpu] = system_new_mmu(g, &c, gpu, app * gpus + gpu);
     }
     g->mmu_count = gpus * a->count;
     a->own_mmus = true;
@@ -69,13 +69,13 @@ static void split_mmus(struct apps *a)
 static void number_sms(struct apps *a, uint32_t app)
 {
     a->app[app].sm_count = 0;
-    for (uint32_t sm = 0; sm < a->gpu->sm_count; sm++)
+    for (uint32_t sm = 0; sm < a->system->sm_count; sm++)
         if (a->owner[sm] == app) a->place[sm] = (uint16_t)a->app[app].sm_count++;
 }
 
 static void hand_over(struct apps *a, uint32_t sm, uint64_t now)
 {
-    struct gpu *g = a->gpu;
+    struct system *g = a->system;
     apps_count(a);
     for (uint32_t n = 0; n < g->running_count; n++)
         if (sm_serves(g->sms[sm], &g->running[n]->sm)) sm_end(g->sms[sm], &g->running[n]->sm, now);
@@ -98,19 +98,19 @@ static void nothing(void *self, uint64_t now)
 static void act(void *self, uint64_t now)
 {
     struct apps *a = self;
-    for (uint32_t sm = 0; a->changing && sm < a->gpu->sm_count; sm++)
-        if (a->owner[sm] != a->serving[sm] && sm_idle(a->gpu->sms[sm])) hand_over(a, sm, now);
+    for (uint32_t sm = 0; a->changing && sm < a->system->sm_count; sm++)
+        if (a->owner[sm] != a->serving[sm] && sm_idle(a->system->sms[sm])) hand_over(a, sm, now);
 }
 
 void apps_look_again(struct apps *a)
 {
     if (a->changing)
-        engine_wake(a->gpu->engine, a->component, engine_now(a->gpu->engine, a->gpu->sm_domain) + 1);
+        engine_wake(a->system->engine, a->component, engine_now(a->system->engine, a->system->sm_domain) + 1);
 }
 
 void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
 {
-    DIAG_ASSERT(app < a->count && sm < a->gpu->sm_count);
+    DIAG_ASSERT(app < a->count && sm < a->system->sm_count);
     const uint32_t from = a->owner[sm];
     if (from == app) return;
     a->changing += a->serving[sm] != app; /* given back before it changed: it goes on as it was */
@@ -118,7 +118,7 @@ void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
     a->owner[sm] = (uint8_t)app;
     number_sms(a, from);
     number_sms(a, app);
-    if (a->serving[sm] == app) sm_ask(a->gpu->sms[sm]);
+    if (a->serving[sm] == app) sm_ask(a->system->sms[sm]);
     apps_look_again(a);
 }
 
@@ -126,8 +126,8 @@ void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
 
 void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count)
 {
-    pages_restrict(a->gpu->pages, app, &(struct colours){channels, count});
-    a->app[app].channel_count = count * pages_channels_per_colour(a->gpu->pages);
+    pages_restrict(a->system->pages, app, &(struct colours){channels, count});
+    a->app[app].channel_count = count * pages_channels_per_colour(a->system->pages);
 }
 
 /* ---- the parameters ---- */
@@ -162,7 +162,7 @@ static void read_shares(const char *what, const char *text, uint32_t total, uint
 
 static void split_channels(struct apps *a, const char *text)
 {
-    struct gpu *g = a->gpu;
+    struct system *g = a->system;
     uint32_t shares[APPS_MAX] = {0};
     const uint32_t per_colour = pages_channels_per_colour(g->pages), colours = pages_colours(g->pages);
     uint16_t *all = malloc(colours * sizeof *all);
@@ -188,7 +188,7 @@ static void split_channels(struct apps *a, const char *text)
 
 void apps_split(struct apps *a, uint32_t count)
 {
-    struct gpu *g = a->gpu;
+    struct system *g = a->system;
     uint32_t shares[APPS_MAX];
     if (count > APPS_MAX) diag_mistake("at most %d applications run together, not %u", APPS_MAX, count);
     a->count = count;
@@ -208,9 +208,9 @@ void apps_split(struct apps *a, uint32_t count)
     }
 }
 
-void apps_init(struct apps *a, struct gpu *g)
+void apps_init(struct apps *a, struct system *g)
 {
-    *a = (struct apps){.gpu = g, .count = 1};
+    *a = (struct apps){.system = g, .count = 1};
     a->owner = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
     a->serving = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
     a->place = ARENA_ARRAY(&g->arena, uint16_t, g->sm_count);

@@ -1,8 +1,8 @@
 /* How many requests wait at slices: by a formula where one comes at a time, and against who looks into every
  * queue in every cycle. */
-#include "gpu_testbed.h"
 #include "llc/llc_private.h"
 #include "net/net_private.h"
+#include "system_testbed.h"
 
 #define ENDS(...)            ((const struct bed_op[]){__VA_ARGS__, BED_END})
 #define READ(base, dst, ...) BED_LOAD(base, dst, .flags = WARP_F_STRONG, __VA_ARGS__)
@@ -24,7 +24,7 @@ BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
     bed_open(&b, "net.width=256 B");
     bed_run(&b, reads, 1, 1);
     const uint64_t misses_cyc = bed_cyc(&b, 0, 0, 2 * ALONE - 1);
-    const struct gpu_depth mshrs = gpu_depth(b.gpu, GPU_QUEUE_MSHRS);
+    const struct system_depth mshrs = system_depth(b.system, SYSTEM_QUEUE_MSHRS);
     const struct stats s = bed_stats(&b);
     bed_run(&b, reads, 1, 1);
     const uint64_t hits_cyc = bed_cyc(&b, 0, 0, 2 * ALONE - 1);
@@ -35,10 +35,10 @@ BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
     assert_int_equal(mshrs.most, mshrs.sum);
     assert_int_equal(mshrs.peak, 1);
     /* hits hold none, and nothing waits at a port that is free */
-    assert_int_equal(gpu_depth(b.gpu, GPU_QUEUE_MSHRS).sum, mshrs.sum);
-    assert_int_equal(gpu_depth(b.gpu, GPU_QUEUE_INPUT).sum, 0);
-    assert_int_equal(gpu_depth(b.gpu, GPU_QUEUE_INSIDE).sum, bed_stats(&b).llc.stay_cyc);
-    assert_int_equal(gpu_depth(b.gpu, GPU_QUEUE_CHANNEL).sum, s.dram.wait_cyc);
+    assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_MSHRS).sum, mshrs.sum);
+    assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_INPUT).sum, 0);
+    assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_INSIDE).sum, bed_stats(&b).llc.stay_cyc);
+    assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_CHANNEL).sum, s.dram.wait_cyc);
     bed_close(&b);
 }
 
@@ -50,14 +50,14 @@ BED_TEST(requests_wait_at_the_port_as_long_as_the_data_port_is_behind)
     const struct bed_op *lines = ENDS(READ(A, 1, .stride = LINE), BED_USE(1));
     bed_open(&b, "net.width=256 B;net.sink_packets=64;llc.port=8 B;llc.data_queue=1");
     bed_run(&b, lines, 1, 1);
-    const uint64_t before = gpu_depth(b.gpu, GPU_QUEUE_INPUT).sum;
+    const uint64_t before = system_depth(b.system, SYSTEM_QUEUE_INPUT).sum;
     bed_run(&b, lines, 1, 1);
     uint64_t waited = 0;
     for (uint64_t k = 0; k < 32; k++) { /* it comes in cycle k; the port is free in 16 k */
         const uint64_t taken = k < 2 ? k : 16 * (k - 1);
         waited += taken - k;
     }
-    assert_int_equal(gpu_depth(b.gpu, GPU_QUEUE_INPUT).sum - before, waited);
+    assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_INPUT).sum - before, waited);
     bed_close(&b);
 }
 
@@ -85,19 +85,20 @@ static uint64_t due_at_memory(const struct slice *s, uint64_t tick)
     return count;
 }
 
-static uint64_t found(const struct gpu *g, enum gpu_queue queue, uint32_t slice, uint64_t now)
+static uint64_t found(const struct system *g, enum system_queue queue, uint32_t slice, uint64_t now)
 {
     const struct slice *s = g->slices[slice];
     switch (queue) {
-    case GPU_QUEUE_INPUT: return at_port(&g->fabrics->request, slice, now);
-    case GPU_QUEUE_FAR_INPUT: return g->fabrics->forwards ? at_port(&g->fabrics->far_request, slice, now) : 0;
-    case GPU_QUEUE_ANSWERS: return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
-    case GPU_QUEUE_LOCAL: return s->far ? s->far->local.count : 0;
-    case GPU_QUEUE_INSIDE: return s->inside;
-    case GPU_QUEUE_MSHRS: return s->spec->mshrs - s->mshr_free_count;
-    case GPU_QUEUE_MEMORY: return due_at_memory(s, now);
-    case GPU_QUEUE_CHANNEL:
-    case GPU_QUEUES: break;
+    case SYSTEM_QUEUE_INPUT: return at_port(&g->fabrics->request, slice, now);
+    case SYSTEM_QUEUE_FAR_INPUT:
+        return g->fabrics->forwards ? at_port(&g->fabrics->far_request, slice, now) : 0;
+    case SYSTEM_QUEUE_ANSWERS: return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
+    case SYSTEM_QUEUE_LOCAL: return s->far ? s->far->local.count : 0;
+    case SYSTEM_QUEUE_INSIDE: return s->inside;
+    case SYSTEM_QUEUE_MSHRS: return s->spec->mshrs - s->mshr_free_count;
+    case SYSTEM_QUEUE_MEMORY: return due_at_memory(s, now);
+    case SYSTEM_QUEUE_CHANNEL:
+    case SYSTEM_QUEUES: break;
     }
     return 0;
 }
@@ -105,10 +106,10 @@ static uint64_t found(const struct gpu *g, enum gpu_queue queue, uint32_t slice,
 enum { SLICES_MOST = 8 };
 
 /* Of the cycles before this one. */
-static void depths_agree(const struct gpu *g, uint64_t sums[GPU_QUEUES][SLICES_MOST])
+static void depths_agree(const struct system *g, uint64_t sums[SYSTEM_QUEUES][SLICES_MOST])
 {
-    for (enum gpu_queue queue = 0; queue < GPU_QUEUE_CHANNEL; queue++) {
-        const struct gpu_depth d = gpu_depth(g, queue);
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) {
+        const struct system_depth d = system_depth(g, queue);
         uint64_t all = 0, most = 0;
         for (uint32_t k = 0; k < g->slice_count; k++) {
             all += sums[queue][k];
@@ -125,20 +126,20 @@ static void look_in_every_cycle(const char *settings, const struct bed_op *ops, 
 {
     struct bed b;
     bed_open(&b, settings);
-    struct gpu *g = b.gpu;
-    uint64_t sums[GPU_QUEUES][SLICES_MOST] = {{0}};
+    struct system *g = b.system;
+    uint64_t sums[SYSTEM_QUEUES][SLICES_MOST] = {{0}};
     assert_true(g->slice_count <= SLICES_MOST && config_tick_frequency(g->config) == g->config->clock.sm);
     bed_begin(&b, ops, warps, 8);
     while (!b.over) {
-        (void)engine_run(g->engine, gpu_now(g) + 1);
-        if (gpu_now(g) % 97 == 0) depths_agree(g, sums);
-        for (uint32_t queue = 0; queue < GPU_QUEUES; queue++)
-            for (uint32_t k = 0; k < g->slice_count; k++) sums[queue][k] += found(g, queue, k, gpu_now(g));
+        (void)engine_run(g->engine, system_now(g) + 1);
+        if (system_now(g) % 97 == 0) depths_agree(g, sums);
+        for (uint32_t queue = 0; queue < SYSTEM_QUEUES; queue++)
+            for (uint32_t k = 0; k < g->slice_count; k++) sums[queue][k] += found(g, queue, k, system_now(g));
     }
     depths_agree(g, sums);
-    for (enum gpu_queue queue = 0; queue < GPU_QUEUE_CHANNEL; queue++) /* else it shows nothing */
-        if (gpu_depth(g, queue).parts && queue != GPU_QUEUE_ANSWERS)
-            assert_true(gpu_depth(g, queue).sum > 50);
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) /* else it shows nothing */
+        if (system_depth(g, queue).parts && queue != SYSTEM_QUEUE_ANSWERS)
+            assert_true(system_depth(g, queue).sum > 50);
     bed_finish(&b);
     bed_close(&b);
 }
@@ -164,25 +165,26 @@ BED_TEST(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known)
 {
     const struct bed_op *ops = ENDS(READ(A, 1, .stride = LINE, .by_warp = 32 * LINE, .by_block = 16 * LINE),
                                     BED_USE(1), READ(A, 2, .stride = 4 * LINE), BED_USE(2));
-    struct gpu_depth d[2][GPU_QUEUES];
+    struct system_depth d[2][SYSTEM_QUEUES];
     for (uint32_t ahead = 0; ahead < 2; ahead++) {
         struct bed b;
         bed_open_machine(&b, "v100", ahead ? NULL : "sim.work_ahead=false");
-        assert_true(!b.gpu->windows == !ahead);
+        assert_true(!b.system->windows == !ahead);
         bed_run(&b, ops, 4, 160);
         bed_settle(&b);
-        for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) d[ahead][queue] = gpu_depth(b.gpu, queue);
+        for (enum system_queue queue = 0; queue < SYSTEM_QUEUES; queue++)
+            d[ahead][queue] = system_depth(b.system, queue);
         bed_close(&b);
     }
-    assert_true(d[0][GPU_QUEUE_INPUT].sum > 1000);
-    for (enum gpu_queue queue = 0; queue < GPU_QUEUES; queue++) {
-        const struct gpu_depth *stepped = &d[0][queue], *ahead = &d[1][queue];
-        const bool uncounted = queue == GPU_QUEUE_MSHRS || queue == GPU_QUEUE_MEMORY;
+    assert_true(d[0][SYSTEM_QUEUE_INPUT].sum > 1000);
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUES; queue++) {
+        const struct system_depth *stepped = &d[0][queue], *ahead = &d[1][queue];
+        const bool uncounted = queue == SYSTEM_QUEUE_MSHRS || queue == SYSTEM_QUEUE_MEMORY;
         assert_int_equal(ahead->parts, stepped->parts);
         if (!stepped->parts) continue;
         assert_true(stepped->has_sum && stepped->has_most);
         assert_true(ahead->has_sum == !uncounted);
-        assert_true(ahead->has_most == (!uncounted && queue != GPU_QUEUE_INPUT));
+        assert_true(ahead->has_most == (!uncounted && queue != SYSTEM_QUEUE_INPUT));
         if (ahead->has_sum) assert_int_equal(ahead->sum, stepped->sum);
         if (ahead->has_most) assert_int_equal(ahead->most, stepped->most);
         if (ahead->has_peak) assert_int_equal(ahead->peak, stepped->peak);

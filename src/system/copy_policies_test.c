@@ -9,9 +9,9 @@
  *   - what the end of a kernel does leaves no copy
  *   - the same run gives the same counts, whatever the order of visits; shares are at most 1, predictions at
  *     most what the slices carry, all laws hold */
-#include "gpu/rules.h"
-#include "gpu_testbed.h"
 #include "llc/llc_private.h"
+#include "system/rules.h"
+#include "system_testbed.h"
 
 enum {
     EPOCH = 250,
@@ -54,19 +54,19 @@ struct watch {
     uint32_t changes, copied_lines;
 };
 
-static struct state state_of(const struct gpu *g)
+static struct state state_of(const struct system *g)
 {
     const struct organisation *o = g->organisations;
     const struct organisation_state *s = organisation_in_force(o);
     return (struct state){s->replicate, s->is_private, s->degree};
 }
 
-static uint64_t decisions_of(const struct gpu *g)
+static uint64_t decisions_of(const struct system *g)
 {
     return (g->mdr ? g->mdr->stats.epochs : 0) + (g->replication ? g->replication->stats.epochs : 0);
 }
 
-static uint64_t requests_of(const struct gpu *g)
+static uint64_t requests_of(const struct system *g)
 {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < g->slice_count; k++)
@@ -91,7 +91,7 @@ static uint32_t places_of(const struct organisation *o, const struct request *r,
     }
 }
 
-static void what_may_be_written_has_one_place(const struct gpu *g)
+static void what_may_be_written_has_one_place(const struct system *g)
 {
     const struct organisation *o = g->organisations;
     for (uint32_t kind = 0; kind < REQUEST_WALK; kind++)
@@ -113,13 +113,13 @@ static void what_may_be_written_has_one_place(const struct gpu *g)
 
 /* ---- what slices hold ---- */
 
-static struct home home_of(const struct gpu *g, uint64_t address)
+static struct home home_of(const struct system *g, uint64_t address)
 {
     return mmu_home(g->mmus[0], 0, 0, address >> LINE_LOG2);
 }
 
 /* Copies of these lines outside their homes; those written to have none but at home. */
-static uint32_t copies_of(const struct gpu *g, uint64_t from, uint32_t lines, uint32_t *used)
+static uint32_t copies_of(const struct system *g, uint64_t from, uint32_t lines, uint32_t *used)
 {
     uint32_t copies = 0;
     for (uint32_t n = 0; n < lines; n++) {
@@ -137,7 +137,7 @@ static uint32_t copies_of(const struct gpu *g, uint64_t from, uint32_t lines, ui
 }
 
 /* Counts copies of all lines; every line that slices hold is one of ours. */
-static uint32_t look_at_slices(const struct gpu *g)
+static uint32_t look_at_slices(const struct system *g)
 {
     uint32_t used = 0, held = 0;
     const uint32_t shared = copies_of(g, SHARED, SHARED_LINES, &used);
@@ -152,7 +152,7 @@ static uint32_t look_at_slices(const struct gpu *g)
 /* Copies are made and dropped all the time; of what may be written there are none at any. */
 static void look_while_running(struct watch *w)
 {
-    const struct gpu *g = w->bed.gpu;
+    const struct system *g = w->bed.system;
     uint32_t used = 0;
     w->copied_lines += copies_of(g, SHARED, SHARED_LINES, &used);
     const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
@@ -165,7 +165,7 @@ static void look_while_running(struct watch *w)
 /* Between the last look and now. */
 static void watch_state(struct watch *w, uint64_t last, uint64_t now)
 {
-    const struct gpu *g = w->bed.gpu;
+    const struct system *g = w->bed.system;
     const struct state s = state_of(g);
     const uint64_t decisions = decisions_of(g);
     if (decisions != w->decisions) {
@@ -197,13 +197,13 @@ static void watch_state(struct watch *w, uint64_t last, uint64_t now)
 static uint64_t next_look(const struct watch *w, uint64_t now)
 {
     uint64_t next = now % EPOCH <= LATENCY + 1 ? now + 1 : now / LOOK * LOOK + LOOK;
-    const uint64_t due_cyc = epochs_due(&w->bed.gpu->control.epochs);
+    const uint64_t due_cyc = epochs_due(&w->bed.system->control.epochs);
     return due_cyc > now && due_cyc < next ? due_cyc : next;
 }
 
 static uint64_t step(struct watch *w, uint64_t last)
 {
-    struct gpu *g = w->bed.gpu;
+    struct system *g = w->bed.system;
     const uint64_t now = next_look(w, last);
     (void)engine_run(g->engine, now);
     if (now >= epochs_due(&g->control.epochs)) control_run_epochs(&g->control, now);
@@ -215,16 +215,16 @@ static uint64_t step(struct watch *w, uint64_t last)
 static void run(struct watch *w, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
 {
     struct bed *b = &w->bed;
-    struct gpu *g = b->gpu;
+    struct system *g = b->system;
     bed_begin(b, ops, warps, blocks);
-    epochs_kernel_begins(&g->control.epochs, gpu_now(g), &(struct launch_facts){.key = 1});
-    uint64_t now = gpu_now(g);
+    epochs_kernel_begins(&g->control.epochs, system_now(g), &(struct launch_facts){.key = 1});
+    uint64_t now = system_now(g);
     while (!b->over) now = step(w, now);
     bed_finish(b);
     while (quiesce_stops(&g->control, QUIESCE_ALL))
         now = step(w, now); /* nothing may be due any more; time goes on */
     bed_settle(b);
-    epochs_kernel_leaves(&g->control.epochs, gpu_now(g), NULL);
+    epochs_kernel_leaves(&g->control.epochs, system_now(g), NULL);
 }
 
 static void count_down(void *slices) { --*(uint32_t *)slices; }
@@ -232,7 +232,7 @@ static void count_down(void *slices) { --*(uint32_t *)slices; }
 /* As at the end of a kernel. */
 static void end_kernel(struct watch *w)
 {
-    struct gpu *g = w->bed.gpu;
+    struct system *g = w->bed.system;
     const enum llc_boundary how = organisation_boundary(g->organisations);
     w->copied_lines += look_at_slices(g);
     if (how != llc_boundary_keep) {
@@ -323,7 +323,7 @@ static void laws_hold(const struct stats *s)
  * its time, to profile again. */
 static void nothing_is_known(struct watch *w, bool copies)
 {
-    const struct gpu *g = w->bed.gpu;
+    const struct system *g = w->bed.system;
     struct organisation *o = g->organisations;
     run(w, computes, 8, 72); /* the end of the epoch in which others sent something */
     struct organisation_state s = *organisation_in_force(o);
@@ -348,8 +348,8 @@ static struct stats obey(const char *settings, const char *order, struct watch *
     memset(w, 0, sizeof *w);
     bed_open(&w->bed, all);
     place(&w->bed);
-    w->state = state_of(w->bed.gpu);
-    what_may_be_written_has_one_place(w->bed.gpu);
+    w->state = state_of(w->bed.system);
+    what_may_be_written_has_one_place(w->bed.system);
     nothing_is_known(w, false);
     run(w, shares, 8, 40);
     end_kernel(w);

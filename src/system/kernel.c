@@ -1,12 +1,12 @@
 /* kernel: launches on the GPU: blocks to SMs, the record of what happened.
  *
- *   gpu_start_kernel ─► its blocks compete for room with those of kernels that run (oldest first)
- *   gpu_advance      ─► the clock runs until one of them has ended: its boundary, its record */
+ *   system_start_kernel ─► its blocks compete for room with those of kernels that run (oldest first)
+ *   system_advance      ─► the clock runs until one of them has ended: its boundary, its record */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 enum { PROGRESS_CYC = 20000 };
 #define CONTEXT_BASE      ((uint64_t)1 << 46)
@@ -17,7 +17,7 @@ enum { PROGRESS_CYC = 20000 };
 static uint64_t next_block(void *self, uint32_t sm)
 {
     struct running *r = self;
-    const struct apps *a = &r->gpu->apps;
+    const struct apps *a = &r->system->apps;
     if (!apps_may_run(a, sm, r->sm.app)) return UINT64_MAX;
     if (FAULT_FIRES(block_twice)) return 0;
     const uint32_t place = a->place[sm] % r->blocks.sms; /* the application may have more SMs by now */
@@ -59,17 +59,17 @@ static void close_block(void *self, struct warp_source *source)
 
 static uint32_t bank_cycles(void *self, const struct warp_op *op)
 {
-    const struct gpu *g = self;
+    const struct system *g = self;
     return sm_bank_cycles(g->sm_spec, op, g->conflicts);
 }
 
 static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_cyc, uint64_t now)
 {
     struct running *r = self;
-    const struct gpu_listener *l = &r->gpu->listener;
+    const struct system_listener *l = &r->system->listener;
     r->blocks_ended++;
-    engine_progress(r->gpu->engine);
-    sm_ask(r->gpu->sms[sm]);
+    engine_progress(r->system->engine);
+    sm_ask(r->system->sms[sm]);
     if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
 }
 
@@ -77,7 +77,7 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
 static void sm_drained(void *self, uint32_t sm, uint64_t now)
 {
     struct running *r = self;
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     (void)sm;
     (void)now;
     apps_look_again(&g->apps);
@@ -89,16 +89,16 @@ static void sm_drained(void *self, uint32_t sm, uint64_t now)
 
 /* ---- running ---- */
 
-static struct gpu_kernel_record *new_record(struct gpu *g)
+static struct system_kernel_record *new_record(struct system *g)
 {
     if (g->record_count == g->record_capacity) {
         const uint32_t capacity = g->record_capacity ? 2 * g->record_capacity : 8;
-        struct gpu_kernel_record *grown = realloc(g->records, capacity * sizeof *grown);
+        struct system_kernel_record *grown = realloc(g->records, capacity * sizeof *grown);
         if (!grown) diag_mistake("out of host memory");
         g->records = grown;
         g->record_capacity = capacity;
     }
-    g->records[g->record_count] = (struct gpu_kernel_record){0};
+    g->records[g->record_count] = (struct system_kernel_record){0};
     return &g->records[g->record_count]; /* counted when the kernel begins */
 }
 
@@ -108,7 +108,7 @@ static void destroy_resident(struct running *r)
 }
 
 /* Kernels that did not end have no record. */
-static void drop_records(struct gpu *g)
+static void drop_records(struct system *g)
 {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < g->record_count; k++) {
@@ -122,8 +122,8 @@ static void drop_records(struct gpu *g)
 /* A kernel that raised leaves requests on their way: this GPU runs nothing more. */
 static void break_off(void *arg)
 {
-    struct gpu *g = arg;
-    for (uint32_t k = 0; k < g->sm_count; k++) sm_break_off(g->sms[k], gpu_now(g));
+    struct system *g = arg;
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_break_off(g->sms[k], system_now(g));
     for (uint32_t n = 0; n < g->running_count; n++) {
         destroy_resident(g->running[n]);
         boundary_leave(&g->running[n]->boundary);
@@ -134,7 +134,7 @@ static void break_off(void *arg)
 }
 
 /* A run that stops moving because of the program says who waits; it is not our bug. */
-static void blame_program(const struct gpu *g)
+static void blame_program(const struct system *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
         for (uint32_t k = 0; k < g->running[n]->resident_count; k++)
@@ -142,13 +142,13 @@ static void blame_program(const struct gpu *g)
 }
 
 /* Nothing has moved for long: does the machine compute, or wait for a cycle that is known? */
-static bool goes_on(struct gpu *g)
+static bool goes_on(struct system *g)
 {
-    const uint64_t issued = gpu_warp_instructions(g), before = g->issued_when_asked;
+    const uint64_t issued = system_warp_instructions(g), before = g->issued_when_asked;
     g->issued_when_asked = issued;
     if (issued != before || quiesce_busy(&g->control)) return true;
     for (uint32_t k = 0; k < g->sm_count; k++)
-        if (sm_waits_for_time(g->sms[k], gpu_now(g))) return true;
+        if (sm_waits_for_time(g->sms[k], system_now(g))) return true;
     return false;
 }
 
@@ -160,7 +160,7 @@ bool kernel_is_stuck(void *gpu, bool due)
 }
 
 /* SMs that can have a warp, in this cycle or later: not more than blocks that have not ended. */
-static uint64_t sms_in_use(const struct gpu *g)
+static uint64_t sms_in_use(const struct system *g)
 {
     uint64_t blocks = 0;
     for (uint32_t n = 0; n < g->running_count; n++)
@@ -170,45 +170,45 @@ static uint64_t sms_in_use(const struct gpu *g)
 
 /* How far the clock may run before somebody looks: beyond what is due next. Every scheduler issues one
  * instruction per cycle at most, so a limit is passed by less than that many. */
-static uint64_t cycles_to_run(const struct gpu *g, uint64_t now)
+static uint64_t cycles_to_run(const struct system *g, uint64_t now)
 {
     const uint64_t due_cyc = engine_due_cyc(g->engine);
     if (due_cyc != ENGINE_NEVER && due_cyc > now + PROGRESS_CYC) return due_cyc - now;
     if (!g->limit_instructions) return PROGRESS_CYC;
     const uint64_t per_cycle = sms_in_use(g) * g->config->sm.schedulers;
-    const uint64_t issued = gpu_warp_instructions(g);
+    const uint64_t issued = system_warp_instructions(g);
     const uint64_t left = issued < g->limit_instructions ? g->limit_instructions - issued : 0;
     const uint64_t cycles = per_cycle ? left / per_cycle : PROGRESS_CYC;
     return cycles < 1 ? 1 : cycles < PROGRESS_CYC ? cycles : PROGRESS_CYC;
 }
 
-static struct running *first_over(const struct gpu *g)
+static struct running *first_over(const struct system *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
         if (boundary_is_over(&g->running[n]->boundary)) return g->running[n];
     return NULL;
 }
 
-static void finish_networks(struct gpu *g)
+static void finish_networks(struct system *g)
 {
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
                 net_stats_finish(side->net, fabric_side_now(side));
 }
 
 /* For who looks while kernels run. */
-static void settle_networks(struct gpu *g)
+static void settle_networks(struct system *g)
 {
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
                 net_stats_settle(side->net);
 }
 
-bool kernel_any_runs(const struct gpu *g)
+bool kernel_any_runs(const struct system *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
         if (!boundary_is_over(&g->running[n]->boundary)) return true;
@@ -216,7 +216,7 @@ bool kernel_any_runs(const struct gpu *g)
 }
 
 /* Channels may be late: before anybody looks at what they have counted. */
-static void finish_channels(const struct gpu *g)
+static void finish_channels(const struct system *g)
 {
     if (g->windows) {
         windows_finish(g->windows);
@@ -225,12 +225,12 @@ static void finish_channels(const struct gpu *g)
     for (uint32_t k = 0; k < g->channel_count; k++) channel_finish(g->channels[k]);
 }
 
-static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
+static enum system_end run_engine(struct system *g, uint64_t limit_cyc)
 {
-    const struct gpu_listener *l = &g->listener;
+    const struct system_listener *l = &g->listener;
     while (!first_over(g)) {
-        const uint64_t now = gpu_now(g), step = cycles_to_run(g, now);
-        if (now >= limit_cyc) return GPU_TIME_OVER;
+        const uint64_t now = system_now(g), step = cycles_to_run(g, now);
+        if (now >= limit_cyc) return SYSTEM_TIME_OVER;
         quiesce_step(&g->control);
         const uint64_t asked_cyc = epochs_due(&g->control.epochs),
                        end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
@@ -245,29 +245,30 @@ static enum gpu_end run_engine(struct gpu *g, uint64_t limit_cyc)
         if (asks) control_run_epochs(&g->control, asked_cyc);
         if (end == ENGINE_IDLE) {
             blame_program(g);
-            diag_bug("gpu", gpu_now(g), "kernel '%s' does not end and nothing is due:\n%s",
+            diag_bug("gpu", system_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
         }
-        if (g->limit_instructions && gpu_warp_instructions(g) >= g->limit_instructions) return GPU_STOPPED;
+        if (g->limit_instructions && system_warp_instructions(g) >= g->limit_instructions)
+            return SYSTEM_STOPPED;
         if (!l->progress) continue;
-        if (!l->progress(l->arg, gpu_now(g), gpu_warp_instructions(g))) return GPU_STOPPED;
+        if (!l->progress(l->arg, system_now(g), system_warp_instructions(g))) return SYSTEM_STOPPED;
     }
-    return GPU_KERNEL_ENDED;
+    return SYSTEM_KERNEL_ENDED;
 }
 
 /* Those of all kernels: what a kernel counts is the machine's between its beginning and its end. */
-static void settle_sms(struct gpu *g)
+static void settle_sms(struct system *g)
 {
-    for (uint32_t k = 0; k < g->sm_count; k++) sm_settle(g->sms[k], gpu_now(g) + 1);
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_settle(g->sms[k], system_now(g) + 1);
 }
 
 static void settle(struct running *r)
 {
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     apps_count(&g->apps);
     settle_sms(g);
     for (uint32_t k = 0; k < g->sm_count; k++) {
-        if (sm_serves(g->sms[k], &r->sm)) sm_end(g->sms[k], &r->sm, gpu_now(g));
+        if (sm_serves(g->sms[k], &r->sm)) sm_end(g->sms[k], &r->sm, system_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
     }
     for (uint32_t k = 0; k < g->mmu_count; k++) mmu_count_waiting(g->mmus[k]);
@@ -276,18 +277,18 @@ static void settle(struct running *r)
 
 static void check_end(const struct running *r)
 {
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     if (r->blocks_ended != r->launch->block_count)
-        diag_bug("gpu", gpu_now(g), "kernel '%s' has %llu blocks, but %llu ended",
+        diag_bug("gpu", system_now(g), "kernel '%s' has %llu blocks, but %llu ended",
                  exec_kernel_ptx(r->launch->kernel)->name, (unsigned long long)r->launch->block_count,
                  (unsigned long long)r->blocks_ended);
     const bool flushed =
         r->alone && r->boundary.pass != llc_boundary_keep && r->boundary.pass != llc_boundary_drop_remote;
-    if (g->check) check_kernel_end(g->check, r->sm.number, flushed, gpu_now(g));
+    if (g->check) check_kernel_end(g->check, r->sm.number, flushed, system_now(g));
 }
 
 /* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */
-static void take_own(struct gpu_kernel_record *record, const struct exec_launch *l)
+static void take_own(struct system_kernel_record *record, const struct exec_launch *l)
 {
     record->shared = true;
     record->stats.sm.warp_instructions = l->warp_instructions;
@@ -298,18 +299,18 @@ static void take_own(struct gpu_kernel_record *record, const struct exec_launch 
 /* The kernel leaves the SMs; its record is complete. */
 static void take_off(struct running *r, bool ended)
 {
-    struct gpu *g = r->gpu;
-    struct gpu_kernel_record *record = &g->records[r->record];
+    struct system *g = r->system;
+    struct system_kernel_record *record = &g->records[r->record];
     uint32_t at = 0;
     boundary_leave(&r->boundary);
     settle(r);
     if (ended) check_end(r);
     engine_work_ends(g->engine);
-    record->end_cyc = gpu_now(g);
+    record->end_cyc = system_now(g);
     destroy_resident(r);
     stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
     stats_subtract(&record->stats, &r->before, &record->stats);
-    record->use = gpu_use_since(g, r->marks);
+    record->use = system_use_since(g, r->marks);
     if (!r->alone) take_own(record, r->launch);
     while (g->running[at] != r) at++;
     g->running_count--;
@@ -317,22 +318,22 @@ static void take_off(struct running *r, bool ended)
     g->running[g->running_count] = r;
     g->apps.app[r->sm.app].stats.kernels += ended;
     apps_look_again(&g->apps);
-    epochs_kernel_leaves(&g->control.epochs, gpu_now(g), g->running_count ? &g->running[0]->facts : NULL);
+    epochs_kernel_leaves(&g->control.epochs, system_now(g), g->running_count ? &g->running[0]->facts : NULL);
     if (ended && !g->running_count) pages_kernels_end(g->pages);
     exec_launch_end(r->launch);
     if (g->listener.kernel) g->listener.kernel(g->listener.arg, record);
 }
 
-bool gpu_can_start(const struct gpu *g) { return g->running_count < SM_KERNELS; }
+bool system_can_start(const struct system *g) { return g->running_count < SM_KERNELS; }
 
 /* One that is free, or a new one. */
-static struct running *new_running(struct gpu *g)
+static struct running *new_running(struct system *g)
 {
-    DIAG_ASSERT(gpu_can_start(g));
+    DIAG_ASSERT(system_can_start(g));
     if (g->running_count < g->running_made) return g->running[g->running_count];
     struct running *r = ARENA_NEW(&g->arena, struct running);
-    r->gpu = g;
-    r->marks = gpu_use_marks(g);
+    r->system = g;
+    r->marks = system_use_marks(g);
     boundary_init(&r->boundary, &g->control);
     cta_sched_init(&r->blocks, &g->arena, g->config, g->sm_count);
     g->running[g->running_made++] = r;
@@ -343,16 +344,16 @@ static struct running *new_running(struct gpu *g)
  * not to other SMs. ASSUMPTION: where applications share a machine they do, because SMs may change hands. */
 static void deal(struct running *r, uint32_t blocks_per_sm)
 {
-    const struct gpu *g = r->gpu;
+    const struct system *g = r->system;
     if (!g->config->runtime.start_skew_cyc || g->apps.count > 1) return;
     for (uint32_t round = 0; round < blocks_per_sm; round++)
         for (uint32_t k = 0; k < g->sm_count; k++)
             if (sm_idle(g->sms[k])) cta_sched_deal(&r->blocks, g->apps.place[k]);
 }
 
-static void begin_on_sms(struct running *r, const struct gpu_kernel_record *record)
+static void begin_on_sms(struct running *r, const struct system_kernel_record *record)
 {
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     deal(r, record->blocks_per_sm);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         const uint64_t skew = g->config->runtime.start_skew_cyc
@@ -363,7 +364,7 @@ static void begin_on_sms(struct running *r, const struct gpu_kernel_record *reco
     engine_work_begins(g->engine);
 }
 
-void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority)
+void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *launch, int priority)
 {
     exec_launch_begin(launch);
     launch->bank_cycles = g->config->sim.work_ahead ? bank_cycles : NULL;
@@ -380,7 +381,7 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
                                .next = next_block,
                                .block_ended = block_ended,
                                .drained = sm_drained};
-    struct gpu_kernel_record *record = new_record(g);
+    struct system_kernel_record *record = new_record(g);
     residency_describe(r, record);
     r->facts = launch_facts_of(launch, app, record->registers_per_thread);
     r->facts.arrays = launch->analysis ? analysis_arrays : NULL;
@@ -396,11 +397,11 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     settle_sms(g);
     settle_networks(g);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
-    gpu_use_mark(g, r->marks);
+    system_use_mark(g, r->marks);
     record->app = app;
     if (g->check) r->sm.number = check_kernel_begin(g->check, record->name);
-    record->launch_cyc = gpu_now(g);
-    record->start_cyc = gpu_now(g) + 1 + g->config->runtime.launch_gap_cyc;
+    record->launch_cyc = system_now(g);
+    record->start_cyc = system_now(g) + 1 + g->config->runtime.launch_gap_cyc;
     /* Contexts of blocks that move: far above what the application allocates. */
     r->sm.context_line = (uint64_t)(CONTEXT_BASE + app * CONTEXT_APP_BYTES) >> LINE_LOG2;
     mover_begin(r, record->start_cyc);
@@ -421,23 +422,23 @@ void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, i
     pages_kernel_begins(g->pages, record->start_cyc);
 }
 
-enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended)
+enum system_end system_advance(struct system *g, uint64_t limit_cyc, struct exec_launch **ended)
 {
     struct diag_cleanup cleanup;
     diag_defer(&cleanup, break_off, g);
-    const enum gpu_end end = run_engine(g, limit_cyc);
-    if (end == GPU_KERNEL_ENDED) {
+    const enum system_end end = run_engine(g, limit_cyc);
+    if (end == SYSTEM_KERNEL_ENDED) {
         struct running *r = first_over(g);
         *ended = r->launch;
         take_off(r, true);
     }
     diag_done(&cleanup, false);
-    g->stopped = end == GPU_STOPPED;
+    g->stopped = end == SYSTEM_STOPPED;
     while (g->stopped && g->running_count) take_off(g->running[0], false);
     return end;
 }
 
-void gpu_abandon(struct gpu *g)
+void system_abandon(struct system *g)
 {
     if (!g->running_count) return;
     finish_channels(g);
@@ -445,18 +446,18 @@ void gpu_abandon(struct gpu *g)
     break_off(g);
 }
 
-bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch)
+bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launch)
 {
     struct exec_launch *ended;
-    gpu_start_kernel(g, app, launch, 0);
-    return gpu_advance(g, ENGINE_NEVER, &ended) == GPU_KERNEL_ENDED;
+    system_start_kernel(g, app, launch, 0);
+    return system_advance(g, ENGINE_NEVER, &ended) == SYSTEM_KERNEL_ENDED;
 }
 
-void gpu_finish(struct gpu *g)
+void system_finish(struct system *g)
 {
     mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
-    g->end_cyc = gpu_now(g); /* what is left to do after the last kernel takes nobody's time */
+    g->end_cyc = system_now(g); /* what is left to do after the last kernel takes nobody's time */
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
     apps_count(&g->apps);
@@ -464,12 +465,12 @@ void gpu_finish(struct gpu *g)
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
         slice_count_lines(g->slices[k]);
     }
-    if (g->check) check_finish(g->check, gpu_now(g));
-    stats_check_laws(g->stats, gpu_now(g));
-    gpu_check_bounds(g);
+    if (g->check) check_finish(g->check, system_now(g));
+    stats_check_laws(g->stats, system_now(g));
+    system_check_bounds(g);
 }
 
-void gpu_free(struct gpu *g)
+void system_free(struct system *g)
 {
     if (!g) return;
     mover_free(g->mover);

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "config/machine.h"
-#include "gpu/gpu_private.h"
-#include "gpu/rules.h"
 #include "runtime/runtime.h"
+#include "system/rules.h"
+#include "system/system_private.h"
 
 /* Adds 1 to a word of its own `count` times, through memory. */
 static const char code[] =
@@ -38,7 +38,7 @@ struct one {
 struct two {
     struct machine machine;
     struct stats_registry stats;
-    struct gpu *gpu;
+    struct system *system;
     struct one app[2];
     uint32_t ran[2][SMS]; /* blocks by application and SM */
 };
@@ -50,7 +50,7 @@ static void block_ended(void *arg, uint32_t sm, uint32_t record, uint64_t block,
     (void)block;
     (void)start_cyc;
     (void)end_cyc;
-    t->ran[gpu_kernel_record(t->gpu, record)->app][sm]++;
+    t->ran[system_kernel_record(t->system, record)->app][sm]++;
 }
 
 static void set_up(struct two *t, const char *const *settings)
@@ -66,8 +66,8 @@ static void set_up(struct two *t, const char *const *settings)
     for (; *settings; settings++) machine_set(&t->machine, *settings);
     machine_finish(&t->machine, &system_rules);
     stats_init(&t->stats, 1000);
-    t->gpu = gpu_new(&t->machine.config, &t->stats, true);
-    gpu_listen(t->gpu, &(struct gpu_listener){.arg = t, .block = block_ended});
+    t->system = system_new(&t->machine.config, &t->stats, true);
+    system_listen(t->system, &(struct system_listener){.arg = t, .block = block_ended});
 }
 
 static void start(struct two *t, uint32_t app, uint32_t blocks, uint32_t count)
@@ -84,7 +84,7 @@ static void start(struct two *t, uint32_t app, uint32_t blocks, uint32_t count)
                    (struct rt_dim){THREADS, 1, 1}, 0, args, 2);
     o->launch = rt_take_next(o->rt);
     rt_ready(o->rt, o->launch);
-    gpu_start_kernel(t->gpu, app, o->launch, 0);
+    system_start_kernel(t->system, app, o->launch, 0);
 }
 
 /* Runs all that was started to its end. */
@@ -92,12 +92,12 @@ static void finish(struct two *t)
 {
     struct exec_launch *ended;
     while (t->app[0].launch || t->app[1].launch) {
-        assert_int_equal(gpu_advance(t->gpu, ENGINE_NEVER, &ended), GPU_KERNEL_ENDED);
+        assert_int_equal(system_advance(t->system, ENGINE_NEVER, &ended), SYSTEM_KERNEL_ENDED);
         const uint32_t app = ended == t->app[1].launch;
         rt_drop(t->app[app].rt, ended);
         t->app[app].launch = NULL;
     }
-    gpu_finish(t->gpu);
+    system_finish(t->system);
 }
 
 static void check_words(const struct two *t, uint32_t app, uint32_t value)
@@ -107,7 +107,7 @@ static void check_words(const struct two *t, uint32_t app, uint32_t value)
 
 static void tear_down(struct two *t)
 {
-    gpu_free(t->gpu);
+    system_free(t->system);
     for (uint32_t app = 0; app < 2; app++)
         if (t->app[app].rt) rt_destroy(t->app[app].rt);
     stats_free(&t->stats);
@@ -142,7 +142,7 @@ APPS_TEST(each_application_runs_on_its_own_sms_and_in_its_own_channels)
 {
     struct two t;
     set_up(&t, (const char *const[]){"apps.sms=6,2", "apps.channels=3,1", NULL});
-    gpu_split(t.gpu, 2);
+    system_split(t.system, 2);
     start(&t, 0, 96, 5);
     start(&t, 1, 32, 9);
     finish(&t);
@@ -150,15 +150,15 @@ APPS_TEST(each_application_runs_on_its_own_sms_and_in_its_own_channels)
     check_words(&t, 1, 9);
     assert_int_equal(blocks_on(&t, 0, 0, 6), 96);
     assert_int_equal(blocks_on(&t, 1, 6, 8), 32);
-    assert_true(channel_stats(t.gpu->channels[3])->reads > 0);
-    const struct gpu_app a = gpu_app(t.gpu, 0), b = gpu_app(t.gpu, 1);
+    assert_true(channel_stats(t.system->channels[3])->reads > 0);
+    const struct system_app a = system_app(t.system, 0), b = system_app(t.system, 1);
     assert_int_equal(a.sms, 6);
     assert_int_equal(b.channels, 1);
     assert_int_equal(a.stats.app.kernels, 1);
     /* slices 6 and 7 are those of channel 3, and have seen nobody else */
     uint64_t last = 0;
     for (uint32_t k = 6; k < 8; k++)
-        last += slice_stats(t.gpu->slices[k])->requests - slice_stats(t.gpu->slices[k])->walks;
+        last += slice_stats(t.system->slices[k])->requests - slice_stats(t.system->slices[k])->walks;
     assert_int_equal(last, b.stats.app.llc_requests);
     tear_down(&t);
 }
@@ -169,24 +169,24 @@ APPS_TEST(sms_change_hands_while_kernels_run)
     struct two t;
     struct exec_launch *ended;
     set_up(&t, (const char *const[]){"apps.sms=4,4", "sm.block_slots=2", NULL});
-    gpu_split(t.gpu, 2);
+    system_split(t.system, 2);
     start(&t, 0, 64, 20);
     start(&t, 1, 256, 20);
-    assert_int_equal(gpu_advance(t.gpu, 3000, &ended), GPU_TIME_OVER);
+    assert_int_equal(system_advance(t.system, 3000, &ended), SYSTEM_TIME_OVER);
     const uint32_t before = blocks_on(&t, 0, 2, 4);
     assert_int_equal(blocks_on(&t, 1, 2, 4), 0);
-    apps_give_sm(&t.gpu->apps, 2, 1);
-    apps_give_sm(&t.gpu->apps, 3, 1);
+    apps_give_sm(&t.system->apps, 2, 1);
+    apps_give_sm(&t.system->apps, 3, 1);
     finish(&t);
     check_words(&t, 0, 20);
     check_words(&t, 1, 20);
     assert_true(blocks_on(&t, 1, 2, 4) > 10);
     assert_in_range(blocks_on(&t, 0, 2, 4), before, before + 2 * 2); /* what was resident */
-    assert_int_equal(gpu_app(t.gpu, 1).stats.app.sms_gained, 2);
-    assert_int_equal(gpu_app(t.gpu, 1).sms, 6);
+    assert_int_equal(system_app(t.system, 1).stats.app.sms_gained, 2);
+    assert_int_equal(system_app(t.system, 1).sms, 6);
     struct stats s;
     stats_sum(&t.stats, (struct stats_scope){STATS_ANY, STATS_ANY, STATS_ANY, 1}, &s);
-    assert_int_equal(s.app.warp_instructions, gpu_app(t.gpu, 1).stats.app.warp_instructions);
+    assert_int_equal(s.app.warp_instructions, system_app(t.system, 1).stats.app.warp_instructions);
     tear_down(&t);
 }
 
@@ -196,15 +196,15 @@ APPS_TEST(an_sm_that_is_taken_back_goes_on)
     struct two t;
     struct exec_launch *ended;
     set_up(&t, (const char *const[]){"apps.sms=4,4", NULL});
-    gpu_split(t.gpu, 2);
+    system_split(t.system, 2);
     start(&t, 0, 64, 20);
     start(&t, 1, 64, 20);
-    assert_int_equal(gpu_advance(t.gpu, 500, &ended), GPU_TIME_OVER);
-    apps_give_sm(&t.gpu->apps, 3, 1);
-    apps_give_sm(&t.gpu->apps, 3, 0);
+    assert_int_equal(system_advance(t.system, 500, &ended), SYSTEM_TIME_OVER);
+    apps_give_sm(&t.system->apps, 3, 1);
+    apps_give_sm(&t.system->apps, 3, 0);
     finish(&t);
     assert_int_equal(blocks_on(&t, 1, 0, 4), 0);
-    assert_int_equal(gpu_app(t.gpu, 1).stats.app.sms_gained, 0);
+    assert_int_equal(system_app(t.system, 1).stats.app.sms_gained, 0);
     check_words(&t, 0, 20);
     tear_down(&t);
 }
@@ -215,12 +215,12 @@ APPS_TEST(channels_change_for_pages_to_come)
     struct two t;
     static const uint16_t only[] = {0};
     set_up(&t, (const char *const[]){"apps.channels=equal", NULL});
-    gpu_split(t.gpu, 2);
-    apps_keep_channels(&t.gpu->apps, 1, only, 1);
+    system_split(t.system, 2);
+    apps_keep_channels(&t.system->apps, 1, only, 1);
     start(&t, 1, 64, 2);
     finish(&t);
-    assert_int_equal(gpu_app(t.gpu, 1).channels, 1);
-    for (uint32_t k = 1; k < 4; k++) assert_int_equal(channel_stats(t.gpu->channels[k])->reads, 0);
+    assert_int_equal(system_app(t.system, 1).channels, 1);
+    for (uint32_t k = 1; k < 4; k++) assert_int_equal(channel_stats(t.system->channels[k])->reads, 0);
     tear_down(&t);
 }
 
@@ -230,11 +230,11 @@ APPS_TEST(boundaries_do_not_stop_the_others)
     struct two t;
     struct exec_launch *ended;
     set_up(&t, (const char *const[]){"llc.boundary=flush", NULL});
-    gpu_split(t.gpu, 2);
+    system_split(t.system, 2);
     start(&t, 0, 8, 2);
     start(&t, 1, 256, 40);
     for (uint32_t k = 0; k < 3; k++) {
-        assert_int_equal(gpu_advance(t.gpu, ENGINE_NEVER, &ended), GPU_KERNEL_ENDED);
+        assert_int_equal(system_advance(t.system, ENGINE_NEVER, &ended), SYSTEM_KERNEL_ENDED);
         assert_ptr_equal(ended, t.app[0].launch); /* the short one, again and again */
         rt_drop(t.app[0].rt, ended);
         start(&t, 0, 8, 2);
@@ -257,7 +257,7 @@ APPS_TEST(no_scheduler_gives_a_block_to_an_sm_of_another_application)
         (void)snprintf(scheduler, sizeof scheduler, "runtime.cta_sched=%s",
                        choice_name(CHOICES_block_scheduler, row));
         set_up(&t, (const char *const[]){"apps.sms=5,3", scheduler, NULL});
-        gpu_split(t.gpu, 2);
+        system_split(t.system, 2);
         for (uint32_t app = 0; app < 2; app++) start(&t, app, blocks[app], 1);
         finish(&t);
         for (uint32_t app = 0; app < 2; app++) {
@@ -278,7 +278,7 @@ static struct two wrong_one;
 static void split_wrongly(void *settings)
 {
     set_up(&wrong_one, settings);
-    gpu_split(wrong_one.gpu, 2);
+    system_split(wrong_one.system, 2);
 }
 
 static void shares_that_do_not_fit_are_refused(void **state)

@@ -19,8 +19,8 @@
  * Windows are off if a component uses an optional feature: --check, several applications or chiplets,
  * organisations other than memory_side, address translation, flushes at kernel boundaries, or networks that
  * are not queued. */
-#ifndef ATOLL_GPU_WINDOWS_H
-#define ATOLL_GPU_WINDOWS_H
+#ifndef ATOLL_SYSTEM_WINDOWS_H
+#define ATOLL_SYSTEM_WINDOWS_H
 
 #include "dram/channel.h"
 #include "llc/llc.h"

@@ -1,14 +1,14 @@
 /* gpu: the machine put together from its parts (one GPU or several, of one chiplet or several), and kernels
  * on it.
  *
- *   gpu_new(config) ─► SMs, L1s, networks, slices, channels, MMUs on one engine
- *   gpu_start_kernel(launch) ─► blocks to SMs, beside kernels that run
- *   gpu_advance() ─► until all blocks of one have ended and all its stores are acknowledged, then the
+ *   system_new(config) ─► SMs, L1s, networks, slices, channels, MMUs on one engine
+ *   system_start_kernel(launch) ─► blocks to SMs, beside kernels that run
+ *   system_advance() ─► until all blocks of one have ended and all its stores are acknowledged, then the
  * boundary
  *
  * Statistics are registered in the registry given at the start; the memory is the GPU's own (an arena). */
-#ifndef ATOLL_GPU_GPU_H
-#define ATOLL_GPU_GPU_H
+#ifndef ATOLL_SYSTEM_SYSTEM_H
+#define ATOLL_SYSTEM_SYSTEM_H
 
 #include "config/config.h"
 #include "engine/engine.h"
@@ -17,10 +17,10 @@
 
 struct check;
 struct exec_launch;
-struct gpu;
+struct system;
 
 /* One network over a span of time. */
-struct gpu_net_use {
+struct system_net_use {
     uint64_t packets, bytes; /* delivered */
     uint64_t latency_cyc;    /* sum over them, acceptance to arrival, network cycles */
     uint64_t blocked_cyc;    /* outputs that waited because the queue of their receiver was full */
@@ -29,16 +29,16 @@ struct gpu_net_use {
 };
 
 /* What is not in struct stats, over a span of time: the two networks apart, and the busiest parts. */
-struct gpu_use {
-    struct gpu_net_use requests, replies;    /* of all networks between SMs and slices */
-    struct gpu_net_use above[NET_LEVELS][2]; /* by level and direction; of level `net` the same as these */
-    uint64_t port_cycles_most;               /* data port of the busiest slice */
-    uint64_t columns_most;                   /* columns moved by the busiest channel */
+struct system_use {
+    struct system_net_use requests, replies;    /* of all networks between SMs and slices */
+    struct system_net_use above[NET_LEVELS][2]; /* by level and direction; of level `net` the same as these */
+    uint64_t port_cycles_most;                  /* data port of the busiest slice */
+    uint64_t columns_most;                      /* columns moved by the busiest channel */
     uint32_t port_slice, columns_channel;
 };
 
 /* The links of a stage of the networks of a level, all together, since the start. */
-struct gpu_link_stage {
+struct system_link_stage {
     enum net_level level;
     enum net_direction direction;
     uint32_t stage, stages;       /* its number (net_link_stats.stage), of so many */
@@ -49,22 +49,22 @@ struct gpu_link_stage {
 };
 
 /* Where requests wait in front of memory, on their way. */
-enum gpu_queue {
-    GPU_QUEUE_INPUT,     /* arrived at the slice from SMs, not taken */
-    GPU_QUEUE_FAR_INPUT, /* … from other slices, */
-    GPU_QUEUE_ANSWERS,   /* … answers of other slices */
-    GPU_QUEUE_LOCAL,     /* nuba: taken, not served by the tag stage */
-    GPU_QUEUE_INSIDE,    /* served by the tag stage, not answered */
-    GPU_QUEUE_MSHRS,     /* MSHRs in use */
-    GPU_QUEUE_MEMORY,    /* operations that are due, not accepted by their channel */
-    GPU_QUEUE_CHANNEL,   /* columns waiting in a channel */
-    GPU_QUEUES
+enum system_queue {
+    SYSTEM_QUEUE_INPUT,     /* arrived at the slice from SMs, not taken */
+    SYSTEM_QUEUE_FAR_INPUT, /* … from other slices, */
+    SYSTEM_QUEUE_ANSWERS,   /* … answers of other slices */
+    SYSTEM_QUEUE_LOCAL,     /* nuba: taken, not served by the tag stage */
+    SYSTEM_QUEUE_INSIDE,    /* served by the tag stage, not answered */
+    SYSTEM_QUEUE_MSHRS,     /* MSHRs in use */
+    SYSTEM_QUEUE_MEMORY,    /* operations that are due, not accepted by their channel */
+    SYSTEM_QUEUE_CHANNEL,   /* columns waiting in a channel */
+    SYSTEM_QUEUES
 };
 
 /* One kind of queue of all slices, or of all channels, since the start. What nobody counts is not known:
- * while the memory side works ahead (gpu/windows.h), of GPU_QUEUE_INPUT which slice is the deepest, of _MSHRS
+ * while the memory side works ahead (system/windows.h), of SYSTEM_QUEUE_INPUT which slice is the deepest, of _MSHRS
  * all but the peak, of _MEMORY everything. */
-struct gpu_depth {
+struct system_depth {
     uint32_t parts;    /* slices, or channels; 0: the machine has no such queue */
     uint64_t clock_hz; /* of the cycles that are meant here */
     uint64_t sum;      /* how many waited, summed over cycles and parts, */
@@ -75,7 +75,7 @@ struct gpu_depth {
 };
 
 /* One kernel that has run. */
-struct gpu_kernel_record {
+struct system_kernel_record {
     const char *name; /* lives as long as the GPU */
     uint32_t app;
     uint32_t grid[3], block[3];
@@ -86,85 +86,85 @@ struct gpu_kernel_record {
     bool shared;                             /* other kernels ran beside it; then of stats only instructions
                                                 and blocks are its own, all else is of the GPU in its time */
     struct stats stats;                      /* of its time */
-    struct gpu_use use;
+    struct system_use use;
 };
 
 /* What listens: the timeline. Any member may be NULL. */
-struct gpu_listener {
+struct system_listener {
     void *arg;
     void (*block)(void *arg, uint32_t sm, uint32_t record, uint64_t block, uint64_t start_cyc,
                   uint64_t end_cyc);
-    void (*kernel)(void *arg, const struct gpu_kernel_record *k);
-    /* Called every few thousand cycles; false: stop the run (GPU_STOPPED). */
+    void (*kernel)(void *arg, const struct system_kernel_record *k);
+    /* Called every few thousand cycles; false: stop the run (SYSTEM_STOPPED). */
     bool (*progress)(void *arg, uint64_t now_cyc, uint64_t warp_instructions);
 };
 
 /* check: versions are carried through every cache (check/check.h). */
-struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check);
-void gpu_free(struct gpu *g);
-void gpu_listen(struct gpu *g, const struct gpu_listener *listener);
-/* Stop when this many warp instructions have been issued (GPU_STOPPED); fewer than what the
+struct system *system_new(const struct config *c, struct stats_registry *stats, bool check);
+void system_free(struct system *g);
+void system_listen(struct system *g, const struct system_listener *listener);
+/* Stop when this many warp instructions have been issued (SYSTEM_STOPPED); fewer than what the
  * GPU issues in one cycle are issued beyond it. 0 = no limit. */
-void gpu_limit(struct gpu *g, uint64_t warp_instructions);
+void system_limit(struct system *g, uint64_t warp_instructions);
 
 /* Before the first kernel: so many applications share the machine (parameters apps.*); raises a mistake when
  * they cannot. */
-void gpu_split(struct gpu *g, uint32_t apps);
+void system_split(struct system *g, uint32_t apps);
 /* What an application has and did up to now. */
-struct gpu_app {
+struct system_app {
     uint32_t sms, channels;
     struct stats stats; /* of its group `app`, the rest is zero */
 };
-struct gpu_app gpu_app(struct gpu *g, uint32_t app);
+struct system_app system_app(struct system *g, uint32_t app);
 
 /* Is there room for one more kernel beside those that run? */
-bool gpu_can_start(const struct gpu *g);
+bool system_can_start(const struct system *g);
 /* Puts a launch on the SMs; it stays the caller's and must live until it has ended. Its blocks get the room
  * that kernels of its priority and above leave. Raises what is wrong with it. */
-void gpu_start_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch, int priority);
-enum gpu_end { GPU_KERNEL_ENDED, GPU_TIME_OVER, GPU_STOPPED };
+void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *launch, int priority);
+enum system_end { SYSTEM_KERNEL_ENDED, SYSTEM_TIME_OVER, SYSTEM_STOPPED };
 /* Runs until a kernel has ended (*ended), or up to a cycle, or the listener stops it: then the GPU runs
  * nothing more, and the statistics are those up to that cycle. Raises what a kernel did wrong. */
-enum gpu_end gpu_advance(struct gpu *g, uint64_t limit_cyc, struct exec_launch **ended);
+enum system_end system_advance(struct system *g, uint64_t limit_cyc, struct exec_launch **ended);
 /* What runs stops here, as after a fault: the GPU runs nothing more. */
-void gpu_abandon(struct gpu *g);
+void system_abandon(struct system *g);
 /* A launch alone, from start to end; false: stopped. */
-bool gpu_run_kernel(struct gpu *g, uint32_t app, struct exec_launch *launch);
+bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launch);
 /* After the last kernel: lets everything that is still on its way arrive, and checks the laws. After a run
  * that was stopped nothing moves any more, and laws that need an end are not checked. */
-void gpu_finish(struct gpu *g);
-bool gpu_was_stopped(const struct gpu *g);
+void system_finish(struct system *g);
+bool system_was_stopped(const struct system *g);
 
 struct exec_kernel;
 /* What a kernel takes of an SM, without a GPU: occupancy queries. */
-uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel);
-uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
-                            uint64_t shared_bytes, const char **why);
+uint32_t system_registers_per_thread(const struct config *c, const struct exec_kernel *kernel);
+uint32_t system_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
+                               uint64_t shared_bytes, const char **why);
 
-uint64_t gpu_now(const struct gpu *g); /* SM cycles */
-/* The run's last cycle. After gpu_finish(): the last cycle of its work; later messages of pages do not count.
+uint64_t system_now(const struct system *g); /* SM cycles */
+/* The run's last cycle. After system_finish(): the last cycle of its work; later messages of pages do not count.
  */
-uint64_t gpu_end_cyc(const struct gpu *g);
-double gpu_seconds(const struct gpu *g);
-uint64_t gpu_warp_instructions(const struct gpu *g);
-uint32_t gpu_kernel_count(const struct gpu *g);
-const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i);
-struct engine *gpu_engine(struct gpu *g);
+uint64_t system_end_cyc(const struct system *g);
+double system_seconds(const struct system *g);
+uint64_t system_warp_instructions(const struct system *g);
+uint32_t system_kernel_count(const struct system *g);
+const struct system_kernel_record *system_kernel_record(const struct system *g, uint32_t i);
+struct engine *system_engine(struct system *g);
 /* Of the kernel that runs: blocks that have ended, 0 to 1. */
-double gpu_kernel_progress(const struct gpu *g);
+double system_kernel_progress(const struct system *g);
 /* Since the start. */
-struct gpu_use gpu_total_use(const struct gpu *g);
-enum { GPU_LINK_STAGES = 2 * 3 * NET_LEVELS }; /* directions, stages of each at most, levels */
+struct system_use system_total_use(const struct system *g);
+enum { SYSTEM_LINK_STAGES = 2 * 3 * NET_LEVELS }; /* directions, stages of each at most, levels */
 /* Those that the machine has; returns how many. */
-uint32_t gpu_link_stages(const struct gpu *g, struct gpu_link_stage stages[GPU_LINK_STAGES]);
-struct gpu_depth gpu_depth(const struct gpu *g, enum gpu_queue queue);
+uint32_t system_link_stages(const struct system *g, struct system_link_stage stages[SYSTEM_LINK_STAGES]);
+struct system_depth system_depth(const struct system *g, enum system_queue queue);
 /* Bytes between partitions, [SM's][slice's]; *partitions 0: too many to count. */
-const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions);
+const uint64_t *system_traffic(const struct system *g, uint32_t *partitions);
 /* NULL when lines are not replicated. */
-const struct replication *gpu_replication(const struct gpu *g);
+const struct replication *system_replication(const struct system *g);
 /* Pages whose frames lie in a partition; 0 too when maps spread a page over several. */
-uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition);
+uint64_t system_pages_of(const struct system *g, uint32_t partition);
 /* NULL when the GPU was made without. */
-const struct check *gpu_check(const struct gpu *g);
+const struct check *system_check(const struct system *g);
 
 #endif

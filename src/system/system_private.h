@@ -1,15 +1,12 @@
-/* Shared by the files of gpu/ only. */
-#ifndef ATOLL_GPU_PRIVATE_H
-#define ATOLL_GPU_PRIVATE_H
+/* Shared by the files of system/ only. */
+#ifndef ATOLL_SYSTEM_PRIVATE_H
+#define ATOLL_SYSTEM_PRIVATE_H
 
 #include "check/check.h"
 #include "check/fault.h"
 #include "control/control.h"
 #include "exec/exec.h"
 #include "exec/launch_facts.h"
-#include "gpu/apps.h"
-#include "gpu/gpu.h"
-#include "gpu/windows.h"
 #include "llc/organisation.h"
 #include "mmu/mmu.h"
 #include "net/fabric.h"
@@ -19,13 +16,16 @@
 #include "policy/replication/mdr.h"
 #include "policy/replication/replication.h"
 #include "sm/sm.h"
+#include "system/apps.h"
+#include "system/system.h"
+#include "system/windows.h"
 
 struct use_marks; /* use.c */
 
 /* A kernel that runs. */
 struct running {
     struct sm_kernel sm; /* first: the SMs know the kernel by it */
-    struct gpu *gpu;
+    struct system *system;
     struct exec_launch *launch;
     struct launch_facts facts;
     struct boundary boundary; /* its end */
@@ -44,7 +44,7 @@ struct mover; /* mover.c: blocks that change their SM */
 
 /* The machine: all GPUs. SMs, slices and channels are numbered over it, those of a partition, chiplet or GPU
  * one after the other. */
-struct gpu {
+struct system {
     struct arena arena;
     const struct config *config;
     struct stats_registry *stats;
@@ -58,7 +58,7 @@ struct gpu {
     struct gates *gates;                /* between them; NULL: there is one */
     struct windows *windows;            /* who runs the memory side; NULL: its parts are visited */
     struct organisation *organisations; /* [chiplet] */
-    struct llc_tap tap;                 /* of every slice */
+    struct llc_monitor monitor;         /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
     struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
     struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
@@ -81,8 +81,8 @@ struct gpu {
     struct apps apps;
     struct control control; /* epochs, kernel boundaries, passes over the LLC */
     struct mover *mover;    /* NULL: blocks stay where they are */
-    struct gpu_listener listener;
-    struct gpu_kernel_record *records;
+    struct system_listener listener;
+    struct system_kernel_record *records;
     uint32_t record_count, record_capacity;
     struct rng skew;
     uint64_t limit_instructions; /* 0 = none */
@@ -95,31 +95,31 @@ struct gpu {
 /* kernel.c: the blocks that exist, to destroy when the run is broken off. */
 void kernel_remember(struct running *r, struct exec_block *b);
 void kernel_forget(struct running *r, struct exec_block *b);
-bool kernel_any_runs(const struct gpu *g);
+bool kernel_any_runs(const struct system *g);
 bool kernel_is_stuck(void *gpu, bool due);
 
 /* residency.c: what a kernel takes of an SM; a mistake when that is more than there is. */
-void residency_describe(struct running *r, struct gpu_kernel_record *record);
+void residency_describe(struct running *r, struct system_kernel_record *record);
 
-void mover_new(struct gpu *g, const struct config *c);
+void mover_new(struct system *g, const struct config *c);
 void mover_begin(struct running *r, uint64_t start_cyc);
 void mover_free(struct mover *m);
 
 /* gpu.c: an MMU for the SMs of a GPU. */
-struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number);
+struct mmu *system_new_mmu(struct system *g, const struct config *c, uint32_t gpu, uint32_t number);
 /* gpu.c: every network of a level and direction, NULL after the last. */
-struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum net_direction direction,
-                               uint32_t idx);
+struct fabric_side *system_net_at(const struct system *g, enum net_level level, enum net_direction direction,
+                                  uint32_t idx);
 
 /* ---- use.c ---- */
 
-struct use_marks *gpu_use_marks(struct gpu *g);
+struct use_marks *system_use_marks(struct system *g);
 /* Counts from here on. */
-void gpu_use_mark(const struct gpu *g, struct use_marks *marks);
+void system_use_mark(const struct system *g, struct use_marks *marks);
 /* Since the mark. */
-struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *marks);
+struct system_use system_use_since(const struct system *g, const struct use_marks *marks);
 
 /* bounds.c: nobody has done more than its cycles allow; raises a bug. */
-void gpu_check_bounds(const struct gpu *g);
+void system_check_bounds(const struct system *g);
 
 #endif

@@ -1,6 +1,6 @@
 /* use: how busy the networks and the busiest parts were between two moments. Marks are copies of a few
  * counters per link, slice and channel, made when a kernel begins. */
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 enum { STAGES_MAX = 16 }; /* further ones count with the last */
 
@@ -14,20 +14,20 @@ struct use_marks {
     uint64_t *port_cycles, *columns;
 };
 
-static uint64_t columns_of(const struct gpu *g, uint32_t channel)
+static uint64_t columns_of(const struct system *g, uint32_t channel)
 {
     const struct dram_stats *s = channel_stats(g->channels[channel]);
     return s->column_reads + s->column_writes;
 }
 
-static uint32_t net_count(const struct gpu *g, uint32_t level, uint32_t direction)
+static uint32_t net_count(const struct system *g, uint32_t level, uint32_t direction)
 {
     uint32_t count = 0;
-    while (gpu_net_at(g, level, direction, count)) count++;
+    while (system_net_at(g, level, direction, count)) count++;
     return count;
 }
 
-struct use_marks *gpu_use_marks(struct gpu *g)
+struct use_marks *system_use_marks(struct system *g)
 {
     struct use_marks *m = ARENA_NEW(&g->arena, struct use_marks);
     for (uint32_t level = 0; level < NET_LEVELS; level++)
@@ -35,8 +35,8 @@ struct use_marks *gpu_use_marks(struct gpu *g)
             const uint32_t count = net_count(g, level, direction);
             m->sides[level][direction] = ARENA_ARRAY(&g->arena, struct side_marks, count);
             for (uint32_t k = 0; k < count; k++)
-                m->sides[level][direction][k].link_flits =
-                    ARENA_ARRAY(&g->arena, uint64_t, net_link_count(gpu_net_at(g, level, direction, k)->net));
+                m->sides[level][direction][k].link_flits = ARENA_ARRAY(
+                    &g->arena, uint64_t, net_link_count(system_net_at(g, level, direction, k)->net));
         }
     m->port_cycles = ARENA_ARRAY(&g->arena, uint64_t, g->slice_count);
     m->columns = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
@@ -49,12 +49,12 @@ static void mark_side(struct side_marks *m, struct net *n)
     for (uint32_t k = 0; k < net_link_count(n); k++) m->link_flits[k] = net_link(n, k).flits;
 }
 
-void gpu_use_mark(const struct gpu *g, struct use_marks *m)
+void system_use_mark(const struct system *g, struct use_marks *m)
 {
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
                 mark_side(&m->sides[level][direction][k], side->net);
     for (uint32_t k = 0; k < g->slice_count; k++) m->port_cycles[k] = slice_stats(g->slices[k])->port_cycles;
     for (uint32_t k = 0; k < g->channel_count; k++) m->columns[k] = columns_of(g, k);
@@ -65,7 +65,7 @@ struct stages {
 };
 
 /* from: NULL = since the start. */
-static void add_side(struct gpu_net_use *use, struct stages *stages, struct net *n,
+static void add_side(struct system_net_use *use, struct stages *stages, struct net *n,
                      const struct side_marks *from)
 {
     static const struct net_stats none;
@@ -85,13 +85,13 @@ static void add_side(struct gpu_net_use *use, struct stages *stages, struct net 
 }
 
 /* All networks of a level. */
-static struct gpu_net_use level_use(const struct gpu *g, uint32_t level, uint32_t direction,
-                                    const struct use_marks *from)
+static struct system_net_use level_use(const struct system *g, uint32_t level, uint32_t direction,
+                                       const struct use_marks *from)
 {
-    struct gpu_net_use use = {0};
+    struct system_net_use use = {0};
     struct stages s = {0};
     const struct fabric_side *side;
-    for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+    for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
         add_side(&use, &s, side->net, from ? &from->sides[level][direction][k] : NULL);
     for (uint32_t k = 0; k < STAGES_MAX; k++) {
         if (!s.links[k] || (use.links && s.flits[k] * use.links <= use.flits * s.links[k])) continue;
@@ -102,9 +102,9 @@ static struct gpu_net_use level_use(const struct gpu *g, uint32_t level, uint32_
 }
 
 /* from: NULL = since the start. */
-struct gpu_use gpu_use_since(const struct gpu *g, const struct use_marks *from)
+struct system_use system_use_since(const struct system *g, const struct use_marks *from)
 {
-    struct gpu_use use = {0};
+    struct system_use use = {0};
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
             use.above[level][direction] = level_use(g, level, direction, from);
@@ -134,13 +134,13 @@ static bool is_idle_for_ever(enum net_level level, const struct net_spec *spec, 
 }
 
 /* Adds the links of a network to the stages of its level and direction. */
-static void add_links(struct gpu_link_stage *stages, const struct net *n, uint32_t idx)
+static void add_links(struct system_link_stage *stages, const struct net *n, uint32_t idx)
 {
     const struct net_spec *spec = net_spec_of(n);
     for (uint32_t k = 0; k < net_link_count(n); k++) {
         const struct net_link_stats link = net_link(n, k);
         const struct net_link_ends ends = net_link_ends(spec, link.stage, link.port);
-        struct gpu_link_stage *s = &stages[link.stage];
+        struct system_link_stage *s = &stages[link.stage];
         if (is_idle_for_ever(s->level, spec, ends)) continue;
         s->flits += link.flits;
         if (s->links++ && link.flits <= s->flits_most) continue;
@@ -150,27 +150,27 @@ static void add_links(struct gpu_link_stage *stages, const struct net *n, uint32
     }
 }
 
-uint32_t gpu_link_stages(const struct gpu *g, struct gpu_link_stage stages[GPU_LINK_STAGES])
+uint32_t system_link_stages(const struct system *g, struct system_link_stage stages[SYSTEM_LINK_STAGES])
 {
     uint32_t count = 0;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++) {
-            const struct fabric_side *side = gpu_net_at(g, level, direction, 0);
+            const struct fabric_side *side = system_net_at(g, level, direction, 0);
             const uint32_t own = side ? net_stage_count(side->net) : 0;
-            DIAG_ASSERT(count + own <= GPU_LINK_STAGES);
+            DIAG_ASSERT(count + own <= SYSTEM_LINK_STAGES);
             for (uint32_t k = 0; k < own; k++)
-                stages[count + k] = (struct gpu_link_stage){
+                stages[count + k] = (struct system_link_stage){
                     .level = level, .direction = direction, .stage = k, .stages = own};
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
                 add_links(&stages[count], side->net, k);
             count += own;
         }
     return count;
 }
 
-struct gpu_use gpu_total_use(const struct gpu *g) { return gpu_use_since(g, NULL); }
+struct system_use system_total_use(const struct system *g) { return system_use_since(g, NULL); }
 
-const uint64_t *gpu_traffic(const struct gpu *g, uint32_t *partitions)
+const uint64_t *system_traffic(const struct system *g, uint32_t *partitions)
 {
     *partitions = g->traffic.partitions;
     return traffic_between(&g->traffic);

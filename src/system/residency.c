@@ -1,7 +1,7 @@
 /* residency: how many blocks of a kernel an SM holds, and by what it is limited. */
 #include <string.h>
 
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 /* The SM that ptxas has in mind. ASSUMPTION: that of sm_70, 80, 90 and 100, whatever .target the PTX names
  * and machine it runs on (sm_75 and 86 hold fewer threads; the register file is the same). */
@@ -32,7 +32,7 @@ static uint32_t bounded_registers(const struct ptx_func *f)
 
 /* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16, at most what the
  * kernel's own directives allow. What ptxas would spill to keep to them costs nothing here. */
-uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
+uint32_t system_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
 {
     if (c->sm.registers_per_thread) return c->sm.registers_per_thread;
     const struct ptx_func *f = exec_kernel_ptx(kernel);
@@ -43,14 +43,14 @@ uint32_t gpu_registers_per_thread(const struct config *c, const struct exec_kern
     return n < 16 ? 16 : n;
 }
 
-uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
-                            uint64_t shared_bytes, const char **why)
+uint32_t system_fitting_blocks(const struct config *c, const struct exec_kernel *kernel, uint32_t threads,
+                               uint64_t shared_bytes, const char **why)
 {
     struct arena arena;
     const uint32_t warps = (threads + 31) / 32;
     const struct sm_kernel k = {.warps_per_block = warps,
                                 .threads_per_block = threads,
-                                .registers_per_block = gpu_registers_per_thread(c, kernel) * warps * 32,
+                                .registers_per_block = system_registers_per_thread(c, kernel) * warps * 32,
                                 .shared_per_block = shared_bytes};
     arena_init(&arena);
     const uint32_t fitting = sm_fitting_blocks(sm_spec_of(&arena, c), &k, why);
@@ -58,11 +58,11 @@ uint32_t gpu_fitting_blocks(const struct config *c, const struct exec_kernel *ke
     return fitting;
 }
 
-void residency_describe(struct running *r, struct gpu_kernel_record *record)
+void residency_describe(struct running *r, struct system_kernel_record *record)
 {
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     const struct exec_launch *l = r->launch;
-    const uint32_t registers = gpu_registers_per_thread(g->config, l->kernel);
+    const uint32_t registers = system_registers_per_thread(g->config, l->kernel);
     r->sm.warps_per_block = l->warps_per_block;
     r->sm.threads_per_block = l->threads_per_block;
     r->sm.registers_per_block = registers * l->warps_per_block * 32;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 /* A block between two SMs. */
 struct travelling {
@@ -18,7 +18,7 @@ struct travelling {
 };
 
 struct mover {
-    struct gpu *gpu;
+    struct system *system;
     uint32_t component;
     struct travelling *from; /* [SM] */
     bool *gave;              /* [SM]: a block left, and the SM was not asked since whether it takes another */
@@ -30,7 +30,7 @@ static void block_left(void *self, uint32_t sm, uint64_t block, struct warp_sour
                        uint64_t start_cyc)
 {
     struct running *r = self;
-    struct mover *m = r->gpu->mover;
+    struct mover *m = r->system->mover;
     struct exec_block *b = source->self;
     struct travelling *t = &m->from[sm];
     DIAG_ASSERT(!t->state);
@@ -44,13 +44,13 @@ static void block_left(void *self, uint32_t sm, uint64_t block, struct warp_sour
     m->gave[sm] = true;
     kernel_forget(r, b);
     exec_block_destroy(b);
-    engine_wake(r->gpu->engine, m->component, engine_now(r->gpu->engine, r->gpu->sm_domain) + 1);
+    engine_wake(r->system->engine, m->component, engine_now(r->system->engine, r->system->sm_domain) + 1);
 }
 
 /* To the next SM that takes it. */
 static bool hand_out(struct mover *m, uint32_t from)
 {
-    struct gpu *g = m->gpu;
+    struct system *g = m->system;
     struct travelling *t = &m->from[from];
     for (uint32_t k = 1; k <= g->sm_count; k++) {
         const uint32_t to = (from + k) % g->sm_count;
@@ -73,10 +73,10 @@ static bool hand_out(struct mover *m, uint32_t from)
  * keep some for this SM only. Not before those that travel have a place. */
 static void ask_givers(struct mover *m)
 {
-    for (uint32_t sm = 0; sm < m->gpu->sm_count && !m->count; sm++) {
+    for (uint32_t sm = 0; sm < m->system->sm_count && !m->count; sm++) {
         if (!m->gave[sm]) continue;
         m->gave[sm] = false;
-        sm_ask(m->gpu->sms[sm]);
+        sm_ask(m->system->sms[sm]);
     }
 }
 
@@ -89,7 +89,7 @@ static void nothing(void *self, uint64_t now)
 static void act(void *self, uint64_t now)
 {
     struct mover *m = self;
-    struct gpu *g = m->gpu;
+    struct system *g = m->system;
     for (uint32_t sm = 0; sm < g->sm_count && m->count; sm++)
         if (m->from[sm].state) (void)hand_out(m, sm);
     ask_givers(m);
@@ -106,8 +106,8 @@ static void act(void *self, uint64_t now)
 static struct wait waits(void *self)
 {
     const struct mover *m = self;
-    const struct gpu *g = m->gpu;
-    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    const struct system *g = m->system;
+    struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
     uint64_t nowhere = 0;
     for (uint32_t n = 0; n < g->running_count; n++) {
         const struct running *r = g->running[n];
@@ -122,7 +122,7 @@ static struct wait waits(void *self)
 
 void mover_begin(struct running *r, uint64_t start_cyc)
 {
-    struct gpu *g = r->gpu;
+    struct system *g = r->system;
     struct mover *m = g->mover;
     if (!m) return;
     r->sm.block_left = block_left;
@@ -131,11 +131,11 @@ void mover_begin(struct running *r, uint64_t start_cyc)
     engine_wake(g->engine, m->component, m->next_cyc);
 }
 
-void mover_new(struct gpu *g, const struct config *c)
+void mover_new(struct system *g, const struct config *c)
 {
     if (!c->runtime.rotate_blocks_cyc) return;
     struct mover *m = ARENA_NEW(&g->arena, struct mover);
-    m->gpu = g;
+    m->system = g;
     m->interval_cyc = c->runtime.rotate_blocks_cyc;
     m->from = ARENA_ARRAY(&g->arena, struct travelling, g->sm_count);
     m->gave = ARENA_ARRAY(&g->arena, bool, g->sm_count);
@@ -150,5 +150,5 @@ void mover_new(struct gpu *g, const struct config *c)
 
 void mover_free(struct mover *m)
 {
-    for (uint32_t sm = 0; m && sm < m->gpu->sm_count; sm++) free(m->from[sm].state);
+    for (uint32_t sm = 0; m && sm < m->system->sm_count; sm++) free(m->from[sm].state);
 }

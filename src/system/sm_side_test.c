@@ -1,5 +1,5 @@
 /* SM-side halves: copies in the other half, and how they are kept coherent. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 /* Two halves of an SM, a slice and a channel; everything at 1 GHz. */
 #define HALVES \
@@ -21,8 +21,8 @@ BED_TEST(a_half_keeps_lines_of_the_other)
     const struct stats s = bed_stats(&b);
     assert_int_equal(s.llc.fetches, 1);
     assert_int_equal(s.llc.remote_hits, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[1]), 1);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
+    assert_int_equal(slice_lines_used(b.system->slices[1]), 1);
     bed_close(&b);
 }
 
@@ -42,7 +42,7 @@ BED_TEST(a_store_at_home_drops_the_copy_of_the_other_half)
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).llc.invalidates, 1);
     assert_int_equal(bed_stats(&b).llc.invalidated, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
     bed_run(&b, write, 1, 2); /* nobody has a copy now */
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).llc.invalidates, 1);
@@ -64,8 +64,8 @@ BED_TEST(a_store_of_the_other_half_changes_both)
     bed_run(&b, ops, 1, 1);
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).llc.invalidates, 0);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->writes, 1);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
+    assert_int_equal(slice_stats(b.system->slices[1])->writes, 1);
     bed_close(&b);
 }
 
@@ -82,11 +82,11 @@ BED_TEST(a_line_that_leaves_its_home_takes_its_copies_along)
     bed_touch(&b, 1, A + 0x100000, 4096);
     b.only_sms = 1;
     bed_run(&b, read, 1, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
     b.only_sms = 0;
     bed_run(&b, others, 1, 2); /* 32 lines through the home's 16 */
     bed_settle(&b);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
     bed_close(&b);
 }
 

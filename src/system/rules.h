@@ -1,6 +1,6 @@
 /* rules: combinations of parameters that no machine can have (rules.def). */
-#ifndef ATOLL_GPU_RULES_H
-#define ATOLL_GPU_RULES_H
+#ifndef ATOLL_SYSTEM_RULES_H
+#define ATOLL_SYSTEM_RULES_H
 
 #include "config/config.h"
 

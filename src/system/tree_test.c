@@ -1,6 +1,6 @@
 /* Several GPUs and chiplets: the way of a request through the levels, copies of lines of others, and machines
  * of one GPU that must not notice that there could be more. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
 /* Two GPUs of one SM, one slice and one channel; everything at 1 GHz. */
 #define TWO_GPUS \
@@ -17,9 +17,9 @@ static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, 
 /* From slice to slice of the other GPU: slice 0 > gate (port 1), GPU to GPU, gate > slice 0. */
 static uint64_t far_cyc(const struct bed *b, enum net_direction d, uint32_t bytes, uint32_t from, uint32_t to)
 {
-    return cyc(gpu_net_at(b->gpu, NET_LEVEL_slice_net, d, from), 0, 1, bytes) +
-           cyc(gpu_net_at(b->gpu, NET_LEVEL_gpu_net, d, 0), from, to, bytes) +
-           cyc(gpu_net_at(b->gpu, NET_LEVEL_slice_net, d, to), 1, 0, bytes);
+    return cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, from), 0, 1, bytes) +
+           cyc(system_net_at(b->system, NET_LEVEL_gpu_net, d, 0), from, to, bytes) +
+           cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, to), 1, 0, bytes);
 }
 
 /* SM 1 brings the line into its GPU's slice, which is its home; then SM 0 reads it. */
@@ -34,7 +34,7 @@ BED_TEST(remote_latency_is_the_sum_of_its_parts)
     assert_int_equal(bed_stats(&b).llc.fetches, 0);
     bed_run(&b, read, 1, 1);
     const struct config *c = &b.machine.config;
-    const struct fabric *f = b.gpu->fabrics;
+    const struct fabric *f = b.system->fabrics;
     const uint64_t there =
         1 + cyc(&f->request, 0, 0, 8) + c->llc.miss_latency_cyc + far_cyc(&b, NET_REQUESTS, 8, 0, 1);
     const uint64_t back =
@@ -61,12 +61,12 @@ BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates)
     bed_run(&b, read, 1, 1);
     bed_run(&b, read, 1, 1);
     const struct config *c = &b.machine.config;
-    const struct fabric *f = b.gpu->fabrics;
+    const struct fabric *f = b.system->fabrics;
     const uint64_t there = cyc(&f[0].request, 0, 1, 8) +
-                           cyc(gpu_net_at(b.gpu, NET_LEVEL_chiplet_net, NET_REQUESTS, 0), 0, 1, 8) +
+                           cyc(system_net_at(b.system, NET_LEVEL_chiplet_net, NET_REQUESTS, 0), 0, 1, 8) +
                            cyc(&f[1].request, 1, 0, 8);
     const uint64_t back = cyc(&f[1].reply, 0, 1, 136) +
-                          cyc(gpu_net_at(b.gpu, NET_LEVEL_chiplet_net, NET_REPLIES, 0), 1, 0, 136) +
+                          cyc(system_net_at(b.system, NET_LEVEL_chiplet_net, NET_REPLIES, 0), 1, 0, 136) +
                           cyc(&f[0].reply, 1, 0, 136);
     assert_int_equal(bed_cyc(&b, 0, 0, 1), 1 + there + c->llc.latency_cyc + back + c->l1.fill_latency_cyc);
     assert_int_equal(bed_stats(&b).llc.remote, 2);
@@ -105,8 +105,8 @@ BED_TEST(stores_to_lines_of_others_are_written_at_their_home)
     assert_int_equal(s.llc.fetches, 1); /* the second load finds the copy */
     assert_int_equal(s.llc.passed, 1);
     assert_int_equal(s.llc.far_requests, 2);
-    assert_int_equal(slice_stats(b.gpu->slices[0])->memory_writes, 0);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->writes, 1);
+    assert_int_equal(slice_stats(b.system->slices[0])->memory_writes, 0);
+    assert_int_equal(slice_stats(b.system->slices[1])->writes, 1);
     bed_close(&b);
 }
 
@@ -123,7 +123,7 @@ BED_TEST(atomics_to_lines_of_others_drop_the_copy)
     b.only_sms = 1;
     bed_run(&b, ops, 1, 1);
     assert_int_equal(bed_stats(&b).llc.fetches, 2);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->atomics, 1);
+    assert_int_equal(slice_stats(b.system->slices[1])->atomics, 1);
     bed_close(&b);
 }
 
@@ -171,13 +171,13 @@ BED_TEST(kernel_ends_drop_lines_of_others_only)
         bed_touch(&b, 1, A, 1);
         b.only_sms = 1;
         bed_run(&b, ops, 1, 1);
-        assert_int_equal(slice_lines_used(b.gpu->slices[0]), 2);
+        assert_int_equal(slice_lines_used(b.system->slices[0]), 2);
         bool done[2] = {false, false};
-        for (uint32_t n = 0; n < 2; n++) slice_flush(b.gpu->slices[n], ends[k], false, set, &done[n]);
+        for (uint32_t n = 0; n < 2; n++) slice_flush(b.system->slices[n], ends[k], false, set, &done[n]);
         bed_settle(&b);
         assert_true(done[0] && done[1]);
-        assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
-        assert_int_equal(slice_lines_used(b.gpu->slices[1]), 1); /* at home */
+        assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
+        assert_int_equal(slice_lines_used(b.system->slices[1]), 1); /* at home */
         bed_close(&b);
     }
 }

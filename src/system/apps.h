@@ -8,19 +8,19 @@
  *   apps_keep_channels()   at any time   restricts pages that are placed later to these channels
  *
  * A machine with one application has one owner. */
-#ifndef ATOLL_GPU_APPS_H
-#define ATOLL_GPU_APPS_H
+#ifndef ATOLL_SYSTEM_APPS_H
+#define ATOLL_SYSTEM_APPS_H
 
 #include "pages/pages.h"
 #include "stats/stats.h"
 
-struct gpu;
+struct system;
 struct running;
 
 enum { APPS_MAX = PAGES_APPS, APPS_NOBODY = APPS_MAX };
 
 struct apps {
-    struct gpu *gpu;
+    struct system *system;
     uint32_t count, component;
     struct {
         uint32_t sm_count, channel_count; /* owned; of channels, that its pages may lie in */
@@ -34,7 +34,7 @@ struct apps {
     uint64_t (*marked)[2]; /* [SM] warp and thread instructions that are counted */
 };
 
-void apps_init(struct apps *a, struct gpu *g);
+void apps_init(struct apps *a, struct system *g);
 /* Shares the machine out among so many applications; raises a mistake when the parameters do not fit. */
 void apps_split(struct apps *a, uint32_t count);
 

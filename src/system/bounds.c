@@ -1,10 +1,10 @@
 /* bounds: at the end of a run, nobody may have done more than its cycles allow: work <= capacity of every
  * scheduler, port, link, bank group and walker, one by one. A part that did is broken, whatever else adds up.
  */
-#include "gpu/gpu_private.h"
+#include "system/system_private.h"
 
 struct bound {
-    const struct gpu *gpu;
+    const struct system *system;
     const char *what;
     uint64_t per_cyc, cycles;
 };
@@ -13,15 +13,15 @@ static void hold(const struct bound *b, uint32_t idx, uint64_t work)
 {
     const uint64_t capacity = b->per_cyc * b->cycles;
     if (work <= capacity) return;
-    diag_bug("bounds", gpu_now(b->gpu), "%s %u did %llu units of work, but %llu cycles allow %llu at most",
-             b->what, idx, (unsigned long long)work, (unsigned long long)b->cycles,
-             (unsigned long long)capacity);
+    diag_bug("bounds", system_now(b->system),
+             "%s %u did %llu units of work, but %llu cycles allow %llu at most", b->what, idx,
+             (unsigned long long)work, (unsigned long long)b->cycles, (unsigned long long)capacity);
 }
 
-static void sm_bounds(const struct gpu *g)
+static void sm_bounds(const struct system *g)
 {
     const struct config *c = g->config;
-    const uint64_t cycles = gpu_now(g) + 1;
+    const uint64_t cycles = system_now(g) + 1;
     const struct bound schedulers = {g, "the schedulers of SM", c->sm.schedulers, cycles};
     const struct bound warps = {g, "the warp slots of SM", c->sm.warps, cycles};
     const struct bound l1 = {g, "the L1 of SM", c->l1.lines_per_cyc, cycles};
@@ -42,13 +42,13 @@ static void sm_bounds(const struct gpu *g)
 }
 
 /* The port of a slice is booked ahead by what waits for it: write-backs of the last cycles. */
-static uint64_t booked_ahead(const struct gpu *g)
+static uint64_t booked_ahead(const struct system *g)
 {
     const struct config *c = g->config;
     return (uint64_t)(c->llc.data_queue + c->llc.memory_queue + c->llc.mshrs + 2) * LINE_BYTES;
 }
 
-static void memory_bounds(const struct gpu *g)
+static void memory_bounds(const struct system *g)
 {
     const struct config *c = g->config;
     const uint64_t llc_cyc = engine_now(g->engine, g->llc_domain) + 1;
@@ -56,8 +56,8 @@ static void memory_bounds(const struct gpu *g)
     const struct bound tags = {g, "the tag stage of slice", 1, llc_cyc};
     const struct bound port = {g, "the data port of slice", 1, llc_cyc + booked_ahead(g)};
     const struct bound bus = {g, "the data bus of channel", 1, dram_cyc + c->dram.burst_cyc};
-    const struct bound lookups = {g, "the L2 TLB of GPU", c->mmu.l2_ports, gpu_now(g) + 1};
-    const struct bound walkers = {g, "the walkers of GPU", c->mmu.walkers, gpu_now(g) + 1};
+    const struct bound lookups = {g, "the L2 TLB of GPU", c->mmu.l2_ports, system_now(g) + 1};
+    const struct bound walkers = {g, "the walkers of GPU", c->mmu.walkers, system_now(g) + 1};
     for (uint32_t k = 0; k < g->slice_count; k++) {
         hold(&tags, k, slice_stats(g->slices[k])->tag_cycles);
         hold(&port, k, slice_stats(g->slices[k])->port_cycles);
@@ -73,7 +73,7 @@ static void memory_bounds(const struct gpu *g)
 }
 
 /* Utilisation = throughput x service time: a link is busy for as many cycles as its packets have flits. */
-static void link_bounds(const struct gpu *g, const struct fabric_side *side)
+static void link_bounds(const struct system *g, const struct fabric_side *side)
 {
     const struct net *n = side->net;
     const uint64_t cycles = fabric_side_now(side) + 1;
@@ -86,7 +86,7 @@ static void link_bounds(const struct gpu *g, const struct fabric_side *side)
         hold(&link, k, o.busy_cyc);
         const uint64_t width = net_spec_of(n)->width_bytes;
         if (o.busy_cyc * width >= o.bytes && o.busy_cyc * width < o.bytes + o.packets * width + 1) continue;
-        diag_bug("bounds", gpu_now(g),
+        diag_bug("bounds", system_now(g),
                  "the link to receiver %u carried %llu bytes in %llu packets, but was busy for "
                  "%llu cycles",
                  k, (unsigned long long)o.bytes, (unsigned long long)o.packets,
@@ -94,12 +94,12 @@ static void link_bounds(const struct gpu *g, const struct fabric_side *side)
     }
 }
 
-void gpu_check_bounds(const struct gpu *g)
+void system_check_bounds(const struct system *g)
 {
     sm_bounds(g);
     memory_bounds(g);
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++) link_bounds(g, side);
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++) link_bounds(g, side);
 }

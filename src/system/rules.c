@@ -1,6 +1,6 @@
 /* rules: the rows of rules.def as functions. They stand above the rooms whose limits they use, so config/
  * receives them as an argument of machine_finish(). */
-#include "gpu/rules.h"
+#include "system/rules.h"
 
 #include "net/net_level.h"
 
@@ -13,7 +13,7 @@
 #define SIZE(section, name, condition, unit, message) \
     static uint64_t UNIT_NAME(section, name, __LINE__)(const struct config *c) { return unit; } \
     RULE(section, name, !(condition) || c->section.name % UNIT_NAME(section, name, __LINE__)(c) == 0, message)
-#include "gpu/rules.def"
+#include "system/rules.def"
 #undef SIZE
 #undef RULE
 static const struct rule_row rows[] = {
@@ -22,7 +22,7 @@ static const struct rule_row rows[] = {
 #define SIZE(section, name, condition, unit, message) \
     {PARAM_IDX(section, name), RULE_NAME(section, name, __LINE__), message, \
      UNIT_NAME(section, name, __LINE__)},
-#include "gpu/rules.def"
+#include "system/rules.def"
 #undef SIZE
 #undef UNIT_NAME
 #undef RULE

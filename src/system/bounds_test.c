@@ -1,13 +1,13 @@
 /* Bounds: each one holds on a run, and fires when a part has done more than its cycles allow. */
-#include "gpu_testbed.h"
+#include "system_testbed.h"
 
-static void check_bounds(void *gpu) { gpu_check_bounds(gpu); }
+static void check_bounds(void *gpu) { system_check_bounds(gpu); }
 
 static void expect_bound(struct bed *b, const char *who)
 {
     struct diag d;
     diag_init(&d);
-    assert_int_equal(diag_run(&d, check_bounds, b->gpu), DIAG_BUG);
+    assert_int_equal(diag_run(&d, check_bounds, b->system), DIAG_BUG);
     if (!strstr(d.text, who)) fail_msg("'%s' is not in: %s", who, d.text);
     diag_clear(&d);
 }
@@ -17,7 +17,7 @@ static void run_a_little(struct bed *b)
     static const struct bed_op ops[] = {BED_LOAD(0x1000, 1), BED_USE(1), BED_END};
     bed_open(b, "");
     bed_run(b, ops, 2, 4);
-    gpu_check_bounds(b->gpu); /* raises when one does not hold */
+    system_check_bounds(b->system); /* raises when one does not hold */
 }
 
 BED_TEST(nobody_does_more_than_its_cycles_allow)
@@ -25,7 +25,7 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
     struct bed b;
     run_a_little(&b);
     const uint64_t much = 1 << 30;
-    struct gpu *g = b.gpu;
+    struct system *g = b.system;
     const struct {
         uint64_t *work;
         const char *who;
@@ -50,7 +50,7 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
         expect_bound(&b, parts[k].who);
         *parts[k].work -= much;
     }
-    gpu_check_bounds(g);
+    system_check_bounds(g);
     bed_close(&b);
 }
 

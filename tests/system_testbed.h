@@ -1,4 +1,4 @@
-/* gpu_testbed: what the tests of SM, L1, MMU and LLC share: a small machine, and warps that execute a list of
+/* system_testbed: what the tests of SM, L1, MMU and LLC share: a small machine, and warps that execute a list of
  * operations written down in the test, with the cycle of every issue.
  *
  *   static const struct bed_op ops[] = {BED_LOAD(0x1000, 1), BED_USE(1), BED_END};
@@ -6,8 +6,8 @@
  *
  * The machine is one SM, one slice, one channel, all at 1 GHz, pages known at once, unless settings say
  * otherwise. */
-#ifndef ATOLL_GPU_GPU_TESTBED_H
-#define ATOLL_GPU_GPU_TESTBED_H
+#ifndef ATOLL_SYSTEM_GPU_TESTBED_H
+#define ATOLL_SYSTEM_GPU_TESTBED_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "config/machine.h"
-#include "gpu/gpu_private.h"
-#include "gpu/rules.h"
 #include "sm/sm_private.h"
+#include "system/rules.h"
+#include "system/system_private.h"
 
 enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 256 };
 
@@ -84,7 +84,7 @@ struct bed_block {
 struct bed {
     struct machine machine;
     struct stats_registry stats;
-    struct gpu *gpu;
+    struct system *system;
     struct sm_kernel kernel;
     const struct bed_op *ops;                    /* of every warp... */
     const struct bed_op *of_warp[BED_WARPS_MAX]; /* ...but those that have their own */
@@ -192,7 +192,7 @@ static inline uint64_t bed_next_block(void *self, uint32_t sm)
     if (b->next_block == b->blocks || (b->only_sms && sm >= b->only_sms)) return UINT64_MAX;
     b->blocks_of_sm[sm]++;
     if (!b->parts) return b->next_block++;
-    const uint32_t part = sm / (b->gpu->sm_count / b->parts);
+    const uint32_t part = sm / (b->system->sm_count / b->parts);
     if (b->next_of[part] == b->blocks / b->parts) return UINT64_MAX;
     return part * (b->blocks / b->parts) + b->next_of[part]++;
 }
@@ -204,7 +204,7 @@ static inline void bed_block_ended(void *self, uint32_t sm, uint64_t block, uint
     (void)start_cyc;
     (void)now;
     b->ended++;
-    sm_ask(b->gpu->sms[sm]);
+    sm_ask(b->system->sms[sm]);
 }
 
 static inline void bed_drained(void *self, uint32_t sm, uint64_t now)
@@ -212,11 +212,11 @@ static inline void bed_drained(void *self, uint32_t sm, uint64_t now)
     struct bed *b = self;
     (void)sm;
     (void)now;
-    for (uint32_t k = 0; k < b->gpu->sm_count; k++)
-        if (!sm_idle_of(b->gpu->sms[k], &b->kernel)) return;
+    for (uint32_t k = 0; k < b->system->sm_count; k++)
+        if (!sm_idle_of(b->system->sms[k], &b->kernel)) return;
     if (b->ended < b->blocks) return;
     b->over = true;
-    engine_stop(b->gpu->engine);
+    engine_stop(b->system->engine);
 }
 
 /* ---- the machine ---- */
@@ -247,7 +247,7 @@ static inline void bed_open_machine(struct bed *b, const char *preset, const cha
     }
     machine_finish(&b->machine, &system_rules);
     stats_init(&b->stats, 1000);
-    b->gpu = gpu_new(&b->machine.config, &b->stats, false);
+    b->system = system_new(&b->machine.config, &b->stats, false);
     b->events = calloc(BED_EVENTS, sizeof *b->events);
     assert_non_null(b->events);
 }
@@ -256,7 +256,7 @@ static inline void bed_open(struct bed *b, const char *settings) { bed_open_mach
 
 static inline void bed_close(struct bed *b)
 {
-    gpu_free(b->gpu);
+    system_free(b->system);
     stats_free(&b->stats);
     machine_free(&b->machine);
     free(b->events);
@@ -286,7 +286,7 @@ static inline void bed_describe(struct bed *b, uint32_t warp)
  * b->start_cyc + sm.start_latency_cyc. */
 static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
 {
-    struct gpu *g = b->gpu;
+    struct system *g = b->system;
     b->ops = ops;
     b->warps = warps;
     b->blocks = blocks;
@@ -305,7 +305,7 @@ static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t w
     b->kernel.next = bed_next_block;
     b->kernel.block_ended = bed_block_ended;
     b->kernel.drained = bed_drained;
-    b->start_cyc = gpu_now(g) + 1;
+    b->start_cyc = system_now(g) + 1;
     for (uint32_t k = 0; k < g->sm_count; k++) sm_begin(g->sms[k], &b->kernel, b->start_cyc);
     engine_work_begins(g->engine);
 }
@@ -313,13 +313,13 @@ static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t w
 /* Runs it to its end. */
 static inline void bed_finish(struct bed *b)
 {
-    struct gpu *g = b->gpu;
+    struct system *g = b->system;
     while (!b->over)
-        if (engine_run(g->engine, gpu_now(g) + 100000) == ENGINE_IDLE && !b->over)
-            diag_bug("bed", gpu_now(g), "nothing is due:\n%s", engine_wait_report(g->engine));
+        if (engine_run(g->engine, system_now(g) + 100000) == ENGINE_IDLE && !b->over)
+            diag_bug("bed", system_now(g), "nothing is due:\n%s", engine_wait_report(g->engine));
     engine_work_ends(g->engine);
-    b->end_cyc = gpu_now(g);
-    for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], &b->kernel, gpu_now(g));
+    b->end_cyc = system_now(g);
+    for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], &b->kernel, system_now(g));
 }
 
 static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
@@ -350,14 +350,14 @@ static inline struct stats bed_stats(struct bed *b)
 /* Pages of [from, from + bytes) are placed as if this SM touched them. */
 static inline void bed_touch(struct bed *b, uint32_t sm, uint64_t from, uint64_t bytes)
 {
-    struct mmu *m = b->gpu->mmus[sm / config_sms_per_gpu(&b->machine.config)];
+    struct mmu *m = b->system->mmus[sm / config_sms_per_gpu(&b->machine.config)];
     const uint32_t log2 = mmu_page_log2(m);
     for (uint64_t page = from >> log2; page << log2 < from + bytes; page++)
         mmu_touch(m, sm, pages_key(0, page));
 }
 
 /* Waits for whatever is on its way. */
-static inline void bed_settle(struct bed *b) { (void)engine_run(b->gpu->engine, ENGINE_NEVER); }
+static inline void bed_settle(struct bed *b) { (void)engine_run(b->system->engine, ENGINE_NEVER); }
 
 /* Runs a test body so that a raised mistake or bug fails the test with its text. */
 static inline void bed_test(diag_body_fn *body)

@@ -1,17 +1,17 @@
 /* gpu: building the machine from its parameters. */
-#include "gpu/gpu.h"
+#include "system/system.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/replication_client.h"
-#include "gpu/gpu_private.h"
 #include "llc/channel_reads.h"
 #include "net/net_level.h"
+#include "system/system_private.h"
 
 enum { WALK_REQUESTS = 64 };
 
-static void build_clocks(struct gpu *g, const struct config *c)
+static void build_clocks(struct system *g, const struct config *c)
 {
     g->engine = engine_create(config_tick_frequency(c), g->stats);
     g->sm_domain = engine_add_domain(g->engine, "sm", c->clock.sm);
@@ -37,7 +37,7 @@ static void build_clocks(struct gpu *g, const struct config *c)
         engine_shuffle_visits(g->engine, rng_seed(c->sim.seed, 0x5f0f));
 }
 
-static const char *name_in(struct gpu *g, const char *what, uint32_t idx, uint32_t per_partition)
+static const char *name_in(struct system *g, const char *what, uint32_t idx, uint32_t per_partition)
 {
     const struct config *c = g->config;
     const uint32_t partition = idx / per_partition, chiplet = partition / c->chiplet.partitions;
@@ -60,13 +60,13 @@ static struct stats_scope scope_of(const struct config *c, uint32_t partition)
 /* True if only slices observe when channels accept operations. Channels may then defer cycles
  * (dram/channel.c). Exact channels synchronise as well: an operation that is due at once is accepted at their
  * next edge only. */
-static bool only_slices_wait(const struct gpu *g, const struct config *c)
+static bool only_slices_wait(const struct system *g, const struct config *c)
 {
     return !config_page_move_lines(c) && !g->slice_spec.stack_width && !g->slice_spec.may_write_through &&
            !net_level_used(c, NET_LEVEL_slice_net);
 }
 
-static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
+static void build_slice(struct system *g, const struct config *c, uint32_t idx)
 {
     const uint32_t channels = g->slice_spec.channels, per_channel = g->slice_spec.slices_per_channel;
     const uint32_t first_channel = idx / per_channel / channels * channels;
@@ -81,9 +81,9 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
                                    .exact_accept = g->exact_accept + first_channel,
                                    .pending_bit = idx % (per_channel * channels),
                                    .slices = g->slices,
-                                   .tap = g->tap,
-                                   .input_tap = mdr_input_tap(g->mdr),
-                                   .remote_tap = mdr_remote_tap(g->mdr),
+                                   .monitor = g->monitor,
+                                   .input_monitor = mdr_input_monitor(g->mdr),
+                                   .remote_monitor = mdr_remote_monitor(g->mdr),
                                    .slice_idx = idx,
                                    .partition = idx / c->partition.slices,
                                    .sms_per_partition = c->partition.sms,
@@ -104,7 +104,7 @@ static void build_slice(struct gpu *g, const struct config *c, uint32_t idx)
     slice_set_write_through(g->slices[idx], w.organisation->state[0].is_private);
 }
 
-static void build_memory(struct gpu *g, const struct config *c)
+static void build_memory(struct system *g, const struct config *c)
 {
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
@@ -132,7 +132,7 @@ static void build_memory(struct gpu *g, const struct config *c)
 }
 
 /* Registers the slices that reach a channel as its clients. */
-static void connect_channel(struct gpu *g, uint32_t k)
+static void connect_channel(struct system *g, uint32_t k)
 {
     const uint32_t channels = g->slice_spec.channels, clients = g->slice_spec.slices_per_channel * channels;
     for (uint32_t n = 0; n < clients; n++) {
@@ -144,7 +144,7 @@ static void connect_channel(struct gpu *g, uint32_t k)
 
 /* ---- callbacks of pages: the MMU of a page's application on a GPU ---- */
 
-static struct mmu *mmu_of(const struct gpu *g, uint32_t gpu, uint64_t key)
+static struct mmu *mmu_of(const struct system *g, uint32_t gpu, uint64_t key)
 {
     return g->mmus[apps_mmu(&g->apps, pages_key_app(key), gpu)];
 }
@@ -166,7 +166,7 @@ static void resume(void *system, uint32_t gpu, uint64_t key, const uint64_t *sms
 
 static bool any_runs(void *system) { return kernel_any_runs(system); }
 
-static void build_pages(struct gpu *g, const struct config *c)
+static void build_pages(struct system *g, const struct config *c)
 {
     const struct pages_wiring w = {.engine = g->engine,
                                    .domain = g->sm_domain,
@@ -183,7 +183,7 @@ static void build_pages(struct gpu *g, const struct config *c)
     g->pages = pages_new(&g->arena, c, &w);
 }
 
-struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uint32_t number)
+struct mmu *system_new_mmu(struct system *g, const struct config *c, uint32_t gpu, uint32_t number)
 {
     const uint32_t sms = (uint32_t)config_sms_per_gpu(c),
                    colours = g->pages->colours_per_chiplet * c->gpu.chiplets;
@@ -206,7 +206,7 @@ struct mmu *gpu_new_mmu(struct gpu *g, const struct config *c, uint32_t gpu, uin
     return m;
 }
 
-static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
+static void build_sm(struct system *g, const struct config *c, uint32_t idx)
 {
     const uint32_t chiplet = idx / config_sms_per_chiplet(c);
     const struct sm_wiring w = {.engine = g->engine,
@@ -231,7 +231,7 @@ static void build_sm(struct gpu *g, const struct config *c, uint32_t idx)
 }
 
 /* Requests that can be on their way: of SMs, of walkers, of slices for lines of other chiplets. */
-static uint32_t request_limit(const struct gpu *g, const struct config *c)
+static uint32_t request_limit(const struct system *g, const struct config *c)
 {
     const uint64_t fetches =
         net_level_used(c, NET_LEVEL_slice_net)
@@ -244,16 +244,16 @@ static uint32_t request_limit(const struct gpu *g, const struct config *c)
 /* What queued networks have counted goes into the series. */
 static void networks_edge(void *arg, uint64_t edge_cyc)
 {
-    const struct gpu *const g = arg;
+    const struct system *const g = arg;
     const struct fabric_side *side;
     (void)edge_cyc;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++)
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++)
                 net_stats_settle_series(side->net);
 }
 
-static void build_networks(struct gpu *g, const struct config *c, struct stats_registry *stats)
+static void build_networks(struct system *g, const struct config *c, struct stats_registry *stats)
 {
     traffic_init(&g->traffic, &g->arena, c);
     for (uint32_t k = 0; k < g->chiplet_count; k++) {
@@ -272,7 +272,7 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
     for (uint32_t level = 0; level < NET_LEVELS; level++) {
         const uint32_t per_gpu = level <= NET_LEVEL_slice_net ? c->gpu.chiplets : 1;
         for (uint32_t direction = 0; direction < 2; direction++)
-            for (uint32_t k = 0; (side = gpu_net_at(g, level, direction, k)); k++) {
+            for (uint32_t k = 0; (side = system_net_at(g, level, direction, k)); k++) {
                 const struct stats_scope scope = {
                     level == NET_LEVEL_gpu_net ? STATS_ANY : (int32_t)(k / per_gpu),
                     level <= NET_LEVEL_slice_net ? (int32_t)(k % per_gpu) : STATS_ANY, STATS_ANY, STATS_ANY};
@@ -282,7 +282,7 @@ static void build_networks(struct gpu *g, const struct config *c, struct stats_r
     stats_on_edge(stats, networks_edge, g);
 }
 
-static void allocate(struct gpu *g, const struct config *c)
+static void allocate(struct system *g, const struct config *c)
 {
     g->chiplet_count = config_chiplets(c);
     g->sm_count = (uint32_t)config_sms(c);
@@ -303,7 +303,7 @@ static void allocate(struct gpu *g, const struct config *c)
 static bool may_run(const void *apps, uint32_t sm, uint32_t app) { return apps_may_run(apps, sm, app); }
 
 /* Before the slices: they call the monitor of the replication policy. */
-static void build_control(struct gpu *g, const struct config *c)
+static void build_control(struct system *g, const struct config *c)
 {
     control_init(&g->control, &g->arena,
                  &(struct control_wiring){.engine = g->engine,
@@ -319,15 +319,15 @@ static void build_control(struct gpu *g, const struct config *c)
                                           .apps = &g->apps});
     g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations);
     if (!g->replication) return;
-    g->tap = replication_tap(g->replication);
+    g->monitor = replication_monitor(g->replication);
     stats_on_edge(g->stats, replication_edge, g->replication);
     STATS_REGISTER(g->stats, selrep, &g->replication->stats, STATS_EVERYWHERE);
     replication_client_add(&g->control, g->replication);
 }
 
-struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool check)
+struct system *system_new(const struct config *c, struct stats_registry *stats, bool check)
 {
-    struct gpu *g = calloc(1, sizeof *g);
+    struct system *g = calloc(1, sizeof *g);
     if (!g) diag_mistake("out of host memory");
     arena_init(&g->arena);
     g->config = c;
@@ -348,7 +348,7 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     build_memory(g, c);
     build_pages(g, c);
     g->mmu_count = c->system.gpus;
-    for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = gpu_new_mmu(g, c, k, k);
+    for (uint32_t k = 0; k < g->mmu_count; k++) g->mmus[k] = system_new_mmu(g, c, k, k);
     for (uint32_t k = 0; k < g->sm_count; k++) build_sm(g, c, k);
     g->mdr = mdr_new(&g->arena, c, &g->slice_spec, g->organisations);
     if (g->mdr) STATS_REGISTER(g->stats, nuba, &g->mdr->stats, STATS_EVERYWHERE);
@@ -373,8 +373,8 @@ struct gpu *gpu_new(const struct config *c, struct stats_registry *stats, bool c
     return g;
 }
 
-struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum net_direction direction,
-                               uint32_t idx)
+struct fabric_side *system_net_at(const struct system *g, enum net_level level, enum net_direction direction,
+                                  uint32_t idx)
 {
     const bool requests = direction == NET_REQUESTS;
     if (level > NET_LEVEL_slice_net) return gates_net(g->gates, level, direction, idx);
@@ -386,29 +386,29 @@ struct fabric_side *gpu_net_at(const struct gpu *g, enum net_level level, enum n
     return requests ? &f->far_request : &f->far_reply;
 }
 
-void gpu_listen(struct gpu *g, const struct gpu_listener *listener) { g->listener = *listener; }
-void gpu_limit(struct gpu *g, uint64_t warp_instructions) { g->limit_instructions = warp_instructions; }
-bool gpu_was_stopped(const struct gpu *g) { return g->stopped; }
+void system_listen(struct system *g, const struct system_listener *listener) { g->listener = *listener; }
+void system_limit(struct system *g, uint64_t warp_instructions) { g->limit_instructions = warp_instructions; }
+bool system_was_stopped(const struct system *g) { return g->stopped; }
 
-uint64_t gpu_now(const struct gpu *g) { return engine_now(g->engine, g->sm_domain); }
-uint64_t gpu_end_cyc(const struct gpu *g) { return g->end_cyc ? g->end_cyc : gpu_now(g); }
-double gpu_seconds(const struct gpu *g) { return engine_seconds(g->engine); }
-struct engine *gpu_engine(struct gpu *g) { return g->engine; }
+uint64_t system_now(const struct system *g) { return engine_now(g->engine, g->sm_domain); }
+uint64_t system_end_cyc(const struct system *g) { return g->end_cyc ? g->end_cyc : system_now(g); }
+double system_seconds(const struct system *g) { return engine_seconds(g->engine); }
+struct engine *system_engine(struct system *g) { return g->engine; }
 
-uint64_t gpu_warp_instructions(const struct gpu *g)
+uint64_t system_warp_instructions(const struct system *g)
 {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < g->sm_count; k++) sum += sm_stats(g->sms[k])->warp_instructions;
     return sum;
 }
 
-double gpu_kernel_progress(const struct gpu *g)
+double system_kernel_progress(const struct system *g)
 {
     const struct running *r = g->running_count ? g->running[0] : NULL;
     return r && r->launch->block_count ? (double)r->blocks_ended / (double)r->launch->block_count : 0;
 }
 
-uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition)
+uint64_t system_pages_of(const struct system *g, uint32_t partition)
 {
     const struct nodes n = nodes_at(g->config, NODE_PARTITION, g->pages->colours_per_chiplet);
     uint64_t pages = 0;
@@ -418,12 +418,15 @@ uint64_t gpu_pages_of(const struct gpu *g, uint32_t partition)
     return pages;
 }
 
-const struct replication *gpu_replication(const struct gpu *g) { return g->replication; }
-const struct check *gpu_check(const struct gpu *g) { return g->check; }
-uint32_t gpu_kernel_count(const struct gpu *g) { return g->record_count; }
-const struct gpu_kernel_record *gpu_kernel_record(const struct gpu *g, uint32_t i) { return &g->records[i]; }
+const struct replication *system_replication(const struct system *g) { return g->replication; }
+const struct check *system_check(const struct system *g) { return g->check; }
+uint32_t system_kernel_count(const struct system *g) { return g->record_count; }
+const struct system_kernel_record *system_kernel_record(const struct system *g, uint32_t i)
+{
+    return &g->records[i];
+}
 
-void gpu_split(struct gpu *g, uint32_t apps)
+void system_split(struct system *g, uint32_t apps)
 {
     if (g->windows && apps > 1) {
         windows_close(g->windows);
@@ -432,10 +435,10 @@ void gpu_split(struct gpu *g, uint32_t apps)
     apps_split(&g->apps, apps);
 }
 
-struct gpu_app gpu_app(struct gpu *g, uint32_t app)
+struct system_app system_app(struct system *g, uint32_t app)
 {
     apps_count(&g->apps);
-    struct gpu_app a = {.sms = g->apps.app[app].sm_count, .channels = g->apps.app[app].channel_count};
+    struct system_app a = {.sms = g->apps.app[app].sm_count, .channels = g->apps.app[app].channel_count};
     a.stats.app = g->apps.app[app].stats;
     return a;
 }

@@ -1,6 +1,6 @@
 /* NUBA: links to the slices of the partition, what goes past them, the turns of LMR and RMR, copies. */
-#include "gpu_testbed.h"
 #include "llc/llc_private.h"
+#include "system_testbed.h"
 
 /* Two partitions of an SM, a slice and a channel; everything at 1 GHz. */
 #define NUBA \
@@ -28,14 +28,14 @@ BED_TEST(remote_latency_is_the_sum_of_its_parts)
     assert_int_equal(bed_stats(&b).llc.home_reads, 1);
     bed_run(&b, read, 1, 1);
     const struct config *c = &b.machine.config;
-    const struct fabric *f = b.gpu->fabrics;
+    const struct fabric *f = b.system->fabrics;
     const uint64_t there = 1 + cyc(&f->request, 0, 0, 8) + c->llc.pass_cyc + cyc(&f->far_request, 0, 1, 8);
     const uint64_t back = cyc(&f->far_reply, 1, 0, 136) + 1 + cyc(&f->reply, 0, 0, 136);
     assert_int_equal(bed_cyc(&b, 0, 0, 1), there + c->llc.latency_cyc + back + c->l1.fill_latency_cyc);
     const struct stats s = bed_stats(&b);
     assert_int_equal(s.llc.past, 1);
     assert_int_equal(s.llc.crossing_reads, 1);
-    assert_int_equal(slice_stats(b.gpu->slices[0])->tag_cycles, 0);
+    assert_int_equal(slice_stats(b.system->slices[0])->tag_cycles, 0);
     bed_close(&b);
 }
 
@@ -51,18 +51,18 @@ BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
     bed_touch(&b, 0, A, 4096);
     bed_run(&b, read, 1, 1); /* all lines are in slice 0 now */
     bed_begin(&b, read, 1, 2);
-    struct slice *const s = b.gpu->slices[0];
-    const struct fabric *const f = b.gpu->fabrics;
+    struct slice *const s = b.system->slices[0];
+    const struct fabric *const f = b.system->fabrics;
     uint32_t contested = 0;
     int last = -1;
     uint64_t last_contested = 0;
     while (!b.over) {
-        const uint64_t now = gpu_now(b.gpu) + 1;
+        const uint64_t now = system_now(b.system) + 1;
         const uint64_t before = s->stats.requests, far_before = s->stats.far_requests;
         const uint32_t waiting = s->far->local.count;
         const bool arriving = fabric_at(&f->request, now, 0) != REQUEST_NONE;
         const bool both = (waiting || arriving) && fabric_at(&f->far_request, now, 0) != REQUEST_NONE;
-        (void)engine_run(b.gpu->engine, now);
+        (void)engine_run(b.system->engine, now);
         assert_true(s->stats.requests - before <= 1);
         if (!both) continue;
         assert_int_equal(s->stats.requests - before, 1);
@@ -89,9 +89,9 @@ BED_TEST(stores_and_atomics_go_past_to_their_home)
     b.only_sms = 1;
     bed_run(&b, ops, 1, 1);
     bed_settle(&b);
-    assert_int_equal(slice_stats(b.gpu->slices[0])->requests, 0);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->writes, 1);
-    assert_int_equal(slice_stats(b.gpu->slices[1])->atomics, 1);
+    assert_int_equal(slice_stats(b.system->slices[0])->requests, 0);
+    assert_int_equal(slice_stats(b.system->slices[1])->writes, 1);
+    assert_int_equal(slice_stats(b.system->slices[1])->atomics, 1);
     bed_close(&b);
 }
 
@@ -122,7 +122,7 @@ BED_TEST(local_bandwidth_is_that_of_the_links)
 
 static void set_replication(struct bed *b, bool on)
 {
-    organisation_set(b->gpu->organisations, &(struct organisation_state){.degree = 1, .replicate = on}, 0);
+    organisation_set(b->system->organisations, &(struct organisation_state){.degree = 1, .replicate = on}, 0);
 }
 
 /* Queues of one entry everywhere: slow, and it goes on. */
@@ -178,12 +178,12 @@ BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
     set_replication(&b, false);
     bed_run(&b, read, 1, 1);
     assert_int_equal(bed_stats(&b).llc.copy_reads, 1);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 1);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
     bool done = false;
-    slice_flush(b.gpu->slices[0], llc_boundary_drop_remote, false, set, &done);
+    slice_flush(b.system->slices[0], llc_boundary_drop_remote, false, set, &done);
     bed_settle(&b);
     assert_true(done);
-    assert_int_equal(slice_lines_used(b.gpu->slices[0]), 0);
+    assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
     bed_close(&b);
 }
 

@@ -1,5 +1,5 @@
 /* windows: see windows.h. */
-#include "gpu/windows.h"
+#include "system/windows.h"
 
 #include "net/ahead.h"
 #include "net/net_queue.h"
@@ -195,7 +195,7 @@ static bool is_within_wheel(const struct windows *w)
 static struct wait waits(void *self)
 {
     (void)self;
-    return (struct wait){.reason = WAIT_NOTHING, .on = ENGINE_NOBODY};
+    return (struct wait){.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
 }
 
 struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts)
