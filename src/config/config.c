@@ -78,7 +78,8 @@ static enum quantity quantity_of(enum param_type type)
     case PARAM_bytes: return QUANTITY_BYTES;
     case PARAM_rate: return QUANTITY_RATE;
     case PARAM_freq: return QUANTITY_FREQ;
-    case PARAM_time: return QUANTITY_TIME;
+    case PARAM_time:
+    case PARAM_delay: return QUANTITY_TIME;
     case PARAM_u32:
     case PARAM_u64:
     case PARAM_real:
@@ -172,6 +173,29 @@ static bool parse_whole(struct config *c, const struct param_row *row, const cha
     return true;
 }
 
+/* "100 ns" or "20 cycles"; the limits of the row are those of the time. */
+static bool parse_delay(struct config *c, const struct param_row *row, const char *text, char *why,
+                        size_t why_bytes)
+{
+    uint64_t cycles;
+    const char *expected;
+    const char *const letter = strpbrk(text, "cC");
+    if (!letter || !units_parse(text, QUANTITY_PLAIN, "cycles", &cycles, &expected)) {
+        if (parse_whole(c, row, text, why, why_bytes)) return true;
+        if (units_parse(text, QUANTITY_TIME, row->unit, &cycles, &expected)) return false;
+        return refuse(row, text,
+                      "a time in ps, ns, us, ms or s or a number of SM cycles, such as 100 ns or 20 cycles",
+                      why, why_bytes);
+    }
+    if (cycles < 2 || cycles > 1000000) {
+        (void)snprintf(why, why_bytes, "%s.%s = %.60s is out of range: 2 to 1000000 cycles", row->section,
+                       row->name, text);
+        return false;
+    }
+    *(uint64_t *)(void *)((char *)c + row->offset) = cycles | CONFIG_DELAY_CYCLES;
+    return true;
+}
+
 bool param_parse(struct config *c, enum param_idx idx, const char *text, char *why, size_t why_bytes)
 {
     const struct param_row *row = &param_rows[idx];
@@ -183,6 +207,7 @@ bool param_parse(struct config *c, enum param_idx idx, const char *text, char *w
     case PARAM_rate:
     case PARAM_freq:
     case PARAM_time: return parse_whole(c, row, text, why, why_bytes);
+    case PARAM_delay: return parse_delay(c, row, text, why, why_bytes);
     case PARAM_choice: return parse_choice(c, row, text, why, why_bytes);
     case PARAM_text: *(const char **)field = text; return true;
     case PARAM_real: {
@@ -214,6 +239,13 @@ const char *param_print(const struct config *c, enum param_idx idx, char buf[UNI
     case PARAM_rate:
     case PARAM_freq:
     case PARAM_time: return units_print(*(const uint64_t *)field, quantity_of(row->type), buf);
+    case PARAM_delay: {
+        const uint64_t delay = *(const uint64_t *)field;
+        if (!(delay & CONFIG_DELAY_CYCLES)) return units_print(delay, QUANTITY_TIME, buf);
+        (void)snprintf(buf, UNITS_TEXT_MAX, "%llu cycles",
+                       (unsigned long long)(delay & ~CONFIG_DELAY_CYCLES));
+        return buf;
+    }
     case PARAM_real: /* shortest text that reads back to the same value */
         for (int digits = 1; digits <= 17; digits++) {
             double again;
@@ -242,13 +274,7 @@ void config_defaults(struct config *c)
 uint64_t config_tick_frequency(const struct config *c)
 {
     const uint64_t limit = 100000000000000000u;
-    /* of networks only those that the machine has */
-    const uint64_t clocks[] = {c->clock.sm,
-                               c->clock.net,
-                               c->clock.llc,
-                               c->clock.dram,
-                               c->gpu.chiplets > 1 ? c->clock.chiplet_net : c->clock.net,
-                               c->system.gpus > 1 ? c->clock.gpu_net : c->clock.net};
+    const uint64_t clocks[] = {c->clock.sm, c->clock.net, c->clock.llc, c->clock.dram};
     uint64_t multiple = 1;
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
         if (!clocks[i]) return 0;

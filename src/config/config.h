@@ -14,7 +14,7 @@
 #include "config/units.h"
 
 typedef uint32_t param_u32;
-typedef uint64_t param_u64, param_bytes, param_rate, param_freq, param_time;
+typedef uint64_t param_u64, param_bytes, param_rate, param_freq, param_time, param_delay;
 typedef double param_real;
 typedef bool param_bool;
 typedef const char *param_text;
@@ -43,6 +43,7 @@ enum param_type {
     PARAM_rate,
     PARAM_freq,
     PARAM_time,
+    PARAM_delay, /* a time, or a number of SM cycles */
     PARAM_choice,
 };
 
@@ -141,10 +142,19 @@ static inline uint64_t config_sms_per_gpu(const struct config *c)
 {
     return config_partitions_per_gpu(c) * c->partition.sms;
 }
+/* A value of type delay is a time in picoseconds, or with this bit a number of SM cycles. */
+#define CONFIG_DELAY_CYCLES ((uint64_t)1 << 63)
 /* Picoseconds at a frequency, rounded up. */
 static inline uint64_t config_cycles_in(uint64_t ps, uint64_t hz)
 {
     return (uint64_t)(((unsigned __int128)ps * hz + 999999999999u) / 1000000000000u);
+}
+/* A delay in cycles of a clock, rounded up. */
+static inline uint64_t config_delay_cyc(const struct config *c, uint64_t delay, uint64_t hz)
+{
+    if (!(delay & CONFIG_DELAY_CYCLES)) return config_cycles_in(delay, hz);
+    const unsigned __int128 sm_cycles = delay & ~CONFIG_DELAY_CYCLES;
+    return (uint64_t)((sm_cycles * hz + c->clock.sm - 1) / c->clock.sm);
 }
 /* A chiplet is also what one address map covers: where a page is placed is a chiplet and, under some maps, a
  * channel of it. */

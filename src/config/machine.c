@@ -112,11 +112,31 @@ bool machine_section_known(struct machine *m, struct diag_place place, const cha
     return false;
 }
 
+/* What to do about a parameter of an earlier version; NULL: there was none of this name. */
+static const char *retired(const char *section, const char *name)
+{
+    static const struct {
+        const char *section, *name, *advice;
+    } rows[] = {
+#define RETIRED(section_, name_, advice_) {#section_, #name_, advice_},
+#include "config/retired.def"
+#undef RETIRED
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (!strcmp(rows[k].section, section) && !strcmp(rows[k].name, name)) return rows[k].advice;
+    return NULL;
+}
+
 enum param_idx machine_find(struct machine *m, struct diag_place place, const char *section, const char *name)
 {
     const enum param_idx idx = param_find(section, name);
     if (idx == PARAM_COUNT && diag_enough()) diag_raise_if_any();
-    if (idx == PARAM_COUNT)
+    if (idx != PARAM_COUNT) return idx;
+    const char *const advice = retired(section, name);
+    if (advice)
+        diag_note_mistake_at(place, "'%s.%s' is a parameter of an earlier version: %s", section, name,
+                             advice);
+    else
         diag_note_mistake_at(place, "unknown parameter '%s.%s'%s", section, name,
                              suggestion(m, section, name));
     return idx;
@@ -266,6 +286,7 @@ json_t *machine_dump_json(const struct machine *m)
             case PARAM_rate:
             case PARAM_freq:
             case PARAM_time:
+            case PARAM_delay:
             case PARAM_choice: value = json_string(param_print(&m->config, (enum param_idx)i, buf)); break;
             }
             (void)json_object_set_new(section, row->name, value);

@@ -54,6 +54,7 @@ const char *const measure_bound_keys[MEASURE_BOUNDS] = {
 
 #define MANY_GAPS 0.50 /* time before launches */
 #define HOT_SPOT  1.10 /* busiest part to mean, from which on the part is named */
+#define FULL_LINK 0.60 /* utilisation of the busiest physical link, from which on bandwidth is the limit */
 #define FEW_STOPS 0.05 /* of memory pipes: below, the L1 itself is what fills them */
 
 static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
@@ -191,6 +192,22 @@ static double unloaded_cycles(const struct span *span, const struct measure *m)
            (1 - m->llc_hits) * 20 * sm / (double)c->clock.dram;
 }
 
+/* Physical links between nodes: is it their bandwidth or their latency? */
+static bool say_links(struct measure *m, enum measure_level level)
+{
+    const struct level_use *const l = &m->levels[level];
+    if (level != LEVEL_CHIPLETS && level != LEVEL_GPUS) return false;
+    m->bound = level_bounds[level];
+    if (l->busiest >= FULL_LINK)
+        (void)snprintf(m->why, sizeof m->why, "bandwidth: busiest link %.0f %%, mean %.0f %% of the time",
+                       100 * l->busiest, 100 * l->use);
+    else
+        (void)snprintf(m->why, sizeof m->why,
+                       "latency: read latency %.0f cycles, busiest link %.0f %%, mean %.0f %% of the time",
+                       m->read_latency, 100 * l->busiest, 100 * l->use);
+    return true;
+}
+
 /* Queues for it, one part that has all to do while the others wait, or all of it used up. */
 static void say_level(const struct span *span, struct measure *m, const struct verdict *v,
                       enum measure_level level)
@@ -198,6 +215,7 @@ static void say_level(const struct span *span, struct measure *m, const struct v
     const struct level_use *l = &m->levels[level];
     const bool hot = l->busiest > HOT_SPOT * l->use;
     char part[32], next[48];
+    if (say_links(m, level)) return;
     name_part(span, level, part);
     m->bound = level < MEASURE_LEVELS ? level_bounds[level] : BOUND_NOTHING;
     if (v->waits.queues[level] > square(l->busiest)) {

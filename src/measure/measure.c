@@ -89,20 +89,31 @@ static struct level_use network(const struct config *c, const struct system_net_
     return l;
 }
 
-/* The busier direction of the networks of a level, all together. Plain links between slices do not limit. */
-static struct level_use network_above(const struct span *span, enum net_level level, double seconds)
+/* Physical links between nodes: requests and replies together. */
+static struct level_use node_links(const struct span *span, enum net_level level, double seconds)
 {
     const struct config *c = span->config;
-    const struct system_net_use *u = span->use->above[level];
-    u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
+    const struct system_node_use *u = &span->use->nodes[level];
     if (!u->links || !net_level_used(c, level)) return (struct level_use){0};
     const struct net_spec spec = net_level_spec(c, level, NET_REQUESTS);
-    const bool plain = spec.topology == NET_LINKS;
-    if (plain && level == NET_LEVEL_slice_net) return (struct level_use){0};
-    /* nobody sends to itself */
-    const uint64_t pairs = (uint64_t)spec.sources * spec.sinks;
-    const double links = (double)(plain ? u->links - u->links / pairs * spec.sources : u->links);
-    const double clock = (double)net_level_clock(c, level);
+    const double links = (double)u->links, cycles = seconds * (double)net_level_clock(c, level);
+    struct level_use l = {.peak_bytes_per_second = links * (double)spec.bandwidth};
+    l.use = ratio((double)u->cycles, links * cycles);
+    l.busiest = ratio((double)u->cycles_most, cycles);
+    l.bytes_per_second = l.use * l.peak_bytes_per_second;
+    return l;
+}
+
+/* The busier direction of the networks between slices. Plain links do not limit. */
+static struct level_use slice_network(const struct span *span, double seconds)
+{
+    const struct config *c = span->config;
+    const struct system_net_use *u = span->use->above[NET_LEVEL_slice_net];
+    u += u[NET_REQUESTS].flits > u[NET_REPLIES].flits ? NET_REQUESTS : NET_REPLIES;
+    if (!u->links || !net_level_used(c, NET_LEVEL_slice_net)) return (struct level_use){0};
+    const struct net_spec spec = net_level_spec(c, NET_LEVEL_slice_net, NET_REQUESTS);
+    if (spec.topology == NET_LINKS) return (struct level_use){0};
+    const double links = (double)u->links, clock = (double)net_level_clock(c, NET_LEVEL_slice_net);
     struct level_use l = {.peak_bytes_per_second = links * spec.width_bytes * clock};
     l.use = ratio((double)u->flits, links * clock * seconds);
     l.busiest = ratio((double)u->flits_most, clock * seconds);
@@ -122,9 +133,9 @@ static void measure_levels(const struct span *span, struct measure *m)
     l->busiest = l->use = ratio(l->bytes_per_second, l->peak_bytes_per_second);
     m->levels[LEVEL_REQUESTS] = network(c, &span->use->requests, m->seconds);
     m->levels[LEVEL_REPLIES] = network(c, &span->use->replies, m->seconds);
-    m->levels[LEVEL_SLICES] = network_above(span, NET_LEVEL_slice_net, m->seconds);
-    m->levels[LEVEL_CHIPLETS] = network_above(span, NET_LEVEL_chiplet_net, m->seconds);
-    m->levels[LEVEL_GPUS] = network_above(span, NET_LEVEL_gpu_net, m->seconds);
+    m->levels[LEVEL_SLICES] = slice_network(span, m->seconds);
+    m->levels[LEVEL_CHIPLETS] = node_links(span, NET_LEVEL_chiplet_net, m->seconds);
+    m->levels[LEVEL_GPUS] = node_links(span, NET_LEVEL_gpu_net, m->seconds);
     l = &m->levels[LEVEL_LLC];
     const double port_cycles = m->seconds * (double)c->clock.llc;
     l->peak_bytes_per_second = slices * (double)c->llc.port * (double)c->clock.llc;

@@ -42,6 +42,11 @@ static double unloaded_network(const struct net_spec *s, double bytes)
     case NET_HXBAR: routers = 2; break;
     case NET_RING: routers = 1 + s->sources / 4.0; break;
     case NET_LINKS: return s->link_latency_cyc + bytes / s->width_bytes;
+    case NET_NODE_LINKS:
+    case NET_NODE_SWITCH: return s->link_latency_cyc + bytes * (double)s->clock_hz / (double)s->bandwidth;
+    case NET_NODE_RING: /* the mean number of hops */
+        return s->link_latency_cyc * (s->sources * s->sources / 4) / (s->sources - 1.0) +
+               bytes * (double)s->clock_hz / (double)s->bandwidth;
     }
     return s->inject_latency_cyc + routers * (s->router_latency_cyc + s->link_latency_cyc) +
            bytes / s->width_bytes;

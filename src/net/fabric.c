@@ -269,12 +269,12 @@ static uint64_t least_cyc(const struct net *n, uint32_t bytes)
 
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
                        enum net_level level, enum net_direction direction, uint32_t domain,
-                       uint32_t sink_delay_cyc, const char *name)
+                       uint32_t sink_delay_cyc, const struct fabric_side *links, const char *name)
 {
     struct net_spec spec = net_level_spec(c, level, direction);
     /* A line and a header; in a ring the longest packet decides which routers are used. */
     const uint64_t longest = c->packet.header + LINE_BYTES;
-    if (spec.topology != NET_RING)
+    if (spec.topology != NET_RING && !net_between_nodes(&spec))
         spec.max_packet_bytes =
             (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
     spec.sink_delay_cyc = sink_delay_cyc;
@@ -287,14 +287,19 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
     const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room, .coming = coming};
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
-                              .net = net_new(a, &spec, &wiring),
-                              .by_pairs = spec.topology == NET_LINKS,
+                              .links = links,
+                              .net = net_new_sharing(a, &spec, &wiring, links ? links->net : NULL),
+                              .by_pairs = spec.topology == NET_LINKS || net_between_nodes(&spec),
                               .inside = ARENA_ARRAY(a, uint32_t, spec.sinks),
                               .full_cyc = ARENA_ARRAY(a, uint64_t, spec.sources),
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
                               .gates = net_level_gates(c, level)};
     if (s->net->queue) s->sources = s->net->queue->sources;
+    if (links) { /* a step of one network is a step of both */
+        s->component = links->component;
+        return;
+    }
     s->component = engine_add(
         e,
         (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});
@@ -311,7 +316,7 @@ static void build_side(struct fabric *f, struct fabric_side *s, struct arena *a,
                        struct port_range from, struct port_range to)
 {
     const char *const at = config_chiplets(c) > 1 ? arena_printf(a, "chiplet%u.", f->chiplet) : "";
-    fabric_side_build(s, a, f->engine, c, level, direction, f->domain, sink_delay_cyc,
+    fabric_side_build(s, a, f->engine, c, level, direction, f->domain, sink_delay_cyc, NULL,
                       arena_printf(a, "%s%s.%s", at, net_level_names[level],
                                    direction == NET_REQUESTS ? "requests" : "replies"));
     s->requests = f->requests;

@@ -28,8 +28,10 @@ struct ahead;
 struct fabric_side {
     struct engine *engine;
     struct net *net;
-    uint32_t component;                  /* steps the network */
-    uint32_t domain;                     /* its clock */
+    uint32_t component; /* steps the network */
+    const struct fabric_side
+        *links;      /* between nodes: the network whose physical links this one shares; NULL: none */
+    uint32_t domain; /* its clock */
     const uint32_t *senders, *receivers; /* components by port, of all that are not gates */
     uint32_t sender_count, receiver_count;
     uint32_t first_sender, first_receiver; /* SM or slice at port 0 */
@@ -142,10 +144,11 @@ uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice,
 
 /* ---- for gates.c: any network of the machine ---- */
 
-/* One network at a level; the caller fills in who is at its ports. */
+/* One network at a level; the caller fills in the components at its ports. links: between nodes, the network
+ * of the other direction, built before, whose physical links this one shares. */
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
                        enum net_level level, enum net_direction direction, uint32_t domain,
-                       uint32_t sink_delay_cyc, const char *name);
+                       uint32_t sink_delay_cyc, const struct fabric_side *links, const char *name);
 bool fabric_side_send(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);
 /* In the place of an offer for which there is no room: see net_refuse(). */
 bool fabric_side_refuse(struct fabric_side *s, uint64_t net_now, const struct net_packet *p);

@@ -256,6 +256,7 @@ static void build_nets(struct gates *g, struct arena *a, const struct config *c,
         for (uint32_t k = 0; k < g->gpus; k++) {
             fabric_side_build(&g->chiplet_nets[direction][k], a, g->engine, c, NET_LEVEL_chiplet_net,
                               direction, domains[NET_LEVEL_chiplet_net], 0,
+                              direction == NET_REPLIES ? &g->chiplet_nets[NET_REQUESTS][k] : NULL,
                               arena_printf(a, "gpu%u.chiplet_net.%s", k, what));
             g->chiplet_nets[direction][k].gates = g->chiplets_per_gpu;
         }
@@ -263,7 +264,9 @@ static void build_nets(struct gates *g, struct arena *a, const struct config *c,
     if (net_level_used(c, NET_LEVEL_gpu_net)) {
         g->gpu_net[direction] = ARENA_NEW(a, struct fabric_side);
         fabric_side_build(g->gpu_net[direction], a, g->engine, c, NET_LEVEL_gpu_net, direction,
-                          domains[NET_LEVEL_gpu_net], 0, arena_printf(a, "gpu_net.%s", what));
+                          domains[NET_LEVEL_gpu_net], 0,
+                          direction == NET_REPLIES ? g->gpu_net[NET_REQUESTS] : NULL,
+                          arena_printf(a, "gpu_net.%s", what));
         g->gpu_net[direction]->gates = g->gpus;
     }
 }

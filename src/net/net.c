@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/net_nodes.h"
 #include "net/net_queue.h"
 
 /* ---- events of this cycle ---- */
@@ -90,7 +91,9 @@ void net_pop(struct net *n, uint32_t sink, uint64_t now)
         net_bit_clear(n->arrived.visible, sink);
         if (!n->arrived.visible[sink >> 6]) n->arrived.visible_words &= ~(1ull << (sink >> 6));
     }
-    if (n->whole_packets)
+    if (n->nodes)
+        net_nodes_popped(n, f, now);
+    else if (n->whole_packets)
         net_packet_popped(n, s, now);
     else if (n->plain_links)
         net_link_popped(n, f->via_out, now);
@@ -240,6 +243,7 @@ const struct net_spec *net_spec_of(const struct net *n) { return &n->spec; }
 uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes)
 {
     const struct net_spec *s = &n->spec;
+    if (n->nodes) return net_nodes_zero_load_cyc(n, src, dst, bytes);
     const uint64_t tail = net_flits(n, bytes) - 1;
     if (s->topology == NET_LINKS) return s->link_latency_cyc + tail;
     uint64_t hops = s->topology == NET_HXBAR ? 2 : 1;
@@ -276,6 +280,10 @@ void net_stats_finish(struct net *n, uint64_t now)
         s->left_bytes += n->flights[i].flits ? n->flights[i].packet.bytes : 0;
     }
     s->inside -= s->untaken;
+    if (n->nodes) {
+        net_nodes_finish(n, n->stepped_cyc);
+        return;
+    }
     if (n->clock < n->stepped_cyc) n->clock = n->stepped_cyc;
     for (uint32_t i = 0; i < n->out_count; i++) { /* waits that are still going on count until now */
         const bool blocked = n->outs[i].blocked;
@@ -346,6 +354,9 @@ uint32_t net_stage_count(const struct net *n) { return n->stage_count; }
 struct net_link_stats net_link(const struct net *n, uint32_t idx)
 {
     DIAG_ASSERT(idx < n->out_count);
+    if (n->nodes)
+        return (struct net_link_stats){net_nodes_link_cyc(n, idx, n->stepped_cyc), n->link_stage[idx],
+                                       n->link_port[idx]};
     const struct net_out *o = &n->outs[idx];
     /* whole packets are counted when they are granted: only what is on the link */
     const uint64_t flits = n->queue           ? net_queue_link_flits(n, idx, n->stepped_cyc)
@@ -420,6 +431,10 @@ void net_describe_waiting(const struct net *n, char *text, size_t bytes)
     text[0] = 0;
     if (n->queue) {
         net_queue_describe(n, text, bytes);
+        return;
+    }
+    if (n->nodes) {
+        net_nodes_describe(n, text, bytes);
         return;
     }
     for (uint32_t i = 0; i < n->source_count; i++) {

@@ -40,6 +40,10 @@ enum net_topology {
     NET_RING,     /* sources == sinks, both directions, shortest way */
     NET_LINKS,    /* a link of its own for every pair of source and sink of a group; no router */
     NET_QUEUED,   /* a crossbar with queues at its outputs, which no other packet's way limits */
+    /* between nodes, see net_nodes.h; sources == sinks == nodes */
+    NET_NODE_LINKS,  /* a physical link for every ordered pair of nodes */
+    NET_NODE_RING,   /* a physical link to either neighbour */
+    NET_NODE_SWITCH, /* a physical link to the switch and one back */
 };
 
 /* Immutable parameters of one network. Zero is never a default: fill with net_spec_default() first. */
@@ -68,16 +72,19 @@ struct net_spec {
     uint32_t source_packets;     /* injection queue of a source; 2 keep the link busy */
     uint32_t sink_packets;       /* ejection queue of a sink */
     uint32_t max_packet_bytes;   /* for sizing only */
+    uint64_t bandwidth;          /* nodes: of a link and direction, bytes per second, */
+    uint64_t clock_hz;           /* … with cycles of this clock */
+    uint32_t buffer_bytes;       /* nodes: receive buffer of a link, per virtual channel */
+    uint32_t min_packet_bytes;   /* nodes: for sizing only */
     uint32_t sink_delay_cyc;     /* queued: a packet becomes visible that much after its arrival; not part of
                                     the network's latency */
 };
 
 enum { NET_QUEUE_AHEAD = 200 }; /* queued: cycles that a packet, or the way back of a place, takes at most */
 
-static inline bool net_has_vcs(const struct net_spec *s)
-{
-    return s->topology != NET_LINKS && s->topology != NET_QUEUED;
-}
+static inline bool net_has_vcs(const struct net_spec *s) { return s->topology < NET_LINKS; }
+/* A network between nodes, over physical links that several networks share. */
+static inline bool net_between_nodes(const struct net_spec *s) { return s->topology >= NET_NODE_LINKS; }
 
 struct net_packet {
     uint64_t handle; /* the caller's */
@@ -120,10 +127,16 @@ uint64_t net_calendar_bytes(const struct net_spec *spec);
 /* ... and for its queues. */
 uint64_t net_source_bytes(const struct net_spec *spec);
 uint64_t net_sink_bytes(const struct net_spec *spec);
+/* ... and, between nodes, for receive buffers. */
+uint64_t net_nodes_bytes(const struct net_spec *spec);
 /* NULL when the spec can be built, otherwise what is wrong, in words. */
 const char *net_spec_problem(const struct net_spec *spec);
 /* Raises a mistake when net_spec_problem() finds one. */
 struct net *net_new(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring);
+/* The same over the physical links of another network between nodes, which then carry both. Built before the
+ * first packet. A step of one network is a step of both. */
+struct net *net_new_sharing(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring,
+                            const struct net *links);
 
 const struct net_spec *net_spec_of(const struct net *n);
 uint32_t net_flits(const struct net *n, uint32_t bytes);
@@ -224,6 +237,11 @@ uint64_t net_in_flight(const struct net *n);
 /* Every link, in stage order. */
 uint32_t net_link_count(const struct net *n);
 struct net_link_stats net_link(const struct net *n, uint32_t idx);
+/* Between nodes: what the packets of this network, which is one message class, put on a physical link. */
+struct net_node_traffic {
+    uint64_t packets, bytes;
+};
+struct net_node_traffic net_node_traffic(const struct net *n, uint32_t link);
 uint32_t net_stage_count(const struct net *n);
 /* net_stage.c: from where to where a link leads, given its stage and its port there. Routers are numbered
  * over the network; that of a crossbar, or the switch of a queued network, is 0. */

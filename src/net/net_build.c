@@ -7,6 +7,7 @@
  *   queued     source i ─► queue of sink j ─► sink j             (net_queue.c) */
 #include <string.h>
 
+#include "net/net_nodes.h"
 #include "net/net_private.h"
 
 struct net_spec net_spec_default(void)
@@ -57,7 +58,7 @@ static bool has_mixed_link(const struct net_spec *s)
 static bool has_whole_packets(const struct net_spec *s)
 {
     const bool all_or_none = s->topology == NET_RING || has_mixed_link(s);
-    return s->hold && s->internal_speedup == 1 && s->topology != NET_LINKS && s->topology != NET_QUEUED &&
+    return s->hold && s->internal_speedup == 1 && net_has_vcs(s) &&
            (!all_or_none || s->max_packet_bytes / s->width_bytes < s->vc_flits);
 }
 
@@ -84,7 +85,7 @@ static uint32_t wheel_slots(const struct net_spec *s)
 
 uint64_t net_calendar_bytes(const struct net_spec *s)
 {
-    if (s->topology == NET_QUEUED) return 0;
+    if (s->topology == NET_QUEUED || net_between_nodes(s)) return 0;
     const uint64_t items = (uint64_t)(s->sources + s->sinks) * (net_has_vcs(s) ? s->vcs : 1);
     return wheel_slots(s) * items * NET_EVENTS * sizeof(uint64_t);
 }
@@ -94,6 +95,8 @@ static uint64_t ends_bytes(const struct net_spec *s, uint32_t ports, uint64_t pa
 {
     const uint64_t links = (uint64_t)s->sources * s->sinks / s->groups;
     if (s->topology == NET_QUEUED) return 0; /* they grow */
+    if (net_between_nodes(s))
+        return (uint64_t)s->sources * s->sinks * packets * (each + sizeof(struct net_flight));
     return (s->topology == NET_LINKS ? links : ports) * packets *
            (each + sizeof(struct net_flight) + sizeof(uint32_t));
 }
@@ -110,6 +113,13 @@ uint64_t net_sink_bytes(const struct net_spec *s)
 
 const char *net_spec_problem(const struct net_spec *s)
 {
+    if (net_between_nodes(s)) {
+#define NODE_RULE(name, condition, message) \
+    if (!(condition)) return message;
+#include "net/node_rules.def"
+#undef NODE_RULE
+        return NULL;
+    }
 #define NET_RULE(name, condition, message) \
     if (!(condition)) return message;
 #include "net/net_rules.def"
@@ -452,19 +462,28 @@ static void ports_alloc(struct arena *a, struct net_ports *p, uint32_t ports)
     p->soon = ARENA_ARRAY(a, uint64_t, (ports + 63) / 64);
 }
 
-static void build_ends(struct net *n, struct arena *a)
+static void build_sources(struct net *n, struct arena *a)
 {
     const struct net_spec *s = &n->spec;
     n->sources = arena_alloc_aligned(a, n->source_count * sizeof *n->sources, 64);
     n->source_words = (n->source_count + 63) / 64;
     n->ready_sources = ARENA_ARRAY(a, uint64_t, n->source_words);
-    size_t flights = (size_t)n->source_count * s->source_packets + (size_t)n->ivc_count * s->vc_flits;
     for (uint32_t i = 0; i < n->source_count; i++) {
         n->sources[i].left_cyc = n->sources[i].fresh_cyc = n->sources[i].tail_cyc = NET_NEVER;
         n->sources[i].last_vc = (uint16_t)(s->vcs - 1);
         n->sources[i].queue = arena_alloc_aligned(a, s->source_packets * sizeof *n->sources[i].queue,
                                                   sizeof *n->sources[i].queue);
     }
+}
+
+static void build_ends(struct net *n, struct arena *a)
+{
+    const struct net_spec *s = &n->spec;
+    size_t flights = (size_t)n->source_count * s->source_packets + (size_t)n->ivc_count * s->vc_flits;
+    if (n->nodes)
+        flights += net_nodes_flights(n);
+    else
+        build_sources(n, a);
     for (uint32_t i = 0; i < s->sinks; i++) {
         struct net_sink *k = &n->sinks[i];
         uint32_t size = 1;
@@ -526,12 +545,18 @@ static void number_vcs(struct net *n)
 
 struct net *net_new(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring)
 {
+    return net_new_sharing(a, spec, wiring, NULL);
+}
+
+struct net *net_new_sharing(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring,
+                            const struct net *links)
+{
     const char *problem = net_spec_problem(spec);
     if (problem) diag_mistake("this network cannot be built: %s", problem);
     struct net *n = ARENA_NEW(a, struct net);
     n->spec = *spec;
     if (wiring) n->wiring = *wiring;
-    if (spec->topology == NET_LINKS || spec->topology == NET_QUEUED)
+    if (!net_has_vcs(spec))
         n->spec.vcs = n->spec.vc_flits = n->spec.input_speedup = n->spec.internal_speedup = 1;
     number_vcs(n);
     n->whole_packets = has_whole_packets(spec);
@@ -541,6 +566,7 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
               : n->whole_packets             ? net_packet_step
               : n->plain_links               ? net_links_step
               : spec->topology == NET_QUEUED ? net_queue_step
+              : net_between_nodes(spec)      ? net_nodes_step
                                              : net_flits_step;
     n->group_sinks = spec->sinks / spec->groups;
     n->first_sink = ARENA_ARRAY(a, uint32_t, spec->sources);
@@ -556,12 +582,15 @@ struct net *net_new(struct arena *a, const struct net_spec *spec, const struct n
     case NET_RING: build_ring(n, a); break;
     case NET_LINKS: build_links(n, a); break;
     case NET_QUEUED: build_queued(n, a); break;
+    case NET_NODE_LINKS:
+    case NET_NODE_RING:
+    case NET_NODE_SWITCH: net_nodes_build(n, a, links); break;
     }
     n->active_words = (n->router_count + 63) / 64;
     n->active_routers = ARENA_ARRAY(a, uint64_t, n->active_words ? n->active_words : 1);
     if (n->by_lanes) net_lanes_build(n, a);
     build_ends(n, a);
-    build_wheel(n, a);
+    if (!net_between_nodes(spec)) build_wheel(n, a);
     n->view.next_cyc = NET_NEVER;
     return n;
 }

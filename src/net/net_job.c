@@ -77,7 +77,8 @@ static struct net_model_spec spec_of(const struct machine *m, const struct net_j
                      net_level_names[level], without[level]);
     s.traffic = traffic_of(job->traffic);
     /* net has SMs on one side and slices on the other; what the others connect sends and receives */
-    s.same_ends = level != NET_LEVEL_net && s.net.topology == NET_LINKS && s.net.sources == s.net.sinks;
+    s.same_ends = level != NET_LEVEL_net && (s.net.topology == NET_LINKS || net_between_nodes(&s.net)) &&
+                  s.net.sources == s.net.sinks;
     s.rate = job->rate;
     s.seed = job->seed;
     s.clock_hz = net_level_clock(&m->config, level);

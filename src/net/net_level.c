@@ -1,6 +1,8 @@
 /* net_level: see net_level.h. */
 #include "net/net_level.h"
 
+#include "request/request.h"
+
 const char *const net_level_names[NET_LEVELS] = {"net", "slice_net", "chiplet_net", "gpu_net"};
 
 #define FROM_SECTION(section) \
@@ -53,9 +55,78 @@ uint32_t net_level_gates(const struct config *c, enum net_level level)
 
 uint64_t net_level_clock(const struct config *c, enum net_level level)
 {
-    return level == NET_LEVEL_chiplet_net ? c->clock.chiplet_net
-           : level == NET_LEVEL_gpu_net   ? c->clock.gpu_net
-                                          : c->clock.net;
+    (void)level;
+    return c->clock.net;
+}
+
+/* ---- between nodes ---- */
+
+/* The rows of a section between nodes, older spellings resolved. */
+struct node_section {
+    enum node_shape shape;
+    uint64_t bandwidth, latency_cyc, buffer_bytes;
+    uint32_t source_packets;
+};
+
+#define NODE_SECTION(section) \
+    (struct node_section) \
+    { \
+        .shape = c->section.topology, .source_packets = c->section.source_packets, \
+        .bandwidth = c->section.width && c->clock.section ? c->section.width * c->clock.section \
+                                                          : c->section.bandwidth, \
+        .latency_cyc = \
+            c->section.link_latency_cyc && c->clock.section \
+                ? old_latency_cyc(c, c->section.topology, c->section.link_latency_cyc, c->clock.section) \
+                : config_delay_cyc(c, c->section.latency, c->clock.net), \
+        .buffer_bytes = \
+            c->section.sink_packets ? c->section.sink_packets * longest_packet(c) : c->section.buffer, \
+    }
+
+static uint64_t longest_packet(const struct config *c)
+{
+    const uint64_t line = c->packet.header + LINE_BYTES;
+    return c->packet.write_literal > line ? c->packet.write_literal : line;
+}
+
+static uint64_t old_latency_cyc(const struct config *c, enum node_shape shape, uint32_t cycles, uint64_t hz)
+{
+    const uint64_t links = shape == node_shape_switch || shape == node_shape_crossbar ? 2 : 1;
+    return (uint64_t)(((unsigned __int128)links * cycles * c->clock.net + hz - 1) / hz);
+}
+
+static enum net_topology node_topology(enum node_shape shape)
+{
+    switch (shape) {
+    case node_shape_links: return NET_NODE_LINKS;
+    case node_shape_ring: return NET_NODE_RING;
+    case node_shape_switch:
+    case node_shape_crossbar:
+    case node_shape_count: break;
+    }
+    return NET_NODE_SWITCH;
+}
+
+static struct net_spec between_nodes(const struct config *c, struct node_section n, uint32_t nodes)
+{
+    struct net_spec s = net_spec_default();
+    s.topology = node_topology(n.shape);
+    s.sources = s.sinks = nodes;
+    s.bandwidth = n.bandwidth;
+    s.clock_hz = c->clock.net;
+    s.link_latency_cyc = (uint32_t)n.latency_cyc;
+    /* flits of reports and of `atoll model net`: what a link carries in a cycle */
+    const uint64_t per_cycle = (n.bandwidth + c->clock.net / 2) / c->clock.net;
+    s.width_bytes = per_cycle ? (uint32_t)per_cycle : 1;
+    s.source_packets = n.source_packets;
+    s.max_packet_bytes = (uint32_t)longest_packet(c);
+    s.min_packet_bytes = (uint32_t)c->packet.header;
+    /* what a link carries until the credit of a packet is back: a round trip, a cycle at either end, and the
+     * packet */
+    const unsigned __int128 round_trip =
+        (unsigned __int128)n.bandwidth * (2 * n.latency_cyc + 4) / c->clock.net + 2 * s.max_packet_bytes;
+    const uint64_t automatic = round_trip < UINT32_MAX ? (uint64_t)round_trip : UINT32_MAX;
+    s.buffer_bytes = (uint32_t)(n.buffer_bytes ? n.buffer_bytes : automatic);
+    return s;
 }
 
 static struct net_spec requests_of(const struct config *c, enum net_level level)
@@ -73,14 +144,8 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
         s = FROM_SECTION(slice_net);
         s.sources = s.sinks = config_slices_per_chiplet(c) + gates;
         break;
-    case NET_LEVEL_chiplet_net:
-        s = FROM_SECTION(chiplet_net);
-        s.sources = s.sinks = c->gpu.chiplets;
-        break;
-    case NET_LEVEL_gpu_net:
-        s = FROM_SECTION(gpu_net);
-        s.sources = s.sinks = c->system.gpus;
-        break;
+    case NET_LEVEL_chiplet_net: return between_nodes(c, NODE_SECTION(chiplet_net), c->gpu.chiplets);
+    case NET_LEVEL_gpu_net: return between_nodes(c, NODE_SECTION(gpu_net), c->system.gpus);
     }
     /* What comes in must not wait behind what goes out, which waits for what comes in elsewhere: on links
      * that both use, each has VCs of its own. */

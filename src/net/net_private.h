@@ -45,6 +45,9 @@ struct net_flight { /* a packet inside; one cache line */
     uint32_t via_out;     /* the sender whose sink slot it holds */
     uint32_t flits;       /* 0: not in use */
     uint64_t accept_cyc;
+    uint32_t next; /* net_nodes.c: in a list */
+    uint16_t wire; /* … whose receive buffer it holds, */
+    uint8_t vc;    /* … and the virtual channel there */
 };
 
 struct net_ring { /* a VC buffer, see above; the times are n->times[first .. first + vc_flits) */
@@ -342,6 +345,8 @@ struct net {
     struct net_vc *vcs;
     uint32_t leave_mask;
     struct net_queue *queue; /* net_queue.c; NULL: another kind */
+    struct net_nodes *nodes; /* net_nodes.c; NULL: another kind */
+    uint32_t node_class;     /* … the message class of this network there */
     bool by_lanes;           /* whole packets, by net_lane.c */
     uint8_t *lanes;          /* [lane_bytes] each; the packets inside begin lane_stays bytes in */
     uint64_t *lasts;         /* [source][sink], as those of an input; NULL: packets may overtake */

@@ -3,7 +3,8 @@
 
 #include "net/net_model.h"
 
-static const char *const topology_names[] = {"crossbar", "hxbar", "ring", "links", "queued"};
+static const char *const topology_names[] = {"crossbar", "hxbar", "ring", "links",
+                                             "queued",   "links", "ring", "switch"};
 static const char *const traffic_names[] = {"uniform", "hotspot", "permutation"};
 
 static const char *stage_name(const struct net_model_spec *s, const struct net_model_result *r,
@@ -12,7 +13,7 @@ static const char *stage_name(const struct net_model_spec *s, const struct net_m
     if (r->stage_count == 1) return "links";
     if (stage == 0) return "injection";
     if (stage + 1 == r->stage_count) return "ejection";
-    return s->net.topology == NET_RING ? "ring" : "between stages";
+    return s->net.topology == NET_RING || s->net.topology == NET_NODE_RING ? "ring" : "between stages";
 }
 
 static double giga_bytes(const struct net_model_spec *s, double bytes_per_cycle)
@@ -25,6 +26,7 @@ static void print_network(const struct net_model_spec *s, FILE *out)
     const struct net_spec *n = &s->net;
     fprintf(out, "network      %s %ux%u, %u B per cycle and link", topology_names[n->topology], n->sources,
             n->sinks, n->width_bytes);
+    if (net_between_nodes(n)) fprintf(out, ", %.4g GB/s per link and direction", (double)n->bandwidth / 1e9);
     if (n->groups > 1)
         fprintf(out, ", %u groups of %ux%u", n->groups, n->sources / n->groups, n->sinks / n->groups);
     if (n->topology == NET_HXBAR)

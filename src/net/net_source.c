@@ -1,7 +1,7 @@
 /* net_source: what a source sends. It acts like a router output whose only input is its queue: one packet at
  * a time, one flit per cycle, each into a credit of the VC chosen for the packet. Credits come back at known
  * cycles, so flits are scheduled as soon as their credit is known, not cycle by cycle. */
-#include "net/net_private.h"
+#include "net/net_nodes.h"
 
 static inline const struct net_queued *front(const struct net *n, uint32_t source)
 {
@@ -184,12 +184,14 @@ static inline uint32_t queued(const struct net_source *s, uint64_t now)
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
     if (n->queue) return net_queue_has_room(n, src, now);
+    if (n->nodes) return net_nodes_has_room(n, src, dst, now);
     return queued(&n->sources[source_port(n, src, dst)], now) < n->spec.source_packets;
 }
 
 bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
     if (n->queue) return net_queue_idle(n, src, now);
+    if (n->nodes) return net_nodes_idle(n, src, dst);
     const struct net_source *s = &n->sources[source_port(n, src, dst)];
     return s->count == (s->tail_cyc <= now);
 }
@@ -211,6 +213,7 @@ __attribute__((noinline)) static bool refuse(struct net *n, uint32_t source, uin
 
 bool net_refuse(struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
+    if (n->nodes) return net_nodes_refuse(n, src, dst, now);
     return n->queue ? net_queue_refuse(n, src, now) : refuse(n, source_port(n, src, dst), now);
 }
 void net_refuse_again(struct net *n) { n->stats.refused++; }
@@ -221,6 +224,7 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
     DIAG_ASSERT(p->src < spec->sources && p->dst < spec->sinks && p->cls < spec->classes &&
                 p->bytes <= spec->max_packet_bytes);
     if (n->queue) return net_queue_try_inject(n, p, now);
+    if (n->nodes) return net_nodes_try_inject(n, p, now);
     const uint32_t source = source_port(n, p->src, p->dst);
     struct net_source *s = &n->sources[source];
     if (queued(s, now) >= spec->source_packets) {

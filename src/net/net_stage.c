@@ -45,6 +45,11 @@ struct net_link_ends net_link_ends(const struct net_spec *s, uint32_t stage, uin
     case NET_HXBAR: return hxbar(s, stage, port);
     case NET_RING: return ring(s, stage, port);
     case NET_LINKS: return plain(s, port);
+    case NET_NODE_LINKS: return ends(NET_END_SOURCE, port / s->sinks, NET_END_SINK, port % s->sinks);
+    case NET_NODE_RING:
+        return ends(NET_END_SOURCE, port / 2, NET_END_SINK,
+                    (port / 2 + (port % 2 ? s->sinks - 1 : 1)) % s->sinks);
+    case NET_NODE_SWITCH:
     case NET_CROSSBAR:
     case NET_QUEUED: break;
     }

@@ -4,7 +4,8 @@
 const char *net_traffic_problem(const struct net_spec *spec, bool same_ends)
 {
     if (!same_ends) return NULL;
-    if (spec->topology != NET_LINKS || spec->sources != spec->sinks || spec->groups != 1)
+    if ((spec->topology != NET_LINKS && !net_between_nodes(spec)) || spec->sources != spec->sinks ||
+        spec->groups != 1)
         return "endpoints without a link to themselves need plain links between as many sources as sinks";
     return spec->sources < 2 ? "a single endpoint has nobody to send to: it takes two ports at least" : NULL;
 }

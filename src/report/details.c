@@ -161,6 +161,7 @@ static void write_figures(const struct report *r, FILE *out)
         write_network(r, out, "requests", &r->use.requests, &m->levels[LEVEL_REQUESTS], m->request_latency);
         write_network(r, out, "replies", &r->use.replies, &m->levels[LEVEL_REPLIES], m->reply_latency);
         report_links_text(r, out);
+        report_node_links_text(r, out);
     }
     const double columns = (double)(s->dram.column_reads + s->dram.column_writes);
     if (columns > 0) {

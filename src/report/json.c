@@ -122,6 +122,11 @@ void report_json(const struct report *r, json_t *root)
     add_measure(totals, &r->total, r->gap_cycles, r->config);
     (void)json_object_set_new(totals, "stopped", json_boolean(system_was_stopped(r->system)));
     (void)json_object_set_new(totals, "link_stages", report_links_json(r));
+    json_t *links = report_node_links_json(r);
+    if (json_array_size(links))
+        (void)json_object_set_new(totals, "links", links);
+    else
+        json_decref(links);
     (void)json_object_set_new(totals, "slice_queues", report_depths_json(r));
     for (uint32_t k = 0; k < system_kernel_count(r->system); k++)
         (void)json_array_append_new(kernels, kernel_json(r, system_kernel_record(r->system, k)));

@@ -16,10 +16,12 @@ static struct net_spec spec_of(const struct report *r, const struct system_link_
 
 static enum measure_stage kind_of(const struct report *r, const struct system_link_stage *s)
 {
+    const enum net_topology topology = spec_of(r, s).topology;
+    if (topology == NET_NODE_RING) return STAGE_RING;
     if (s->stages == 1) return STAGE_LINKS;
     if (s->stage == 0) return STAGE_SENDERS;
     if (s->stage + 1 == s->stages) return STAGE_RECEIVERS;
-    return spec_of(r, s).topology == NET_RING ? STAGE_RING : STAGE_ROUTERS;
+    return topology == NET_RING ? STAGE_RING : STAGE_ROUTERS;
 }
 
 /* Flits of one link, or of several together, as a share of what they can carry. */
@@ -56,14 +58,13 @@ static void write_net(const struct report *r, const struct system_link_stage *s,
     if (nets > 1) (void)snprintf(text, size, " of %s %u", of_chiplet ? "chiplet" : "GPU", s->busiest_net);
 }
 
-/* SMs, slices and chiplets are numbered over the machine, gates and routers in their network. Routers of a
- * ring of chiplets or GPUs are theirs. */
+/* SMs, slices and chiplets are numbered over the machine, gates and routers in their network. */
 static void write_end(const struct report *r, const struct system_link_stage *s, enum net_end_kind end,
                       uint32_t idx, char text[DRAW_TEXT])
 {
     const struct config *c = r->config;
     const bool of_chiplet = s->level <= NET_LEVEL_slice_net;
-    const bool router = end == NET_END_ROUTER && (of_chiplet || spec_of(r, s).topology != NET_RING);
+    const bool router = end == NET_END_ROUTER;
     const uint32_t people_count = !of_chiplet       ? c->gpu.chiplets
                                   : are_sms(s, end) ? config_sms_per_chiplet(c)
                                                     : config_slices_per_chiplet(c);
@@ -136,6 +137,62 @@ void report_links_text(const struct report *r, FILE *out)
         write_busiest(r, s, out);
         (void)fputc('\n', out);
     }
+}
+
+/* ---- physical links between nodes ---- */
+
+static void write_node(const struct report *r, const struct system_node_link *l, enum net_end_kind end,
+                       uint32_t idx, char text[DRAW_TEXT])
+{
+    if (end == NET_END_ROUTER)
+        (void)snprintf(text, DRAW_TEXT, "switch");
+    else if (l->level == NET_LEVEL_gpu_net)
+        (void)snprintf(text, DRAW_TEXT, "GPU %u", idx);
+    else
+        (void)snprintf(text, DRAW_TEXT, "chiplet %u", l->net * r->config->gpu.chiplets + idx);
+}
+
+enum { NODE_LINKS_SHOWN = 48 };
+
+void report_node_links_text(const struct report *r, FILE *out)
+{
+    struct system_node_link l;
+    if (!system_node_link(r->system, 0, &l)) return;
+    (void)fprintf(out, "\n  %-28s %12s %12s %9s %9s %9s\n", "physical links (utilisation)", "requests B",
+                  "replies B", "requests", "replies", "both");
+    uint32_t count = 0;
+    for (; system_node_link(r->system, count, &l); count++) {
+        char from[DRAW_TEXT], to[DRAW_TEXT], name[2 * DRAW_TEXT + 8];
+        if (count >= NODE_LINKS_SHOWN) continue;
+        write_node(r, &l, l.ends.from, l.ends.from_idx, from);
+        write_node(r, &l, l.ends.to, l.ends.to_idx, to);
+        (void)snprintf(name, sizeof name, "%s -> %s", from, to);
+        (void)fprintf(out, "    %-26s %12llu %12llu %9.3f %9.3f %9.3f\n", name,
+                      (unsigned long long)l.bytes[NET_REQUESTS], (unsigned long long)l.bytes[NET_REPLIES],
+                      l.utilisation[NET_REQUESTS], l.utilisation[NET_REPLIES],
+                      l.utilisation[NET_REQUESTS] + l.utilisation[NET_REPLIES]);
+    }
+    if (count > NODE_LINKS_SHOWN)
+        (void)fprintf(out, "    ... and %u more; all are in the JSON output, totals.links\n",
+                      count - NODE_LINKS_SHOWN);
+}
+
+json_t *report_node_links_json(const struct report *r)
+{
+    json_t *links = json_array();
+    struct system_node_link l;
+    for (uint32_t k = 0; system_node_link(r->system, k, &l); k++) {
+        char from[DRAW_TEXT], to[DRAW_TEXT];
+        write_node(r, &l, l.ends.from, l.ends.from_idx, from);
+        write_node(r, &l, l.ends.to, l.ends.to_idx, to);
+        (void)json_array_append_new(
+            links, json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "network", net_level_names[l.level],
+                             "from", from, "to", to, "request_bytes", (json_int_t)l.bytes[NET_REQUESTS],
+                             "reply_bytes", (json_int_t)l.bytes[NET_REPLIES], "request_utilisation",
+                             l.utilisation[NET_REQUESTS], "reply_utilisation", l.utilisation[NET_REPLIES],
+                             "utilisation", l.utilisation[NET_REQUESTS] + l.utilisation[NET_REPLIES]));
+    }
+    return links;
 }
 
 /* ---- for programs ---- */

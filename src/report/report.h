@@ -70,6 +70,9 @@ void report_replicas_json(const struct report *r, json_t *root);
 /* links.c: the links of the networks, stage by stage; for JSON totals.link_stages. */
 void report_links_text(const struct report *r, FILE *out);
 json_t *report_links_json(const struct report *r);
+/* Physical links between chiplets and GPUs, one row per link and direction. */
+void report_node_links_text(const struct report *r, FILE *out);
+json_t *report_node_links_json(const struct report *r);
 /* depths.c: what waits at slices and channels; for JSON totals.slice_queues. */
 void report_depths_text(const struct report *r, FILE *out);
 json_t *report_depths_json(const struct report *r);

@@ -247,11 +247,9 @@ static void with_four_gpus(struct fixture *f)
 {
     waiting_for_memory(f);
     f->config.system.gpus = 4;
-    f->config.gpu_net.topology = net_shape_links;
-    f->config.gpu_net.width = 8;
-    f->config.clock.gpu_net = f->config.clock.sm;
-    f->use.above[NET_LEVEL_gpu_net][NET_REQUESTS].links = f->use.above[NET_LEVEL_gpu_net][NET_REPLIES].links =
-        16;
+    f->config.gpu_net.topology = node_shape_links;
+    f->config.gpu_net.bandwidth = 8 * f->config.clock.sm;
+    f->use.nodes[NET_LEVEL_gpu_net].links = 12;
 }
 
 static void links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run(void **state)
@@ -260,19 +258,19 @@ static void links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run(void **s
     struct fixture f;
     with_four_gpus(&f);
     assert_int_equal(measured(&f).bound, BOUND_LATENCY);
-    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits = (uint64_t)CYCLES * 12 * 9 / 10;
-    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits_most = CYCLES * 9 / 10;
+    struct system_node_use *const links = &f.use.nodes[NET_LEVEL_gpu_net];
+    links->cycles = (uint64_t)CYCLES * 12 * 9 / 10;
+    links->cycles_most = CYCLES * 9 / 10;
     struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);
-    /* twelve links: nobody sends to itself */
     assert_near(m.levels[LEVEL_GPUS].peak_bytes_per_second, 12 * 8.0 * (double)f.config.clock.sm, 1);
     assert_near(m.levels[LEVEL_GPUS].use, 0.9, 1e-6);
     assert_true(m.levels[LEVEL_CHIPLETS].peak_bytes_per_second == 0);
-    f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits =
-        f.use.above[NET_LEVEL_gpu_net][NET_REPLIES].flits_most = CYCLES * 85 / 100;
+    assert_non_null(strstr(m.why, "bandwidth: busiest link 90 %, mean 90 %"));
+    links->cycles = links->cycles_most = CYCLES * 85 / 100;
     m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);
-    assert_non_null(strstr(m.why, "hot spot: one link is 85 % busy"));
+    assert_non_null(strstr(m.why, "bandwidth: busiest link 85 %, mean 7 %"));
 }
 
 static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(void **state)
@@ -283,9 +281,11 @@ static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(vo
     f.stats.l1.wait_queue = (uint64_t)CYCLES * 4 * SMS * 6 / 10;
     f.stats.llc.tag_cycles = 1000;
     f.stats.llc.wait_forward = 5000;
-    f.use.above[NET_LEVEL_gpu_net][NET_REQUESTS].flits_most = CYCLES / 2;
-    f.use.above[NET_LEVEL_gpu_net][NET_REQUESTS].flits = CYCLES;
-    assert_int_equal(measured(&f).bound, BOUND_GPUS);
+    f.use.nodes[NET_LEVEL_gpu_net].cycles_most = CYCLES / 2;
+    f.use.nodes[NET_LEVEL_gpu_net].cycles = CYCLES;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_GPUS);
+    assert_non_null(strstr(m.why, "latency: ")); /* a link that is half idle is not what limits */
 }
 
 static void busy_walkers_are_a_bound_of_translation(void **state)

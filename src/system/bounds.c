@@ -79,7 +79,8 @@ static void link_bounds(const struct system *g, const struct fabric_side *side)
     const uint64_t cycles = fabric_side_now(side) + 1;
     const struct bound each = {g, "link", 1, cycles};
     for (uint32_t k = 0; k < net_link_count(n); k++) hold(&each, k, net_link(n, k).flits);
-    if (net_spec_of(n)->topology == NET_LINKS) return; /* several links lead to a receiver */
+    if (net_spec_of(n)->topology == NET_LINKS || net_between_nodes(net_spec_of(n)))
+        return; /* several links lead to a receiver, or classes share it */
     const struct bound link = {g, "the link to receiver", 1, cycles};
     for (uint32_t k = 0; k < net_spec_of(n)->sinks; k++) {
         const struct net_output_stats o = net_output(n, k);
@@ -94,8 +95,23 @@ static void link_bounds(const struct system *g, const struct fabric_side *side)
     }
 }
 
+/* A physical link between nodes carries no more than its bandwidth, all message classes together. */
+static void node_link_bounds(const struct system *g)
+{
+    for (uint32_t level = NET_LEVEL_chiplet_net; level <= NET_LEVEL_gpu_net; level++) {
+        const struct fabric_side *side;
+        for (uint32_t k = 0; (side = system_net_at(g, level, NET_REQUESTS, k)); k++) {
+            const struct net *const reply = system_net_at(g, level, NET_REPLIES, k)->net;
+            const struct bound each = {g, "the physical link", 1, fabric_side_now(side) + 1};
+            for (uint32_t link = 0; link < net_link_count(reply); link++)
+                hold(&each, link, net_link(side->net, link).flits + net_link(reply, link).flits);
+        }
+    }
+}
+
 void system_check_bounds(const struct system *g)
 {
+    node_link_bounds(g);
     sm_bounds(g);
     memory_bounds(g);
     const struct fabric_side *side;

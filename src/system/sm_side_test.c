@@ -3,7 +3,7 @@
 
 /* Two halves of an SM, a slice and a channel; everything at 1 GHz. */
 #define HALVES \
-    "gpu.chiplets=2;clock.chiplet_net=1 GHz;gpu.llc_size=256 KiB;gpu.memory_size=128 " \
+    "gpu.chiplets=2;chiplet_net.bandwidth=128 GB/s;gpu.llc_size=256 KiB;gpu.memory_size=128 " \
     "MiB;llc.organisation=sm_side;" \
     "runtime.placement=first_touch_chiplet;"
 #define A 0x100000

@@ -28,10 +28,18 @@ struct system_net_use {
     uint64_t flits_most;     /* carried by the busiest link of all stages */
 };
 
+/* The physical links between the nodes of a level, which all message classes share, over a span of time. */
+struct system_node_use {
+    uint64_t links;       /* number */
+    uint64_t cycles;      /* of transmission, all links */
+    uint64_t cycles_most; /* … of the busiest link */
+};
+
 /* What is not in struct stats, over a span of time: the two networks apart, and the busiest parts. */
 struct system_use {
     struct system_net_use requests, replies;    /* of all networks between SMs and slices */
     struct system_net_use above[NET_LEVELS][2]; /* by level and direction; of level `net` the same as these */
+    struct system_node_use nodes[NET_LEVELS];   /* of chiplet_net and gpu_net */
     uint64_t port_cycles_most;                  /* data port of the busiest slice */
     uint64_t columns_most;                      /* columns moved by the busiest channel */
     uint32_t port_slice, columns_channel;
@@ -46,6 +54,15 @@ struct system_link_stage {
     uint64_t flits_most;          /* … the busiest: */
     uint32_t busiest_net;         /* of this network of the level, */
     struct net_link_ends busiest; /* … between these */
+};
+
+/* One direction of a physical link between nodes, since the start. */
+struct system_node_link {
+    enum net_level level;
+    uint32_t net;                  /* chiplet_net: the GPU */
+    struct net_link_ends ends;     /* nodes, or the switch (NET_END_ROUTER) */
+    uint64_t bytes[2], packets[2]; /* by enum net_direction: requests, replies */
+    double utilisation[2];         /* share of the time, by class; their sum is that of the link */
 };
 
 /* Where requests wait in front of memory, on their way. */
@@ -157,6 +174,8 @@ struct system_use system_total_use(const struct system *g);
 enum { SYSTEM_LINK_STAGES = 2 * 3 * NET_LEVELS }; /* directions, stages of each at most, levels */
 /* Those that the machine has; returns how many. */
 uint32_t system_link_stages(const struct system *g, struct system_link_stage stages[SYSTEM_LINK_STAGES]);
+/* The physical links between nodes; false: there is none with this number. */
+bool system_node_link(const struct system *g, uint32_t idx, struct system_node_link *link);
 struct system_depth system_depth(const struct system *g, enum system_queue queue);
 /* Bytes between partitions, [SM's][slice's]; *partitions 0: too many to count. */
 const uint64_t *system_traffic(const struct system *g, uint32_t *partitions);

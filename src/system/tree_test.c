@@ -4,10 +4,12 @@
 
 /* Two GPUs of one SM, one slice and one channel; everything at 1 GHz. */
 #define TWO_GPUS \
-    "system.gpus=2;clock.gpu_net=1 GHz;llc.organisation=numa;llc.boundary=drop_remote;" \
+    "system.gpus=2;gpu_net.bandwidth=8 GB/s;gpu_net.latency=800 cycles;llc.organisation=numa;" \
+    "llc.boundary=drop_remote;" \
     "runtime.placement=first_touch_gpu;"
-#define TWO_CHIPLETS "gpu.chiplets=2;clock.chiplet_net=1 GHz;gpu.llc_size=256 KiB;gpu.memory_size=128 MiB;"
-#define A            0x100000
+#define TWO_CHIPLETS \
+    "gpu.chiplets=2;chiplet_net.bandwidth=128 GB/s;gpu.llc_size=256 KiB;gpu.memory_size=128 MiB;"
+#define A 0x100000
 
 static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, uint32_t bytes)
 {
@@ -74,18 +76,18 @@ BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates)
 }
 
 /* A stream of lines of the other GPU takes as long as their replies occupy the link. */
-BED_TEST(a_link_carries_its_width_every_cycle)
+BED_TEST(a_link_carries_its_bandwidth)
 {
     struct bed b;
     enum { BLOCKS = 64, LINES = 32 * BLOCKS };
     static const struct bed_op read[] = {BED_LOAD(A, 1, .stride = 128, .by_block = 32 * 128), BED_USE(1),
                                          BED_END};
-    bed_open(&b, TWO_GPUS "llc.port=128 B;net.width=128 B;gpu_net.sink_packets=512;l1.miss_queue=64");
+    bed_open(&b, TWO_GPUS "llc.port=128 B;net.width=128 B;gpu_net.buffer=64 KiB;l1.miss_queue=64");
     bed_touch(&b, 1, A, (uint64_t)LINES * 128);
     b.only_sms = 1;
     bed_run(&b, read, 1, BLOCKS);
-    const uint64_t flits = LINES * (136 / b.machine.config.gpu_net.width), took = b.end_cyc - b.start_cyc;
-    assert_in_range(took, flits, flits + flits / 33 + 2500); /* 3 % and one way there and back */
+    const uint64_t cycles = LINES * (136 / 8), took = b.end_cyc - b.start_cyc;
+    assert_in_range(took, cycles, cycles + cycles / 33 + 2500); /* 3 % and one way there and back */
     assert_int_equal(bed_stats(&b).llc.fetches, LINES);
     bed_close(&b);
 }
@@ -136,7 +138,7 @@ BED_TEST(slices_that_are_full_of_each_others_lines_go_on)
         TWO_GPUS "llc.mshrs=1;llc.forward_queue=1;llc.reply_queue=1;llc.data_queue=1",
         TWO_GPUS "llc.ways=1;gpu.llc_size=1 KiB;llc.mshrs=1",
         TWO_GPUS
-        "gpu_net.topology=crossbar;gpu_net.sink_packets=1;gpu_net.source_packets=1;slice_net.sink_packets=1;"
+        "gpu_net.topology=switch;gpu_net.buffer=136 B;gpu_net.source_packets=1;slice_net.sink_packets=1;"
         "slice_net.source_packets=1;net.sink_packets=1;net.source_packets=1;llc.mshrs=2",
     };
     static const struct bed_op ops[] = {BED_LOAD(A, 1, .stride = 128, .scatter_lines = 4096),
@@ -220,9 +222,9 @@ BED_TEST(one_gpu_as_a_tree_is_the_plain_gpu)
 {
     uint64_t plain_cycles, tree_cycles;
     const struct stats plain = run_mix("mmu.mode=tlb", &plain_cycles);
-    const struct stats tree =
-        run_mix("mmu.mode=tlb;llc.organisation=numa;runtime.placement=first_touch_gpu;clock.gpu_net=7 GHz",
-                &tree_cycles);
+    const struct stats tree = run_mix(
+        "mmu.mode=tlb;llc.organisation=numa;runtime.placement=first_touch_gpu;gpu_net.bandwidth=7 GB/s",
+        &tree_cycles);
     assert_int_equal(plain_cycles, tree_cycles);
     assert_memory_equal(&plain, &tree, sizeof plain);
     assert_true(plain.llc.requests > 10000);
@@ -233,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remote_latency_is_the_sum_of_its_parts),
         cmocka_unit_test(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates),
-        cmocka_unit_test(a_link_carries_its_width_every_cycle),
+        cmocka_unit_test(a_link_carries_its_bandwidth),
         cmocka_unit_test(stores_to_lines_of_others_are_written_at_their_home),
         cmocka_unit_test(atomics_to_lines_of_others_drop_the_copy),
         cmocka_unit_test(slices_that_are_full_of_each_others_lines_go_on),

@@ -101,6 +101,57 @@ static struct system_net_use level_use(const struct system *g, uint32_t level, u
     return use;
 }
 
+/* A link for every pair: no node sends to itself. */
+static bool is_unused(const struct net *n, uint32_t link)
+{
+    const struct net_link_stats l = net_link(n, link);
+    const struct net_link_ends e = net_link_ends(net_spec_of(n), l.stage, l.port);
+    return e.from != NET_END_ROUTER && e.to != NET_END_ROUTER && e.from_idx == e.to_idx;
+}
+
+/* The physical links of a level between nodes: requests and replies together. */
+static struct system_node_use node_use(const struct system *g, uint32_t level, const struct use_marks *from)
+{
+    struct system_node_use use = {0};
+    const struct fabric_side *request;
+    for (uint32_t k = 0; (request = system_net_at(g, level, NET_REQUESTS, k)); k++) {
+        const struct net *const reply = system_net_at(g, level, NET_REPLIES, k)->net;
+        for (uint32_t link = 0; link < net_link_count(reply); link++) {
+            if (is_unused(reply, link)) continue;
+            uint64_t cycles = net_link(request->net, link).flits + net_link(reply, link).flits;
+            for (uint32_t d = 0; from && d < 2; d++) cycles -= from->sides[level][d][k].link_flits[link];
+            use.links++;
+            use.cycles += cycles;
+            if (cycles > use.cycles_most) use.cycles_most = cycles;
+        }
+    }
+    return use;
+}
+
+bool system_node_link(const struct system *g, uint32_t idx, struct system_node_link *link)
+{
+    for (uint32_t level = NET_LEVEL_chiplet_net; level <= NET_LEVEL_gpu_net; level++) {
+        const struct fabric_side *side;
+        for (uint32_t k = 0; (side = system_net_at(g, level, NET_REQUESTS, k)); k++)
+            for (uint32_t n = 0; n < net_link_count(side->net); n++) {
+                if (is_unused(side->net, n) || idx--) continue;
+                const struct net_link_stats l = net_link(side->net, n);
+                *link = (struct system_node_link){
+                    .level = level, .net = k, .ends = net_link_ends(net_spec_of(side->net), l.stage, l.port)};
+                for (uint32_t d = 0; d < 2; d++) {
+                    const struct net *const net = system_net_at(g, level, d, k)->net;
+                    const struct net_node_traffic t = net_node_traffic(net, n);
+                    const double cycles = system_seconds(g) * (double)net_level_clock(g->config, level);
+                    link->bytes[d] = t.bytes;
+                    link->packets[d] = t.packets;
+                    link->utilisation[d] = cycles > 0 ? (double)net_link(net, n).flits / cycles : 0;
+                }
+                return true;
+            }
+    }
+    return false;
+}
+
 /* from: NULL = since the start. */
 struct system_use system_use_since(const struct system *g, const struct use_marks *from)
 {
@@ -108,6 +159,8 @@ struct system_use system_use_since(const struct system *g, const struct use_mark
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
             use.above[level][direction] = level_use(g, level, direction, from);
+    for (uint32_t level = NET_LEVEL_chiplet_net; level <= NET_LEVEL_gpu_net; level++)
+        use.nodes[level] = node_use(g, level, from);
     use.requests = use.above[NET_LEVEL_net][NET_REQUESTS];
     use.replies = use.above[NET_LEVEL_net][NET_REPLIES];
     for (uint32_t k = 0; k < g->slice_count; k++) {
@@ -130,7 +183,8 @@ struct system_use system_use_since(const struct system *g, const struct use_mark
 /* Plain links between parts of one kind: nobody sends to itself. */
 static bool is_idle_for_ever(enum net_level level, const struct net_spec *spec, struct net_link_ends ends)
 {
-    return level != NET_LEVEL_net && spec->topology == NET_LINKS && ends.from_idx == ends.to_idx;
+    return level != NET_LEVEL_net && (spec->topology == NET_LINKS || spec->topology == NET_NODE_LINKS) &&
+           ends.from_idx == ends.to_idx;
 }
 
 /* Adds the links of a network to the stages of its level and direction. */

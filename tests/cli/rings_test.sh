@@ -5,8 +5,8 @@
 expect 0 "none was stale" timeout 100 "$ATOLL" run -m mcm-uba -w vecadd:n=262144 -s net.topology=ring --check
 expect 0 "none was stale" timeout 100 "$ATOLL" run -m uba-sm -w vecadd:n=131072 -s slice_net.topology=ring --check
 # One link between the stages, and little room behind it: flits of both ways take turns.
-narrow="-s clock.chiplet_net=2.8GHz -s chiplet_net.link_latency_cyc=4 -s chiplet_net.inject_latency_cyc=4 -s chiplet_net.vc_flits=2
-    -s chiplet_net.sink_packets=1 -s chiplet_net.source_packets=1 -s net.sink_packets=1 -s net.first_routers=1 -s net.second_routers=1"
+narrow="-s chiplet_net.bandwidth=22.4GB/s -s chiplet_net.latency=8cycles -s chiplet_net.buffer=256B
+    -s chiplet_net.source_packets=1 -s net.sink_packets=1 -s net.first_routers=1 -s net.second_routers=1"
 for flits in 8 12; do # shorter than a packet, and longer
     expect 0 "right" timeout 100 "$ATOLL" run -m mcm-uba -w vecadd:n=131072 $narrow -s net.vc_flits=$flits
 done

@@ -208,10 +208,8 @@ static void gates_between_fast_links_lose_no_turn(void **state)
     for (uint32_t packets = 1; packets <= 3; packets++)
         for (uint32_t link_cyc = 1; link_cyc <= 3; link_cyc++) {
             char settings[128];
-            (void)snprintf(settings, sizeof settings,
-                           "chiplet_net.sink_packets=%u;chiplet_net.link_latency_cyc=%u;"
-                           "chiplet_net.inject_latency_cyc=2",
-                           packets, link_cyc);
+            (void)snprintf(settings, sizeof settings, "chiplet_net.buffer=%u B;chiplet_net.latency=%u cycles",
+                           packets * 136, 3 + link_cyc);
             json_decref(result("mcm-nuba", settings, "histogram:n=1024"));
         }
 }

@@ -1,0 +1,280 @@
+/* Physical links between nodes: latency to the cycle, exact bandwidth, two message classes on one link. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "net/net_nodes.h"
+
+enum { REQUESTS, REPLIES, CLASSES };
+
+struct rig {
+    struct arena arena;
+    struct net_spec spec;
+    struct net *nets[CLASSES];
+    uint64_t now;
+    uint64_t delivered[CLASSES], bytes[CLASSES];
+    bool closed[CLASSES]; /* the receivers take nothing */
+};
+
+static struct net_spec spec_of(enum net_topology topology, uint32_t nodes, uint64_t bandwidth,
+                               uint64_t clock_hz, uint32_t latency_cyc)
+{
+    struct net_spec s = net_spec_default();
+    s.topology = topology;
+    s.sources = s.sinks = nodes;
+    s.bandwidth = bandwidth;
+    s.clock_hz = clock_hz;
+    s.link_latency_cyc = latency_cyc;
+    s.max_packet_bytes = 144;
+    s.min_packet_bytes = 8;
+    s.source_packets = 8;
+    s.buffer_bytes = (uint32_t)(bandwidth * (2 * latency_cyc + 4) / clock_hz) + 288;
+    return s;
+}
+
+static void rig_open(struct rig *r, struct net_spec s)
+{
+    *r = (struct rig){.spec = s};
+    arena_init(&r->arena);
+    r->nets[REQUESTS] = net_new(&r->arena, &s, NULL);
+    r->nets[REPLIES] = net_new_sharing(&r->arena, &s, NULL, r->nets[REQUESTS]);
+}
+
+static void rig_close(struct rig *r) { arena_free(&r->arena); }
+
+static bool offer(struct rig *r, uint32_t cls, uint32_t src, uint32_t dst, uint32_t bytes)
+{
+    const struct net_packet p = {.handle = r->now, .bytes = bytes, .src = src, .dst = dst};
+    return net_try_inject(r->nets[cls], &p, r->now);
+}
+
+static void take_all(struct rig *r)
+{
+    for (uint32_t c = 0; c < CLASSES; c++)
+        for (uint32_t sink = 0; sink < r->spec.sinks && !r->closed[c]; sink++)
+            for (const struct net_packet *p; (p = net_peek(r->nets[c], sink, r->now));) {
+                r->delivered[c]++;
+                r->bytes[c] += p->bytes;
+                net_pop(r->nets[c], sink, r->now);
+            }
+}
+
+static void cycle(struct rig *r)
+{
+    for (uint32_t c = 0; c < CLASSES; c++) (void)net_step(r->nets[c], r->now);
+    take_all(r);
+    r->now++;
+}
+
+static uint64_t cycles_for(uint64_t bytes, const struct net_spec *s)
+{
+    return (bytes * s->clock_hz + s->bandwidth - 1) / s->bandwidth;
+}
+
+/* blocked at t-1, visible at t */
+static void expect_latency(struct net_spec s, uint32_t src, uint32_t dst, uint32_t bytes, uint64_t expected)
+{
+    for (uint32_t cls = 0; cls < CLASSES; cls++) {
+        struct rig r;
+        rig_open(&r, s);
+        r.closed[cls] = true;
+        for (uint32_t k = 0; k < 5; k++) cycle(&r); /* any cycle will do */
+        const uint64_t sent = r.now;
+        assert_int_equal(net_zero_load_cyc(r.nets[cls], src, dst, bytes), expected);
+        assert_true(offer(&r, cls, src, dst, bytes));
+        while (r.now < sent + expected) {
+            assert_null(net_peek(r.nets[cls], dst, r.now));
+            cycle(&r);
+        }
+        assert_non_null(net_peek(r.nets[cls], dst, r.now));
+        rig_close(&r);
+    }
+}
+
+static void an_idle_link_has_its_latency_at_every_bandwidth(void **state)
+{
+    (void)state;
+    static const uint64_t bandwidths[] = {64000000000, 180000000000, 2887680000000, 7000000, 1000000000};
+    for (size_t k = 0; k < sizeof bandwidths / sizeof *bandwidths; k++)
+        for (uint32_t bytes = 8; bytes <= 144; bytes += 34) {
+            const struct net_spec links = spec_of(NET_NODE_LINKS, 4, bandwidths[k], 1400000000, 100);
+            expect_latency(links, 2, 1, bytes, 100 + cycles_for(bytes, &links));
+            const struct net_spec even = spec_of(NET_NODE_SWITCH, 4, bandwidths[k], 1400000000, 100);
+            expect_latency(even, 0, 3, bytes, 100 + cycles_for(bytes, &even));
+            const struct net_spec odd = spec_of(NET_NODE_SWITCH, 4, bandwidths[k], 1400000000, 33);
+            expect_latency(odd, 0, 3, bytes, 33 + cycles_for(bytes, &odd));
+            const struct net_spec ring = spec_of(NET_NODE_RING, 6, bandwidths[k], 1400000000, 20);
+            expect_latency(ring, 5, 0, bytes, 20 + cycles_for(bytes, &ring));
+            expect_latency(ring, 1, 5, bytes, 2 * 20 + cycles_for(bytes, &ring));
+            expect_latency(ring, 0, 3, bytes, 3 * 20 + cycles_for(bytes, &ring));
+        }
+}
+
+/* Node 0 always has packets for node 1; sizes 0: the class sends nothing. */
+static void expect_bandwidth(struct net_spec s, uint32_t request_bytes, uint32_t reply_bytes)
+{
+    enum { WARM = 2000, CYCLES = 20000 };
+    const uint32_t sizes[CLASSES] = {request_bytes, reply_bytes};
+    struct rig r;
+    uint64_t before[CLASSES] = {0};
+    rig_open(&r, s);
+    for (uint32_t k = 0; k < WARM + CYCLES; k++) {
+        if (k == WARM) memcpy(before, r.bytes, sizeof before);
+        for (uint32_t c = 0; c < CLASSES; c++)
+            while (sizes[c] && offer(&r, c, 0, 1, sizes[c])) {
+            }
+        cycle(&r);
+    }
+    const uint64_t bytes = r.bytes[0] + r.bytes[1] - before[0] - before[1];
+    const uint64_t capacity = (uint64_t)((unsigned __int128)s.bandwidth * CYCLES / s.clock_hz);
+    assert_in_range(bytes, capacity - 2 * 144, capacity + 2 * 144);
+    if (request_bytes && reply_bytes) { /* packet by packet */
+        const uint64_t more = r.delivered[0] > r.delivered[1] ? r.delivered[0] - r.delivered[1]
+                                                              : r.delivered[1] - r.delivered[0];
+        assert_in_range(more, 0, 2);
+    }
+    rig_close(&r);
+}
+
+static void a_saturated_link_carries_exactly_its_bandwidth(void **state)
+{
+    (void)state;
+    static const enum net_topology topologies[] = {NET_NODE_LINKS, NET_NODE_RING, NET_NODE_SWITCH};
+    for (size_t k = 0; k < 3; k++) {
+        const struct net_spec slow = spec_of(topologies[k], 4, 64000000000, 1000000000, 100);
+        struct net_spec fast = spec_of(topologies[k], 4, 180000000000, 1400000000, 20);
+        fast.source_packets = 64;
+        expect_bandwidth(slow, 0, 144);  /* replies to reads */
+        expect_bandwidth(slow, 144, 0);  /* stores */
+        expect_bandwidth(slow, 16, 144); /* reads there, replies to reads from the other side */
+        expect_bandwidth(slow, 144, 16); /* stores there, acknowledgements of stores from the other side */
+        expect_bandwidth(fast, 16, 136);
+        expect_bandwidth(fast, 37, 101);
+    }
+}
+
+/* A receiver that takes no requests stops the requests, and nothing else. */
+static void requests_never_block_replies(void **state)
+{
+    (void)state;
+    static const enum net_topology topologies[] = {NET_NODE_LINKS, NET_NODE_RING, NET_NODE_SWITCH};
+    for (size_t k = 0; k < 3; k++) {
+        struct rig r;
+        const struct net_spec s = spec_of(topologies[k], 4, 64000000000, 1000000000, 10);
+        rig_open(&r, s);
+        r.closed[REQUESTS] = true;
+        for (uint32_t n = 0; n < 20000; n++) {
+            if (n == 10000) r.bytes[REPLIES] = 0;
+            while (offer(&r, REQUESTS, 0, 2, 144)) {
+            }
+            while (offer(&r, REPLIES, 0, 2, 144)) {
+            }
+            cycle(&r);
+        }
+        assert_int_equal(r.delivered[REQUESTS], 0);
+        assert_in_range(r.bytes[REPLIES], 64 * 10000 - 288, 64 * 10000 + 288);
+        rig_close(&r);
+    }
+}
+
+/* Every node sends to every other, both classes, as fast as it may; then all must arrive. */
+static void expect_all_arrive(struct net_spec s, uint32_t cycles)
+{
+    struct rig r;
+    uint64_t sent = 0, rng = 1;
+    rig_open(&r, s);
+    for (uint32_t n = 0; n < cycles; n++) {
+        for (uint32_t c = 0; c < CLASSES; c++)
+            for (uint32_t src = 0; src < s.sources; src++)
+                for (uint32_t dst = 0; dst < s.sinks; dst++) {
+                    rng = rng * 6364136223846793005u + 1442695040888963407u;
+                    if (src != dst) sent += offer(&r, c, src, dst, 8 + (uint32_t)(rng >> 33) % 137);
+                }
+        cycle(&r);
+    }
+    for (uint32_t n = 0; n < 200000 && r.delivered[0] + r.delivered[1] < sent; n++) cycle(&r);
+    assert_int_equal(r.delivered[0] + r.delivered[1], sent);
+    assert_true(sent > cycles / 8);
+    rig_close(&r);
+}
+
+static void one_packet_of_buffer_is_enough(void **state)
+{
+    (void)state;
+    static const enum net_topology topologies[] = {NET_NODE_LINKS, NET_NODE_RING, NET_NODE_SWITCH};
+    for (size_t k = 0; k < 3; k++)
+        for (uint32_t nodes = 2; nodes <= 9; nodes++) {
+            struct net_spec s = spec_of(topologies[k], nodes, 32000000000, 1000000000, 4);
+            s.buffer_bytes = 144;
+            s.source_packets = 1;
+            expect_all_arrive(s, 3000);
+        }
+}
+
+/* Four nodes, all to all: every link of the ring carries two of twelve flows, so a node sends 1.5 times the
+ * bandwidth of a link. */
+static void a_ring_reaches_its_bisection(void **state)
+{
+    (void)state;
+    enum { WARM = 2000, CYCLES = 20000 };
+    struct rig r;
+    const struct net_spec s = spec_of(NET_NODE_RING, 4, 64000000000, 1000000000, 20);
+    uint64_t before = 0;
+    rig_open(&r, s);
+    for (uint32_t n = 0; n < WARM + CYCLES; n++) {
+        if (n == WARM) before = r.bytes[0] + r.bytes[1];
+        for (uint32_t c = 0; c < CLASSES; c++)
+            for (uint32_t src = 0; src < 4; src++)
+                for (uint32_t dst = 0; dst < 4; dst++)
+                    if (src != dst) (void)offer(&r, c, src, dst, 144);
+        cycle(&r);
+    }
+    const double share = (double)(r.bytes[0] + r.bytes[1] - before) / (CYCLES * 64.0 * 4 * 1.5);
+    assert_true(share > 0.97 && share < 1.03); /* flows that do not cross may get a little more */
+    rig_close(&r);
+}
+
+/* The same result whether senders and receivers act before or after the step of a cycle. */
+static void order_within_a_cycle_does_not_matter(void **state)
+{
+    (void)state;
+    uint64_t sums[2];
+    for (uint32_t late = 0; late < 2; late++) {
+        struct rig r;
+        uint64_t sum = 0, rng = 7;
+        rig_open(&r, spec_of(NET_NODE_SWITCH, 4, 300000000000, 1000000000, 9));
+        for (uint32_t n = 0; n < 5000; n++) {
+            if (late)
+                for (uint32_t c = 0; c < CLASSES; c++) (void)net_step(r.nets[c], r.now);
+            for (uint32_t k = 0; k < 6; k++) {
+                rng = rng * 6364136223846793005u + 1442695040888963407u;
+                const uint32_t src = rng >> 33 & 3, dst = (src + 1 + (uint32_t)(rng >> 40) % 3) & 3;
+                sum = sum * 31 + offer(&r, rng >> 45 & 1, src, dst, 8 + (uint32_t)(rng >> 50) % 137);
+            }
+            if (n % 3) take_all(&r);
+            if (!late)
+                for (uint32_t c = 0; c < CLASSES; c++) (void)net_step(r.nets[c], r.now);
+            r.now++;
+            sum = sum * 31 + r.delivered[0] * 5 + r.bytes[1];
+        }
+        sums[late] = sum;
+        rig_close(&r);
+    }
+    assert_int_equal(sums[0], sums[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_idle_link_has_its_latency_at_every_bandwidth),
+        cmocka_unit_test(a_saturated_link_carries_exactly_its_bandwidth),
+        cmocka_unit_test(requests_never_block_replies),
+        cmocka_unit_test(one_packet_of_buffer_is_enough),
+        cmocka_unit_test(a_ring_reaches_its_bisection),
+        cmocka_unit_test(order_within_a_cycle_does_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
