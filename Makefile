@@ -3,6 +3,7 @@
 #   make            build (build/atoll, build/libatoll.a)
 #   make demo       install missing packages, build, run the main job and show its result
 #   make test       the same, then every test; ends with "N passed, N failed, N skipped"
+#   make proof      the same with every shard of every proof; before an issue is called resolved (up to two hours)
 #   make check      format, lint, static analysis
 #   make bench      speed, with a history in bench/history.csv
 #   make fuzz       every fuzz target for FUZZ_SECONDS (600) each
@@ -14,7 +15,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 BUILD = build
 
-.PHONY: all deps demo test check bench fuzz coverage install docs clean format
+.PHONY: all deps demo test proof check bench fuzz coverage install docs clean format
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -33,6 +34,9 @@ test:
 	@sh tools/install-deps.sh test
 	@$(MAKE) --no-print-directory all
 	@sh tools/test.sh
+
+proof:
+	@ATOLL_SHARDS=all $(MAKE) --no-print-directory test
 
 check: deps
 	@sh tools/check.sh

@@ -19,6 +19,7 @@ for word in 'march=native' 'TODO' 'FIXME' 'XXX'; do
         status=1
     fi
 done
+python3 tools/rooms.py || status=1
 python3 tools/roles.py || status=1
 [ $status = 0 ] && echo "check: format, clang-tidy and cppcheck are clean"
 exit $status

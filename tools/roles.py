@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """roles.py: enumerators of a role are used in the role's own room only.
 
-    roles.py [--all] [ROOT]
+    roles.py [ROOT]
 
 A role is a choice of one policy or organisation among the rows of a .def file. Code outside the role's room
 calls the role's functions or a predicate of src/config/config.h; it does not compare enumerators. The rules of
-machines may name them. Tests are not checked. --all also checks roles that are not enforced yet.
+machines may name them. Tests are not checked.
 Exit status: 0 no use outside, 1 otherwise; each use is printed as file:line.
 """
 import fnmatch
@@ -14,11 +14,13 @@ import re
 import sys
 
 EVERYWHERE = ["src/config/config.h", "src/*rules.def"]  # predicates and rules of machines
-ROLES = [  # role, prefix of its enumerators, paths of its room, enforced
-    ("LLC organisation", "llc_organisation_", ["src/llc/*"], True),
-    ("page placement", "page_placement_", ["src/policy/placement/*"], False),
-    ("CTA scheduling", "block_scheduler_", ["src/policy/cta_sched/*"], False),
-    ("replication policy", "replication_policy_", ["src/policy/replication/*"], False),
+ROLES = [  # role, prefix of its enumerators, paths of its room
+    ("LLC organisation", "llc_organisation_", ["src/llc/*"]),
+    ("page placement", "page_placement_", ["src/policy/placement/*"]),
+    ("page migration", "page_migration_", ["src/policy/migration/*"]),
+    ("page replication", "page_copies_", ["src/policy/page_replication/*"]),
+    ("CTA scheduling", "block_scheduler_", ["src/policy/cta_sched/*"]),
+    ("replication policy", "replication_policy_", ["src/policy/replication/*"]),
 ]
 SKIPPED = ["*_test.c", "*_fuzz.c"]
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
@@ -42,7 +44,7 @@ def uses(root, roles):
             text = file.read()
         # comments and strings become blanks of the same lines
         code = COMMENT_OR_STRING.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
-        for role, prefix, room, _ in roles:
+        for role, prefix, room in roles:
             if matches(path, room + EVERYWHERE):
                 continue
             for found in re.finditer(r"\b" + prefix + r"\w+", code):
@@ -50,9 +52,8 @@ def uses(root, roles):
 
 
 def main(arguments):
-    every = "--all" in arguments
-    root = next((a for a in arguments if a != "--all"), os.path.join(os.path.dirname(__file__), ".."))
-    found = list(uses(root, [r for r in ROLES if every or r[3]]))
+    root = arguments[0] if arguments else os.path.join(os.path.dirname(__file__), "..")
+    found = list(uses(root, ROLES))
     for line in found:
         print(line)
     if found:

@@ -3,6 +3,7 @@
 #   unit tests and tests of the command   build/asan   (ASan + UBSan)
 #   proofs against reference data         build        (release)
 #   each fuzz target for 10 seconds       build/fuzz
+# Proofs with random or many cases run a shard that the commit chooses; ATOLL_SHARDS=all runs every shard (make proof).
 # Ends with "N passed, N failed, N skipped". Usage: test.sh [ctest arguments]
 set -u
 cd "$(dirname "$0")/.."
@@ -20,7 +21,7 @@ stage() {
 }
 stage "sanitizer build" sh -c 'cmake -S . -B build/asan -G Ninja -DATOLL_SANITIZE=ON && ninja -C build/asan'
 stage "unit tests and the command" ctest --test-dir build/asan -V --timeout 600 -j2 "$@"
-stage "proofs" ctest --test-dir build -V --timeout 1200 "$@"
+stage "proofs" ctest --test-dir build -V --timeout 1200 -j2 "$@"
 stage "fuzz targets, 10 s each" sh tools/fuzz.sh 10
 
 # Programs close with cmocka's lines; a stage that failed without one counts as one failure.
