@@ -32,7 +32,9 @@ static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
 /* Every topology, flit by flit and packet by packet where there are both. */
 static struct net_spec spec_of(uint32_t number)
 {
-    static const enum net_topology topologies[] = {NET_CROSSBAR, NET_HXBAR, NET_RING, NET_LINKS, NET_QUEUED};
+    static const enum net_topology topologies[] = {NET_CROSSBAR,  NET_HXBAR,      NET_RING,
+                                                   NET_LINKS,     NET_QUEUED,     NET_NODE_LINKS,
+                                                   NET_NODE_RING, NET_NODE_SWITCH};
     struct net_spec s = net_spec_default();
     s.topology = topologies[number / 2];
     s.hold = number % 2;
@@ -45,10 +47,16 @@ static struct net_spec spec_of(uint32_t number)
         s.link_latency_cyc = 2;
     } else if (s.topology == NET_CROSSBAR) {
         s.sources = 7;
+    } else if (net_between_nodes(&s)) { /* 16 B per cycle, as the flits of the others */
+        s.clock_hz = 1000000000;
+        s.bandwidth = 16 * s.clock_hz;
+        s.link_latency_cyc = 4 + number % 2;
+        s.buffer_bytes = 512;
+        s.min_packet_bytes = 16;
     }
     return s;
 }
-enum { SPECS = 10 };
+enum { SPECS = 16 };
 
 static uint64_t send(struct net *n, uint32_t src, uint32_t dst, uint64_t now)
 {
@@ -69,7 +77,10 @@ static uint32_t hops(const struct net_spec *s, uint32_t src, uint32_t dst)
     switch (s->topology) {
     case NET_HXBAR: return 3;
     case NET_RING: return 2 + (way < s->sinks - way ? way : s->sinks - way);
-    case NET_LINKS: return 1;
+    case NET_NODE_RING: return way < s->sinks - way ? way : s->sinks - way;
+    case NET_LINKS:
+    case NET_NODE_LINKS: return 1;
+    case NET_NODE_SWITCH:
     case NET_CROSSBAR:
     case NET_QUEUED: break;
     }
@@ -102,8 +113,9 @@ static void follow(const struct net *n, uint32_t src, uint32_t dst)
             ways++;
         }
         assert_int_equal(ways, 1);
-        kind = next.to;
         at = next.to_idx;
+        /* between nodes, the end of a link is the node that forwards the packet */
+        kind = next.to == NET_END_SINK && at != dst ? NET_END_SOURCE : next.to;
     }
     assert_int_equal(at, dst);
     assert_int_equal(steps, used);
@@ -118,6 +130,7 @@ test(a_flow_is_carried_by_the_links_between_its_ends_and_by_no_others)
         for (uint32_t src = 0; src < s.sources; src++)
             for (uint32_t dst = 0; dst < s.sinks; dst++) {
                 if (src / (s.sources / s.groups) != dst / reach) continue;
+                if (net_between_nodes(&s) && src == dst) continue;
                 struct arena a;
                 arena_init(&a);
                 struct net *n = net_new(&a, &s, NULL);
@@ -158,7 +171,8 @@ static void count_cycle_by_cycle(uint32_t number, uint64_t seed)
                                          .dst = i / (s.sources / s.groups) * reach +
                                                 (uint32_t)rng_below(&r, reach),
                                          .bytes = 16 * (1 + (uint32_t)rng_below(&r, 4))};
-            if (rng_below(&r, 8) == 0) (void)net_try_inject(n, &p, now);
+            const bool itself = net_between_nodes(&s) && p.dst == i;
+            if (rng_below(&r, 8) == 0 && !itself) (void)net_try_inject(n, &p, now);
         }
     }
     for (uint32_t i = 0; i < s.sinks; i++) {
