@@ -5,10 +5,12 @@
  *   life.c          a move: lock > drain and driver time > copy > new frame > release
  *   copy_network.c  copies the lines of a page from slice to slice
  *
- *   migration:   interval ends > page used most by another node > locked for all SMs > requests in flight
- * end, the driver's time passes > lines are copied > new frame in the table > released replication: a node
- * reads a page of another node > locked for this node > driver > lines are copied > the node has a replica >
- * released; a store > locked for all SMs > driver > replicas are gone
+ * Migration of a page to the node that used it most in an interval, and replication in a node that reads it:
+ *
+ *   lock for all SMs ──► requests in flight end, driver time ──► copy lines ──► new frame in the table ──► release
+ *   lock for the node ─► driver time ──────────────────────────► copy lines ──► the node has a replica ──► release
+ *
+ * A store to a page with replicas: lock for all SMs, driver time, the replicas are removed, release.
  *
  * Above: mmu (TLBs and walks decide when an SM may use a page), sm (requests), system (kernels).
  * Below: dram (free frames), llc (slices read and write the lines of a move), policy.
@@ -17,8 +19,8 @@
  *  1. Mappings change in messages only, before any component is activated in that cycle. Placement at the
  *     first touch is the exception: a page without a frame gets one when an MMU places it.
  *  2. While a page is locked, no SM of the lock's scope (all SMs, or those of the node that gets a replica)
- * can learn its translation: its entry is removed from their TLBs, and pages_held() parks their lookups in
- * the MMU until the callback resume().
+ *     obtains its translation: its entry is removed from their TLBs, and pages_held() parks their lookups in
+ *     the MMU until the callback resume().
  *  3. No line of a migrating page is read before the requests in flight to the page are zero.
  *  4. Before a frame is free again, no slice and no TLB holds anything of it. A migration reads lines with
  *     REQUEST_MIGRATE, so the home slice keeps none; the lines of a replica are invalidated.
