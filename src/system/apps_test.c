@@ -175,8 +175,8 @@ APPS_TEST(sms_change_hands_while_kernels_run)
     assert_int_equal(system_advance(t.system, 3000, &ended), SYSTEM_TIME_OVER);
     const uint32_t before = blocks_on(&t, 0, 2, 4);
     assert_int_equal(blocks_on(&t, 1, 2, 4), 0);
-    apps_give_sm(&t.system->apps, 2, 1);
-    apps_give_sm(&t.system->apps, 3, 1);
+    apps_assign_sm(&t.system->apps, 2, 1);
+    apps_assign_sm(&t.system->apps, 3, 1);
     finish(&t);
     check_words(&t, 0, 20);
     check_words(&t, 1, 20);
@@ -200,8 +200,8 @@ APPS_TEST(an_sm_that_is_taken_back_goes_on)
     start(&t, 0, 64, 20);
     start(&t, 1, 64, 20);
     assert_int_equal(system_advance(t.system, 500, &ended), SYSTEM_TIME_OVER);
-    apps_give_sm(&t.system->apps, 3, 1);
-    apps_give_sm(&t.system->apps, 3, 0);
+    apps_assign_sm(&t.system->apps, 3, 1);
+    apps_assign_sm(&t.system->apps, 3, 0);
     finish(&t);
     assert_int_equal(blocks_on(&t, 1, 0, 4), 0);
     assert_int_equal(system_app(t.system, 1).stats.app.sms_gained, 0);
@@ -216,7 +216,7 @@ APPS_TEST(channels_change_for_pages_to_come)
     static const uint16_t only[] = {0};
     set_up(&t, (const char *const[]){"apps.channels=equal", NULL});
     system_split(t.system, 2);
-    apps_keep_channels(&t.system->apps, 1, only, 1);
+    apps_restrict_channels(&t.system->apps, 1, only, 1);
     start(&t, 1, 64, 2);
     finish(&t);
     assert_int_equal(system_app(t.system, 1).channels, 1);

@@ -30,9 +30,9 @@ BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
     const uint64_t hits_cyc = bed_cyc(&b, 0, 0, 2 * ALONE - 1);
     assert_int_equal(s.llc.read_misses, ALONE);
     assert_int_equal(bed_stats(&b).llc.read_hits, ALONE);
-    assert_true(mshrs.has_sum && mshrs.has_most && mshrs.has_peak);
+    assert_true(mshrs.has_sum && mshrs.has_max && mshrs.has_peak);
     assert_int_equal(mshrs.sum, misses_cyc - hits_cyc + ALONE * b.machine.config.llc.latency_cyc);
-    assert_int_equal(mshrs.most, mshrs.sum);
+    assert_int_equal(mshrs.max, mshrs.sum);
     assert_int_equal(mshrs.peak, 1);
     /* hits hold none, and nothing waits at a port that is free */
     assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_MSHRS).sum, mshrs.sum);
@@ -90,9 +90,9 @@ static uint64_t found(const struct system *g, enum system_queue queue, uint32_t 
     const struct slice *s = g->slices[slice];
     switch (queue) {
     case SYSTEM_QUEUE_INPUT: return at_port(&g->fabrics->request, slice, now);
-    case SYSTEM_QUEUE_FAR_INPUT:
+    case SYSTEM_QUEUE_REMOTE_INPUT:
         return g->fabrics->forwards ? at_port(&g->fabrics->far_request, slice, now) : 0;
-    case SYSTEM_QUEUE_ANSWERS: return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
+    case SYSTEM_QUEUE_REMOTE_REPLIES: return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
     case SYSTEM_QUEUE_LOCAL: return s->far ? s->far->local.count : 0;
     case SYSTEM_QUEUE_INSIDE: return s->inside;
     case SYSTEM_QUEUE_MSHRS: return s->spec->mshrs - s->mshr_free_count;
@@ -116,7 +116,7 @@ static void depths_agree(const struct system *g, uint64_t sums[SYSTEM_QUEUES][SL
             if (sums[queue][k] > most) most = sums[queue][k];
         }
         assert_int_equal(d.sum, all);
-        assert_int_equal(d.most, most);
+        assert_int_equal(d.max, most);
         if (d.parts) assert_int_equal(sums[queue][d.deepest], most);
     }
 }
@@ -138,7 +138,7 @@ static void look_in_every_cycle(const char *settings, const struct bed_op *ops, 
     }
     depths_agree(g, sums);
     for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) /* else it shows nothing */
-        if (system_depth(g, queue).parts && queue != SYSTEM_QUEUE_ANSWERS)
+        if (system_depth(g, queue).parts && queue != SYSTEM_QUEUE_REMOTE_REPLIES)
             assert_true(system_depth(g, queue).sum > 50);
     bed_finish(&b);
     bed_close(&b);
@@ -182,11 +182,11 @@ BED_TEST(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known)
         const bool uncounted = queue == SYSTEM_QUEUE_MSHRS || queue == SYSTEM_QUEUE_MEMORY;
         assert_int_equal(ahead->parts, stepped->parts);
         if (!stepped->parts) continue;
-        assert_true(stepped->has_sum && stepped->has_most);
+        assert_true(stepped->has_sum && stepped->has_max);
         assert_true(ahead->has_sum == !uncounted);
-        assert_true(ahead->has_most == (!uncounted && queue != SYSTEM_QUEUE_INPUT));
+        assert_true(ahead->has_max == (!uncounted && queue != SYSTEM_QUEUE_INPUT));
         if (ahead->has_sum) assert_int_equal(ahead->sum, stepped->sum);
-        if (ahead->has_most) assert_int_equal(ahead->most, stepped->most);
+        if (ahead->has_max) assert_int_equal(ahead->max, stepped->max);
         if (ahead->has_peak) assert_int_equal(ahead->peak, stepped->peak);
     }
 }
