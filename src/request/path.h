@@ -1,4 +1,4 @@
-/* path: the path of a request as data. llc/organisation.c builds the tables. SMs (sm/send.h) and slices read
+/* path: the path of a request as data. llc/organisation.c builds the tables. SMs (sm/lsu.c) and slices read
  * the tables without a call.
  *
  *   SM --first--> slice --away--> home slice --home--> memory

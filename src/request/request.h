@@ -33,9 +33,9 @@ enum {
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
     REQUEST_FETCH = 1 << 2,  /* fetch of a remote line by a slice; owner: index of the line in that slice */
     REQUEST_PAGE = 1 << 3,   /* copy of a line into a page's new frame (pages/); owner: the page migration,
-                                   bytes[0]: the line in the new frame */
+                                bytes[0]: the line in the new frame */
     REQUEST_MIGRATE = 1 << 4 /* page migration: the home slice writes the line back if dirty, invalidates it,
-                                   and does not keep the refetched line */
+                                and does not keep the refetched line */
 };
 
 /* Home of a line: its slice and memory channel. */
