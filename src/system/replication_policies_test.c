@@ -121,7 +121,7 @@ static struct home home_of(const struct system *g, uint64_t address)
     return mmu_home(g->mmus[0], 0, 0, address >> LINE_LOG2);
 }
 
-/* Counts the replicas of these lines, that is, replicas outside their home. A replica must not be dirty.
+/* Counts the replicas of these lines in slices other than their home. A replica must not be dirty.
  * *used: lines found in slices. */
 static uint32_t replicas_of(const struct system *g, uint64_t from, uint32_t lines, uint32_t *used)
 {
