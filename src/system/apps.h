@@ -2,10 +2,10 @@
  * only on SMs of the kernel's application (apps_may_run()). pages/ places frames only in the application's
  * channels.
  *
- *   function               when          effect
- *   apps_split()           at the start  divides SMs and channels by apps.sms and apps.channels
- *   apps_assign_sm()         at any time   The SM takes no more blocks of its old owner. When its resident
- *                                        blocks have ended, the SM starts blocks of the new owner.
+ *   function                  when          effect
+ *   apps_split()              at the start  divides SMs and channels by apps.sms and apps.channels
+ *   apps_assign_sm()          at any time   The SM starts no more blocks of its old owner. When its resident
+ *                                           blocks have ended, the SM starts blocks of the new owner.
  *   apps_restrict_channels()  at any time   restricts pages that are placed later to these channels
  *
  * Invariants:

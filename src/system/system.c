@@ -4,7 +4,7 @@
  *
  *   SM --fabric.request--> slice --operations--> channel       control/: epochs, boundaries (sms, slices)
  *   SM <--fabric.reply---- slice <-------------- channel       pages/: frames (mmus, slices)
- *                            | fabric.far_*, gates: other slices, chiplets and GPUs
+ *                            | slice networks and gateways: other slices, chiplets and GPUs
  *
  * Invariant: components refer to each other through tables of pointers (slices, mmus, *_components). The
  * tables are allocated first and filled later, so a wiring may name a component that does not exist yet. */

@@ -1,6 +1,6 @@
 /* system: the machine (one or several GPUs of one or several chiplets) and the kernels on it. The room builds
  * all components, connects them and runs kernels. Below: every timing room (sm, mmu, net, llc, dram, pages,
- * control). Above: measure, report and api, which use this header only.
+ * control). Above: measure, report and api, which include system.h and rules.h only.
  *
  *   system_new(config)           builds SMs, MMUs, networks, slices and channels on one engine
  *   system_start_kernel(launch)  starts the blocks of a launch on SMs, beside running kernels
@@ -10,7 +10,7 @@
  * Invariants:
  *  1. SMs, slices and channels are numbered over the machine. The members of a partition, chiplet or GPU have
  *     consecutive numbers.
- *  2. All memory belongs to the arena of the system. Statistics are registered in the caller's registry.
+ *  2. The system owns all components until system_free(). Statistics are registered in the caller's registry.
  *  3. After SYSTEM_STOPPED or system_abandon() the machine runs no further kernel. */
 #ifndef ATOLL_SYSTEM_SYSTEM_H
 #define ATOLL_SYSTEM_SYSTEM_H
