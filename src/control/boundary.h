@@ -15,7 +15,7 @@
  *  1. Kernels of other applications run during a boundary.
  *  2. The SMs of the boundary's application send no request while the boundary drains and flushes. Otherwise
  *     a fill in flight could install, after the pass, a line older than a store of the ended kernel.
- *     ASSUMPTION: hardware holds the SMs of the application, too.
+ *     ASSUMPTION: hardware holds these SMs until the pass has ended.
  *  3. Kernels of one application that have ended before the pass begins share the pass.
  *  4. A kernel in OVER stops the engine. The machine then removes the kernel with boundary_leave(), which
  *     resumes the SMs. */
