@@ -1,4 +1,5 @@
-/* testbed: what the tests of execution and runtime share: run a PTX text on buffers, expect a message. */
+/* runtime_testbed: fixture of the tests of exec/ and runtime/: runs a PTX text on two buffers without
+ * timing, and compares results or messages. */
 #ifndef ATOLL_TESTS_RUNTIME_TESTBED_H
 #define ATOLL_TESTS_RUNTIME_TESTBED_H
 
@@ -15,11 +16,12 @@
 #include "base/diag.h"
 #include "runtime/runtime.h"
 
-/* .block = {32} leaves y and z at 0, which bed_body() makes 1; clang would have every one written. */
+/* .block = {32} leaves y and z at 0, and bed_body() sets them to 1. clang warns about the missing
+ * initialisers. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define PTX_HEAD ".version 7.8\n.target sm_80\n.address_size 64\n"
-/* A kernel k(u64 p0, u64 p1): %rd1, %rd2 = its arguments, %r1 = thread in the block. */
+/* Begin of a kernel k(u64 p0, u64 p1): %rd1, %rd2 = arguments, %r1 = thread in the block. */
 #define KERNEL_BEGIN \
     ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{\n" \
     ".reg .pred %p<16>;\n.reg .b16 %h<16>;\n.reg .b32 %r<64>;\n.reg .f32 %f<32>;\n" \
@@ -27,7 +29,7 @@
     "ld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\n" \
     "mov.u32 %r1, %tid.x;\n"
 #define KERNEL_END "ret;\n}\n"
-/* %rd3 = p0 + 4 * thread of the grid */
+/* Computes %rd3 = p0 + 4 * thread of the grid. */
 #define OUT32 \
     "mov.u32 %r60, %ctaid.x;\nmov.u32 %r61, %ntid.x;\n" \
     "mad.lo.s32 %r62, %r60, %r61, %r1;\nmul.wide.u32 %rd30, %r62, 4;\n" \
@@ -37,13 +39,13 @@ struct bed {
     const char *ptx;
     const char *kernel; /* NULL: "k" */
     struct rt_options options;
-    struct rt_dim grid, block; /* zero: 1 */
+    struct rt_dim grid, block; /* 0 means 1 */
     uint32_t shared_bytes;
     bool cooperative;
-    uint32_t structure_bytes;     /* the second parameter is a structure of that size (zeros), not a buffer */
-    uint64_t out_words, in_words; /* of the buffers p0 and p1 */
-    void (*fill)(uint32_t *out, uint32_t *in);
-    void (*check)(struct bed *b); /* inside the run, before all is freed */
+    uint32_t structure_bytes;     /* size of the second parameter if it is a structure (zeros); 0: a buffer */
+    uint64_t out_words, in_words; /* sizes of the buffers p0 and p1; 0 means 1024 */
+    void (*fill)(uint32_t *out, uint32_t *in); /* called before the launch; NULL: none */
+    void (*check)(struct bed *b); /* called after the launch, before the runtime is destroyed; NULL: none */
     /* results */
     struct rt_context *rt;
     uint32_t *out, *in;
@@ -51,8 +53,8 @@ struct bed {
     enum diag_kind kind;
     struct rt_totals totals;
     uint64_t races;
-    char text[8192];     /* what was printed */
-    uint32_t copy[4096]; /* the first words of out */
+    char text[8192];     /* output of the kernel; with racecheck: the race report */
+    uint32_t copy[4096]; /* first words of out */
 };
 
 static inline void bed_body(void *arg)
@@ -83,7 +85,7 @@ static inline void bed_body(void *arg)
     if (b->check) b->check(b);
 }
 
-/* Runs; afterwards copy, text, totals and diag hold what came of it. */
+/* Runs the kernel. `copy`, `text`, `totals`, `races`, `kind` and `diag` then hold the results. */
 static inline void bed_run(struct bed *b)
 {
     if (!b->out_words) b->out_words = 1024;
@@ -110,7 +112,7 @@ static inline void bed_expect_ok(struct bed *b)
     diag_clear(&b->diag);
 }
 
-/* Every part must stand in the message. */
+/* Expects a user error whose message contains every part. */
 static inline void bed_expect_mistake(struct bed *b, const char *const *parts)
 {
     bed_run(b);

@@ -1,13 +1,13 @@
-/* system_testbed: what the tests of SM, L1, MMU and LLC share: a small machine, and warps that execute a list of
- * operations written down in the test, with the cycle of every issue.
+/* system_testbed: fixture of the tests of SM, L1, MMU, LLC, pages and control: a small machine, and warps
+ * that execute a list of operations given in the test. The fixture records the cycle of every issue. It uses
+ * the SMs below system/kernel.c, so neither epochs nor kernel boundaries run unless the test calls them.
  *
  *   static const struct bed_op ops[] = {BED_LOAD(0x1000, 1), BED_USE(1), BED_END};
  *   bed_open(&b, "l1.latency_cyc=28"); bed_run(&b, ops, 1, 1); assert(bed_cyc(&b, 0, 0, 1) == ...);
  *
- * The machine is one SM, one slice, one channel, all at 1 GHz, pages known at once, unless settings say
- * otherwise. */
-#ifndef ATOLL_SYSTEM_GPU_TESTBED_H
-#define ATOLL_SYSTEM_GPU_TESTBED_H
+ * Default machine: one SM, one slice, one channel, all clocks at 1 GHz, ideal address translation. */
+#ifndef ATOLL_TESTS_SYSTEM_TESTBED_H
+#define ATOLL_TESTS_SYSTEM_TESTBED_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,22 +28,21 @@
 
 enum { BED_EVENTS = 1 << 16, BED_NO_REG = 0xff, BED_OPS_MAX = 256, BED_WARPS_MAX = 64, BED_SMS = 256 };
 
-/* One warp instruction. Lane n of mask accesses base + n * stride (0: one after the other), further by_warp
- * per warp of the block and by_block per block. Blocks before from_block leave it out. */
+/* One warp instruction. Lane n of mask accesses base + n * stride + by_warp * warp + by_block * block.
+ * stride 0: the size of an element. Blocks with a number below from_block skip the instruction. */
 struct bed_op {
     uint8_t class, space, flags, scope;
     uint8_t dst, src; /* BED_NO_REG: none */
     uint16_t bytes;
-    uint32_t mask; /* 0 = all lanes */
+    uint32_t mask; /* bit per active lane; 0: all lanes */
     uint32_t sleep_ns;
     uint64_t base;
     int64_t stride, by_warp, by_block;
     uint64_t from_block;
-    bool uniform;           /* all lanes at base */
-    uint64_t scatter_lines; /* each execution at a line of its own choice among so many */
-    /* TEXTURE: each lane touches so many texels, each as far from the one before; bytes: of a texel */
-    uint32_t touch;
-    uint64_t apart;
+    bool uniform;           /* all lanes access the same address */
+    uint64_t scatter_lines; /* each execution adds a pseudo-random line offset below this number; 0: none */
+    uint32_t touch;         /* TEXTURE: texels per lane, of `bytes` bytes each */
+    uint64_t apart;         /* TEXTURE: bytes between two texels of a lane */
 };
 
 #define BED_END \
@@ -86,16 +85,16 @@ struct bed {
     struct stats_registry stats;
     struct system *system;
     struct sm_kernel kernel;
-    const struct bed_op *ops;                    /* of every warp... */
-    const struct bed_op *of_warp[BED_WARPS_MAX]; /* ...but those that have their own */
+    const struct bed_op *ops;                    /* operations of the warps without an entry in of_warp */
+    const struct bed_op *of_warp[BED_WARPS_MAX]; /* operations of one warp; NULL: ops */
     struct warp_op_info infos[BED_WARPS_MAX][BED_OPS_MAX];
     uint32_t warps;
     uint64_t blocks, next_block, ended;
     uint64_t start_cyc, end_cyc;
     uint32_t blocks_of_sm[BED_SMS], drained;
-    uint32_t only_sms; /* SMs from here on get no blocks; 0: all do */
-    uint32_t parts;    /* the grid in so many contiguous parts, one per part of the SMs; 0: in order */
-    uint64_t next_of[8];
+    uint32_t only_sms; /* only SMs below this number get blocks; 0: all SMs */
+    uint32_t parts; /* number of contiguous parts of the grid, one per part of the SMs; 0: blocks in order */
+    uint64_t next_of[8]; /* [part] next block of the part */
     struct bed_event *events;
     uint32_t event_count;
     bool over;
@@ -106,9 +105,9 @@ static inline const struct bed_op *bed_ops_of(const struct bed *b, uint32_t warp
     return b->of_warp[warp] ? b->of_warp[warp] : b->ops;
 }
 
-/* ---- the source of instructions ---- */
+/* ---- source of instructions ---- */
 
-static inline void bed_leave_out(struct bed_block *k, uint32_t warp)
+static inline void bed_skip_ops(struct bed_block *k, uint32_t warp)
 {
     while (bed_ops_of(k->bed, warp)[k->pc[warp]].from_block > k->idx) k->pc[warp]++;
 }
@@ -119,7 +118,7 @@ static inline enum warp_step bed_peek(void *self, uint32_t warp, struct warp_nex
     if (k->blocked[warp]) return WARP_STEP_WAIT;
     const uint32_t pc = k->pc[warp];
     if (pc && bed_ops_of(k->bed, warp)[pc - 1].class == WARP_CLASS_EXIT) return WARP_STEP_DONE;
-    bed_leave_out(k, warp);
+    bed_skip_ops(k, warp);
     *next = (struct warp_next){.info = &k->bed->infos[warp][k->pc[warp]]};
     return WARP_STEP_OP;
 }
@@ -140,7 +139,7 @@ static inline enum warp_step bed_step(void *self, uint32_t warp, struct warp_op 
 {
     struct bed_block *k = self;
     struct bed *b = k->bed;
-    bed_leave_out(k, warp);
+    bed_skip_ops(k, warp);
     const uint32_t pc = k->pc[warp]++;
     const struct bed_op *op = &bed_ops_of(b, warp)[pc];
     out->info = &b->infos[warp][pc];
@@ -219,7 +218,7 @@ static inline void bed_drained(void *self, uint32_t sm, uint64_t now)
     engine_stop(b->system->engine);
 }
 
-/* ---- the machine ---- */
+/* ---- machine ---- */
 
 static const char bed_machine[] = "description: of the tests\n"
                                   "gpu: {llc_size: 128 KiB, memory_size: 64 MiB}\n"
@@ -229,7 +228,7 @@ static const char bed_machine[] = "description: of the tests\n"
                                   "mmu: {mode: ideal}\n"
                                   "sm: {schedulers: 1, start_latency_cyc: 1}\n";
 
-/* settings: "a.b=c;d.e=f", NULL: none. */
+/* Builds a machine. `preset`: NULL for the default machine. `settings`: "a.b=c;d.e=f"; NULL: none. */
 static inline void bed_open_machine(struct bed *b, const char *preset, const char *settings)
 {
     memset(b, 0, sizeof *b);
@@ -262,7 +261,7 @@ static inline void bed_close(struct bed *b)
     free(b->events);
 }
 
-/* ---- running ---- */
+/* ---- runs ---- */
 
 static inline void bed_describe(struct bed *b, uint32_t warp)
 {
@@ -282,7 +281,7 @@ static inline void bed_describe(struct bed *b, uint32_t warp)
     }
 }
 
-/* Puts a grid on a GPU on which others may have run before. The first instruction can issue at
+/* Starts a grid. Earlier grids may have run on the machine. The first instruction can issue at
  * b->start_cyc + sm.start_latency_cyc. */
 static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)
 {
@@ -310,7 +309,7 @@ static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t w
     engine_work_begins(g->engine);
 }
 
-/* Runs it to its end. */
+/* Runs the grid to its end. */
 static inline void bed_finish(struct bed *b)
 {
     struct system *g = b->system;
@@ -328,7 +327,8 @@ static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t war
     bed_finish(b);
 }
 
-/* Cycle of the issue, counted from the first issue that is possible. */
+/* Issue cycle of an instruction, relative to the first possible issue cycle. Fails the test if the
+ * instruction never issued. */
 static inline uint64_t bed_cyc(const struct bed *b, uint64_t block, uint32_t warp, uint32_t pc)
 {
     for (uint32_t k = 0; k < b->event_count; k++) {
@@ -347,7 +347,7 @@ static inline struct stats bed_stats(struct bed *b)
     return s;
 }
 
-/* Pages of [from, from + bytes) are placed as if this SM touched them. */
+/* Places the pages of [from, from + bytes) as on a first access of this SM. */
 static inline void bed_touch(struct bed *b, uint32_t sm, uint64_t from, uint64_t bytes)
 {
     struct mmu *m = b->system->mmus[sm / config_sms_per_gpu(&b->machine.config)];
@@ -356,10 +356,10 @@ static inline void bed_touch(struct bed *b, uint32_t sm, uint64_t from, uint64_t
         mmu_touch(m, sm, pages_key(0, page));
 }
 
-/* Waits for whatever is on its way. */
+/* Drains the machine: runs until no event is pending. */
 static inline void bed_settle(struct bed *b) { (void)engine_run(b->system->engine, ENGINE_NEVER); }
 
-/* Runs a test body so that a raised mistake or bug fails the test with its text. */
+/* Runs a test body. A user error or internal error that the body raises fails the test with its message. */
 static inline void bed_test(diag_body_fn *body)
 {
     struct diag d;
@@ -368,7 +368,7 @@ static inline void bed_test(diag_body_fn *body)
     diag_clear(&d);
 }
 
-/* A test that runs inside diag_run(). */
+/* Defines a test whose body runs inside diag_run(). */
 #define BED_TEST(name) \
     static void name##_body(void *arg); \
     static void name(void **state) \

@@ -308,20 +308,20 @@ static void broken_rules_point_at_the_value(void **state)
     expect_file(state, "mmu: {l2_ways: 3}\n", "(mmu.l2_entries is 512, its default; nearest: 510, 513)");
     expect_file(
         state, "nuba: {replication: mdr}\nllc: {boundary: flush}\n",
-        "m.yaml:1:21: only a nuba LLC copies lines of other partitions: set llc.organisation to nuba, "
-        "or nuba.replication to none");
+        "m.yaml:1:21: nuba.replication needs a nuba LLC: set llc.organisation to nuba, or nuba.replication "
+        "to none");
     expect_file(state, "system: {gpus: 2}\nllc: {organisation: numa}\n",
-                "a numa LLC holds old lines of other chiplets unless llc.boundary is flush, replicas or "
+                "a numa LLC keeps stale lines of other chiplets unless llc.boundary is flush, replicas or "
                 "drop_remote (llc.boundary is keep, its default)");
     expect_file(
         state, "extends: selrep\nllc:\n  organisation: adaptive\n",
-        "an adaptive LLC is shared or private as a whole, and this policy chooses numbers of copies: it "
-        "would copy nothing. Set selrep.policy to all_or_nothing, or llc.organisation to selective "
+        "an adaptive LLC is shared or private as a whole, but this policy chooses a replication degree: no "
+        "line would be replicated. Set selrep.policy to all_or_nothing, or llc.organisation to selective "
         "(selrep.policy is bandwidth)");
     expect_file(
         state, "extends: selrep\nselrep: {policy: all_or_nothing}\n",
-        "m.yaml:2:18: a selective LLC has a number of copies, and this policy chooses shared or private: "
-        "it would copy nothing. Set selrep.policy to bandwidth, selrep.degree to a number of copies, or "
+        "m.yaml:2:18: a selective LLC has a replication degree, but this policy chooses shared or private: "
+        "no line would be replicated. Set selrep.policy to bandwidth, selrep.degree to a fixed degree, or "
         "llc.organisation to adaptive");
     s->load = NULL;
     s->set[0] = "chiplet.partitions=1024";

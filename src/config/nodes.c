@@ -1,4 +1,4 @@
-/* nodes: see nodes.h. */
+/* nodes: implementation of nodes.h. */
 #include "config/nodes.h"
 
 struct nodes nodes_at(const struct config *c, enum node_level level, uint32_t colours_per_chiplet)

@@ -1,4 +1,4 @@
-/* Nodes: which SMs and colours belong together on a tree of 2 GPUs x 2 chiplets x 4 partitions x 3 SMs. */
+/* Nodes: SMs and colours of each node on a tree of 2 GPUs x 2 chiplets x 4 partitions x 3 SMs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

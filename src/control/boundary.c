@@ -1,4 +1,5 @@
-/* boundary: the transitions of boundary.h. */
+/* boundary: implements the transitions of boundary.h. sm_drained() in system/kernel.c starts a boundary;
+ * the callbacks of its quiesce (on_grant, on_pass, on_done) advance the state. */
 #include "check/fault.h"
 #include "control/control.h"
 #include "policy/replication/mdr.h"
@@ -9,8 +10,9 @@ static void set_over(struct boundary *b)
     engine_stop(b->control->wire.engine);
 }
 
-/* A kernel that is OVER counts until it has left: its SMs may still be held. */
-static bool is_beside_others(const struct boundary *b)
+/* True if another kernel of the application is on the machine. A kernel in OVER counts until
+ * boundary_leave(): it may still hold SMs. */
+static bool has_concurrent_kernel(const struct boundary *b)
 {
     const struct control *c = b->control;
     for (uint32_t n = 0; n < c->boundary_count; n++)
@@ -18,15 +20,15 @@ static bool is_beside_others(const struct boundary *b)
     return false;
 }
 
-static void turn(void *self)
+static void on_grant(void *self)
 {
     struct boundary *b = self;
-    const bool drains = is_beside_others(b);
+    const bool drains = has_concurrent_kernel(b);
     b->quiesce.app = drains ? b->app : QUIESCE_NONE;
     if (drains) b->state = BOUNDARY_DRAINS;
 }
 
-static void pass_begins(void *self)
+static void on_pass(void *self)
 {
     struct boundary *b = self;
     struct control *c = b->control;
@@ -43,8 +45,8 @@ static void pass_begins(void *self)
     b->quiesce.undisturbed = c->boundary_count == 1;
 }
 
-/* One boundary flushes at a time, so every kernel in SHARES waited for this pass. */
-static void done(void *self)
+/* One boundary at a time is in FLUSHES, so every kernel in SHARES waited for this pass. */
+static void on_done(void *self)
 {
     struct boundary *b = self;
     struct control *c = b->control;
@@ -53,7 +55,8 @@ static void done(void *self)
         if (c->boundaries[n]->state == BOUNDARY_SHARES) set_over(c->boundaries[n]);
 }
 
-/* One pass serves all chiplets: policies keep their organisations in one state. */
+/* Pass that the organisation requires. One pass serves all chiplets: policies keep all organisations in
+ * one state. */
 static enum llc_boundary pass_of(const struct control_wiring *w)
 {
     const enum llc_boundary pass = organisation_boundary(&w->organisations[0]);
@@ -96,8 +99,8 @@ void boundary_resume(struct control *c)
 
 void boundary_init(struct boundary *b, struct control *c)
 {
-    *b = (struct boundary){.control = c,
-                           .quiesce = {.self = b, .turn = turn, .pass_begins = pass_begins, .done = done}};
+    *b = (struct boundary){
+        .control = c, .quiesce = {.self = b, .on_grant = on_grant, .on_pass = on_pass, .on_done = on_done}};
     quiesce_init(&b->quiesce, c);
 }
 
@@ -107,7 +110,7 @@ void boundary_enter(struct boundary *b, uint32_t app)
     DIAG_ASSERT(c->boundary_count < SM_KERNELS && b->quiesce.state == QUIESCE_IDLE);
     b->state = BOUNDARY_RUNS;
     b->app = app;
-    b->quiesce.rank = c->launches++; /* of several that wait, the oldest kernel flushes first */
+    b->quiesce.rank = c->launches++; /* of several queued boundaries, the oldest kernel flushes first */
     c->boundaries[c->boundary_count++] = b;
 }
 

@@ -1,4 +1,4 @@
-/* control: see control.h. */
+/* control: implementation of control.h. */
 #include "control/control.h"
 
 void control_init(struct control *c, struct arena *a, const struct control_wiring *w)

@@ -1,5 +1,5 @@
-/* Control: transitions of kernel boundaries, the queue of passes, holds of SMs, and the list of epoch
- * clients, on a machine of four SMs, slices and channels. */
+/* Control: transitions of kernel boundaries, queue of passes, holds of SMs, and epoch clients, on a
+ * machine of four SMs, slices and channels. */
 #include "control/control.h"
 #include "llc/llc.h"
 #include "system_testbed.h"
@@ -22,7 +22,7 @@ static void open_end(struct end *e, const char *settings)
     for (uint32_t n = 0; n < 3; n++) boundary_init(&e->kernels[n], e->control);
 }
 
-/* Runs the engine as kernel.c does, until it has nothing to do or another quiesce has its turn. */
+/* Runs the engine like kernel.c until no event is pending or another quiesce is granted. */
 static void run(const struct end *e)
 {
     quiesce_step(e->control);
@@ -81,8 +81,8 @@ BED_TEST(a_kernel_whose_lines_stay_is_over_at_once)
     bed_close(&e.bed);
 }
 
-/* Both end in one cycle. The first drains the application, as the second counts as running beside it. The
- * second finds slices reserved, and shares the pass. */
+/* Both kernels end in one cycle. The first boundary drains the application, because the second kernel
+ * counts as running. The second boundary is queued and then shares the pass. */
 BED_TEST(two_kernels_of_an_application_that_end_together_share_a_pass)
 {
     struct end e;
@@ -106,9 +106,9 @@ BED_TEST(two_kernels_of_an_application_that_end_together_share_a_pass)
     bed_close(&e.bed);
 }
 
-/* The third kernel ends during the pass of the first: what it wrote may be behind the pass, so it needs its
- * own. */
-BED_TEST(a_kernel_that_ends_during_a_pass_waits_for_one_of_its_own)
+/* The second kernel ends during the pass of the first. The pass may have missed its stores, so it needs
+ * its own pass. */
+BED_TEST(a_kernel_that_ends_during_a_pass_waits_for_its_own_pass)
 {
     struct end e;
     open_end(&e, FOUR);
@@ -126,8 +126,8 @@ BED_TEST(a_kernel_that_ends_during_a_pass_waits_for_one_of_its_own)
     bed_close(&e.bed);
 }
 
-/* Of two that wait, the kernel that started first flushes first, whichever ended first. Kernels of different
- * applications hold no SM. */
+/* The queue is ordered by the start of the kernels, not by their ends. Boundaries of different applications
+ * hold no SM. */
 BED_TEST(boundaries_of_applications_queue_in_the_order_of_their_start)
 {
     struct end e;
@@ -179,7 +179,7 @@ BED_TEST(a_boundary_waits_while_the_organisation_changes)
 
 /* ---- quiesce ---- */
 
-/* The pass of a policy waits for the boundaries that came before it, and takes its turn at a check only. */
+/* The pass of a policy waits for the boundaries before it, and is granted by a poll only. */
 BED_TEST(a_polled_pass_waits_for_the_pass_of_a_boundary)
 {
     struct end e;
@@ -191,7 +191,7 @@ BED_TEST(a_polled_pass_waits_for_the_pass_of_a_boundary)
     for (uint32_t n = 0; n < 2; n++) boundary_enter(&e.kernels[n], n);
     boundary_kernel_ended(&e.kernels[0]);
     quiesce_begin(&q);
-    boundary_kernel_ended(&e.kernels[1]); /* later, but of a lower rank */
+    boundary_kernel_ended(&e.kernels[1]); /* arrives later with a lower rank */
     quiesce_poll(&q);
     assert_int_equal(q.state, QUIESCE_QUEUED);
     assert_false(quiesce_stops(e.control, QUIESCE_ALL));
@@ -203,7 +203,7 @@ BED_TEST(a_polled_pass_waits_for_the_pass_of_a_boundary)
     quiesce_poll(&q);
     assert_int_equal(q.state, QUIESCE_PASS);
     run(&e);
-    assert_int_equal(q.state, QUIESCE_PASS); /* complete, not checked yet */
+    assert_int_equal(q.state, QUIESCE_PASS); /* complete, not polled yet */
     quiesce_poll(&q);
     assert_int_equal(q.state, QUIESCE_DONE);
     quiesce_end(&q);
@@ -253,7 +253,7 @@ BED_TEST(a_pass_over_nothing_is_done_at_once)
     bed_close(&e.bed);
 }
 
-/* Loads are in flight when the quiesce begins: they complete first, and nothing new is sent. */
+/* Loads are in flight when the quiesce begins. The loads complete first, and no SM sends a new request. */
 BED_TEST(a_pass_begins_when_the_last_reply_has_arrived)
 {
     struct end e;
@@ -297,7 +297,7 @@ BED_TEST(an_sm_resumes_after_the_last_hold)
     boundary_kernel_ended(&e.kernels[0]);
     quiesce_step(e.control);
     assert_int_equal(e.kernels[0].state, BOUNDARY_FLUSHES);
-    assert_int_equal(sms_held(&e), PARTS / 2); /* of application 1 */
+    assert_int_equal(sms_held(&e), PARTS / 2); /* SMs of application 1 */
     quiesce_begin(&all);
     assert_int_equal(sms_held(&e), PARTS);
     assert_int_equal(e.bed.system->sms[0]->hold, SM_HOLDS);
@@ -383,7 +383,7 @@ int main(void)
         cmocka_unit_test(a_kernel_alone_flushes_at_once),
         cmocka_unit_test(a_kernel_whose_lines_stay_is_over_at_once),
         cmocka_unit_test(two_kernels_of_an_application_that_end_together_share_a_pass),
-        cmocka_unit_test(a_kernel_that_ends_during_a_pass_waits_for_one_of_its_own),
+        cmocka_unit_test(a_kernel_that_ends_during_a_pass_waits_for_its_own_pass),
         cmocka_unit_test(boundaries_of_applications_queue_in_the_order_of_their_start),
         cmocka_unit_test(a_boundary_waits_while_the_organisation_changes),
         cmocka_unit_test(a_polled_pass_waits_for_the_pass_of_a_boundary),

@@ -1,4 +1,4 @@
-/* epochs: the list of epoch clients; see epochs.h. */
+/* epochs: implementation of epochs.h, a list of clients with their next cycles. */
 #include "control/epochs.h"
 
 #include "base/diag.h"

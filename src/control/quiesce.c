@@ -1,4 +1,5 @@
-/* quiesce: the protocol of quiesce.h. */
+/* quiesce: implements the protocol of quiesce.h. A quiesce that is not polled advances in quiesce_step()
+ * and in slice_done(); a polled quiesce advances in quiesce_poll(). */
 #include "control/control.h"
 #include "llc/llc.h"
 
@@ -10,7 +11,7 @@ static bool in_scope(const struct quiesce *q, uint32_t sm)
     return q->app == QUIESCE_ALL || (q->app != QUIESCE_NONE && w->may_run(w->apps, sm, q->app));
 }
 
-static bool passes_over(const struct quiesce *q, uint32_t slice)
+static bool in_pass(const struct quiesce *q, uint32_t slice)
 {
     return !q->slices || (q->slices[slice / BITS] >> slice % BITS & 1);
 }
@@ -22,8 +23,8 @@ static void set_hold(struct control *c, uint32_t sm)
     sm_hold(c->wire.sms[sm], !c->holds[sm] ? SM_SENDS : c->stopping[sm] ? SM_HOLDS_STOPS : SM_HOLDS);
 }
 
-/* SMs may change their owner during a drain, so the scope is evaluated at every call. An SM that leaves the
- * application stays held until quiesce_end(). */
+/* Holds the SMs of the scope. An SM may be handed over during a drain, so every call evaluates the scope.
+ * An SM that leaves the application stays held until quiesce_end(). */
 static void hold(struct quiesce *q)
 {
     struct control *c = q->control;
@@ -86,13 +87,13 @@ static void dequeue(struct quiesce *q)
 
 static void start_next(struct control *c);
 
-static void pass_over(struct quiesce *q)
+static void end_pass(struct quiesce *q)
 {
     struct control *c = q->control;
     c->active = NULL;
     if (!q->polled) {
         q->state = QUIESCE_DONE;
-        if (q->done) q->done(q->self);
+        if (q->on_done) q->on_done(q->self);
     }
     start_next(c);
 }
@@ -100,34 +101,33 @@ static void pass_over(struct quiesce *q)
 static void slice_done(void *arg)
 {
     struct quiesce *q = arg;
-    if (!--q->slices_left) pass_over(q);
+    if (!--q->slices_left) end_pass(q);
 }
 
 static void begin_pass(struct quiesce *q)
 {
     const struct control_wiring *w = &q->control->wire;
     q->state = QUIESCE_PASS;
-    if (q->pass_begins) q->pass_begins(q->self);
+    if (q->on_pass) q->on_pass(q->self);
     q->slices_left = 0;
     if (q->pass != llc_boundary_keep)
-        for (uint32_t k = 0; k < w->slice_count; k++) q->slices_left += passes_over(q, k);
+        for (uint32_t k = 0; k < w->slice_count; k++) q->slices_left += in_pass(q, k);
     if (!q->slices_left) {
-        pass_over(q);
+        end_pass(q);
         return;
     }
     for (uint32_t k = 0; k < w->slice_count; k++)
-        if (passes_over(q, k)) slice_flush(w->slices[k], q->pass, q->undisturbed, slice_done, q);
+        if (in_pass(q, k)) slice_flush(w->slices[k], q->pass, q->undisturbed, slice_done, q);
 }
 
-/* The head of the queue gets its turn if slices are free. A polled quiesce takes its turn in
- * quiesce_poll(). */
+/* Grants the head of the queue if no pass uses the slices. quiesce_poll() grants a polled quiesce. */
 static void start_next(struct control *c)
 {
     struct quiesce *q = c->queue;
     if (c->active || !q || q->polled) return;
     dequeue(q);
     c->active = q;
-    if (q->turn) q->turn(q->self);
+    if (q->on_grant) q->on_grant(q->self);
     if (q->app == QUIESCE_NONE) {
         begin_pass(q);
         return;
@@ -183,7 +183,7 @@ void quiesce_poll(struct quiesce *q)
     }
     if (q->slices_left) return;
     q->state = QUIESCE_DONE;
-    if (q->done) q->done(q->self);
+    if (q->on_done) q->on_done(q->self);
 }
 
 void quiesce_step(struct control *c)

@@ -1,4 +1,4 @@
-/* replication_client: see replication_client.h. */
+/* replication_client: implementation of replication_client.h. */
 #include "control/replication_client.h"
 
 #include "control/control.h"
@@ -14,15 +14,15 @@ struct client {
     bool write_through; /* mode of the slices */
 };
 
-/* A kernel that ends during the pass leaves dirty lines behind it: organisation_keep_all() sets memory_old
- * again. */
-static void pass_begins(void *self)
+/* The pass writes back all dirty lines. If a kernel ends during the pass, organisation_keep_all() sets
+ * memory_old again: that kernel may leave dirty lines in slices that have completed the pass. */
+static void on_pass(void *self)
 {
     const struct client *k = self;
     k->policy->organisation->memory_old = false;
 }
 
-static void pass_done(void *self)
+static void on_done(void *self)
 {
     const struct client *k = self;
     k->policy->pass.state = REPLICATION_PASS_DONE;
@@ -58,7 +58,7 @@ static uint64_t due(void *self, uint64_t now)
     return k->due_cyc;
 }
 
-/* Launches beside another kernel change nothing: the policy's epoch goes on. */
+/* A launch beside another kernel has no effect: the policy's epoch continues. */
 static uint64_t kernel_begins(void *self, uint64_t now, const struct launch_facts *l, uint32_t others)
 {
     struct client *k = self;
@@ -73,7 +73,8 @@ static void kernel_ends(void *self, uint64_t now)
     replication_boundary(k->policy, now);
 }
 
-/* A policy with epochs per kernel ended its epoch with the kernel; the oldest other kernel begins one. */
+/* If the policy has an epoch per kernel, the epoch has ended with the kernel. The oldest running kernel
+ * then starts a new epoch. */
 static uint64_t kernel_leaves(void *self, uint64_t now, const struct launch_facts *oldest)
 {
     struct client *k = self;
@@ -94,8 +95,8 @@ void replication_client_add(struct control *c, struct replication *p)
                          .quiesce = {.self = k,
                                      .polled = true,
                                      .rank = QUIESCE_RANK_LAST,
-                                     .pass_begins = pass_begins,
-                                     .done = pass_done},
+                                     .on_pass = on_pass,
+                                     .on_done = on_done},
                          .due_cyc = EPOCH_NEVER,
                          .write_through = p->organisation->state[0].is_private};
     quiesce_init(&k->quiesce, c);

@@ -17,8 +17,8 @@ const char *const measure_stage_keys[MEASURE_STAGES] = {
 
 const char *const measure_queue_keys[SYSTEM_QUEUES] = {
     [SYSTEM_QUEUE_INPUT] = "input",
-    [SYSTEM_QUEUE_FAR_INPUT] = "input_from_slices",
-    [SYSTEM_QUEUE_ANSWERS] = "answers_from_slices",
+    [SYSTEM_QUEUE_REMOTE_INPUT] = "input_from_slices",
+    [SYSTEM_QUEUE_REMOTE_REPLIES] = "answers_from_slices",
     [SYSTEM_QUEUE_LOCAL] = "local_queue",
     [SYSTEM_QUEUE_INSIDE] = "inside",
     [SYSTEM_QUEUE_MSHRS] = "mshrs",
@@ -84,7 +84,7 @@ static struct level_use network(const struct config *c, const struct system_net_
     const double cycles = seconds * (double)c->clock.net, links = (double)u->links;
     struct level_use l = {.peak_bytes_per_second = links * (double)c->net.width * (double)c->clock.net};
     l.use = ratio((double)u->flits, links * cycles);
-    l.busiest = ratio((double)u->flits_most, cycles);
+    l.busiest = ratio((double)u->flits_max, cycles);
     l.bytes_per_second = l.use * l.peak_bytes_per_second;
     return l;
 }
@@ -99,7 +99,7 @@ static struct level_use node_links(const struct span *span, enum net_level level
     const double links = (double)u->links, cycles = seconds * (double)net_level_clock(c, level);
     struct level_use l = {.peak_bytes_per_second = links * (double)spec.bandwidth};
     l.use = ratio((double)u->cycles, links * cycles);
-    l.busiest = ratio((double)u->cycles_most, cycles);
+    l.busiest = ratio((double)u->cycles_max, cycles);
     l.bytes_per_second = l.use * l.peak_bytes_per_second;
     return l;
 }
@@ -116,7 +116,7 @@ static struct level_use slice_network(const struct span *span, double seconds)
     const double links = (double)u->links, clock = (double)net_level_clock(c, NET_LEVEL_slice_net);
     struct level_use l = {.peak_bytes_per_second = links * spec.width_bytes * clock};
     l.use = ratio((double)u->flits, links * clock * seconds);
-    l.busiest = ratio((double)u->flits_most, clock * seconds);
+    l.busiest = ratio((double)u->flits_max, clock * seconds);
     l.bytes_per_second = l.use * l.peak_bytes_per_second;
     return l;
 }
@@ -140,7 +140,7 @@ static void measure_levels(const struct span *span, struct measure *m)
     const double port_cycles = m->seconds * (double)c->clock.llc;
     l->peak_bytes_per_second = slices * (double)c->llc.port * (double)c->clock.llc;
     l->use = ratio((double)s->llc.port_cycles, slices * port_cycles);
-    l->busiest = ratio((double)span->use->port_cycles_most, port_cycles);
+    l->busiest = ratio((double)span->use->port_cycles_max, port_cycles);
     l->bytes_per_second = l->use * l->peak_bytes_per_second;
     l = &m->levels[LEVEL_DRAM];
     const struct dram_spec spec = dram_spec_of(c);
@@ -149,7 +149,7 @@ static void measure_levels(const struct span *span, struct measure *m)
     l->peak_bytes_per_second = channels * channel_peak;
     l->bytes_per_second = ratio((double)(s->dram.column_reads + s->dram.column_writes) * column, m->seconds);
     l->use = ratio(l->bytes_per_second, l->peak_bytes_per_second);
-    l->busiest = ratio((double)span->use->columns_most * column, m->seconds * channel_peak);
+    l->busiest = ratio((double)span->use->columns_max * column, m->seconds * channel_peak);
 }
 
 static void measure_caches(const struct stats *s, struct measure *m)

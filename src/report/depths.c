@@ -3,8 +3,8 @@
 
 static const char *const queue_names[SYSTEM_QUEUES] = {
     [SYSTEM_QUEUE_INPUT] = "at the port, from SMs",
-    [SYSTEM_QUEUE_FAR_INPUT] = "at the port, from other slices",
-    [SYSTEM_QUEUE_ANSWERS] = "at the port, answers of other slices",
+    [SYSTEM_QUEUE_REMOTE_INPUT] = "at the port, from other slices",
+    [SYSTEM_QUEUE_REMOTE_REPLIES] = "at the port, answers of other slices",
     [SYSTEM_QUEUE_LOCAL] = "taken, before the tag stage (LMR)",
     [SYSTEM_QUEUE_INSIDE] = "inside: tags read, not answered",
     [SYSTEM_QUEUE_MSHRS] = "MSHRs in use",
@@ -42,8 +42,8 @@ static void write_queue(const struct report *r, FILE *out, enum system_queue que
     write_number(out, 9, 3, mean(r, d, d->sum, d->parts), d->has_sum);
     write_number(out, 9, 1, mean(r, d, d->sum, 1), d->has_sum);
     write_number(out, 6, 0, (double)d->peak, d->has_peak);
-    write_number(out, 9, 3, mean(r, d, d->most, 1), d->has_most);
-    if (d->has_most && d->most) (void)fprintf(out, "  %s %u", part_name(queue), d->deepest);
+    write_number(out, 9, 3, mean(r, d, d->max, 1), d->has_max);
+    if (d->has_max && d->max) (void)fprintf(out, "  %s %u", part_name(queue), d->deepest);
     (void)fputc('\n', out);
 }
 
@@ -55,7 +55,7 @@ void report_depths_text(const struct report *r, FILE *out)
     for (enum system_queue queue = 0; queue < SYSTEM_QUEUES; queue++) {
         const struct system_depth d = system_depth(r->system, queue);
         if (!d.parts) continue;
-        all &= d.has_most;
+        all &= d.has_max;
         write_queue(r, out, queue, &d);
     }
     if (!all)
@@ -73,9 +73,9 @@ static json_t *queue_json(const struct report *r, enum system_queue queue, const
         (void)json_object_set_new(row, "mean", json_real(mean(r, d, d->sum, d->parts)));
         (void)json_object_set_new(row, "all", json_real(mean(r, d, d->sum, 1)));
     }
-    if (d->has_most) {
-        (void)json_object_set_new(row, "deepest", json_real(mean(r, d, d->most, 1)));
-        if (d->most) (void)json_object_set_new(row, part_name(queue), json_integer(d->deepest));
+    if (d->has_max) {
+        (void)json_object_set_new(row, "deepest", json_real(mean(r, d, d->max, 1)));
+        if (d->max) (void)json_object_set_new(row, part_name(queue), json_integer(d->deepest));
     }
     if (d->has_peak) (void)json_object_set_new(row, "peak", json_integer((json_int_t)d->peak));
     return row;

@@ -12,7 +12,7 @@ static void add_net(struct system_net_use *into, const struct system_net_use *mo
     into->blocked_cyc += more->blocked_cyc;
     if (!into->links) into->links = more->links;
     if (more->links) into->flits += more->flits * into->links / more->links; /* stages differ: per link */
-    into->flits_most += more->flits_most;
+    into->flits_max += more->flits_max;
 }
 
 /* The busiest part of each launch, whichever it was: an upper bound for any one of them. */
@@ -23,8 +23,8 @@ static void add_use(struct system_use *into, const struct system_use *more)
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         for (uint32_t direction = 0; direction < 2; direction++)
             add_net(&into->above[level][direction], &more->above[level][direction]);
-    into->port_cycles_most += more->port_cycles_most;
-    into->columns_most += more->columns_most;
+    into->port_cycles_max += more->port_cycles_max;
+    into->columns_max += more->columns_max;
     into->port_slice = more->port_slice;
     into->columns_channel = more->columns_channel;
 }

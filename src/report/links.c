@@ -133,7 +133,7 @@ void report_links_text(const struct report *r, FILE *out)
         if (!s->flits) continue;
         write_name(r, s, name, sizeof name);
         (void)fprintf(out, "    %-34s %6llu %8.3f %8.3f  ", name, (unsigned long long)s->links,
-                      share(r, s, s->flits, s->links), share(r, s, s->flits_most, 1));
+                      share(r, s, s->flits, s->links), share(r, s, s->flits_max, 1));
         write_busiest(r, s, out);
         (void)fputc('\n', out);
     }
@@ -202,12 +202,12 @@ static json_t *stage_json(const struct report *r, const struct system_link_stage
     char from[DRAW_TEXT], to[DRAW_TEXT];
     json_t *stage = json_pack("{s:I, s:I, s:f, s:f}", "links", (json_int_t)s->links, "flits",
                               (json_int_t)s->flits, "utilisation", share(r, s, s->flits, s->links),
-                              "utilisation_of_busiest", share(r, s, s->flits_most, 1));
+                              "utilisation_of_busiest", share(r, s, s->flits_max, 1));
     if (!s->flits) return stage; /* none is the busiest */
     write_ends(r, s, from, to);
     (void)json_object_set_new(
         stage, "busiest",
-        json_pack("{s:s, s:s, s:I}", "from", from, "to", to, "flits", (json_int_t)s->flits_most));
+        json_pack("{s:s, s:s, s:I}", "from", from, "to", to, "flits", (json_int_t)s->flits_max));
     return stage;
 }
 

@@ -94,7 +94,7 @@ static void channels_at_nine_tenths_of_their_peak_are_the_bound(void **state)
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 9 / 10;
-    f.use.columns_most = CYCLES / 4 * 9 / 10;
+    f.use.columns_max = CYCLES / 4 * 9 / 10;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_DRAM);
     assert_near(m.levels[LEVEL_DRAM].use, 0.9, 1e-3);
@@ -108,15 +108,15 @@ static void of_two_full_resources_the_one_nearer_to_its_limit_is_named(void **st
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.dram.column_reads = (uint64_t)CYCLES / 4 * CHANNELS * 7 / 10;
-    f.use.columns_most = CYCLES / 4 * 7 / 10;
+    f.use.columns_max = CYCLES / 4 * 7 / 10;
     f.use.replies.flits = (uint64_t)CYCLES * SLICES * 9 / 10;
-    f.use.replies.flits_most = CYCLES * 9 / 10;
+    f.use.replies.flits_max = CYCLES * 9 / 10;
     struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_REPLIES);
     assert_non_null(strstr(m.why, "next: DRAM 70 %"));
     /* what comes next is never nearer */
     f.use.replies.flits = (uint64_t)CYCLES * SLICES * 6 / 10;
-    f.use.replies.flits_most = CYCLES * 6 / 10;
+    f.use.replies.flits_max = CYCLES * 6 / 10;
     m = measured(&f);
     assert_int_equal(m.bound, BOUND_DRAM);
     assert_non_null(strstr(m.why, "next: reply network 60 %"));
@@ -128,7 +128,7 @@ static void one_busy_slice_is_a_hot_spot(void **state)
     struct fixture f;
     waiting_for_memory(&f);
     f.stats.llc.port_cycles = CYCLES * 95 / 100;
-    f.use.port_cycles_most = CYCLES * 95 / 100;
+    f.use.port_cycles_max = CYCLES * 95 / 100;
     f.use.port_slice = 7;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_LLC);
@@ -156,7 +156,7 @@ static void reads_that_take_long_are_a_bound_of_what_they_queue_up_for(void **st
     assert_non_null(strstr(m.why, "too few reads in flight"));
     inside_slices(&f, 3000);
     f.use.replies.flits = (uint64_t)CYCLES * SLICES * 2 / 10;
-    f.use.replies.flits_most = CYCLES / 2;
+    f.use.replies.flits_max = CYCLES / 2;
     m = measured(&f);
     assert_int_equal(m.bound, BOUND_REPLIES);
     assert_non_null(strstr(m.why, "reads queue up: 3000 cycles each"));
@@ -185,7 +185,7 @@ static void misses_that_do_not_get_away_are_a_bound_of_what_stops_the_slices(voi
     waiting_for_memory(&f);
     inside_slices(&f, 120);
     f.stats.sm.request_cyc = REQUESTS * 3000;
-    f.use.requests.flits = f.use.requests.flits_most = CYCLES / 2;
+    f.use.requests.flits = f.use.requests.flits_max = CYCLES / 2;
     assert_int_equal(measured(&f).bound, BOUND_REQUESTS);
     f.stats.llc.wait_reply = 5 * REQUESTS;
     assert_int_equal(measured(&f).bound, BOUND_REPLIES);
@@ -200,8 +200,8 @@ static void the_busiest_channel_counts_not_the_mean(void **state)
     struct fixture f;
     waiting_for_memory(&f);
     f.use.replies.flits = (uint64_t)CYCLES * SLICES * 4 / 10;
-    f.use.replies.flits_most = CYCLES * 4 / 10;
-    f.stats.dram.column_reads = f.use.columns_most = CYCLES / 4 * 7 / 10;
+    f.use.replies.flits_max = CYCLES * 4 / 10;
+    f.stats.dram.column_reads = f.use.columns_max = CYCLES / 4 * 7 / 10;
     f.use.columns_channel = 5;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_DRAM);
@@ -238,7 +238,7 @@ static void a_busy_link_comes_before_sms_without_work(void **state)
     f.stats.sm.stall_no_warp = f.stats.sm.scheduler_cycles * 6 / 10;
     f.stats.sm.stall_memory = f.stats.sm.scheduler_cycles * 4 / 10;
     assert_int_equal(measured(&f).bound, BOUND_LAUNCH);
-    f.use.replies.flits = f.use.replies.flits_most = CYCLES * 7 / 10;
+    f.use.replies.flits = f.use.replies.flits_max = CYCLES * 7 / 10;
     assert_int_equal(measured(&f).bound, BOUND_REPLIES);
 }
 
@@ -260,14 +260,14 @@ static void links_between_gpus_have_a_peak_and_can_be_what_bounds_a_run(void **s
     assert_int_equal(measured(&f).bound, BOUND_LATENCY);
     struct system_node_use *const links = &f.use.nodes[NET_LEVEL_gpu_net];
     links->cycles = (uint64_t)CYCLES * 12 * 9 / 10;
-    links->cycles_most = CYCLES * 9 / 10;
+    links->cycles_max = CYCLES * 9 / 10;
     struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);
     assert_near(m.levels[LEVEL_GPUS].peak_bytes_per_second, 12 * 8.0 * (double)f.config.clock.sm, 1);
     assert_near(m.levels[LEVEL_GPUS].use, 0.9, 1e-6);
     assert_true(m.levels[LEVEL_CHIPLETS].peak_bytes_per_second == 0);
     assert_non_null(strstr(m.why, "bandwidth: busiest link 90 %, mean 90 %"));
-    links->cycles = links->cycles_most = CYCLES * 85 / 100;
+    links->cycles = links->cycles_max = CYCLES * 85 / 100;
     m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);
     assert_non_null(strstr(m.why, "bandwidth: busiest link 85 %, mean 7 %"));
@@ -281,7 +281,7 @@ static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(vo
     f.stats.l1.wait_queue = (uint64_t)CYCLES * 4 * SMS * 6 / 10;
     f.stats.llc.tag_cycles = 1000;
     f.stats.llc.wait_forward = 5000;
-    f.use.nodes[NET_LEVEL_gpu_net].cycles_most = CYCLES / 2;
+    f.use.nodes[NET_LEVEL_gpu_net].cycles_max = CYCLES / 2;
     f.use.nodes[NET_LEVEL_gpu_net].cycles = CYCLES;
     const struct measure m = measured(&f);
     assert_int_equal(m.bound, BOUND_GPUS);

@@ -1,53 +1,54 @@
-/* path: the path of a request as data. The LLC organisation builds the tables (llc/organisation.h). SMs and
- * slices read them without a call.
+/* path: the path of a request as data. llc/organisation.c builds the tables. SMs (sm/lsu.c) and slices read
+ * the tables without a call.
  *
  *   SM --first--> slice --away--> home slice --home--> memory
  *
- * The order of hops is fixed: SM, first slice, home slice, memory. A link is transport and no hop. A reply
- * takes the path of its request backwards. If the first slice is the home, or if an `away` rule names memory,
- * the path is one hop shorter.
- *
- * Routes change only between two runs of the engine. Rules may also change at a tick that is known in advance
- * (change_tick). */
+ * Invariants:
+ *  1. The order of hops is fixed: SM, first slice, home slice, memory. A link is transport and no hop.
+ *  2. A reply takes the path of its request backwards.
+ *  3. If the first slice is the home, or if an `away` rule names memory, the path is one hop shorter.
+ *  4. Routes change only between two runs of the engine. Rules may also change at a tick that is known in
+ *     advance (change_tick). */
 #ifndef ATOLL_REQUEST_PATH_H
 #define ATOLL_REQUEST_PATH_H
 
 #include "request/request.h"
 
 enum path_class {
-    PATH_LOAD,    /* also a page walk */
-    PATH_LOAD_RO, /* REQUEST_READ_ONLY */
+    PATH_LOAD,    /* load without REQUEST_READ_ONLY, page walk */
+    PATH_LOAD_RO, /* load with REQUEST_READ_ONLY */
     PATH_STORE,
-    PATH_ATOMIC, /* also a reduction */
+    PATH_ATOMIC, /* atomic, reduction */
     PATH_CLASSES
 };
 
 enum path_next { PATH_TO_HOME, PATH_TO_MEMORY };
 
-/* First slice = (home slice & keep) + add. The form needs slice counts that are powers of two (rules.def). A
- * machine with other counts needs a table by home slice here; path_first() is the only reader. */
+/* Route: first slice = (home slice & keep) + add. The form needs slice counts that are powers of two
+ * (rules.def). A machine with other counts needs a table by home slice here; path_first() is the only
+ * reader. */
 struct path_route {
     uint32_t keep, add;
 };
 
 struct path_rule {
     uint8_t next;  /* enum path_next: destination of a miss */
-    bool lookup;   /* false: the request bypasses the tag stage; read by the input stage (llc/near.c) */
-    bool allocate; /* a miss allocates a way; read by the tag stage */
+    bool lookup;   /* false: the request bypasses the tag stage; the input stage reads the field */
+    bool allocate; /* a miss allocates a way; the tag stage reads the field */
 };
 
 struct path_rules {
     struct path_rule away[PATH_CLASSES];    /* at a slice that is not the home */
-    struct path_rule home[2][PATH_CLASSES]; /* at the home; [1]: the request comes from another slice */
+    struct path_rule home[2][PATH_CLASSES]; /* at the home; [1]: a slice forwarded the request */
 };
 
-/* One per chiplet. */
+/* Path tables of one chiplet. */
 struct path {
     const struct path_route (*first)[PATH_CLASSES]; /* [SM of the chiplet] */
     uint32_t first_sm;                              /* number of the chiplet's first SM in the machine */
-    bool orders_atomics;        /* SMs order atomics and stores to one line: their routes differ */
+    bool orders_atomics;        /* routes of atomics and stores differ: SMs order accesses to one line */
     bool has_bypass;            /* some requests bypass the tag stage: slices have an input stage */
-    struct path_rules rules[2]; /* before change_tick, from change_tick on */
+    struct path_rules rules[2]; /* [0]: before change_tick, [1]: from change_tick on */
     uint64_t change_tick;       /* UINT64_MAX: no change is pending */
 };
 

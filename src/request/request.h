@@ -1,9 +1,13 @@
-/* request: one access to a line on its way through the machine, from an SM (or a page walker) to an LLC
- * slice, a memory channel, and back.
+/* request: one access to a line, from an SM, a page walker or a slice to an LLC slice or a memory channel and
+ * back. path.h holds the hops; sm/, mmu/ and llc/ create requests; net/ transports their indices.
  *
- * A request lives in a pool from the moment its owner makes it until the owner has its reply; who holds its
- * index owns it. Requests name places, they carry no data: values were produced when the instruction was
- * issued. */
+ *   SM, walker: pool_take() --> network --> slice --> (home slice) --> channel
+ *   SM, walker: pool_give() <-- network <-- slice <-- (home slice) <---+   the same request is the reply
+ *
+ * Invariants:
+ *  1. A request occupies a pool entry from its creation until its requester has the reply.
+ *  2. One component at a time holds the index of a request. This component owns the request and its `next`.
+ *  3. A request carries no data. The functional model produced all values when the instruction issued. */
 #ifndef ATOLL_REQUEST_REQUEST_H
 #define ATOLL_REQUEST_REQUEST_H
 
@@ -18,61 +22,63 @@ enum { LINE_BYTES = 128, LINE_LOG2 = 7, SECTOR_BYTES = 32, LINE_SECTORS = 4, SEC
 enum request_kind {
     REQUEST_READ,
     REQUEST_WRITE,
-    REQUEST_ATOMIC,    /* the old values come back */
-    REQUEST_REDUCTION, /* an atomic whose sender waits for nothing but the acknowledgement */
-    REQUEST_WALK,      /* read of a page table entry */
+    REQUEST_ATOMIC,    /* the reply carries the old values */
+    REQUEST_REDUCTION, /* atomic without a result: the reply is an acknowledgement */
+    REQUEST_WALK,      /* page walk: read of a page-table entry */
     REQUEST_KINDS
 };
 
 enum {
     REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
-    REQUEST_FETCH = 1 << 2,     /* of a slice, which waits for the line; owner: its place there */
-    REQUEST_PAGE = 1 << 3,      /* of a slice, for a page that gets a frame there (pages/); owner: the move,
-                                   bytes[0]: the line in the new frame */
-    REQUEST_MIGRATE = 1 << 4    /* its home gives the line up */
+    REQUEST_FETCH = 1 << 2,  /* fetch of a remote line by a slice; owner: index of the line in that slice */
+    REQUEST_PAGE = 1 << 3,   /* copy of a line into a page's new frame (pages/); owner: the page migration,
+                                bytes[0]: the line in the new frame */
+    REQUEST_MIGRATE = 1 << 4 /* page migration: the home slice writes the line back if dirty, invalidates it,
+                                and does not keep the refetched line */
 };
 
-/* Where a line lives. */
+/* Home of a line: its slice and memory channel. */
 struct home {
-    uint64_t line;           /* physical line number, the chiplet above the line in its memory */
-    uint16_t channel, slice; /* counted over the whole machine */
+    uint64_t line; /* physical line number: chiplet number above the line within the chiplet's memory */
+    uint16_t channel, slice; /* numbers in the machine */
 };
 
-struct request {                /* one cache line and what only writes need */
+struct request { /* the first cache line of the host serves reads; the second one only writes */
     _Alignas(64) uint64_t line; /* simulated virtual address >> 7 */
     struct home home;
-    uint64_t sent_cyc; /* when the SM made it */
+    uint64_t sent_cyc; /* SM cycle of creation */
     union {
-        uint64_t ready_cyc; /* when the present stop is done with it */
-        uint8_t *pin;       /* … of a slice's line that it waits for, see llc/slice_quick.h */
+        uint64_t ready_cyc; /* cycle in which the present hop completes */
+        uint8_t *pin;       /* pin flag of the slice line that the request waits for (llc/slice_quick.h) */
     };
-    uint32_t owner;  /* what the SM or the walker knows it by */
-    uint32_t next;   /* in the list of whoever holds it */
-    uint32_t served; /* cycle, modulo 2^32, in which the tag stage of a slice served it */
-    uint16_t sm;     /* requester; a walker: the number of its MMU */
+    uint32_t owner;  /* identifier for the requester: entry of the SM, walker or slice */
+    uint32_t next;   /* next request in the list of the holding component; REQUEST_NONE: last */
+    uint32_t served; /* cycle, modulo 2^32, in which the tag stage of a slice served the request */
+    uint16_t sm;     /* requesting SM; page walk: number of the MMU */
     uint8_t kind, flags;
-    uint8_t sectors;  /* read: wanted sectors */
-    uint8_t conflict; /* atomics: most lanes on one word */
+    uint8_t sectors;  /* read: bit per requested sector */
+    uint8_t conflict; /* atomic: max number of lanes on one word */
     uint8_t app;
-    uint8_t hit;  /* found in the slice: for the owner's statistics */
-    uint16_t via; /* slice + 1 that sent it on to its home and gets the reply; 0: the reply goes to the SM */
+    uint8_t hit; /* the slice had the line; for the requester's statistics */
+    uint16_t
+        via; /* number + 1 of the slice that forwarded the request and gets the reply; 0: the SM gets it */
 
-    _Alignas(64) uint64_t bytes[2]; /* writes, atomics: which bytes of the line, bit 0 = byte 0 */
+    _Alignas(64) uint64_t bytes[2]; /* write, atomic: bit per byte of the line, bit 0 = byte 0 */
 };
-_Static_assert(sizeof(struct request) == 128, "found by a shift");
+_Static_assert(sizeof(struct request) == 128, "request_at() uses a shift");
 
-/* Linked by their 'next'. */
+/* List of requests, linked by `next`. */
 struct request_list {
     uint32_t first, last, count;
 };
 
 static inline struct request *request_at(const struct pool *p, uint32_t idx)
 {
-    return (struct request *)(void *)p->objects + idx; /* as pool_at(), the size being known */
+    return (struct request *)(void *)p->objects + idx; /* pool_at() with a constant size */
 }
 
-/* Of a mask of bytes of a line; most are of all, and many hosts count bits in a function. */
+/* Number of bytes in a byte mask. Fast path: all bytes, because popcount is a call on some hosts. */
 static inline uint32_t request_byte_count(const uint64_t bytes[2])
 {
     if (__builtin_expect((bytes[0] & bytes[1]) == UINT64_MAX, 1)) return LINE_BYTES;

@@ -1,4 +1,4 @@
-/* apps: see apps.h. */
+/* apps: implementation of apps.h. Handovers run in the commit phase of an engine component, in SM order. */
 #include "system/apps.h"
 
 #include <errno.h>
@@ -7,18 +7,18 @@
 
 #include "system/system_private.h"
 
-/* ---- counting ---- */
+/* ---- statistics ---- */
 
-void apps_count(struct apps *a)
+void apps_sync_stats(struct apps *a)
 {
     struct system *g = a->system;
     for (uint32_t sm = 0; sm < g->sm_count; sm++) {
         const struct sm_stats *s = sm_stats(g->sms[sm]);
         struct app_stats *to = &a->app[a->serving[sm]].stats;
-        to->warp_instructions += s->warp_instructions - a->marked[sm][0];
-        to->thread_instructions += s->thread_instructions - a->marked[sm][1];
-        a->marked[sm][0] = s->warp_instructions;
-        a->marked[sm][1] = s->thread_instructions;
+        to->warp_instructions += s->warp_instructions - a->counted[sm][0];
+        to->thread_instructions += s->thread_instructions - a->counted[sm][1];
+        a->counted[sm][0] = s->warp_instructions;
+        a->counted[sm][1] = s->thread_instructions;
     }
     for (uint32_t app = 0; app < a->count; app++) a->app[app].stats.pages = g->pages->apps[app].pages;
 }
@@ -33,29 +33,30 @@ uint32_t apps_mmu(const struct apps *a, uint32_t app, uint32_t gpu)
 static void use_mmu(struct apps *a, uint32_t sm)
 {
     const uint32_t gpu = sm / (uint32_t)config_sms_per_gpu(a->system->config);
-    if (a->owner[sm] != APPS_NOBODY)
+    if (a->owner[sm] != APPS_NONE)
         sm_use_mmu(a->system->sms[sm], a->system->mmus[apps_mmu(a, a->owner[sm], gpu)]);
 }
 
-static uint32_t share(uint32_t of_all, uint32_t part, uint32_t whole)
+static uint32_t proportional_share(uint32_t of_all, uint32_t part, uint32_t whole)
 {
     const uint32_t mine = (uint32_t)((uint64_t)of_all * part / whole);
     return mine ? mine : 1;
 }
 
-/* Every application its part of the translation, in the place of what all would share. */
+/* Replaces the shared MMUs of each GPU by one MMU per application. The L2 TLB entries, ports and walkers
+ * of each MMU are proportional to the application's share of the SMs. */
 static void split_mmus(struct apps *a)
 {
     struct system *g = a->system;
     const uint32_t gpus = g->config->system.gpus;
-    for (uint32_t k = 0; k < g->mmu_count; k++) mmu_free(g->mmus[k]); /* nobody has used them */
+    for (uint32_t k = 0; k < g->mmu_count; k++) mmu_free(g->mmus[k]); /* unused so far */
     for (uint32_t app = 0; app < a->count; app++) {
         struct config c = *g->config;
         const uint32_t mine = a->app[app].sm_count, all = g->sm_count;
         const uint32_t ways = c.mmu.l2_ways < c.mmu.l2_entries ? c.mmu.l2_ways : c.mmu.l2_entries;
-        c.mmu.l2_entries = share(c.mmu.l2_entries / ways, mine, all) * ways;
-        c.mmu.l2_ports = share(c.mmu.l2_ports, mine, all);
-        c.mmu.walkers = share(c.mmu.walkers, mine, all);
+        c.mmu.l2_entries = proportional_share(c.mmu.l2_entries / ways, mine, all) * ways;
+        c.mmu.l2_ports = proportional_share(c.mmu.l2_ports, mine, all);
+        c.mmu.walkers = proportional_share(c.mmu.walkers, mine, all);
         for (uint32_t gpu = 0; gpu < gpus; gpu++)
             g->mmus[app * gpus + gpu] = system_new_mmu(g, &c, gpu, app * gpus + gpu);
     }
@@ -64,67 +65,67 @@ static void split_mmus(struct apps *a)
     for (uint32_t sm = 0; sm < g->sm_count; sm++) use_mmu(a, sm);
 }
 
-/* ---- SMs that change hands ---- */
+/* ---- handover of SMs ---- */
 
 static void number_sms(struct apps *a, uint32_t app)
 {
     a->app[app].sm_count = 0;
     for (uint32_t sm = 0; sm < a->system->sm_count; sm++)
-        if (a->owner[sm] == app) a->place[sm] = (uint16_t)a->app[app].sm_count++;
+        if (a->owner[sm] == app) a->app_idx[sm] = (uint16_t)a->app[app].sm_count++;
 }
 
 static void hand_over(struct apps *a, uint32_t sm, uint64_t now)
 {
     struct system *g = a->system;
-    apps_count(a);
+    apps_sync_stats(a);
     for (uint32_t n = 0; n < g->running_count; n++)
         if (sm_serves(g->sms[sm], &g->running[n]->sm)) sm_end(g->sms[sm], &g->running[n]->sm, now);
     a->serving[sm] = a->owner[sm];
     use_mmu(a, sm);
-    a->changing--;
+    a->handover_count--;
     a->app[a->owner[sm]].stats.sms_gained++;
     for (uint32_t n = 0; n < g->running_count; n++)
         if (g->running[n]->sm.app == a->owner[sm] && !boundary_is_over(&g->running[n]->boundary))
             sm_begin(g->sms[sm], &g->running[n]->sm, now + 1);
 }
 
-static void nothing(void *self, uint64_t now)
+static void ignore_wake(void *self, uint64_t now)
 {
     (void)self;
     (void)now;
 }
 
-/* In the order of SMs, whatever the order of visits. */
-static void act(void *self, uint64_t now)
+/* Completes handovers in SM order, so the evaluation order of components has no effect. */
+static void commit(void *self, uint64_t now)
 {
     struct apps *a = self;
-    for (uint32_t sm = 0; a->changing && sm < a->system->sm_count; sm++)
+    for (uint32_t sm = 0; a->handover_count && sm < a->system->sm_count; sm++)
         if (a->owner[sm] != a->serving[sm] && sm_idle(a->system->sms[sm])) hand_over(a, sm, now);
 }
 
-void apps_look_again(struct apps *a)
+void apps_wake_handover(struct apps *a)
 {
-    if (a->changing)
+    if (a->handover_count)
         engine_wake(a->system->engine, a->component, engine_now(a->system->engine, a->system->sm_domain) + 1);
 }
 
-void apps_give_sm(struct apps *a, uint32_t sm, uint32_t app)
+void apps_assign_sm(struct apps *a, uint32_t sm, uint32_t app)
 {
     DIAG_ASSERT(app < a->count && sm < a->system->sm_count);
     const uint32_t from = a->owner[sm];
     if (from == app) return;
-    a->changing += a->serving[sm] != app; /* given back before it changed: it goes on as it was */
-    a->changing -= a->serving[sm] != from;
+    a->handover_count += a->serving[sm] != app; /* app == serving: the pending handover is cancelled */
+    a->handover_count -= a->serving[sm] != from;
     a->owner[sm] = (uint8_t)app;
     number_sms(a, from);
     number_sms(a, app);
     if (a->serving[sm] == app) sm_ask(a->system->sms[sm]);
-    apps_look_again(a);
+    apps_wake_handover(a);
 }
 
 /* ---- channels ---- */
 
-void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count)
+void apps_restrict_channels(struct apps *a, uint32_t app, const uint16_t *channels, uint32_t count)
 {
     pages_restrict(a->system->pages, app, &(struct colours){channels, count});
     a->app[app].channel_count = count * pages_channels_per_colour(a->system->pages);
@@ -132,7 +133,8 @@ void apps_keep_channels(struct apps *a, uint32_t app, const uint16_t *channels, 
 
 /* ---- the parameters ---- */
 
-/* "60,20" or "equal": how many of `total` each application gets, in units of `unit`. */
+/* Parses "60,20" or "equal" into the share of each application in `total`. Each share is a multiple of
+ * `unit`. Raises a user error that names the parameter. */
 static void read_shares(const char *what, const char *text, uint32_t total, uint32_t unit, uint32_t count,
                         uint32_t shares[APPS_MAX])
 {
@@ -180,7 +182,7 @@ static void split_channels(struct apps *a, const char *text)
     for (uint32_t app = 0, first = 0; app < a->count; app++) {
         const bool shared = strcmp(text, "shared") == 0;
         const uint32_t count = shared ? colours : shares[app] / per_colour;
-        apps_keep_channels(a, app, all + (shared ? 0 : first), count);
+        apps_restrict_channels(a, app, all + (shared ? 0 : first), count);
         first += count;
     }
     diag_done(&freeing, true);
@@ -193,8 +195,8 @@ void apps_split(struct apps *a, uint32_t count)
     if (count > APPS_MAX) diag_mistake("at most %d applications run together, not %u", APPS_MAX, count);
     a->count = count;
     read_shares("apps.sms", g->config->apps.sms, g->sm_count, 1, count, shares);
-    memset(a->owner, APPS_NOBODY, g->sm_count);
-    memset(a->serving, APPS_NOBODY, g->sm_count);
+    memset(a->owner, APPS_NONE, g->sm_count);
+    memset(a->serving, APPS_NONE, g->sm_count);
     for (uint32_t app = 0, sm = 0; app < count; app++)
         for (uint32_t k = 0; k < shares[app]; k++, sm++) a->owner[sm] = a->serving[sm] = (uint8_t)app;
     for (uint32_t app = 0; app < count; app++) number_sms(a, app);
@@ -213,13 +215,14 @@ void apps_init(struct apps *a, struct system *g)
     *a = (struct apps){.system = g, .count = 1};
     a->owner = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
     a->serving = ARENA_ARRAY(&g->arena, uint8_t, g->sm_count);
-    a->place = ARENA_ARRAY(&g->arena, uint16_t, g->sm_count);
-    a->marked = arena_array(&g->arena, g->sm_count, sizeof *a->marked);
+    a->app_idx = ARENA_ARRAY(&g->arena, uint16_t, g->sm_count);
+    a->counted = arena_array(&g->arena, g->sm_count, sizeof *a->counted);
     a->app[0].channel_count = g->channel_count;
     number_sms(a, 0);
     a->component = engine_add(
-        g->engine, (struct component_spec){
-                       .name = "apps", .self = a, .domain = g->sm_domain, .wake = nothing, .commit = act});
+        g->engine,
+        (struct component_spec){
+            .name = "apps", .self = a, .domain = g->sm_domain, .wake = ignore_wake, .commit = commit});
     const struct stats_scope scope = {STATS_ANY, STATS_ANY, STATS_ANY, 0};
     STATS_REGISTER(g->stats, app, &a->app[0].stats, scope);
 }

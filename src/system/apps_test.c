@@ -1,4 +1,5 @@
-/* Applications side by side: whose SMs run whose blocks, where pages lie, and SMs that change hands. */
+/* Applications (apps.c): blocks run on SMs of their application only, pages lie in the channels of their
+ * application, and SMs are handed over while kernels run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 #include "system/rules.h"
 #include "system/system_private.h"
 
-/* Adds 1 to a word of its own `count` times, through memory. */
+/* Each thread adds 1 to its own word `count` times, with a load and a store each time. */
 static const char code[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
     ".visible .entry k(.param .u64 a, .param .u32 count)\n{\n"
@@ -87,7 +88,7 @@ static void start(struct two *t, uint32_t app, uint32_t blocks, uint32_t count)
     system_start_kernel(t->system, app, o->launch, 0);
 }
 
-/* Runs all that was started to its end. */
+/* Runs all started kernels to their end. */
 static void finish(struct two *t)
 {
     struct exec_launch *ended;
@@ -155,7 +156,7 @@ APPS_TEST(each_application_runs_on_its_own_sms_and_in_its_own_channels)
     assert_int_equal(a.sms, 6);
     assert_int_equal(b.channels, 1);
     assert_int_equal(a.stats.app.kernels, 1);
-    /* slices 6 and 7 are those of channel 3, and have seen nobody else */
+    /* slices 6 and 7 belong to channel 3 and served application 1 only */
     uint64_t last = 0;
     for (uint32_t k = 6; k < 8; k++)
         last += slice_stats(t.system->slices[k])->requests - slice_stats(t.system->slices[k])->walks;
@@ -163,8 +164,8 @@ APPS_TEST(each_application_runs_on_its_own_sms_and_in_its_own_channels)
     tear_down(&t);
 }
 
-/* Two SMs go over to the other application while both kernels run; they first finish what they have. */
-APPS_TEST(sms_change_hands_while_kernels_run)
+/* Two SMs are handed over while both kernels run. The SMs first finish their resident blocks. */
+APPS_TEST(sms_are_handed_over_while_kernels_run)
 {
     struct two t;
     struct exec_launch *ended;
@@ -175,8 +176,8 @@ APPS_TEST(sms_change_hands_while_kernels_run)
     assert_int_equal(system_advance(t.system, 3000, &ended), SYSTEM_TIME_OVER);
     const uint32_t before = blocks_on(&t, 0, 2, 4);
     assert_int_equal(blocks_on(&t, 1, 2, 4), 0);
-    apps_give_sm(&t.system->apps, 2, 1);
-    apps_give_sm(&t.system->apps, 3, 1);
+    apps_assign_sm(&t.system->apps, 2, 1);
+    apps_assign_sm(&t.system->apps, 3, 1);
     finish(&t);
     check_words(&t, 0, 20);
     check_words(&t, 1, 20);
@@ -190,8 +191,8 @@ APPS_TEST(sms_change_hands_while_kernels_run)
     tear_down(&t);
 }
 
-/* Given away and taken back before its blocks have ended: nothing changes. */
-APPS_TEST(an_sm_that_is_taken_back_goes_on)
+/* An SM returns to its old owner before its blocks have ended. */
+APPS_TEST(a_cancelled_handover_has_no_effect)
 {
     struct two t;
     struct exec_launch *ended;
@@ -200,8 +201,8 @@ APPS_TEST(an_sm_that_is_taken_back_goes_on)
     start(&t, 0, 64, 20);
     start(&t, 1, 64, 20);
     assert_int_equal(system_advance(t.system, 500, &ended), SYSTEM_TIME_OVER);
-    apps_give_sm(&t.system->apps, 3, 1);
-    apps_give_sm(&t.system->apps, 3, 0);
+    apps_assign_sm(&t.system->apps, 3, 1);
+    apps_assign_sm(&t.system->apps, 3, 0);
     finish(&t);
     assert_int_equal(blocks_on(&t, 1, 0, 4), 0);
     assert_int_equal(system_app(t.system, 1).stats.app.sms_gained, 0);
@@ -209,14 +210,14 @@ APPS_TEST(an_sm_that_is_taken_back_goes_on)
     tear_down(&t);
 }
 
-/* Pages that are placed after the channels have changed lie in the new ones. */
-APPS_TEST(channels_change_for_pages_to_come)
+/* Pages that are placed after a change of channels lie in the new channels. */
+APPS_TEST(new_channels_apply_to_pages_placed_later)
 {
     struct two t;
     static const uint16_t only[] = {0};
     set_up(&t, (const char *const[]){"apps.channels=equal", NULL});
     system_split(t.system, 2);
-    apps_keep_channels(&t.system->apps, 1, only, 1);
+    apps_restrict_channels(&t.system->apps, 1, only, 1);
     start(&t, 1, 64, 2);
     finish(&t);
     assert_int_equal(system_app(t.system, 1).channels, 1);
@@ -224,8 +225,9 @@ APPS_TEST(channels_change_for_pages_to_come)
     tear_down(&t);
 }
 
-/* The end of one kernel empties the slices while the other application goes on; both are right. */
-APPS_TEST(boundaries_do_not_stop_the_others)
+/* The boundary of one kernel flushes the slices while the other application runs. Both results are
+ * correct. */
+APPS_TEST(boundaries_do_not_stop_other_applications)
 {
     struct two t;
     struct exec_launch *ended;
@@ -235,7 +237,7 @@ APPS_TEST(boundaries_do_not_stop_the_others)
     start(&t, 1, 256, 40);
     for (uint32_t k = 0; k < 3; k++) {
         assert_int_equal(system_advance(t.system, ENGINE_NEVER, &ended), SYSTEM_KERNEL_ENDED);
-        assert_ptr_equal(ended, t.app[0].launch); /* the short one, again and again */
+        assert_ptr_equal(ended, t.app[0].launch); /* the short kernel ends first each time */
         rt_drop(t.app[0].rt, ended);
         start(&t, 0, 8, 2);
     }
@@ -245,8 +247,8 @@ APPS_TEST(boundaries_do_not_stop_the_others)
     tear_down(&t);
 }
 
-/* Every row of cta_sched.def, with grids that divide by nothing and applications that own no whole
- * partitions: an SM runs blocks of its owner only, and every block runs once. */
+/* Every row of cta_sched.def, with grid sizes that are prime and applications without whole partitions: an
+ * SM runs blocks of its owner only, and every block runs once. */
 APPS_TEST(no_scheduler_gives_a_block_to_an_sm_of_another_application)
 {
     enum { OWNED = 5 };
@@ -281,7 +283,7 @@ static void split_wrongly(void *settings)
     system_split(wrong_one.system, 2);
 }
 
-static void shares_that_do_not_fit_are_refused(void **state)
+static void invalid_shares_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -306,12 +308,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_application_runs_on_its_own_sms_and_in_its_own_channels),
-        cmocka_unit_test(sms_change_hands_while_kernels_run),
-        cmocka_unit_test(an_sm_that_is_taken_back_goes_on),
-        cmocka_unit_test(channels_change_for_pages_to_come),
-        cmocka_unit_test(boundaries_do_not_stop_the_others),
+        cmocka_unit_test(sms_are_handed_over_while_kernels_run),
+        cmocka_unit_test(a_cancelled_handover_has_no_effect),
+        cmocka_unit_test(new_channels_apply_to_pages_placed_later),
+        cmocka_unit_test(boundaries_do_not_stop_other_applications),
         cmocka_unit_test(no_scheduler_gives_a_block_to_an_sm_of_another_application),
-        cmocka_unit_test(shares_that_do_not_fit_are_refused),
+        cmocka_unit_test(invalid_shares_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

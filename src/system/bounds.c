@@ -1,20 +1,20 @@
-/* bounds: at the end of a run, nobody may have done more than its cycles allow: work <= capacity of every
- * scheduler, port, link, bank group and walker, one by one. A part that did is broken, whatever else adds up.
- */
+/* bounds: checks at the end of a run that no component did more work than its cycles allow. The check
+ * covers each scheduler, port, link, data bus and walker separately: work <= capacity per cycle x cycles.
+ * A violation is an internal error, even if all conservation laws hold. system_finish() calls the check. */
 #include "system/system_private.h"
 
 struct bound {
     const struct system *system;
-    const char *what;
+    const char *component;
     uint64_t per_cyc, cycles;
 };
 
-static void hold(const struct bound *b, uint32_t idx, uint64_t work)
+static void check_bound(const struct bound *b, uint32_t idx, uint64_t work)
 {
     const uint64_t capacity = b->per_cyc * b->cycles;
     if (work <= capacity) return;
     diag_bug("bounds", system_now(b->system),
-             "%s %u did %llu units of work, but %llu cycles allow %llu at most", b->what, idx,
+             "%s %u did %llu units of work, but %llu cycles allow %llu at most", b->component, idx,
              (unsigned long long)work, (unsigned long long)b->cycles, (unsigned long long)capacity);
 }
 
@@ -31,18 +31,19 @@ static void sm_bounds(const struct system *g)
     const struct bound shared = {g, "the shared memory of SM", 1, cycles};
     for (uint32_t k = 0; k < g->sm_count; k++) {
         const struct sm_stats *s = sm_stats(g->sms[k]);
-        hold(&schedulers, k, s->warp_instructions);
-        hold(&warps, k, s->resident_warp_cycles);
-        hold(&l1, k, sm_l1_stats(g->sms[k])->reads + sm_l1_stats(g->sms[k])->writes);
-        hold(&request, k, s->requests_sent);
-        hold(&reply, k, s->replies_received);
-        hold(&flight, k, s->in_flight_cyc);
-        hold(&shared, k, s->shared_instructions + s->shared_conflict_cycles);
+        check_bound(&schedulers, k, s->warp_instructions);
+        check_bound(&warps, k, s->resident_warp_cycles);
+        check_bound(&l1, k, sm_l1_stats(g->sms[k])->reads + sm_l1_stats(g->sms[k])->writes);
+        check_bound(&request, k, s->requests_sent);
+        check_bound(&reply, k, s->replies_received);
+        check_bound(&flight, k, s->in_flight_cyc);
+        check_bound(&shared, k, s->shared_instructions + s->shared_conflict_cycles);
     }
 }
 
-/* The port of a slice is booked ahead by what waits for it: write-backs of the last cycles. */
-static uint64_t booked_ahead(const struct system *g)
+/* Upper bound in cycles of the data-port reservations after the last cycle: replies, write-backs and fills
+ * that wait for the port, at one byte per cycle. */
+static uint64_t reserved_cyc_max(const struct system *g)
 {
     const struct config *c = g->config;
     return (uint64_t)(c->llc.data_queue + c->llc.memory_queue + c->llc.mshrs + 2) * LINE_BYTES;
@@ -54,37 +55,37 @@ static void memory_bounds(const struct system *g)
     const uint64_t llc_cyc = engine_now(g->engine, g->llc_domain) + 1;
     const uint64_t dram_cyc = engine_now(g->engine, g->dram_domain) + 1;
     const struct bound tags = {g, "the tag stage of slice", 1, llc_cyc};
-    const struct bound port = {g, "the data port of slice", 1, llc_cyc + booked_ahead(g)};
+    const struct bound port = {g, "the data port of slice", 1, llc_cyc + reserved_cyc_max(g)};
     const struct bound bus = {g, "the data bus of channel", 1, dram_cyc + c->dram.burst_cyc};
     const struct bound lookups = {g, "the L2 TLB of GPU", c->mmu.l2_ports, system_now(g) + 1};
     const struct bound walkers = {g, "the walkers of GPU", c->mmu.walkers, system_now(g) + 1};
     for (uint32_t k = 0; k < g->slice_count; k++) {
-        hold(&tags, k, slice_stats(g->slices[k])->tag_cycles);
-        hold(&port, k, slice_stats(g->slices[k])->port_cycles);
+        check_bound(&tags, k, slice_stats(g->slices[k])->tag_cycles);
+        check_bound(&port, k, slice_stats(g->slices[k])->port_cycles);
     }
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct dram_stats *d = channel_stats(g->channels[k]);
-        hold(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
+        check_bound(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
     }
     for (uint32_t k = 0; k < g->mmu_count; k++) {
-        hold(&lookups, k, mmu_stats(g->mmus[k])->l2_lookups);
-        hold(&walkers, k, mmu_stats(g->mmus[k])->walk_cycles);
+        check_bound(&lookups, k, mmu_stats(g->mmus[k])->l2_lookups);
+        check_bound(&walkers, k, mmu_stats(g->mmus[k])->walk_cycles);
     }
 }
 
-/* Utilisation = throughput x service time: a link is busy for as many cycles as its packets have flits. */
+/* Utilisation = throughput x service time: a link is busy for one cycle per flit of its packets. */
 static void link_bounds(const struct system *g, const struct fabric_side *side)
 {
     const struct net *n = side->net;
     const uint64_t cycles = fabric_side_now(side) + 1;
     const struct bound each = {g, "link", 1, cycles};
-    for (uint32_t k = 0; k < net_link_count(n); k++) hold(&each, k, net_link(n, k).flits);
+    for (uint32_t k = 0; k < net_link_count(n); k++) check_bound(&each, k, net_link(n, k).flits);
     if (net_spec_of(n)->topology == NET_LINKS || net_between_nodes(net_spec_of(n)))
-        return; /* several links lead to a receiver, or classes share it */
+        return; /* several links lead to a receiver, or message classes share a link */
     const struct bound link = {g, "the link to receiver", 1, cycles};
     for (uint32_t k = 0; k < net_spec_of(n)->sinks; k++) {
         const struct net_output_stats o = net_output(n, k);
-        hold(&link, k, o.busy_cyc);
+        check_bound(&link, k, o.busy_cyc);
         const uint64_t width = net_spec_of(n)->width_bytes;
         if (o.busy_cyc * width >= o.bytes && o.busy_cyc * width < o.bytes + o.packets * width + 1) continue;
         diag_bug("bounds", system_now(g),
@@ -95,7 +96,7 @@ static void link_bounds(const struct system *g, const struct fabric_side *side)
     }
 }
 
-/* A physical link between nodes carries no more than its bandwidth, all message classes together. */
+/* All message classes together use at most the bandwidth of a physical link between nodes. */
 static void node_link_bounds(const struct system *g)
 {
     for (uint32_t level = NET_LEVEL_chiplet_net; level <= NET_LEVEL_gpu_net; level++) {
@@ -104,7 +105,7 @@ static void node_link_bounds(const struct system *g)
             const struct net *const reply = system_net_at(g, level, NET_REPLIES, k)->net;
             const struct bound each = {g, "the physical link", 1, fabric_side_now(side) + 1};
             for (uint32_t link = 0; link < net_link_count(reply); link++)
-                hold(&each, link, net_link(side->net, link).flits + net_link(reply, link).flits);
+                check_bound(&each, link, net_link(side->net, link).flits + net_link(reply, link).flits);
         }
     }
 }

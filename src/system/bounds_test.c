@@ -1,14 +1,14 @@
-/* Bounds: each one holds on a run, and fires when a part has done more than its cycles allow. */
+/* Bounds: each bound holds on a run, and fires if a component did more work than its cycles allow. */
 #include "system_testbed.h"
 
 static void check_bounds(void *gpu) { system_check_bounds(gpu); }
 
-static void expect_bound(struct bed *b, const char *who)
+static void expect_bound(struct bed *b, const char *name)
 {
     struct diag d;
     diag_init(&d);
     assert_int_equal(diag_run(&d, check_bounds, b->system), DIAG_BUG);
-    if (!strstr(d.text, who)) fail_msg("'%s' is not in: %s", who, d.text);
+    if (!strstr(d.text, name)) fail_msg("'%s' is not in: %s", name, d.text);
     diag_clear(&d);
 }
 
@@ -17,10 +17,10 @@ static void run_a_little(struct bed *b)
     static const struct bed_op ops[] = {BED_LOAD(0x1000, 1), BED_USE(1), BED_END};
     bed_open(b, "");
     bed_run(b, ops, 2, 4);
-    system_check_bounds(b->system); /* raises when one does not hold */
+    system_check_bounds(b->system); /* raises an internal error if a bound is violated */
 }
 
-BED_TEST(nobody_does_more_than_its_cycles_allow)
+BED_TEST(no_component_does_more_work_than_its_cycles_allow)
 {
     struct bed b;
     run_a_little(&b);
@@ -28,7 +28,7 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
     struct system *g = b.system;
     const struct {
         uint64_t *work;
-        const char *who;
+        const char *name;
     } parts[] = {
         {&sm_stats(g->sms[0])->warp_instructions, "the schedulers of SM 0"},
         {&sm_stats(g->sms[0])->resident_warp_cycles, "the warp slots of SM 0"},
@@ -47,7 +47,7 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
     };
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         *parts[k].work += much;
-        expect_bound(&b, parts[k].who);
+        expect_bound(&b, parts[k].name);
         *parts[k].work -= much;
     }
     system_check_bounds(g);
@@ -56,6 +56,6 @@ BED_TEST(nobody_does_more_than_its_cycles_allow)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_does_more_than_its_cycles_allow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_component_does_more_work_than_its_cycles_allow)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

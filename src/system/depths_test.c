@@ -1,5 +1,5 @@
-/* How many requests wait at slices: by a formula where one comes at a time, and against who looks into every
- * queue in every cycle. */
+/* Queue depths: compared with a formula for isolated requests, and with counts of every queue in every
+ * cycle. */
 #include "llc/llc_private.h"
 #include "net/net_private.h"
 #include "system_testbed.h"
@@ -10,12 +10,12 @@
 static const uint64_t A = 0x10000;
 enum { LINE = 128, ALONE = 4 };
 
-/* ---- one at a time ---- */
+/* ---- isolated requests ---- */
 
-/* A read that misses takes longer than one that hits by what its MSHR is held beyond the latency of a hit:
- * both are on their way back after it. Columns wait in the channel as long as it takes to open their row, or
- * for the data bus. */
-BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
+/* A miss holds its MSHR for the latency of a hit plus the difference between the latencies of miss and
+ * hit: the return path is the same. Columns wait in the channel for the activation of their row, or for
+ * the data bus. */
+BED_TEST(an_isolated_miss_holds_an_mshr_for_its_extra_latency)
 {
     struct bed b;
     const struct bed_op *reads =
@@ -30,11 +30,11 @@ BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
     const uint64_t hits_cyc = bed_cyc(&b, 0, 0, 2 * ALONE - 1);
     assert_int_equal(s.llc.read_misses, ALONE);
     assert_int_equal(bed_stats(&b).llc.read_hits, ALONE);
-    assert_true(mshrs.has_sum && mshrs.has_most && mshrs.has_peak);
+    assert_true(mshrs.has_sum && mshrs.has_max && mshrs.has_peak);
     assert_int_equal(mshrs.sum, misses_cyc - hits_cyc + ALONE * b.machine.config.llc.latency_cyc);
-    assert_int_equal(mshrs.most, mshrs.sum);
+    assert_int_equal(mshrs.max, mshrs.sum);
     assert_int_equal(mshrs.peak, 1);
-    /* hits hold none, and nothing waits at a port that is free */
+    /* hits use no MSHR, and no request waits at a free port */
     assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_MSHRS).sum, mshrs.sum);
     assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_INPUT).sum, 0);
     assert_int_equal(system_depth(b.system, SYSTEM_QUEUE_INSIDE).sum, bed_stats(&b).llc.stay_cyc);
@@ -42,9 +42,9 @@ BED_TEST(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit)
     bed_close(&b);
 }
 
-/* Many hits come at once, one per cycle, and each takes the data port for 16: the tag stage stops as soon as
- * llc.data_queue lines wait for the port, and request k is taken when the port has that few left to do. */
-BED_TEST(requests_wait_at_the_port_as_long_as_the_data_port_is_behind)
+/* Hits arrive in every cycle, and each uses the data port for 16 cycles. The tag stage stalls while
+ * llc.data_queue lines wait for the port, and accepts request k when the data-port queue has a free entry. */
+BED_TEST(requests_wait_at_the_input_while_the_data_port_queue_is_full)
 {
     struct bed b;
     const struct bed_op *lines = ENDS(READ(A, 1, .stride = LINE), BED_USE(1));
@@ -53,7 +53,7 @@ BED_TEST(requests_wait_at_the_port_as_long_as_the_data_port_is_behind)
     const uint64_t before = system_depth(b.system, SYSTEM_QUEUE_INPUT).sum;
     bed_run(&b, lines, 1, 1);
     uint64_t waited = 0;
-    for (uint64_t k = 0; k < 32; k++) { /* it comes in cycle k; the port is free in 16 k */
+    for (uint64_t k = 0; k < 32; k++) { /* request k arrives in cycle k; the port is free in cycle 16 k */
         const uint64_t taken = k < 2 ? k : 16 * (k - 1);
         waited += taken - k;
     }
@@ -61,9 +61,9 @@ BED_TEST(requests_wait_at_the_port_as_long_as_the_data_port_is_behind)
     bed_close(&b);
 }
 
-/* ---- in every cycle ---- */
+/* ---- counts of every cycle ---- */
 
-/* What is at the ports of a network now. */
+/* Packets in the receiver queue of a port now. */
 static uint64_t at_port(const struct fabric_side *s, uint32_t port, uint64_t now)
 {
     const struct net_sink *k = &s->net->sinks[port];
@@ -90,9 +90,10 @@ static uint64_t found(const struct system *g, enum system_queue queue, uint32_t 
     const struct slice *s = g->slices[slice];
     switch (queue) {
     case SYSTEM_QUEUE_INPUT: return at_port(&g->fabrics->request, slice, now);
-    case SYSTEM_QUEUE_FAR_INPUT:
+    case SYSTEM_QUEUE_REMOTE_INPUT:
         return g->fabrics->forwards ? at_port(&g->fabrics->far_request, slice, now) : 0;
-    case SYSTEM_QUEUE_ANSWERS: return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
+    case SYSTEM_QUEUE_REMOTE_REPLIES:
+        return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
     case SYSTEM_QUEUE_LOCAL: return s->far ? s->far->local.count : 0;
     case SYSTEM_QUEUE_INSIDE: return s->inside;
     case SYSTEM_QUEUE_MSHRS: return s->spec->mshrs - s->mshr_free_count;
@@ -103,10 +104,10 @@ static uint64_t found(const struct system *g, enum system_queue queue, uint32_t 
     return 0;
 }
 
-enum { SLICES_MOST = 8 };
+enum { SLICES_MAX = 8 };
 
-/* Of the cycles before this one. */
-static void depths_agree(const struct system *g, uint64_t sums[SYSTEM_QUEUES][SLICES_MOST])
+/* Compares the depths with the counts of all cycles before this one. */
+static void depths_agree(const struct system *g, uint64_t sums[SYSTEM_QUEUES][SLICES_MAX])
 {
     for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) {
         const struct system_depth d = system_depth(g, queue);
@@ -116,19 +117,19 @@ static void depths_agree(const struct system *g, uint64_t sums[SYSTEM_QUEUES][SL
             if (sums[queue][k] > most) most = sums[queue][k];
         }
         assert_int_equal(d.sum, all);
-        assert_int_equal(d.most, most);
+        assert_int_equal(d.max, most);
         if (d.parts) assert_int_equal(sums[queue][d.deepest], most);
     }
 }
 
-/* All clocks are the same, and so is a tick. */
-static void look_in_every_cycle(const char *settings, const struct bed_op *ops, uint32_t warps)
+/* All clocks are equal, so a cycle is one tick. */
+static void count_every_cycle(const char *settings, const struct bed_op *ops, uint32_t warps)
 {
     struct bed b;
     bed_open(&b, settings);
     struct system *g = b.system;
-    uint64_t sums[SYSTEM_QUEUES][SLICES_MOST] = {{0}};
-    assert_true(g->slice_count <= SLICES_MOST && config_tick_frequency(g->config) == g->config->clock.sm);
+    uint64_t sums[SYSTEM_QUEUES][SLICES_MAX] = {{0}};
+    assert_true(g->slice_count <= SLICES_MAX && config_tick_frequency(g->config) == g->config->clock.sm);
     bed_begin(&b, ops, warps, 8);
     while (!b.over) {
         (void)engine_run(g->engine, system_now(g) + 1);
@@ -137,8 +138,8 @@ static void look_in_every_cycle(const char *settings, const struct bed_op *ops, 
             for (uint32_t k = 0; k < g->slice_count; k++) sums[queue][k] += found(g, queue, k, system_now(g));
     }
     depths_agree(g, sums);
-    for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) /* else it shows nothing */
-        if (system_depth(g, queue).parts && queue != SYSTEM_QUEUE_ANSWERS)
+    for (enum system_queue queue = 0; queue < SYSTEM_QUEUE_CHANNEL; queue++) /* the test uses every queue */
+        if (system_depth(g, queue).parts && queue != SYSTEM_QUEUE_REMOTE_REPLIES)
             assert_true(system_depth(g, queue).sum > 50);
     bed_finish(&b);
     bed_close(&b);
@@ -148,20 +149,20 @@ static void look_in_every_cycle(const char *settings, const struct bed_op *ops, 
     "partition.sms=4;partition.slices=2;partition.channels=1;chiplet.partitions=2;llc.mshrs=3;" \
     "dram.queue_entries=4;l1.mshrs=64;"
 
-BED_TEST(depths_are_what_who_looks_in_every_cycle_finds)
+BED_TEST(depths_equal_counts_of_every_cycle)
 {
     const struct bed_op *ops = ENDS(READ(A, 1, .stride = LINE, .by_warp = 32 * LINE, .by_block = 16 * LINE),
                                     BED_USE(1), BED_STORE(A, 1, .stride = LINE, .by_block = 8 * LINE),
                                     READ(A, 2, .stride = 4 * LINE), BED_USE(2));
-    look_in_every_cycle(CROWD, ops, 2);
-    look_in_every_cycle(CROWD "llc.port=8 B;llc.mshrs=16;sim.work_ahead=false", ops, 2);
-    look_in_every_cycle(CROWD "llc.organisation=nuba;net.topology=links;net.link_latency_cyc=2;slice_net."
-                              "topology=crossbar;runtime.placement=round_robin;llc.local_queue=2",
-                        ops, 2);
+    count_every_cycle(CROWD, ops, 2);
+    count_every_cycle(CROWD "llc.port=8 B;llc.mshrs=16;sim.work_ahead=false", ops, 2);
+    count_every_cycle(CROWD "llc.organisation=nuba;net.topology=links;net.link_latency_cyc=2;slice_net."
+                            "topology=crossbar;runtime.placement=round_robin;llc.local_queue=2",
+                      ops, 2);
 }
 
-/* Whoever works ahead counts what all ports hold together, and says of the rest that it is not known. */
-BED_TEST(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known)
+/* In windows, the sum over all ports is counted, and the other figures are marked as not counted. */
+BED_TEST(windows_report_port_sums_and_mark_uncounted_figures)
 {
     const struct bed_op *ops = ENDS(READ(A, 1, .stride = LINE, .by_warp = 32 * LINE, .by_block = 16 * LINE),
                                     BED_USE(1), READ(A, 2, .stride = 4 * LINE), BED_USE(2));
@@ -182,11 +183,11 @@ BED_TEST(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known)
         const bool uncounted = queue == SYSTEM_QUEUE_MSHRS || queue == SYSTEM_QUEUE_MEMORY;
         assert_int_equal(ahead->parts, stepped->parts);
         if (!stepped->parts) continue;
-        assert_true(stepped->has_sum && stepped->has_most);
+        assert_true(stepped->has_sum && stepped->has_max);
         assert_true(ahead->has_sum == !uncounted);
-        assert_true(ahead->has_most == (!uncounted && queue != SYSTEM_QUEUE_INPUT));
+        assert_true(ahead->has_max == (!uncounted && queue != SYSTEM_QUEUE_INPUT));
         if (ahead->has_sum) assert_int_equal(ahead->sum, stepped->sum);
-        if (ahead->has_most) assert_int_equal(ahead->most, stepped->most);
+        if (ahead->has_max) assert_int_equal(ahead->max, stepped->max);
         if (ahead->has_peak) assert_int_equal(ahead->peak, stepped->peak);
     }
 }
@@ -194,10 +195,10 @@ BED_TEST(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_miss_at_a_time_holds_an_mshr_for_what_it_takes_longer_than_a_hit),
-        cmocka_unit_test(requests_wait_at_the_port_as_long_as_the_data_port_is_behind),
-        cmocka_unit_test(depths_are_what_who_looks_in_every_cycle_finds),
-        cmocka_unit_test(in_windows_ports_are_summed_up_and_what_nobody_counts_is_not_known),
+        cmocka_unit_test(an_isolated_miss_holds_an_mshr_for_its_extra_latency),
+        cmocka_unit_test(requests_wait_at_the_input_while_the_data_port_queue_is_full),
+        cmocka_unit_test(depths_equal_counts_of_every_cycle),
+        cmocka_unit_test(windows_report_port_sums_and_mark_uncounted_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,15 @@
-/* kernel: launches on the GPU: blocks to SMs, the record of what happened.
+/* kernel: runs kernels on the machine. The file binds blocks to SMs, runs the engine and writes the kernel
+ * records. SMs call next_block(), open_block(), close_block() and sm_drained(). Below: policy/cta_sched
+ * (block order), control/ (epochs and kernel boundaries), residency.c (blocks per SM). Above: api/.
  *
- *   system_start_kernel ─► its blocks compete for room with those of kernels that run (oldest first)
- *   system_advance      ─► the clock runs until one of them has ended: its boundary, its record */
+ *   system_start_kernel() ──► blocks of the kernel start on SMs, beside those of running kernels
+ *   system_advance()      ──► run_engine() until a kernel has ended: blocks, stores, boundary (control/)
+ *                         ──► remove_kernel(): completes the record
+ *
+ * Invariants:
+ *  1. running[0 .. running_count) are the running kernels in the order of their start. A free block slot goes
+ *     to the kernel with the highest priority, among equals to the oldest.
+ *  2. Epoch clients decide and SMs are held only between two calls of engine_run(). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +20,7 @@ enum { PROGRESS_CYC = 20000 };
 #define CONTEXT_BASE      ((uint64_t)1 << 46)
 #define CONTEXT_APP_BYTES ((uint64_t)1 << 40)
 
-/* ---- blocks, as the SMs ask for them ---- */
+/* ---- blocks: callbacks of the SMs ---- */
 
 static uint64_t next_block(void *self, uint32_t sm)
 {
@@ -20,19 +28,20 @@ static uint64_t next_block(void *self, uint32_t sm)
     const struct apps *a = &r->system->apps;
     if (!apps_may_run(a, sm, r->sm.app)) return UINT64_MAX;
     if (FAULT_FIRES(block_twice)) return 0;
-    const uint32_t place = a->place[sm] % r->blocks.sms; /* the application may have more SMs by now */
-    const uint64_t block = cta_sched_next(&r->blocks, place);
-    return block != UINT64_MAX && FAULT_FIRES(block_lost) ? cta_sched_next(&r->blocks, place) : block;
+    const uint32_t idx =
+        a->app_idx[sm] % r->blocks.sms; /* the application may have gained SMs since the start */
+    const uint64_t block = cta_sched_next(&r->blocks, idx);
+    return block != UINT64_MAX && FAULT_FIRES(block_lost) ? cta_sched_next(&r->blocks, idx) : block;
 }
 
-void kernel_remember(struct running *r, struct exec_block *b)
+void kernel_add_resident(struct running *r, struct exec_block *b)
 {
     DIAG_ASSERT(r->resident_count < r->resident_capacity);
     *exec_block_place(b) = r->resident_count;
     r->resident[r->resident_count++] = b;
 }
 
-void kernel_forget(struct running *r, struct exec_block *b)
+void kernel_remove_resident(struct running *r, struct exec_block *b)
 {
     const uint32_t place = *exec_block_place(b);
     DIAG_ASSERT(place < r->resident_count && r->resident[place] == b);
@@ -45,14 +54,14 @@ static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, ui
 {
     struct running *r = self;
     struct exec_block *b = exec_block_create(r->launch, block, sm);
-    kernel_remember(r, b);
+    kernel_add_resident(r, b);
     *clock = exec_block_clock(b, r->nanoseconds_per_cycle);
     return exec_block_source(b);
 }
 
 static void close_block(void *self, struct warp_source *source)
 {
-    kernel_forget(self, source->self);
+    kernel_remove_resident(self, source->self);
     exec_block_retire(source->self);
     source->self = NULL;
 }
@@ -73,14 +82,15 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
     if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
 }
 
-/* An SM has no block and no outstanding store of the kernel. The last one begins the kernel's boundary. */
+/* Called when an SM has no block and no outstanding store of the kernel. The call for the last such SM
+ * starts the kernel's boundary. */
 static void sm_drained(void *self, uint32_t sm, uint64_t now)
 {
     struct running *r = self;
     struct system *g = r->system;
     (void)sm;
     (void)now;
-    apps_look_again(&g->apps);
+    apps_wake_handover(&g->apps);
     if (r->blocks_ended < r->launch->block_count) return;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (!sm_idle_of(g->sms[k], &r->sm)) return;
@@ -99,7 +109,7 @@ static struct system_kernel_record *new_record(struct system *g)
         g->record_capacity = capacity;
     }
     g->records[g->record_count] = (struct system_kernel_record){0};
-    return &g->records[g->record_count]; /* counted when the kernel begins */
+    return &g->records[g->record_count]; /* system_start_kernel() increments record_count */
 }
 
 static void destroy_resident(struct running *r)
@@ -107,8 +117,8 @@ static void destroy_resident(struct running *r)
     while (r->resident_count) exec_block_retire(r->resident[--r->resident_count]);
 }
 
-/* Kernels that did not end have no record. */
-static void drop_records(struct system *g)
+/* Removes the records of kernels that have not ended. */
+static void remove_unended_records(struct system *g)
 {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < g->record_count; k++) {
@@ -119,8 +129,9 @@ static void drop_records(struct system *g)
     g->record_count = kept;
 }
 
-/* A kernel that raised leaves requests on their way: this GPU runs nothing more. */
-static void break_off(void *arg)
+/* Cleanup after an error inside a kernel. Requests are still in flight, so the machine runs no further
+ * kernel. */
+static void abort_run(void *arg)
 {
     struct system *g = arg;
     for (uint32_t k = 0; k < g->sm_count; k++) sm_break_off(g->sms[k], system_now(g));
@@ -128,39 +139,42 @@ static void break_off(void *arg)
         destroy_resident(g->running[n]);
         boundary_leave(&g->running[n]->boundary);
     }
-    drop_records(g);
+    remove_unended_records(g);
     g->running_count = 0;
     g->stopped = true;
 }
 
-/* A run that stops moving because of the program says who waits; it is not our bug. */
-static void blame_program(const struct system *g)
+/* Raises a user error if a resident block waits in a program deadlock, for example at a barrier. Returns
+ * if no block does: the cause is then an internal error. */
+static void report_program_deadlock(const struct system *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
         for (uint32_t k = 0; k < g->running[n]->resident_count; k++)
             exec_block_check_stuck(g->running[n]->resident[k]);
 }
 
-/* Nothing has moved for long: does the machine compute, or wait for a cycle that is known? */
-static bool goes_on(struct system *g)
+/* True if the machine works although no request moved: SMs issued instructions since the last call, a
+ * quiesce is active, or an SM waits for a known cycle. */
+static bool is_working(struct system *g)
 {
-    const uint64_t issued = system_warp_instructions(g), before = g->issued_when_asked;
-    g->issued_when_asked = issued;
+    const uint64_t issued = system_warp_instructions(g), before = g->watchdog_instructions;
+    g->watchdog_instructions = issued;
     if (issued != before || quiesce_busy(&g->control)) return true;
     for (uint32_t k = 0; k < g->sm_count; k++)
         if (sm_waits_for_time(g->sms[k], system_now(g))) return true;
     return false;
 }
 
-bool kernel_is_stuck(void *gpu, bool due)
+bool kernel_on_no_progress(void *gpu, bool due)
 {
-    if (due && goes_on(gpu)) return false;
-    blame_program(gpu);
+    if (due && is_working(gpu)) return false;
+    report_program_deadlock(gpu);
     return true;
 }
 
-/* SMs that can have a warp, in this cycle or later: not more than blocks that have not ended. */
-static uint64_t sms_in_use(const struct system *g)
+/* Upper bound of the SMs with a resident warp from this cycle on: the number of blocks that have not
+ * ended. */
+static uint64_t sms_used_max(const struct system *g)
 {
     uint64_t blocks = 0;
     for (uint32_t n = 0; n < g->running_count; n++)
@@ -168,21 +182,22 @@ static uint64_t sms_in_use(const struct system *g)
     return blocks < g->sm_count ? blocks : g->sm_count;
 }
 
-/* How far the clock may run before somebody looks: beyond what is due next. Every scheduler issues one
- * instruction per cycle at most, so a limit is passed by less than that many. */
+/* Length of the next engine_run() in cycles. A run reaches at least the next event. A scheduler issues at
+ * most one instruction per cycle. The instruction limit is therefore exceeded by less than one cycle's
+ * instructions. */
 static uint64_t cycles_to_run(const struct system *g, uint64_t now)
 {
     const uint64_t due_cyc = engine_due_cyc(g->engine);
     if (due_cyc != ENGINE_NEVER && due_cyc > now + PROGRESS_CYC) return due_cyc - now;
     if (!g->limit_instructions) return PROGRESS_CYC;
-    const uint64_t per_cycle = sms_in_use(g) * g->config->sm.schedulers;
+    const uint64_t per_cycle = sms_used_max(g) * g->config->sm.schedulers;
     const uint64_t issued = system_warp_instructions(g);
     const uint64_t left = issued < g->limit_instructions ? g->limit_instructions - issued : 0;
     const uint64_t cycles = per_cycle ? left / per_cycle : PROGRESS_CYC;
     return cycles < 1 ? 1 : cycles < PROGRESS_CYC ? cycles : PROGRESS_CYC;
 }
 
-static struct running *first_over(const struct system *g)
+static struct running *first_ended(const struct system *g)
 {
     for (uint32_t n = 0; n < g->running_count; n++)
         if (boundary_is_over(&g->running[n]->boundary)) return g->running[n];
@@ -198,8 +213,8 @@ static void finish_networks(struct system *g)
                 net_stats_finish(side->net, fabric_side_now(side));
 }
 
-/* For who looks while kernels run. */
-static void settle_networks(struct system *g)
+/* Synchronises the network statistics before they are sampled during a run. */
+static void networks_sync(struct system *g)
 {
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
@@ -215,7 +230,7 @@ bool kernel_any_runs(const struct system *g)
     return false;
 }
 
-/* Channels may be late: before anybody looks at what they have counted. */
+/* Simulates deferred channel cycles. Call it before the channel statistics are sampled. */
 static void finish_channels(const struct system *g)
 {
     if (g->windows) {
@@ -228,23 +243,24 @@ static void finish_channels(const struct system *g)
 static enum system_end run_engine(struct system *g, uint64_t limit_cyc)
 {
     const struct system_listener *l = &g->listener;
-    while (!first_over(g)) {
+    while (!first_ended(g)) {
         const uint64_t now = system_now(g), step = cycles_to_run(g, now);
         if (now >= limit_cyc) return SYSTEM_TIME_OVER;
         quiesce_step(&g->control);
-        const uint64_t asked_cyc = epochs_due(&g->control.epochs),
+        const uint64_t epoch_cyc = epochs_due(&g->control.epochs),
                        end_cyc = limit_cyc - now < step ? limit_cyc : now + step;
-        const bool asks = asked_cyc <= end_cyc;
-        /* SMs that are held until a client's next check keep nothing due. */
+        const bool epoch_due = epoch_cyc <= end_cyc;
+        /* If a polled quiesce holds the SMs, no event may be due until the client's next epoch. */
         engine_set_awaited(g->engine, quiesce_stops(&g->control, QUIESCE_ALL));
-        const enum engine_end end =
-            asks && asked_cyc <= now ? ENGINE_LIMIT : engine_run(g->engine, asks ? asked_cyc : end_cyc);
+        const enum engine_end end = epoch_due && epoch_cyc <= now
+                                        ? ENGINE_LIMIT
+                                        : engine_run(g->engine, epoch_due ? epoch_cyc : end_cyc);
         finish_channels(g);
         engine_set_awaited(g->engine, false);
-        if (first_over(g)) break;
-        if (asks) control_run_epochs(&g->control, asked_cyc);
+        if (first_ended(g)) break;
+        if (epoch_due) control_run_epochs(&g->control, epoch_cyc);
         if (end == ENGINE_IDLE) {
-            blame_program(g);
+            report_program_deadlock(g);
             diag_bug("gpu", system_now(g), "kernel '%s' does not end and nothing is due:\n%s",
                      exec_kernel_ptx(g->running[0]->launch->kernel)->name, engine_wait_report(g->engine));
         }
@@ -256,17 +272,18 @@ static enum system_end run_engine(struct system *g, uint64_t limit_cyc)
     return SYSTEM_KERNEL_ENDED;
 }
 
-/* Those of all kernels: what a kernel counts is the machine's between its beginning and its end. */
-static void settle_sms(struct system *g)
+/* Synchronises the SM statistics. All SMs take part: the statistics of a kernel are the difference of the
+ * machine's statistics between its start and its end. */
+static void sms_sync(struct system *g)
 {
     for (uint32_t k = 0; k < g->sm_count; k++) sm_settle(g->sms[k], system_now(g) + 1);
 }
 
-static void settle(struct running *r)
+static void kernel_sync(struct running *r)
 {
     struct system *g = r->system;
-    apps_count(&g->apps);
-    settle_sms(g);
+    apps_sync_stats(&g->apps);
+    sms_sync(g);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         if (sm_serves(g->sms[k], &r->sm)) sm_end(g->sms[k], &r->sm, system_now(g));
         sm_stats(g->sms[k])->requests_waiting = sm_requests_waiting(g->sms[k]);
@@ -287,8 +304,9 @@ static void check_end(const struct running *r)
     if (g->check) check_kernel_end(g->check, r->sm.number, flushed, system_now(g));
 }
 
-/* Of a kernel that shared the GPU only this is its own; all else is of the GPU during its time. */
-static void take_own(struct system_kernel_record *record, const struct exec_launch *l)
+/* Overwrites the statistics that are known per kernel. With concurrent kernels, all other statistics of
+ * the record are those of the machine during the kernel. */
+static void set_own_stats(struct system_kernel_record *record, const struct exec_launch *l)
 {
     record->shared = true;
     record->stats.sm.warp_instructions = l->warp_instructions;
@@ -296,14 +314,14 @@ static void take_own(struct system_kernel_record *record, const struct exec_laun
     record->stats.sm.blocks_started = record->stats.sm.blocks_ended = record->blocks;
 }
 
-/* The kernel leaves the SMs; its record is complete. */
-static void take_off(struct running *r, bool ended)
+/* Removes a kernel from the machine and completes its record. `ended` false: the run was stopped. */
+static void remove_kernel(struct running *r, bool ended)
 {
     struct system *g = r->system;
     struct system_kernel_record *record = &g->records[r->record];
     uint32_t at = 0;
     boundary_leave(&r->boundary);
-    settle(r);
+    kernel_sync(r);
     if (ended) check_end(r);
     engine_work_ends(g->engine);
     record->end_cyc = system_now(g);
@@ -311,13 +329,13 @@ static void take_off(struct running *r, bool ended)
     stats_sum(g->stats, STATS_EVERYWHERE, &record->stats);
     stats_subtract(&record->stats, &r->before, &record->stats);
     record->use = system_use_since(g, r->marks);
-    if (!r->alone) take_own(record, r->launch);
+    if (!r->alone) set_own_stats(record, r->launch);
     while (g->running[at] != r) at++;
     g->running_count--;
     for (; at < g->running_count; at++) g->running[at] = g->running[at + 1];
     g->running[g->running_count] = r;
     g->apps.app[r->sm.app].stats.kernels += ended;
-    apps_look_again(&g->apps);
+    apps_wake_handover(&g->apps);
     epochs_kernel_leaves(&g->control.epochs, system_now(g), g->running_count ? &g->running[0]->facts : NULL);
     if (ended && !g->running_count) pages_kernels_end(g->pages);
     exec_launch_end(r->launch);
@@ -326,35 +344,36 @@ static void take_off(struct running *r, bool ended)
 
 bool system_can_start(const struct system *g) { return g->running_count < SM_KERNELS; }
 
-/* One that is free, or a new one. */
+/* Returns a free `struct running`, or allocates one. */
 static struct running *new_running(struct system *g)
 {
     DIAG_ASSERT(system_can_start(g));
     if (g->running_count < g->running_made) return g->running[g->running_count];
     struct running *r = ARENA_NEW(&g->arena, struct running);
     r->system = g;
-    r->marks = system_use_marks(g);
+    r->marks = system_use_marks_new(g);
     boundary_init(&r->boundary, &g->control);
     cta_sched_init(&r->blocks, &g->arena, g->config, g->sm_count);
     g->running[g->running_made++] = r;
     return r;
 }
 
-/* SMs that begin early do not take what those that begin later would have had: a skew shifts blocks in time,
- * not to other SMs. ASSUMPTION: where applications share a machine they do, because SMs may change hands. */
-static void deal(struct running *r, uint32_t blocks_per_sm)
+/* Assigns the first wave of blocks to SMs before the kernel starts. The start skew then shifts blocks in
+ * time and not to other SMs. ASSUMPTION: with several applications, SMs take blocks in the order of their
+ * start, because an SM may be handed over. */
+static void deal_blocks(struct running *r, uint32_t blocks_per_sm)
 {
     const struct system *g = r->system;
     if (!g->config->runtime.start_skew_cyc || g->apps.count > 1) return;
     for (uint32_t round = 0; round < blocks_per_sm; round++)
         for (uint32_t k = 0; k < g->sm_count; k++)
-            if (sm_idle(g->sms[k])) cta_sched_deal(&r->blocks, g->apps.place[k]);
+            if (sm_idle(g->sms[k])) cta_sched_deal(&r->blocks, g->apps.app_idx[k]);
 }
 
-static void begin_on_sms(struct running *r, const struct system_kernel_record *record)
+static void start_on_sms(struct running *r, const struct system_kernel_record *record)
 {
     struct system *g = r->system;
-    deal(r, record->blocks_per_sm);
+    deal_blocks(r, record->blocks_per_sm);
     for (uint32_t k = 0; k < g->sm_count; k++) {
         const uint64_t skew = g->config->runtime.start_skew_cyc
                                   ? rng_below(&g->skew, g->config->runtime.start_skew_cyc + 1)
@@ -393,18 +412,18 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     }
     pages_launch(g->pages, &r->facts);
     cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
-    apps_count(&g->apps);
-    settle_sms(g);
-    settle_networks(g);
+    apps_sync_stats(&g->apps);
+    sms_sync(g);
+    networks_sync(g);
     stats_sum(g->stats, STATS_EVERYWHERE, &r->before);
-    system_use_mark(g, r->marks);
+    system_use_marks_set(g, r->marks);
     record->app = app;
     if (g->check) r->sm.number = check_kernel_begin(g->check, record->name);
     record->launch_cyc = system_now(g);
     record->start_cyc = system_now(g) + 1 + g->config->runtime.launch_gap_cyc;
-    /* Contexts of blocks that move: far above what the application allocates. */
+    /* Contexts of migrating blocks lie above all addresses that the application allocates. */
     r->sm.context_line = (uint64_t)(CONTEXT_BASE + app * CONTEXT_APP_BYTES) >> LINE_LOG2;
-    mover_begin(r, record->start_cyc);
+    block_migration_on_start(r, record->start_cyc);
     r->record = g->record_count++;
     r->alone = !g->running_count;
     g->running_count++;
@@ -415,9 +434,9 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
         g->running[n]->alone = false;
         if (shares_memory && g->running[n]->sm.app == app)
             g->running[n]->launch->read_only =
-                NULL; /* found for a kernel alone: another may write what it reads */
+                NULL; /* the analysis assumes one kernel; a concurrent kernel may write the data */
     }
-    begin_on_sms(r, record);
+    start_on_sms(r, record);
     epochs_kernel_begins(&g->control.epochs, record->start_cyc, &r->facts);
     pages_kernel_begins(g->pages, record->start_cyc);
 }
@@ -425,16 +444,16 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
 enum system_end system_advance(struct system *g, uint64_t limit_cyc, struct exec_launch **ended)
 {
     struct diag_cleanup cleanup;
-    diag_defer(&cleanup, break_off, g);
+    diag_defer(&cleanup, abort_run, g);
     const enum system_end end = run_engine(g, limit_cyc);
     if (end == SYSTEM_KERNEL_ENDED) {
-        struct running *r = first_over(g);
+        struct running *r = first_ended(g);
         *ended = r->launch;
-        take_off(r, true);
+        remove_kernel(r, true);
     }
     diag_done(&cleanup, false);
     g->stopped = end == SYSTEM_STOPPED;
-    while (g->stopped && g->running_count) take_off(g->running[0], false);
+    while (g->stopped && g->running_count) remove_kernel(g->running[0], false);
     return end;
 }
 
@@ -443,7 +462,7 @@ void system_abandon(struct system *g)
     if (!g->running_count) return;
     finish_channels(g);
     finish_networks(g);
-    break_off(g);
+    abort_run(g);
 }
 
 bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launch)
@@ -457,10 +476,10 @@ void system_finish(struct system *g)
 {
     mmu_count_sharing(g->mmus[0]);
     if (g->stopped) return;
-    g->end_cyc = system_now(g); /* what is left to do after the last kernel takes nobody's time */
+    g->end_cyc = system_now(g); /* requests that complete after the last kernel do not extend the run */
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
-    apps_count(&g->apps);
+    apps_sync_stats(&g->apps);
     for (uint32_t k = 0; k < g->slice_count; k++) {
         slice_stats(g->slices[k])->waiting = slice_waiting(g->slices[k]);
         slice_count_lines(g->slices[k]);
@@ -473,7 +492,7 @@ void system_finish(struct system *g)
 void system_free(struct system *g)
 {
     if (!g) return;
-    mover_free(g->mover);
+    block_migration_free(g->block_migration);
     replication_free(g->replication);
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     if (g->pages) pages_free(g->pages);

@@ -1,4 +1,4 @@
-/* NUBA: links to the slices of the partition, what goes past them, the turns of LMR and RMR, copies. */
+/* NUBA: links to the slices of the partition, bypass of slices, round-robin of LMR and RMR, replicas. */
 #include "llc/llc_private.h"
 #include "system_testbed.h"
 
@@ -14,8 +14,8 @@ static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, 
     return net_zero_load_cyc(side->net, src, dst, bytes);
 }
 
-/* SM 1 brings the line into the slice of its partition, its home; SM 0 then reads it: over its link, past its
- * slice without a tag access, over the network, and the same way back. */
+/* SM 1 fetches the line into its home, the slice of its partition. SM 0 then reads the line: over its
+ * link, bypassing its slice without a tag lookup, over the slice network, and back on the same path. */
 BED_TEST(remote_latency_is_the_sum_of_its_parts)
 {
     struct bed b;
@@ -39,8 +39,8 @@ BED_TEST(remote_latency_is_the_sum_of_its_parts)
     bed_close(&b);
 }
 
-/* Every cycle at most one request passes the tag stage, and while both queues have something they alternate.
- */
+/* The tag stage serves at most one request per cycle. If both queues hold a request, it alternates between
+ * them. */
 BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
 {
     struct bed b;
@@ -49,7 +49,7 @@ BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
              "llc.port=128 B;slice_net.width=256 B;net.width=256 B;slice_net.source_packets=8;"
              "llc.data_queue=64;llc.reply_queue=64;l1.lines_per_cyc=4;l1.miss_queue=64;sm.block_slots=1");
     bed_touch(&b, 0, A, 4096);
-    bed_run(&b, read, 1, 1); /* all lines are in slice 0 now */
+    bed_run(&b, read, 1, 1); /* fills slice 0 with all lines */
     bed_begin(&b, read, 1, 2);
     struct slice *const s = b.system->slices[0];
     const struct fabric *const f = b.system->fabrics;
@@ -78,8 +78,8 @@ BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
     bed_close(&b);
 }
 
-/* Stores and atomics to lines of others are done at their home. */
-BED_TEST(stores_and_atomics_go_past_to_their_home)
+/* The home performs stores and atomics to remote lines. */
+BED_TEST(stores_and_atomics_bypass_to_their_home)
 {
     struct bed b;
     static const struct bed_op ops[] = {BED_STORE(A, BED_NO_REG),
@@ -95,8 +95,8 @@ BED_TEST(stores_and_atomics_go_past_to_their_home)
     bed_close(&b);
 }
 
-/* The links of an SM carry a reply of 136 B in nine cycles each: a partition's two slices give its SM twice
- * what one does. */
+/* A link of an SM carries a reply of 136 B in nine cycles. Two slices of a partition therefore give the SM
+ * twice the bandwidth of one. */
 BED_TEST(local_bandwidth_is_that_of_the_links)
 {
     for (uint32_t slices = 1; slices <= 2; slices++) {
@@ -125,8 +125,8 @@ static void set_replication(struct bed *b, bool on)
     organisation_set(b->system->organisations, &(struct organisation_state){.degree = 1, .replicate = on}, 0);
 }
 
-/* Queues of one entry everywhere: slow, and it goes on. */
-BED_TEST(partitions_that_ask_each_other_for_everything_go_on)
+/* All queues have one entry: the run is slow and ends. */
+BED_TEST(partitions_with_remote_requests_only_do_not_deadlock)
 {
     static const char *const machines[] = {
         NUBA "llc.mshrs=2;llc.ways=2;gpu.llc_size=2 KiB;llc.forward_queue=1;llc.local_queue=1",
@@ -153,11 +153,11 @@ BED_TEST(partitions_that_ask_each_other_for_everything_go_on)
     }
 }
 
-/* ---- copies ---- */
+/* ---- replicas ---- */
 
 static void set(void *flag) { *(bool *)flag = true; }
 
-BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
+BED_TEST(read_only_remote_lines_are_replicated_if_replication_is_on)
 {
     struct bed b;
     static const struct bed_op read[] = {BED_LOAD(A, 1, .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
@@ -171,10 +171,9 @@ BED_TEST(read_only_lines_of_others_are_copied_when_replication_is_on)
     bed_run(&b, read, 1, 1);
     const struct stats s = bed_stats(&b);
     assert_int_equal(s.llc.fetches, 1);
-    assert_int_equal(s.llc.copy_reads,
-                     1); /* the second read-only load; the others may be written: they cross */
+    assert_int_equal(s.llc.copy_reads, 1); /* the second read-only load; loads of writable lines cross */
     assert_int_equal(s.llc.crossing_reads, 3);
-    /* off: the copy is still there and nobody looks at it */
+    /* Replication off: the replica stays in the slice, and no load uses it. */
     set_replication(&b, false);
     bed_run(&b, read, 1, 1);
     assert_int_equal(bed_stats(&b).llc.copy_reads, 1);
@@ -192,10 +191,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remote_latency_is_the_sum_of_its_parts),
         cmocka_unit_test(local_and_remote_requests_alternate_cycle_by_cycle),
-        cmocka_unit_test(stores_and_atomics_go_past_to_their_home),
+        cmocka_unit_test(stores_and_atomics_bypass_to_their_home),
         cmocka_unit_test(local_bandwidth_is_that_of_the_links),
-        cmocka_unit_test(partitions_that_ask_each_other_for_everything_go_on),
-        cmocka_unit_test(read_only_lines_of_others_are_copied_when_replication_is_on),
+        cmocka_unit_test(partitions_with_remote_requests_only_do_not_deadlock),
+        cmocka_unit_test(read_only_remote_lines_are_replicated_if_replication_is_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

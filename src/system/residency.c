@@ -1,10 +1,12 @@
-/* residency: how many blocks of a kernel an SM holds, and by what it is limited. */
+/* residency: computes how many blocks of a kernel are resident on an SM, and which resource limits the
+ * number. kernel.c calls residency_describe() for every launch; api/ uses the system_*() functions for
+ * occupancy queries. The limits of an SM come from sm_fitting_blocks() (sm/). */
 #include <string.h>
 
 #include "system/system_private.h"
 
-/* The SM that ptxas has in mind. ASSUMPTION: that of sm_70, 80, 90 and 100, whatever .target the PTX names
- * and machine it runs on (sm_75 and 86 hold fewer threads; the register file is the same). */
+/* Limits of the SM that ptxas compiles for. ASSUMPTION: the limits of sm_70, sm_80, sm_90 and sm_100 apply
+ * to every .target and machine. (sm_75 and sm_86 hold fewer threads; their register file is the same.) */
 enum {
     FILE_REGISTERS = 65536,
     FILE_PARTS = 4,
@@ -13,25 +15,25 @@ enum {
     THREAD_REGISTERS = 255
 };
 
-/* What __launch_bounds__ leaves to a thread: so many registers that the blocks asked for fit the file, whose
- * four parts each take whole warps. As ptxas does, one block is meant if more are asked for than an SM holds.
- */
+/* Max registers of a thread under __launch_bounds__: minnctapersm blocks must fit the register file, whose
+ * four parts each hold whole warps. If minnctapersm exceeds the capacity of an SM, ptxas assumes one
+ * block. */
 static uint32_t bounded_registers(const struct ptx_func *f)
 {
     const uint32_t threads = ptx_func_threads(f);
     if (!threads) return THREAD_REGISTERS;
     const uint32_t warps = (threads + 31) / 32;
-    const uint64_t asked = f->minnctapersm ? f->minnctapersm : 1;
-    const bool possible = asked <= FILE_BLOCKS && asked * threads <= FILE_THREADS;
-    uint32_t all = (possible ? (uint32_t)asked : 1) * warps;
-    if (all > FILE_THREADS / 32) all = FILE_THREADS / 32; /* blocks that end within a warp */
+    const uint64_t blocks = f->minnctapersm ? f->minnctapersm : 1;
+    const bool possible = blocks <= FILE_BLOCKS && blocks * threads <= FILE_THREADS;
+    uint32_t all = (possible ? (uint32_t)blocks : 1) * warps;
+    if (all > FILE_THREADS / 32) all = FILE_THREADS / 32; /* the last warp of a block may be partial */
     const uint32_t per_part = (all + FILE_PARTS - 1) / FILE_PARTS;
     const uint32_t n = FILE_REGISTERS / (per_part * FILE_PARTS * 32) / 8 * 8;
     return n < THREAD_REGISTERS ? n : THREAD_REGISTERS;
 }
 
-/* ASSUMPTION (modelling.md A9): most live registers + 4, a multiple of 8, at least 16, at most what the
- * kernel's own directives allow. What ptxas would spill to keep to them costs nothing here. */
+/* ASSUMPTION (modelling.md A9): max live registers + 4, rounded up to a multiple of 8, at least 16, at
+ * most the limit of the kernel's directives. Spills that ptxas would add to keep the limit cost no time. */
 uint32_t system_registers_per_thread(const struct config *c, const struct exec_kernel *kernel)
 {
     if (c->sm.registers_per_thread) return c->sm.registers_per_thread;

@@ -1,10 +1,11 @@
-/* rules: the rows of rules.def as functions. They stand above the rooms whose limits they use, so config/
- * receives them as an argument of machine_finish(). */
+/* rules: turns the rows of rules.def into functions. The rules use limits of other rooms (net, dram), and
+ * config/ is below these rooms. config/ therefore receives the rules as an argument of machine_finish(). */
 #include "system/rules.h"
 
 #include "net/net_level.h"
 
-/* Rules of one parameter may stand in several files. */
+/* Name of a rule's function. Several .def files may hold rules of one parameter: the line number makes names
+ * unique. */
 #define RULE_NAME2(section, name, line) rule_##section##_##name##_at_line_##line
 #define RULE_NAME(section, name, line)  RULE_NAME2(section, name, line)
 #define RULE(section, name, condition, message) \

@@ -1,4 +1,4 @@
-/* rules: combinations of parameters that no machine can have (rules.def). */
+/* rules: the constraints between parameters (rules.def). machine_finish() in config/ checks them. */
 #ifndef ATOLL_SYSTEM_RULES_H
 #define ATOLL_SYSTEM_RULES_H
 

@@ -1,4 +1,4 @@
-/* SM-side halves: copies in the other half, and how they are kept coherent. */
+/* sm_side: replicas of remote lines in each half, and their coherence. */
 #include "system_testbed.h"
 
 /* Two halves of an SM, a slice and a channel; everything at 1 GHz. */
@@ -8,8 +8,8 @@
     "runtime.placement=first_touch_chiplet;"
 #define A 0x100000
 
-/* Lines of the other half are kept, and read near from then on. */
-BED_TEST(a_half_keeps_lines_of_the_other)
+/* The first read of a remote line installs a replica; the second read hits it. */
+BED_TEST(a_half_caches_remote_lines)
 {
     struct bed b;
     static const struct bed_op read[] = {BED_LOAD(A, 1, .flags = WARP_F_STRONG), BED_USE(1),
@@ -26,9 +26,8 @@ BED_TEST(a_half_keeps_lines_of_the_other)
     bed_close(&b);
 }
 
-/* A store at the home drops the copy of the other half, once, and is answered later than one that concerns
- * nobody. */
-BED_TEST(a_store_at_home_drops_the_copy_of_the_other_half)
+/* A store at the home invalidates the replica once. A second store sends no invalidation. */
+BED_TEST(a_store_at_the_home_invalidates_the_replica)
 {
     struct bed b;
     static const struct bed_op read[] = {BED_LOAD(A, 1, .flags = WARP_F_STRONG), BED_USE(1), BED_END};
@@ -43,17 +42,17 @@ BED_TEST(a_store_at_home_drops_the_copy_of_the_other_half)
     assert_int_equal(bed_stats(&b).llc.invalidates, 1);
     assert_int_equal(bed_stats(&b).llc.invalidated, 1);
     assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
-    bed_run(&b, write, 1, 2); /* nobody has a copy now */
+    bed_run(&b, write, 1, 2); /* no replica is left */
     bed_settle(&b);
     assert_int_equal(bed_stats(&b).llc.invalidates, 1);
     b.only_sms = 1;
-    bed_run(&b, read, 1, 1); /* and the next read asks the home again */
+    bed_run(&b, read, 1, 1); /* the next read fetches the line again */
     assert_int_equal(bed_stats(&b).llc.fetches, 2);
     bed_close(&b);
 }
 
-/* A store of the other half changes its copy and the home; nobody has to be told. */
-BED_TEST(a_store_of_the_other_half_changes_both)
+/* A store from the half with the replica updates replica and home, and sends no invalidation. */
+BED_TEST(a_store_to_a_replica_updates_replica_and_home)
 {
     struct bed b;
     static const struct bed_op ops[] = {BED_LOAD(A, 1, .flags = WARP_F_STRONG), BED_USE(1),
@@ -69,22 +68,22 @@ BED_TEST(a_store_of_the_other_half_changes_both)
     bed_close(&b);
 }
 
-/* A line that leaves its home takes its copies with it: the home would not know of them any more. */
-BED_TEST(a_line_that_leaves_its_home_takes_its_copies_along)
+/* An eviction at the home invalidates the replica: the home loses the sharer bits. */
+BED_TEST(an_eviction_at_the_home_invalidates_the_replica)
 {
     struct bed b;
     static const struct bed_op read[] = {BED_LOAD(A, 1, .flags = WARP_F_STRONG), BED_USE(1), BED_END};
     static const struct bed_op others[] = {
         BED_LOAD(A + 0x100000, 1, .stride = 128, .from_block = 1, .flags = WARP_F_STRONG), BED_USE(1),
         BED_END};
-    bed_open(&b, HALVES "gpu.llc_size=4 KiB;llc.ways=16"); /* 16 lines each */
+    bed_open(&b, HALVES "gpu.llc_size=4 KiB;llc.ways=16"); /* 16 lines per slice */
     bed_touch(&b, 1, A, 1);
     bed_touch(&b, 1, A + 0x100000, 4096);
     b.only_sms = 1;
     bed_run(&b, read, 1, 1);
     assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
     b.only_sms = 0;
-    bed_run(&b, others, 1, 2); /* 32 lines through the home's 16 */
+    bed_run(&b, others, 1, 2); /* reads 32 lines through the 16 lines of the home */
     bed_settle(&b);
     assert_int_equal(slice_lines_used(b.system->slices[0]), 0);
     bed_close(&b);
@@ -93,10 +92,10 @@ BED_TEST(a_line_that_leaves_its_home_takes_its_copies_along)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_half_keeps_lines_of_the_other),
-        cmocka_unit_test(a_store_at_home_drops_the_copy_of_the_other_half),
-        cmocka_unit_test(a_store_of_the_other_half_changes_both),
-        cmocka_unit_test(a_line_that_leaves_its_home_takes_its_copies_along),
+        cmocka_unit_test(a_half_caches_remote_lines),
+        cmocka_unit_test(a_store_at_the_home_invalidates_the_replica),
+        cmocka_unit_test(a_store_to_a_replica_updates_replica_and_home),
+        cmocka_unit_test(an_eviction_at_the_home_invalidates_the_replica),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

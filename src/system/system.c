@@ -1,4 +1,13 @@
-/* gpu: building the machine from its parameters. */
+/* system: builds the machine from its parameters. Order in system_new(): clocks, path tables, memory
+ * channels, page table, MMUs, SMs, control, slices, networks, connections, applications. The rest of the file
+ * answers queries of measure/ and api/.
+ *
+ *   SM --fabric.request--> slice --operations--> channel       control/: epochs, boundaries (sms, slices)
+ *   SM <--fabric.reply---- slice <-------------- channel       pages/: frames (mmus, slices)
+ *                            | slice networks and gateways: other slices, chiplets and GPUs
+ *
+ * Invariant: components refer to each other through tables of pointers (slices, mmus, *_components). The
+ * tables are allocated first and filled later, so a wiring may name a component that does not exist yet. */
 #include "system/system.h"
 
 #include <stdlib.h>
@@ -20,7 +29,7 @@ static void build_clocks(struct system *g, const struct config *c)
     for (uint32_t level = 0; level < NET_LEVELS; level++) {
         g->net_domains[level] = g->sm_domain;
         if (!net_level_used(c, level) || net_level_clock(c, level) == c->clock.sm) continue;
-        uint32_t same = 0; /* a level below with the same clock */
+        uint32_t same = 0; /* lower level with the same clock */
         while (same < level &&
                (!net_level_used(c, same) || net_level_clock(c, same) != net_level_clock(c, level)))
             same++;
@@ -29,15 +38,15 @@ static void build_clocks(struct system *g, const struct config *c)
                          : engine_add_domain(g->engine, net_level_names[level], net_level_clock(c, level));
     }
     g->dram_domain = engine_add_domain(g->engine, "dram", c->clock.dram);
-    /* what takes longer than any latency of the hardware: a fault, the driver */
+    /* Page faults and the driver take longer than any latency of the hardware. */
     engine_set_watchdog(g->engine, c->sim.watchdog_cyc + config_cycles_in(c->mmu.fault, c->clock.sm) +
                                        config_cycles_in(c->runtime.move_cost, c->clock.sm));
-    engine_set_stuck(g->engine, kernel_is_stuck, g);
+    engine_set_stuck(g->engine, kernel_on_no_progress, g);
     if (c->sim.visit_order == visit_order_shuffled)
         engine_shuffle_visits(g->engine, rng_seed(c->sim.seed, 0x5f0f));
 }
 
-static const char *name_in(struct system *g, const char *what, uint32_t idx, uint32_t per_partition)
+static const char *component_name(struct system *g, const char *what, uint32_t idx, uint32_t per_partition)
 {
     const struct config *c = g->config;
     const uint32_t partition = idx / per_partition, chiplet = partition / c->chiplet.partitions;
@@ -49,8 +58,8 @@ static const char *name_in(struct system *g, const char *what, uint32_t idx, uin
                         idx % per_partition);
 }
 
-/* Of a partition, numbered over the machine. */
-static struct stats_scope scope_of(const struct config *c, uint32_t partition)
+/* Scope of the statistics of a partition. */
+static struct stats_scope partition_scope(const struct config *c, uint32_t partition)
 {
     const uint32_t chiplet = partition / c->chiplet.partitions;
     return (struct stats_scope){(int32_t)(chiplet / c->gpu.chiplets), (int32_t)(chiplet % c->gpu.chiplets),
@@ -98,9 +107,10 @@ static void build_slice(struct system *g, const struct config *c, uint32_t idx)
                                    .epoch = &g->organisations[chiplet].epoch,
                                    .pages = pages_may_move(g->pages) ? g->pages : NULL,
                                    .page_line_done = pages_line_done};
-    g->slices[idx] = slice_new(&g->arena, &g->slice_spec, &w, name_in(g, "slice", idx, c->partition.slices));
+    g->slices[idx] =
+        slice_new(&g->arena, &g->slice_spec, &w, component_name(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
-    STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), scope_of(c, w.partition));
+    STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), partition_scope(c, w.partition));
     slice_set_write_through(g->slices[idx], w.organisation->state[0].is_private);
 }
 
@@ -126,8 +136,9 @@ static void build_memory(struct system *g, const struct config *c)
                                              g->check ? slice_memory_accepted_checked : slice_memory_accepted,
                                          .done = slice_memory_done};
         g->channels[k] = channel_new(&g->arena, c, &g->dram_spec, g->map, &w,
-                                     name_in(g, "channel", k, c->partition.channels));
-        STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]), scope_of(c, k / c->partition.channels));
+                                     component_name(g, "channel", k, c->partition.channels));
+        STATS_REGISTER(g->stats, dram, channel_stats(g->channels[k]),
+                       partition_scope(c, k / c->partition.channels));
     }
 }
 
@@ -154,7 +165,7 @@ static void shootdown(void *system, uint32_t gpu, uint64_t key)
     mmu_shootdown(mmu_of(system, gpu, key), key);
 }
 
-static void forget(void *system, uint32_t gpu, uint64_t key, uint32_t first_sm, uint32_t sm_count)
+static void invalidate(void *system, uint32_t gpu, uint64_t key, uint32_t first_sm, uint32_t sm_count)
 {
     mmu_forget(mmu_of(system, gpu, key), key, first_sm, sm_count);
 }
@@ -177,7 +188,7 @@ static void build_pages(struct system *g, const struct config *c)
                                    .check = g->check,
                                    .system = g,
                                    .shootdown = shootdown,
-                                   .forget = forget,
+                                   .forget = invalidate,
                                    .resume = resume,
                                    .running = any_runs};
     g->pages = pages_new(&g->arena, c, &w);
@@ -223,14 +234,15 @@ static void build_sm(struct system *g, const struct config *c, uint32_t idx)
                                 .near_count = c->partition.slices,
                                 .disturbed = c->runtime.rotate_blocks_cyc || !c->sim.work_ahead,
                                 .kernels = &g->running_count};
-    g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, name_in(g, "sm", idx, c->partition.sms));
+    g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, component_name(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
-    const struct stats_scope scope = scope_of(c, idx / c->partition.sms);
+    const struct stats_scope scope = partition_scope(c, idx / c->partition.sms);
     STATS_REGISTER(g->stats, sm, sm_stats(g->sms[idx]), scope);
     STATS_REGISTER(g->stats, l1, sm_l1_stats(g->sms[idx]), scope);
 }
 
-/* Requests that can be on their way: of SMs, of walkers, of slices for lines of other chiplets. */
+/* Max requests in flight: requests of SMs and walkers, fetches of slices for remote lines, lines of migrating
+ * pages. */
 static uint32_t request_limit(const struct system *g, const struct config *c)
 {
     const uint64_t fetches =
@@ -241,7 +253,7 @@ static uint32_t request_limit(const struct system *g, const struct config *c)
            WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + config_page_move_lines(c);
 }
 
-/* What queued networks have counted goes into the series. */
+/* Synchronises the statistics of queued networks before a point of the time series. */
 static void networks_edge(void *arg, uint64_t edge_cyc)
 {
     const struct system *const g = arg;
@@ -302,7 +314,7 @@ static void allocate(struct system *g, const struct config *c)
 
 static bool may_run(const void *apps, uint32_t sm, uint32_t app) { return apps_may_run(apps, sm, app); }
 
-/* Before the slices: they call the monitor of the replication policy. */
+/* Call it before build_slice(): slices copy the monitor of the replication policy. */
 static void build_control(struct system *g, const struct config *c)
 {
     control_init(&g->control, &g->arena,
@@ -368,7 +380,7 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
                                                      .sm_components = g->sm_components,
                                                      .kernels = &g->running_count});
     apps_init(&g->apps, g);
-    mover_new(g, c);
+    block_migration_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
     return g;
 }
@@ -412,7 +424,7 @@ uint64_t system_pages_of(const struct system *g, uint32_t partition)
 {
     const struct nodes n = nodes_at(g->config, NODE_PARTITION, g->pages->colours_per_chiplet);
     uint64_t pages = 0;
-    if (n.count < config_partitions(g->config)) return 0; /* no partition has frames of its own */
+    if (n.count < config_partitions(g->config)) return 0; /* a page spans several partitions */
     for (uint32_t k = 0; k < n.colours_per_node; k++)
         pages += g->pages->placed[(size_t)partition * n.colours_per_node + k];
     return pages;
@@ -437,7 +449,7 @@ void system_split(struct system *g, uint32_t apps)
 
 struct system_app system_app(struct system *g, uint32_t app)
 {
-    apps_count(&g->apps);
+    apps_sync_stats(&g->apps);
     struct system_app a = {.sms = g->apps.app[app].sm_count, .channels = g->apps.app[app].channel_count};
     a.stats.app = g->apps.app[app].stats;
     return a;

@@ -1,4 +1,9 @@
-/* Shared by the files of system/ only. */
+/* system_private: state shared by the files of system/. No other room includes it; tests do.
+ *
+ *   system.c           builds the machine            kernel.c      runs kernels
+ *   residency.c        blocks per SM                 apps.c        SMs and channels of applications
+ *   block_migration.c  blocks between SMs            windows.c     lookahead windows of the memory side
+ *   use.c, depths.c    traffic and queue depths      bounds.c      work <= capacity at the end of a run */
 #ifndef ATOLL_SYSTEM_PRIVATE_H
 #define ATOLL_SYSTEM_PRIVATE_H
 
@@ -22,28 +27,27 @@
 
 struct use_marks; /* use.c */
 
-/* A kernel that runs. */
+/* A running kernel. */
 struct running {
-    struct sm_kernel sm; /* first: the SMs know the kernel by it */
+    struct sm_kernel sm; /* description of the kernel for the SMs */
     struct system *system;
     struct exec_launch *launch;
     struct launch_facts facts;
-    struct boundary boundary; /* its end */
-    struct cta_sched blocks;
-    uint32_t record;     /* its place among the records */
-    bool alone;          /* no other kernel ran at any time of it */
-    struct stats before; /* when it began */
-    struct use_marks *marks;
-    struct exec_block **resident; /* to destroy when the run is broken off; see kernel.c */
+    struct boundary boundary;     /* state of the kernel's end */
+    struct cta_sched blocks;      /* blocks that have not started */
+    uint32_t record;              /* index in system.records */
+    bool alone;                   /* no other kernel ran at the same time so far */
+    struct stats before;          /* statistics of the machine at the kernel's start */
+    struct use_marks *marks;      /* counters of use.c at the kernel's start */
+    struct exec_block **resident; /* resident blocks; the cleanup of an aborted run destroys them */
     uint32_t resident_count, resident_capacity;
     uint64_t blocks_ended;
     double nanoseconds_per_cycle;
 };
 
-struct mover; /* mover.c: blocks that change their SM */
+struct block_migration; /* block_migration.c */
 
-/* The machine: all GPUs. SMs, slices and channels are numbered over it, those of a partition, chiplet or GPU
- * one after the other. */
+/* The machine: all GPUs. */
 struct system {
     struct arena arena;
     const struct config *config;
@@ -54,18 +58,18 @@ struct system {
     struct pool requests;
     uint32_t chiplet_count;
     struct fabric *fabrics;             /* [chiplet] */
-    struct traffic traffic;             /* between partitions */
-    struct gates *gates;                /* between them; NULL: there is one */
-    struct windows *windows;            /* who runs the memory side; NULL: its parts are visited */
+    struct traffic traffic;             /* bytes between partitions */
+    struct gates *gates;                /* gateways between chiplets; NULL: the machine has one chiplet */
+    struct windows *windows;            /* simulates the memory side; NULL: the engine wakes its components */
     struct organisation *organisations; /* [chiplet] */
-    struct llc_monitor monitor;         /* of every slice */
-    struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
-    struct mdr *mdr;                    /* decides on copies between partitions; NULL: nobody */
-    struct mmu **mmus;                  /* [application * GPUs + GPU]; one application: [GPU] */
+    struct llc_monitor monitor;         /* callback of every slice, for the replication policy */
+    struct replication *replication;    /* replication policy of a stack; NULL: none */
+    struct mdr *mdr;                    /* replication policy between partitions; NULL: none */
+    struct mmu **mmus;                  /* [application * GPUs + GPU]; shared MMUs: [GPU] */
     uint32_t mmu_count;
     struct pages *pages;
     struct dram_spec dram_spec;
-    struct dram_map *map; /* of a chiplet's memory */
+    struct dram_map *map; /* address map of a chiplet's memory */
     struct slice_spec slice_spec;
     struct sm_spec *sm_spec;
     struct conflict_cache *conflicts;
@@ -73,53 +77,58 @@ struct system {
     struct slice **slices;
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
-    uint64_t *pending;      /* [channel]: bit per slice that has operations for it */
-    uint64_t *exact_accept; /* [channel]: bit per slice that needs exact accept times */
-    uint32_t sm_count, slice_count, channel_count; /* of the machine */
-    struct running **running; /* kernels on the SMs, in the order of their start; behind them: free ones */
+    uint64_t *pending;      /* [channel] bit per slice with operations for the channel */
+    uint64_t *exact_accept; /* [channel] bit per slice that needs exact accept times */
+    uint32_t sm_count, slice_count, channel_count;
+    struct running **running; /* [running_made]; the first running_count run, in the order of their start */
     uint32_t running_count, running_made;
     struct apps apps;
-    struct control control; /* epochs, kernel boundaries, passes over the LLC */
-    struct mover *mover;    /* NULL: blocks stay where they are */
+    struct control control;                  /* epochs, kernel boundaries, passes over the LLC */
+    struct block_migration *block_migration; /* NULL: blocks do not migrate */
     struct system_listener listener;
     struct system_kernel_record *records;
     uint32_t record_count, record_capacity;
     struct rng skew;
-    uint64_t limit_instructions; /* 0 = none */
-    uint64_t end_cyc;            /* the run has ended: when; 0: not */
-    uint64_t issued_when_asked;  /* whether the machine is stuck */
-    bool stopped;                /* in the middle of a kernel */
-    struct check *check;         /* --check; NULL: none */
+    uint64_t limit_instructions;    /* warp instructions; 0: no limit */
+    uint64_t end_cyc;               /* SM cycle of the last kernel's end; 0: system_finish() was not called */
+    uint64_t watchdog_instructions; /* warp instructions at the last kernel_on_no_progress() */
+    bool stopped;                   /* the run stopped inside a kernel */
+    struct check *check;            /* --check; NULL: off */
 };
 
-/* kernel.c: the blocks that exist, to destroy when the run is broken off. */
-void kernel_remember(struct running *r, struct exec_block *b);
-void kernel_forget(struct running *r, struct exec_block *b);
+/* kernel.c: list of resident blocks of a kernel. */
+void kernel_add_resident(struct running *r, struct exec_block *b);
+void kernel_remove_resident(struct running *r, struct exec_block *b);
+/* True if the boundary of at least one running kernel is not over. */
 bool kernel_any_runs(const struct system *g);
-bool kernel_is_stuck(void *gpu, bool due);
+/* No-progress hook of the engine (engine_set_stuck()). Raises a user error if the simulated program
+ * deadlocked. False: the machine still works. `due`: events are pending. */
+bool kernel_on_no_progress(void *gpu, bool due);
 
-/* residency.c: what a kernel takes of an SM; a mistake when that is more than there is. */
+/* residency.c: fills in the resources of a kernel per block and the blocks per SM. Raises a user error if
+ * not one block fits, or if a cooperative launch does not fit the machine. */
 void residency_describe(struct running *r, struct system_kernel_record *record);
 
-void mover_new(struct system *g, const struct config *c);
-void mover_begin(struct running *r, uint64_t start_cyc);
-void mover_free(struct mover *m);
+/* block_migration.c: no effect if runtime.rotate_blocks_cyc is 0. */
+void block_migration_new(struct system *g, const struct config *c);
+void block_migration_on_start(struct running *r, uint64_t start_cyc);
+void block_migration_free(struct block_migration *m);
 
-/* gpu.c: an MMU for the SMs of a GPU. */
+/* system.c: an MMU for the SMs of a GPU. `number`: its index in system.mmus. */
 struct mmu *system_new_mmu(struct system *g, const struct config *c, uint32_t gpu, uint32_t number);
-/* gpu.c: every network of a level and direction, NULL after the last. */
+/* system.c: network number idx of a level and direction. NULL: idx is past the last network. */
 struct fabric_side *system_net_at(const struct system *g, enum net_level level, enum net_direction direction,
                                   uint32_t idx);
 
 /* ---- use.c ---- */
 
-struct use_marks *system_use_marks(struct system *g);
-/* Counts from here on. */
-void system_use_mark(const struct system *g, struct use_marks *marks);
-/* Since the mark. */
+struct use_marks *system_use_marks_new(struct system *g);
+/* Copies the counters: the start of an interval. */
+void system_use_marks_set(const struct system *g, struct use_marks *marks);
+/* Figures of the interval from the marks to now. NULL: since the start of the run. */
 struct system_use system_use_since(const struct system *g, const struct use_marks *marks);
 
-/* bounds.c: nobody has done more than its cycles allow; raises a bug. */
+/* bounds.c: raises an internal error if a component did more work than its cycles allow. */
 void system_check_bounds(const struct system *g);
 
 #endif

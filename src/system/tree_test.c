@@ -1,5 +1,5 @@
-/* Several GPUs and chiplets: the way of a request through the levels, copies of lines of others, and machines
- * of one GPU that must not notice that there could be more. */
+/* Several GPUs and chiplets: the path of a request through the network levels, replicas of remote lines,
+ * and machines of one GPU, whose results must not depend on the support for several. */
 #include "system_testbed.h"
 
 /* Two GPUs of one SM, one slice and one channel; everything at 1 GHz. */
@@ -16,7 +16,8 @@ static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, 
     return net_zero_load_cyc(side->net, src, dst, bytes);
 }
 
-/* From slice to slice of the other GPU: slice 0 > gate (port 1), GPU to GPU, gate > slice 0. */
+/* Latency from a slice to a slice of the other GPU: slice 0 to gateway (port 1), GPU to GPU, gateway to
+ * slice 0. */
 static uint64_t far_cyc(const struct bed *b, enum net_direction d, uint32_t bytes, uint32_t from, uint32_t to)
 {
     return cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, from), 0, 1, bytes) +
@@ -24,7 +25,7 @@ static uint64_t far_cyc(const struct bed *b, enum net_direction d, uint32_t byte
            cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, to), 1, 0, bytes);
 }
 
-/* SM 1 brings the line into its GPU's slice, which is its home; then SM 0 reads it. */
+/* SM 1 fetches the line into its home, the slice of its GPU. SM 0 then reads the line. */
 BED_TEST(remote_latency_is_the_sum_of_its_parts)
 {
     struct bed b;
@@ -46,15 +47,15 @@ BED_TEST(remote_latency_is_the_sum_of_its_parts)
     assert_int_equal(s.llc.fetches, 1);
     assert_int_equal(s.gates.between_gpus, 2); /* request and reply */
     assert_int_equal(s.gates.passed, 4);
-    bed_run(&b, read, 1, 1); /* and now its own slice has it */
+    bed_run(&b, read, 1, 1); /* the slice of SM 0 has a replica now */
     assert_int_equal(bed_cyc(&b, 0, 0, 1), 1 + cyc(&f->request, 0, 0, 8) + c->llc.latency_cyc +
                                                cyc(&f->reply, 0, 0, 136) + c->l1.fill_latency_cyc);
     assert_int_equal(bed_stats(&b).llc.remote_hits, 1);
     bed_close(&b);
 }
 
-/* Memory-side slices of another chiplet: the SM's own network, its gate, and theirs. */
-BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates)
+/* memory_side: the path leads through the networks of both chiplets and the gateways between them. */
+BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_gateways)
 {
     struct bed b;
     static const struct bed_op read[] = {BED_LOAD(A, 1), BED_USE(1), BED_END};
@@ -75,7 +76,7 @@ BED_TEST(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates)
     bed_close(&b);
 }
 
-/* A stream of lines of the other GPU takes as long as their replies occupy the link. */
+/* The time of a stream of remote lines equals the time that their replies occupy the link. */
 BED_TEST(a_link_carries_its_bandwidth)
 {
     struct bed b;
@@ -87,13 +88,13 @@ BED_TEST(a_link_carries_its_bandwidth)
     b.only_sms = 1;
     bed_run(&b, read, 1, BLOCKS);
     const uint64_t cycles = LINES * (136 / 8), took = b.end_cyc - b.start_cyc;
-    assert_in_range(took, cycles, cycles + cycles / 33 + 2500); /* 3 % and one way there and back */
+    assert_in_range(took, cycles, cycles + cycles / 33 + 2500); /* 3 % plus one round trip */
     assert_int_equal(bed_stats(&b).llc.fetches, LINES);
     bed_close(&b);
 }
 
-/* Stores pass on to their home; a copy that is here is kept and changed. */
-BED_TEST(stores_to_lines_of_others_are_written_at_their_home)
+/* A store is forwarded to its home, and updates the local replica. */
+BED_TEST(stores_to_remote_lines_are_written_at_their_home)
 {
     struct bed b;
     static const struct bed_op ops[] = {BED_LOAD(A, 1), BED_USE(1), BED_STORE(A, BED_NO_REG),
@@ -104,7 +105,7 @@ BED_TEST(stores_to_lines_of_others_are_written_at_their_home)
     bed_run(&b, ops, 1, 1);
     bed_settle(&b);
     const struct stats s = bed_stats(&b);
-    assert_int_equal(s.llc.fetches, 1); /* the second load finds the copy */
+    assert_int_equal(s.llc.fetches, 1); /* the second load hits the replica */
     assert_int_equal(s.llc.passed, 1);
     assert_int_equal(s.llc.far_requests, 2);
     assert_int_equal(slice_stats(b.system->slices[0])->memory_writes, 0);
@@ -112,8 +113,8 @@ BED_TEST(stores_to_lines_of_others_are_written_at_their_home)
     bed_close(&b);
 }
 
-/* An atomic drops the copy: the next load asks the home again. */
-BED_TEST(atomics_to_lines_of_others_drop_the_copy)
+/* An atomic invalidates the replica: the next load fetches the line again. */
+BED_TEST(atomics_to_remote_lines_invalidate_the_replica)
 {
     struct bed b;
     static const struct bed_op ops[] = {
@@ -129,9 +130,8 @@ BED_TEST(atomics_to_lines_of_others_drop_the_copy)
     bed_close(&b);
 }
 
-/* Two GPUs that ask each other for more than they can hold at one time do not wait for each other for ever.
- */
-BED_TEST(slices_that_are_full_of_each_others_lines_go_on)
+/* Two GPUs with more requests for each other's lines than MSHRs, ways and queue entries do not deadlock. */
+BED_TEST(slices_full_of_remote_lines_do_not_deadlock)
 {
     static const char *const machines[] = {
         TWO_GPUS "llc.mshrs=2;llc.ways=2;gpu.llc_size=1 KiB;llc.forward_queue=1",
@@ -161,8 +161,8 @@ BED_TEST(slices_that_are_full_of_each_others_lines_go_on)
 
 static void set(void *flag) { *(bool *)flag = true; }
 
-/* Copies of lines of others are gone after a kernel, lines of the own memory stay. */
-BED_TEST(kernel_ends_drop_lines_of_others_only)
+/* The pass at a kernel's end invalidates replicas of remote lines and keeps local lines. */
+BED_TEST(kernel_ends_invalidate_remote_lines_only)
 {
     static const struct bed_op ops[] = {BED_LOAD(A, 1), BED_LOAD(A + 0x100000, 2), BED_USE(1), BED_USE(2),
                                         BED_END};
@@ -179,13 +179,13 @@ BED_TEST(kernel_ends_drop_lines_of_others_only)
         bed_settle(&b);
         assert_true(done[0] && done[1]);
         assert_int_equal(slice_lines_used(b.system->slices[0]), 1);
-        assert_int_equal(slice_lines_used(b.system->slices[1]), 1); /* at home */
+        assert_int_equal(slice_lines_used(b.system->slices[1]), 1); /* the home keeps its line */
         bed_close(&b);
     }
 }
 
-/* First touch by GPU: the pages of each SM are in its own GPU, and nothing crosses. */
-BED_TEST(pages_that_a_gpu_touches_first_are_its_own)
+/* first_touch_gpu: the pages of each SM lie in its GPU, and no request crosses between GPUs. */
+BED_TEST(first_touch_places_pages_in_the_gpu_of_the_access)
 {
     struct bed b;
     static const struct bed_op ops[] = {BED_LOAD(A, 1, .by_block = 4096), BED_STORE(A, 1, .by_block = 4096),
@@ -217,8 +217,8 @@ static struct stats run_mix(const char *settings, uint64_t *cycles)
     return s;
 }
 
-/* The machinery of several GPUs costs a machine of one nothing: the same statistics to the bit. */
-BED_TEST(one_gpu_as_a_tree_is_the_plain_gpu)
+/* A machine of one GPU with an organisation for several GPUs has bit-identical statistics. */
+BED_TEST(one_gpu_as_a_tree_equals_the_basic_gpu)
 {
     uint64_t plain_cycles, tree_cycles;
     const struct stats plain = run_mix("mmu.mode=tlb", &plain_cycles);
@@ -234,14 +234,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remote_latency_is_the_sum_of_its_parts),
-        cmocka_unit_test(a_memory_side_slice_of_another_chiplet_is_reached_through_the_gates),
+        cmocka_unit_test(a_memory_side_slice_of_another_chiplet_is_reached_through_gateways),
         cmocka_unit_test(a_link_carries_its_bandwidth),
-        cmocka_unit_test(stores_to_lines_of_others_are_written_at_their_home),
-        cmocka_unit_test(atomics_to_lines_of_others_drop_the_copy),
-        cmocka_unit_test(slices_that_are_full_of_each_others_lines_go_on),
-        cmocka_unit_test(kernel_ends_drop_lines_of_others_only),
-        cmocka_unit_test(pages_that_a_gpu_touches_first_are_its_own),
-        cmocka_unit_test(one_gpu_as_a_tree_is_the_plain_gpu),
+        cmocka_unit_test(stores_to_remote_lines_are_written_at_their_home),
+        cmocka_unit_test(atomics_to_remote_lines_invalidate_the_replica),
+        cmocka_unit_test(slices_full_of_remote_lines_do_not_deadlock),
+        cmocka_unit_test(kernel_ends_invalidate_remote_lines_only),
+        cmocka_unit_test(first_touch_places_pages_in_the_gpu_of_the_access),
+        cmocka_unit_test(one_gpu_as_a_tree_equals_the_basic_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
-/* use: how busy the networks and the busiest parts were between two moments. Marks are copies of a few
- * counters per link, slice and channel, made when a kernel begins. */
+/* use: utilisation of networks, data ports and channels in an interval. kernel.c sets marks at the start
+ * of a kernel; measure/ and report/ read the results. Marks are copies of a few counters per link, slice
+ * and channel, so the file adds no cost per cycle. */
 #include "system/system_private.h"
 
-enum { STAGES_MAX = 16 }; /* further ones count with the last */
+enum { STAGES_MAX = 16 }; /* later stages are added to the last one */
 
 struct side_marks {
     struct net_stats stats;
@@ -10,7 +11,7 @@ struct side_marks {
 };
 
 struct use_marks {
-    struct side_marks *sides[NET_LEVELS][2]; /* [network of the level] */
+    struct side_marks *sides[NET_LEVELS][2]; /* [level][direction][network of the level] */
     uint64_t *port_cycles, *columns;
 };
 
@@ -27,7 +28,7 @@ static uint32_t net_count(const struct system *g, uint32_t level, uint32_t direc
     return count;
 }
 
-struct use_marks *system_use_marks(struct system *g)
+struct use_marks *system_use_marks_new(struct system *g)
 {
     struct use_marks *m = ARENA_NEW(&g->arena, struct use_marks);
     for (uint32_t level = 0; level < NET_LEVELS; level++)
@@ -49,7 +50,7 @@ static void mark_side(struct side_marks *m, struct net *n)
     for (uint32_t k = 0; k < net_link_count(n); k++) m->link_flits[k] = net_link(n, k).flits;
 }
 
-void system_use_mark(const struct system *g, struct use_marks *m)
+void system_use_marks_set(const struct system *g, struct use_marks *m)
 {
     const struct fabric_side *side;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
@@ -64,7 +65,7 @@ struct stages {
     uint64_t flits[STAGES_MAX], links[STAGES_MAX];
 };
 
-/* from: NULL = since the start. */
+/* Adds the traffic of a network since `from`. NULL: since the start of the run. */
 static void add_side(struct system_net_use *use, struct stages *stages, struct net *n,
                      const struct side_marks *from)
 {
@@ -80,11 +81,11 @@ static void add_side(struct system_net_use *use, struct stages *stages, struct n
         const uint32_t stage = link.stage < STAGES_MAX ? link.stage : STAGES_MAX - 1;
         stages->flits[stage] += carried;
         stages->links[stage]++;
-        if (carried > use->flits_most) use->flits_most = carried;
+        if (carried > use->flits_max) use->flits_max = carried;
     }
 }
 
-/* All networks of a level. */
+/* Traffic of all networks of a level. The busiest stage is the one with the most flits per link. */
 static struct system_net_use level_use(const struct system *g, uint32_t level, uint32_t direction,
                                        const struct use_marks *from)
 {
@@ -101,7 +102,7 @@ static struct system_net_use level_use(const struct system *g, uint32_t level, u
     return use;
 }
 
-/* A link for every pair: no node sends to itself. */
+/* True for the link from a node to itself: the topology has a link per pair, and no node sends to itself. */
 static bool is_unused(const struct net *n, uint32_t link)
 {
     const struct net_link_stats l = net_link(n, link);
@@ -109,7 +110,7 @@ static bool is_unused(const struct net *n, uint32_t link)
     return e.from != NET_END_ROUTER && e.to != NET_END_ROUTER && e.from_idx == e.to_idx;
 }
 
-/* The physical links of a level between nodes: requests and replies together. */
+/* Traffic of the physical links between the nodes of a level: sum of requests and replies. */
 static struct system_node_use node_use(const struct system *g, uint32_t level, const struct use_marks *from)
 {
     struct system_node_use use = {0};
@@ -122,7 +123,7 @@ static struct system_node_use node_use(const struct system *g, uint32_t level, c
             for (uint32_t d = 0; from && d < 2; d++) cycles -= from->sides[level][d][k].link_flits[link];
             use.links++;
             use.cycles += cycles;
-            if (cycles > use.cycles_most) use.cycles_most = cycles;
+            if (cycles > use.cycles_max) use.cycles_max = cycles;
         }
     }
     return use;
@@ -152,7 +153,6 @@ bool system_node_link(const struct system *g, uint32_t idx, struct system_node_l
     return false;
 }
 
-/* from: NULL = since the start. */
 struct system_use system_use_since(const struct system *g, const struct use_marks *from)
 {
     struct system_use use = {0};
@@ -165,23 +165,23 @@ struct system_use system_use_since(const struct system *g, const struct use_mark
     use.replies = use.above[NET_LEVEL_net][NET_REPLIES];
     for (uint32_t k = 0; k < g->slice_count; k++) {
         const uint64_t cycles = slice_stats(g->slices[k])->port_cycles - (from ? from->port_cycles[k] : 0);
-        if (cycles <= use.port_cycles_most) continue;
-        use.port_cycles_most = cycles;
+        if (cycles <= use.port_cycles_max) continue;
+        use.port_cycles_max = cycles;
         use.port_slice = k;
     }
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const uint64_t columns = columns_of(g, k) - (from ? from->columns[k] : 0);
-        if (columns <= use.columns_most) continue;
-        use.columns_most = columns;
+        if (columns <= use.columns_max) continue;
+        use.columns_max = columns;
         use.columns_channel = k;
     }
     return use;
 }
 
-/* ---- stage by stage ---- */
+/* ---- stages ---- */
 
-/* Plain links between parts of one kind: nobody sends to itself. */
-static bool is_idle_for_ever(enum net_level level, const struct net_spec *spec, struct net_link_ends ends)
+/* True for a link from a component to itself: no component sends to itself. */
+static bool is_never_used(enum net_level level, const struct net_spec *spec, struct net_link_ends ends)
 {
     return level != NET_LEVEL_net && (spec->topology == NET_LINKS || spec->topology == NET_NODE_LINKS) &&
            ends.from_idx == ends.to_idx;
@@ -195,10 +195,10 @@ static void add_links(struct system_link_stage *stages, const struct net *n, uin
         const struct net_link_stats link = net_link(n, k);
         const struct net_link_ends ends = net_link_ends(spec, link.stage, link.port);
         struct system_link_stage *s = &stages[link.stage];
-        if (is_idle_for_ever(s->level, spec, ends)) continue;
+        if (is_never_used(s->level, spec, ends)) continue;
         s->flits += link.flits;
-        if (s->links++ && link.flits <= s->flits_most) continue;
-        s->flits_most = link.flits;
+        if (s->links++ && link.flits <= s->flits_max) continue;
+        s->flits_max = link.flits;
         s->busiest_net = idx;
         s->busiest = ends;
     }

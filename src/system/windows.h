@@ -1,5 +1,5 @@
 /* windows: simulates the memory side of a GPU (both networks, slices, channels) one lookahead window at a
- * time.
+ * time. Neighbours: net/ahead.h (calls of SMs), llc/window.c (a slice's window), kernel.c (windows_finish()).
  *
  * In a queued network the arrival cycle of a packet is fixed when transmission starts (net_queue.h). A
  * request arrives llc.tag_latency_cyc before its tag lookup. A line read from memory reaches its slice

@@ -18,7 +18,7 @@ expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=500 -w histogra
 expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=500 -s sim.visit_order=shuffled -w histogram:tiny --json "$dir/b.json"
 for f in a b; do grep -E '"(sm|l1|llc|dram|mmu)\.' "$dir/$f.json" > "$dir/$f.stats"; done
 holds "the order of visits does not matter to moved blocks" cmp -s "$dir/a.stats" "$dir/b.stats"
-# A turn of the mover after the last kernel is no time of the run.
+# A wake-up of block_migration after the last kernel is no time of the run.
 cycles() { sed -n 's/^ *"cycles": \([0-9]*\).*/\1/p' "$1" | head -1; }
 expect 0 "" "$ATOLL" run -m uba-mem -w sgemm:tiny --json "$dir/still.json"
 expect 0 "" "$ATOLL" run -m uba-mem -s runtime.rotate_blocks_cyc=1000000 -w sgemm:tiny --json "$dir/late.json"

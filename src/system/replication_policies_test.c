@@ -1,14 +1,14 @@
-/* One contract for every policy that decides on copies of lines in the LLC: the rows of nuba_copies with
- * every model and profiler (mdr_choices.def) and those of replication_policy with every form of the directory
- * (replication_choices.def), on a small GPU with traffic that gives them something to decide. A new row is
- * tested by being there.
+/* Contract of every policy that replicates lines in the LLC, on a small GPU whose traffic makes the policies
+ * decide. The test covers each row of nuba_copies with every model and profiler (mdr_choices.def), and each
+ * row of replication_policy with every form of the directory (replication_choices.def). New rows are covered
+ * automatically.
  *
- *   - what is in force changes nuba.decision_cyc (selrep.decision_cyc) after the end of an epoch or later,
- * once per decision at most, and an epoch without requests changes nothing
- *   - lines that are not marked read-only, stores and atomics have one place: the line's home
- *   - what the end of a kernel does leaves no copy
- *   - the same run gives the same counts, whatever the order of visits; shares are at most 1, predictions at
- *     most what the slices carry, all laws hold */
+ *  1. The organisation changes nuba.decision_cyc (selrep.decision_cyc) after the end of an epoch or later,
+ *     and at most once per decision. An epoch without requests changes no state.
+ *  2. Lines that are not marked read-only, stores and atomics have one slice: the home of the line.
+ *  3. The pass at the end of a kernel leaves no replica.
+ *  4. A run has bit-identical statistics in any evaluation order. Ratios are at most 1, predictions at most
+ *     the peak bandwidth of the slices, and all laws hold. */
 #include "llc/llc_private.h"
 #include "system/rules.h"
 #include "system_testbed.h"
@@ -16,7 +16,7 @@
 enum {
     EPOCH = 250,
     LATENCY = 37,
-    LOOK = 50,
+    CHECK_CYC = 50,
     SHARED_LINES = 96,
     WRITTEN_LINES = 64,
     OWN_LINES = 512,
@@ -26,7 +26,7 @@ enum {
 #define WRITTEN 0x200000
 #define OWN     0x300000
 
-/* Four SMs, slices and channels; as partitions, or as one stack with a cluster for each SM. */
+/* Machine of four SMs, slices and channels: four partitions, or one stack with a cluster per SM. */
 #define GPU_OF_FOUR \
     "chiplet.partitions=4;gpu.llc_size=64 KiB;gpu.memory_size=256 MiB;llc.boundary=flush;" \
     "net.source_packets=4;nuba.epoch_cyc=250;nuba.decision_cyc=37;nuba.profiled_sets=64;" \
@@ -36,10 +36,10 @@ enum {
     GPU_OF_FOUR "llc.organisation=nuba;net.topology=links;net.link_latency_cyc=4;slice_net.topology=" \
                 "crossbar;slice_net.width=16 B;" \
                 "runtime.placement=first_touch;"
-/* Short runs: any request decides, in directories that never warm up. */
+/* The runs are short: one sample suffices for a decision, and directories have no warm-up. */
 #define STACK GPU_OF_FOUR "llc.stacks=1;selrep.samples=1;selrep.sigmas=0;selrep.rdd_skip_cold=false;"
 
-/* What a policy has in force. */
+/* State that a policy has set. */
 struct state {
     bool replicates, is_private;
     uint32_t degree;
@@ -48,10 +48,13 @@ struct state {
 struct watch {
     struct bed bed;
     struct state state;
-    uint64_t decisions, decided_cyc; /* so far, the last one */
-    uint64_t served, served_early;   /* requests that slices have had, and early in the epoch */
-    uint64_t least_cyc;              /* the last decision may be in force from here on */
-    uint32_t changes, copied_lines;
+    uint64_t decisions;     /* decisions so far */
+    uint64_t decided_cyc;   /* lower bound of the cycle of the last decision */
+    uint64_t served;        /* requests served by the slices */
+    uint64_t served_early;  /* requests served up to the middle of the epoch */
+    uint64_t earliest_cyc;  /* first cycle in which the last decision may be in force */
+    uint32_t changes;       /* changes of the state */
+    uint32_t replica_count; /* replicas found by all checks */
 };
 
 static struct state state_of(const struct system *g)
@@ -74,10 +77,10 @@ static uint64_t requests_of(const struct system *g)
     return sum;
 }
 
-/* ---- where requests go ---- */
+/* ---- paths ---- */
 
-/* Follows a request from its SM to memory: the slices where it may allocate its line. */
-static uint32_t places_of(const struct organisation *o, const struct request *r, uint32_t sm,
+/* Follows a request from its SM to memory. Returns the number of slices that may allocate its line. */
+static uint32_t slices_of(const struct organisation *o, const struct request *r, uint32_t sm,
                           uint32_t places[2])
 {
     uint32_t count = 0, here = path_first(path_routes_of(&o->path, sm), r);
@@ -91,7 +94,7 @@ static uint32_t places_of(const struct organisation *o, const struct request *r,
     }
 }
 
-static void what_may_be_written_has_one_place(const struct system *g)
+static void writable_lines_have_one_slice(const struct system *g)
 {
     const struct organisation *o = g->organisations;
     for (uint32_t kind = 0; kind < REQUEST_WALK; kind++)
@@ -102,26 +105,27 @@ static void what_may_be_written_has_one_place(const struct system *g)
                                           .flags = read_only ? REQUEST_READ_ONLY : 0,
                                           .home = {.slice = home, .channel = home}};
                 uint32_t at_slices[2] = {0};
-                const uint32_t places = places_of(o, &r, n / SMS, at_slices);
+                const uint32_t places = slices_of(o, &r, n / SMS, at_slices);
                 const bool atomic = kind == REQUEST_ATOMIC || kind == REQUEST_REDUCTION;
                 if (kind == REQUEST_READ && read_only) continue;
-                if (o->state[0].is_private && !atomic) continue; /* written through: memory has the truth */
+                if (o->state[0].is_private && !atomic) continue; /* write-through: memory is up to date */
                 assert_int_equal(places, 1);
                 assert_int_equal(at_slices[0], home);
             }
 }
 
-/* ---- what slices hold ---- */
+/* ---- contents of slices ---- */
 
 static struct home home_of(const struct system *g, uint64_t address)
 {
     return mmu_home(g->mmus[0], 0, 0, address >> LINE_LOG2);
 }
 
-/* Copies of these lines outside their homes; those written to have none but at home. */
-static uint32_t copies_of(const struct system *g, uint64_t from, uint32_t lines, uint32_t *used)
+/* Counts the replicas of these lines in slices other than their home. A replica must not be dirty.
+ * *used: lines found in slices. */
+static uint32_t replicas_of(const struct system *g, uint64_t from, uint32_t lines, uint32_t *used)
 {
-    uint32_t copies = 0;
+    uint32_t replicas = 0;
     for (uint32_t n = 0; n < lines; n++) {
         const struct home h = home_of(g, from + (uint64_t)n * LINE_BYTES);
         for (uint32_t k = 0; k < g->slice_count; k++) {
@@ -129,41 +133,41 @@ static uint32_t copies_of(const struct system *g, uint64_t from, uint32_t lines,
             const uint32_t at_line = tags_find(&s->tags, slice_set_of(s->spec, h.line), h.line);
             if (at_line == TAGS_NONE) continue;
             ++*used;
-            copies += k != h.slice;
+            replicas += k != h.slice;
             if (k != h.slice) assert_true(!(s->lines[at_line].dirty[0] | s->lines[at_line].dirty[1]));
         }
     }
-    return copies;
+    return replicas;
 }
 
-/* Counts copies of all lines; every line that slices hold is one of ours. */
-static uint32_t look_at_slices(const struct system *g)
+/* Counts the replicas of all lines. Slices must hold no other lines. */
+static uint32_t count_replicas(const struct system *g)
 {
     uint32_t used = 0, held = 0;
-    const uint32_t shared = copies_of(g, SHARED, SHARED_LINES, &used);
-    const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
-    const uint32_t own = copies_of(g, OWN, SMS * OWN_LINES, &used);
+    const uint32_t shared = replicas_of(g, SHARED, SHARED_LINES, &used);
+    const uint32_t written = replicas_of(g, WRITTEN, WRITTEN_LINES, &used);
+    const uint32_t own = replicas_of(g, OWN, SMS * OWN_LINES, &used);
     for (uint32_t k = 0; k < g->slice_count; k++) held += slice_lines_used(g->slices[k]);
     assert_int_equal(used, held);
     if (!g->organisations->state[0].is_private) assert_int_equal(written, 0);
     return shared + written + own;
 }
 
-/* Copies are made and dropped all the time; of what may be written there are none at any. */
-static void look_while_running(struct watch *w)
+/* Counts replicas during a run. Writable lines must have no replica at any time. */
+static void check_replicas(struct watch *w)
 {
     const struct system *g = w->bed.system;
     uint32_t used = 0;
-    w->copied_lines += copies_of(g, SHARED, SHARED_LINES, &used);
-    const uint32_t written = copies_of(g, WRITTEN, WRITTEN_LINES, &used);
+    w->replica_count += replicas_of(g, SHARED, SHARED_LINES, &used);
+    const uint32_t written = replicas_of(g, WRITTEN, WRITTEN_LINES, &used);
     if (!g->organisations->state[0].is_private && !quiesce_stops(&g->control, QUIESCE_ALL))
         assert_int_equal(written, 0);
 }
 
-/* ---- a run, cycle by cycle ---- */
+/* ---- run with checks ---- */
 
-/* Between the last look and now. */
-static void watch_state(struct watch *w, uint64_t last, uint64_t now)
+/* Checks the changes between the last check and now. */
+static void check_state(struct watch *w, uint64_t last, uint64_t now)
 {
     const struct system *g = w->bed.system;
     const struct state s = state_of(g);
@@ -173,10 +177,10 @@ static void watch_state(struct watch *w, uint64_t last, uint64_t now)
         assert_true(now >= EPOCH);
         if (w->decisions) assert_true(now / EPOCH > w->decided_cyc / EPOCH); /* one per epoch */
         w->decisions = decisions;
-        w->decided_cyc = last + 1; /* or later */
-        /* an epoch that ended while nobody sent anything is decided on later, and at once */
+        w->decided_cyc = last + 1;
+        /* the decision for an epoch that ended without requests comes later and is in force at once */
         const bool late = now % EPOCH >= LATENCY || w->served == w->served_early;
-        w->least_cyc = late ? last + 1 : now / EPOCH * EPOCH + LATENCY;
+        w->earliest_cyc = late ? last + 1 : now / EPOCH * EPOCH + LATENCY;
     }
     w->served = requests_of(g);
     if (last % EPOCH < EPOCH / 2 && now % EPOCH >= EPOCH / 2) w->served_early = w->served;
@@ -185,18 +189,19 @@ static void watch_state(struct watch *w, uint64_t last, uint64_t now)
         s.degree == w->state.degree)
         return;
     if (!w->decisions) fail_msg("a change at cycle %llu without a decision", (unsigned long long)now);
-    if (now < w->least_cyc || (now == w->decided_cyc && now == last + 1))
+    if (now < w->earliest_cyc || (now == w->decided_cyc && now == last + 1))
         fail_msg("in force at cycle %llu, decided at %llu", (unsigned long long)now,
                  (unsigned long long)w->decided_cyc);
     w->state = s;
     w->changes++;
-    what_may_be_written_has_one_place(g);
+    writable_lines_have_one_slice(g);
 }
 
-/* Cycle by cycle where an epoch ends, until its decision may be in force; else in steps. */
-static uint64_t next_look(const struct watch *w, uint64_t now)
+/* Next cycle of a check: every cycle from the end of an epoch until its decision may be in force, else
+ * every CHECK_CYC cycles. */
+static uint64_t next_check_cyc(const struct watch *w, uint64_t now)
 {
-    uint64_t next = now % EPOCH <= LATENCY + 1 ? now + 1 : now / LOOK * LOOK + LOOK;
+    uint64_t next = now % EPOCH <= LATENCY + 1 ? now + 1 : now / CHECK_CYC * CHECK_CYC + CHECK_CYC;
     const uint64_t due_cyc = epochs_due(&w->bed.system->control.epochs);
     return due_cyc > now && due_cyc < next ? due_cyc : next;
 }
@@ -204,11 +209,11 @@ static uint64_t next_look(const struct watch *w, uint64_t now)
 static uint64_t step(struct watch *w, uint64_t last)
 {
     struct system *g = w->bed.system;
-    const uint64_t now = next_look(w, last);
+    const uint64_t now = next_check_cyc(w, last);
     (void)engine_run(g->engine, now);
     if (now >= epochs_due(&g->control.epochs)) control_run_epochs(&g->control, now);
-    watch_state(w, last, now);
-    if (now % LOOK == 0) look_while_running(w);
+    check_state(w, last, now);
+    if (now % CHECK_CYC == 0) check_replicas(w);
     return now;
 }
 
@@ -222,19 +227,19 @@ static void run(struct watch *w, const struct bed_op *ops, uint32_t warps, uint6
     while (!b->over) now = step(w, now);
     bed_finish(b);
     while (quiesce_stops(&g->control, QUIESCE_ALL))
-        now = step(w, now); /* nothing may be due any more; time goes on */
+        now = step(w, now); /* time advances even if no event is due */
     bed_settle(b);
     epochs_kernel_leaves(&g->control.epochs, system_now(g), NULL);
 }
 
 static void count_down(void *slices) { --*(uint32_t *)slices; }
 
-/* As at the end of a kernel. */
+/* Performs the pass of a kernel boundary. */
 static void end_kernel(struct watch *w)
 {
     struct system *g = w->bed.system;
     const enum llc_boundary how = organisation_boundary(g->organisations);
-    w->copied_lines += look_at_slices(g);
+    w->replica_count += count_replicas(g);
     if (how != llc_boundary_keep) {
         uint32_t busy = g->slice_count;
         organisation_forget_copies(g->organisations);
@@ -244,12 +249,12 @@ static void end_kernel(struct watch *w)
         assert_int_equal(busy, 0);
     }
     if (how == llc_boundary_keep) organisation_keep_all(g->organisations);
-    assert_int_equal(look_at_slices(g), 0);
+    assert_int_equal(count_replicas(g), 0);
 }
 
 /* ---- traffic ---- */
 
-/* All SMs read the same lines again and again, and write to others. */
+/* All SMs read the same read-only lines repeatedly, and write to other shared lines. */
 static const struct bed_op shares[] = {
     BED_LOAD(SHARED, 1, .uniform = true, .scatter_lines = SHARED_LINES,
              .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
@@ -265,17 +270,17 @@ static const struct bed_op shares[] = {
     BED_MEMORY(ATOMIC, WRITTEN, 5, BED_NO_REG, .mask = 1, .scatter_lines = WRITTEN_LINES),
     BED_USE(5),
     BED_END};
-/* More read-only lines than the LLC has, each read once: copies would only take room. */
+/* SMs read more read-only lines than the LLC holds, each once: replicas would only evict other lines. */
 static const struct bed_op streams[] = {
     BED_LOAD(OWN, 1, .uniform = true, .scatter_lines = (uint64_t)SMS * OWN_LINES,
              .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
     BED_LOAD(OWN, 2, .uniform = true, .scatter_lines = (uint64_t)SMS * OWN_LINES,
              .flags = WARP_F_READ_ONLY | WARP_F_STRONG),
     BED_USE(1), BED_USE(2), BED_END};
-static const struct bed_op computes[] = {BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1),
-                                         BED_END};
+static const struct bed_op arithmetic[] = {BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1), BED_ARITH(INT, 1, 1),
+                                           BED_END};
 
-static void place(struct bed *b)
+static void place_pages(struct bed *b)
 {
     for (uint32_t k = 0; k < SMS; k++) {
         bed_touch(b, k, SHARED + (uint64_t)k * SHARED_LINES / SMS * LINE_BYTES, 1);
@@ -287,14 +292,14 @@ static void place(struct bed *b)
 
 /* ---- the contract ---- */
 
-static bool is_ours(const char *group) { return !strcmp(group, "nuba") || !strcmp(group, "selrep"); }
+static bool is_policy_group(const char *group) { return !strcmp(group, "nuba") || !strcmp(group, "selrep"); }
 
-static void shares_and_predictions_are_possible(const struct bed *b, const struct stats *s)
+static void check_ratios_and_predictions(const struct bed *b, const struct stats *s)
 {
     const struct config *c = &b->machine.config;
     for (size_t k = 0; k < ratio_row_count; k++) {
         const struct ratio_row *r = &ratio_rows[k];
-        if (is_ours(r->group_name) && !*r->unit && r->numerator(s) > r->denominator(s))
+        if (is_policy_group(r->group_name) && !*r->unit && r->numerator(s) > r->denominator(s))
             fail_msg("%s.%s is above 1", r->group_name, r->name);
     }
     assert_true(s->nuba.changes <= s->nuba.epochs && s->nuba.epochs_on <= s->nuba.epochs);
@@ -306,89 +311,90 @@ static void shares_and_predictions_are_possible(const struct bed *b, const struc
     assert_true(s->selrep.predicted_mb_per_s_4 <= peak * s->selrep.epochs);
 }
 
-/* Those of the LLC and of policies; the bed has no applications. */
-static void laws_hold(const struct stats *s)
+/* Checks the laws of the LLC and of the policies. The testbed has no applications. */
+static void check_laws(const struct stats *s)
 {
     uint32_t held = 0;
     for (size_t k = 0; k < law_row_count; k++) {
         const struct law_row *r = &law_rows[k];
-        if (strcmp(r->group_name, "llc") && !is_ours(r->group_name)) continue;
+        if (strcmp(r->group_name, "llc") && !is_policy_group(r->group_name)) continue;
         if (r->left(s) != r->right(s)) fail_msg("law %s.%s is broken", r->group_name, r->name);
         held++;
     }
     assert_true(held >= 2);
 }
 
-/* Epochs without requests change nothing, from whatever was decided before. A private organisation may end
- * its time, to profile again. */
-static void nothing_is_known(struct watch *w, bool copies)
+/* Runs epochs without requests. They must not change the state, for any earlier decision. Exception: a
+ * private organisation may return to shared in order to profile. */
+static void run_idle_epochs(struct watch *w, bool replicas)
 {
     const struct system *g = w->bed.system;
     struct organisation *o = g->organisations;
-    run(w, computes, 8, 72); /* the end of the epoch in which others sent something */
+    run(w, arithmetic, 8, 72); /* ends the epoch of the earlier requests */
     struct organisation_state s = *organisation_in_force(o);
-    if (g->mdr) s.replicate = copies;
+    if (g->mdr) s.replicate = replicas;
     const bool chosen = g->replication && g->replication->due && !g->replication->config->selrep.degree;
-    if (chosen) s.degree = g->replication->known[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
+    if (chosen)
+        s.degree = g->replication->known[0].degree = replicas ? 2 : 1; /* all runs have the same kernel key */
     organisation_set(o, &s, 0);
-    o->replicated |= copies;
+    o->replicated |= replicas;
     w->state = state_of(g);
     const uint32_t before = w->changes;
     const bool is_private = w->state.is_private;
-    run(w, computes, 8, 160);
+    run(w, arithmetic, 8, 160);
     assert_true(w->bed.end_cyc - w->bed.start_cyc > 4 * EPOCH);
     if (!is_private) assert_int_equal(w->changes, before);
 }
 
-/* Returns the counts of the whole run. */
-static struct stats obey(const char *settings, const char *order, struct watch *w)
+/* Runs the workload with all checks. Returns the statistics without those of the simulator itself. */
+static struct stats run_workload(const char *settings, const char *order, struct watch *w)
 {
     char all[1024];
     (void)snprintf(all, sizeof all, "%s;sim.visit_order=%s", settings, order);
     memset(w, 0, sizeof *w);
     bed_open(&w->bed, all);
-    place(&w->bed);
+    place_pages(&w->bed);
     w->state = state_of(w->bed.system);
-    what_may_be_written_has_one_place(w->bed.system);
-    nothing_is_known(w, false);
+    writable_lines_have_one_slice(w->bed.system);
+    run_idle_epochs(w, false);
     run(w, shares, 8, 40);
     end_kernel(w);
-    nothing_is_known(w, true);
+    run_idle_epochs(w, true);
     run(w, streams, 8, 60);
     end_kernel(w);
     const struct stats s = bed_stats(&w->bed);
-    laws_hold(&s);
-    shares_and_predictions_are_possible(&w->bed, &s);
+    check_laws(&s);
+    check_ratios_and_predictions(&w->bed, &s);
     assert_int_equal(s.nuba.changes <= w->decisions, 1);
     struct stats out = s;
-    memset(&out.engine, 0, sizeof out.engine); /* how it was simulated */
+    memset(&out.engine, 0, sizeof out.engine);
     bed_close(&w->bed);
     return out;
 }
 
-struct seen {
-    uint32_t rows, deciding, changing, copying;
+struct tally {
+    uint32_t rows, deciding, changing, replicating;
 };
 
-/* Returns whether somebody decides. */
-static bool contract(const char *settings, struct seen *seen)
+/* Checks the contract with both evaluation orders. False: the policy makes no decisions. */
+static bool contract(const char *settings, struct tally *tally)
 {
     struct watch w;
-    const struct stats first = obey(settings, "fixed", &w);
-    seen->rows++;
-    seen->deciding += w.decisions > 0;
-    seen->changing += w.changes > 0;
-    seen->copying += w.copied_lines > 0;
+    const struct stats first = run_workload(settings, "fixed", &w);
+    tally->rows++;
+    tally->deciding += w.decisions > 0;
+    tally->changing += w.changes > 0;
+    tally->replicating += w.replica_count > 0;
     const bool decides = w.decisions > 0;
     if (decides) assert_true(w.decisions >= 4);
-    const struct stats shuffled = obey(settings, "shuffled", &w);
+    const struct stats shuffled = run_workload(settings, "shuffled", &w);
     assert_memory_equal(&first, &shuffled, sizeof first);
     return decides;
 }
 
 BED_TEST(every_policy_between_partitions_keeps_the_contract)
 {
-    struct seen seen = {0};
+    struct tally tally = {0};
     for (uint32_t row = 0; row < nuba_copies_count; row++)
         for (uint32_t n = 0; n < mdr_model_count * mdr_profiler_count; n++) {
             char settings[1024];
@@ -396,22 +402,22 @@ BED_TEST(every_policy_between_partitions_keeps_the_contract)
                 settings, sizeof settings, PARTITIONS "nuba.replication=%s;nuba.model=%s;nuba.profiler=%s",
                 choice_name(CHOICES_nuba_copies, row), choice_name(CHOICES_mdr_model, n / mdr_profiler_count),
                 choice_name(CHOICES_mdr_profiler, n % mdr_profiler_count));
-            if (!contract(settings, &seen)) break; /* nobody decides: no model is asked */
+            if (!contract(settings, &tally)) break; /* no decisions: model and profiler have no effect */
         }
-    /* the traffic is worth the name: mdr decides and changes its mind with every model and profiler */
-    assert_true(seen.deciding >= mdr_model_count * mdr_profiler_count);
-    assert_int_equal(seen.changing, seen.deciding);
-    assert_int_equal(seen.copying, seen.deciding + 1); /* full */
+    /* the traffic is sufficient: mdr changes its decision with every model and profiler */
+    assert_true(tally.deciding >= mdr_model_count * mdr_profiler_count);
+    assert_int_equal(tally.changing, tally.deciding);
+    assert_int_equal(tally.replicating, tally.deciding + 1); /* full */
 }
 
-struct offer {
+struct candidate {
     struct machine machine;
     const char *settings;
 };
 
 static void configure(void *arg)
 {
-    struct offer *o = arg;
+    struct candidate *o = arg;
     char all[1024];
     (void)snprintf(all, sizeof all, "%s", o->settings);
     machine_load_text(&o->machine, "testbed", bed_machine, strlen(bed_machine));
@@ -419,10 +425,10 @@ static void configure(void *arg)
     machine_finish(&o->machine, &system_rules);
 }
 
-/* A machine that can be configured. */
-static bool is_machine(const char *settings)
+/* True if the settings satisfy all rules. */
+static bool is_valid_machine(const char *settings)
 {
-    struct offer o = {.settings = settings};
+    struct candidate o = {.settings = settings};
     struct diag d;
     diag_init(&d);
     machine_init(&o.machine);
@@ -432,12 +438,12 @@ static bool is_machine(const char *settings)
     return is_one;
 }
 
-/* A policy that would decide in vain is a mistake of the configuration, so each of the others copies. */
+/* The rules refuse a policy whose decisions have no effect. Every other policy must replicate lines. */
 BED_TEST(every_policy_in_a_stack_keeps_the_contract)
 {
     static const enum llc_organisation organisations[] = {llc_organisation_selective,
                                                           llc_organisation_adaptive};
-    struct seen seen = {0};
+    struct tally tally = {0};
     uint32_t refused = 0;
     for (uint32_t row = 0; row < replication_policy_count; row++)
         for (uint32_t form = 0; form < rdd_form_count; form++)
@@ -447,8 +453,8 @@ BED_TEST(every_policy_in_a_stack_keeps_the_contract)
                     settings, sizeof settings, STACK "selrep.policy=%s;selrep.rdd=%s;llc.organisation=%s",
                     choice_name(CHOICES_replication_policy, row), choice_name(CHOICES_rdd_form, form),
                     choice_name(CHOICES_llc_organisation, organisations[k]));
-                if (is_machine(settings)) {
-                    (void)contract(settings, &seen);
+                if (is_valid_machine(settings)) {
+                    (void)contract(settings, &tally);
                     continue;
                 }
                 const bool degrees = row == replication_policy_bandwidth;
@@ -457,24 +463,24 @@ BED_TEST(every_policy_in_a_stack_keeps_the_contract)
                 refused++;
             }
     assert_int_equal(refused, 2 * rdd_form_count);
-    assert_true(seen.rows >= 2 * rdd_form_count);
-    assert_int_equal(seen.deciding, seen.rows);
-    assert_int_equal(seen.changing, seen.rows);
-    assert_int_equal(seen.copying, seen.rows);
+    assert_true(tally.rows >= 2 * rdd_form_count);
+    assert_int_equal(tally.deciding, tally.rows);
+    assert_int_equal(tally.changing, tally.rows);
+    assert_int_equal(tally.replicating, tally.rows);
 }
 
-/* Degrees that are fixed: epochs are judged, the degree never changes, all else holds. */
+/* With a fixed degree, the policy evaluates epochs, the degree never changes, and the contract holds. */
 BED_TEST(fixed_degrees_keep_the_contract)
 {
     for (uint32_t degree = 1; degree <= SMS; degree *= 2) {
-        struct seen seen = {0};
+        struct tally tally = {0};
         char settings[1024];
         (void)snprintf(settings, sizeof settings, STACK "llc.organisation=selective;selrep.degree=%u",
                        degree);
-        (void)contract(settings, &seen);
-        assert_int_equal(seen.deciding, 1);
-        assert_int_equal(seen.changing, 0);
-        assert_int_equal(seen.copying, degree > 1);
+        (void)contract(settings, &tally);
+        assert_int_equal(tally.deciding, 1);
+        assert_int_equal(tally.changing, 0);
+        assert_int_equal(tally.replicating, degree > 1);
     }
 }
 
