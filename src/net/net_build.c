@@ -430,10 +430,12 @@ static void build_ring(struct net *n, struct arena *a)
 static void build_links(struct net *n, struct arena *a)
 {
     const uint32_t per = n->spec.sinks / n->spec.groups; /* links of a source */
+    const uint32_t sources = n->spec.sources / n->spec.groups;
+    DIAG_ASSERT(per && sources);
     number_ports(n, a);
     for (uint32_t i = 0; i < n->source_count; i++) {
         out_init(n, i, 0, i);
-        link_to_sink(n, i, i / (per * (n->spec.sources / n->spec.groups)) * per + i % per);
+        link_to_sink(n, i, i / (per * sources) * per + i % per);
     }
 }
 
