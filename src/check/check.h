@@ -113,8 +113,8 @@ void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint
 
 void check_forward(struct check *c, uint32_t request, uint32_t for_request);
 /* What it brings is put into the copy, all but what is dirty there. */
-void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
-                    const uint64_t dirty[2]);
+void check_remote_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
+                       const uint64_t dirty[2]);
 void check_forward_done(struct check *c, uint32_t request);
 
 /* ---- pages that move or are copied, line by line ---- */
@@ -136,7 +136,7 @@ void check_place_coherent(struct check_place *p, bool coherent);
 /* ---- between the memory side and memory ---- */
 
 /* A store or atomic leaves for memory by itself; memory has accepted it. */
-void check_write_on(struct check_place *p, uint32_t request);
+void check_write_through(struct check_place *p, uint32_t request);
 void check_memory_store(struct check_place *p, uint32_t request);
 
 /* The copy's dirty bytes leave for memory; memory has accepted a write of the line. */

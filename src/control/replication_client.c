@@ -14,12 +14,12 @@ struct client {
     bool write_through; /* mode of the slices */
 };
 
-/* A kernel that ends during the pass leaves dirty lines behind it: organisation_keep_all() sets memory_old
+/* A kernel that ends during the pass leaves dirty lines behind it: organisation_skip_pass() sets memory_stale
  * again. */
 static void pass_begins(void *self)
 {
     const struct client *k = self;
-    k->policy->organisation->memory_old = false;
+    k->policy->organisation->memory_stale = false;
 }
 
 static void pass_done(void *self)

@@ -237,13 +237,13 @@ static void end_kernel(struct watch *w)
     w->copied_lines += look_at_slices(g);
     if (how != llc_boundary_keep) {
         uint32_t busy = g->slice_count;
-        organisation_forget_copies(g->organisations);
+        organisation_start_pass(g->organisations);
         if (how == llc_boundary_flush) mdr_flush(g->mdr);
         for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], how, true, count_down, &busy);
         bed_settle(&w->bed);
         assert_int_equal(busy, 0);
     }
-    if (how == llc_boundary_keep) organisation_keep_all(g->organisations);
+    if (how == llc_boundary_keep) organisation_skip_pass(g->organisations);
     assert_int_equal(look_at_slices(g), 0);
 }
 

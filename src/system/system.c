@@ -109,7 +109,7 @@ static void build_memory(struct system *g, const struct config *c)
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
     g->slice_spec = slice_spec_of(c, g->map);
-    g->slice_spec.turns = slice_turns_new(&g->arena, &g->slice_spec);
+    g->slice_spec.index_rotation = slice_index_rotation_new(&g->arena, &g->slice_spec);
     const uint32_t channels = g->slice_spec.channels;
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct channel_wiring w = {.engine = g->engine,

@@ -16,7 +16,7 @@
 static bool memory_is_old(struct replication *p)
 {
     const struct organisation *o = p->organisation;
-    if (!(o->memory_old || p->cleaning) || FAULT_FIRES(selective_cleans_not)) return false;
+    if (!(o->memory_stale || p->cleaning) || FAULT_FIRES(selective_cleans_not)) return false;
     switch (p->pass.state) {
     case REPLICATION_PASS_NONE:
         p->pass = (struct replication_pass){.state = REPLICATION_PASS_NEEDED, .how = llc_boundary_clean};
@@ -25,7 +25,7 @@ static bool memory_is_old(struct replication *p)
     case REPLICATION_PASS_NEEDED: break;
     case REPLICATION_PASS_DONE:
         p->pass.state = REPLICATION_PASS_NONE;
-        p->cleaning = o->memory_old;
+        p->cleaning = o->memory_stale;
         break;
     }
     return p->cleaning;

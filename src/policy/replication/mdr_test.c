@@ -347,11 +347,11 @@ BED_TEST(a_boundary_drops_copies_only_if_there_may_be_some)
     }
     miss(&b, far, 0, 8, true, 1000);
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
-    organisation_forget_copies(&b.organisation); /* copies go on being made */
+    organisation_start_pass(&b.organisation); /* copies go on being made */
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
     set_replication(&b, false);
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
-    organisation_forget_copies(&b.organisation);
+    organisation_start_pass(&b.organisation);
     assert_int_equal(organisation_boundary(&b.organisation), llc_boundary_keep);
     bench_close(&b);
 }
