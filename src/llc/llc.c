@@ -90,8 +90,8 @@ static inline void schedule_next(struct slice *s, uint64_t now, uint64_t next)
     add_occupancy(s);
     if (next <= now) next = now + 1;
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
-    if (s->wire.fabric->sleepers_ask)
-        fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
+    if (s->wire.fabric->rearm_wakeups)
+        fabric_rearm_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
 }
 
 /* Wake-up handler of a slice without remote lines. */

@@ -61,7 +61,7 @@ static struct wait waits(void *self)
     if (s->reply_refused) {
         w.reason = WAIT_QUEUE_FULL;
         w.on = s->wire.fabric->reply.component;
-        (void)snprintf(w.detail, sizeof w.detail, "a reply that the network does not take; %u more",
+        (void)snprintf(w.detail, sizeof w.detail, "the network refuses a reply; %u more replies wait",
                        s->hits.count + s->filled.count - 1);
     } else if (waiting || s->ops_count) {
         w.reason = WAIT_REPLY;

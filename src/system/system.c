@@ -262,9 +262,9 @@ static void build_networks(struct system *g, const struct config *c, struct stat
         struct fabric *f = &g->fabrics[k];
         f->traffic = g->traffic;
         f->request.expect = slice_expect;
-        f->request.expecting = (void *const *)(g->slices + f->request.first_receiver);
+        f->request.expect_receivers = (void *const *)(g->slices + f->request.first_receiver);
         f->reply.expect = sm_expect;
-        f->reply.expecting = (void *const *)(g->sms + f->reply.first_receiver);
+        f->reply.expect_receivers = (void *const *)(g->sms + f->reply.first_receiver);
     }
     if (g->chiplet_count > 1)
         g->gates = gates_new(&g->arena, g->engine, c, g->fabrics, g->net_domains, stats);

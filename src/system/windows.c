@@ -212,7 +212,7 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
     w->per_channel = parts->slice_count / parts->channel_count;
     w->ahead.arrival_cyc =
         (uint32_t)net_zero_load_cyc(f->request.net, 0, 0, (uint32_t)c->packet.header) + slice_tag_latency(c);
-    w->ahead.reply_cyc = (uint32_t)f->least_reply_cyc - 1;
+    w->ahead.reply_cyc = (uint32_t)f->min_reply_cyc - 1;
     /* as long as neither requests nor lines that were read come into the window */
     const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
     w->length_cyc = w->ahead.arrival_cyc - 1 < memory_cyc ? w->ahead.arrival_cyc - 1 : memory_cyc - 1;
