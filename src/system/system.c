@@ -156,7 +156,7 @@ static void shootdown(void *system, uint32_t gpu, uint64_t key)
 
 static void forget(void *system, uint32_t gpu, uint64_t key, uint32_t first_sm, uint32_t sm_count)
 {
-    mmu_forget(mmu_of(system, gpu, key), key, first_sm, sm_count);
+    mmu_invalidate_l1(mmu_of(system, gpu, key), key, first_sm, sm_count);
 }
 
 static void resume(void *system, uint32_t gpu, uint64_t key, const uint64_t *sms, uint64_t now)
