@@ -17,11 +17,11 @@ static uint64_t llc_load_cyc(struct bed *b)
            net_zero_load_cyc(b->system->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
 }
 
-/* L1 TLB miss at the L1 > page at the SM, from the L2 TLB: a cycle to get there. */
+/* Cycles from an L1 TLB miss to the page at the SM, on an L2 TLB hit: one cycle to the L2 TLB. */
 static uint64_t l2_cyc(struct bed *b) { return 1 + b->machine.config.mmu.l2_latency_cyc; }
 
-/* The same by a walk whose page table entry is in the LLC: the walker's way there, the slice, the way back
- * (the reply port takes a cycle), and the answer's cycle to the SM. */
+/* The same for a walk whose page table entry hits the LLC: path to the slice, hit latency, path back (the
+ * reply port takes a cycle), and one cycle to the SM. */
 static uint64_t walk_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
