@@ -39,8 +39,8 @@ struct line {
 /* Contents of a frame in memory. */
 struct memory_line {
     uint64_t key;                 /* key + 1 of the line in this frame; 0: none yet */
-    uint32_t now[CHECK_WORDS];    /* versions in memory */
-    uint32_t coming[CHECK_WORDS]; /* versions in memory or in flight to it */
+    uint32_t now[CHECK_WORDS];    /* versions that memory has accepted */
+    uint32_t coming[CHECK_WORDS]; /* versions written to memory, accepted or not */
 };
 
 /* A copy of a line, or the data of a request. */
