@@ -78,7 +78,7 @@ static uint64_t kernel_leaves(void *self, uint64_t now, const struct launch_fact
 {
     struct client *k = self;
     if (!oldest) {
-        replication_settle(k->policy, now);
+        replication_sync_stats(k->policy, now);
         return k->due_cyc;
     }
     if (!k->policy->kernel_begins) return k->due_cyc;

@@ -329,7 +329,7 @@ static void nothing_is_known(struct watch *w, bool copies)
     struct organisation_state s = *organisation_in_force(o);
     if (g->mdr) s.replicate = copies;
     const bool chosen = g->replication && g->replication->due && !g->replication->config->selrep.degree;
-    if (chosen) s.degree = g->replication->known[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
+    if (chosen) s.degree = g->replication->kernels[0].degree = copies ? 2 : 1; /* all runs are one kernel's */
     organisation_set(o, &s, 0);
     o->replicated |= copies;
     w->state = state_of(g);
