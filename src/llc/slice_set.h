@@ -22,7 +22,8 @@ static inline void slice_sets_begin(struct slice *s)
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-/* How far a run of lines is turned is looked up (slice_spec.index_rotation); what cannot be is never known. */
+/* How far a run of lines is turned is looked up (slice_spec.index_rotation); what cannot be is never known.
+ */
 static inline void slice_turns_begin(const struct slice_spec *p, struct slice_run *q)
 {
     static const uint32_t unknown = 0;

@@ -1,6 +1,6 @@
-/* window: a basic slice in windows (system/windows.h): its cycles are worked off in one visit, a window of them
- * at a time. What happens in a cycle is that of llc.c, or the same in short (slice_quick.h); what only its
- * visits need is not here. */
+/* window: a basic slice in windows (system/windows.h): its cycles are worked off in one visit, a window of
+ * them at a time. What happens in a cycle is that of llc.c, or the same in short (slice_quick.h); what only
+ * its visits need is not here. */
 #include "llc/llc.h"
 #include "llc/slice_quick.h"
 

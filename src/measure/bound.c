@@ -17,10 +17,10 @@
  *                         - the square of the stalls on arithmetic, or of sleep
  *
  * Reason for the powers: a resource delays a request only if it is busy at that moment, and a resource of
- * medium utilisation seldom is. Warps hide a busy scheduler better than a busy channel. ASSUMPTION: the
- * exponents.
- * SMs without warps wait for the other SMs. All scores except launch and latency are therefore relative to the
- * time with resident warps. The gaps before launches are excluded, unless they are most of the time. */
+ * medium utilisation seldom is. Warps hide a busy scheduler better than a busy channel. The exponents of the
+ * scores of bottlenecks are estimates; ASSUMPTION. SMs without warps wait for the other SMs. All scores
+ * except launch and latency are therefore relative to the time with resident warps. The gaps before launches
+ * are excluded, unless they are most of the time. */
 #include <stdio.h>
 
 #include "measure/waits.h"
@@ -58,7 +58,7 @@ const char *const measure_bound_keys[MEASURE_BOUNDS] = {
 
 #define GAP_SHARE_MIN   0.50 /* share of launch gaps from which on they are the bottleneck */
 #define HOT_SPOT_MIN    1.10 /* ratio of busiest part to mean from which on the part is named */
-#define FULL_LINK_MIN   0.60 /* utilisation of the busiest physical link from which on bandwidth is the limit */
+#define FULL_LINK_MIN   0.60 /* utilisation of the busiest link from which on bandwidth is the limit */
 #define STALL_SHARE_MIN 0.05 /* share of memory-pipe stalls below which the L1 itself fills the pipes */
 
 static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
@@ -109,7 +109,8 @@ static void find_stalls(const struct span *span, const struct measure *m, double
 }
 
 /* Share of the stalls on pages that a faster translation would remove. The access that follows the page waits
- * in the same queues as other accesses. If these queues are long, a faster translation only lengthens them. */
+ * in the same queues as other accesses. If these queues are long, a faster translation only lengthens them.
+ */
 static double translation_share(const struct measure *m, const struct scores *v)
 {
     const double waits = v->for_pages + v->for_memory + v->for_mshrs;
@@ -186,8 +187,8 @@ static void name_part(const struct span *span, enum measure_level level, char pa
     }
 }
 
-/* Approximate unloaded latency of a read in SM cycles: networks (40 cycles), slice, and for misses an idle bank
- * (20 memory cycles). */
+/* Approximate unloaded latency of a read in SM cycles: networks (40 cycles), slice, and for misses an idle
+ * bank (20 memory cycles). */
 static double unloaded_cycles(const struct span *span, const struct measure *m)
 {
     const struct config *c = span->config;

@@ -104,7 +104,8 @@ static struct level_use node_links(const struct span *span, enum net_level level
     return l;
 }
 
-/* Utilisation of the busier direction of the networks between slices. Links (NET_LINKS) count as unlimited. */
+/* Utilisation of the busier direction of the networks between slices. Links (NET_LINKS) count as unlimited.
+ */
 static struct level_use slice_network(const struct span *span, double seconds)
 {
     const struct config *c = span->config;

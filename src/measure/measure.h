@@ -5,8 +5,8 @@
 
 #include "system/system.h"
 
-/* Levels of the memory hierarchy. A network between slices is represented by its busier direction. A level that
- * the machine lacks has a peak of 0. */
+/* Levels of the memory hierarchy. A network between slices is represented by its busier direction. A level
+ * that the machine lacks has a peak of 0. */
 enum measure_level {
     LEVEL_L1,
     LEVEL_REQUESTS,
@@ -66,8 +66,9 @@ extern const char *const measure_bound_names[MEASURE_BOUNDS];
 extern const char *const measure_bound_keys[MEASURE_BOUNDS];
 
 /* Utilisations from which on a resource counts as saturated (report/details.c). Below 1 because allocation
- * leaves gaps in networks (they reach 0.57 to 0.8 of their width, docs/validation-net.md), and DRAM loses time
- * to activates and turnarounds. ASSUMPTION: the exact values. */
+ * leaves gaps in networks (they reach 0.57 to 0.8 of their width, docs/validation-net.md), and DRAM loses
+ * time to activates and turnarounds. The utilisations at which a resource counts as saturated are estimates;
+ * ASSUMPTION. */
 #define MEASURE_FULL_ISSUE 0.60
 #define MEASURE_FULL_L1    0.75
 #define MEASURE_FULL_NET   0.55

@@ -111,8 +111,8 @@ static void time_slices(const struct span *span, struct stages *t)
     t->in_homes = ratio((double)s->far_requests, (double)s->requests) * clamp_to_0(t->in_slices - t->remote);
 }
 
-/* Estimated share of time in which the queue of the busiest channel is full: the square of its mean fill, since
- * a queue that is half full on average is seldom full. */
+/* Estimated share of time in which the queue of the busiest channel is full: the square of its mean fill,
+ * since a queue that is half full on average is seldom full. */
 static double full_channel_share(const struct span *span, const struct measure *m)
 {
     const struct config *c = span->config;
@@ -147,8 +147,8 @@ static void charge_inside(const struct span *span, const struct measure *m, doub
 }
 
 /* Charges queueing before slices. While the tag stage is not stalled, the path to the slice (`path`) is
- * charged. A wait for other slices is charged to the network between them as far as that is busy, otherwise to
- * the reasons of the other slices. */
+ * charged. A wait for other slices is charged to the network between them as far as that is busy, otherwise
+ * to the reasons of the other slices. */
 static void charge_before(const struct span *span, const struct measure *m, double time,
                           enum measure_level path, struct waits *w)
 {

@@ -42,8 +42,8 @@ static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t 
     engine_wake_at_tick(s->engine, component, net_cyc * s->ticks_per_cycle);
 }
 
-/* Prefetches the request of a packet in flight into the host's caches. on_arrival() then passes the request to
- * the receiver, which prefetches its own data. */
+/* Prefetches the request of a packet in flight into the host's caches. on_arrival() then passes the request
+ * to the receiver, which prefetches its own data. */
 static void prefetch_request(void *ctx, uint64_t handle)
 {
     const struct fabric_side *s = ctx;

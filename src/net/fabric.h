@@ -83,8 +83,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
  * free. */
 bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32_t sm, uint32_t slice);
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm);
-/* True if the source queue of the SM has a free entry. With one link per slice (by_pairs) the result is always
- * true, and fabric_try_request() may still refuse. */
+/* True if the source queue of the SM has a free entry. With one link per slice (by_pairs) the result is
+ * always true, and fabric_try_request() may still refuse. */
 bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm);
 
 /* The present cycle of the network, for callers in any clock. */
@@ -116,7 +116,8 @@ static inline uint32_t fabric_front_at(const struct net_front *f, uint64_t net_n
     return net_front_shows(f, net_now) ? (uint32_t)f->packet->handle : REQUEST_NONE;
 }
 /* True if the network refused the sender and has not yet freed an entry. The call counts the refused
- * injection; the caller need not try. False if clocks differ: there each injection also renews the wake-up. */
+ * injection; the caller need not try. False if clocks differ: there each injection also renews the wake-up.
+ */
 static inline bool fabric_refuses(const struct fabric_side *s, uint64_t now, uint32_t sender)
 {
     if (now >= s->full_cyc[sender - s->first_sender] || !s->same_clock) return false;

@@ -120,8 +120,8 @@ static struct net_spec between_nodes(const struct config *c, struct node_section
     s.source_packets = n.source_packets;
     s.max_packet_bytes = (uint32_t)longest_packet(c);
     s.min_packet_bytes = (uint32_t)c->packet.header;
-    /* bytes that a link carries until the credit of a packet returns: a round trip, a cycle at either end, and
-     * the packet */
+    /* bytes that a link carries until the credit of a packet returns: a round trip, a cycle at either end,
+     * and the packet */
     const unsigned __int128 round_trip =
         (unsigned __int128)n.bandwidth * (2 * n.latency_cyc + 4) / c->clock.net + 2 * s.max_packet_bytes;
     const uint64_t automatic = round_trip < UINT32_MAX ? (uint64_t)round_trip : UINT32_MAX;
@@ -147,8 +147,8 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
     case NET_LEVEL_chiplet_net: return between_nodes(c, NODE_SECTION(chiplet_net), c->gpu.chiplets);
     case NET_LEVEL_gpu_net: return between_nodes(c, NODE_SECTION(gpu_net), c->system.gpus);
     }
-    /* Deadlock freedom: outbound packets depend on inbound packets of the next chiplet, so inbound packets must
-     * not depend on outbound ones. On links that both use, each class has its own VCs. */
+    /* Deadlock freedom: outbound packets depend on inbound packets of the next chiplet, so inbound packets
+     * must not depend on outbound ones. On links that both use, each class has its own VCs. */
     if (gates && (s.topology == NET_HXBAR || s.topology == NET_RING)) {
         s.classes = 2;
         s.gates = gates;

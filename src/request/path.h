@@ -32,7 +32,7 @@ struct path_route {
 
 struct path_rule {
     uint8_t next;  /* enum path_next: destination of a miss */
-    bool lookup;   /* false: the request bypasses the tag stage; read by the input stage (llc/local_input.c) */
+    bool lookup;   /* false: the request bypasses the tag stage; read by llc/local_input.c */
     bool allocate; /* a miss allocates a way; read by the tag stage */
 };
 

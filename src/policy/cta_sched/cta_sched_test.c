@@ -158,7 +158,8 @@ static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
     GIVES(s, 3, 7, CTA_NONE);
 }
 
-/* 10 blocks on 4 SMs: parts of 5 by partition, of 10 by GPU. An SM with an empty part gets no other blocks. */
+/* 10 blocks on 4 SMs: parts of 5 by partition, of 10 by GPU. An SM with an empty part gets no other blocks.
+ */
 static void chunks_keep_to_the_parts_of_their_level(void **state)
 {
     (void)state;

@@ -4,9 +4,9 @@
  *   B   = LSP x (H x B_LLC + min((1 - H) x B_LLC, B_mem))              (Equation 2; per slice: B_LLC, B_mem)
  *   B   = min(LSP x B_LLC, S x B_mem / (1 - H))                        (bottleneck: not of the paper)
  *
- * Equation 2 adds the bandwidths of slices and memory, as if hits continued while misses wait. However, a share
- * 1 - H of the replies comes from memory, so memory bandwidth / (1 - H) limits all replies together. The
- * bottleneck form models this limit.
+ * Equation 2 adds the bandwidths of slices and memory, as if hits continued while misses wait. However, a
+ * share 1 - H of the replies comes from memory, so memory bandwidth / (1 - H) limits all replies together.
+ * The bottleneck form models this limit.
  *
  * The inputs are integers, so the results are identical on every host. */
 #ifndef ATOLL_POLICY_BANDWIDTH_H

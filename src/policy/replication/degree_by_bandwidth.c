@@ -2,13 +2,14 @@
  * bandwidth (replication_choose()). The degree comes into force a few tens of cycles later, when all routers
  * have received it. No flush is needed.
  *
- * With selrep.per_kernel every kernel has its own epochs and degree, otherwise epochs and degree continue over
- * kernels: the runtime keeps the counters of a kernel from one launch to the next (not the lines of the
+ * With selrep.per_kernel every kernel has its own epochs and degree, otherwise epochs and degree continue
+ * over kernels: the runtime keeps the counters of a kernel from one launch to the next (not the lines of the
  * directory, which a boundary empties), and the first launch of a kernel starts with the degree in force.
  * ASSUMPTION
  *
  * Replicas are read from memory, which must hold the stores of earlier kernels. Kernels that end without
- * replicas make no pass over the slices. A clean pass therefore precedes the first replicas; ASSUMPTION. */
+ * replicas make no pass over the slices. A clean pass over the slices therefore precedes the first replicas,
+ * if earlier kernels ended without a pass; ASSUMPTION. */
 #include <string.h>
 
 #include "check/fault.h"
@@ -75,9 +76,9 @@ static struct replication_kernel *find_kernel(struct replication *p)
 
 /* At a low degree the directory underestimates the hits of higher degrees: SMs that wait for the same slice
  * read in lockstep, which only shows with the replicas in place. If memory bandwidth allows it, the policy
- * therefore tries twice the predicted degree for one epoch of a launch. The measured hits then decide. After a
- * trial without gain, the next trial follows selrep.try_epochs decisions later. ASSUMPTION: the paper has no
- * trials. */
+ * therefore tries twice the predicted degree for one epoch of a launch. The measured hits then decide. After
+ * a trial without gain, the next trial follows selrep.try_epochs decisions later. The policy tries a higher
+ * degree than the predicted one, which the paper does not; ASSUMPTION. */
 static void decide(struct replication *p, uint64_t now)
 {
     struct replication_kernel *const n = find_kernel(p);

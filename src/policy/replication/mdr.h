@@ -6,11 +6,11 @@
  *                                             ▼
  *                                           organisation_set()
  *
- * The profiler covers a few sets of one slice. Two shadow tag arrays hold the lines that these sets would hold
- * without replicas, and with replicas of every read-only line that the local SMs read. The array of the mode
- * in force represents counters at the real sets, which see the same accesses. The other array is the 384 B of
- * the paper. A decision comes into force nuba.decision_cyc after the end of its epoch. Misses create replicas;
- * when replication is switched off, requests no longer reach them. */
+ * The profiler covers a few sets of one slice. Two shadow tag arrays hold the lines that these sets would
+ * hold without replicas, and with replicas of every read-only line that the local SMs read. The array of the
+ * mode in force represents counters at the real sets, which see the same accesses. The other array is the
+ * 384 B of the paper. A decision comes into force nuba.decision_cyc after the end of its epoch. Misses create
+ * replicas; when replication is switched off, requests no longer reach them. */
 #ifndef ATOLL_POLICY_MDR_H
 #define ATOLL_POLICY_MDR_H
 

@@ -199,7 +199,7 @@ BED_TEST(decisions_are_in_force_after_their_latency)
     bench_close(&b);
 }
 
-/* What an epoch samples: reads of lines in sampled sets. */
+/* Reads of an epoch, of lines in sampled sets, and the expected counts. */
 struct epoch {
     const char *near;  /* lines of the profiled slice, read by its own SMs: a letter each */
     const char *far;   /* lines of another partition, read by the profiled slice's SMs */

@@ -102,8 +102,8 @@ void rdd_observe(struct rdd *r, uint64_t line, uint32_t set, uint32_t home, uint
 }
 
 /* Literal forms keep one tag for all degrees. The tag stays for degree 1, and the cluster bits are cleared.
- * ASSUMPTION: if only replicas are invalidated, of the clusters whose group contains the home the first one
- * keeps its bit. */
+ * If a boundary invalidates replicas only, of the clusters whose group contains the home the first one keeps
+ * its bit in the directory; ASSUMPTION. */
 void rdd_boundary(struct rdd *r, bool replicas_only)
 {
     const size_t directory = (size_t)r->spec.sampled * r->spec.ways;

@@ -59,7 +59,8 @@ struct replication_busiest {
     uint64_t requests, max[RDD_DEGREES_MAX];
 };
 
-/* selrep.per_kernel: the last choice for a kernel, and the counters of its unfinished epoch between launches. */
+/* selrep.per_kernel: the last choice for a kernel, and the counters of its unfinished epoch between launches.
+ */
 struct replication_kernel {
     uint64_t key;
     uint32_t degree;                  /* 0: empty entry */
@@ -122,8 +123,8 @@ void replication_sync_stats(struct replication *p, uint64_t now);
 
 /* ---- for policies ---- */
 
-/* Adds a decision with hit rates, slice parallelism and bandwidths of all degrees, and resets the counters. The
- * caller sets the chosen degree. */
+/* Adds a decision with hit rates, slice parallelism and bandwidths of all degrees, and resets the counters.
+ * The caller sets the chosen degree. */
 struct replication_decision *replication_evaluate(struct replication *p, uint64_t now);
 /* True if degree 1 << k has enough samples (selrep.samples). */
 bool replication_has_samples(const struct replication *p, const struct replication_decision *d, uint32_t k);

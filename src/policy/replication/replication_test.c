@@ -179,7 +179,7 @@ static void equations_by_hand(void **state)
     assert_true(hidden > 358.399999 && hidden < 358.400001);
 }
 
-/* Of 16 slices of 44.8 with 9.375 of memory each: memory brings 150, of 5 % of misses 3000 in all. */
+/* 16 slices of 44.8 GB/s, each with 9.375 GB/s of memory: 150 in all, or 3000 at 5 % misses. */
 static void every_reply_has_its_share_of_misses(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ struct rule {
 
 static const struct rule plain = {0.05, 1, bandwidth_model_bottleneck};
 
-/* What the policy makes of a decision's samples. */
+/* The choice of the policy for the samples of a decision. */
 static struct replication_choice decided(const struct replication_decision *d, struct rule rule)
 {
     static struct config c;
@@ -256,7 +256,7 @@ static void of_equal_predictions_the_one_with_fewest_copies(void **state)
 /* The paper's equation adds: half of the hits at degree 16 and what memory gives beat all hits in nine
  * slices.
  */
-static void the_equation_promises_more_than_memory_brings(void **state)
+static void the_equation_predicts_more_than_memory_supplies(void **state)
 {
     (void)state;
     static const double camped[DEGREES] = {9, 9, 9, 9, 15}, half[DEGREES] = {1, 1, 1, 1, 0.5};
@@ -291,7 +291,7 @@ static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
     assert_int_equal(choice(misses, even, 1000000, plain), 0);
 }
 
-/* What hardly touches the sampled sets fits: it gets the hits that it may have. */
+/* Data that hardly touches the sampled sets fits: the degree gets the upper confidence bound. */
 static void few_samples_count_with_the_hits_that_are_possible(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void slices_that_serve_next_to_nothing_need_no_copies(void **state)
     assert_int_equal(chosen(&d), 0);
 }
 
-/* Where memory has room for twice the misses, and twice the copies promise half as much at least. */
+/* Trials need memory bandwidth for twice the misses and half the bandwidth at twice the degree. */
 static void more_copies_may_pay(void **state)
 {
     (void)state;
@@ -713,7 +713,7 @@ int main(void)
         cmocka_unit_test(equations_by_hand),
         cmocka_unit_test(every_reply_has_its_share_of_misses),
         cmocka_unit_test(of_equal_predictions_the_one_with_fewest_copies),
-        cmocka_unit_test(the_equation_promises_more_than_memory_brings),
+        cmocka_unit_test(the_equation_predicts_more_than_memory_supplies),
         cmocka_unit_test(copies_need_samples_that_speak_for_them),
         cmocka_unit_test(few_samples_count_with_the_hits_that_are_possible),
         cmocka_unit_test(what_all_slices_found_is_known_for_the_degree_in_force),

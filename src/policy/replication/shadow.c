@@ -12,7 +12,8 @@ struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
     return s;
 }
 
-/* Looks up the line and makes it the newest of its set (LRU). *cold: a miss filled a way never used before. */
+/* Looks up the line and makes it the newest of its set (LRU). *cold: a miss filled a way never used before.
+ */
 static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool replica, bool *cold)
 {
     struct shadow_way *victim = set;

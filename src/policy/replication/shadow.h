@@ -1,7 +1,7 @@
 /* shadow: the tags of a whole stack at every degree of replication, driven by the read-only requests of a run
- * (selrep.shadow). The shadow gives the hit rates that the Replication Degree Directory estimates by sampling.
- * Cold misses follow the same rule (rdd_spec.skip_cold). The shadow is for studies and tests only; hardware
- * has none. The arena owns the memory. */
+ * (selrep.shadow). The shadow gives the hit rates that the Replication Degree Directory estimates by
+ * sampling. Cold misses follow the same rule (rdd_spec.skip_cold). The shadow is for studies and tests only;
+ * hardware has none. The arena owns the memory. */
 #ifndef ATOLL_POLICY_SHADOW_H
 #define ATOLL_POLICY_SHADOW_H
 

@@ -1,5 +1,5 @@
-/* sharing: counts the SMs that use a line within a window of time, and the shared lines that are never written
- * (selrep.count_sharing). These are Figures 5 and 7 of the SelRep paper. */
+/* sharing: counts the SMs that use a line within a window of time, and the shared lines that are never
+ * written (selrep.count_sharing). These are Figures 5 and 7 of the SelRep paper. */
 #ifndef ATOLL_POLICY_SHARING_H
 #define ATOLL_POLICY_SHARING_H
 
