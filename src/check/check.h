@@ -49,19 +49,20 @@ struct check_counts {
     uint64_t read_only_loads; /* line accesses of loads marked ld.global.ro */
 };
 
-/* loads: instructions that an SM may have in flight; requests: how many the machine's pool has. */
+/* loads: max. instructions in flight of an SM; requests: size of the machine's pool of requests. */
 struct check *check_new(uint32_t sms, uint32_t loads, uint32_t requests);
 void check_free(struct check *c); /* NULL is allowed */
 struct check_counts check_counts(const struct check *c);
 
 /* ---- kernels ---- */
 
-/* Its number, which its accesses carry. */
+/* Returns the number of the kernel, which its accesses carry. */
 uint32_t check_kernel_begin(struct check *c, const char *name);
-/* All its blocks have ended and its stores are acknowledged. flushed: every cache below the L1s was written
- * back, and no other kernel runs. */
+/* Checks that all stores of the kernel are acknowledged. Call when all its blocks have ended. flushed: every
+ * cache below the L1s was written back, and no other kernel runs. */
 void check_kernel_end(struct check *c, uint32_t kernel, bool flushed, uint64_t now);
-/* The run is over: the newest version of every word is in memory or in a copy at the memory side. */
+/* Checks at the end of a run that the newest version of every word is in memory or in a copy at the memory
+ * side. */
 void check_finish(struct check *c, uint64_t now);
 
 /* ---- an SM: from issue to reply ---- */
@@ -71,80 +72,83 @@ struct check_access {
     uint64_t bytes[2];
     uint64_t block;
     uint32_t app, sm, kernel;
-    uint16_t load;       /* reads: what the SM knows the instruction by, until its line is there */
-    uint16_t generation; /* of the warp in its slot */
+    uint16_t load;       /* reads: the SM's number of the instruction, valid until its line arrives */
+    uint16_t generation; /* generation of the warp in its slot */
     uint8_t warp;
     bool reads, writes;
-    bool read_only; /* marked ld.global.ro: nobody writes the line while the kernel runs */
+    bool read_only; /* marked ld.global.ro: no store writes the line while the kernel runs */
 };
 
 void check_issue(struct check *c, const struct check_access *a, uint64_t now);
-/* An access becomes a request; frame: physical line where it is sent. */
+/* An access becomes a request. frame: physical line to which the request is sent. */
 void check_send(struct check *c, const struct check_access *a, uint32_t request, uint64_t frame,
                 uint64_t now);
-/* What was acknowledged in earlier cycles is to be seen from now on; not what is in this one, where SMs have
- * no order. */
+/* An acquire point of an SM. Later loads must see every store acknowledged in earlier cycles. Stores of this
+ * cycle are excluded, because SMs have no order within a cycle. */
 void check_acquire(struct check *c, uint32_t sm, uint64_t now);
 void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generation, uint64_t now);
-/* A reply or acknowledgement has reached the SM; before the request is given back. */
+/* A reply or acknowledgement has reached the SM. Call before the request is freed. */
 void check_reply(struct check *c, uint32_t request, uint64_t now);
-/* A load gets its line from a copy; straight from a reply. */
+/* A load reads its line from a copy, or directly from a reply. */
 void check_load(struct check_place *p, uint32_t idx, uint32_t sm, uint32_t load, uint32_t app, uint64_t line,
                 uint64_t now);
 void check_load_reply(struct check *c, uint32_t request, uint32_t load, uint64_t now);
 
 /* ---- copies at a place ---- */
 
-/* memory_side: the one place where its lines are written; stores are acknowledged when they are here. */
+/* memory_side: the lines of this place are written only here, and stores are acknowledged here. */
 struct check_place *check_place_new(struct check *c, const char *name, uint32_t lines, bool memory_side);
-/* The copy gets sectors of a reply; of another copy at the same place. */
+/* The copy gets sectors of a reply, or of another copy at the same place. */
 void check_copy_reply(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors);
 void check_copy_from(struct check_place *p, uint32_t idx, uint32_t from, uint8_t sectors);
 /* A store or atomic writes the copy. */
 void check_copy_store(struct check_place *p, uint32_t idx, uint32_t request, uint64_t now);
-/* The store that the SM sent last writes its copy too. */
+/* The last store that the SM sent also updates the SM's copy. */
 void check_copy_update(struct check_place *p, uint32_t idx, uint32_t sm, uint64_t now);
-/* The copy is gone. */
+/* The copy is invalidated. */
 void check_copy_drop(struct check_place *p, uint32_t idx, uint64_t now);
-/* A read, or the reading half of an atomic, is served from the copy; the request takes its versions along. */
+/* The copy serves a read, or the read of an atomic. The request gets the versions of the copy. */
 void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors, uint64_t now);
 
-/* ---- between places: a request made for another one, to get the same line ---- */
+/* ---- between places: fetches of remote lines ---- */
 
+/* `request` fetches the line of `for_request` from another place. */
 void check_forward(struct check *c, uint32_t request, uint32_t for_request);
-/* What it brings is put into the copy, all but what is dirty there. */
-void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
-                    const uint64_t dirty[2]);
+/* The data of the fetch fills the copy, except for its dirty bytes. */
+void check_remote_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
+                       const uint64_t dirty[2]);
 void check_forward_done(struct check *c, uint32_t request);
 
-/* ---- pages that move or are copied, line by line ---- */
+/* ---- page migration and replication, line by line ---- */
 
-/* A request reads a line from the frame where it lives; what it brought leaves for another frame of the line.
- */
+/* A request reads a line from its present frame. */
 void check_page_read(struct check *c, uint32_t request, uint32_t app, uint64_t line, uint64_t frame,
                      uint32_t sm);
+/* The data of the request is written to another frame of the line. */
 void check_page_write(struct check *c, uint32_t request, uint64_t frame);
-/* The line lives there now. */
+/* The frame becomes the frame of the line. */
 void check_page_moved(struct check *c, uint32_t app, uint64_t line, uint64_t frame);
-/* Nothing lives in the frame any more. */
+/* The frame is freed. */
 void check_frame_free(struct check *c, uint64_t frame);
 
-/* coherent (the default at the memory side): a read there sees all that is acknowledged. Otherwise only
- * atomics must: other reads are held against the acquire points of their SMs. */
+/* coherent (the default at the memory side): every read at the place sees all acknowledged stores. Otherwise
+ * this holds for atomics only; other reads are compared with the acquire points of their SMs. */
 void check_place_coherent(struct check_place *p, bool coherent);
 
 /* ---- between the memory side and memory ---- */
 
-/* A store or atomic leaves for memory by itself; memory has accepted it. */
-void check_write_on(struct check_place *p, uint32_t request);
+/* A store or atomic is written through to memory. */
+void check_write_through(struct check_place *p, uint32_t request);
+/* Memory has accepted a store or atomic that was written through. */
 void check_memory_store(struct check_place *p, uint32_t request);
 
-/* The copy's dirty bytes leave for memory; memory has accepted a write of the line. */
+/* The dirty bytes of the copy are written back. */
 void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[2]);
+/* Memory has accepted a write-back of the line. */
 void check_memory_write(struct check *c, uint64_t frame);
-/* Memory has accepted a read of the line for a copy; what it read is put into the copy, all but what is
- * dirty there. */
+/* Memory has accepted a read of the line for a copy. */
 void check_memory_read(struct check_place *p, uint32_t idx, uint64_t frame, uint8_t sectors);
+/* The data of a memory read fills the copy, except for its dirty bytes. */
 void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, const uint64_t dirty[2],
                        uint64_t now);
 

@@ -1,4 +1,4 @@
-/* Shared by the files of check/ only. */
+/* check_private: the state of --check. Included only by the files of check/. */
 #ifndef ATOLL_CHECK_PRIVATE_H
 #define ATOLL_CHECK_PRIVATE_H
 
@@ -9,7 +9,7 @@
 
 enum { CHECK_WORDS = 32, CHECK_WARPS = 256 };
 
-/* One store to one line. Version 0 is what the host left. */
+/* One store to one line. Version 0 is the data of the host. */
 struct version {
     uint64_t line; /* key */
     uint64_t block, issue_cyc, ack_cyc;
@@ -25,40 +25,41 @@ struct acknowledged {
     uint32_t version[CHECK_WORDS];
 };
 
-/* What is true of a line, whatever caches hold. */
+/* The reference state of a line, independent of caches. */
 struct line {
     uint64_t key;                /* app << 56 | virtual line */
-    uint64_t frame;              /* physical line + 1; 0: not sent anywhere yet */
-    uint32_t *newest;            /* per word, issued; NULL: never written */
+    uint64_t frame;              /* physical line + 1; 0: no request was sent yet */
+    uint32_t *newest;            /* newest issued version per word; NULL: never written */
     struct acknowledged *states; /* oldest first */
     uint32_t state_count, state_capacity;
-    bool moved;                        /* copies in L1s may be of a frame in which it lived before */
-    uint32_t read_only_in, written_in; /* the last kernel (from 1) that read it as read-only, that wrote it */
+    bool moved;                        /* copies in L1s may belong to an earlier frame of the line */
+    uint32_t read_only_in, written_in; /* last kernel (from 1) that read it as read-only; that wrote it */
 };
 
-/* What memory holds, and what is on its way there. */
+/* Contents of a frame in memory. */
 struct memory_line {
-    uint64_t key; /* + 1, of the line that lives here; 0: none yet */
-    uint32_t now[CHECK_WORDS], coming[CHECK_WORDS];
+    uint64_t key;                 /* key + 1 of the line in this frame; 0: none yet */
+    uint32_t now[CHECK_WORDS];    /* versions that memory has accepted */
+    uint32_t coming[CHECK_WORDS]; /* versions written to memory, accepted or not */
 };
 
-/* A copy of a line, or what a request carries. */
+/* A copy of a line, or the data of a request. */
 struct copy {
-    uint64_t frame; /* physical line + 1 that the data is of; 0: no copy */
+    uint64_t frame; /* physical line + 1 of the data; 0: no copy */
     uint64_t bytes[2];
     uint32_t version[CHECK_WORDS];
 };
 
 struct request_copy {
-    struct copy data;  /* a reply's */
-    struct line *line; /* NULL: not on its way */
-    uint64_t frame;    /* + 1, where it was sent */
+    struct copy data;  /* data of the reply */
+    struct line *line; /* NULL: the request is not in flight */
+    uint64_t frame;    /* physical line + 1 to which the request was sent */
     uint64_t bytes[2];
-    uint32_t version; /* a store's */
+    uint32_t version; /* version of a store */
     uint32_t sm;
 };
 
-/* What a load must see of a line, as of its issue. */
+/* The versions that a load must see, determined at its issue. */
 struct ticket {
     struct ticket *next;
     struct line *line;
@@ -69,13 +70,13 @@ struct ticket {
 };
 
 struct check_sm {
-    uint64_t acquire_cyc;  /* of this SM's last acquire point */
+    uint64_t acquire_cyc;  /* cycle of the last acquire point of this SM */
     struct ticket **loads; /* by the SM's number of the load */
-    uint32_t *unsent;      /* versions issued, not sent; oldest first */
+    uint32_t *unsent;      /* versions issued and not sent; oldest first */
     uint32_t unsent_count, unsent_capacity;
     uint32_t last_sent; /* request */
     struct {
-        uint32_t stores, last; /* not acknowledged; a version */
+        uint32_t stores, last; /* stores not acknowledged; version of the last store */
         uint16_t generation;
     } warps[CHECK_WARPS];
 };
@@ -83,7 +84,7 @@ struct check_sm {
 struct check_place {
     struct check *check;
     const char *name;
-    struct copy *copies, *arriving; /* arriving: read from memory, at the memory side only */
+    struct copy *copies, *arriving; /* arriving: data of pending memory reads, at the memory side only */
     uint32_t lines;
     bool coherent;
     struct check_place *next;
@@ -91,8 +92,8 @@ struct check_place {
 
 struct check {
     struct arena arena;
-    struct map lines;  /* key > struct line */
-    struct map memory; /* physical line > struct memory_line */
+    struct map lines;  /* from key to struct line */
+    struct map memory; /* from physical line to struct memory_line */
     struct version *versions;
     uint32_t version_count, version_capacity;
     const char **kernels;
@@ -127,7 +128,7 @@ static inline bool check_has_word(const struct copy *copy, uint32_t w)
     return (copy->bytes[w / 16] >> (w % 16 * 4) & 15) == 15;
 }
 
-/* failure.c: names the versions in the reader's words; the text lives in the check's arena. */
+/* failure.c: human-readable names of versions and readers; the arena of the check holds the text. */
 const char *check_describe(struct check *c, uint32_t version);
 const char *check_reader(struct check *c, uint32_t sm, uint32_t warp, uint64_t block);
 _Noreturn void check_stale(struct check *c, uint64_t now, const char *reader, uint64_t key, uint32_t word,
@@ -137,11 +138,11 @@ _Noreturn void check_wrong(struct check *c, uint64_t now, uint64_t key, uint32_t
 
 /* check.c */
 struct line *check_line(struct check *c, uint64_t key);
-/* The newest acknowledged version of a word now. */
+/* The newest acknowledged version of a word. */
 uint32_t check_acknowledged(const struct line *l, uint32_t word);
 /* copies.c */
 struct memory_line *check_memory_line(struct check *c, uint64_t frame);
-/* Is the version (not 0) one of another line? */
+/* True if the version is not 0 and belongs to another line. */
 static inline bool check_is_foreign(const struct check *c, uint32_t version, uint64_t key)
 {
     return version && c->versions[version].line != key;

@@ -146,7 +146,7 @@ static void raise_to(uint32_t versions[CHECK_WORDS], const struct request_copy *
     }
 }
 
-void check_write_on(struct check_place *p, uint32_t request)
+void check_write_through(struct check_place *p, uint32_t request)
 {
     const struct request_copy *r = &p->check->requests[request];
     p->check->counts.write_backs++;
@@ -222,8 +222,8 @@ static void fill(struct copy *copy, const struct copy *from, uint8_t sectors, co
     }
 }
 
-void check_far_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
-                    const uint64_t dirty[2])
+void check_remote_fill(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors,
+                       const uint64_t dirty[2])
 {
     fill(&p->copies[idx], &p->check->requests[request].data, sectors, dirty);
 }

@@ -39,8 +39,7 @@ static void on_pass(void *self)
         other->state = BOUNDARY_SHARES;
         quiesce_end(&other->quiesce);
     }
-    for (uint32_t k = 0; k < c->wire.chiplet_count; k++)
-        organisation_forget_copies(&c->wire.organisations[k]);
+    for (uint32_t k = 0; k < c->wire.chiplet_count; k++) organisation_start_pass(&c->wire.organisations[k]);
     if (b->pass == llc_boundary_flush) mdr_flush(c->wire.mdr);
     b->quiesce.undisturbed = c->boundary_count == 1;
 }
@@ -71,7 +70,8 @@ static void begin(struct boundary *b)
     b->pass = pass_of(&c->wire);
     epochs_kernel_ends(&c->epochs, control_now(c));
     if (b->pass == llc_boundary_keep || FAULT_FIRES(boundary_keeps_replicas)) {
-        for (uint32_t k = 0; k < c->wire.chiplet_count; k++) organisation_keep_all(&c->wire.organisations[k]);
+        for (uint32_t k = 0; k < c->wire.chiplet_count; k++)
+            organisation_skip_pass(&c->wire.organisations[k]);
         set_over(b);
         return;
     }

@@ -77,7 +77,7 @@ BED_TEST(a_kernel_whose_lines_stay_is_over_at_once)
     boundary_enter(&e.kernels[0], 0);
     boundary_kernel_ended(&e.kernels[0]);
     assert_true(boundary_is_over(&e.kernels[0]));
-    assert_true(e.bed.system->organisations->memory_old);
+    assert_true(e.bed.system->organisations->memory_stale);
     bed_close(&e.bed);
 }
 

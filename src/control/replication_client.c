@@ -14,12 +14,12 @@ struct client {
     bool write_through; /* mode of the slices */
 };
 
-/* The pass writes back all dirty lines. If a kernel ends during the pass, organisation_keep_all() sets
- * memory_old again: that kernel may leave dirty lines in slices that have completed the pass. */
+/* The pass writes back all dirty lines. If a kernel ends during the pass, organisation_skip_pass() sets
+ * memory_stale again: that kernel may leave dirty lines in slices that have completed the pass. */
 static void on_pass(void *self)
 {
     const struct client *k = self;
-    k->policy->organisation->memory_old = false;
+    k->policy->organisation->memory_stale = false;
 }
 
 static void on_done(void *self)
@@ -79,7 +79,7 @@ static uint64_t kernel_leaves(void *self, uint64_t now, const struct launch_fact
 {
     struct client *k = self;
     if (!oldest) {
-        replication_settle(k->policy, now);
+        replication_sync_stats(k->policy, now);
         return k->due_cyc;
     }
     if (!k->policy->kernel_begins) return k->due_cyc;

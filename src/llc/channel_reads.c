@@ -87,8 +87,8 @@ CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, con
     if (e->line != DRAM_NONE && !line_ends(d, e->line)) return;
     struct slice *const s = r->ch->clients[tag_client(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
-    come_in_window(s, channel_tag_line(e->tag), r->ch->clock.sectors_of[channel_tag_columns(e->tag)],
-                   back_cyc(r, tick));
+    append_window_fill(s, channel_tag_line(e->tag), r->ch->clock.sectors_of[channel_tag_columns(e->tag)],
+                       back_cyc(r, tick));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enum dram_path path)

@@ -1,5 +1,5 @@
-/* coherent: hardware coherence of remote lines (organisation sm_side). far.c holds the remote lines.
- * far->sharers is the directory. It is NULL at slices without one; code tests nothing else.
+/* coherent: hardware coherence of remote lines (organisation sm_side). remote_lines.c serves these lines.
+ * remote->sharers is the directory. It is NULL at slices without one; code tests nothing else.
  *
  *   event at the home slice              action
  *   fetch from another chiplet           set the sharer bit of the chiplet in the home's tags
@@ -18,7 +18,7 @@
 
 void coherent_new(struct slice *s, struct arena *a)
 {
-    s->far->sharers = ARENA_ARRAY(a, uint64_t, tags_lines(&s->tags));
+    s->remote->sharers = ARENA_ARRAY(a, uint64_t, tags_lines(&s->tags));
 }
 
 /* Bit of the chiplet whose slice forwarded the request. */
@@ -31,13 +31,13 @@ void coherent_add_sharer(struct slice *s, const struct request *r)
 {
     const uint32_t line = tags_find(&s->tags, slice_set_of(s->spec, r->home.line), r->home.line);
     DIAG_ASSERT(line != TAGS_NONE);
-    s->far->sharers[line] |= chiplet_bit(s, r);
+    s->remote->sharers[line] |= chiplet_bit(s, r);
 }
 
 static void send_invalidations(struct slice *s, uint32_t line, uint64_t chiplets)
 {
     const uint32_t slices = s->wire.organisation->slice_count;
-    s->far->sharers[line] &= ~chiplets;
+    s->remote->sharers[line] &= ~chiplets;
     if (FAULT_FIRES(sm_side_tells_not)) return;
     for (; chiplets; chiplets &= chiplets - 1) {
         const uint32_t peer = (uint32_t)__builtin_ctzll(chiplets) * slices + s->wire.slice_idx % slices;
@@ -49,15 +49,15 @@ static void send_invalidations(struct slice *s, uint32_t line, uint64_t chiplets
 
 void coherent_write(struct slice *s, uint64_t now, uint32_t line, const struct request *r)
 {
-    const uint64_t chiplets = s->far->sharers[line] & ~(r->via ? chiplet_bit(s, r) : 0);
+    const uint64_t chiplets = s->remote->sharers[line] & ~(r->via ? chiplet_bit(s, r) : 0);
     if (!chiplets) return;
     send_invalidations(s, line, chiplets);
-    s->far->hold_cyc = now + 2 * (uint64_t)s->spec->invalidate_cyc;
+    s->remote->inv_ack_cyc = now + 2 * (uint64_t)s->spec->invalidate_cyc;
 }
 
 void coherent_evict(struct slice *s, uint32_t line)
 {
-    if (s->far->sharers[line]) send_invalidations(s, line, s->far->sharers[line]);
+    if (s->remote->sharers[line]) send_invalidations(s, line, s->remote->sharers[line]);
 }
 
 void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key)
@@ -66,7 +66,7 @@ void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key)
     if (line == TAGS_NONE) return;
     s->stats.invalidated++;
     if (*tags_pins(&s->tags, line))
-        s->lines[line].overtaken = true;
+        s->lines[line].discard_fill = true;
     else
         slice_drop_line(s, now, line);
 }

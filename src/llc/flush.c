@@ -1,5 +1,6 @@
-/* flush: a pass over the lines of a slice at the end of a kernel: dirty ones are written back, those that the
- * boundary names are dropped; llc.flush_lines per cycle, while the slice goes on serving. */
+/* flush: a pass over the lines of a slice at the end of a kernel. The pass writes dirty lines back and
+ * invalidates the lines that the boundary names. It handles llc.flush_lines lines per cycle. The slice serves
+ * requests meanwhile. */
 #include "llc/llc_private.h"
 
 static bool flush_drops(const struct slice *s, uint32_t line)
@@ -7,7 +8,7 @@ static bool flush_drops(const struct slice *s, uint32_t line)
     switch (s->flush_how) {
     case llc_boundary_flush: return tags_used(&s->tags, line);
     case llc_boundary_drop_remote:
-        return tags_used(&s->tags, line) && far_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
+        return tags_used(&s->tags, line) && remote_holds(s, line) && !FAULT_FIRES(llc_keeps_remote);
     case llc_boundary_replicas:
         return tags_used(&s->tags, line) &&
                slice_home(s->spec, tags_key(&s->tags, line)) != s->wire.slice_idx;
@@ -24,9 +25,10 @@ static inline bool flush_cleans(const struct slice *s, uint32_t line)
            s->flush_how != llc_boundary_drop_remote;
 }
 
-/* A line has been looked at; those after it that nothing happens to take their cycles without a visit, and
- * those that are only dropped as well when nobody asks for lines meanwhile. */
-static void flush_next(struct slice *s, uint64_t now)
+/* Moves the cursor to the next line that needs an activation. Lines without an action take their cycles and
+ * no activation. If no request arrives meanwhile (flush_alone), lines that are only invalidated need none
+ * either. */
+static void advance_cursor(struct slice *s, uint64_t now)
 {
     const uint32_t lines = tags_lines(&s->tags), from = s->flush_cursor;
     uint32_t line = from + 1;
@@ -47,15 +49,15 @@ void slice_flush_step(struct slice *s, uint64_t now)
     if (now < s->flush_cyc) return;
     if (line < tags_lines(&s->tags)) {
         const bool cleans = flush_cleans(s, line);
-        if (cleans && !slice_memory_has_room(s)) return; /* woken by the channel */
-        if (*tags_pins(&s->tags, line)) return;          /* its fill comes first and wakes the slice */
+        if (cleans && !slice_memory_has_room(s)) return; /* the channel wakes the slice */
+        if (*tags_pins(&s->tags, line)) return;          /* the pending fill wakes the slice */
         if (cleans && !FAULT_FIRES(llc_flush_skips)) {
-            s->lines[line].valid |= sectors_written(s->lines[line].dirty); /* clean now, and whole */
+            s->lines[line].valid |= sectors_written(s->lines[line].dirty); /* stays readable when clean */
             slice_write_back(s, now, line);
             s->stats.flush_writebacks++;
         }
         if (flush_drops(s, line)) slice_drop_line(s, now, line);
-        flush_next(s, now);
+        advance_cursor(s, now);
     }
     if (s->flush_cursor == tags_lines(&s->tags) && now >= s->flush_cyc && !s->ops_count) {
         void (*done)(void *) = s->flush_done;
@@ -71,10 +73,10 @@ void slice_flush(struct slice *s, enum llc_boundary how, bool alone, void (*done
     s->flush_how = how;
     s->flush_alone = alone;
     s->flush_cursor = 0;
-    s->flush_cyc = next; /* not in this cycle: some slices have been visited, others not */
+    s->flush_cyc = next; /* not in this cycle, in which some slices have run already */
     s->flush_done = done;
     s->flush_arg = arg;
-    s->watchful = true;
+    s->run_own_stages = true;
     slice_update_exact_accept(s);
     engine_wake(s->wire.engine, s->component, next);
 }

@@ -1,22 +1,22 @@
-/* llc: a slice's visits, see llc.h. A visit goes through the stages from the last to the first:
+/* llc: the activations of a slice, see llc.h. An activation runs the stages from the last to the first:
  *
  *   request network ──► slice_tags.h ────────── hit ──────────► slice_reply.h ──► reply network
  *                            │ miss                                   ▲
  *                            ▼                                        │
  *                      slice_memory.h ──► memory ──► slice_fill.h ────┘
  *
- * The stages are headers because a visit is one piece of code: what happens once per request is compiled
- * twice, for slices of any kind and for plain ones (SLICE_HOT in llc_private.h). */
+ * The stages are headers because the compiler inlines them twice: for slices of any kind and for basic slices
+ * (SLICE_HOT in llc_private.h). */
 #include "llc/llc.h"
 
 #include "llc/slice_tags.h"
 
-/* Will the request in front find every MSHR taken in the next cycle? Then the stop can be noted now, and the
- * next visit is that of the next fill. Only for what is plain to see. */
-static inline bool stops_next(const struct slice *s, uint64_t now)
+/* True if the front request will find no free MSHR in the next cycle. The stall is then recorded now, and
+ * the next activation is that of the next fill. False in all cases that need more than a tag lookup. */
+static inline bool stalls_next(const struct slice *s, uint64_t now)
 {
-    if (s->mshr_free_count || s->walks.count || s->flush_done || s->far) return false;
-    if (s->reply_refused) return false; /* every visit is an offer that the network counts */
+    if (s->mshr_free_count || s->walks.count || s->flush_done || s->remote) return false;
+    if (s->reply_refused) return false; /* the network counts one refused offer per activation */
     const struct request *r = at(s, port_front(s, now, true));
     if (r->kind == REQUEST_WRITE || r->flags & REQUEST_MIGRATE) return false;
     if (s->port_free_cyc > now + 1 + s->spec->data_queue_cyc || !slice_may_reply(s->spec, &s->hits) ||
@@ -25,27 +25,27 @@ static inline bool stops_next(const struct slice *s, uint64_t now)
     return tags_find(&s->tags, set_of(s, r->home.line), r->home.line) == TAGS_NONE;
 }
 
-/* When the stages before the reply port have something to do that nobody will wake the slice for. */
-static SLICE_HOT uint64_t own_next_visit(struct slice *s, uint64_t now, bool plain)
+/* Cycle of the next event of the stages before the reply port for which no component wakes the slice. */
+static SLICE_HOT uint64_t own_next_cyc(struct slice *s, uint64_t now, bool basic)
 {
-    uint64_t next = s->fills_count ? fill_due(s, plain) : ENGINE_NEVER;
-    if (!plain && s->walked.count) next = earlier(next, walker_due(s));
-    if (s->more || (!plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
+    uint64_t next = s->fills_count ? fill_due(s, basic) : ENGINE_NEVER;
+    if (!basic && s->walked.count) next = min_u64(next, walker_due(s));
+    if (s->more || (!basic && s->walks.count && at(s, s->walks.first)->ready_cyc <= now)) {
         if (s->blocked == &s->stats.wait_port) {
-            next = earlier(next, s->port_free_cyc - s->spec->data_queue_cyc);
-        } else if (!s->blocked && next > now + 1 && stops_next(s, now)) {
+            next = min_u64(next, s->port_free_cyc - s->spec->data_queue_cyc);
+        } else if (!s->blocked && next > now + 1 && stalls_next(s, now)) {
             s->blocked = &s->stats.wait_mshr;
             s->blocked_cyc = now + 1;
         } else if (!s->blocked ||
                    (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits))) {
             next = now + 1;
         }
-    } else if (!plain && s->walks.count) {
-        next = earlier(next, at(s, s->walks.first)->ready_cyc);
+    } else if (!basic && s->walks.count) {
+        next = min_u64(next, at(s, s->walks.first)->ready_cyc);
     }
-    if (plain) return next;
+    if (basic) return next;
     if (s->flush_done && s->flush_cyc > now)
-        next = earlier(next, s->flush_cyc);
+        next = min_u64(next, s->flush_cyc);
     else if (s->flush_done && s->flush_cursor < tags_lines(&s->tags) &&
              !*tags_pins(&s->tags, s->flush_cursor) && slice_memory_has_room(s))
         next = now + 1;
@@ -71,121 +71,125 @@ void slice_update_exact_accept(struct slice *s)
         set_exact_accept(s, false);
 }
 
-/* What the slice does by itself, up to the reply port. */
-static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool plain)
+/* Runs the stages from the fills to the tag stage. */
+static SLICE_HOT void own_stages(struct slice *s, uint64_t now, bool basic)
 {
     if (s->blocked) *s->blocked += now - s->blocked_cyc;
     if (s->ops_count > s->ops_inexact_max || s->exact_accept) slice_update_exact_accept(s);
-    if (s->fills_count) take_fills(s, now, plain);
-    if (!plain && s->flush_done) slice_flush_step(s, now);
-    tag_stages(s, now, plain);
-    if (!plain && s->walked.count) answer_walkers(s, now);
+    if (s->fills_count) take_fills(s, now, basic);
+    if (!basic && s->flush_done) slice_flush_step(s, now);
+    tag_stages(s, now, basic);
+    if (!basic && s->walked.count) reply_to_walkers(s, now);
     s->blocked_cyc = now;
-    s->waits_for_memory =
-        s->blocked == &s->stats.wait_memory || (!plain && s->far && s->far->blocked == &s->stats.wait_memory);
+    s->waits_for_memory = s->blocked == &s->stats.wait_memory ||
+                          (!basic && s->remote && s->remote->blocked == &s->stats.wait_memory);
 }
 
-static inline void visit_again(struct slice *s, uint64_t now, uint64_t next)
+static inline void schedule_next(struct slice *s, uint64_t now, uint64_t next)
 {
-    count_inside(s);
+    add_occupancy(s);
     if (next <= now) next = now + 1;
     if (next != ENGINE_NEVER) engine_wake(s->wire.engine, s->component, next);
-    if (s->wire.fabric->sleepers_ask)
-        fabric_sleep_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
+    if (s->wire.fabric->rearm_wakeups)
+        fabric_rearm_slice(s->wire.fabric, now, s->wire.slice_idx, s->reply_refused);
 }
 
-/* Lines of its own only. */
+/* Wake-up handler of a slice without remote lines. */
 static __attribute__((noinline)) void wake(void *self, uint64_t now)
 {
     struct slice *s = self;
     own_stages(s, now, false);
     const uint64_t next = reply_stage(s, now);
-    visit_again(s, now, earlier(next, own_next_visit(s, now, false)));
+    schedule_next(s, now, min_u64(next, own_next_cyc(s, now, false)));
 }
 
-/* The same without what most slices do not have. */
+/* Wake-up handler of a basic slice; falls back to wake(). */
 void slice_wake(void *self, uint64_t now)
 {
     struct slice *s = self;
-    if (!s->plain || s->walkers || s->flush_done) {
+    if (!s->basic || s->walkers || s->flush_done) {
         wake(self, now);
         return;
     }
     own_stages(s, now, true);
     const uint64_t next = reply_stage(s, now);
-    visit_again(s, now, earlier(next, own_next_visit(s, now, true)));
+    schedule_next(s, now, min_u64(next, own_next_cyc(s, now, true)));
 }
 
-/* Requests and replies to other slices; returns when there are more. */
-static inline uint64_t far_send(struct slice *s, uint64_t now)
+/* Sends requests and replies to other slices. Returns the cycle of the next one. */
+static inline uint64_t remote_send(struct slice *s, uint64_t now)
 {
-    struct far *f = s->far;
+    struct remote_lines *f = s->remote;
     const struct fabric *fabric = s->wire.fabric;
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
-    if (f->pages.count) far_send_page_line(s, now);
-    if (f->past.count | f->out.count) {
-        struct request_list *const out = reply_ready(s, &f->past, &f->out, now);
-        if (!out || (!fabric_refuses(&fabric->far_request, now, here) && far_send_request(s, now, out)))
-            next = ready_first(s, &f->past, &f->out);
+    if (f->pages.count) remote_send_page_line(s, now);
+    if (f->bypass.count | f->out.count) {
+        struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
+        if (!out || (!fabric_refuses(&fabric->far_request, now, here) && remote_send_request(s, now, out)))
+            next = ready_first(s, &f->bypass, &f->out);
     }
     if (f->hits.count | f->filled.count) {
-        struct request_list *const way = reply_ready(s, &f->hits, &f->filled, now);
-        if (!way || (!fabric_refuses(&fabric->far_reply, now, here) && far_send_reply(s, now, way)))
-            next = earlier(next, ready_first(s, &f->hits, &f->filled));
+        struct request_list *const list = reply_ready(s, &f->hits, &f->filled, now);
+        if (!list || (!fabric_refuses(&fabric->far_reply, now, here) && remote_send_reply(s, now, list)))
+            next = min_u64(next, ready_first(s, &f->hits, &f->filled));
     }
     if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
     return next;
 }
 
-/* A request of another slice that is still there: when the tag stage may take it. */
-static uint64_t far_request_due(const struct slice *s, uint64_t now)
+/* Cycle in which the tag stage may serve a request of another slice that is still at the port. */
+static uint64_t remote_request_due(const struct slice *s, uint64_t now)
 {
-    const uint64_t *const blocked = s->far->blocked;
+    const uint64_t *const blocked = s->remote->blocked;
     if (blocked == &s->stats.wait_port) return s->port_free_cyc - s->spec->data_queue_cyc;
-    const bool may = !blocked || (blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->far->hits));
+    const bool may =
+        !blocked || (blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->remote->hits));
     return may ? now + 1 : ENGINE_NEVER;
 }
 
-/* Of others too. What only goes past gives the slice's own stages nothing to do: they are left out until
- * something is for them or due, or waits for what a visit may see (s->watchful). */
-void slice_wake_far(void *self, uint64_t now)
+/* Wake-up handler of a slice with remote lines. Bypassing requests need no tag lookup. The handler therefore
+ * runs own_stages() only if a request for the tag stage is present, own_cyc is due, or s->run_own_stages is
+ * set (a stage is blocked, a flush is active, or a page-walk read waits). */
+void slice_wake_remote(void *self, uint64_t now)
 {
     struct slice *s = self;
-    struct far *f = s->far;
+    struct remote_lines *f = s->remote;
     const uint64_t net_now = fabric_net_now(&s->wire.fabric->request, now);
     uint64_t next = ENGINE_NEVER;
-    if (net_front_shows(f->answers, net_now)) {
-        far_receive(s, now);
-        if (net_front_shows(f->answers, net_now)) next = now + 1;
+    if (net_front_shows(f->reply_front, net_now)) {
+        remote_receive(s, now);
+        if (net_front_shows(f->reply_front, net_now)) next = now + 1;
     }
-    const bool near = net_front_shows(f->near, net_now), asked = net_front_shows(f->asked, net_now);
-    if (near && s->has_input) near_accept(s, now);
-    const bool own = asked || s->own_cyc <= now || s->watchful || (s->has_input ? f->local.count : near);
+    const bool from_sm = net_front_shows(f->sm_front, net_now);
+    const bool from_slice = net_front_shows(f->request_front, net_now);
+    if (from_sm && s->has_input) local_input_accept(s, now);
+    const bool own =
+        from_slice || s->own_cyc <= now || s->run_own_stages || (s->has_input ? f->local.count : from_sm);
     if (own) own_stages(s, now, false);
-    next = earlier(next, reply_stage(s, now));
+    next = min_u64(next, reply_stage(s, now));
     if (own) {
-        s->own_cyc = own_next_visit(s, now, false);
-        s->watchful = s->blocked || f->blocked || s->flush_done || s->walks.count;
+        s->own_cyc = own_next_cyc(s, now, false);
+        s->run_own_stages = s->blocked || f->blocked || s->flush_done || s->walks.count;
     }
-    next = earlier(earlier(next, s->own_cyc), far_send(s, now));
-    if (s->watchful && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
+    next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now));
+    if (s->run_own_stages && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
         next = now + 1;
-    if (asked && net_front_shows(f->asked, net_now)) next = earlier(next, far_request_due(s, now));
-    if (near && s->has_input) next = earlier(next, near_next_visit(s, now));
-    visit_again(s, now, next);
+    if (from_slice && net_front_shows(f->request_front, net_now))
+        next = min_u64(next, remote_request_due(s, now));
+    if (from_sm && s->has_input) next = min_u64(next, local_input_next_cyc(s, now));
+    schedule_next(s, now, next);
 }
 
-/* ---- for others ---- */
+/* ---- calls of other components ---- */
 
 void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 {
     at(s, request)->ready_cyc = ready_cyc;
     append(s, &s->walks, request);
     s->walkers++;
-    s->watchful = true;
-    if (s->blocked &&
-        s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* foreseen: look again */
+    s->run_own_stages = true;
+    if (s->blocked && s->blocked_cyc > engine_now(s->wire.engine, s->wire.domain)) { /* see stalls_next() */
         s->blocked = NULL;
         engine_wake(s->wire.engine, s->component, s->blocked_cyc);
     }
@@ -194,7 +198,7 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc)
 
 void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride)
 {
-    s->plain = false;
+    s->basic = false;
     s->apps = (char *)first;
     s->app_stride = stride;
 }
@@ -210,7 +214,7 @@ void slice_expect(const void *slice, const struct request *r)
     tags_fetch(&s->tags, set_of(s, r->home.line));
 }
 
-void slice_forget(struct slice *s, uint64_t line)
+void slice_invalidate_line(struct slice *s, uint64_t line)
 {
     const uint32_t at_line = tags_find(&s->tags, set_of(s, line), line);
     if (at_line == TAGS_NONE) return;
@@ -220,13 +224,12 @@ void slice_forget(struct slice *s, uint64_t line)
 
 /* ---- for the other files of a slice ---- */
 
-/* An atomic or write changes the line. */
 void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx)
 {
     const struct request *r = at(s, idx);
     if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
     if (!s->write_through) {
-        if (s->far && s->far->sharers) coherent_write(s, now, line, r);
+        if (s->remote && s->remote->sharers) coherent_write(s, now, line, r);
         s->lines[line].dirty[0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
         s->lines[line].dirty[1] |= r->bytes[1];
     }
@@ -241,9 +244,9 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
 }
 
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx) { hit(s, now, line, idx, false); }
-uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set)
+uint32_t slice_evict_victim(struct slice *s, uint64_t now, uint32_t set)
 {
-    return make_room(s, now, set, false);
+    return evict_victim(s, now, set, false);
 }
 struct slice_line *slice_pin(struct slice *s, uint64_t now, uint32_t line)
 {

@@ -1,4 +1,5 @@
-/* Shared by the files of llc/ that make up a slice only. */
+/* llc_private: the state of a slice and helpers for its stages. Included only by the files of llc/ that
+ * implement a slice, and by channel_reads.c. */
 #ifndef ATOLL_LLC_PRIVATE_H
 #define ATOLL_LLC_PRIVATE_H
 
@@ -9,36 +10,36 @@
 #include "llc/organisation.h"
 #include "net/net_queue.h"
 
-/* What happens once per request is compiled twice: for slices of any kind, and for plain ones (slice.plain),
- * where questions that have one answer there are not asked. */
+/* The code of each request is compiled twice: for slices of any kind, and for basic slices (slice.basic),
+ * where the compiler removes the branches of optional features. */
 #define SLICE_HOT inline __attribute__((always_inline))
 
-/* What a slice knows of a line and, while it is pinned, its MSHR. */
+/* State of a line and, while the line is pinned, its MSHR. */
 struct slice_line {
-    uint64_t dirty[2]; /* bytes */
-    uint8_t valid;     /* sectors */
+    uint64_t dirty[2]; /* mask of dirty bytes */
+    uint8_t valid;     /* mask of valid sectors */
     /* MSHR */
-    bool far : 1;       /* from another slice, see far.c */
-    bool overtaken : 1; /* what comes is older than what later readers must see */
-    bool again : 1;     /* what is on its way was read too early: read it once more */
-    /* see slice_quick.h; false: it is not known */
-    bool reads : 1; /* nothing but reads waits, and the first knows the pin; */
-    bool alone : 1; /* … one */
-    uint8_t redo;   /* sectors of it */
-    uint8_t asked;  /* sectors on their way */
+    bool remote : 1;       /* the fill comes from another slice, see remote_lines.c */
+    bool discard_fill : 1; /* the pending fill is stale for later reads and is not installed */
+    bool refetch : 1;      /* the pending fill is stale; the sectors are read again after it */
+    /* Hints of slice_quick.h; false: unknown. */
+    bool reads_only : 1;     /* only reads wait, and the first one holds the address of the pin */
+    bool single_waiter : 1;  /* exactly one read waits */
+    uint8_t refetch_sectors; /* sectors to read again */
+    uint8_t pending_sectors; /* sectors with a pending fill */
     struct request_list waiting;
 };
 _Static_assert(sizeof(struct slice_line) == 32, "half a cache line");
 
-/* A line, or the news that memory has accepted writes. */
+/* Data of a line, or the acceptance of write-through requests by memory (writers_count > 0). */
 struct fill {
     uint64_t ready_cyc;
     union {
         uint32_t tag_line;
-        uint32_t writers_first; /* linked by their 'next' */
+        uint32_t writers_first; /* first writer of a list linked by request.next */
     };
     uint8_t sectors;
-    uint16_t writers_count; /* > 0: so many are answered */
+    uint16_t writers_count; /* writers that complete; 0: data of a line */
 };
 _Static_assert(sizeof(struct fill) == 16, "a quarter of a cache line");
 
@@ -49,130 +50,133 @@ struct channel_queue {
     uint32_t fills_head, fills_count;
 };
 
-/* The request in front of a slice in windows: what its packet and its line tell. */
+/* The front request of a slice in windows, with its set. */
 struct slice_front {
     struct request *r;
-    uint8_t *row; /* of its set, see struct tags */
+    uint8_t *row; /* row of the set, see struct tags */
     uint32_t idx;
-    uint32_t first; /* line of the set */
-    uint8_t hint;   /* of its own line */
+    uint32_t first; /* first line of the set */
+    uint8_t hint;   /* partial tag of the request's line */
 };
 
-/* Of a slice in windows, see slice_quick.h: what it looks up or counts there for most of its cycles. Sums
- * that change together are apart: they are added to one by one. */
+/* State and counters of a slice in windows, see slice_quick.h. The fields are read or written in most of its
+ * cycles. */
 struct slice_run {
     struct net_queue_port port;   /* of requests */
     struct net_queue_source *out; /* of replies */
     uint64_t *const *traffic;     /* by SM, in the column of the slice */
     uint64_t data_queue_cyc, miss_latency_cyc, ticks_per_cycle;
-    const uint32_t *turns; /* … of the spec, and what a line's place in it follows from */
+    const uint32_t
+        *index_rotation; /* slice_spec.index_rotation; the next two lines compute the index in it */
     uint64_t run_mask;
     uint32_t line_right, run_right, sets_mask;
     uint64_t now, until_cyc;
-    uint64_t due_cyc;        /* the tag stage has something to do then: a request is in front */
-    const struct fill *fill; /* the first one; behind the last is one that is never ready */
+    uint64_t due_cyc;        /* next event of the tag stage: a request is at the front */
+    const struct fill *fill; /* oldest fill; the entry after the last fill is never ready */
     const struct fill *fills, *fills_end;
-    uint64_t fill_cyc;        /* when that is ready, or the window ends */
-    struct slice_front front; /* .r and .idx; the rest once it was looked at */
-    struct memory_op *op;     /* the next place in the ring of operations */
+    uint64_t fill_cyc;        /* ready cycle of the oldest fill, at most the end of the window */
+    struct slice_front front; /* .r and .idx are valid; the other fields after the lookup of the set */
+    struct memory_op *op;     /* next free entry of the ring of operations */
     struct memory_op *ops, *ops_end;
-    int32_t ops_room;    /* so many may be made before a request is not served, */
-    int32_t ops_allowed; /* … or could at first: those in between are not counted yet */
-    bool slow;           /* the rest of the cycle is not a quick one */
-    /* settled now and then; what else there is follows from it */
-    uint64_t came_cyc;                      /* sums, of requests that came, */
-    uint32_t inside, writes, local, misses; /* inside: of the port, before */
-    uint64_t left_cyc;                      /* … left, */
+    int32_t ops_room;    /* operations that may be queued before the tag stage stalls */
+    int32_t ops_allowed; /* ops_room at the last synchronisation; the difference is not counted yet */
+    bool slow;           /* the general code simulates the rest of the cycle */
+    /* Sums since the last synchronisation; other counters are derived from them. */
+    uint64_t came_cyc;                      /* sum of arrival cycles */
+    uint32_t inside, writes, local, misses; /* inside: packets at the port before the window */
+    uint64_t left_cyc;                      /* sum of departure cycles */
     uint32_t replies, merged, columns;
-    uint32_t mshr_least;  /* fewest that were free; mshr_free_count: others */
-    uint64_t stay_cyc;    /* … and how long they stayed */
-    uint64_t write_bytes; /* of packets of writes */
-    /* by sectors that are read: reply, data port, memory; as in the spec */
+    uint32_t mshr_least;  /* min. number of free MSHRs */
+    uint64_t stay_cyc;    /* sum of residence times */
+    uint64_t write_bytes; /* bytes of write packets */
+    /* By mask of sectors that are read: bytes of the reply, data-port time, columns; as in the spec. */
     uint32_t read_bytes[SECTORS_ALL + 1];
     uint8_t read_cyc[SECTORS_ALL + 1];
     struct slice_columns missing_of[SECTORS_ALL + 1];
 };
 
-/* What every visit looks at comes first, in few of the host's cache lines. */
+/* The fields that every activation reads come first, in few of the host's cache lines. */
 struct slice {
-    _Alignas(64) uint64_t *blocked; /* counter of what stops the tag stage, NULL: nothing */
-    uint64_t blocked_cyc;
-    const struct net_front *front;       /* of the request network */
-    uint64_t hits_cyc, filled_cyc;       /* when the first of each is ready; ENGINE_NEVER: none */
-    uint32_t fills_count;                /* of all queues */
-    uint32_t ops_count, ops_inexact_max; /* of all queues; maximum for inexact accept times */
-    uint32_t ops_most;                   /* with more there may be no room for those of a request, */
+    _Alignas(64) uint64_t *blocked;      /* stall counter of the blocked tag stage; NULL: not blocked */
+    uint64_t blocked_cyc;                /* cycle up to which *blocked has been counted */
+    const struct net_front *front;       /* front of the request network's port */
+    uint64_t hits_cyc, filled_cyc;       /* ready cycle of the first reply of each list; ENGINE_NEVER: none */
+    uint32_t fills_count;                /* pending fills of all queues */
+    uint32_t ops_count, ops_inexact_max; /* operations of all queues; maximum for inexact accept times */
+    uint32_t ops_max;                    /* max. ops_count at which the tag stage may serve a request */
     uint32_t mshr_free_count;
-    bool
-        plain; /* no far, write-through, check, count of lines or applications, tap, page moves; one channel */
+    bool basic;        /* no optional feature, see slice_is_basic() */
     bool exact_accept; /* channels accept at exact times, see slice_update_exact_accept() */
-    bool fill_came;    /* since the tag stage last looked */
+    bool fill_came;    /* a fill arrived since the tag stage last served a request */
     bool more;         /* another request is at the port */
-    bool waits_for_memory, reply_refused, walk_turn;
-    bool watchful; /* every visit may matter to the slice's own stages, see slice_wake_far() */
-    bool windowed; /* it is not woken: system/windows.c runs it */
-    bool direct; /* … and replies go into the network when it is known when they are ready, see answer() */
-    uint64_t due_cyc, visited_cyc; /* windowed: what it knows of is due then; its last cycle */
+    bool waits_for_memory, reply_refused;
+    bool walk_first;               /* round-robin: page-walk reads before requests of SMs */
+    bool run_own_stages;           /* every activation runs own_stages(), see slice_wake_remote() */
+    bool windowed;                 /* system/windows.c simulates the slice; the engine does not wake it */
+    bool direct;                   /* windowed: replies are injected ahead of time, see inject_reply() */
+    uint64_t due_cyc, visited_cyc; /* windowed: cycle of the next event; last simulated cycle */
     uint64_t until_cyc;            /* end of the window */
-    bool quick;                    /* … and most of its cycles are those of slice_quick.h */
-    bool missed; /* windowed: the request in front was looked for, is a miss, and waits for an MSHR */
+    bool quick;                    /* windowed: slice_quick.h simulates most cycles */
+    bool missed;                   /* windowed: the front request missed and waits for an MSHR */
 
-    struct request_list hits, filled; /* on their way to the reply port */
-    uint64_t port_free_cyc;
-    struct channel_queue *queues; /* [spec->channels] */
+    struct request_list hits, filled; /* replies to SMs, in flight to the reply port */
+    uint64_t port_free_cyc;           /* cycle from which on the data port is free */
+    struct channel_queue *queues;     /* [spec->channels] */
     uint32_t component;
-    uint32_t walkers; /* requests of walkers inside */
-    void (*flush_done)(void *arg);
-    struct request *requests; /* the pool's */
+    uint32_t walkers;              /* page-walk reads inside the slice */
+    void (*flush_done)(void *arg); /* NULL: no flush is active */
+    struct request *requests;      /* array of the pool */
 
     const struct slice_spec *spec;
     struct channel_queue own_queue; /* storage of queues if spec->channels == 1 */
-    struct slice_line *lines;       /* as the tags */
+    struct slice_line *lines;       /* indexed as the tags */
     uint32_t fills_mask, ops_mask;  /* sizes - 1 of the rings of a queue */
-    uint32_t inside;                /* requests served by the tag stage and not answered */
-    uint64_t inside_cyc;            /* when their number changed last, */
-    uint64_t replied_cyc;           /* … but for replies that were given to the network before they leave */
-    uint64_t inside_sum, inside_counted; /* see count_inside() */
+    uint32_t inside;                /* occupancy: requests served by the tag stage and not completed */
+    uint64_t inside_cyc;            /* cycle of the last change of `inside` */
+    uint64_t replied_cyc;           /* departure cycle of the last reply that was injected ahead of time */
+    uint64_t inside_sum, inside_counted; /* see add_occupancy() */
 
     struct tags tags;
-    uint32_t way_mask; /* a bit for each way, see slice_set.h */
-    uint32_t pin_step; /* from the pins of a set to those of the next, less its lines */
-    uint8_t *pins;     /* of the first set */
-    uint32_t first_sm; /* of its partition */
+    uint32_t way_mask; /* one bit per way, see slice_set.h */
+    uint32_t pin_step; /* distance from the pins of a set to those of the next set, minus its lines */
+    uint8_t *pins;     /* pins of the first set */
+    uint32_t first_sm; /* first SM of the partition */
     struct slice_wiring wire;
 
-    struct request_list walks, walked;   /* of walkers, which have wires of their own: waiting, answered */
+    struct request_list walks, walked;   /* page-walk reads (dedicated wires): waiting, completed */
     uint64_t out_free_tick, in_free_cyc; /* ports of the stack's crossbar */
-    uint64_t own_cyc;      /* not watchful: own stages have nothing to do before, unless something comes */
-    uint32_t flush_cursor; /* tags_lines() when there is none */
-    uint64_t flush_cyc;    /* when it gets there */
+    uint64_t own_cyc;                    /* next event of own_stages(), unless a request arrives before */
+    uint32_t flush_cursor;               /* next line of the flush; tags_lines(): none */
+    uint64_t flush_cyc;                  /* cycle in which the flush reaches flush_cursor */
     void *flush_arg;
     enum llc_boundary flush_how;
-    bool flush_alone;           /* nobody sends requests meanwhile */
+    bool flush_alone;           /* no request arrives during the flush */
     bool write_through;         /* see write_through.c */
     struct check_place *copies; /* --check; NULL: none */
-    uint32_t *line_requests;    /* llc.count_lines: per line; NULL: not counted */
-    uint64_t *line_partitions;
-    char *apps; /* of application k at k * app_stride; NULL: not counted */
+    uint32_t *line_requests;    /* llc.count_lines: requests per line; NULL: not counted */
+    uint64_t *line_partitions;  /* llc.count_lines: mask of requesting partitions per line */
+    char *apps;                 /* app_stats of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
-    struct far *far; /* remote lines; NULL: the slice has no network to other slices */
-    bool has_input;  /* path.has_bypass: near.c sorts the requests of SMs before the tag stage */
-    /* see slice_depths(): when MSHRs became free less when they were taken, as inside_sum */
+    struct remote_lines *remote; /* NULL: the slice has no network to other slices */
+    bool has_input; /* path.has_bypass: local_input.c accepts the requests of SMs before the tag stage */
+    /* slice_depths(): sum of the cycles in which MSHRs were freed minus the sum of those in which they were
+     * allocated. */
     uint64_t mshr_sum;
-    uint64_t memory_wait_ticks;
+    uint64_t memory_wait_ticks; /* waiting time of accepted operations */
     _Alignas(64) struct slice_run run;
     _Alignas(64) struct llc_stats stats;
 };
 
 static inline struct request *at(const struct slice *s, uint32_t idx) { return s->requests + idx; }
 
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
-static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t max_u64(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static inline uint32_t set_in(const struct slice_spec *p, uint64_t line)
 {
-    uint64_t idx = line >> p->runs[0].right & p->runs[0].mask; /* it goes to bit 0 */
-    if (__builtin_expect(p->sets_mask != 0, 1))                /* tags_set_hashed(), without its questions */
+    uint64_t idx =
+        line >> p->runs[0].right & p->runs[0].mask; /* the first run starts at bit 0 of the index */
+    if (__builtin_expect(p->sets_mask != 0, 1))     /* tags_set_hashed() for a power of two */
         return (uint32_t)(idx + hash_u64(idx >> p->sets_log2)) & p->sets_mask;
     for (uint32_t k = 1; k < p->run_count; k++)
         idx |= (line >> p->runs[k].right & p->runs[k].mask) << p->runs[k].left;
@@ -211,7 +215,7 @@ static inline uint32_t port_cycles(const struct slice *s, uint32_t bytes)
     return (bytes + s->spec->port_bytes - 1) / s->spec->port_bytes;
 }
 
-/* Occupies the data port after what it has to do already; returns when it starts. */
+/* Reserves the data port after its earlier reservations. Returns the first reserved cycle. */
 static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
 {
     const uint64_t start = s->port_free_cyc > now ? s->port_free_cyc : now;
@@ -220,7 +224,7 @@ static inline uint64_t use_port(struct slice *s, uint64_t now, uint32_t cycles)
     return start;
 }
 
-/* Sectors of which any byte is in the mask; … all bytes are. */
+/* Sectors with at least one byte in the mask. */
 static inline uint8_t sectors_with(const uint64_t bytes[2])
 {
     uint8_t sectors = 0;
@@ -228,6 +232,7 @@ static inline uint8_t sectors_with(const uint64_t bytes[2])
         if ((uint32_t)(bytes[k / 2] >> (k % 2 * 32))) sectors |= (uint8_t)(1u << k);
     return sectors;
 }
+/* Sectors whose bytes are all in the mask. */
 static inline uint8_t sectors_written(const uint64_t bytes[2])
 {
     uint8_t sectors = 0;
@@ -238,7 +243,7 @@ static inline uint8_t sectors_written(const uint64_t bytes[2])
     return sectors;
 }
 
-/* Sectors of a line that can be read. */
+/* Sectors of a line that can be read: valid, or completely written. */
 static inline uint8_t readable(const struct slice *s, uint32_t line)
 {
     const struct slice_line *l = &s->lines[line];
@@ -246,18 +251,19 @@ static inline uint8_t readable(const struct slice *s, uint32_t line)
     return l->valid | sectors_written(l->dirty);
 }
 
-/* ---- who is inside ---- */
+/* ---- occupancy ---- */
 
-/* Their number, summed over cycles, is the sum of the cycles in which they left less those in which they
- * came, and for who is still there the present one. Counted at the end of a visit, up to the last change. */
-static inline void count_inside(struct slice *s)
+/* Occupancy integral: the sum of `inside` over cycles equals the sum of departure cycles minus the sum of
+ * arrival cycles (inside_sum), plus inside * inside_cyc. The result is valid up to inside_cyc, the cycle of
+ * the last change. Called at the end of an activation. */
+static inline void add_occupancy(struct slice *s)
 {
     const uint64_t sum = s->inside_sum + s->inside * s->inside_cyc;
     s->stats.inside_cyc += sum - s->inside_counted;
     s->inside_counted = sum;
 }
 
-static inline void enters(struct slice *s, struct request *r, uint64_t now)
+static inline void on_arrival(struct slice *s, struct request *r, uint64_t now)
 {
     s->inside++;
     s->inside_sum -= now;
@@ -265,8 +271,8 @@ static inline void enters(struct slice *s, struct request *r, uint64_t now)
     r->served = (uint32_t)now;
 }
 
-/* In this cycle or, when that is known, a later one. */
-static inline void leaves(struct slice *s, uint64_t now, uint32_t came, uint64_t left)
+/* came: cycle of the arrival; left: cycle of the departure, now or later. */
+static inline void on_departure(struct slice *s, uint64_t now, uint32_t came, uint64_t left)
 {
     s->inside--;
     s->inside_sum += left;
@@ -274,36 +280,36 @@ static inline void leaves(struct slice *s, uint64_t now, uint32_t came, uint64_t
     s->stats.stay_cyc += (uint32_t)left - came;
 }
 
-/* What waits beyond those that are still on their way through the slice is the reply queue. */
+/* True if the reply queue has a free entry. The list also holds replies in the pipeline of the slice. */
 static inline bool slice_may_reply(const struct slice_spec *p, const struct request_list *hits)
 {
     return hits->count < p->hits_limit;
 }
 
-/* Two: a request may write back one line and read another. */
-static inline bool slice_memory_has_room(const struct slice *s) { return s->ops_count <= s->ops_most; }
+/* True if the memory queues have free entries for a request: one write-back and one read. */
+static inline bool slice_memory_has_room(const struct slice *s) { return s->ops_count <= s->ops_max; }
 
-/* Statistics of the application of a request, NULL when there is one only. */
+/* Statistics of the application of a request; NULL: only one application runs. */
 static inline struct app_stats *app_of(const struct slice *s, const struct request *r)
 {
     return s->apps ? (struct app_stats *)(void *)(s->apps + r->app * s->app_stride) : NULL;
 }
 
-/* The list whose front is ready first, NULL when none is by now. */
+/* The list whose front is ready first; NULL: no front is ready by now. */
 static inline struct request_list *reply_ready(const struct slice *s, struct request_list *hits,
                                                struct request_list *filled, uint64_t now)
 {
-    struct request_list *way = NULL;
+    struct request_list *list = NULL;
     uint64_t oldest = now + 1;
     if (filled->count && at(s, filled->first)->ready_cyc < oldest) {
-        way = filled;
-        oldest = at(s, way->first)->ready_cyc;
+        list = filled;
+        oldest = at(s, list->first)->ready_cyc;
     }
-    if (hits->count && at(s, hits->first)->ready_cyc < oldest) way = hits;
-    return way;
+    if (hits->count && at(s, hits->first)->ready_cyc < oldest) list = hits;
+    return list;
 }
 
-/* A reply to an SM, ready then. */
+/* Append a reply to an SM that is ready at the given cycle. */
 static inline void append_filled(struct slice *s, uint32_t idx, uint64_t ready)
 {
     at(s, idx)->ready_cyc = ready;
@@ -317,7 +323,7 @@ static inline void append_hit(struct slice *s, uint32_t idx, uint64_t ready)
     append(s, &s->hits, idx);
 }
 
-/* When the fronts of two lists are ready. */
+/* Earlier ready cycle of the fronts of two lists; ENGINE_NEVER: both are empty. */
 static inline uint64_t ready_first(const struct slice *s, const struct request_list *a,
                                    const struct request_list *b)
 {
@@ -326,74 +332,74 @@ static inline uint64_t ready_first(const struct slice *s, const struct request_l
     return first;
 }
 
-/* The slice's own stages have something to do then. */
+/* Registers an event of own_stages() at a cycle. */
 static inline void own_due(struct slice *s, uint64_t cyc)
 {
     if (cyc < s->own_cyc) s->own_cyc = cyc;
 }
 
-/* Rule of the organisation for a request at this slice, at the present tick. Plain slices do not read rules:
- * they are homes, and every request that they get is served there. */
+/* Rule of the organisation for a request at this slice, at the present tick. Basic slices do not read rules:
+ * they are the homes of all their requests. */
 static inline const struct path_rule *rule_of(const struct slice *s, const struct request *r)
 {
     const struct path *const p = &s->wire.organisation->path;
     return path_rule_of(path_rules_at(p, engine_tick(s->wire.engine)), r, s->wire.slice_idx);
 }
 
-/* ---- remote lines: far.c ---- */
+/* ---- remote lines: remote_lines.c ---- */
 
-struct far {
-    const struct net_front *near, *asked,
-        *answers;                     /* from SMs and, from other slices, requests and replies */
+struct remote_lines {
+    /* Port fronts: requests of SMs; requests and replies of other slices. */
+    const struct net_front *sm_front, *request_front, *reply_front;
     struct request_list out;          /* requests for other slices */
-    struct request_list hits, filled; /* replies to other slices, as those to SMs */
-    uint32_t mshrs_used;              /* by lines that come from other slices */
-    uint8_t *holds;                   /* per line: it is a copy */
-    uint32_t *epoch_of;               /* per line: copy_epoch when it was asked for */
-    struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR), */
-    uint64_t local_sum;               /* … when they were served less when they came */
-    struct request_list past;         /* and for other slices without a look into this one */
-    struct request_list pages;        /* lines of pages that get a frame here, to be asked for */
-    uint64_t *blocked;                /* what stops requests of other slices, NULL: nothing */
-    bool turn;                        /* other slices' requests go first */
+    struct request_list hits, filled; /* replies to other slices, as slice.hits and slice.filled */
+    uint32_t mshrs_used;              /* MSHRs of pending fetches */
+    uint8_t *holds;                   /* per line: 1 if the line is remote */
+    uint32_t *epoch_of;               /* per line: copy_epoch at the fetch */
+    struct request_list local;        /* nuba: requests of SMs for the tag stage (LMR) */
+    uint64_t local_sum;               /* sum of the service cycles minus the arrival cycles of `local` */
+    struct request_list bypass;       /* nuba: requests of SMs that bypass the tag stage */
+    struct request_list pages;        /* lines of pages that get a local frame, to be fetched */
+    uint64_t *blocked;                /* stall counter of requests of other slices; NULL: not blocked */
+    bool remote_first;                /* round-robin: requests of other slices before those of SMs */
     struct check_place *copies;       /* --check; NULL: none */
-    uint64_t *sharers; /* directory: per line of this home, bits of chiplets that may hold it; NULL: none */
-    uint64_t hold_cyc; /* earliest reply to a store or atomic: its invalidations are acknowledged then */
+    uint64_t *sharers;    /* directory: per line of this home, mask of sharer chiplets; NULL: no directory */
+    uint64_t inv_ack_cyc; /* earliest reply to a store or atomic: the cycle of the last acknowledgement */
 };
 
-/* Is the line at this place a copy of one that lives elsewhere? */
-static inline bool far_holds(const struct slice *s, uint32_t tag_line)
+/* True if the line in this way is remote. */
+static inline bool remote_holds(const struct slice *s, uint32_t tag_line)
 {
-    return s->far && s->far->holds[tag_line];
+    return s->remote && s->remote->holds[tag_line];
 }
 
-/* What has arrived from other slices. */
-static inline uint32_t far_reply_at(const struct slice *s, uint64_t now)
+/* The oldest reply, and the oldest request, that has arrived from another slice; REQUEST_NONE: none. */
+static inline uint32_t remote_reply_at(const struct slice *s, uint64_t now)
 {
-    return fabric_front_at(s->far->answers, fabric_net_now(&s->wire.fabric->far_reply, now));
+    return fabric_front_at(s->remote->reply_front, fabric_net_now(&s->wire.fabric->far_reply, now));
 }
-static inline uint32_t far_request_at(const struct slice *s, uint64_t now)
+static inline uint32_t remote_request_at(const struct slice *s, uint64_t now)
 {
-    return fabric_front_at(s->far->asked, fabric_net_now(&s->wire.fabric->far_request, now));
+    return fabric_front_at(s->remote->request_front, fabric_net_now(&s->wire.fabric->far_request, now));
 }
-void far_new(struct slice *s, struct arena *a, const char *name);
-/* Serves a request whose home is another slice. allocate: a read miss keeps the line here (path_rule). False:
- * the request is blocked, s->blocked holds the reason. */
-bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate);
-/* A line of another chiplet has all that was asked for. */
-void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken);
-/* The reply of another slice that has arrived; before the tag stage. */
-void far_receive(struct slice *s, uint64_t now);
-/* Serves the request of another slice that has arrived, whose home is here, unless something stops it. */
-bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx);
-/* The first of the list goes; false: there is no room. */
-bool far_send_request(struct slice *s, uint64_t now, struct request_list *out);
-bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way);
-/* A line of a page that gets a frame here is asked for, when there is room. */
-void far_send_page_line(struct slice *s, uint64_t now);
-uint64_t far_waiting(const struct slice *s);
+void remote_new(struct slice *s, struct arena *a, const char *name);
+/* Serves a request whose home is another slice. allocate: a read miss allocates the line here (path_rule).
+ * False: the request is blocked, s->blocked holds the reason. */
+bool remote_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate);
+/* Called when all pending sectors of a remote line are filled. */
+void remote_on_fill(struct slice *s, uint64_t now, uint32_t line, bool discard_fill);
+/* Takes the reply of another slice from the network. Runs before the tag stage. */
+void remote_receive(struct slice *s, uint64_t now);
+/* Serves a request of another slice whose home is here. False: blocked, remote->blocked holds the reason. */
+bool remote_serve_next(struct slice *s, uint64_t now, uint32_t idx);
+/* Inject the first request or reply of the list. False: the network refused it. */
+bool remote_send_request(struct slice *s, uint64_t now, struct request_list *out);
+bool remote_send_reply(struct slice *s, uint64_t now, struct request_list *list);
+/* Moves the first line of `pages` to the out queue, if that has a free entry. */
+void remote_send_page_line(struct slice *s, uint64_t now);
+uint64_t remote_waiting(const struct slice *s);
 
-/* ---- coherent.c: at a slice with a directory (far->sharers is not NULL) ---- */
+/* ---- coherent.c: at a slice with a directory (remote->sharers is not NULL) ---- */
 void coherent_new(struct slice *s, struct arena *a);
 /* Sets the sharer bit of the chiplet whose slice fetched the line. */
 void coherent_add_sharer(struct slice *s, const struct request *r);
@@ -403,36 +409,36 @@ void coherent_evict(struct slice *s, uint32_t line);
 /* At a sharer: an invalidation has arrived. */
 void coherent_invalidate(struct slice *s, uint64_t now, uint64_t key);
 
-/* ---- near.c: at a slice with an input stage (has_input) ---- */
+/* ---- local_input.c: at a slice with an input stage (has_input) ---- */
 
 /* Accepts the request that has arrived from an SM of the partition, if its queue has a free entry. */
-void near_accept(struct slice *s, uint64_t now);
+void local_input_accept(struct slice *s, uint64_t now);
 /* Cycle of the next activation after that, for another request of an SM. */
-uint64_t near_next_visit(const struct slice *s, uint64_t now);
+uint64_t local_input_next_cyc(const struct slice *s, uint64_t now);
 
 /* ---- write_through.c ---- */
 
-/* A message: 0: an SM of the slice's cluster has acquired (private); else a line + 1 to be invalidated
- * (coherent.c). */
+/* Handles a message of the engine. 0: an SM of the slice's cluster passed an acquire (private). Otherwise:
+ * number + 1 of a line to invalidate (coherent.c). */
 void slice_receive(void *self, uint64_t now, uint64_t message);
-/* A store; false: not now, s->blocked says why. */
+/* Serves a store. False: blocked, s->blocked holds the reason. */
 bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line);
-/* Stores and atomics that change a line together leave for memory as one operation. */
-void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
-                    struct request_list writers);
+/* Writes the bytes of stores and atomics to one line to memory, as one operation. */
+void slice_push_writes(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
+                       struct request_list writers);
 
 /* Invalidates the copy of a line; no effect on a slice that does not write through. */
 void slice_snoop(struct slice *s, uint64_t line);
 
 /* ---- flush.c ---- */
 
-/* A cycle of the flush under way. */
+/* Simulates a cycle of the active flush. */
 void slice_flush_step(struct slice *s, uint64_t now);
 
 /* ---- llc.c and slice_memory.c, for the other files ---- */
 
 void slice_wake(void *self, uint64_t now);
-void slice_wake_far(void *self, uint64_t now); /* of a slice that has lines of others */
+void slice_wake_remote(void *self, uint64_t now); /* for slices with remote lines */
 
 void slice_push_op(struct slice *s, struct memory_op op);
 /* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
@@ -441,23 +447,25 @@ void slice_push_op(struct slice *s, struct memory_op op);
 void slice_update_exact_accept(struct slice *s);
 /* The columns that hold these sectors, as a run from the first to the last. */
 void slice_columns(const struct slice_spec *p, uint8_t sectors, uint8_t *first, uint8_t *count);
-/* Data port time of a request that finds what it needs. */
+/* Data-port time of a hit. */
 uint32_t slice_service_cycles(const struct slice *s, const struct request *r);
+/* A store or atomic writes the line: sets dirty bytes and invalidates sharers. */
 void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
 
-/* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
-uint32_t slice_make_room(struct slice *s, uint64_t now, uint32_t set);
-/* Keeps the line until its MSHR is free again. */
+/* Evicts the victim of the set and returns its way. TAGS_NONE: all ways are pinned, s->blocked is set. */
+uint32_t slice_evict_victim(struct slice *s, uint64_t now, uint32_t set);
+/* Allocates an MSHR and pins the line until the MSHR is freed. */
 struct slice_line *slice_pin(struct slice *s, uint64_t now, uint32_t line);
+/* Invalidates the line. */
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
-/* Writes what is dirty of the line to memory. */
+/* Writes the dirty bytes of the line to memory. */
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line);
-/* The request finds its sectors in the line. */
+/* Serves a request whose sectors are readable in the line. */
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
-/* Sectors of a line will be there at ready_cyc. */
+/* Appends a fill of sectors of a line at ready_cyc. */
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc);
-/* Serves a request whose home is this slice through the tag stage, when it may run; false: not now,
- * s->blocked says why. hits: the list that it will be answered through. */
+/* Serves a request whose home is this slice in the tag stage. False: blocked, s->blocked holds the reason.
+ * hits: the reply list of the request. */
 bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct request_list *hits);
 
 #endif

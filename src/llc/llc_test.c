@@ -1,5 +1,5 @@
 /* LLC slices: ports, merging, write-back with byte masks, atomics, flushes. Driven through an SM whose loads
- * go past its L1, so that every access reaches the slice. */
+ * bypass its L1, so that every access reaches the slice. */
 #include "system_testbed.h"
 
 #define ENDS(...)            ((const struct bed_op[]){__VA_ARGS__, BED_END})
@@ -46,7 +46,7 @@ BED_TEST(a_line_takes_the_data_port_for_its_bytes)
 }
 
 /* A sector is one column or several, or a part of one. */
-BED_TEST(columns_of_any_size_bring_all_of_what_was_asked_for)
+BED_TEST(columns_of_any_size_fill_all_requested_sectors)
 {
     for (uint32_t bytes = 8; bytes <= 128; bytes *= 2)
         for (uint32_t sectored = 0; sectored < 2; sectored++) {
@@ -191,7 +191,7 @@ BED_TEST(lanes_on_one_word_take_the_port_one_after_the_other)
     bed_close(&b);
 }
 
-/* The value that a warp waits for is there when its last lane has had its turn. */
+/* The value of an atomic arrives after its last lane. */
 BED_TEST(an_atomic_is_answered_after_its_last_lane)
 {
     uint64_t took[2][2]; /* cycles per lane; line from memory, line in the slice */
@@ -280,7 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_takes_the_data_port_for_its_bytes),
-        cmocka_unit_test(columns_of_any_size_bring_all_of_what_was_asked_for),
+        cmocka_unit_test(columns_of_any_size_fill_all_requested_sectors),
         cmocka_unit_test(sectors_take_only_their_part_of_the_port),
         cmocka_unit_test(requests_of_several_sms_for_a_missing_line_merge),
         cmocka_unit_test(merges_and_mshrs_have_their_limits),

@@ -7,7 +7,7 @@
  *
  * The first slice is the slice of the SM's partition at the position of the home slice. Only lines that no SM
  * writes while the kernel runs are replicated, so replicas are coherent until the end of the kernel
- * (llc.boundary). near.c is the input stage of the slice; far.c serves remote lines.
+ * (llc.boundary). local_input.c is the input stage of the slice; remote_lines.c serves remote lines.
  *
  * Slices read the rules twice: the input stage reads `lookup` and the tag stage reads `allocate`, each at its
  * own tick. A decision of MDR may come into force in between. The request then looks for a replica and

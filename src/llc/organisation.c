@@ -70,13 +70,13 @@ enum llc_boundary organisation_boundary(const struct organisation *o)
     return o->ops->boundary ? o->ops->boundary(o) : o->config->llc.boundary;
 }
 
-void organisation_forget_copies(struct organisation *o)
+void organisation_start_pass(struct organisation *o)
 {
     o->replicated = makes_replicas(&o->state[0]) || makes_replicas(&o->state[1]);
-    o->memory_old = false;
+    o->memory_stale = false;
 }
 
-void organisation_keep_all(struct organisation *o) { o->memory_old = true; }
+void organisation_skip_pass(struct organisation *o) { o->memory_stale = true; }
 
 void organisation_init(struct organisation *o, struct arena *a, const struct config *c, uint32_t chiplet,
                        const struct engine *engine, struct slice *const *slices)

@@ -39,9 +39,9 @@ struct organisation_ops {
 
 /* One per chiplet. */
 struct organisation {
-    bool replicated;  /* selective, nuba: replicas may exist outside home slices */
-    bool memory_old;  /* selective: slices may hold dirty lines of earlier kernels */
-    struct path path; /* read by the SMs and slices of the chiplet */
+    bool replicated;   /* selective, nuba: replicas may exist outside home slices */
+    bool memory_stale; /* selective: slices may hold dirty lines of earlier kernels */
+    struct path path;  /* read by the SMs and slices of the chiplet */
     const struct organisation_ops *ops;
     const struct config *config;
     struct organisation_state state[2];        /* before path.change_tick, from path.change_tick on */
@@ -70,12 +70,12 @@ void organisation_set(struct organisation *o, const struct organisation_state *s
 
 /* Pass over the slices that a kernel boundary needs in the present state. ASSUMPTION: hardware records
  * whether replicas were made since the last boundary; without replicas no pass is needed, and dirty lines
- * stay until a policy starts to replicate (memory_old). */
+ * stay until a policy starts to replicate (memory_stale). */
 enum llc_boundary organisation_boundary(const struct organisation *o);
-/* The pass begins: only replicas made from now on count. */
-void organisation_forget_copies(struct organisation *o);
-/* There is no pass: dirty lines of the kernel stay in their slices. */
-void organisation_keep_all(struct organisation *o);
+/* Called when the pass starts. Replicas made before no longer count. */
+void organisation_start_pass(struct organisation *o);
+/* Called when a kernel ends without a pass. Dirty lines of the kernel stay in their slices. */
+void organisation_skip_pass(struct organisation *o);
 
 /* ---- for organisations ---- */
 

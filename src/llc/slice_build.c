@@ -1,4 +1,4 @@
-/* slice_build: making a slice, and what is told of one. */
+/* slice_build: construction of a slice, and its occupancies and wait reasons for reports. */
 #include <stdio.h>
 
 #include "llc/llc_private.h"
@@ -15,7 +15,7 @@ uint32_t slice_home(const struct slice_spec *p, uint64_t line)
 
 uint64_t slice_waiting(const struct slice *s)
 {
-    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + far_waiting(s);
+    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + remote_waiting(s);
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
         if (*tags_pins(&s->tags, line)) count += s->lines[line].waiting.count;
     return count;
@@ -42,7 +42,7 @@ struct slice_depths slice_depths(const struct slice *s, uint64_t now, uint64_t t
     if (s->windowed) return d;
     d.mshr_cyc = s->mshr_sum + now * (s->spec->mshrs - s->mshr_free_count);
     d.memory_wait_ticks = s->memory_wait_ticks + waiting_ticks(s, tick);
-    if (s->far) d.local_cyc = s->far->local_sum + now * s->far->local.count;
+    if (s->remote) d.local_cyc = s->remote->local_sum + now * s->remote->local.count;
     return d;
 }
 
@@ -61,7 +61,7 @@ static struct wait waits(void *self)
     if (s->reply_refused) {
         w.reason = WAIT_QUEUE_FULL;
         w.on = s->wire.fabric->reply.component;
-        (void)snprintf(w.detail, sizeof w.detail, "a reply that the network does not take; %u more",
+        (void)snprintf(w.detail, sizeof w.detail, "the network refuses a reply; %u more replies wait",
                        s->hits.count + s->filled.count - 1);
     } else if (waiting || s->ops_count) {
         w.reason = WAIT_REPLY;
@@ -72,11 +72,11 @@ static struct wait waits(void *self)
     return w;
 }
 
-/* For places in a ring of so many at least. */
-static uint32_t ring_mask(uint32_t least)
+/* Index mask of a ring with at least count_min entries. */
+static uint32_t ring_mask(uint32_t count_min)
 {
     uint32_t count = 1;
-    while (count < least) count *= 2;
+    while (count < count_min) count *= 2;
     return count - 1;
 }
 
@@ -94,9 +94,9 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_inexact_max = room > 2 * SLICE_EXACT_MARGIN ? room - SLICE_EXACT_MARGIN : 0;
-    s->ops_most = room - 2;
+    s->ops_max = room - 2;
     uint32_t ops = room + 4 + spec->page_lines;
-    if (spec->may_write_through) /* what fills write on or read again comes on top */
+    if (spec->may_write_through) /* fills add write-throughs and refetches without a check of the limit */
         ops += spec->mshrs * (LINE_SECTORS + 1);
     s->ops_mask = ring_mask(ops + 1);
     s->fills_mask = ring_mask(spec->mshrs * LINE_SECTORS + ops + 1);
@@ -114,17 +114,17 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
         s->line_partitions = ARENA_ARRAY(a, uint64_t, lines);
     }
     if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
-    if (wiring->forwards) far_new(s, a, name);
-    s->has_input = s->far && wiring->organisation->path.has_bypass;
+    if (wiring->forwards) remote_new(s, a, name);
+    s->has_input = s->remote && wiring->organisation->path.has_bypass;
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
-    s->plain = !s->far && !s->copies && !s->line_requests && !wiring->monitor.on_request &&
+    s->basic = !s->remote && !s->copies && !s->line_requests && !wiring->monitor.on_request &&
                !spec->may_write_through && spec->channels == 1 && !spec->stack_width && !wiring->pages;
     s->component =
         engine_add(wiring->engine, (struct component_spec){.name = name,
                                                            .self = s,
                                                            .domain = wiring->domain,
-                                                           .wake = s->far ? slice_wake_far : slice_wake,
+                                                           .wake = s->remote ? slice_wake_remote : slice_wake,
                                                            .receive = slice_receive,
                                                            .waits = waits});
     return s;

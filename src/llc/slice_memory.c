@@ -54,7 +54,7 @@ static void snoop_others(const struct slice *s, const struct memory_op *op)
     }
 }
 
-/* Completes what waits for the acceptance of an operation: write-through requests, a page migration. */
+/* Completes the waiters for the acceptance of an operation: write-through requests, a page migration. */
 static void complete_waiters(struct slice *s, uint32_t queue_idx, const struct memory_op *op)
 {
     if (op->writers_count) { /* channels of a write-through slice are exact: the tick is now */
@@ -143,14 +143,14 @@ static inline void fetch_for_last(const struct slice *s, const struct channel_qu
  * cycle, or one more. */
 static inline void count_latency(struct slice *s, uint64_t ticks)
 {
-    enum { MOST = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
+    enum { BUCKET_MAX = sizeof s->stats.memory_latency / sizeof *s->stats.memory_latency - 1 };
     const struct slice_spec *const p = s->spec;
     uint32_t bucket = 0;
     if (__builtin_expect(ticks >= p->ticks_per_cycle, 1)) {
         bucket = (uint32_t)(__builtin_clzll(ticks) ^ 63) - p->ticks_log2;
         bucket += ticks >= p->ticks_per_cycle << bucket;
     }
-    s->stats.memory_latency[bucket < MOST ? bucket : MOST]++;
+    s->stats.memory_latency[bucket < BUCKET_MAX ? bucket : BUCKET_MAX]++;
 }
 
 /* Cycle of the fill of data that is at the pins at a tick. It includes fill_latency_cyc, so that fill and
@@ -161,8 +161,8 @@ static inline uint64_t fill_cyc(const struct slice *s, uint64_t tick)
            s->spec->back_cyc;
 }
 
-static __attribute__((noinline)) void come_back(struct slice *s, uint32_t queue_idx, uint32_t tag_line,
-                                                uint8_t sectors, uint64_t tick)
+static __attribute__((noinline)) void return_read(struct slice *s, uint32_t queue_idx, uint32_t tag_line,
+                                                  uint8_t sectors, uint64_t tick)
 {
     const uint64_t ready = fill_cyc(s, tick);
     const bool first =
@@ -179,8 +179,8 @@ void slice_memory_done(void *slice, uint32_t queue_idx, uint64_t tag, uint64_t a
     if (FAULT_FIRES(memory_loses_read)) return;
     count_latency(s, tick - accept_tick);
     if (!s->windowed) {
-        come_back(s, queue_idx, tag_line, sectors, tick);
+        return_read(s, queue_idx, tag_line, sectors, tick);
         return;
     }
-    come_in_window(s, tag_line, sectors, fill_cyc(s, tick));
+    append_window_fill(s, tag_line, sectors, fill_cyc(s, tick));
 }

@@ -40,13 +40,13 @@ static SLICE_HOT void op_joins(struct slice *s, struct channel_queue *l, uint32_
     channel_on_first_op(s->wire.channels[queue_idx], ready_tick);
 }
 
-static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
+static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool basic)
 {
     const struct slice_spec *p = s->spec;
     const uint32_t queue_idx =
-        !plain && p->channels > 1 ? dram_map_place_line(p->map, op.line).channel % p->channels : 0;
-    struct channel_queue *l = plain ? &s->own_queue : &s->queues[queue_idx];
-    if (!plain && p->stack_width) { /* the port of the crossbar sends one operation at a time */
+        !basic && p->channels > 1 ? dram_map_place_line(p->map, op.line).channel % p->channels : 0;
+    struct channel_queue *l = basic ? &s->own_queue : &s->queues[queue_idx];
+    if (!basic && p->stack_width) { /* the port of the crossbar sends one operation at a time */
         if (op.ready_tick < s->out_free_tick) op.ready_tick = s->out_free_tick;
         s->out_free_tick =
             op.ready_tick +
@@ -57,24 +57,24 @@ static SLICE_HOT void push_op(struct slice *s, struct memory_op op, bool plain)
 }
 
 static SLICE_HOT void read_memory(struct slice *s, uint64_t now, uint64_t line, uint32_t tag_line,
-                                  uint8_t sectors, bool plain)
+                                  uint8_t sectors, bool basic)
 {
     struct memory_op op = {.line = FAULT_FIRES(memory_wrong_line) ? line ^ 1 : line,
                            .tag_line = tag_line,
                            .ready_tick = (now + s->spec->miss_latency_cyc) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors, &op.first_column, &op.column_count);
-    s->lines[tag_line].asked |= s->spec->columns_of[sectors].sectors;
+    s->lines[tag_line].pending_sectors |= s->spec->columns_of[sectors].sectors;
     s->stats.memory_reads++;
     s->stats.memory_read_columns += op.column_count;
-    push_op(s, op, plain);
+    push_op(s, op, basic);
 }
 
 /* The queue whose front fill is ready first; ties: the lowest index; NULL: no fill is pending. */
-static SLICE_HOT struct channel_queue *first_queue(const struct slice *s, bool plain)
+static SLICE_HOT struct channel_queue *first_queue(const struct slice *s, bool basic)
 {
     struct channel_queue *first = NULL;
     if (!s->fills_count) return NULL;
-    if (plain || s->spec->channels == 1) return s->queues;
+    if (basic || s->spec->channels == 1) return s->queues;
     for (struct channel_queue *l = s->queues; l < s->queues + s->spec->channels; l++) {
         if (!l->fills_count) continue;
         if (!first || l->fills[l->fills_head].ready_cyc < first->fills[first->fills_head].ready_cyc)
@@ -84,12 +84,12 @@ static SLICE_HOT struct channel_queue *first_queue(const struct slice *s, bool p
 }
 
 /* Cycle of the next fill; ENGINE_NEVER: no fill is pending. */
-static SLICE_HOT uint64_t fill_due(const struct slice *s, bool plain)
+static SLICE_HOT uint64_t fill_due(const struct slice *s, bool basic)
 {
-    const struct channel_queue *l = first_queue(s, plain);
+    const struct channel_queue *l = first_queue(s, basic);
     if (!l) return ENGINE_NEVER;
     const uint64_t ready = l->fills[l->fills_head].ready_cyc;
-    return plain || ready > s->in_free_cyc ? ready : s->in_free_cyc;
+    return basic || ready > s->in_free_cyc ? ready : s->in_free_cyc;
 }
 
 /* Appends a fill; the caller writes its fields. */
@@ -105,7 +105,7 @@ static inline bool push_fill(struct slice *s, uint32_t queue_idx, struct fill f)
 {
     struct channel_queue *l = &s->queues[queue_idx];
     *append_fill(s, l) = f;
-    if (s->far) own_due(s, fill_due(s, false));
+    if (s->remote) own_due(s, fill_due(s, false));
     return l->fills_count == 1;
 }
 
@@ -135,7 +135,8 @@ static SLICE_HOT uint8_t tag_sectors(const struct slice_spec *p, uint64_t tag)
 }
 
 /* Appends the fill of a read in a window, where the engine does not wake the slice. */
-static SLICE_HOT void come_in_window(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc)
+static SLICE_HOT void append_window_fill(struct slice *s, uint32_t tag_line, uint8_t sectors,
+                                         uint64_t ready_cyc)
 {
     struct fill *const f = append_fill(s, &s->own_queue);
     f->ready_cyc = ready_cyc;

@@ -15,7 +15,7 @@
 static SLICE_HOT void quick_ops_begin(const struct slice *s, struct slice_run *q)
 {
     q->op = op_place(s, &s->own_queue);
-    q->ops_room = q->ops_allowed = (int32_t)(s->ops_most - s->ops_count) + 1;
+    q->ops_room = q->ops_allowed = (int32_t)(s->ops_max - s->ops_count) + 1;
 }
 
 /* Those that were made count; the channel waits for the first. */
@@ -72,15 +72,15 @@ static SLICE_HOT void quick_fetch(struct slice *s, uint32_t line, struct slice_l
     const uint32_t idx = q->front.idx;
     const uint64_t key = r->home.line;
     q->columns += c.count;
-    m->alone = m->reads = true; /* what else it knows is of lines of others */
-    m->asked = c.sectors;
+    m->single_waiter = m->reads_only = true; /* what else it knows is of lines of others */
+    m->pending_sectors = c.sectors;
     m->waiting.first = idx;
     m->waiting.count = 1;
     m->waiting.last = idx;
     *pin = 1;
     r->pin = pin;
     quick_take_mshr(s, q);
-    struct memory_op *const op = q->op; /* nobody else waits for one of a plain slice */
+    struct memory_op *const op = q->op; /* nobody else waits for one of a basic slice */
     q->op = __builtin_expect(op + 1 == q->ops_end, 0) ? q->ops : op + 1;
     q->ops_room--;
     op->line = key;
@@ -173,9 +173,9 @@ static SLICE_HOT bool quick_merge(struct slice *s, uint32_t line, uint32_t lacks
 {
     struct slice_line *const m = &s->lines[line];
     if (m->waiting.count >= s->spec->mshr_merges) return false;
-    const uint32_t missing = lacks & ~(uint32_t)m->asked;
+    const uint32_t missing = lacks & ~(uint32_t)m->pending_sectors;
     append(s, &m->waiting, q->front.idx);
-    m->alone = false;
+    m->single_waiter = false;
     if (missing) fetch_more(s, line, (uint8_t)missing, q);
     slice_set_touch(s, &q->front, line);
     q->merged++;
@@ -228,7 +228,7 @@ static SLICE_HOT bool quick_write(struct slice *s, uint32_t line, const struct r
 /* Others than reads may wait for the line: see is_held(). */
 static SLICE_HOT bool quick_may_be_held(const struct slice *s, uint32_t line, const struct slice_run *q)
 {
-    return *slice_set_pin(s, &q->front, line) && !s->lines[line].reads;
+    return *slice_set_pin(s, &q->front, line) && !s->lines[line].reads_only;
 }
 
 /* A read of a line that has a place, or a write. False: it is not served, or not here. */
@@ -392,7 +392,7 @@ static SLICE_HOT void quick_end(struct slice *s, struct slice_run *q)
     l->fills_head = head;
     l->fills_count = s->fills_count = s->fills_count - filled;
     s->visited_cyc = q->now;
-    s->due_cyc = earlier(q->due_cyc, earlier(s->hits_cyc, s->filled_cyc));
+    s->due_cyc = min_u64(q->due_cyc, min_u64(s->hits_cyc, s->filled_cyc));
     s->missed = false; /* at least it is not known any more */
     quick_ops_end(s, q);
     quick_count(s, q);

@@ -61,30 +61,30 @@ static inline void fill_part(struct slice *s, uint32_t line, struct slice_line *
         else
             quick_filled(s, q->now, idx, r, q);
     }
-    m->alone = m->waiting.count == 1;
-    m->reads = m->waiting.count;
-    if (m->reads) at(s, m->waiting.first)->pin = pin;
+    m->single_waiter = m->waiting.count == 1;
+    m->reads_only = m->waiting.count;
+    if (m->reads_only) at(s, m->waiting.first)->pin = pin;
 }
 
 /* Not one read alone waits for the line. False: replies wait in the slice, each for its turn. */
 static __attribute__((noinline)) bool fill_others(struct slice *s, const struct fill *f, struct slice_run *q)
 {
     struct slice_line *const m = &s->lines[f->tag_line];
-    m->asked &= (uint8_t)~f->sectors;
+    m->pending_sectors &= (uint8_t)~f->sectors;
     m->valid |= f->sectors;
-    if (m->reads) {
-        if (m->asked)
+    if (m->reads_only) {
+        if (m->pending_sectors)
             fill_part(s, f->tag_line, m, q);
         else
             fill_reads(s, m, q);
         return true;
     }
     (void)serve_waiting(s, q->now, f->tag_line, m, true);
-    if (!(m->waiting.count | m->asked)) {
+    if (!(m->waiting.count | m->pending_sectors)) {
         slice_set_unpin(s, f->tag_line);
         s->mshr_free_count++;
     }
-    q->slow = earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+    q->slow = min_u64(s->hits_cyc, s->filled_cyc) < s->until_cyc;
     return !q->slow;
 }
 
@@ -92,7 +92,7 @@ static __attribute__((noinline)) bool fill_others(struct slice *s, const struct 
 static SLICE_HOT void quick_fill_next(const struct fill *f, struct slice_run *q)
 {
     q->fill = f;
-    q->fill_cyc = earlier(f->ready_cyc, q->until_cyc);
+    q->fill_cyc = min_u64(f->ready_cyc, q->until_cyc);
 }
 
 /* The oldest fill: all that was asked for is all that who waits lacks. What memory forwarded from a write
@@ -102,10 +102,10 @@ static SLICE_HOT bool quick_fill(struct slice *s, struct slice_run *q)
     const struct fill *const f = q->fill;
     struct slice_line *const m = &s->lines[f->tag_line];
     const uint8_t sectors = f->sectors;
-    const uint64_t now = later(f->ready_cyc, q->now);
+    const uint64_t now = max_u64(f->ready_cyc, q->now);
     q->now = now;
     quick_fill_next(__builtin_expect(f + 1 == q->fills_end, 0) ? q->fills : f + 1, q);
-    if (__builtin_expect(!m->alone || m->asked != sectors, 0)) return fill_others(s, f, q);
+    if (__builtin_expect(!m->single_waiter || m->pending_sectors != sectors, 0)) return fill_others(s, f, q);
     m->valid |= sectors;
     s->mshr_free_count++;
     const uint32_t idx = m->waiting.first;

@@ -22,12 +22,13 @@ static inline void slice_sets_begin(struct slice *s)
     s->way_mask = t->ways < 32 ? (1u << t->ways) - 1 : UINT32_MAX;
 }
 
-/* How far a run of lines is turned is looked up (slice_spec.turns); what cannot be is never known. */
+/* How far a run of lines is turned is looked up (slice_spec.index_rotation); what cannot be is never known.
+ */
 static inline void slice_turns_begin(const struct slice_spec *p, struct slice_run *q)
 {
     static const uint32_t unknown = 0;
-    const bool kept = p->turns && (p->runs[0].mask & p->sets_mask) == p->sets_mask;
-    q->turns = kept ? p->turns : &unknown;
+    const bool kept = p->index_rotation && (p->runs[0].mask & p->sets_mask) == p->sets_mask;
+    q->index_rotation = kept ? p->index_rotation : &unknown;
     q->line_right = p->runs[0].right;
     q->run_right = p->runs[0].right + p->sets_log2;
     q->run_mask = kept ? p->runs[0].mask >> p->sets_log2 : 0;
@@ -39,8 +40,8 @@ static __attribute__((noinline)) uint32_t slice_set_turn(const struct slice *s, 
 {
     const struct slice_run *const q = &s->run;
     const uint64_t run = line >> q->run_right & q->run_mask;
-    if (q->turns == s->spec->turns)
-        s->spec->turns[run] = ((uint32_t)hash_u64(run) & q->sets_mask) | (q->sets_mask + 1);
+    if (q->index_rotation == s->spec->index_rotation)
+        s->spec->index_rotation[run] = ((uint32_t)hash_u64(run) & q->sets_mask) | (q->sets_mask + 1);
     return set_of(s, line);
 }
 
@@ -48,7 +49,7 @@ static __attribute__((noinline)) uint32_t slice_set_turn(const struct slice *s, 
 static SLICE_HOT uint32_t quick_set_of(const struct slice *s, uint64_t line)
 {
     const struct slice_run *const q = &s->run;
-    const uint32_t turn = q->turns[line >> q->run_right & q->run_mask];
+    const uint32_t turn = q->index_rotation[line >> q->run_right & q->run_mask];
     if (__builtin_expect(!turn, 0)) return slice_set_turn(s, line);
     return ((uint32_t)(line >> q->line_right) + turn) & q->sets_mask;
 }

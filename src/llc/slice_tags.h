@@ -1,11 +1,11 @@
-/* slice_tags: the tag stage: a request per cycle, which hits, waits for memory, or is stopped. Included by
- * llc.c and window.c. */
+/* slice_tags: the tag stage. It serves one request per cycle, which hits, misses, merges into an MSHR or
+ * stalls. Included by llc.c and window.c. */
 #ifndef ATOLL_LLC_SLICE_TAGS_H
 #define ATOLL_LLC_SLICE_TAGS_H
 
 #include "llc/slice_fill.h"
 
-/* ---- how often lines are used ---- */
+/* ---- llc.count_lines ---- */
 
 static inline void count_use(struct slice *s, const struct request *r)
 {
@@ -26,19 +26,19 @@ static inline void count_line(struct slice *s, uint32_t line)
 
 /* ---- requests ---- */
 
-static SLICE_HOT void drop_line(struct slice *s, uint64_t now, uint32_t line, bool plain)
+static SLICE_HOT void drop_line(struct slice *s, uint64_t now, uint32_t line, bool basic)
 {
     s->lines[line].valid = 0;
-    if (plain) return;
+    if (basic) return;
     if (s->line_requests) count_line(s, line);
     if (s->copies) check_copy_drop(copies_of(s, line), line, now);
-    if (!s->far) return;
-    if (s->far->sharers) coherent_evict(s, line);
-    s->far->holds[line] = 0;
+    if (!s->remote) return;
+    if (s->remote->sharers) coherent_evict(s, line);
+    s->remote->holds[line] = 0;
 }
 
-/* Frees a line of the set for another; TAGS_NONE and s->blocked set when it cannot be done now. */
-static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set, bool plain)
+/* See slice_evict_victim(). */
+static SLICE_HOT uint32_t evict_victim(struct slice *s, uint64_t now, uint32_t set, bool basic)
 {
     const uint32_t line = tags_victim(&s->tags, set);
     if (line == TAGS_NONE) {
@@ -51,7 +51,7 @@ static SLICE_HOT uint32_t make_room(struct slice *s, uint64_t now, uint32_t set,
             slice_write_back(s, now, line);
     }
     if (FAULT_FIRES(llc_loses_write_back)) s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
-    drop_line(s, now, line, plain);
+    drop_line(s, now, line, basic);
     return line;
 }
 
@@ -61,27 +61,28 @@ static SLICE_HOT void pin(struct slice *s, uint64_t now, uint32_t set, uint32_t 
     s->mshr_free_count--;
     s->mshr_sum -= now;
     l->waiting = (struct request_list){0};
-    l->asked = l->redo = 0;
-    l->far = l->overtaken = l->again = l->reads = l->alone = false;
+    l->pending_sectors = l->refetch_sectors = 0;
+    l->remote = l->discard_fill = l->refetch = l->reads_only = l->single_waiter = false;
     *tags_pins_in(&s->tags, set, line) = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
 
-/* Waits for the missing sectors of a line that has a place; false when there is no room to wait. */
+/* Puts the request into the MSHR of a line that is present and reads missing sectors. False: no free MSHR, or
+ * no free entry in it. */
 static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
-                               bool plain)
+                               bool basic)
 {
     struct request *r = at(s, idx);
     if (*tags_pins_in(&s->tags, set, line)) {
         struct slice_line *m = &s->lines[line];
-        const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
+        const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->pending_sectors);
         if (m->waiting.count >= s->spec->mshr_merges) {
             s->blocked = &s->stats.wait_mshr;
             return false;
         }
-        m->reads = m->alone = false;
+        m->reads_only = m->single_waiter = false;
         append(s, &m->waiting, idx);
-        if (missing) read_memory(s, now, r->home.line, line, missing, plain);
+        if (missing) read_memory(s, now, r->home.line, line, missing, basic);
         return true;
     }
     if (!s->mshr_free_count) {
@@ -91,16 +92,16 @@ static SLICE_HOT bool wait_for(struct slice *s, uint64_t now, uint32_t idx, uint
     pin(s, now, set, line);
     append(s, &s->lines[line].waiting, idx);
     read_memory(s, now, r->home.line, line,
-                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, plain);
+                s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL, basic);
     return true;
 }
 
-/* Does an atomic wait for the line, or a store behind one, that changes what the request touches? It must not
- * go first. */
+/* True if an atomic, or a store behind one, waits for the line and writes sectors that the request touches.
+ * The request must not overtake it. */
 static inline bool is_held(const struct slice *s, uint32_t set, uint32_t line, const struct request *r)
 {
     const struct slice_line *const m = &s->lines[line];
-    if (!*tags_pins_in(&s->tags, set, line) || m->reads) return false;
+    if (!*tags_pins_in(&s->tags, set, line) || m->reads_only) return false;
     uint32_t idx = m->waiting.first;
     for (uint32_t left = m->waiting.count; left; left--) {
         const struct request *const w = at(s, idx);
@@ -110,57 +111,57 @@ static inline bool is_held(const struct slice *s, uint32_t set, uint32_t line, c
     return false;
 }
 
-static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool plain)
+static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx, bool basic)
 {
     struct request *r = at(s, idx);
-    use_line(s, now, line, idx, plain);
+    use_line(s, now, line, idx, basic);
     tags_touch(&s->tags, line);
     r->hit = 1;
     s->stats.read_hits += r->kind == REQUEST_READ;
     const uint64_t start = serve_at_port(s, now, r);
-    if (!plain && s->write_through && request_writes(r))
-        slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
+    if (!basic && s->write_through && request_writes(r))
+        slice_push_writes(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
-        answer(s, idx, true, start + s->spec->latency_cyc, now, plain);
+        queue_reply(s, idx, true, start + s->spec->latency_cyc, now, basic);
 }
 
-/* The line has no place: it gets one, and the request waits for it. */
-static SLICE_HOT bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, bool plain)
+/* Allocates a way and an MSHR for the line and reads it. False: none is free, s->blocked is set. */
+static SLICE_HOT bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, bool basic)
 {
     const struct request *const r = at(s, idx);
     if (!s->mshr_free_count) {
         s->blocked = &s->stats.wait_mshr;
         return false;
     }
-    const uint32_t line = make_room(s, now, set, plain);
+    const uint32_t line = evict_victim(s, now, set, basic);
     if (line == TAGS_NONE) return false;
     tags_fill_in(&s->tags, set, line, r->home.line);
-    if (!s->tags.ordered) tags_touch(&s->tags, line); /* else it is the newest already */
+    if (!s->tags.ordered) tags_touch(&s->tags, line); /* otherwise the fill made the line the newest */
     pin(s, now, set, line);
     append(s, &s->lines[line].waiting, idx);
-    read_memory(s, now, r->home.line, line, s->spec->sectored ? r->sectors : SECTORS_ALL, plain);
+    read_memory(s, now, r->home.line, line, s->spec->sectored ? r->sectors : SECTORS_ALL, basic);
     return true;
 }
 
 static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
-                                 bool plain)
+                                 bool basic)
 {
     const struct request *const r = at(s, idx);
     bool merged = false;
     if (line == TAGS_NONE) {
-        if (!miss(s, now, idx, set, plain)) return false;
+        if (!miss(s, now, idx, set, basic)) return false;
     } else if ((!(r->sectors & ~readable(s, line)) && !is_held(s, set, line, r)) ||
                FAULT_FIRES(llc_early_reply)) {
-        hit(s, now, line, idx, plain);
+        hit(s, now, line, idx, basic);
         return true;
     } else {
         merged = *tags_pins_in(&s->tags, set, line);
-        if (!wait_for(s, now, idx, set, line, plain)) return false;
+        if (!wait_for(s, now, idx, set, line, basic)) return false;
         tags_touch(&s->tags, line);
     }
     if (r->kind == REQUEST_READ) {
         *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
-        if (!plain && s->apps && !merged) app_of(s, r)->llc_read_misses++;
+        if (!basic && s->apps && !merged) app_of(s, r)->llc_read_misses++;
     } else {
         s->stats.atomic_misses += r->kind == REQUEST_ATOMIC || r->kind == REQUEST_REDUCTION;
     }
@@ -168,10 +169,10 @@ static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, ui
 }
 
 static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line,
-                                  bool plain)
+                                  bool basic)
 {
     const struct request *r = at(s, idx);
-    if (!plain && s->write_through) return slice_write_through(s, now, idx, set, line);
+    if (!basic && s->write_through) return slice_write_through(s, now, idx, set, line);
     if (line != TAGS_NONE && is_held(s, set, line, r)) {
         struct slice_line *const m = &s->lines[line];
         const bool room = m->waiting.count < s->spec->mshr_merges;
@@ -184,18 +185,18 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
     }
     s->stats.write_hits += line != TAGS_NONE;
     if (line == TAGS_NONE) {
-        line = make_room(s, now, set, plain);
+        line = evict_victim(s, now, set, basic);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
     }
     tags_touch(&s->tags, line);
     if (!FAULT_FIRES(store_lost)) slice_write_line(s, now, line, idx);
     if (FAULT_FIRES(store_unacknowledged)) return true;
-    answer(s, idx, true, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc, now, plain);
+    queue_reply(s, idx, true, use_port(s, now, service_cycles(s, r)) + s->spec->latency_cyc, now, basic);
     return true;
 }
 
-/* May the tag stage serve anything now? */
+/* True if the tag stage may serve a request now. False: s->blocked holds the reason. */
 static SLICE_HOT bool tag_may_run(struct slice *s, uint64_t now, const struct request_list *hits)
 {
     const struct slice_spec *p = s->spec;
@@ -206,18 +207,18 @@ static SLICE_HOT bool tag_may_run(struct slice *s, uint64_t now, const struct re
     return !s->blocked;
 }
 
-/* A read of an SM. What is not served by its home is served by a copy; where lines of others come from other
- * slices, far.c tells copies from reads that cross. */
-static SLICE_HOT void count_read(struct slice *s, const struct request *r, bool plain)
+/* Counts a read of an SM by the slice that serves it: home or replica. At slices with remote lines,
+ * remote_lines.c counts the reads of remote lines. */
+static SLICE_HOT void count_read(struct slice *s, const struct request *r, bool basic)
 {
-    const bool far = !plain && s->far;
+    const bool has_remote = !basic && s->remote;
     if (r->home.slice == s->wire.slice_idx)
-        *(far && !s->far->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
+        *(has_remote && !s->remote->sharers ? &s->stats.home_reads : &s->stats.crossing_reads) += 1;
     else
-        s->stats.copy_reads += !far;
+        s->stats.copy_reads += !has_remote;
 }
 
-static SLICE_HOT void count_request(struct slice *s, const struct request *r, bool plain)
+static SLICE_HOT void count_request(struct slice *s, const struct request *r, bool basic)
 {
     s->stats.requests++;
     s->stats.tag_cycles++;
@@ -229,14 +230,14 @@ static SLICE_HOT void count_request(struct slice *s, const struct request *r, bo
     case REQUEST_WALK: s->stats.walks++; return;
     case REQUEST_KINDS: break;
     }
-    if (!r->via && r->kind == REQUEST_READ) count_read(s, r, plain);
+    if (!r->via && r->kind == REQUEST_READ) count_read(s, r, basic);
     if (r->sm - s->wire.partition * s->wire.sms_per_partition < s->wire.sms_per_partition)
         s->stats.local++;
     else
         s->stats.remote++;
 }
 
-/* What stopped the request in front has not changed: no need to look again. */
+/* True if the reason of the front request's stall has not changed. */
 static inline bool still_blocked(const struct slice *s)
 {
     return (s->blocked == &s->stats.wait_mshr || s->blocked == &s->stats.wait_way) && !s->fill_came;
@@ -251,17 +252,17 @@ static inline void count_app(struct slice *s, const struct request *r)
     a->llc_read_hits += r->kind == REQUEST_READ && r->hit;
 }
 
-/* A request has passed the tag stage. */
-static SLICE_HOT void served(struct slice *s, struct request *r, uint64_t now, bool plain)
+/* Counts a request that has passed the tag stage. */
+static SLICE_HOT void count_served(struct slice *s, struct request *r, uint64_t now, bool basic)
 {
-    count_request(s, r, plain);
-    if (!plain && s->apps) count_app(s, r);
-    enters(s, r, now);
-    if (!plain && s->line_requests) count_use(s, r);
+    count_request(s, r, basic);
+    if (!basic && s->apps) count_app(s, r);
+    on_arrival(s, r, now);
+    if (!basic && s->line_requests) count_use(s, r);
 }
 
-/* The line's page moves: memory has all of it before it is read there. */
-static inline void give_up(struct slice *s, uint64_t now, uint32_t line)
+/* Page migration: writes the line back if dirty and invalidates it, so that memory holds all of it. */
+static inline void evict_for_migration(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!*tags_pins(&s->tags, line));
     if ((s->lines[line].dirty[0] | s->lines[line].dirty[1]) && !FAULT_FIRES(move_loses_dirty))
@@ -270,96 +271,97 @@ static inline void give_up(struct slice *s, uint64_t now, uint32_t line)
     slice_drop_line(s, now, line);
 }
 
-static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool plain)
+static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool basic)
 {
     struct request *r = at(s, idx);
     const uint32_t set = set_of(s, r->home.line);
     uint32_t line = tags_find(&s->tags, set, r->home.line);
     if (line != TAGS_NONE && tags_used(&s->tags, line ^ 1) && FAULT_FIRES(llc_wrong_hit)) line ^= 1;
-    if (!plain && line != TAGS_NONE && r->flags & REQUEST_MIGRATE) {
-        give_up(s, now, line);
+    if (!basic && line != TAGS_NONE && r->flags & REQUEST_MIGRATE) {
+        evict_for_migration(s, now, line);
         line = TAGS_NONE;
     }
-    const struct path_rule *const rule = plain ? NULL : rule_of(s, r);
-    if (!plain && rule->next == PATH_TO_HOME) {
-        if (!far_serve(s, now, idx, set, line, rule->allocate)) return false;
-    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, plain)
-                                          : serve_read(s, now, idx, set, line, plain))) {
+    const struct path_rule *const rule = basic ? NULL : rule_of(s, r);
+    if (!basic && rule->next == PATH_TO_HOME) {
+        if (!remote_serve(s, now, idx, set, line, rule->allocate)) return false;
+    } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, basic)
+                                          : serve_read(s, now, idx, set, line, basic))) {
         return false;
     }
-    served(s, r, now, plain);
+    count_served(s, r, now, basic);
     return true;
 }
 
-/* The request of an SM that is next. */
-static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool plain)
+/* The next request of an SM; REQUEST_NONE: none. */
+static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool basic)
 {
-    if (plain || !s->has_input)
+    if (basic || !s->has_input)
         return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
-    return s->far->local.count ? s->far->local.first : REQUEST_NONE;
+    return s->remote->local.count ? s->remote->local.first : REQUEST_NONE;
 }
 
-/* Serves one of these two, in turn. */
-static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet, bool plain)
+/* Serves a page-walk read or a request of an SM, round-robin. */
+static SLICE_HOT bool serve_next(struct slice *s, uint64_t now, uint32_t walk, uint32_t packet, bool basic)
 {
-    const bool from_walker = walk != REQUEST_NONE && (s->walk_turn || packet == REQUEST_NONE);
+    const bool from_walker = walk != REQUEST_NONE && (s->walk_first || packet == REQUEST_NONE);
     const uint32_t idx = from_walker ? walk : packet;
     if (still_blocked(s) || !tag_may_run(s, now, &s->hits)) return false;
     s->fill_came = false;
     const uint64_t misses = s->stats.read_misses;
     struct request_list *const list = from_walker              ? &s->walks
-                                      : !plain && s->has_input ? &s->far->local
+                                      : !basic && s->has_input ? &s->remote->local
                                                                : NULL;
     if (list) (void)take_first(s, list);
-    if (!serve(s, now, idx, plain)) {
+    if (!serve(s, now, idx, basic)) {
         if (list) put_back(s, list, idx);
         return false;
     }
-    s->walk_turn = !from_walker;
-    if (!plain && list && !from_walker) s->far->local_sum += now;
+    s->walk_first = !from_walker;
+    if (!basic && list && !from_walker) s->remote->local_sum += now;
     if (!list) fabric_take(&s->wire.fabric->request, now, s->wire.slice_idx);
     if (from_walker) return true;
-    if (!plain && s->wire.monitor.on_request)
+    if (!basic && s->wire.monitor.on_request)
         s->wire.monitor.on_request(s->wire.monitor.self, at(s, idx), s->wire.slice_idx,
                                    s->stats.read_misses != misses, now);
-    s->more = port_front(s, now, plain) != REQUEST_NONE;
+    s->more = port_front(s, now, basic) != REQUEST_NONE;
     return true;
 }
 
-/* Serves a request from the network or from a walker, if there is one. */
-static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool plain)
+/* Serves a request from the network or from a page walker. False: none, or stalled. */
+static SLICE_HOT bool tag_stage(struct slice *s, uint64_t now, bool basic)
 {
-    const uint32_t packet = port_front(s, now, plain);
+    const uint32_t packet = port_front(s, now, basic);
     const uint32_t walk =
-        !plain && s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
+        !basic && s->walks.count && at(s, s->walks.first)->ready_cyc <= now ? s->walks.first : REQUEST_NONE;
     s->more = packet != REQUEST_NONE;
-    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, plain);
+    if (packet != REQUEST_NONE || walk != REQUEST_NONE) return serve_next(s, now, walk, packet, basic);
     s->blocked = NULL;
     return false;
 }
 
-/* The same for a request of another slice. */
-static inline bool far_tag_stage(struct slice *s, uint64_t now)
+/* Serves a request of another slice. False: none, or stalled. */
+static inline bool remote_tag_stage(struct slice *s, uint64_t now)
 {
-    const uint32_t idx = far_request_at(s, now);
-    if (idx != REQUEST_NONE) return far_serve_next(s, now, idx);
-    s->far->blocked = NULL;
+    const uint32_t idx = remote_request_at(s, now);
+    if (idx != REQUEST_NONE) return remote_serve_next(s, now, idx);
+    s->remote->blocked = NULL;
     return false;
 }
 
-/* One request per cycle: of SMs and walkers, or of other slices, in turn. */
-static SLICE_HOT void tag_stages(struct slice *s, uint64_t now, bool plain)
+/* Serves one request per cycle. Requests of SMs and page walkers, and of other slices, are served
+ * round-robin. */
+static SLICE_HOT void tag_stages(struct slice *s, uint64_t now, bool basic)
 {
-    struct far *f = s->far;
-    if (plain || !f) {
-        (void)tag_stage(s, now, plain);
-    } else if (f->turn && far_tag_stage(s, now)) {
-        f->turn = false;
+    struct remote_lines *f = s->remote;
+    if (basic || !f) {
+        (void)tag_stage(s, now, basic);
+    } else if (f->remote_first && remote_tag_stage(s, now)) {
+        f->remote_first = false;
         s->more = port_front(s, now, false) != REQUEST_NONE;
     } else if (tag_stage(s, now, false)) {
-        f->turn = true;
-    } else if (!f->turn) {
-        (void)far_tag_stage(s, now);
+        f->remote_first = true;
+    } else if (!f->remote_first) {
+        (void)remote_tag_stage(s, now);
     }
 }
 

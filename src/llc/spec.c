@@ -1,25 +1,25 @@
-/* spec: what the parameters of a machine mean for its slices. */
+/* spec: derives the spec of the slices (struct slice_spec) from the parameters of a machine. */
 #include "llc/llc.h"
 
-/* by_partition: lines of other channels are kept too. */
+/* Address bits of the set index. by_partition: a slice also caches lines of other channels (replicas). */
 static uint64_t index_bits(const struct dram_map *map, uint32_t chiplets, bool by_partition)
 {
-    uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* lines of other chiplets, see far.c */
+    uint64_t mask = ((uint64_t)(chiplets > 1 ? 63 : 0)) << map->bits; /* remote lines */
     for (uint32_t bit = LINE_LOG2; bit < map->bits; bit++) {
-        const bool kept_too = by_partition && map->layout[bit].field == DRAM_FIELD_CHANNEL;
-        if (kept_too || !dram_map_chooses_slice(map, bit)) mask |= (uint64_t)1 << bit;
+        const bool replicated = by_partition && map->layout[bit].field == DRAM_FIELD_CHANNEL;
+        if (replicated || !dram_map_chooses_slice(map, bit)) mask |= (uint64_t)1 << bit;
     }
     return mask;
 }
 
-/* The runs of the index bits, to be moved together. */
+/* Splits the index mask into runs of adjacent bits, which set_in() moves together. */
 static void find_runs(struct slice_spec *p)
 {
     uint32_t filled = 0;
     for (uint64_t mask = p->index_mask >> LINE_LOG2; mask;) {
         const uint32_t low = (uint32_t)__builtin_ctzll(mask);
         const uint64_t run = mask >> low;
-        const uint32_t length = (uint32_t)__builtin_ctzll(~run); /* below 64: no line number is that long */
+        const uint32_t length = (uint32_t)__builtin_ctzll(~run); /* < 64: line numbers are shorter */
         DIAG_ASSERT(p->run_count < SLICE_RUNS);
         p->runs[p->run_count++] =
             (struct slice_bits){.mask = ((uint64_t)1 << length) - 1, .right = low, .left = filled};
@@ -58,7 +58,7 @@ static void find_columns(struct slice_spec *p)
         p->missing_of[sectors] = p->columns_of[p->sectored ? sectors : SECTORS_ALL];
 }
 
-static void work_out(struct slice_spec *p)
+static void derive_fields(struct slice_spec *p)
 {
     find_runs(p);
     if (p->run_count == 1 && p->hashed && !(p->sets & (p->sets - 1)) && p->sets <= 1u << 16) {
@@ -77,11 +77,11 @@ static void work_out(struct slice_spec *p)
     }
 }
 
-uint32_t *slice_turns_new(struct arena *a, const struct slice_spec *p)
+uint32_t *slice_index_rotation_new(struct arena *a, const struct slice_spec *p)
 {
-    enum { MOST = 1 << 20 };
+    enum { ENTRIES_MAX = 1 << 20 };
     const uint64_t runs = (p->runs[0].mask >> p->sets_log2) + 1;
-    return p->sets_mask && runs <= MOST ? ARENA_ARRAY(a, uint32_t, runs) : NULL;
+    return p->sets_mask && runs <= ENTRIES_MAX ? ARENA_ARRAY(a, uint32_t, runs) : NULL;
 }
 
 uint32_t slice_tag_latency(const struct config *c)
@@ -131,11 +131,11 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
             index_bits(map, config_slices_forward(c) ? config_chiplets(c) : 1, config_slices_by_partition(c)),
         .forward_queue = c->llc.forward_queue,
         .local_queue = c->llc.local_queue,
-        .pass_cyc = c->llc.pass_cyc,
+        .bypass_latency_cyc = c->llc.pass_cyc,
         .invalidate_cyc = c->llc.invalidate_cyc,
         .flush_lines = c->llc.flush_lines,
         .page_lines = config_page_move_lines(c),
     };
-    work_out(&p);
+    derive_fields(&p);
     return p;
 }

@@ -1,6 +1,6 @@
-/* window: a plain slice in windows (system/windows.h): its cycles are worked off in one visit, a window of them
- * at a time. What happens in a cycle is that of llc.c, or the same in short (slice_quick.h); what only its
- * visits need is not here. */
+/* window: a basic slice in windows (system/windows.h): its cycles are worked off in one visit, a window of
+ * them at a time. What happens in a cycle is that of llc.c, or the same in short (slice_quick.h); what only
+ * its visits need is not here. */
 #include "llc/llc.h"
 #include "llc/slice_quick.h"
 
@@ -21,15 +21,15 @@ void slice_in_windows(struct slice *s, bool on)
     s->ops_inexact_max = on ? UINT32_MAX : room > 2 * SLICE_EXACT_MARGIN ? room - SLICE_EXACT_MARGIN : 0;
 }
 
-bool slice_is_plain(const struct slice *s) { return s->plain; }
+bool slice_is_basic(const struct slice *s) { return s->basic; }
 
 /* The next cycle with something to do; a request that was seen waits for what is due. */
 static inline uint64_t window_due(const struct slice *s)
 {
     const uint64_t visible = s->front->visible_cyc;
     uint64_t due = s->due_cyc;
-    if (visible > s->visited_cyc) due = earlier(due, visible);
-    return s->fills_count ? earlier(due, fill_due(s, true)) : due;
+    if (visible > s->visited_cyc) due = min_u64(due, visible);
+    return s->fills_count ? min_u64(due, fill_due(s, true)) : due;
 }
 
 uint64_t slice_window_due(const struct slice *s) { return window_due(s); }
@@ -61,7 +61,7 @@ static SLICE_HOT bool serve_front(struct slice *s, uint64_t now, uint32_t idx)
         return false;
     }
     s->missed = false;
-    served(s, r, now, true);
+    count_served(s, r, now, true);
     return true;
 }
 
@@ -90,7 +90,7 @@ static __attribute__((noinline)) void window_cycle(struct slice *s, uint64_t now
     s->blocked_cyc = now;
     s->waits_for_memory = s->blocked == &s->stats.wait_memory;
     if (s->hits.count | s->filled.count) {
-        next = earlier(next, reply_stage(s, now));
+        next = min_u64(next, reply_stage(s, now));
         if (s->blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->hits)) next = now + 1;
         DIAG_ASSERT(!s->reply_refused);
     }
@@ -98,22 +98,22 @@ static __attribute__((noinline)) void window_cycle(struct slice *s, uint64_t now
     s->visited_cyc = now;
 }
 
-void slice_window_looked_at(struct slice *s)
+void slice_window_sync_stats(struct slice *s)
 {
     if (s->inside_cyc < s->replied_cyc) s->inside_cyc = s->replied_cyc;
-    count_inside(s);
+    add_occupancy(s);
 }
 
 void slice_window_cycle(struct slice *s, uint64_t now)
 {
     window_cycle(s, now);
-    count_inside(s);
+    add_occupancy(s);
 }
 
 /* Replies wait in the slice that leave in this window, each in its turn. */
 static inline bool is_slow(const struct slice *s)
 {
-    return !s->quick || earlier(s->hits_cyc, s->filled_cyc) < s->until_cyc;
+    return !s->quick || min_u64(s->hits_cyc, s->filled_cyc) < s->until_cyc;
 }
 
 static inline void quick_run(struct slice *s)
@@ -136,6 +136,6 @@ bool slice_run_window(struct slice *s, uint64_t until)
             window_cycle(s, due);
         else
             quick_run(s);
-    count_inside(s);
+    add_occupancy(s);
     return !s->waits_for_memory && (slice_memory_has_room(s) || window_due(s) >= until);
 }

@@ -1,15 +1,18 @@
-/* write_through: a slice of a private organisation. Memory has the newest data, the slice only copies.
+/* write_through: the stores and invalidations of a slice of a private organisation. Memory holds the newest
+ * data; the lines of the slice are clean copies.
  *
- *   store, atomic ─► line changed where it is ─► memory operation ─► accepted ─► answered
- *   acquire of the cluster ─► every line forgotten; one on its way is read again
- *   memory accepted another slice's store ─► home copy forgotten (slice_snoop)
+ *   event                                          action
+ *   store or atomic                                update the line if present ─► memory operation; the
+ *                                                  request completes when the channel accepts the operation
+ *   acquire of an SM of the cluster                invalidate every line; refetch lines with a pending fill
+ *   memory accepts the store of another slice      invalidate the copy at the home (slice_snoop())
  *
- * So a load that follows an acquire finds what was acknowledged before, and atomics, done at a line's home,
- * find what memory has. */
+ * A load after an acquire therefore sees every store that was acknowledged before. Atomics are executed at
+ * the home, whose copy follows memory. */
 #include "llc/llc_private.h"
 
-void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
-                    struct request_list writers)
+void slice_push_writes(struct slice *s, uint64_t now, uint64_t line, const uint64_t bytes[2],
+                       struct request_list writers)
 {
     DIAG_ASSERT(writers.count <= UINT16_MAX);
     uint8_t sectors = 0;
@@ -22,7 +25,7 @@ void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     slice_columns(s->spec, sectors, &op.first_column, &op.column_count);
     for (uint32_t k = 0, idx = writers.first; s->copies && k < writers.count; k++) {
-        check_write_on(s->copies, idx);
+        check_write_through(s->copies, idx);
         idx = at(s, idx)->next;
     }
     s->stats.memory_writes++;
@@ -31,37 +34,37 @@ void slice_write_on(struct slice *s, uint64_t now, uint64_t line, const uint64_t
     slice_push_op(s, op);
 }
 
-/* Changes the line where it is here; keeps whole sectors of one that is not. */
+/* Updates the line if it is present. On a miss, allocates a line for completely written sectors. */
 bool slice_write_through(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
 {
     const struct request *r = at(s, idx);
     const uint8_t whole = sectors_written(r->bytes);
     const bool here = line != TAGS_NONE;
     if (!here && whole) {
-        line = slice_make_room(s, now, set);
+        line = slice_evict_victim(s, now, set);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
     }
     s->stats.write_hits += here;
     if (line != TAGS_NONE) {
         tags_touch(&s->tags, line);
-        if (*tags_pins(&s->tags, line)) s->lines[line].again = true;
+        if (*tags_pins(&s->tags, line)) s->lines[line].refetch = true;
         s->lines[line].valid |= whole;
         slice_write_line(s, now, line, idx);
     }
     (void)use_port(s, now, slice_service_cycles(s, r));
-    slice_write_on(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
+    slice_push_writes(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     return true;
 }
 
-/* What is known of the line is old: nobody finds it, and who waits for it gets it read again. */
-static void forget_line(struct slice *s, uint64_t now, uint32_t line)
+/* Invalidates a stale line. If its fill is pending, the line is read again for the waiting requests. */
+static void refetch_or_invalidate(struct slice *s, uint64_t now, uint32_t line)
 {
     DIAG_ASSERT(!(s->lines[line].dirty[0] | s->lines[line].dirty[1]));
     if (*tags_pins(&s->tags, line)) {
         struct slice_line *m = &s->lines[line];
-        m->again = true;
-        m->redo |= s->lines[line].valid;
+        m->refetch = true;
+        m->refetch_sectors |= s->lines[line].valid;
         s->lines[line].valid = 0;
         if (s->copies) check_copy_drop(s->copies, line, now);
         return;
@@ -69,7 +72,7 @@ static void forget_line(struct slice *s, uint64_t now, uint32_t line)
     slice_drop_line(s, now, line);
 }
 
-/* Delivered before the slice is visited in the cycle. */
+/* The engine delivers messages before it wakes the slice in the cycle. */
 void slice_receive(void *self, uint64_t now, uint64_t message)
 {
     struct slice *s = self;
@@ -81,7 +84,7 @@ void slice_receive(void *self, uint64_t now, uint64_t message)
     s->stats.acquires++;
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++) {
         if (!tags_used(&s->tags, line)) continue;
-        forget_line(s, now, line);
+        refetch_or_invalidate(s, now, line);
         s->stats.acquire_drops++;
     }
 }
@@ -93,7 +96,7 @@ void slice_snoop(struct slice *s, uint64_t line)
     const uint32_t here = tags_find(&s->tags, slice_set_of(s->spec, line), line);
     if (here == TAGS_NONE || !s->write_through || FAULT_FIRES(private_snoops_not)) return;
     s->stats.snooped++;
-    forget_line(s, engine_now(s->wire.engine, s->wire.domain), here);
+    refetch_or_invalidate(s, engine_now(s->wire.engine, s->wire.domain), here);
 }
 
 void slice_set_write_through(struct slice *s, bool on)

@@ -1,22 +1,26 @@
-/* bound: what held a kernel up, and the numbers that say so.
+/* bound: the bottleneck of a kernel, with the numbers that support it.
  *
- *   each candidate gets a score, about the share of the time that it held the kernel up; the highest wins
+ * Each candidate gets a score, an estimate of the share of time that it limited the kernel. The highest score
+ * wins.
  *
- *   a level of memory   schedulers that wait for memory x the larger of
- *                         the share of a request's time that it stands in queues for the level (waits.c)
- *                         the square of the use of its busiest part (hot spots count)
- *   L1: MSHRs           memory pipes that stop for an MSHR, as far as requests do not stand in other queues
- *   translation         schedulers that wait for pages, as far as walkers are busy or most wait for pages
- *   compute issue       the fourth power of the cycles that issue, or wait for a unit
- *   launch              the square of cycles without a resident warp, as far as nothing else has the blame
- *   latency             the larger of
- *                         waits for memory, as far as requests take what they take without others
- *                         the square of waits for arithmetic, or asleep
+ *   candidate           score
+ *   a level of memory   share of schedulers stalled on memory x the maximum of
+ *                         - the share of a request's time in queues for the level (waits.c)
+ *                         - the square of the utilisation of its busiest part (hot spots)
+ *   L1: MSHRs           memory-pipe stalls on MSHRs x the unloaded share of a request's time
+ *   translation         stalls on pages x the maximum of the utilisations of walkers and L2 TLB ports and of
+ *                       the share of pages among the memory stalls
+ *   compute issue       the fourth power of the share of cycles that issue or stall on an execution unit
+ *   launch              the square of the share of cycles without a resident warp x (1 - highest score above)
+ *   latency             the maximum of
+ *                         - the stalls on memory x the unloaded share of a request's time
+ *                         - the square of the stalls on arithmetic, or of sleep
  *
- * Powers: a resource holds up others when it is taken just then, and one that is half used seldom is; warps
- * hide a busy scheduler from each other more than a busy channel. ASSUMPTION: the exponents.
- * SMs without warps wait for those that have some: all but launch and latency count of the others' time.
- * Time before launches, in which nothing can happen, is left out, unless it is most of the time. */
+ * Reason for the powers: a resource delays a request only if it is busy at that moment, and a resource of
+ * medium utilisation seldom is. Warps hide a busy scheduler better than a busy channel. The exponents of the
+ * scores of bottlenecks are estimates; ASSUMPTION. SMs without warps wait for the other SMs. All scores
+ * except launch and latency are therefore relative to the time with resident warps. The gaps before launches
+ * are excluded, unless they are most of the time. */
 #include <stdio.h>
 
 #include "measure/waits.h"
@@ -52,10 +56,10 @@ const char *const measure_bound_keys[MEASURE_BOUNDS] = {
     [BOUND_LAUNCH] = "launch",
 };
 
-#define MANY_GAPS 0.50 /* time before launches */
-#define HOT_SPOT  1.10 /* busiest part to mean, from which on the part is named */
-#define FULL_LINK 0.60 /* utilisation of the busiest physical link, from which on bandwidth is the limit */
-#define FEW_STOPS 0.05 /* of memory pipes: below, the L1 itself is what fills them */
+#define GAP_SHARE_MIN   0.50 /* share of launch gaps from which on they are the bottleneck */
+#define HOT_SPOT_MIN    1.10 /* ratio of busiest part to mean from which on the part is named */
+#define FULL_LINK_MIN   0.60 /* utilisation of the busiest link from which on bandwidth is the limit */
+#define STALL_SHARE_MIN 0.05 /* share of memory-pipe stalls below which the L1 itself fills the pipes */
 
 static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
     [LEVEL_L1] = BOUND_L1,
@@ -68,7 +72,7 @@ static const enum measure_bound level_bounds[MEASURE_LEVELS] = {
     [LEVEL_GPUS] = BOUND_GPUS,
 };
 
-/* Candidates: the levels, each by its number, and more. */
+/* Candidates: the levels, by their numbers, followed by: */
 enum {
     CANDIDATE_MSHRS = MEASURE_LEVELS,
     CANDIDATE_COMPUTE,
@@ -78,73 +82,74 @@ enum {
     CANDIDATES
 };
 
-struct verdict {
+struct scores {
     struct waits waits;
     double score[CANDIDATES];
-    double pages, mshrs, queue;              /* memory pipes stopped: shares of SM cycles */
-    double for_pages, for_mshrs, for_memory; /* shares of scheduler cycles */
+    double pages, mshrs, queue;              /* memory-pipe stalls, by reason: shares of SM cycles */
+    double for_pages, for_mshrs, for_memory; /* scheduler stalls, by reason: shares of scheduler cycles */
 };
 
 static double square(double x) { return x * x; }
-static double larger(double a, double b) { return a > b ? a : b; }
+static double max_double(double a, double b) { return a > b ? a : b; }
 
-/* What schedulers wait for; a full memory pipe is charged to what stops it. */
-static void find_stalls(const struct span *span, const struct measure *m, double running, struct verdict *v)
+/* Splits the scheduler stalls by reason. A full memory pipe is charged to the reason of the pipe's stall. */
+static void find_stalls(const struct span *span, const struct measure *m, double running, struct scores *v)
 {
     const struct stats *s = span->stats;
     const double cycles = (double)(span->cycles - span->gap_cycles) * (double)config_sms(span->config);
     v->pages = (double)s->sm.stall_page_busy / cycles;
     v->mshrs = (double)(s->l1.wait_mshr + s->l1.wait_way) / cycles;
     v->queue = (double)s->l1.wait_queue / cycles;
-    const double stops = larger(v->pages + v->mshrs + v->queue, FEW_STOPS * running);
-    const double per_stop = stops > 0 ? m->stalls[STALL_PIPE] / stops : 0;
-    v->for_pages = m->stalls[STALL_TRANSLATION] + per_stop * v->pages;
-    v->for_mshrs = per_stop * v->mshrs;
-    v->for_memory = m->stalls[STALL_MEMORY] + m->stalls[STALL_PIPE] - per_stop * (v->pages + v->mshrs) +
+    const double stalled = max_double(v->pages + v->mshrs + v->queue, STALL_SHARE_MIN * running);
+    const double per_stall = stalled > 0 ? m->stalls[STALL_PIPE] / stalled : 0;
+    v->for_pages = m->stalls[STALL_TRANSLATION] + per_stall * v->pages;
+    v->for_mshrs = per_stall * v->mshrs;
+    v->for_memory = m->stalls[STALL_MEMORY] + m->stalls[STALL_PIPE] - per_stall * (v->pages + v->mshrs) +
                     m->stalls[STALL_BARRIER] + m->stalls[STALL_FENCE];
 }
 
-/* Of waits for pages: what translation itself has the blame for. Data that comes after the page waits in the
- * same queues as other data; if those are long, pages that come sooner only lengthen them. */
-static double blame_of_translation(const struct measure *m, const struct verdict *v)
+/* Share of the stalls on pages that a faster translation would remove. The access that follows the page waits
+ * in the same queues as other accesses. If these queues are long, a faster translation only lengthens them.
+ */
+static double translation_share(const struct measure *m, const struct scores *v)
 {
     const double waits = v->for_pages + v->for_memory + v->for_mshrs;
-    const double most = waits > 0 ? v->for_pages / waits : 0;
-    const double busy = larger(larger(m->walkers_busy, m->tlb_port_use), most);
+    const double page_share = waits > 0 ? v->for_pages / waits : 0;
+    const double busy = max_double(max_double(m->walkers_busy, m->tlb_port_use), page_share);
     return busy < 1 ? busy : 1;
 }
 
-static void score(const struct span *span, const struct measure *m, struct verdict *v)
+static void score(const struct span *span, const struct measure *m, struct scores *v)
 {
-    const double running = larger(1 - m->stalls[STALL_NO_WARP], 1e-9);
-    *v = (struct verdict){0};
+    const double running = max_double(1 - m->stalls[STALL_NO_WARP], 1e-9);
+    *v = (struct scores){0};
     measure_find_waits(span, m, &v->waits);
     find_stalls(span, m, running, v);
-    const double pages = blame_of_translation(m, v), alone = v->waits.unloaded;
-    const double memory = v->for_memory + v->for_mshrs * (1 - alone) + v->for_pages * (1 - pages);
+    const double pages = translation_share(m, v), unloaded = v->waits.unloaded;
+    const double memory = v->for_memory + v->for_mshrs * (1 - unloaded) + v->for_pages * (1 - pages);
     for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
-        v->score[k] = memory / running * larger(v->waits.queues[k], square(m->levels[k].busiest));
-    v->score[CANDIDATE_MSHRS] = v->for_mshrs * alone / running;
+        v->score[k] = memory / running * max_double(v->waits.queues[k], square(m->levels[k].busiest));
+    v->score[CANDIDATE_MSHRS] = v->for_mshrs * unloaded / running;
     v->score[CANDIDATE_TRANSLATION] = v->for_pages * pages / running;
     const double issue = (m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT]) / running;
     v->score[CANDIDATE_COMPUTE] = square(square(issue));
-    double most = 0;
-    for (uint32_t k = 0; k < CANDIDATES; k++) most = larger(most, v->score[k]);
-    v->score[CANDIDATE_LAUNCH] = square(m->stalls[STALL_NO_WARP]) * (1 - most);
+    double max = 0;
+    for (uint32_t k = 0; k < CANDIDATES; k++) max = max_double(max, v->score[k]);
+    v->score[CANDIDATE_LAUNCH] = square(m->stalls[STALL_NO_WARP]) * (1 - max);
     const double waits =
-        larger(m->stalls[STALL_DEPENDENCE], larger(m->stalls[STALL_SLEEP], m->stalls[STALL_MOVING]));
-    v->score[CANDIDATE_LATENCY] = larger(square(waits), memory * alone);
+        max_double(m->stalls[STALL_DEPENDENCE], max_double(m->stalls[STALL_SLEEP], m->stalls[STALL_MOVING]));
+    v->score[CANDIDATE_LATENCY] = max_double(square(waits), memory * unloaded);
 }
 
-/* ---- what is said ---- */
+/* ---- explanations ---- */
 
 static const char *candidate_name(uint32_t k)
 {
     return measure_bound_names[k < MEASURE_LEVELS ? level_bounds[k] : BOUND_COMPUTE];
 }
 
-/* Of levels and compute the best but for one: what would be felt next. */
-static void say_next(const struct measure *m, const struct verdict *v, uint32_t best, char next[48])
+/* Names the next bottleneck: the level, or compute, with the highest score except `best`. */
+static void explain_next(const struct measure *m, const struct scores *v, uint32_t best, char next[48])
 {
     uint32_t k = best == LEVEL_DRAM ? LEVEL_REPLIES : LEVEL_DRAM;
     for (uint32_t i = 0; i <= CANDIDATE_COMPUTE; i++)
@@ -153,10 +158,10 @@ static void say_next(const struct measure *m, const struct verdict *v, uint32_t 
     (void)snprintf(next, 48, "next: %s %.0f %%", candidate_name(k), 100 * use);
 }
 
-static void say_compute(struct measure *m, const struct verdict *v)
+static void explain_compute(struct measure *m, const struct scores *v)
 {
     char next[48];
-    say_next(m, v, CANDIDATE_COMPUTE, next);
+    explain_next(m, v, CANDIDATE_COMPUTE, next);
     m->bound = BOUND_COMPUTE;
     if (m->stalls[STALL_UNIT] < 0.005)
         (void)snprintf(m->why, sizeof m->why, "%.0f %% of scheduler cycles issue; %s",
@@ -182,8 +187,8 @@ static void name_part(const struct span *span, enum measure_level level, char pa
     }
 }
 
-/* A read that meets no other, roughly: the way through slice, networks (some 40 cycles) and, for those that
- * miss, an idle bank (some 20 memory cycles). */
+/* Approximate unloaded latency of a read in SM cycles: networks (40 cycles), slice, and for misses an idle
+ * bank (20 memory cycles). */
 static double unloaded_cycles(const struct span *span, const struct measure *m)
 {
     const struct config *c = span->config;
@@ -192,13 +197,13 @@ static double unloaded_cycles(const struct span *span, const struct measure *m)
            (1 - m->llc_hits) * 20 * sm / (double)c->clock.dram;
 }
 
-/* Physical links between nodes: is it their bandwidth or their latency? */
-static bool say_links(struct measure *m, enum measure_level level)
+/* Explains a bottleneck in the physical links between nodes: bandwidth or latency. False: another level. */
+static bool explain_links(struct measure *m, enum measure_level level)
 {
     const struct level_use *const l = &m->levels[level];
     if (level != LEVEL_CHIPLETS && level != LEVEL_GPUS) return false;
     m->bound = level_bounds[level];
-    if (l->busiest >= FULL_LINK)
+    if (l->busiest >= FULL_LINK_MIN)
         (void)snprintf(m->why, sizeof m->why, "bandwidth: busiest link %.0f %%, mean %.0f %% of the time",
                        100 * l->busiest, 100 * l->use);
     else
@@ -208,14 +213,14 @@ static bool say_links(struct measure *m, enum measure_level level)
     return true;
 }
 
-/* Queues for it, one part that has all to do while the others wait, or all of it used up. */
-static void say_level(const struct span *span, struct measure *m, const struct verdict *v,
-                      enum measure_level level)
+/* Explains a level: queueing, a hot spot, or high utilisation. */
+static void explain_level(const struct span *span, struct measure *m, const struct scores *v,
+                          enum measure_level level)
 {
     const struct level_use *l = &m->levels[level];
-    const bool hot = l->busiest > HOT_SPOT * l->use;
+    const bool hot = l->busiest > HOT_SPOT_MIN * l->use;
     char part[32], next[48];
-    if (say_links(m, level)) return;
+    if (explain_links(m, level)) return;
     name_part(span, level, part);
     m->bound = level < MEASURE_LEVELS ? level_bounds[level] : BOUND_NOTHING;
     if (v->waits.queues[level] > square(l->busiest)) {
@@ -232,12 +237,12 @@ static void say_level(const struct span *span, struct measure *m, const struct v
         (void)snprintf(m->why, sizeof m->why, "hot spot: %s is %.0f %% busy, the mean is %.0f %%", part,
                        100 * l->busiest, 100 * l->use);
     else {
-        say_next(m, v, level, next);
+        explain_next(m, v, level, next);
         (void)snprintf(m->why, sizeof m->why, "%.0f %% of its peak; %s", 100 * l->use, next);
     }
 }
 
-static void say_mshrs(const struct span *span, struct measure *m, const struct verdict *v)
+static void explain_mshrs(const struct span *span, struct measure *m, const struct scores *v)
 {
     const bool all = span->stats->l1.mshr_peak >= span->config->l1.mshrs;
     m->bound = BOUND_L1;
@@ -246,7 +251,7 @@ static void say_mshrs(const struct span *span, struct measure *m, const struct v
                        : "MSHRs take no more accesses to their lines (l1.mshr_merges)");
 }
 
-static void say_translation(struct measure *m, const struct verdict *v)
+static void explain_translation(struct measure *m, const struct scores *v)
 {
     m->bound = BOUND_TRANSLATION;
     const int len =
@@ -258,7 +263,7 @@ static void say_translation(struct measure *m, const struct verdict *v)
                        "; memory pipes stopped %.0f %% of the time", 100 * v->pages);
 }
 
-static void say_launch(const struct span *span, struct measure *m)
+static void explain_launch(const struct span *span, struct measure *m)
 {
     const uint64_t sms = config_sms(span->config);
     m->bound = BOUND_LAUNCH;
@@ -273,20 +278,21 @@ static void say_launch(const struct span *span, struct measure *m)
                        100 * m->stalls[STALL_NO_WARP]);
 }
 
-static void say_latency(const struct span *span, struct measure *m)
+static void explain_latency(const struct span *span, struct measure *m)
 {
-    enum measure_stall most = STALL_UNIT;
+    enum measure_stall largest = STALL_UNIT;
     for (enum measure_stall k = STALL_UNIT; k < STALL_NO_WARP; k++)
-        if (m->stalls[k] > m->stalls[most]) most = k;
+        if (m->stalls[k] > m->stalls[largest]) largest = k;
     m->bound = BOUND_LATENCY;
-    if (most == STALL_MEMORY || most == STALL_PIPE)
+    if (largest == STALL_MEMORY || largest == STALL_PIPE)
         (void)snprintf(m->why, sizeof m->why,
                        "%.0f %% %s; too few reads in flight: %.1f per SM, %.0f cycles each",
-                       100 * m->stalls[most], measure_stall_names[most],
+                       100 * m->stalls[largest], measure_stall_names[largest],
                        m->reads_in_flight / (double)config_sms(span->config), m->read_latency);
     else
         (void)snprintf(m->why, sizeof m->why, "%.0f %% %s; too few warps: %.1f of %u resident",
-                       100 * m->stalls[most], measure_stall_names[most], m->warps, span->config->sm.warps);
+                       100 * m->stalls[largest], measure_stall_names[largest], m->warps,
+                       span->config->sm.warps);
 }
 
 static double gap_share(const struct span *span)
@@ -294,8 +300,8 @@ static double gap_share(const struct span *span)
     return span->cycles ? (double)span->gap_cycles / (double)span->cycles : 0;
 }
 
-/* The same without the gaps before launches, in which only "no warp" grew. */
-static struct measure without_gaps(const struct span *span, const struct measure *m)
+/* Returns the measures without the gaps before launches, which only added to "no resident warp". */
+static struct measure remove_gaps(const struct span *span, const struct measure *m)
 {
     struct measure a = *m;
     const double gaps = gap_share(span), scale = 1 / (1 - gaps);
@@ -312,25 +318,25 @@ static struct measure without_gaps(const struct span *span, const struct measure
     return a;
 }
 
-static void find(const struct span *span, struct measure *m)
+static void find_bottleneck(const struct span *span, struct measure *m)
 {
-    struct verdict v;
+    struct scores v;
     uint32_t best = CANDIDATE_LATENCY;
     score(span, m, &v);
     for (uint32_t k = 0; k < CANDIDATES; k++)
         if (v.score[k] > v.score[best]) best = k;
     if (best < MEASURE_LEVELS)
-        say_level(span, m, &v, (enum measure_level)best);
+        explain_level(span, m, &v, (enum measure_level)best);
     else if (best == CANDIDATE_MSHRS)
-        say_mshrs(span, m, &v);
+        explain_mshrs(span, m, &v);
     else if (best == CANDIDATE_COMPUTE)
-        say_compute(m, &v);
+        explain_compute(m, &v);
     else if (best == CANDIDATE_TRANSLATION)
-        say_translation(m, &v);
+        explain_translation(m, &v);
     else if (best == CANDIDATE_LAUNCH)
-        say_launch(span, m);
+        explain_launch(span, m);
     else
-        say_latency(span, m);
+        explain_latency(span, m);
 }
 
 void measure_find_bound(const struct span *span, struct measure *m)
@@ -338,13 +344,13 @@ void measure_find_bound(const struct span *span, struct measure *m)
     const double gaps = gap_share(span);
     m->bound = BOUND_NOTHING;
     if (!span->cycles || !span->stats->sm.scheduler_cycles) return;
-    if (gaps >= MANY_GAPS) {
+    if (gaps >= GAP_SHARE_MIN) {
         m->bound = BOUND_LAUNCH;
         (void)snprintf(m->why, sizeof m->why, "%.0f %% of the time is the gap before a launch", 100 * gaps);
         return;
     }
-    struct measure a = without_gaps(span, m);
-    find(span, &a);
+    struct measure a = remove_gaps(span, m);
+    find_bottleneck(span, &a);
     m->bound = a.bound;
     (void)snprintf(m->why, sizeof m->why, "%.150s%s", a.why, gaps >= 0.05 ? " (outside launch gaps)" : "");
 }

@@ -62,7 +62,7 @@ const char *const measure_stall_keys[MEASURE_STALLS] = {
 };
 
 static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
-static double of(uint64_t above, uint64_t below) { return ratio((double)above, (double)below); }
+static double ratio_u64(uint64_t above, uint64_t below) { return ratio((double)above, (double)below); }
 
 static void measure_stalls(const struct span *span, struct measure *m)
 {
@@ -75,10 +75,10 @@ static void measure_stalls(const struct span *span, struct measure *m)
         [STALL_SLEEP] = s->stall_sleep,     [STALL_MOVING] = s->stall_moving,
         [STALL_NO_WARP] = s->stall_no_warp,
     };
-    for (uint32_t k = 0; k < MEASURE_STALLS; k++) m->stalls[k] = of(cycles[k], s->scheduler_cycles);
+    for (uint32_t k = 0; k < MEASURE_STALLS; k++) m->stalls[k] = ratio_u64(cycles[k], s->scheduler_cycles);
 }
 
-/* flits: of links that each carry one per cycle. The bandwidth is that of whole flits. */
+/* Utilisation of a network whose links carry one flit per cycle each. The bandwidth counts whole flits. */
 static struct level_use network(const struct config *c, const struct system_net_use *u, double seconds)
 {
     const double cycles = seconds * (double)c->clock.net, links = (double)u->links;
@@ -89,7 +89,7 @@ static struct level_use network(const struct config *c, const struct system_net_
     return l;
 }
 
-/* Physical links between nodes: requests and replies together. */
+/* Utilisation of the physical links between nodes, which requests and replies share. */
 static struct level_use node_links(const struct span *span, enum net_level level, double seconds)
 {
     const struct config *c = span->config;
@@ -104,7 +104,8 @@ static struct level_use node_links(const struct span *span, enum net_level level
     return l;
 }
 
-/* The busier direction of the networks between slices. Plain links do not limit. */
+/* Utilisation of the busier direction of the networks between slices. Links (NET_LINKS) count as unlimited.
+ */
 static struct level_use slice_network(const struct span *span, double seconds)
 {
     const struct config *c = span->config;
@@ -154,21 +155,21 @@ static void measure_levels(const struct span *span, struct measure *m)
 
 static void measure_caches(const struct stats *s, struct measure *m)
 {
-    const uint64_t looked = s->l1.reads - s->l1.bypassed;
+    const uint64_t lookups = s->l1.reads - s->l1.bypassed;
     const uint64_t columns = s->dram.row_hits + s->dram.row_misses + s->dram.row_conflicts;
-    m->has_loads = looked > 0;
+    m->has_loads = lookups > 0;
     m->has_reads = s->sm.reads_done > 0;
     m->has_llc_reads = s->llc.reads > 0;
     m->has_tlb = s->mmu.l1_lookups > 0;
     m->has_l2_tlb = s->mmu.l2_lookups > 0;
     m->has_columns = columns > 0;
-    m->l1_hits = of(s->l1.hits, looked);
-    m->l1_merged = of(s->l1.merged, looked);
-    m->llc_hits = of(s->llc.read_hits, s->llc.reads);
-    m->llc_merged = of(s->llc.read_merged, s->llc.reads);
-    m->l1_tlb_hits = of(s->mmu.l1_hits, s->mmu.l1_lookups);
-    m->l2_tlb_hits = of(s->mmu.l2_hits, s->mmu.l2_lookups);
-    m->row_hits = of(s->dram.row_hits, columns);
+    m->l1_hits = ratio_u64(s->l1.hits, lookups);
+    m->l1_merged = ratio_u64(s->l1.merged, lookups);
+    m->llc_hits = ratio_u64(s->llc.read_hits, s->llc.reads);
+    m->llc_merged = ratio_u64(s->llc.read_merged, s->llc.reads);
+    m->l1_tlb_hits = ratio_u64(s->mmu.l1_hits, s->mmu.l1_lookups);
+    m->l2_tlb_hits = ratio_u64(s->mmu.l2_hits, s->mmu.l2_lookups);
+    m->row_hits = ratio_u64(s->dram.row_hits, columns);
 }
 
 static void measure_latencies(const struct span *span, struct measure *m)
@@ -180,12 +181,12 @@ static void measure_latencies(const struct span *span, struct measure *m)
     m->has_requests = u->requests.packets > 0;
     m->has_replies = u->replies.packets > 0;
     m->has_dram_reads = s->dram.reads > 0;
-    m->read_latency = of(s->sm.read_latency_cyc, s->sm.reads_done);
-    m->load_latency = of(s->sm.loads_waiting_cyc, s->sm.loads_done);
-    m->request_latency = of(u->requests.latency_cyc, u->requests.packets);
-    m->reply_latency = of(u->replies.latency_cyc, u->replies.packets);
-    m->dram_latency = of(s->dram.read_latency_cyc, s->dram.reads);
-    m->reads_in_flight = of(s->sm.read_latency_cyc, span->cycles);
+    m->read_latency = ratio_u64(s->sm.read_latency_cyc, s->sm.reads_done);
+    m->load_latency = ratio_u64(s->sm.loads_waiting_cyc, s->sm.loads_done);
+    m->request_latency = ratio_u64(u->requests.latency_cyc, u->requests.packets);
+    m->reply_latency = ratio_u64(u->replies.latency_cyc, u->replies.packets);
+    m->dram_latency = ratio_u64(s->dram.read_latency_cyc, s->dram.reads);
+    m->reads_in_flight = ratio_u64(s->sm.read_latency_cyc, span->cycles);
     m->walkers_busy = ratio((double)s->mmu.walk_cycles, (double)span->cycles * c->mmu.walkers);
     m->tlb_port_use = ratio((double)s->mmu.l2_lookups, (double)span->cycles * c->mmu.l2_ports);
 }
@@ -196,10 +197,10 @@ void measure_span(const struct span *span, struct measure *m)
     const struct stats *s = span->stats;
     const double sms = (double)config_sms(c);
     *m = (struct measure){.cycles = span->cycles, .seconds = (double)span->cycles / (double)c->clock.sm};
-    m->ipc = of(s->sm.warp_instructions, span->cycles);
+    m->ipc = ratio_u64(s->sm.warp_instructions, span->cycles);
     m->ipc_per_sm = m->ipc / sms;
     m->ipc_peak = sms * c->sm.schedulers;
-    m->lanes = of(s->sm.thread_instructions, s->sm.warp_instructions);
+    m->lanes = ratio_u64(s->sm.thread_instructions, s->sm.warp_instructions);
     m->warps = ratio((double)s->sm.resident_warp_cycles, (double)span->cycles * sms);
     m->occupancy = m->warps / c->sm.warps;
     measure_stalls(span, m);

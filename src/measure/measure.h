@@ -1,11 +1,12 @@
-/* measure: what a span of time (a kernel, the whole run) amounts to: rates, shares, bandwidths against their
- * peaks, and what held it up. Everything that a report shows is computed here, once, from counters. */
+/* measure: derived measures of a span (a kernel, or the whole run): rates, shares, bandwidths relative to
+ * their peaks, and the bottleneck. All measures that reports show are computed here, once, from counters. */
 #ifndef ATOLL_MEASURE_MEASURE_H
 #define ATOLL_MEASURE_MEASURE_H
 
 #include "system/system.h"
 
-/* Of networks above those of the SMs the busier direction; where a machine has none, the peak is 0. */
+/* Levels of the memory hierarchy. A network between slices is represented by its busier direction. A level
+ * that the machine lacks has a peak of 0. */
 enum measure_level {
     LEVEL_L1,
     LEVEL_REQUESTS,
@@ -18,7 +19,7 @@ enum measure_level {
     MEASURE_LEVELS
 };
 
-/* Where scheduler cycles go; the first is no stall. */
+/* Classes of scheduler cycles; all but the first are stalls. */
 enum measure_stall {
     STALL_ISSUE,
     STALL_UNIT,
@@ -51,12 +52,12 @@ enum measure_bound {
     MEASURE_BOUNDS
 };
 
-extern const char *const measure_level_names[MEASURE_LEVELS]; /* for humans */
+extern const char *const measure_level_names[MEASURE_LEVELS]; /* human-readable */
 extern const char *const measure_level_keys[MEASURE_LEVELS];  /* for JSON */
 extern const char *const measure_stall_names[MEASURE_STALLS];
 extern const char *const measure_stall_keys[MEASURE_STALLS];
 enum { MEASURE_NETWORKS = 2 * NET_LEVELS };
-/* The stages of links that a network can have. */
+/* Stages of links of a network. */
 enum measure_stage { STAGE_SENDERS, STAGE_ROUTERS, STAGE_RING, STAGE_RECEIVERS, STAGE_LINKS, MEASURE_STAGES };
 extern const char *const measure_network_keys[MEASURE_NETWORKS];
 extern const char *const measure_stage_keys[MEASURE_STAGES];
@@ -64,20 +65,21 @@ extern const char *const measure_queue_keys[SYSTEM_QUEUES];
 extern const char *const measure_bound_names[MEASURE_BOUNDS];
 extern const char *const measure_bound_keys[MEASURE_BOUNDS];
 
-/* Shares of the peak from which on a resource counts as used up over time (details.c). Networks: allocation
- * leaves gaps (0.57 to 0.8 of their width, docs/validation-net.md). DRAM: activates, turnarounds. ASSUMPTION:
- * the exact values. */
+/* Utilisations from which on a resource counts as saturated (report/details.c). Below 1 because allocation
+ * leaves gaps in networks (they reach 0.57 to 0.8 of their width, docs/validation-net.md), and DRAM loses
+ * time to activates and turnarounds. The utilisations at which a resource counts as saturated are estimates;
+ * ASSUMPTION. */
 #define MEASURE_FULL_ISSUE 0.60
 #define MEASURE_FULL_L1    0.75
 #define MEASURE_FULL_NET   0.55
-#define MEASURE_FULL_LINKS 0.75 /* between chiplets and GPUs: links reach 0.98, with even traffic */
+#define MEASURE_FULL_LINKS 0.75 /* links between chiplets and GPUs, which reach 0.98 under uniform traffic */
 #define MEASURE_FULL_LLC   0.75
 #define MEASURE_FULL_DRAM  0.65
 
 struct level_use {
     double bytes_per_second, peak_bytes_per_second;
-    double use;     /* of the peak, 0 to 1 */
-    double busiest; /* the same of the busiest L1... channel alone; an L1 is not looked at alone */
+    double use;     /* utilisation: share of the peak, 0 to 1 */
+    double busiest; /* utilisation of the busiest link, slice or channel; L1: the mean of all L1s */
 };
 
 struct span {
@@ -85,7 +87,7 @@ struct span {
     const struct stats *stats;
     const struct system_use *use;
     uint64_t cycles;     /* SM clock */
-    uint64_t gap_cycles; /* of them, waiting for a launch */
+    uint64_t gap_cycles; /* part of cycles before a launch */
     uint64_t blocks;
 };
 
@@ -93,20 +95,20 @@ struct measure {
     uint64_t cycles;
     double seconds, ipc, ipc_per_sm, ipc_peak;
     double lanes;                  /* active lanes per warp instruction */
-    double stalls[MEASURE_STALLS]; /* shares of scheduler cycles; they add up to 1 */
-    double warps, occupancy;       /* resident warps of an SM, and as a share of sm.warps */
+    double stalls[MEASURE_STALLS]; /* shares of scheduler cycles; the sum is 1 */
+    double warps, occupancy;       /* mean resident warps of an SM, and the same as a share of sm.warps */
     struct level_use levels[MEASURE_LEVELS];
     double l1_hits, l1_merged, llc_hits, llc_merged, l1_tlb_hits, l2_tlb_hits, row_hits;
-    double read_latency, load_latency;     /* SM cycles: L1 miss > reply; issue > last value */
+    double read_latency, load_latency;     /* SM cycles: from L1 miss to reply; from issue to last value */
     double request_latency, reply_latency; /* network cycles */
     double dram_latency;                   /* DRAM cycles */
     double reads_in_flight;                /* requests of all SMs, by Little's law */
     double walkers_busy, tlb_port_use;     /* 0 to 1 */
-    /* what the rates and latencies above are of was there; without it they are zero and say nothing */
+    /* True if the rates and latencies above have samples; without samples they are zero and invalid. */
     bool has_loads, has_reads, has_llc_reads, has_tlb, has_l2_tlb, has_columns;
     bool has_loads_done, has_requests, has_replies, has_dram_reads;
     enum measure_bound bound;
-    char why[180]; /* the numbers that say so */
+    char why[180]; /* explanation of the bottleneck */
 };
 
 void measure_span(const struct span *span, struct measure *m);

@@ -1,14 +1,16 @@
-/* waits: where requests of SMs spend their time, stage by stage, from counters of the stages.
+/* waits: the time of the requests of SMs, by stage, from the counters of the stages.
  *
  *   L1 ─► [queues] ─► request network ─► [queues] ─► slice ─► [queues] ─► memory or another slice
  *                                                      └────► [queues] ─► reply network ─► L1
  *
- * Times of networks and memory are counted; what is missing to the whole stands in queues before and inside
- * the slices. A queue is charged to what it waits for, not to where it stands:
+ * Networks and memory count their times. The rest of a request's time is queueing before and inside the
+ * slices. Queueing is charged to the resource that blocks the queue, not to the queue's own stage:
  *
- *   inside a slice   to memory as often as its channel's queue is full, else to the data port or the network
- *                    that takes replies
- *   before a slice   to what stops tag stages: replies, port, memory, other slices; else the request network
+ *   queue            charged to
+ *   inside a slice   memory, for the share of time in which the channel's queue is full; otherwise the data
+ *                    port or the reply network
+ *   before a slice   the reason of the tag stage's stall: reply network, data port, memory, other slices;
+ *                    if the tag stage is not stalled, the request network
  *
  * All times are SM cycles per request of an SM, reads and stores alike. */
 #include "measure/waits.h"
@@ -16,23 +18,23 @@
 #include "dram/dram.h"
 
 static double ratio(double above, double below) { return below > 0 ? above / below : 0; }
-static double at_least_0(double x) { return x > 0 ? x : 0; }
-static double least(double a, double b) { return a < b ? a : b; }
+static double clamp_to_0(double x) { return x > 0 ? x : 0; }
+static double min_double(double a, double b) { return a < b ? a : b; }
 
-/* Times of the stages; of those that several requests share, or not all pass, the mean over all requests. */
+/* Times of the stages, in SM cycles, as means over all requests of SMs. */
 struct stages {
-    double per_request;              /* 1 / requests of SMs */
-    double all;                      /* made > answered */
-    double in_slices;                /* tag stage > reply given away, of all slices on the way */
-    double slice;                    /* of a slice without others */
-    double memory;                   /* channels */
-    double remote;                   /* other slices, with the networks to them */
-    double far;                      /* of remote: inside the other slices */
-    double networks[MEASURE_LEVELS]; /* accepted > arrived */
-    double unloaded[MEASURE_LEVELS]; /* the same without others */
+    double per_request;              /* 1 / number of requests of SMs */
+    double all;                      /* from request to reply */
+    double in_slices;                /* from tag stage to injection of the reply, all slices of the path */
+    double slice;                    /* unloaded latency of the slices of the path */
+    double memory;                   /* memory channels */
+    double remote;                   /* other slices and the networks to them */
+    double in_homes;                 /* part of remote inside the other slices */
+    double networks[MEASURE_LEVELS]; /* from injection to arrival */
+    double unloaded[MEASURE_LEVELS]; /* latency without queueing */
 };
 
-/* Routers on the way of a packet, and what it takes when it meets no other, network cycles. */
+/* Zero-load latency of a packet in network cycles, with the mean number of routers of its path. */
 static double unloaded_network(const struct net_spec *s, double bytes)
 {
     double routers = 1;
@@ -59,10 +61,10 @@ static void time_network(const struct span *span, enum net_level level, enum net
     const struct net_spec spec = net_level_spec(span->config, level, direction);
     const double clock = (double)span->config->clock.sm / (double)net_level_clock(span->config, level);
     const double packets = (double)u->packets, time = (double)u->latency_cyc * clock * t->per_request;
-    const double alone =
+    const double unloaded =
         unloaded_network(&spec, (double)u->bytes / packets) * clock * packets * t->per_request;
     t->networks[to] += time;
-    t->unloaded[to] += least(time, alone);
+    t->unloaded[to] += min_double(time, unloaded);
 }
 
 static void time_networks(const struct span *span, struct stages *t)
@@ -80,7 +82,7 @@ static void time_networks(const struct span *span, struct stages *t)
             time_network(span, above[k].level, d, &span->use->above[above[k].level][d], above[k].to, t);
 }
 
-/* The histogram of what memory takes, in cycles of the slices: buckets are powers of two. */
+/* Mean memory latency in cycles of the slices, from a histogram whose buckets are powers of two. */
 static double mean_memory_cycles(const struct llc_stats *s)
 {
     double sum = 0, count = 0;
@@ -97,21 +99,21 @@ static void time_slices(const struct span *span, struct stages *t)
     const struct llc_stats *s = &span->stats->llc;
     const double clock = (double)c->clock.sm / (double)c->clock.llc;
     const double visits = ((double)s->requests - (double)s->walks) * t->per_request;
-    /* who finds its line on the way waits half of the time */
+    /* a secondary miss (merged) waits half of the latency on average */
     const double waiting = ((double)s->read_misses + (double)s->read_merged / 2) * t->per_request;
     t->in_slices = ratio((double)s->stay_cyc, (double)s->requests) * clock * visits;
     t->slice = c->llc.latency_cyc * clock * visits;
-    t->memory = least(t->in_slices, mean_memory_cycles(s) * clock * waiting);
+    t->memory = min_double(t->in_slices, mean_memory_cycles(s) * clock * waiting);
     t->unloaded[LEVEL_DRAM] =
-        least(t->memory, 20 * (double)c->clock.sm / (double)c->clock.dram * waiting); /* an idle bank */
+        min_double(t->memory, 20 * (double)c->clock.sm / (double)c->clock.dram * waiting); /* an idle bank */
     t->remote = ratio((double)s->remote_latency_cyc, (double)s->fetches) * (double)s->forwards * clock *
                 t->per_request;
-    t->far = ratio((double)s->far_requests, (double)s->requests) * at_least_0(t->in_slices - t->remote);
+    t->in_homes = ratio((double)s->far_requests, (double)s->requests) * clamp_to_0(t->in_slices - t->remote);
 }
 
-/* How often the queue of the busiest channel is full, from how full it is: the square, since one that is half
- * full in the mean is seldom full. */
-static double full_channels(const struct span *span, const struct measure *m)
+/* Estimated share of time in which the queue of the busiest channel is full: the square of its mean fill,
+ * since a queue that is half full on average is seldom full. */
+static double full_channel_share(const struct span *span, const struct measure *m)
 {
     const struct config *c = span->config;
     const struct dram_spec spec = dram_spec_of(c);
@@ -120,23 +122,23 @@ static double full_channels(const struct span *span, const struct measure *m)
     const double cycles =
         (double)(span->cycles - span->gap_cycles) * (double)c->clock.dram / (double)c->clock.sm;
     const double mean = ratio((double)span->stats->dram.waiting_cyc, cycles * (double)config_channels(c));
-    const double filled = least(1, mean / entries * (l->use > 0 ? l->busiest / l->use : 1));
+    const double filled = min_double(1, mean / entries * (l->use > 0 ? l->busiest / l->use : 1));
     return filled * filled;
 }
 
 static enum measure_level busiest_of(const struct measure *m, enum measure_level first)
 {
-    enum measure_level most = first;
+    enum measure_level busiest = first;
     for (enum measure_level k = LEVEL_SLICES; k < MEASURE_LEVELS; k++)
-        if (m->levels[k].busiest > m->levels[most].busiest) most = k;
-    return most;
+        if (m->levels[k].busiest > m->levels[busiest].busiest) busiest = k;
+    return busiest;
 }
 
-/* Inside slices, beyond their own time, memory and other slices. */
+/* Charges queueing inside slices: the time beyond their own latency, memory and other slices. */
 static void charge_inside(const struct span *span, const struct measure *m, double time, struct waits *w)
 {
     const struct llc_stats *s = &span->stats->llc;
-    const double memory = time * full_channels(span, m), rest = time - memory;
+    const double memory = time * full_channel_share(span, m), rest = time - memory;
     const double port = rest * ratio((double)s->wait_port,
                                      (double)s->wait_port + (double)s->wait_reply + (double)s->tag_cycles);
     w->queues[LEVEL_DRAM] += memory;
@@ -144,36 +146,37 @@ static void charge_inside(const struct span *span, const struct measure *m, doub
     w->queues[busiest_of(m, LEVEL_REPLIES)] += rest - port;
 }
 
-/* Before slices: as long as tag stages work, it is the way to them that takes its time. Who waits for other
- * slices waits for the network between them as far as that is busy, else for what those slices wait for. */
+/* Charges queueing before slices. While the tag stage is not stalled, the path to the slice (`path`) is
+ * charged. A wait for other slices is charged to the network between them as far as that is busy, otherwise
+ * to the reasons of the other slices. */
 static void charge_before(const struct span *span, const struct measure *m, double time,
-                          enum measure_level way, struct waits *w)
+                          enum measure_level path, struct waits *w)
 {
     const struct llc_stats *s = &span->stats->llc;
     const enum measure_level above = busiest_of(m, LEVEL_SLICES);
     const struct {
         enum measure_level level;
         double cycles;
-    } stops[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
-                 {LEVEL_LLC, (double)s->wait_port},
-                 {LEVEL_DRAM, (double)s->wait_memory + (double)s->wait_mshr + (double)s->wait_way},
-                 {above, (double)s->wait_forward * m->levels[above].busiest},
-                 {way, (double)s->tag_cycles * (way == above ? m->levels[way].busiest : 1)}};
+    } stalls[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
+                  {LEVEL_LLC, (double)s->wait_port},
+                  {LEVEL_DRAM, (double)s->wait_memory + (double)s->wait_mshr + (double)s->wait_way},
+                  {above, (double)s->wait_forward * m->levels[above].busiest},
+                  {path, (double)s->tag_cycles * (path == above ? m->levels[path].busiest : 1)}};
     double all = 0;
-    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) all += stops[k].cycles;
-    for (size_t k = 0; k < sizeof stops / sizeof *stops; k++) {
-        const double share = time * ratio(stops[k].cycles, all);
-        /* a request network that is little used is not what took so long: then it is not known */
-        const bool own = stops[k].level != LEVEL_REQUESTS;
-        w->queues[stops[k].level] += own ? share : share * m->levels[LEVEL_REQUESTS].busiest;
+    for (size_t k = 0; k < sizeof stalls / sizeof *stalls; k++) all += stalls[k].cycles;
+    for (size_t k = 0; k < sizeof stalls / sizeof *stalls; k++) {
+        const double share = time * ratio(stalls[k].cycles, all);
+        /* a request network of low utilisation is not the reason; the rest stays uncharged */
+        const bool own = stalls[k].level != LEVEL_REQUESTS;
+        w->queues[stalls[k].level] += own ? share : share * m->levels[LEVEL_REQUESTS].busiest;
     }
 }
 
-/* What a stage takes without others is its own as far as it is busy, else latency. */
+/* Charges the unloaded time of a stage to the stage as far as it is busy, otherwise to latency. */
 static void charge_unloaded(const struct measure *m, const struct stages *t, struct waits *w)
 {
     for (enum measure_level k = 0; k < MEASURE_LEVELS; k++) {
-        const double own = least(1, m->levels[k].busiest);
+        const double own = min_double(1, m->levels[k].busiest);
         w->queues[k] += t->unloaded[k] * own;
         w->unloaded += t->unloaded[k] * (1 - own);
     }
@@ -197,16 +200,17 @@ void measure_find_waits(const struct span *span, const struct measure *m, struct
     }
     w->queues[LEVEL_REPLIES] += t.networks[LEVEL_REPLIES] - t.unloaded[LEVEL_REPLIES];
     w->queues[LEVEL_DRAM] += t.memory - t.unloaded[LEVEL_DRAM];
-    /* stages of a slice may stand before its tags: then they are not part of the time inside */
+    /* pipeline stages before the tag lookup (llc.tag_latency_cyc) are not part of in_slices */
     const double outside = t.all - t.networks[LEVEL_REQUESTS] - t.networks[LEVEL_REPLIES] - t.in_slices;
-    const double own = at_least_0(least(t.in_slices - t.memory - t.remote, t.slice));
-    charge_inside(span, m, at_least_0(t.in_slices - own - t.memory - t.remote), w);
+    const double own = clamp_to_0(min_double(t.in_slices - t.memory - t.remote, t.slice));
+    charge_inside(span, m, clamp_to_0(t.in_slices - own - t.memory - t.remote), w);
     charge_before(span, m,
                   t.networks[LEVEL_REQUESTS] - t.unloaded[LEVEL_REQUESTS] +
-                      at_least_0(outside - (t.slice - own)),
+                      clamp_to_0(outside - (t.slice - own)),
                   LEVEL_REQUESTS, w);
-    charge_before(span, m, at_least_0(t.remote - above - t.far), busiest_of(m, LEVEL_SLICES), w);
+    charge_before(span, m, clamp_to_0(t.remote - above - t.in_homes), busiest_of(m, LEVEL_SLICES), w);
     charge_unloaded(m, &t, w);
-    for (enum measure_level k = 0; k < MEASURE_LEVELS; k++) w->queues[k] = least(1, w->queues[k] / t.all);
-    w->unloaded = least(1, w->unloaded / t.all);
+    for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
+        w->queues[k] = min_double(1, w->queues[k] / t.all);
+    w->unloaded = min_double(1, w->unloaded / t.all);
 }

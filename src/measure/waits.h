@@ -1,17 +1,17 @@
-/* waits: where requests of SMs spend their time. */
+/* waits: the share of a request's time in the queues of each level. */
 #ifndef ATOLL_MEASURE_WAITS_H
 #define ATOLL_MEASURE_WAITS_H
 
 #include "measure/measure.h"
 
-/* Shares of the time from request to answer, 0 to 1. Counters of several components with different means are
- * put together: they need not add up to 1. */
+/* Shares of the mean time from request to reply, 0 to 1. They combine counters of several components, so
+ * their sum need not be 1. */
 struct waits {
-    double queues[MEASURE_LEVELS]; /* waiting for what a level does for others, or for a busy one itself */
-    double unloaded;               /* what the way takes without others; 1 when nothing was asked for */
+    double queues[MEASURE_LEVELS]; /* queueing for the level, and its unloaded time as far as it is busy */
+    double unloaded;               /* latency without queueing; 1 if no request was sent */
 };
 
-/* m: without gaps before launches. */
+/* m: measures without the gaps before launches. */
 void measure_find_waits(const struct span *span, const struct measure *m, struct waits *w);
 
 #endif

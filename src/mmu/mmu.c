@@ -210,7 +210,7 @@ static struct timed_page ring_take(struct page_ring *r, uint32_t capacity)
 /* ---- L1 TLBs ---- */
 
 /* L1 TLB miss: sends one request to the L2 TLB for all lookups of the page. */
-static enum mmu_answer request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+static enum mmu_result request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (page_index_find(&s->missing, key) != PAGE_INDEX_NONE) {
@@ -229,7 +229,7 @@ static enum mmu_answer request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint
     return MMU_MISS;
 }
 
-enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+enum mmu_result mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
     if (m->ideal) return MMU_HIT;
@@ -241,7 +241,7 @@ enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t no
     return request_l2(m, sm, key, now);
 }
 
-enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
+enum mmu_result mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     (void)tlb_remove(&m->sms[sm - m->wire.first_sm].l1, key);
     return request_l2(m, sm, key, now);
@@ -539,7 +539,7 @@ static void wake(void *self, uint64_t now)
 
 /* ---- shootdown, building ---- */
 
-void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count)
+void mmu_invalidate_l1(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count)
 {
     for (uint32_t sm = first_sm; sm < first_sm + sm_count; sm++) {
         uint32_t at;
@@ -551,7 +551,7 @@ void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_coun
 
 void mmu_shootdown(struct mmu *m, uint64_t key)
 {
-    mmu_forget(m, key, m->wire.first_sm, m->wire.sm_count);
+    mmu_invalidate_l1(m, key, m->wire.first_sm, m->wire.sm_count);
     const uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
     if (line != TAGS_NONE) tags_drop(&m->l2, line);
     m->stats.shootdowns++;
@@ -573,8 +573,8 @@ static struct wait waits(void *self)
     const uint32_t busy = m->walker_count - (uint32_t)__builtin_popcountll(m->free);
     if (!busy && !m->queue_count) return w;
     w.reason = m->faults_now ? WAIT_PAGE_FAULT : WAIT_REPLY;
-    (void)snprintf(w.detail, sizeof w.detail, "%u walks under way, %u wait, %u faults", busy, m->queue_count,
-                   m->faults_now);
+    (void)snprintf(w.detail, sizeof w.detail, "%u walks in flight, %u queued, %u faults", busy,
+                   m->queue_count, m->faults_now);
     return w;
 }
 

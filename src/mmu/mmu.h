@@ -74,13 +74,13 @@ uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key);
 /* The home of a line, given by its virtual line number. Precondition: the page has a frame. */
 struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line);
 
-enum mmu_answer { MMU_HIT, MMU_MISS, MMU_BUSY };
+enum mmu_result { MMU_HIT, MMU_MISS, MMU_BUSY };
 /* Looks the page up for an SM. HIT: the SM may use the page now. MISS: mmu_arrival() will return the page.
  * BUSY: the SM already waits for mmu.l1_misses pages; nothing has changed, and only an mmu_arrival() of this
  * SM can help. */
-enum mmu_answer mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
+enum mmu_result mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
 /* Makes the SM wait for the page even if its L1 TLB holds it. Returns MISS or BUSY. */
-enum mmu_answer mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
+enum mmu_result mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
 /* Starts or joins a walk for SMs whose lookups pages_held() parked. sms: mask of SMs of the GPU. */
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
 /* Takes a page that has arrived at the SM by now and fills the L1 TLB. UINT64_MAX: none. */
@@ -95,7 +95,7 @@ void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc);
 /* Invalidates the page in all TLBs of the GPU. */
 void mmu_shootdown(struct mmu *m, uint64_t key);
 /* Invalidates the page in the L1 TLBs of some SMs. */
-void mmu_forget(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count);
+void mmu_invalidate_l1(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t sm_count);
 
 struct mmu_stats *mmu_stats(struct mmu *m);
 /* Call before statistics are summed. */

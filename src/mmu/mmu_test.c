@@ -9,7 +9,7 @@ static const uint64_t A = 0x100000, B = 0x200000;
 
 static uint64_t key_of(uint64_t address) { return pages_key(0, address / PAGE); }
 
-/* Issue > use of a load that hits the LLC, its page known. */
+/* Cycles from issue to use of a load that hits the LLC and the L1 TLB. */
 static uint64_t llc_load_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
@@ -17,11 +17,11 @@ static uint64_t llc_load_cyc(struct bed *b)
            net_zero_load_cyc(b->system->fabrics->reply.net, 0, 0, 136) + c->l1.fill_latency_cyc;
 }
 
-/* L1 TLB miss at the L1 > page at the SM, from the L2 TLB: a cycle to get there. */
+/* Cycles from an L1 TLB miss to the page at the SM, on an L2 TLB hit: one cycle to the L2 TLB. */
 static uint64_t l2_cyc(struct bed *b) { return 1 + b->machine.config.mmu.l2_latency_cyc; }
 
-/* The same by a walk whose page table entry is in the LLC: the walker's way there, the slice, the way back
- * (the reply port takes a cycle), and the answer's cycle to the SM. */
+/* The same for a walk whose page table entry hits the LLC: path to the slice, hit latency, path back (the
+ * reply port takes a cycle), and one cycle to the SM. */
 static uint64_t walk_cyc(struct bed *b)
 {
     const struct config *c = &b->machine.config;
@@ -55,7 +55,7 @@ BED_TEST(a_page_costs_the_sum_of_its_way_through_the_tlbs)
     bed_close(&b);
 }
 
-/* The accesses to the page are served as if it had been known, one per cycle, when it arrives. */
+/* When the page arrives, the waiting accesses are served one per cycle, as after a TLB hit. */
 BED_TEST(accesses_that_wait_for_a_page_merge)
 {
     struct bed b;
@@ -81,7 +81,7 @@ BED_TEST(sms_that_wait_for_a_page_share_a_walk)
     bed_close(&b);
 }
 
-/* Four SMs ask for a page of the L2 TLB in one cycle; each has its data in its L1. */
+/* Four SMs look up a page in the L2 TLB in one cycle; each has its data in its L1. */
 BED_TEST(the_l2_tlb_serves_as_many_as_it_has_ports)
 {
     for (uint32_t ports = 1; ports <= 4; ports *= 2) {
@@ -124,13 +124,13 @@ BED_TEST(pages_wait_for_a_free_walker)
     const uint64_t walker = c->mmu.walk_cache_cyc + 2 * c->mmu.walk_latency_cyc + c->llc.latency_cyc + 1;
     assert_int_equal(s.mmu.walk_cycles - before.mmu.walk_cycles, 2 * walker);
     assert_int_equal(s.mmu.walk_wait_cycles - before.mmu.walk_wait_cycles,
-                     walker - 1); /* asked a cycle later */
+                     walker - 1); /* its request comes a cycle later */
     assert_int_equal(bed_cyc(&b, 0, 0, 2), walk_cyc(&b) + llc_load_cyc(&b));
     assert_int_equal(bed_cyc(&b, 0, 0, 3), walk_cyc(&b) + walker + llc_load_cyc(&b));
     bed_close(&b);
 }
 
-/* An answer of the L2 TLB that is under way must not hold up a walk that ends before it. */
+/* A reply of the L2 TLB in flight must not delay a walk that ends before it. */
 BED_TEST(pages_arrive_in_order_of_time)
 {
     uint64_t alone = 0;
@@ -198,7 +198,7 @@ BED_TEST(address_spaces_have_frames_of_their_own)
     bed_close(&b);
 }
 
-/* As SMs in windows find them. */
+/* The lookup that SMs in windows use. */
 BED_TEST(the_slice_of_a_line_is_that_of_its_page_and_of_its_place_there)
 {
     static const char *const maps[] = {"map.kind=fixed_channel;map.page_size=4 KiB",

@@ -32,7 +32,7 @@ uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 
 /* ---- clocks ---- */
 
-/* The port's component must look from that cycle of the network on. */
+/* Wakes the component of a port at a cycle of the network. */
 static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t net_cyc)
 {
     if (s->same_clock) {
@@ -42,20 +42,21 @@ static void wake_port(const struct fabric_side *s, uint32_t component, uint64_t 
     engine_wake_at_tick(s->engine, component, net_cyc * s->ticks_per_cycle);
 }
 
-/* The host's caches: first the request, then what it tells of where the receiver will look. */
-static void coming(void *ctx, uint64_t handle)
+/* Prefetches the request of a packet in flight into the host's caches. on_arrival() then passes the request
+ * to the receiver, which prefetches its own data. */
+static void prefetch_request(void *ctx, uint64_t handle)
 {
     const struct fabric_side *s = ctx;
     if (s->requests) __builtin_prefetch(request_at(s->requests, (uint32_t)handle), 1);
 }
 
-static inline void expect(const struct fabric_side *s, uint32_t sink, uint64_t visible_cyc)
+static inline void hint_receiver(const struct fabric_side *s, uint32_t sink, uint64_t visible_cyc)
 {
     const struct net_packet *p = net_peek(s->net, sink, visible_cyc);
-    if (p) s->expect(s->expecting[sink], request_at(s->requests, (uint32_t)p->handle));
+    if (p) s->expect(s->expect_receivers[sink], request_at(s->requests, (uint32_t)p->handle));
 }
 
-static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
+static void on_arrival(void *ctx, uint32_t sink, uint64_t visible_cyc)
 {
     const struct fabric_side *s = ctx;
     if (sink >= s->receiver_count) {
@@ -63,10 +64,10 @@ static void arrived(void *ctx, uint32_t sink, uint64_t visible_cyc)
         return;
     }
     wake_port(s, s->receivers[sink], visible_cyc);
-    if (s->expect) expect(s, sink, visible_cyc);
+    if (s->expect) hint_receiver(s, sink, visible_cyc);
 }
 
-static void room(void *ctx, uint32_t source, uint64_t from_cyc)
+static void on_room(void *ctx, uint32_t source, uint64_t from_cyc)
 {
     const struct fabric_side *s = ctx;
     s->full_cyc[source] = from_cyc;
@@ -84,15 +85,14 @@ static void step(void *self, uint64_t now)
     if (next != NET_NEVER) engine_wake(s->engine, s->component, next);
 }
 
-/* An injection, also a refused one, or a pop may give the network something to do earlier; else it is awaited
- * already. */
-static inline void step_soon(const struct fabric_side *s, uint64_t at, uint64_t before)
+/* Wakes the network if an injection (accepted or refused) or a pop changed the cycle of its next step. */
+static inline void wake_network(const struct fabric_side *s, uint64_t at, uint64_t before)
 {
     const uint64_t next = net_next_cyc(s->net);
     if (next != before) engine_wake(s->engine, s->component, next > at ? next : at + 1);
 }
 
-/* ---- passing ---- */
+/* ---- sending and taking ---- */
 
 static __attribute__((noinline)) bool send_in_window(struct fabric_side *s, uint64_t at,
                                                      const struct net_packet *p)
@@ -107,19 +107,19 @@ bool fabric_side_send(struct fabric_side *s, uint64_t at, const struct net_packe
     if (__builtin_expect(s->ahead != NULL, 0)) return send_in_window(s, at, p);
     const uint64_t before = net_next_cyc(s->net);
     const bool taken = net_try_inject(s->net, p, at);
-    s->inside[p->dst] += taken;
-    step_soon(s, at, before);
+    s->in_flight[p->dst] += taken;
+    wake_network(s, at, before);
     if (!taken && !s->by_pairs && s->full_cyc[p->src] <= at)
-        s->full_cyc[p->src] = NET_NEVER; /* room() tells */
+        s->full_cyc[p->src] = NET_NEVER; /* until on_room() */
     return taken;
 }
 
 bool fabric_side_refuse(struct fabric_side *s, uint64_t at, const struct net_packet *p)
 {
     const uint64_t before = net_next_cyc(s->net);
-    const bool will_tell = net_refuse(s->net, p->src, p->dst, at);
-    step_soon(s, at, before);
-    return will_tell;
+    const bool registered = net_refuse(s->net, p->src, p->dst, at);
+    wake_network(s, at, before);
+    return registered;
 }
 
 static __attribute__((noinline)) void take_in_window(struct fabric_side *s, uint64_t at, uint32_t sink)
@@ -134,9 +134,9 @@ void fabric_side_take(struct fabric_side *s, uint64_t at, uint32_t sink)
         return;
     }
     const uint64_t before = net_next_cyc(s->net);
-    s->inside[sink]--;
+    s->in_flight[sink]--;
     net_pop(s->net, sink, at);
-    step_soon(s, at, before);
+    wake_network(s, at, before);
 }
 
 void fabric_take(struct fabric_side *s, uint64_t now, uint32_t receiver)
@@ -144,15 +144,17 @@ void fabric_take(struct fabric_side *s, uint64_t now, uint32_t receiver)
     fabric_side_take(s, fabric_net_now(s, now), receiver - s->first_receiver);
 }
 
-/* From an SM or a slice to another, or to the gate towards it. Of several gates the one in the place of the
- * slice whose turn it is, so that what concerns a line keeps its order. */
-static inline bool pass(struct fabric_side *s, uint64_t now, uint32_t request, uint32_t from, uint32_t to,
-                        uint32_t turn, uint32_t bytes)
+/* Sends a packet from an SM or a slice to a port of this chiplet, or to a gate port if the target is in
+ * another chiplet. line_slice, a slice that follows from the line, selects the gate port, so packets of a
+ * line stay in order. */
+static inline bool send(struct fabric_side *s, uint64_t now, uint32_t request, uint32_t from, uint32_t to,
+                        uint32_t line_slice, uint32_t bytes)
 {
     const uint32_t port = to - s->first_receiver, here = s->receiver_count;
     const struct net_packet p = {.handle = request,
                                  .src = from - s->first_sender,
-                                 .dst = __builtin_expect(port < here, 1) ? port : here + turn % s->gates,
+                                 .dst =
+                                     __builtin_expect(port < here, 1) ? port : here + line_slice % s->gates,
                                  .bytes = bytes};
     return fabric_side_send(s, fabric_net_now(s, now), &p);
 }
@@ -161,7 +163,7 @@ bool fabric_try_request(struct fabric *f, uint64_t now, uint32_t request, uint32
 {
     const uint32_t bytes = fabric_request_bytes(f, request_at(f->requests, request));
     if (FAULT_FIRES(request_dropped)) return true;
-    if (!pass(&f->request, now, request, sm, slice, slice, bytes)) return false;
+    if (!send(&f->request, now, request, sm, slice, slice, bytes)) return false;
     traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
@@ -175,7 +177,7 @@ bool fabric_may_request(const struct fabric *f, uint64_t now, uint32_t sm)
 bool fabric_try_reply(struct fabric *f, uint64_t now, uint32_t request, uint32_t slice, uint32_t sm)
 {
     const uint32_t bytes = fabric_reply_bytes(f, request_at(f->requests, request));
-    if (!pass(&f->reply, now, request, slice, sm, slice, bytes)) return false;
+    if (!send(&f->reply, now, request, slice, sm, slice, bytes)) return false;
     traffic_count(&f->traffic, sm, slice, bytes);
     return true;
 }
@@ -185,8 +187,8 @@ bool fabric_try_forward(struct fabric *f, uint64_t now, uint32_t request, uint32
     const struct request *r = request_at(f->requests, request);
     const uint32_t bytes = fabric_request_bytes(f, r), home = r->home.slice;
     if (FAULT_FIRES(forward_dropped)) return true;
-    if (!pass(&f->far_request, now, request, slice, home, home, bytes)) return false;
-    traffic_count_far(&f->traffic, slice, home, bytes);
+    if (!send(&f->far_request, now, request, slice, home, home, bytes)) return false;
+    traffic_count_remote(&f->traffic, slice, home, bytes);
     return true;
 }
 
@@ -194,12 +196,12 @@ bool fabric_try_far_reply(struct fabric *f, uint64_t now, uint32_t request, uint
 {
     const struct request *r = request_at(f->requests, request);
     const uint32_t bytes = fabric_reply_bytes(f, r), via = r->via - 1u;
-    if (!pass(&f->far_reply, now, request, slice, via, via, bytes)) return false;
-    traffic_count_far(&f->traffic, via, slice, bytes);
+    if (!send(&f->far_reply, now, request, slice, via, via, bytes)) return false;
+    traffic_count_remote(&f->traffic, via, slice, bytes);
     return true;
 }
 
-/* ---- sleeping ---- */
+/* ---- wake-ups ---- */
 
 uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm)
 {
@@ -207,32 +209,35 @@ uint64_t fabric_no_reply_until(const struct fabric *f, uint64_t now, uint32_t sm
     const uint32_t port = sm - s->first_receiver;
     const uint64_t at = fabric_net_now(s, now), decided = net_peek_cyc(s->net, port);
     DIAG_ASSERT(!s->ahead); /* otherwise ahead_known_until() */
-    const uint64_t cyc = !s->inside[port] ? at + f->least_reply_cyc : decided != NET_NEVER ? decided : at + 1;
+    const uint64_t cyc = !s->in_flight[port]    ? at + f->min_reply_cyc
+                         : decided != NET_NEVER ? decided
+                                                : at + 1;
     if (s->same_clock) return cyc;
     return (cyc * s->ticks_per_cycle - 1) / f->sm_ticks_per_cycle + 1;
 }
 
-static void sleep_port(const struct fabric_side *in, uint32_t receiver, uint64_t now, bool refused)
+static void rearm_port(const struct fabric_side *in, uint32_t receiver, uint64_t now, bool refused)
 {
     const uint32_t port = receiver - in->first_receiver;
     const uint64_t cyc = net_peek_cyc(in->net, port);
     if (refused && !in->same_clock)
         engine_wake(in->engine, in->receivers[port], now + 1);
-    else if (cyc != NET_NEVER && cyc > engine_now(in->engine, in->domain)) /* else it has seen it */
+    else if (cyc != NET_NEVER &&
+             cyc > engine_now(in->engine, in->domain)) /* otherwise the receiver has seen it */
         engine_wake_at_tick(in->engine, in->receivers[port], cyc * in->ticks_per_cycle);
 }
 
-void fabric_sleep_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused)
+void fabric_rearm_sm(struct fabric *f, uint64_t now, uint32_t sm, bool refused)
 {
-    sleep_port(&f->reply, sm, now, refused);
+    rearm_port(&f->reply, sm, now, refused);
 }
 
-void fabric_sleep_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused)
+void fabric_rearm_slice(struct fabric *f, uint64_t now, uint32_t slice, bool refused)
 {
-    sleep_port(&f->request, slice, now, refused);
+    rearm_port(&f->request, slice, now, refused);
     if (!f->forwards) return;
-    sleep_port(&f->far_request, slice, now, false);
-    sleep_port(&f->far_reply, slice, now, false);
+    rearm_port(&f->far_request, slice, now, false);
+    rearm_port(&f->far_reply, slice, now, false);
 }
 
 uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice, uint32_t bytes)
@@ -243,7 +248,7 @@ uint64_t fabric_request_cyc(const struct fabric *f, uint32_t sm, uint32_t slice,
 
 /* ---- building ---- */
 
-static struct wait nothing(void *self)
+static struct wait waits(void *self)
 {
     const struct fabric_side *s = self;
     struct wait w = {.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
@@ -254,17 +259,17 @@ static struct wait nothing(void *self)
     return w;
 }
 
-/* Of the fastest pair of ports. */
-static uint64_t least_cyc(const struct net *n, uint32_t bytes)
+/* Zero-load latency of the fastest pair of ports. */
+static uint64_t min_cyc(const struct net *n, uint32_t bytes)
 {
     const struct net_spec *s = net_spec_of(n);
-    uint64_t least = NET_NEVER;
+    uint64_t min = NET_NEVER;
     for (uint32_t src = 0; src < s->sources; src++)
         for (uint32_t dst = 0; dst < s->sinks; dst++) {
             const uint64_t cyc = net_zero_load_cyc(n, src, dst, bytes);
-            if (cyc < least) least = cyc;
+            if (cyc < min) min = cyc;
         }
-    return least;
+    return min;
 }
 
 void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e, const struct config *c,
@@ -272,25 +277,26 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
                        uint32_t sink_delay_cyc, const struct fabric_side *links, const char *name)
 {
     struct net_spec spec = net_level_spec(c, level, direction);
-    /* A line and a header; in a ring the longest packet decides which routers are used. */
+    /* A line and a header. In a ring the longest packet decides which routers are used. */
     const uint64_t longest = c->packet.header + LINE_BYTES;
     if (spec.topology != NET_RING && !net_between_nodes(&spec))
         spec.max_packet_bytes =
             (uint32_t)(c->packet.write_literal > longest ? c->packet.write_literal : longest);
     spec.sink_delay_cyc = sink_delay_cyc;
-    /* ASSUMPTION: an SM has room for all that it may have under way, on both ways. */
+    /* ASSUMPTION: the queues of an SM hold all requests and replies that it may have in flight. */
     if (level == NET_LEVEL_net && spec.topology == NET_QUEUED) {
-        uint32_t *const places = direction == NET_REQUESTS ? &spec.source_packets : &spec.sink_packets;
+        uint32_t *const entries = direction == NET_REQUESTS ? &spec.source_packets : &spec.sink_packets;
         const uint32_t limit = c->l1.mshrs + c->sm.stores;
-        if (*places < limit) *places = limit;
+        if (*entries < limit) *entries = limit;
     }
-    const struct net_wiring wiring = {.ctx = s, .arrived = arrived, .room = room, .coming = coming};
+    const struct net_wiring wiring = {
+        .ctx = s, .arrived = on_arrival, .room = on_room, .coming = prefetch_request};
     *s = (struct fabric_side){.engine = e,
                               .domain = domain,
                               .links = links,
                               .net = net_new_sharing(a, &spec, &wiring, links ? links->net : NULL),
                               .by_pairs = spec.topology == NET_LINKS || net_between_nodes(&spec),
-                              .inside = ARENA_ARRAY(a, uint32_t, spec.sinks),
+                              .in_flight = ARENA_ARRAY(a, uint32_t, spec.sinks),
                               .full_cyc = ARENA_ARRAY(a, uint64_t, spec.sources),
                               .ticks_per_cycle = config_tick_frequency(c) / net_level_clock(c, level),
                               .same_clock = c->clock.net == c->clock.sm && c->clock.net == c->clock.llc,
@@ -301,8 +307,7 @@ void fabric_side_build(struct fabric_side *s, struct arena *a, struct engine *e,
         return;
     }
     s->component = engine_add(
-        e,
-        (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = nothing});
+        e, (struct component_spec){.name = name, .self = s, .domain = domain, .wake = step, .waits = waits});
 }
 
 /* The SMs or the slices of a chiplet, at the ports of one side of a network. */
@@ -349,9 +354,9 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
         f->read_bytes[sectors] = f->header_bytes + SECTOR_BYTES * (uint32_t)__builtin_popcount(sectors);
     build_side(f, &f->request, a, c, NET_LEVEL_net, NET_REQUESTS, tag_latency_cyc, sm, slice);
     build_side(f, &f->reply, a, c, NET_LEVEL_net, NET_REPLIES, 0, slice, sm);
-    f->least_reply_cyc = least_cyc(f->reply.net, f->header_bytes);
-    f->sleepers_ask = !f->request.same_clock || c->net.topology == net_shape_queued ||
-                      (f->forwards && c->slice_net.topology == net_shape_queued);
+    f->min_reply_cyc = min_cyc(f->reply.net, f->header_bytes);
+    f->rearm_wakeups = !f->request.same_clock || c->net.topology == net_shape_queued ||
+                       (f->forwards && c->slice_net.topology == net_shape_queued);
     if (!f->forwards) return;
     build_side(f, &f->far_request, a, c, NET_LEVEL_slice_net, NET_REQUESTS, 0, slice, slice);
     build_side(f, &f->far_reply, a, c, NET_LEVEL_slice_net, NET_REPLIES, 0, slice, slice);

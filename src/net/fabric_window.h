@@ -1,5 +1,5 @@
-/* fabric_window: the networks of a fabric whose memory side is run in windows (windows.h), for who gives and
- * takes often: without questions that have one answer there. */
+/* fabric_window: fast path of the networks of a fabric whose memory side is simulated in lookahead windows
+ * (system/windows.h). Both networks are queued ones of one chiplet, so a send is an append to a queue. */
 #ifndef ATOLL_NET_FABRIC_WINDOW_H
 #define ATOLL_NET_FABRIC_WINDOW_H
 
@@ -7,7 +7,7 @@
 #include "net/fabric.h"
 #include "net/net_queue.h"
 
-/* An SM sends a request to the slice where its line lives; there is room. */
+/* An SM sends a request to the home slice. Precondition: the source queue has a free entry. */
 static inline void fabric_window_send_request(struct fabric *f, uint64_t now, uint32_t idx, uint32_t sm,
                                               uint32_t slice, uint32_t bytes)
 {
@@ -23,7 +23,7 @@ static inline void fabric_window_request(struct fabric *f, uint64_t now, uint32_
     fabric_window_send_request(f, now, idx, r->sm, r->home.slice, bytes);
 }
 
-/* A slice answers. */
+/* A slice sends a reply at cycle `now`, which may lie ahead of global time. */
 static inline void fabric_window_reply(struct fabric *f, uint64_t now, uint32_t idx, const struct request *r,
                                        uint32_t slice)
 {

@@ -1,4 +1,5 @@
-/* gates: see gates.h. */
+/* gates: see gates.h. A gateway activation drains each pending input until the next network refuses a
+ * packet. */
 #include "net/gates.h"
 
 #include "base/diag.h"
@@ -6,30 +7,30 @@
 
 enum { FROM_ABOVE = UINT32_MAX };
 
-/* Where a packet goes next. */
-struct way {
-    struct fabric_side *side; /* NULL: not known */
-    struct gate_port *port;   /* there */
+/* The next network of a packet. */
+struct hop {
+    struct fabric_side *side; /* NULL: not found yet */
+    struct gate_port *port;   /* port of `side` */
     struct net_packet packet;
-    uint64_t *counter; /* NULL: into a chiplet */
+    uint64_t *counter; /* statistic of the hop; NULL: the hop into a chiplet */
 };
 
 struct gate_in {
     struct fabric_side *side;
     uint32_t sink;
-    uint32_t chiplet; /* of the GPU, that it comes out of; FROM_ABOVE: from chiplet_net or gpu_net */
-    struct way way;   /* of the packet at its front, once it has been looked at */
+    uint32_t chiplet; /* source chiplet within the GPU; FROM_ABOVE: the input is chiplet_net or gpu_net */
+    struct hop hop;   /* hop of the front packet; hop.side is NULL before the first attempt */
 };
 
-/* Of one GPU, for requests or for replies. */
+/* The gateway of one GPU, for requests or for replies. */
 struct gate {
     struct gates *all;
     uint32_t gpu, component;
     enum net_direction direction;
     struct gate_in *ins;
-    uint32_t in_count, words, turn;
-    uint64_t *pending;   /* bit per input: something is there or on its way */
-    uint64_t retry_tick; /* a network that refused has room from then on */
+    uint32_t in_count, words, rr_input;
+    uint64_t *pending;   /* mask of inputs with a packet, arrived or with a known arrival */
+    uint64_t retry_tick; /* first tick at which a network that refused accepts; ENGINE_NEVER: unknown */
     struct gates_stats stats;
 };
 
@@ -43,7 +44,7 @@ struct gates {
     struct gate *gate[2];                /* [direction][GPU] */
 };
 
-/* ---- the way of a packet ---- */
+/* ---- path of a packet ---- */
 
 static uint32_t target_chiplet(const struct gates *g, enum net_direction direction, const struct request *r)
 {
@@ -57,94 +58,96 @@ static struct fabric_side *side_of(struct fabric *f, const struct request *r, en
     return r->via ? &f->far_reply : &f->reply;
 }
 
-/* Into the chiplet, through the gate port in the place of the slice that is the line's home: what concerns a
- * line keeps its order. */
-static void into_chiplet(const struct gate *gate, const struct request *r, struct fabric *f, struct way *w)
+/* The hop into a chiplet. The home slice of the line selects the gate port, so packets of a line stay in
+ * order. */
+static void find_hop_into_chiplet(const struct gate *gate, const struct request *r, struct fabric *f,
+                                  struct hop *h)
 {
     struct fabric_side *side = side_of(f, r, gate->direction);
     const uint32_t end = gate->direction == NET_REQUESTS ? r->home.slice : r->via ? r->via - 1u : r->sm;
-    w->side = side;
-    w->packet.src = side->sender_count + r->home.slice % side->gates;
-    w->packet.dst = end - side->first_receiver;
-    w->packet.cls = net_spec_of(side->net)->classes - 1;
-    w->counter = NULL;
+    h->side = side;
+    h->packet.src = side->sender_count + r->home.slice % side->gates;
+    h->packet.dst = end - side->first_receiver;
+    h->packet.cls = net_spec_of(side->net)->classes - 1;
+    h->counter = NULL;
 }
 
-static void find_way(struct gate *gate, const struct gate_in *in, const struct net_packet *p, struct way *w)
+static void find_hop(struct gate *gate, const struct gate_in *in, const struct net_packet *p, struct hop *h)
 {
     const struct gates *g = gate->all;
     const struct request *r = request_at(g->requests, (uint32_t)p->handle);
     const uint32_t chiplet = target_chiplet(g, gate->direction, r), gpu = chiplet / g->chiplets_per_gpu;
-    w->packet = (struct net_packet){.handle = p->handle, .bytes = p->bytes};
+    h->packet = (struct net_packet){.handle = p->handle, .bytes = p->bytes};
     if (gpu != gate->gpu) {
-        w->side = g->gpu_net[gate->direction];
-        w->packet.src = gate->gpu;
-        w->packet.dst = gpu;
-        w->counter = &gate->stats.between_gpus;
+        h->side = g->gpu_net[gate->direction];
+        h->packet.src = gate->gpu;
+        h->packet.dst = gpu;
+        h->counter = &gate->stats.between_gpus;
     } else if (in->chiplet != FROM_ABOVE) {
-        w->side = &g->chiplet_nets[gate->direction][gpu];
-        w->packet.src = in->chiplet;
-        w->packet.dst = chiplet % g->chiplets_per_gpu;
-        w->counter = &gate->stats.between_chiplets;
+        h->side = &g->chiplet_nets[gate->direction][gpu];
+        h->packet.src = in->chiplet;
+        h->packet.dst = chiplet % g->chiplets_per_gpu;
+        h->counter = &gate->stats.between_chiplets;
     } else {
-        into_chiplet(gate, r, &g->fabrics[chiplet], w);
+        find_hop_into_chiplet(gate, r, &g->fabrics[chiplet], h);
     }
-    w->port = &w->side->ports[w->packet.src - w->side->sender_count];
+    h->port = &h->side->ports[h->packet.src - h->side->sender_count];
 }
 
-/* ---- moving ---- */
+/* ---- forwarding ---- */
 
-static inline uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Gives the packet at the front to the next network; false: there is no room, gate_room() wakes, or, when the
- * network has said already that there is in its next cycle, retry_tick does. A network that is full is full
- * for all that go there. */
-static inline bool pass_on(struct gate *gate, struct gate_in *in)
+/* Injects the front packet into the next network. False: the network refused it. Then gate_room() wakes the
+ * gateway, or retry_tick does if the network accepts in its next cycle. A full port refuses the packets of
+ * all inputs, so port->full_tick saves further attempts. */
+static inline bool forward(struct gate *gate, struct gate_in *in)
 {
-    struct way *const w = &in->way;
-    struct fabric_side *const side = w->side;
-    if (engine_tick(gate->all->engine) < w->port->full_tick) {
-        gate->retry_tick = earlier(gate->retry_tick, w->port->full_tick);
+    struct hop *const h = &in->hop;
+    struct fabric_side *const side = h->side;
+    if (engine_tick(gate->all->engine) < h->port->full_tick) {
+        gate->retry_tick = min_u64(gate->retry_tick, h->port->full_tick);
         net_refuse_again(side->net);
         return false;
     }
     const uint64_t at = fabric_side_now(side);
-    if (!net_has_room(side->net, w->packet.src, w->packet.dst, at)) {
-        const bool will_tell = fabric_side_refuse(side, at, &w->packet);
-        const uint64_t again = will_tell ? ENGINE_NEVER : (at + 1) * side->ticks_per_cycle;
-        gate->retry_tick = earlier(gate->retry_tick, again);
-        if (!side->by_pairs) w->port->full_tick = again;
+    if (!net_has_room(side->net, h->packet.src, h->packet.dst, at)) {
+        const bool registered = fabric_side_refuse(side, at, &h->packet);
+        const uint64_t retry_tick = registered ? ENGINE_NEVER : (at + 1) * side->ticks_per_cycle;
+        gate->retry_tick = min_u64(gate->retry_tick, retry_tick);
+        if (!side->by_pairs) h->port->full_tick = retry_tick;
         return false;
     }
-    (void)fabric_side_send(side, at, &w->packet);
+    (void)fabric_side_send(side, at, &h->packet);
     fabric_side_take(in->side, fabric_side_now(in->side), in->sink);
     gate->stats.passed++;
-    if (w->counter) ++*w->counter;
-    w->side = NULL;
+    if (h->counter) ++*h->counter;
+    h->side = NULL;
     return true;
 }
 
-/* Moves what is at one input until the next network refuses; returns the tick of what is on its way. */
-static inline uint64_t move(struct gate *gate, uint32_t idx)
+/* Forwards the packets of one input until the next network refuses one. Returns the arrival tick of the next
+ * packet in flight; ENGINE_NEVER: none. */
+static inline uint64_t drain_input(struct gate *gate, uint32_t idx)
 {
     struct gate_in *in = &gate->ins[idx];
     for (;;) {
-        if (!in->way.side) {
+        if (!in->hop.side) {
             const uint64_t at = fabric_side_now(in->side), cyc = net_peek_cyc(in->side->net, in->sink);
             if (cyc == NET_NEVER) {
                 gate->pending[idx / 64] &= ~((uint64_t)1 << (idx % 64));
                 return ENGINE_NEVER;
             }
             if (cyc > at) return cyc * in->side->ticks_per_cycle;
-            find_way(gate, in, net_peek(in->side->net, in->sink, at), &in->way);
+            find_hop(gate, in, net_peek(in->side->net, in->sink, at), &in->hop);
         }
-        if (!pass_on(gate, in)) break;
+        if (!forward(gate, in)) break;
     }
     gate->stats.blocked++;
     return ENGINE_NEVER;
 }
 
-/* All inputs; the first of them changes whenever something has moved. */
+/* Serves all inputs. The first input of the round-robin advances whenever a packet was forwarded. */
 static void wake(void *self, uint64_t now)
 {
     struct gate *gate = self;
@@ -152,20 +155,20 @@ static void wake(void *self, uint64_t now)
     uint64_t next = ENGINE_NEVER;
     (void)now;
     if (gate->retry_tick <= engine_tick(gate->all->engine)) gate->retry_tick = ENGINE_NEVER;
-    /* the word of the first comes twice, the second time for what lies before it */
-    uint32_t word = gate->turn / 64;
-    const uint64_t first = ~(uint64_t)0 << (gate->turn % 64);
+    /* The word of the first input is read twice, the second time for the inputs before it. */
+    uint32_t word = gate->rr_input / 64;
+    const uint64_t first = ~(uint64_t)0 << (gate->rr_input % 64);
     for (uint32_t k = 0; k <= gate->words; k++) {
         const uint64_t mask = k == 0 ? first : k == gate->words ? ~first : ~(uint64_t)0;
         for (uint64_t left = gate->pending[word] & mask; left; left &= left - 1)
-            next = earlier(next, move(gate, word * 64 + (uint32_t)__builtin_ctzll(left)));
+            next = min_u64(next, drain_input(gate, word * 64 + (uint32_t)__builtin_ctzll(left)));
         if (++word == gate->words) word = 0;
     }
     if (gate->stats.passed != passed) {
-        if (++gate->turn == gate->in_count) gate->turn = 0;
+        if (++gate->rr_input == gate->in_count) gate->rr_input = 0;
         engine_progress(gate->all->engine);
     }
-    next = earlier(next, gate->retry_tick);
+    next = min_u64(next, gate->retry_tick);
     if (next != ENGINE_NEVER) engine_wake_at_tick(gate->all->engine, gate->component, next);
 }
 
@@ -178,7 +181,7 @@ void gate_arrived(const struct gate_port *p, uint64_t tick)
 void gate_room(struct gate_port *p, uint64_t tick)
 {
     p->full_tick = 0;
-    p->gate->retry_tick = earlier(p->gate->retry_tick, tick);
+    p->gate->retry_tick = min_u64(p->gate->retry_tick, tick);
     engine_wake_at_tick(p->gate->all->engine, p->gate->component, tick);
 }
 
@@ -190,11 +193,12 @@ static struct wait waits(void *self)
         const struct gate_in *in = &gate->ins[k];
         const struct net_packet *p = net_peek(in->side->net, in->sink, fabric_side_now(in->side));
         if (!p) continue;
-        struct way way;
-        find_way(self, in, p, &way);
+        struct hop hop;
+        find_hop(self, in, p, &hop);
         w.reason = WAIT_QUEUE_FULL;
-        w.on = way.side->component;
-        (void)snprintf(w.detail, sizeof w.detail, "input %u of the gate: request %llu finds no room", k,
+        w.on = hop.side->component;
+        (void)snprintf(w.detail, sizeof w.detail,
+                       "input %u of the gateway: the next network refuses request %llu", k,
                        (unsigned long long)p->handle);
         return w;
     }
@@ -203,7 +207,7 @@ static struct wait waits(void *self)
 
 /* ---- building ---- */
 
-/* Gate ports [first, first + count) of the network belong to this gate. */
+/* Makes gate ports [first, first + count) of a network inputs and outputs of this gateway. */
 static void attach(struct arena *a, struct gate *gate, struct fabric_side *side, uint32_t first,
                    uint32_t count, uint32_t chiplet)
 {
@@ -224,16 +228,16 @@ static void build_gate(struct gates *g, struct arena *a, uint32_t gpu, enum net_
     struct gate *gate = &g->gate[direction][gpu];
     const struct fabric *one = &g->fabrics[0];
     *gate = (struct gate){.all = g, .gpu = gpu, .direction = direction, .retry_tick = ENGINE_NEVER};
-    const uint32_t most = g->chiplets_per_gpu * (one->request.gates + one->far_request.gates + 1) + 1;
-    gate->ins = ARENA_ARRAY(a, struct gate_in, most);
-    gate->words = (most + 63) / 64;
+    const uint32_t in_max = g->chiplets_per_gpu * (one->request.gates + one->far_request.gates + 1) + 1;
+    gate->ins = ARENA_ARRAY(a, struct gate_in, in_max);
+    gate->words = (in_max + 63) / 64;
     gate->pending = ARENA_ARRAY(a, uint64_t, gate->words);
     for (uint32_t k = 0; k < g->chiplets_per_gpu; k++) {
         struct fabric *f = &g->fabrics[gpu * g->chiplets_per_gpu + k];
-        struct fabric_side *near = direction == NET_REQUESTS ? &f->request : &f->reply;
-        struct fabric_side *far = direction == NET_REQUESTS ? &f->far_request : &f->far_reply;
-        attach(a, gate, near, 0, near->gates, k);
-        if (f->forwards) attach(a, gate, far, 0, far->gates, k);
+        struct fabric_side *sms = direction == NET_REQUESTS ? &f->request : &f->reply;
+        struct fabric_side *slices = direction == NET_REQUESTS ? &f->far_request : &f->far_reply;
+        attach(a, gate, sms, 0, sms->gates, k);
+        if (f->forwards) attach(a, gate, slices, 0, slices->gates, k);
     }
     if (g->chiplet_nets[direction])
         attach(a, gate, &g->chiplet_nets[direction][gpu], 0, g->chiplets_per_gpu, FROM_ABOVE);
@@ -282,7 +286,7 @@ struct gates *gates_new(struct arena *a, struct engine *e, const struct config *
                         .chiplets_per_gpu = c->gpu.chiplets,
                         .slices_per_chiplet = config_slices_per_chiplet(c),
                         .sms_per_chiplet = config_sms_per_chiplet(c)};
-    /* Gates live in the fastest clock among their networks, so that they lose no time. */
+    /* A gateway runs in the fastest clock of its networks, so that it adds no delay. */
     uint32_t fastest = NET_LEVEL_net;
     for (uint32_t level = 0; level < NET_LEVELS; level++)
         if (net_level_used(c, level) && net_level_clock(c, level) > net_level_clock(c, fastest))

@@ -21,16 +21,19 @@
 struct gate;
 struct gates;
 
-/* fabrics: of all chiplets, built before; the machine has more than one. domains: clocks of the networks. */
+/* fabrics: the fabrics of all chiplets, built before. Precondition: more than one chiplet. domains: clock
+ * domains of the networks, by level. */
 struct gates *gates_new(struct arena *a, struct engine *e, const struct config *c, struct fabric *fabrics,
                         const uint32_t domains[NET_LEVELS], struct stats_registry *stats);
 /* The networks between chiplets (one per GPU) and between GPUs; NULL after the last. gates may be NULL. */
 struct fabric_side *gates_net(const struct gates *gates, enum net_level level, enum net_direction direction,
                               uint32_t idx);
 
-/* ---- from fabric.c, when a network tells ---- */
+/* ---- callbacks of networks, through fabric.c ---- */
 
+/* A packet becomes visible at the gate port at `tick`. */
 void gate_arrived(const struct gate_port *p, uint64_t tick);
+/* The gate port accepts packets from `tick` on, after a refusal. */
 void gate_room(struct gate_port *p, uint64_t tick);
 
 #endif

@@ -25,7 +25,7 @@ _Static_assert((int)net_shape_crossbar == NET_CROSSBAR && (int)net_shape_hxbar =
                    (int)net_shape_queued == NET_QUEUED,
                "the names of the parameter are those of the network");
 
-/* 128 B of data and a header, and room for wider lines. */
+/* A header and 128 B of data, with a margin for wider lines. */
 enum { NET_LARGEST_PACKET_BYTES = 1024 };
 
 bool net_level_used(const struct config *c, enum net_level level)
@@ -41,8 +41,8 @@ bool net_level_used(const struct config *c, enum net_level level)
     return false;
 }
 
-/* One per slice, so that a chiplet's gate can take what its network carries; plain links need one only, as
- * each sender has its own. */
+/* One gate port per slice, so that the gateway takes the full throughput of the network. Links need one gate
+ * port only, as each sender has its own link. */
 uint32_t net_level_gates(const struct config *c, enum net_level level)
 {
     const bool from_slices = config_slices_forward(c);
@@ -61,7 +61,7 @@ uint64_t net_level_clock(const struct config *c, enum net_level level)
 
 /* ---- between nodes ---- */
 
-/* The rows of a section between nodes, older spellings resolved. */
+/* Parameters of a network between nodes, with older spellings resolved. */
 struct node_section {
     enum node_shape shape;
     uint64_t bandwidth, latency_cyc, buffer_bytes;
@@ -114,14 +114,14 @@ static struct net_spec between_nodes(const struct config *c, struct node_section
     s.bandwidth = n.bandwidth;
     s.clock_hz = c->clock.net;
     s.link_latency_cyc = (uint32_t)n.latency_cyc;
-    /* flits of reports and of `atoll model net`: what a link carries in a cycle */
+    /* flit of reports and of `atoll model net`: the bytes that a link carries in a cycle */
     const uint64_t per_cycle = (n.bandwidth + c->clock.net / 2) / c->clock.net;
     s.width_bytes = per_cycle ? (uint32_t)per_cycle : 1;
     s.source_packets = n.source_packets;
     s.max_packet_bytes = (uint32_t)longest_packet(c);
     s.min_packet_bytes = (uint32_t)c->packet.header;
-    /* what a link carries until the credit of a packet is back: a round trip, a cycle at either end, and the
-     * packet */
+    /* bytes that a link carries until the credit of a packet returns: a round trip, a cycle at either end,
+     * and the packet */
     const unsigned __int128 round_trip =
         (unsigned __int128)n.bandwidth * (2 * n.latency_cyc + 4) / c->clock.net + 2 * s.max_packet_bytes;
     const uint64_t automatic = round_trip < UINT32_MAX ? (uint64_t)round_trip : UINT32_MAX;
@@ -147,8 +147,8 @@ static struct net_spec requests_of(const struct config *c, enum net_level level)
     case NET_LEVEL_chiplet_net: return between_nodes(c, NODE_SECTION(chiplet_net), c->gpu.chiplets);
     case NET_LEVEL_gpu_net: return between_nodes(c, NODE_SECTION(gpu_net), c->system.gpus);
     }
-    /* What comes in must not wait behind what goes out, which waits for what comes in elsewhere: on links
-     * that both use, each has VCs of its own. */
+    /* Deadlock freedom: outbound packets depend on inbound packets of the next chiplet, so inbound packets
+     * must not depend on outbound ones. On links that both use, each class has its own VCs. */
     if (gates && (s.topology == NET_HXBAR || s.topology == NET_RING)) {
         s.classes = 2;
         s.gates = gates;

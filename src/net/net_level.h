@@ -1,4 +1,4 @@
-/* net_level: which networks a machine has, and from its parameters the spec of each. */
+/* net_level: the levels of networks of a machine, and the spec of each network, from the parameters. */
 #ifndef ATOLL_NET_NET_LEVEL_H
 #define ATOLL_NET_NET_LEVEL_H
 
@@ -12,16 +12,16 @@ enum net_direction { NET_REQUESTS, NET_REPLIES };
 
 extern const char *const net_level_names[NET_LEVELS];
 
-/* Does the machine have such networks: more than one of what the level connects, and traffic between them? */
+/* True if the machine has networks of the level: several components to connect, and traffic between them. */
 bool net_level_used(const struct config *c, enum net_level level);
-/* Ports of the networks of a chiplet (net, slice_net) that lead out of it, on each side; 0: none. They come
- * after the ports of SMs and slices. */
+/* Number of gate ports on each side of a network of a chiplet (net, slice_net); 0: none. Gate ports follow
+ * the ports of SMs and slices. */
 uint32_t net_level_gates(const struct config *c, enum net_level level);
 uint64_t net_level_clock(const struct config *c, enum net_level level);
-/* Ports as the tree gives them: net SMs x slices of a chiplet, slice_net slices x slices, both with gates;
- * chiplet_net chiplets of a GPU, gpu_net GPUs. */
+/* The number of ports follows from the level. net: SMs x slices of a chiplet; slice_net: slices x slices;
+ * both with gate ports. chiplet_net: chiplets of a GPU; gpu_net: GPUs. */
 struct net_spec net_level_spec(const struct config *c, enum net_level level, enum net_direction direction);
-/* Its statistics go to the group of the level. */
+/* Registers the statistics of a network in the group of its level. */
 void net_level_register(struct stats_registry *r, enum net_level level, struct net *n,
                         struct stats_scope scope);
 

@@ -235,7 +235,7 @@ static void drop_replica(struct page_life *l, struct page *page, uint32_t node)
     const uint64_t frame = *pages_find(l->pages, nodes_first_sm(&l->pages->nodes, node), page->key);
     for (uint32_t n = 0; n < l->lines; n++) {
         const struct home home = pages_home(l->pages, frame + (uint64_t)n * LINE_BYTES);
-        slice_forget(l->wire.slices[home.slice], home.line);
+        slice_invalidate_line(l->wire.slices[home.slice], home.line);
         if (l->wire.check) check_frame_free(l->wire.check, home.line);
     }
     table_drop_replica(l->pages, page->key, node);

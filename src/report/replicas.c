@@ -109,16 +109,17 @@ void report_replicas_json(const struct report *r, json_t *root)
         const struct replication_decision *d = &p->decisions[k];
         (void)json_array_append_new(
             list,
-            json_pack("{s:I, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                      "cycle", (json_int_t)d->cyc, "degree", (int)d->degree, "next", (int)d->next, "tried",
-                      d->tries, "epoch_cycles", (json_int_t)d->epoch_cyc, "requests", (json_int_t)d->requests,
-                      "reads", (json_int_t)d->reads, "found", (json_int_t)d->found, "sampled",
-                      counts_of(d->sampled, p->degrees), "cold", counts_of(d->cold, p->degrees), "hit_rate",
-                      list_of(d->hit_rate, p->degrees), "slice_parallelism", list_of(d->lsp, p->degrees),
-                      "slice_parallelism_256", list_of(d->short_lsp[0], p->degrees), "slice_parallelism_1k",
-                      list_of(d->short_lsp[1], p->degrees), "bytes_per_second",
-                      list_of(d->bandwidth, p->degrees), "counted_hit_rate", list_of(d->counted, p->degrees),
-                      "promised_bytes_per_second", list_of(d->promised, p->degrees)));
+            json_pack(
+                "{s:I, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                "cycle", (json_int_t)d->cyc, "degree", (int)d->degree, "next", (int)d->next, "tried",
+                d->is_trial, "epoch_cycles", (json_int_t)d->epoch_cyc, "requests", (json_int_t)d->requests,
+                "reads", (json_int_t)d->reads, "found", (json_int_t)d->found, "sampled",
+                counts_of(d->sampled, p->degrees), "cold", counts_of(d->cold, p->degrees), "hit_rate",
+                list_of(d->hit_rate, p->degrees), "slice_parallelism", list_of(d->lsp, p->degrees),
+                "slice_parallelism_256", list_of(d->short_lsp[0], p->degrees), "slice_parallelism_1k",
+                list_of(d->short_lsp[1], p->degrees), "bytes_per_second", list_of(d->bandwidth, p->degrees),
+                "counted_hit_rate", list_of(d->choice_hit_rate, p->degrees), "promised_bytes_per_second",
+                list_of(d->choice_bandwidth, p->degrees)));
     }
     (void)json_object_set_new(root, "replication", json_pack("{s:o}", "decisions", list));
 }

@@ -220,8 +220,8 @@ static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
     sm->next_cyc = next;
     if (next != ENGINE_NEVER) engine_wake(sm->wire.engine, sm->component, next);
-    if (!sm->windows && sm->wire.fabric->sleepers_ask)
-        fabric_sleep_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
+    if (!sm->windows && sm->wire.fabric->rearm_wakeups)
+        fabric_rearm_sm(sm->wire.fabric, now, sm->wire.sm_idx, sm->miss_refused);
 }
 
 /* Shuffled visits: the memory side told of a reply before the SM's own visit in the same cycle, which then

@@ -94,7 +94,7 @@ static uint64_t found(const struct system *g, enum system_queue queue, uint32_t 
         return g->fabrics->forwards ? at_port(&g->fabrics->far_request, slice, now) : 0;
     case SYSTEM_QUEUE_REMOTE_REPLIES:
         return g->fabrics->forwards ? at_port(&g->fabrics->far_reply, slice, now) : 0;
-    case SYSTEM_QUEUE_LOCAL: return s->far ? s->far->local.count : 0;
+    case SYSTEM_QUEUE_LOCAL: return s->remote ? s->remote->local.count : 0;
     case SYSTEM_QUEUE_INSIDE: return s->inside;
     case SYSTEM_QUEUE_MSHRS: return s->spec->mshrs - s->mshr_free_count;
     case SYSTEM_QUEUE_MEMORY: return due_at_memory(s, now);

@@ -59,7 +59,7 @@ BED_TEST(local_and_remote_requests_alternate_cycle_by_cycle)
     while (!b.over) {
         const uint64_t now = system_now(b.system) + 1;
         const uint64_t before = s->stats.requests, far_before = s->stats.far_requests;
-        const uint32_t waiting = s->far->local.count;
+        const uint32_t waiting = s->remote->local.count;
         const bool arriving = fabric_at(&f->request, now, 0) != REQUEST_NONE;
         const bool both = (waiting || arriving) && fabric_at(&f->far_request, now, 0) != REQUEST_NONE;
         (void)engine_run(b.system->engine, now);

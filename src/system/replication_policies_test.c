@@ -242,13 +242,13 @@ static void end_kernel(struct watch *w)
     w->replica_count += count_replicas(g);
     if (how != llc_boundary_keep) {
         uint32_t busy = g->slice_count;
-        organisation_forget_copies(g->organisations);
+        organisation_start_pass(g->organisations);
         if (how == llc_boundary_flush) mdr_flush(g->mdr);
         for (uint32_t k = 0; k < g->slice_count; k++) slice_flush(g->slices[k], how, true, count_down, &busy);
         bed_settle(&w->bed);
         assert_int_equal(busy, 0);
     }
-    if (how == llc_boundary_keep) organisation_keep_all(g->organisations);
+    if (how == llc_boundary_keep) organisation_skip_pass(g->organisations);
     assert_int_equal(count_replicas(g), 0);
 }
 
@@ -335,7 +335,8 @@ static void run_idle_epochs(struct watch *w, bool replicas)
     if (g->mdr) s.replicate = replicas;
     const bool chosen = g->replication && g->replication->due && !g->replication->config->selrep.degree;
     if (chosen)
-        s.degree = g->replication->known[0].degree = replicas ? 2 : 1; /* all runs have the same kernel key */
+        s.degree = g->replication->kernels[0].degree =
+            replicas ? 2 : 1; /* all runs have the same kernel key */
     organisation_set(o, &s, 0);
     o->replicated |= replicas;
     w->state = state_of(g);

@@ -119,7 +119,7 @@ static void build_memory(struct system *g, const struct config *c)
     g->dram_spec = dram_spec_of(c);
     g->map = dram_map_new(&g->arena, c);
     g->slice_spec = slice_spec_of(c, g->map);
-    g->slice_spec.turns = slice_turns_new(&g->arena, &g->slice_spec);
+    g->slice_spec.index_rotation = slice_index_rotation_new(&g->arena, &g->slice_spec);
     const uint32_t channels = g->slice_spec.channels;
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct channel_wiring w = {.engine = g->engine,
@@ -167,7 +167,7 @@ static void shootdown(void *system, uint32_t gpu, uint64_t key)
 
 static void invalidate(void *system, uint32_t gpu, uint64_t key, uint32_t first_sm, uint32_t sm_count)
 {
-    mmu_forget(mmu_of(system, gpu, key), key, first_sm, sm_count);
+    mmu_invalidate_l1(mmu_of(system, gpu, key), key, first_sm, sm_count);
 }
 
 static void resume(void *system, uint32_t gpu, uint64_t key, const uint64_t *sms, uint64_t now)
@@ -274,9 +274,9 @@ static void build_networks(struct system *g, const struct config *c, struct stat
         struct fabric *f = &g->fabrics[k];
         f->traffic = g->traffic;
         f->request.expect = slice_expect;
-        f->request.expecting = (void *const *)(g->slices + f->request.first_receiver);
+        f->request.expect_receivers = (void *const *)(g->slices + f->request.first_receiver);
         f->reply.expect = sm_expect;
-        f->reply.expecting = (void *const *)(g->sms + f->reply.first_receiver);
+        f->reply.expect_receivers = (void *const *)(g->sms + f->reply.first_receiver);
     }
     if (g->chiplet_count > 1)
         g->gates = gates_new(&g->arena, g->engine, c, g->fabrics, g->net_domains, stats);

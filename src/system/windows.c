@@ -82,7 +82,7 @@ static void wake_sms(struct windows *w)
 static void close_window(struct windows *w)
 {
     w->closes = false;
-    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
+    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_sync_stats(w->parts.slices[k]);
     net_queue_run(w->parts.fabric->request.net, w->ahead.until_cyc, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) {
         channel_work_before(w->parts.channels[k], w->ahead.until_cyc);
@@ -152,7 +152,7 @@ static void wake_first(struct ahead *a, uint64_t at)
 void windows_finish(struct windows *w)
 {
     const uint64_t now = engine_now(w->parts.engine, w->parts.domain);
-    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_looked_at(w->parts.slices[k]);
+    for (uint32_t k = 0; k < w->parts.slice_count; k++) slice_window_sync_stats(w->parts.slices[k]);
     net_queue_run(w->parts.fabric->request.net, now + 1, w->unread);
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_finish(w->parts.channels[k]);
 }
@@ -202,7 +202,7 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
 {
     if (!is_plain(c)) return NULL;
     for (uint32_t k = 0; k < parts->slice_count; k++)
-        if (!slice_is_plain(parts->slices[k])) return NULL;
+        if (!slice_is_basic(parts->slices[k])) return NULL;
     struct windows *w = ARENA_NEW(a, struct windows);
     struct fabric *const f = parts->fabric;
     w->parts = *parts;
@@ -212,7 +212,7 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
     w->per_channel = parts->slice_count / parts->channel_count;
     w->ahead.arrival_cyc =
         (uint32_t)net_zero_load_cyc(f->request.net, 0, 0, (uint32_t)c->packet.header) + slice_tag_latency(c);
-    w->ahead.reply_cyc = (uint32_t)f->least_reply_cyc - 1;
+    w->ahead.reply_cyc = (uint32_t)f->min_reply_cyc - 1;
     /* as long as neither requests nor lines that were read come into the window */
     const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
     w->length_cyc = w->ahead.arrival_cyc - 1 < memory_cyc ? w->ahead.arrival_cyc - 1 : memory_cyc - 1;

@@ -31,8 +31,8 @@ static void begin(struct cta_sched *s, uint64_t blocks, uint32_t sms)
     cta_sched_begin(s, &(struct launch_facts){.blocks = blocks, .grid = {(uint32_t)blocks, 1, 1}}, sms);
 }
 
-/* SMs ask in random order until all are refused; twice with the same scheduler. The second grid has another
- * size and fewer SMs, which need not be whole partitions: those of an application. */
+/* SMs call in random order until no block is left; twice with the same scheduler. The second grid has another
+ * size and fewer SMs, as those of an application, which need not be whole partitions. */
 static void every_policy_gives_every_block_exactly_once(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static void every_policy_gives_every_block_exactly_once(void **state)
                 begin(&s, blocks, used);
                 for (uint64_t deals = rng_below(&rng, 40); deals; deals--)
                     cta_sched_deal(&s, (uint32_t)rng_below(&rng, used));
-                for (int ask = 0; ask < 2000; ask++) {
+                for (int call = 0; call < 2000; call++) {
                     const uint64_t block = cta_sched_next(&s, (uint32_t)rng_below(&rng, used));
                     if (block == CTA_NONE) continue;
                     assert_true(block < blocks);
@@ -62,8 +62,8 @@ static void every_policy_gives_every_block_exactly_once(void **state)
         }
 }
 
-/* In turn, two each; then they ask in another order, and some more than twice. */
-static void what_is_dealt_is_what_asking_together_gives(void **state)
+/* Two rounds over all SMs reserve blocks. The SMs then take them in another order; one calls a third time. */
+static void reserved_blocks_are_those_of_simultaneous_calls(void **state)
 {
     (void)state;
     enum { SMS = 8, ROUNDS = 2 };
@@ -92,7 +92,7 @@ static void what_is_dealt_is_what_asking_together_gives(void **state)
             assert_int_equal(cta_sched_next(&(s), (sm)), expected[k_]); \
     } while (0)
 
-static void round_robin_follows_the_grid_whoever_asks(void **state)
+static void round_robin_follows_the_grid_for_any_order_of_sms(void **state)
 {
     (void)state;
     struct cta_sched s = make(block_scheduler_round_robin, 4, 2, 2, 2);
@@ -108,15 +108,15 @@ static void distributed_keeps_parts_and_steals_inside_the_partition_only(void **
     (void)state;
     struct cta_sched s = make(block_scheduler_distributed, 4, 2, 2, 2);
     begin(&s, 16, s.sms);
-    GIVES(s, 2, 8, 9, 10, 11); /* its own */
-    GIVES(s, 2, 15, 14);       /* from the end of its neighbour's */
+    GIVES(s, 2, 8, 9, 10, 11); /* its own part */
+    GIVES(s, 2, 15, 14);       /* from the end of the neighbour's part */
     GIVES(s, 3, 12, 13, CTA_NONE);
-    GIVES(s, 2, CTA_NONE); /* never of another partition */
+    GIVES(s, 2, CTA_NONE); /* never from another partition */
     GIVES(s, 0, 0, 1);
     GIVES(s, 1, 4, 5, 6, 7, 3, 2, CTA_NONE);
 }
 
-/* Of three neighbours, the nearest that has blocks; the higher number first. */
+/* The nearest neighbour with blocks is the victim; at equal distance, the higher number. */
 static void distributed_steals_from_the_nearest(void **state)
 {
     (void)state;
@@ -153,12 +153,13 @@ static void two_level_deals_blocks_to_groups_and_helps_when_done(void **state)
     GIVES(s, 1, 2);
     GIVES(s, 2, 1);
     GIVES(s, 3, 3);
-    GIVES(s, 0, 4, 6); /* its group has no more */
-    GIVES(s, 1, 5);    /* so it takes the next of the other */
+    GIVES(s, 0, 4, 6); /* the group has no more blocks */
+    GIVES(s, 1, 5);    /* so the SM takes the next block of the other group */
     GIVES(s, 3, 7, CTA_NONE);
 }
 
-/* 10 blocks on 4 SMs: parts of 5 by partition, of 10 by GPU; a part that is used up gets no others. */
+/* 10 blocks on 4 SMs: parts of 5 by partition, of 10 by GPU. An SM with an empty part gets no other blocks.
+ */
 static void chunks_keep_to_the_parts_of_their_level(void **state)
 {
     (void)state;
@@ -198,8 +199,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_policy_gives_every_block_exactly_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_dealt_is_what_asking_together_gives, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(round_robin_follows_the_grid_whoever_asks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reserved_blocks_are_those_of_simultaneous_calls, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(round_robin_follows_the_grid_for_any_order_of_sms, set_up, tear_down),
         cmocka_unit_test_setup_teardown(distributed_keeps_parts_and_steals_inside_the_partition_only, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(distributed_steals_from_the_nearest, set_up, tear_down),

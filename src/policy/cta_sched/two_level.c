@@ -1,6 +1,6 @@
-/* two_level (2L-RR): block i belongs to SM group i mod groups. Inside a group any SM takes the next block,
- * which fills the SMs round-robin, because they call in turn. A group without blocks takes those of the next
- * group. */
+/* two_level (2L-RR): block i belongs to SM group i mod groups. SMs call in the order of their
+ * numbers, so any SM of the group takes the next block and the SMs fill round-robin. A group without blocks
+ * takes those of the next group. */
 #include "policy/cta_sched/cta_sched.h"
 
 struct two_level {

@@ -1,5 +1,5 @@
-/* accesses: requests as the slices served them, handed on in an order that does not depend on who was visited
- * first: by cycle, in a cycle by slice. For profilers that keep state (rdd.h) behind an llc_monitor. */
+/* accesses: sorts served requests by cycle, and within a cycle by slice. The order does not depend on the
+ * order in which the engine evaluates slices. For profilers with state (rdd.h) behind an llc_monitor. */
 #ifndef ATOLL_POLICY_ACCESSES_H
 #define ATOLL_POLICY_ACCESSES_H
 
@@ -17,13 +17,14 @@ struct access {
 struct accesses {
     uint64_t cyc;
     uint32_t count;
-    void (*see)(void *self, const struct access *a, uint64_t cyc);
+    void (*on_access)(void *self, const struct access *a, uint64_t cyc);
     void *self;
-    struct access of[ACCESSES_MAX];
+    struct access items[ACCESSES_MAX];
 };
 
-/* Hands on what has been put. */
+/* Calls on_access() for all buffered accesses. */
 void accesses_flush(struct accesses *q);
+/* Adds an access of cycle cyc. An access of a new cycle first flushes the buffer. */
 void accesses_put(struct accesses *q, const struct access *a, uint64_t cyc);
 
 #endif

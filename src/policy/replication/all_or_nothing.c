@@ -19,8 +19,8 @@
 
 enum phase { START, PROFILE, RUN, CHANGE };
 
-/* SMs send nothing from the next cycle on. */
-static uint64_t stop(struct replication *p, uint64_t now)
+/* Requests the pass of a mode change. SMs send no request from the next cycle on. */
+static uint64_t start_change(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);
     p->pass = (struct replication_pass){.state = REPLICATION_PASS_NEEDED,
@@ -31,7 +31,8 @@ static uint64_t stop(struct replication *p, uint64_t now)
     return p->change_cyc = now + REPLICATION_POLL_CYC;
 }
 
-static void go_on(struct replication *p, uint64_t now, bool is_private)
+/* Ends a change: the new mode is in force and the SMs continue. */
+static void end_change(struct replication *p, uint64_t now, bool is_private)
 {
     struct organisation *o = p->organisation;
     replication_count_degree(p, now);
@@ -47,24 +48,25 @@ static void go_on(struct replication *p, uint64_t now, bool is_private)
 bool replication_private_is_better(const struct replication *p, const struct replication_decision *d)
 {
     const uint32_t all = p->degrees - 1;
-    if (!replication_judged(p, d, all)) return false;
-    const double shared = replication_judged(p, d, 0) ? d->bandwidth[0] : replication_at_most(p, d, 0);
+    if (!replication_has_samples(p, d, all)) return false;
+    const double shared =
+        replication_has_samples(p, d, 0) ? d->bandwidth[0] : replication_bandwidth_max(p, d, 0);
     return d->bandwidth[all] > shared * (1 - p->config->selrep.equal);
 }
 
 static uint64_t decide(struct replication *p, uint64_t now)
 {
-    struct replication_decision *d = replication_judge(p, now);
+    struct replication_decision *d = replication_evaluate(p, now);
     p->epoch_cyc = now + p->config->selrep.period_cyc;
     p->phase = RUN;
     if (!replication_private_is_better(p, d)) return p->epoch_cyc;
     d->next = 1u << (p->degrees - 1);
-    return stop(p, now);
+    return start_change(p, now);
 }
 
 static uint64_t start_profile(struct replication *p, uint64_t now)
 {
-    replication_forget(p); /* what came in private mode, or before */
+    replication_reset_counters(p); /* discards accesses of private mode, or before the start */
     p->phase = PROFILE;
     p->epoch_cyc = now + p->config->selrep.profile_cyc;
     return p->epoch_cyc;
@@ -78,10 +80,10 @@ uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
     case PROFILE: return now < p->epoch_cyc ? p->epoch_cyc : decide(p, now);
     case RUN:
         if (now < p->epoch_cyc) return p->epoch_cyc;
-        return private_now ? stop(p, now) : start_profile(p, now);
+        return private_now ? start_change(p, now) : start_profile(p, now);
     case CHANGE:
         if (p->pass.state != REPLICATION_PASS_DONE) return p->change_cyc = now + REPLICATION_POLL_CYC;
-        go_on(p, now, !private_now);
+        end_change(p, now, !private_now);
         return private_now ? start_profile(p, now) : p->epoch_cyc;
     }
     return UINT64_MAX;

@@ -1,13 +1,14 @@
-/* bandwidth: the bandwidth model of SelRep: how evenly requests load the slices, and what the LLC then gives.
+/* bandwidth: the bandwidth model of SelRep: slice parallelism, and the LLC bandwidth that follows from it.
  *
  *   LSP = sum of R[i] / max of R[i]                                    slice parallelism (Equation 1)
  *   B   = LSP x (H x B_LLC + min((1 - H) x B_LLC, B_mem))              (Equation 2; per slice: B_LLC, B_mem)
  *   B   = min(LSP x B_LLC, S x B_mem / (1 - H))                        (bottleneck: not of the paper)
  *
- * Equation 2 adds what slices give to what memory gives, as if hits went on while misses wait. But of every
- * reply a share 1 - H comes from memory: all of them together are no faster than memory brings that share.
+ * Equation 2 adds the bandwidths of slices and memory, as if hits continued while misses wait. However, a
+ * share 1 - H of the replies comes from memory, so memory bandwidth / (1 - H) limits all replies together.
+ * The bottleneck form models this limit.
  *
- * Integers in, doubles out: the same on every machine. */
+ * The inputs are integers, so the results are identical on every host. */
 #ifndef ATOLL_POLICY_BANDWIDTH_H
 #define ATOLL_POLICY_BANDWIDTH_H
 
@@ -16,12 +17,12 @@
 static inline double bandwidth_lsp(const uint32_t *requests, uint32_t slices)
 {
     uint64_t sum = 0;
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t i = 0; i < slices; i++) {
         sum += requests[i];
-        if (requests[i] > most) most = requests[i];
+        if (requests[i] > max) max = requests[i];
     }
-    return most ? (double)sum / most : 0;
+    return max ? (double)sum / max : 0;
 }
 
 static inline double bandwidth_of(double lsp, double hit_rate, double llc, double memory)
@@ -33,8 +34,8 @@ static inline double bandwidth_of(double lsp, double hit_rate, double llc, doubl
 static inline double bandwidth_bottleneck(double lsp, double hit_rate, double llc, double memory,
                                           uint32_t slices)
 {
-    const double most = lsp * llc, by_memory = (double)slices * memory;
-    return most * (1 - hit_rate) <= by_memory ? most : by_memory / (1 - hit_rate);
+    const double by_slices = lsp * llc, by_memory = (double)slices * memory;
+    return by_slices * (1 - hit_rate) <= by_memory ? by_slices : by_memory / (1 - hit_rate);
 }
 
 #endif

@@ -3,66 +3,68 @@
 
 #include <string.h>
 
-static inline double least(double a, double b) { return a < b ? a : b; }
+static inline double min_double(double a, double b) { return a < b ? a : b; }
 
 /* ---- models ---- */
 
-double mdr_without_copies(const struct mdr_rates *r, double hit_rate, double local)
+double mdr_without_replicas(const struct mdr_rates *r, double hit_rate, double local)
 {
-    const double near = hit_rate * r->llc + least((1 - hit_rate) * r->llc, r->memory);
-    return local * near + (1 - local) * least(r->net, near);
+    const double slice = hit_rate * r->llc + min_double((1 - hit_rate) * r->llc, r->memory);
+    return local * slice + (1 - local) * min_double(r->net, slice);
 }
 
-double mdr_with_copies(const struct mdr_rates *r, double hit_rate, double local)
+double mdr_with_replicas(const struct mdr_rates *r, double hit_rate, double local)
 {
-    const double below = local * r->memory + (1 - local) * least(r->net, r->memory);
-    return hit_rate * r->llc + least((1 - hit_rate) * r->llc, below);
+    const double below = local * r->memory + (1 - local) * min_double(r->net, r->memory);
+    return hit_rate * r->llc + min_double((1 - hit_rate) * r->llc, below);
 }
 
-/* What a part carries when each request loads it so much. */
-static double carries(double rate, double load) { return load > 0 ? rate / load : 1e30; }
+/* Requests per second that a resource of the given rate sustains if each request uses `load` of it. */
+static double rate_per_load(double rate, double load) { return load > 0 ? rate / load : 1e30; }
 
-double mdr_without_copies_bottleneck(const struct mdr_rates *r, double hit_rate, double local)
+double mdr_without_replicas_bottleneck(const struct mdr_rates *r, double hit_rate, double local)
 {
-    return least(r->llc, least(carries(r->net, 1 - local), carries(r->memory, 1 - hit_rate)));
+    return min_double(r->llc,
+                      min_double(rate_per_load(r->net, 1 - local), rate_per_load(r->memory, 1 - hit_rate)));
 }
 
-/* A miss in a copy's place goes on to the home and is served there once more. */
-double mdr_with_copies_bottleneck(const struct mdr_rates *r, double hit_rate, double local)
+/* A miss of a remote line loads two slices: the requesting slice and the home. */
+double mdr_with_replicas_bottleneck(const struct mdr_rates *r, double hit_rate, double local)
 {
-    const double on = (1 - local) * (1 - hit_rate);
-    return least(carries(r->llc, 1 + on), least(carries(r->net, on), carries(r->memory, 1 - hit_rate)));
+    const double forwarded = (1 - local) * (1 - hit_rate);
+    return min_double(rate_per_load(r->llc, 1 + forwarded),
+                      min_double(rate_per_load(r->net, forwarded), rate_per_load(r->memory, 1 - hit_rate)));
 }
 
 /* ---- profile ---- */
 
-static void shadow_see(struct mdr_shadow *s, uint32_t set, uint32_t ways, uint64_t line)
+static void shadow_access(struct mdr_shadow *s, uint32_t set, uint32_t ways, uint64_t line)
 {
-    uint64_t *const of = s->lines + (size_t)set * ways;
+    uint64_t *const tags = s->lines + (size_t)set * ways;
     uint32_t way = 0;
-    while (way < ways && of[way] != line + 1) way++;
-    s->seen++;
+    while (way < ways && tags[way] != line + 1) way++;
+    s->accesses++;
     s->hits += way < ways;
-    if (way == ways) way--; /* the least recently used makes room */
-    memmove(of + 1, of, way * sizeof *of);
-    of[0] = line + 1;
+    if (way == ways) way--; /* evicts the least recently used line */
+    memmove(tags + 1, tags, way * sizeof *tags);
+    tags[0] = line + 1;
 }
 
-static void see(void *self, const struct access *a, uint64_t cyc)
+static void on_access(void *self, const struct access *a, uint64_t cyc)
 {
     struct mdr *m = self;
     const uint32_t set = slice_set_of(m->slices, a->line), ways = m->slices->ways;
     (void)cyc;
-    if (set % m->every || set / m->every >= m->sets) return;
-    const bool home = a->home == m->slice, input = !a->missed, near = input && a->slice == m->slice;
-    const bool copied = a->read && a->read_only;
-    if (home && (m->everywhere ? input : near || !input))
-        shadow_see(&m->without, set / m->every, ways, a->line);
-    if (near ? home || copied : home && !copied && (m->everywhere ? input : !input))
-        shadow_see(&m->with, set / m->every, ways, a->line);
-    if (!near) return;
+    if (set % m->set_stride || set / m->set_stride >= m->sets) return;
+    const bool home = a->home == m->slice, input = !a->missed, local = input && a->slice == m->slice;
+    const bool replicable = a->read && a->read_only;
+    if (home && (m->is_global ? input : local || !input))
+        shadow_access(&m->without, set / m->set_stride, ways, a->line);
+    if (local ? home || replicable : home && !replicable && (m->is_global ? input : !input))
+        shadow_access(&m->with, set / m->set_stride, ways, a->line);
+    if (!local) return;
     m->misses++;
-    m->near_misses += home;
+    m->local_misses += home;
 }
 
 /* ---- decisions ---- */
@@ -76,24 +78,24 @@ static void decide(struct mdr *m, uint64_t now)
 {
     struct nuba_stats *t = &m->stats;
     const bool paper = m->config->nuba.model == mdr_model_paper;
-    const double local = m->misses ? (double)m->near_misses / m->misses : 0;
-    const double without = m->without.seen ? (double)m->without.hits / m->without.seen : 0;
-    const double with = m->with.seen ? (double)m->with.hits / m->with.seen : 0;
-    const double bw_without = paper ? mdr_without_copies(&m->rates, without, local)
-                                    : mdr_without_copies_bottleneck(&m->rates, without, local);
-    const double bw_with =
-        paper ? mdr_with_copies(&m->rates, with, local) : mdr_with_copies_bottleneck(&m->rates, with, local);
+    const double local = m->misses ? (double)m->local_misses / m->misses : 0;
+    const double without = m->without.accesses ? (double)m->without.hits / m->without.accesses : 0;
+    const double with = m->with.accesses ? (double)m->with.hits / m->with.accesses : 0;
+    const double bw_without = paper ? mdr_without_replicas(&m->rates, without, local)
+                                    : mdr_without_replicas_bottleneck(&m->rates, without, local);
+    const double bw_with = paper ? mdr_with_replicas(&m->rates, with, local)
+                                 : mdr_with_replicas_bottleneck(&m->rates, with, local);
     struct organisation *o = m->organisations;
     const bool before = organisation_in_force(o)->replicate, after = bw_with > bw_without;
     t->epochs++;
     t->epochs_on += after;
     t->changes += before != after;
-    t->sampled_without += m->without.seen;
+    t->sampled_without += m->without.accesses;
     t->sampled_without_hits += m->without.hits;
-    t->sampled_with += m->with.seen;
+    t->sampled_with += m->with.accesses;
     t->sampled_with_hits += m->with.hits;
     t->sampled_misses += m->misses;
-    t->sampled_near += m->near_misses;
+    t->sampled_near += m->local_misses;
     t->predicted_without += megabytes(m, bw_without);
     t->predicted_with += megabytes(m, bw_with);
     uint64_t from = m->epoch_end_cyc + m->config->nuba.decision_cyc;
@@ -105,14 +107,15 @@ static void decide(struct mdr *m, uint64_t now)
     }
 }
 
-/* The first request of a new epoch ends the one before: all that belongs to it has been seen. */
+/* The first request of a new epoch ends the previous epoch, whose requests are then complete. */
 static void new_epoch(struct mdr *m, uint64_t now)
 {
     const uint64_t length = m->config->nuba.epoch_cyc;
     accesses_flush(&m->accesses);
-    if (m->misses && m->without.seen && m->with.seen) decide(m, now); /* else nothing is known: as before */
-    m->without.seen = m->without.hits = m->with.seen = m->with.hits = 0;
-    m->misses = m->near_misses = 0;
+    if (m->misses && m->without.accesses && m->with.accesses)
+        decide(m, now); /* otherwise the decision stays */
+    m->without.accesses = m->without.hits = m->with.accesses = m->with.hits = 0;
+    m->misses = m->local_misses = 0;
     m->epoch_end_cyc = (now / length + 1) * length;
 }
 
@@ -149,8 +152,8 @@ struct llc_monitor mdr_input_monitor(struct mdr *m)
 
 struct llc_monitor mdr_remote_monitor(struct mdr *m)
 {
-    return m && !m->everywhere ? (struct llc_monitor){.on_request = remote, .self = m}
-                               : (struct llc_monitor){0};
+    return m && !m->is_global ? (struct llc_monitor){.on_request = remote, .self = m}
+                              : (struct llc_monitor){0};
 }
 
 void mdr_flush(struct mdr *m)
@@ -179,10 +182,10 @@ struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_
                                 .memory = column * (double)c->clock.dram / slices->slices_per_channel},
                       .slice = c->nuba.profiled_slice % (uint32_t)config_slices(c),
                       .sets = c->nuba.profiled_sets < slices->sets ? c->nuba.profiled_sets : slices->sets,
-                      .everywhere = c->nuba.profiler == mdr_profiler_global,
+                      .is_global = c->nuba.profiler == mdr_profiler_global,
                       .epoch_end_cyc = c->nuba.epoch_cyc,
-                      .accesses = {.see = see, .self = m}};
-    m->every = slices->sets / m->sets;
+                      .accesses = {.on_access = on_access, .self = m}};
+    m->set_stride = slices->sets / m->sets;
     m->without.lines = ARENA_ARRAY(a, uint64_t, (size_t)m->sets * slices->ways);
     m->with.lines = ARENA_ARRAY(a, uint64_t, (size_t)m->sets * slices->ways);
     m->stats.profiler_bytes = (uint64_t)m->sets * slices->ways * 3;

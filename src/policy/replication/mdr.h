@@ -1,14 +1,16 @@
-/* mdr: model-driven replication (NUBA, section 5): should partitions keep copies of read-only lines of
- * others?
+/* mdr: model-driven replication (NUBA, section 5) decides whether slices replicate read-only remote lines.
  *
- *   inputs of slices, their RMR queues ─tap─► sampled sets of one slice as they would be
- *        without copies and with all of them ─► end of an epoch: two bandwidths ─► organisation
+ *   input stages and RMR ports ──monitor──► sampled sets of one slice, in two shadow tag arrays:
+ *   of slices                               without replicas, with all replicas
+ *                                             │ end of an epoch: two predicted bandwidths
+ *                                             ▼
+ *                                           organisation_set()
  *
- * One slice is profiled, a few of its sets, by two small directories of tags (shadows): what it would hold
- * without copies, and with copies of every read-only line that its SMs read. The directory of the policy in
- * force stands for the counters at the real sets (it sees the same accesses); the other is the 384 B of the
- * paper. A decision is in force nuba.decision_cyc after the end of its epoch. Copies are made lazily, and
- * become unreachable when replication is off. */
+ * The profiler covers a few sets of one slice. Two shadow tag arrays hold the lines that these sets would
+ * hold without replicas, and with replicas of every read-only line that the local SMs read. The array of the
+ * mode in force represents counters at the real sets, which see the same accesses. The other array is the
+ * 384 B of the paper. A decision comes into force nuba.decision_cyc after the end of its epoch. Misses create
+ * replicas; when replication is switched off, requests no longer reach them. */
 #ifndef ATOLL_POLICY_MDR_H
 #define ATOLL_POLICY_MDR_H
 
@@ -19,23 +21,23 @@
 #include "policy/replication/accesses.h"
 #include "stats/stats.h"
 
-/* Bytes per second of a slice, or of all: only ratios matter. */
+/* Bytes per second, of one slice or of all slices; only ratios matter. */
 struct mdr_rates {
     double llc, net, memory;
 };
 
-/* The paper's equations: effective bandwidth from the hit rate and the share of L1 misses whose home is near.
+/* Equations of the paper: effective bandwidth. local: share of L1 misses whose home is in the own partition.
  */
-double mdr_without_copies(const struct mdr_rates *r, double hit_rate, double local);
-double mdr_with_copies(const struct mdr_rates *r, double hit_rate, double local);
-/* Ours: requests per second that the busiest of slices, network and memory allows, in bytes. */
-double mdr_without_copies_bottleneck(const struct mdr_rates *r, double hit_rate, double local);
-double mdr_with_copies_bottleneck(const struct mdr_rates *r, double hit_rate, double local);
+double mdr_without_replicas(const struct mdr_rates *r, double hit_rate, double local);
+double mdr_with_replicas(const struct mdr_rates *r, double hit_rate, double local);
+/* Bottleneck model (not of the paper): bandwidth at which slices, network or memory saturates. */
+double mdr_without_replicas_bottleneck(const struct mdr_rates *r, double hit_rate, double local);
+double mdr_with_replicas_bottleneck(const struct mdr_rates *r, double hit_rate, double local);
 
-/* Tags of the sampled sets, each in the order of last use. */
+/* Tags of the sampled sets; the ways of a set are in order of last use. */
 struct mdr_shadow {
-    uint64_t *lines; /* [set][way], line + 1 */
-    uint32_t seen, hits;
+    uint64_t *lines; /* [set][way] line + 1; 0: empty */
+    uint32_t accesses, hits;
 };
 
 struct mdr {
@@ -44,11 +46,11 @@ struct mdr {
     struct organisation *organisations; /* [chiplet] */
     uint32_t chiplets;
     struct mdr_rates rates;
-    uint32_t slice, sets, every; /* which slice, how many sets, every so many of them */
-    bool everywhere;             /* nuba.profiler global: taps of all slices; else those of the slice alone */
+    uint32_t slice, sets, set_stride; /* profiled slice, number of sampled sets, distance between them */
+    bool is_global; /* nuba.profiler=global: monitors of all slices; false: of the profiled slice */
     struct mdr_shadow without, with;
-    uint32_t misses, near_misses; /* of the slice's SMs in the sampled sets */
-    uint64_t epoch_end_cyc;       /* clock.llc */
+    uint32_t misses, local_misses; /* L1 misses at the slice in the sampled sets; with local home */
+    uint64_t epoch_end_cyc;        /* cycle of clock.llc */
     struct accesses accesses;
     struct nuba_stats stats;
 };
@@ -56,10 +58,10 @@ struct mdr {
 /* NULL: replication is not decided at run time. */
 struct mdr *mdr_new(struct arena *a, const struct config *c, const struct slice_spec *slices,
                     struct organisation *organisations);
-/* Of slice inputs (L1 misses) and of requests of other slices. */
+/* Monitors of L1 misses at the input stages, and of requests of other slices. m may be NULL. */
 struct llc_monitor mdr_input_monitor(struct mdr *m);
 struct llc_monitor mdr_remote_monitor(struct mdr *m);
-/* The end of a kernel emptied the slices. */
+/* Invalidates the shadow tags. Call when a kernel boundary flushed the slices. m may be NULL. */
 void mdr_flush(struct mdr *m);
 
 #endif

@@ -14,40 +14,42 @@ static const struct mdr_rates paper = {.llc = 44.8, .net = 22.4, .memory = 11.25
 BED_TEST(equations_give_what_is_computed_by_hand)
 {
     /* H 0.5: local 0.5 * 44.8 + min(22.4, 11.25) = 33.65; remote min(22.4, 33.65) = 22.4 */
-    close_to(mdr_without_copies(&paper, 0.5, 0.25), 0.25 * 33.65 + 0.75 * 22.4);
+    close_to(mdr_without_replicas(&paper, 0.5, 0.25), 0.25 * 33.65 + 0.75 * 22.4);
     /* H 0.1: local 4.48 + 11.25 = 15.73, below the network's */
-    close_to(mdr_without_copies(&paper, 0.1, 0.25), 15.73);
-    close_to(mdr_without_copies(&paper, 1, 0), 22.4);
-    close_to(mdr_without_copies(&paper, 1, 1), 44.8);
+    close_to(mdr_without_replicas(&paper, 0.1, 0.25), 15.73);
+    close_to(mdr_without_replicas(&paper, 1, 0), 22.4);
+    close_to(mdr_without_replicas(&paper, 1, 1), 44.8);
     /* misses: min(0.5 * 44.8, 11.25) */
-    close_to(mdr_with_copies(&paper, 0.5, 0.25), 22.4 + 11.25);
+    close_to(mdr_with_replicas(&paper, 0.5, 0.25), 22.4 + 11.25);
     /* few misses: all of them pass */
-    close_to(mdr_with_copies(&paper, 0.9, 0.25), 44.8);
+    close_to(mdr_with_replicas(&paper, 0.9, 0.25), 44.8);
     /* a network slower than memory: below = 0.25 * 11.25 + 0.75 * 5 = 6.5625 */
     const struct mdr_rates slow = {.llc = 44.8, .net = 5, .memory = 11.25};
-    close_to(mdr_with_copies(&slow, 0.2, 0.25), 8.96 + 6.5625);
-    close_to(mdr_without_copies(&slow, 0.2, 0.25), 0.25 * 20.21 + 0.75 * 5);
+    close_to(mdr_with_replicas(&slow, 0.2, 0.25), 8.96 + 6.5625);
+    close_to(mdr_without_replicas(&slow, 0.2, 0.25), 0.25 * 20.21 + 0.75 * 5);
 }
 
 /* Where nothing is near, the paper's model changes its mind at H' = (22.4 - 11.25) / 44.8 when H is high. */
 BED_TEST(the_papers_model_replicates_from_a_hit_rate_of_a_quarter_on)
 {
     const double edge = (22.4 - 11.25) / 44.8;
-    assert_true(mdr_with_copies(&paper, edge + 0.001, 0) > mdr_without_copies(&paper, 0.9, 0));
-    assert_true(mdr_with_copies(&paper, edge - 0.001, 0) < mdr_without_copies(&paper, 0.9, 0));
+    assert_true(mdr_with_replicas(&paper, edge + 0.001, 0) > mdr_without_replicas(&paper, 0.9, 0));
+    assert_true(mdr_with_replicas(&paper, edge - 0.001, 0) < mdr_without_replicas(&paper, 0.9, 0));
     /* the bottleneck: memory gives 11.25 / (1 - H'), which passes the network's 22.4 at about a half */
-    assert_true(mdr_with_copies_bottleneck(&paper, 0.49, 0) < mdr_without_copies_bottleneck(&paper, 0.9, 0));
-    assert_true(mdr_with_copies_bottleneck(&paper, 0.52, 0) > mdr_without_copies_bottleneck(&paper, 0.9, 0));
+    assert_true(mdr_with_replicas_bottleneck(&paper, 0.49, 0) <
+                mdr_without_replicas_bottleneck(&paper, 0.9, 0));
+    assert_true(mdr_with_replicas_bottleneck(&paper, 0.52, 0) >
+                mdr_without_replicas_bottleneck(&paper, 0.9, 0));
 }
 
 BED_TEST(bottlenecks_are_computed_by_hand)
 {
-    close_to(mdr_without_copies_bottleneck(&paper, 0.9, 0.5), 44.8);  /* net 44.8, memory 112.5 */
-    close_to(mdr_without_copies_bottleneck(&paper, 0.9, 0), 22.4);    /* net */
-    close_to(mdr_without_copies_bottleneck(&paper, 0, 0), 11.25);     /* memory */
-    close_to(mdr_with_copies_bottleneck(&paper, 0.9, 0), 44.8 / 1.1); /* slices serve a tenth twice */
-    close_to(mdr_with_copies_bottleneck(&paper, 1, 0), 44.8);
-    close_to(mdr_with_copies_bottleneck(&paper, 0.2, 0.5), 11.25 / 0.8);
+    close_to(mdr_without_replicas_bottleneck(&paper, 0.9, 0.5), 44.8);  /* net 44.8, memory 112.5 */
+    close_to(mdr_without_replicas_bottleneck(&paper, 0.9, 0), 22.4);    /* net */
+    close_to(mdr_without_replicas_bottleneck(&paper, 0, 0), 11.25);     /* memory */
+    close_to(mdr_with_replicas_bottleneck(&paper, 0.9, 0), 44.8 / 1.1); /* slices serve a tenth twice */
+    close_to(mdr_with_replicas_bottleneck(&paper, 1, 0), 44.8);
+    close_to(mdr_with_replicas_bottleneck(&paper, 0.2, 0.5), 11.25 / 0.8);
 }
 
 /* ---- the profiler ---- */
@@ -90,7 +92,7 @@ static uint64_t sampled_line(const struct bench *b, uint32_t n)
 {
     for (uint64_t line = 0;; line++) {
         const uint32_t set = slice_set_of(&b->slices, line);
-        if (set % b->mdr->every == 0 && set / b->mdr->every < b->mdr->sets && !n--) return line;
+        if (set % b->mdr->set_stride == 0 && set / b->mdr->set_stride < b->mdr->sets && !n--) return line;
     }
 }
 
@@ -114,9 +116,9 @@ BED_TEST(others_reads_of_read_only_lines_count_without_copies_only)
     miss(&b, line, 6, 0, true, 2);
     miss(&b, line, 0, 0, true, 3);
     accesses_flush(&b.mdr->accesses);
-    assert_int_equal(b.mdr->without.seen, 3);
+    assert_int_equal(b.mdr->without.accesses, 3);
     assert_int_equal(b.mdr->without.hits, 2);
-    assert_int_equal(b.mdr->with.seen, 1);
+    assert_int_equal(b.mdr->with.accesses, 1);
     assert_int_equal(b.mdr->with.hits, 0);
     /* what may be written has one place either way */
     miss(&b, line, 4, 0, false, 4);
@@ -125,11 +127,11 @@ BED_TEST(others_reads_of_read_only_lines_count_without_copies_only)
     miss(&b, sampled_line(&b, 1), 0, 8, true, 6);
     miss(&b, sampled_line(&b, 2), 0, 8, false, 7);
     accesses_flush(&b.mdr->accesses);
-    assert_int_equal(b.mdr->without.seen, 4);
-    assert_int_equal(b.mdr->with.seen, 4);
+    assert_int_equal(b.mdr->without.accesses, 4);
+    assert_int_equal(b.mdr->with.accesses, 4);
     assert_int_equal(b.mdr->with.hits, 2);
     assert_int_equal(b.mdr->misses, 4);
-    assert_int_equal(b.mdr->near_misses, 1);
+    assert_int_equal(b.mdr->local_misses, 1);
     assert_int_equal(mdr_remote_monitor(b.mdr).on_request == NULL, 1);
     bench_close(&b);
 }
@@ -142,13 +144,13 @@ BED_TEST(the_local_profiler_sees_its_slice_only)
     const uint64_t line = sampled_line(&b, 0);
     miss(&b, line, 4, 0, true, 1); /* somewhere else */
     accesses_flush(&b.mdr->accesses);
-    assert_int_equal(b.mdr->without.seen, 0);
+    assert_int_equal(b.mdr->without.accesses, 0);
     const struct request r = {.home = {.line = line}, .kind = REQUEST_READ, .flags = REQUEST_READ_ONLY};
     const struct llc_monitor monitor = mdr_remote_monitor(b.mdr);
     monitor.on_request(monitor.self, &r, 0, false, 2); /* it arrives at its home */
     accesses_flush(&b.mdr->accesses);
-    assert_int_equal(b.mdr->without.seen, 1);
-    assert_int_equal(b.mdr->with.seen, 0);
+    assert_int_equal(b.mdr->without.accesses, 1);
+    assert_int_equal(b.mdr->with.accesses, 0);
     bench_close(&b);
 }
 
@@ -197,14 +199,14 @@ BED_TEST(decisions_are_in_force_after_their_latency)
     bench_close(&b);
 }
 
-/* What an epoch samples: reads of lines in sampled sets. */
+/* Reads of an epoch, of lines in sampled sets, and the expected counts. */
 struct epoch {
     const char *near;  /* lines of the profiled slice, read by its own SMs: a letter each */
     const char *far;   /* lines of another partition, read by the profiled slice's SMs */
     const char *asked; /* lines of the profiled slice, read by others */
     bool far_written, asked_written;
     /* by hand: hits of seen without copies, with copies; near ones of L1 misses */
-    uint32_t without_hits, without, with_hits, with, near_misses, misses;
+    uint32_t without_hits, without, with_hits, with, local_misses, misses;
     bool on;
 };
 
@@ -252,7 +254,7 @@ BED_TEST(decisions_are_those_of_the_equations_for_what_was_sampled)
          .without = 10,
          .with_hits = 9,
          .with = 10,
-         .near_misses = 10,
+         .local_misses = 10,
          .misses = 10},
     };
     for (size_t k = 0; k < sizeof epochs / sizeof *epochs; k++) {
@@ -269,7 +271,7 @@ BED_TEST(decisions_are_those_of_the_equations_for_what_was_sampled)
         assert_int_equal(t->sampled_without, e->without);
         assert_int_equal(t->sampled_with_hits, e->with_hits);
         assert_int_equal(t->sampled_with, e->with);
-        assert_int_equal(t->sampled_near, e->near_misses);
+        assert_int_equal(t->sampled_near, e->local_misses);
         assert_int_equal(t->sampled_misses, e->misses);
         assert_int_equal(t->epochs_on, e->on);
         assert_int_equal(b.organisation.state[1].replicate, e->on);
@@ -291,7 +293,7 @@ BED_TEST(an_epoch_that_lacks_a_sample_decides_nothing)
         set_replication(&b, k % 2);
         sample(&b, &epochs[k / 2], 0);
         accesses_flush(&b.mdr->accesses);
-        assert_int_equal(!b.mdr->misses + !b.mdr->without.seen + !b.mdr->with.seen, 1);
+        assert_int_equal(!b.mdr->misses + !b.mdr->without.accesses + !b.mdr->with.accesses, 1);
         miss(&b, sampled_line(&b, 0), 0, 0, true, 1000);
         assert_int_equal(b.mdr->stats.epochs, 0);
         assert_int_equal(b.organisation.state[0].replicate, k % 2);
@@ -300,8 +302,8 @@ BED_TEST(an_epoch_that_lacks_a_sample_decides_nothing)
         /* and its counts are not the next epoch's */
         accesses_flush(&b.mdr->accesses);
         assert_int_equal(b.mdr->misses, 1);
-        assert_int_equal(b.mdr->without.seen, 1);
-        assert_int_equal(b.mdr->with.seen, 1);
+        assert_int_equal(b.mdr->without.accesses, 1);
+        assert_int_equal(b.mdr->with.accesses, 1);
         bench_close(&b);
     }
 }
@@ -322,7 +324,7 @@ BED_TEST(requests_of_a_cycle_are_seen_in_the_order_of_slices)
         miss(&b, lines[16], 4, 0, true, 50);
         if (!backwards) miss(&b, lines[0], 6, 0, true, 50);
         accesses_flush(&b.mdr->accesses);
-        assert_int_equal(b.mdr->without.seen, 18);
+        assert_int_equal(b.mdr->without.accesses, 18);
         assert_int_equal(b.mdr->without.hits, 0);
         /* so it was line 1 that left last, and 2 is still there */
         miss(&b, lines[2], 6, 0, true, 60);
@@ -347,11 +349,11 @@ BED_TEST(a_boundary_drops_copies_only_if_there_may_be_some)
     }
     miss(&b, far, 0, 8, true, 1000);
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
-    organisation_forget_copies(&b.organisation); /* copies go on being made */
+    organisation_start_pass(&b.organisation); /* copies go on being made */
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
     set_replication(&b, false);
     assert_int_equal(organisation_boundary(&b.organisation), b.machine.config.llc.boundary);
-    organisation_forget_copies(&b.organisation);
+    organisation_start_pass(&b.organisation);
     assert_int_equal(organisation_boundary(&b.organisation), llc_boundary_keep);
     bench_close(&b);
 }

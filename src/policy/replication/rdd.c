@@ -1,9 +1,9 @@
 /* rdd: see rdd.h. */
 #include "policy/replication/rdd.h"
 
-#define RDD_DROPPED UINT64_MAX /* a way whose line was dropped: free, but not as cold as one never used */
+#define RDD_DROPPED UINT64_MAX /* tag of an invalidated way: free, but not cold */
 
-enum { COUNTER_MOST = UINT16_MAX, TAG_BITS = 22 };
+enum { COUNTER_MAX = UINT16_MAX, TAG_BITS = 22 };
 
 void rdd_init(struct rdd *r, struct arena *a, const struct rdd_spec *spec)
 {
@@ -13,7 +13,7 @@ void rdd_init(struct rdd *r, struct arena *a, const struct rdd_spec *spec)
     r->entries = ARENA_ARRAY(a, struct rdd_entry, (size_t)directories * r->spec.sampled * spec->ways);
 }
 
-/* Spread evenly over the slice. */
+/* The sampled sets are spread evenly over the slice. */
 uint32_t rdd_sample(const struct rdd_spec *s, uint32_t set)
 {
     const uint32_t apart = s->sets / s->sampled;
@@ -24,7 +24,7 @@ static void count(struct rdd *r, uint32_t k, bool hit)
 {
     r->acc[k]++;
     r->hit[k] += hit;
-    if (r->acc[k] <= COUNTER_MOST) return;
+    if (r->acc[k] <= COUNTER_MAX) return;
     for (uint32_t i = 0; i < r->spec.degrees; i++) {
         r->acc[i] /= 2;
         r->hit[i] /= 2;
@@ -48,7 +48,7 @@ static struct rdd_entry *lookup(const struct rdd *r, uint32_t directory, uint32_
     return oldest;
 }
 
-/* Lines of the set used since. */
+/* Stack distance: number of lines of the set used since the last use of the entry. */
 static uint32_t distance(const struct rdd *r, uint32_t sample, const struct rdd_entry *e)
 {
     const struct rdd_entry *set = r->entries + (size_t)sample * r->spec.ways;
@@ -57,9 +57,9 @@ static uint32_t distance(const struct rdd *r, uint32_t sample, const struct rdd_
     return newer;
 }
 
-/* As slice 0 of the stack would see it at each degree: the first group's clusters, and homes that fall on it.
- */
-static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t home, uint32_t slot)
+/* exact: models slice 0 of the stack at each degree. It serves the clusters of the first group, and the homes
+ * that map to its position. */
+static void observe_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t home, uint32_t slot)
 {
     for (uint32_t k = 0; k < r->spec.degrees; k++) {
         const uint32_t group = r->spec.clusters.stack_slices >> k;
@@ -67,7 +67,7 @@ static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t ho
         bool hit;
         struct rdd_entry *e = lookup(r, k, sample, line, &hit);
         const bool cold = !e->line;
-        *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock, .copy = home != 0};
+        *e = (struct rdd_entry){.line = line + 1, .used = ++r->clock, .replica = home != 0};
         if (cold && r->spec.skip_cold)
             r->cold[k]++;
         else
@@ -75,7 +75,7 @@ static void see_exact(struct rdd *r, uint64_t line, uint32_t sample, uint32_t ho
     }
 }
 
-static void see_literal(struct rdd *r, uint64_t line, uint32_t sample, uint32_t slot)
+static void observe_literal(struct rdd *r, uint64_t line, uint32_t sample, uint32_t slot)
 {
     bool found;
     struct rdd_entry *e = lookup(r, 0, sample, line, &found);
@@ -84,34 +84,35 @@ static void see_literal(struct rdd *r, uint64_t line, uint32_t sample, uint32_t 
     for (uint32_t k = 0; k < r->spec.degrees; k++) {
         const uint32_t group = r->spec.clusters.stack_slices >> k, first = slot / group * group;
         const uint64_t of_group = (group == 64 ? UINT64_MAX : ((uint64_t)1 << group) - 1) << first;
-        const bool near = r->spec.form == rdd_form_literal || newer < r->spec.ways >> k;
-        count(r, k, found && near && (k == 0 || e->clusters & of_group));
+        const bool resident = r->spec.form == rdd_form_literal || newer < r->spec.ways >> k;
+        count(r, k, found && resident && (k == 0 || e->clusters & of_group));
     }
     e->clusters |= (uint64_t)1 << slot;
     e->used = ++r->clock;
 }
 
-void rdd_see(struct rdd *r, uint64_t line, uint32_t set, uint32_t home, uint32_t slot)
+void rdd_observe(struct rdd *r, uint64_t line, uint32_t set, uint32_t home, uint32_t slot)
 {
     const uint32_t sample = rdd_sample(&r->spec, set);
     if (sample == UINT32_MAX) return;
     if (r->spec.form == rdd_form_exact)
-        see_exact(r, line, sample, home, slot);
+        observe_exact(r, line, sample, home, slot);
     else if (home == 0)
-        see_literal(r, line, sample, slot);
+        observe_literal(r, line, sample, slot);
 }
 
-/* Literal forms keep one tag for all degrees: it stays for degree 1, the clusters go. ASSUMPTION: of those
- * whose group holds the home itself, only the first is remembered when copies alone are dropped. */
-void rdd_boundary(struct rdd *r, bool copies_only)
+/* Literal forms keep one tag for all degrees. The tag stays for degree 1, and the cluster bits are cleared.
+ * If a boundary invalidates replicas only, of the clusters whose group contains the home the first one keeps
+ * its bit in the directory; ASSUMPTION. */
+void rdd_boundary(struct rdd *r, bool replicas_only)
 {
     const size_t directory = (size_t)r->spec.sampled * r->spec.ways;
     if (r->spec.form != rdd_form_exact) {
-        for (size_t i = 0; i < directory; i++) r->entries[i].clusters &= copies_only ? 1 : 0;
+        for (size_t i = 0; i < directory; i++) r->entries[i].clusters &= replicas_only ? 1 : 0;
         return;
     }
     for (size_t i = directory; i < r->spec.degrees * directory; i++)
-        if (r->entries[i].line && (r->entries[i].copy || !copies_only))
+        if (r->entries[i].line && (r->entries[i].replica || !replicas_only))
             r->entries[i] = (struct rdd_entry){.line = RDD_DROPPED};
 }
 

@@ -1,4 +1,4 @@
-/* replication: profilers, counters and the times at which policies are asked; see replication.h. */
+/* replication: profilers, counters, predictions and the choice of a degree; see replication.h. */
 #include "policy/replication/replication.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 
 enum { STAT_DEGREES = 5, COUNT_CYC = 256 };
 
-/* Rows of a degree follow each other. */
+/* The statistic of degree 1 << k. Statistics of the degrees are consecutive rows; the last row also counts
+ * higher degrees. */
 static uint64_t *of_degree(uint64_t *first, uint32_t k)
 {
     return first + (k < STAT_DEGREES ? k : STAT_DEGREES - 1);
@@ -18,38 +19,38 @@ static uint64_t *of_degree(uint64_t *first, uint32_t k)
 
 static uint32_t log2_of(uint32_t degree) { return 31 - (uint32_t)__builtin_clz(degree); }
 
-/* Full replication counts as such. */
+/* Degree in force. Private mode counts as full replication. */
 static uint32_t present_degree(const struct replication *p)
 {
     const struct organisation *o = p->organisation;
     return o->state[0].is_private ? o->clusters.stack_slices : o->state[0].degree;
 }
 
-/* ---- what slices serve ---- */
+/* ---- served requests ---- */
 
 static void end_window(struct replication *p, uint32_t w)
 {
     struct replication_window *window = &p->windows[w];
     uint64_t *const rows = w ? &p->stats.busiest_1k_1 : &p->stats.busiest_256_1;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        uint32_t most = 0;
+        uint32_t max = 0;
         for (uint32_t i = 0; i < p->organisation->clusters.stack_slices; i++) {
-            if (window->requests[k][i] > most) most = window->requests[k][i];
-            if (k == 0) window->sum.seen += window->requests[k][i];
+            if (window->requests[k][i] > max) max = window->requests[k][i];
+            if (k == 0) window->sum.requests += window->requests[k][i];
             window->requests[k][i] = 0;
         }
-        window->sum.most[k] += most;
-        if (k < STAT_DEGREES) *of_degree(rows, k) += most;
+        window->sum.max[k] += max;
+        if (k < STAT_DEGREES) *of_degree(rows, k) += max;
     }
 }
 
-/* One MC-router has the directory and the counters: that of stack 0. */
+/* Observes a request of stack 0, whose MC-router has the directory and the counters. */
 static void profile(struct replication *p, const struct access *a, uint64_t cyc)
 {
     const struct clusters *c = &p->organisation->clusters;
     const uint32_t cluster = clusters_of_sm(c, a->sm);
-    rdd_see(&p->rdd, a->line, slice_set_of(p->slice_spec, a->line), a->home, clusters_slot(c, cluster));
-    if (p->shadow) shadow_see(p->shadow, a->line, slice_set_of(p->slice_spec, a->line), a->home, cluster);
+    rdd_observe(&p->rdd, a->line, slice_set_of(p->slice_spec, a->line), a->home, clusters_slot(c, cluster));
+    if (p->shadow) shadow_observe(p->shadow, a->line, slice_set_of(p->slice_spec, a->line), a->home, cluster);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
         if (cyc >= p->windows[w].end_cyc) {
             end_window(p, w);
@@ -63,10 +64,10 @@ static void profile(struct replication *p, const struct access *a, uint64_t cyc)
     }
 }
 
-static void see(void *self, const struct access *a, uint64_t cyc)
+static void on_access(void *self, const struct access *a, uint64_t cyc)
 {
     struct replication *p = self;
-    if (p->sharing) sharing_see(p->sharing, a, cyc, &p->stats);
+    if (p->sharing) sharing_observe(p->sharing, a, cyc, &p->stats);
     if (!a->read || !a->read_only) return;
     const uint32_t k = log2_of(present_degree(p));
     ++*of_degree(&p->stats.read_only_reads_1, k);
@@ -125,17 +126,17 @@ void replication_begin(struct replication *p, uint64_t now, uint64_t key)
     if (p->kernel_begins) p->kernel_begins(p, now);
 }
 
-/* Profilers stand for slices at all degrees, so they lose what slices would lose at each. */
+/* The profilers model slices at all degrees, so the boundary invalidates their lines per degree. */
 void replication_boundary(struct replication *p, uint64_t now)
 {
-    const bool copies_only = p->config->llc.boundary == llc_boundary_replicas;
+    const bool replicas_only = p->config->llc.boundary == llc_boundary_replicas;
     accesses_flush(&p->accesses);
     if (p->kernel_ends) p->kernel_ends(p, now);
-    if (p->config->selrep.rdd_boundary) rdd_boundary(&p->rdd, copies_only);
-    if (p->shadow) shadow_boundary(p->shadow, copies_only);
+    if (p->config->selrep.rdd_boundary) rdd_boundary(&p->rdd, replicas_only);
+    if (p->shadow) shadow_boundary(p->shadow, replicas_only);
 }
 
-void replication_settle(struct replication *p, uint64_t now)
+void replication_sync_stats(struct replication *p, uint64_t now)
 {
     replication_count_degree(p, now);
     p->running = false;
@@ -145,7 +146,7 @@ void replication_settle(struct replication *p, uint64_t now)
         *of_degree(&p->stats.shadow_reads_1, k) = p->shadow->acc[k];
         *of_degree(&p->stats.shadow_hits_1, k) = p->shadow->hit[k];
     }
-    if (p->sharing) sharing_settle(p->sharing, &p->stats);
+    if (p->sharing) sharing_end_kernel(p->sharing, &p->stats);
 }
 
 /* ---- decisions ---- */
@@ -162,13 +163,13 @@ static struct replication_decision *new_decision(struct replication *p)
     return &p->decisions[p->decision_count++];
 }
 
-/* As the mean of short times. */
+/* Slice parallelism as the mean over short windows. */
 static double short_parallelism(const struct replication_window *w, uint32_t k)
 {
-    return w->sum.most[k] ? (double)w->sum.seen / (double)w->sum.most[k] : 0;
+    return w->sum.max[k] ? (double)w->sum.requests / (double)w->sum.max[k] : 0;
 }
 
-/* Over epochs as the paper has it, or over short times. */
+/* Slice parallelism over the epoch (paper) or over short windows (selrep.lsp). */
 static double slice_parallelism(const struct replication *p, uint32_t k)
 {
     if (p->config->selrep.lsp == lsp_time_epoch)
@@ -176,25 +177,25 @@ static double slice_parallelism(const struct replication *p, uint32_t k)
     return short_parallelism(&p->windows[p->config->selrep.lsp == lsp_time_cycles_1k], k);
 }
 
-/* The share of its width that a router carries whose q inputs ask q outputs for any. */
-static double carried(const struct replication *p, uint32_t q)
+/* Share of its width that a router with q inputs and q outputs carries under uniform traffic. */
+static double router_share(const struct replication *p, uint32_t q)
 {
-    const double most = p->config->selrep.carried;
-    return most + (1 - most) / q;
+    const double max = p->config->selrep.carried;
+    return max + (1 - max) / q;
 }
 
-/* What a slice gives at most: a group of slices is asked by as many links. Every reply passes the router of
- * its SMs as well, whatever the degree; the paper's equation gets the first only. */
+/* Max. bandwidth of a slice at degree 1 << k. A group of slices has as many input links. Every reply also
+ * passes the router of its SMs, at any degree; the equation of the paper has the first factor only. */
 static double slice_bytes(const struct replication *p, uint32_t k)
 {
     const struct clusters *const c = &p->organisation->clusters;
-    const double bytes = p->llc_bytes * carried(p, c->stack_slices >> k);
+    const double bytes = p->llc_bytes * router_share(p, c->stack_slices >> k);
     return p->config->selrep.model == bandwidth_model_equation ? bytes
-                                                               : bytes * carried(p, c->sms_per_cluster);
+                                                               : bytes * router_share(p, c->sms_per_cluster);
 }
 
-/* What degree 1 << k gives with these hits. */
-static double promise(const struct replication *p, double lsp, double hits, uint32_t k)
+/* Bandwidth of degree 1 << k at the given slice parallelism and hit rate. */
+static double predict_bandwidth(const struct replication *p, double lsp, double hits, uint32_t k)
 {
     const double slice = slice_bytes(p, k);
     return p->config->selrep.model == bandwidth_model_equation
@@ -203,35 +204,35 @@ static double promise(const struct replication *p, double lsp, double hits, uint
                                       p->organisation->clusters.stack_slices);
 }
 
-/* Is memory fast enough for twice the misses, if as many copies had them? */
+/* True if memory bandwidth suffices for twice the misses. */
 static bool memory_has_room(const struct replication *p, double lsp, double hits, uint32_t k)
 {
     const uint32_t slices = p->organisation->clusters.stack_slices;
     return 2 * (1 - hits) * lsp * slice_bytes(p, k) <= slices * p->memory_bytes;
 }
 
-static void judge_degree(struct replication *p, struct replication_decision *d, uint32_t k)
+static void evaluate_degree(struct replication *p, struct replication_decision *d, uint32_t k)
 {
     const uint32_t slices = p->organisation->clusters.stack_slices;
-    uint32_t most = 0, sum = 0;
+    uint32_t max = 0, sum = 0;
     d->hit_rate[k] = p->rdd.acc[k] ? (double)p->rdd.hit[k] / p->rdd.acc[k] : -1;
     d->sampled[k] = p->rdd.acc[k];
     d->cold[k] = p->rdd.cold[k];
     d->lsp[k] = slice_parallelism(p, k);
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
         d->short_lsp[w][k] = short_parallelism(&p->windows[w], k);
-    d->bandwidth[k] = d->hit_rate[k] < 0 ? 0 : promise(p, d->lsp[k], d->hit_rate[k], k);
-    d->counted[k] = d->hit_rate[k];
-    d->promised[k] = d->bandwidth[k];
+    d->bandwidth[k] = d->hit_rate[k] < 0 ? 0 : predict_bandwidth(p, d->lsp[k], d->hit_rate[k], k);
+    d->choice_hit_rate[k] = d->hit_rate[k];
+    d->choice_bandwidth[k] = d->bandwidth[k];
     for (uint32_t i = 0; i < slices; i++) {
-        if (p->requests[k][i] > most) most = p->requests[k][i];
+        if (p->requests[k][i] > max) max = p->requests[k][i];
         sum += p->requests[k][i];
     }
     if (k == 0) p->stats.epoch_requests += d->requests = sum;
     if (k >= STAT_DEGREES) return;
     *of_degree(&p->stats.sampled_1, k) += p->rdd.acc[k];
     *of_degree(&p->stats.sampled_hits_1, k) += p->rdd.hit[k];
-    *of_degree(&p->stats.busiest_epoch_1, k) += most;
+    *of_degree(&p->stats.busiest_epoch_1, k) += max;
     if (p->shadow) {
         *of_degree(&p->stats.shadow_sampled_1, k) = p->shadow->sampled_acc[k];
         *of_degree(&p->stats.shadow_sampled_hits_1, k) = p->shadow->sampled_hit[k];
@@ -241,18 +242,19 @@ static void judge_degree(struct replication *p, struct replication_decision *d, 
         (uint64_t)(d->bandwidth[k] * p->config->llc.stacks * 1e-6);
 }
 
-bool replication_judged(const struct replication *p, const struct replication_decision *d, uint32_t k)
+bool replication_has_samples(const struct replication *p, const struct replication_decision *d, uint32_t k)
 {
     return d->sampled[k] >= p->config->selrep.samples;
 }
 
-double replication_at_most(const struct replication *p, const struct replication_decision *d, uint32_t k)
+double replication_bandwidth_max(const struct replication *p, const struct replication_decision *d,
+                                 uint32_t k)
 {
-    return promise(p, d->lsp[k], 1, k);
+    return predict_bandwidth(p, d->lsp[k], 1, k);
 }
 
-/* The hit rate that the samples still speak for: the lower end of Wilson's interval. */
-static double sure_of(double rate, uint32_t samples, double sigmas)
+/* Lower bound of the Wilson score interval of a rate. sigmas: half width in standard deviations. */
+static double wilson_lower_bound(double rate, uint32_t samples, double sigmas)
 {
     const double z = sigmas * sigmas, n = samples + z;
     const double middle = (rate * samples + z / 2) / n;
@@ -260,72 +262,72 @@ static double sure_of(double rate, uint32_t samples, double sigmas)
     return middle > spread ? middle - spread : 0;
 }
 
-static double least_of(double a, double b) { return a < b ? a : b; }
+static double min_double(double a, double b) { return a < b ? a : b; }
 
-/* The hits of a degree by its samples. Each is sampled by requests of its own: more hits than with fewer
- * copies (*least) are chance. Copies get those that they are sure to have, and where little was sampled those
- * that they may have: what hardly touches the sampled sets fits. */
+/* Hit rate of a degree from its samples. Each degree has its own samples, so a rate above that of a lower
+ * degree (*hits_max) is chance and is cut off. Degrees above 1 get the lower confidence bound. A degree with
+ * few samples gets the upper bound: data that hardly touches the sampled sets fits into the slice. */
 static double sampled_hits(const struct replication *p, const struct replication_decision *d, uint32_t k,
-                           double *least)
+                           double *hits_max)
 {
     const double sigmas = p->config->selrep.sigmas;
-    const bool judged = replication_judged(p, d, k);
-    const uint32_t samples = d->sampled[k] + (judged ? 0 : d->cold[k]); /* or misses that did not count */
+    const bool judged = replication_has_samples(p, d, k);
+    const uint32_t samples = d->sampled[k] + (judged ? 0 : d->cold[k]); /* few samples: cold misses count */
     const double hits = d->hit_rate[k] < 0 ? 0 : d->hit_rate[k] * d->sampled[k] / samples;
     if (samples < p->config->selrep.samples)
-        return least_of(samples ? 1 - sure_of(1 - hits, samples, sigmas) : 1, *least);
-    *least = least_of(*least, hits);
-    return k ? sure_of(*least, samples, sigmas) : *least;
+        return min_double(samples ? 1 - wilson_lower_bound(1 - hits, samples, sigmas) : 1, *hits_max);
+    *hits_max = min_double(*hits_max, hits);
+    return k ? wilson_lower_bound(*hits_max, samples, sigmas) : *hits_max;
 }
 
-/* … that a decision counts on: what all slices found is known for the degree in force, fewer copies find no
- * less, more no more. */
+/* Hit rate of a degree for the choice. The measured rate of all slices (`found`) is exact for the degree in
+ * force. It is a lower bound for lower degrees and an upper bound for higher degrees. */
 static double hits_of(const struct replication *p, const struct replication_decision *d, uint32_t k,
-                      double *least)
+                      double *hits_max)
 {
     const double found = d->reads ? (double)d->found / (double)d->reads : 1;
-    if (!p->config->selrep.found || !d->reads || 1u << k > d->degree) return sampled_hits(p, d, k, least);
-    if (1u << k == d->degree) return *least = found;
-    const double hits = sampled_hits(p, d, k, least);
+    if (!p->config->selrep.found || !d->reads || 1u << k > d->degree) return sampled_hits(p, d, k, hits_max);
+    if (1u << k == d->degree) return *hits_max = found;
+    const double hits = sampled_hits(p, d, k, hits_max);
     return hits > found ? hits : found;
 }
 
-/* Are slices asked for so little that they can limit nothing? */
+/* True if the load of the slices is so low that their bandwidth is no limit (selrep.idle). */
 static bool is_idle(const struct replication *p, const struct replication_decision *d)
 {
     const uint32_t k = log2_of(d->degree);
     const double seconds = (double)d->epoch_cyc / (double)p->config->clock.sm;
     const double served = (double)d->requests * LINE_BYTES / seconds;
-    return served < promise(p, d->lsp[k], 1, k) * p->config->selrep.idle;
+    return served < predict_bandwidth(p, d->lsp[k], 1, k) * p->config->selrep.idle;
 }
 
-/* Without what slices found only samples speak; where there are none, the paper changes nothing. */
-bool replication_knows(const struct replication *p, const struct replication_decision *d)
+/* Without selrep.found only samples count; without samples the paper keeps the degree. */
+bool replication_has_evidence(const struct replication *p, const struct replication_decision *d)
 {
     uint32_t samples = 0;
     for (uint32_t k = 0; k < p->degrees; k++) samples += d->sampled[k] + d->cold[k];
     return d->requests && (p->config->selrep.found || samples);
 }
 
-/* The fewest copies whose promise comes within selrep.equal of the highest. ASSUMPTION: the paper does not
- * say what happens to equal predictions, nor to those of a few samples. */
+/* Chooses the lowest degree whose predicted bandwidth is within selrep.equal of the maximum. ASSUMPTION: the
+ * paper does not specify ties, nor predictions from few samples. */
 struct replication_choice replication_choose(const struct replication *p, struct replication_decision *d)
 {
-    double *const promised = d->promised, *const hits = d->counted, most = 0, least = 1;
+    double *const bandwidth = d->choice_bandwidth, *const hits = d->choice_hit_rate, max = 0, hits_max = 1;
     for (uint32_t k = 0; k < p->degrees; k++) {
-        hits[k] = hits_of(p, d, k, &least);
-        promised[k] = promise(p, d->lsp[k], hits[k], k);
-        if (promised[k] > most) most = promised[k];
+        hits[k] = hits_of(p, d, k, &hits_max);
+        bandwidth[k] = predict_bandwidth(p, d->lsp[k], hits[k], k);
+        if (bandwidth[k] > max) max = bandwidth[k];
     }
     struct replication_choice c = {0};
     if (is_idle(p, d)) return c;
-    while (promised[c.best] < most * (1 - p->config->selrep.equal)) c.best++;
-    c.more_may_pay = c.best + 1 < p->degrees && memory_has_room(p, d->lsp[c.best], hits[c.best], c.best) &&
-                     promised[c.best + 1] > promised[c.best] / 2;
+    while (bandwidth[c.best] < max * (1 - p->config->selrep.equal)) c.best++;
+    c.may_try_more = c.best + 1 < p->degrees && memory_has_room(p, d->lsp[c.best], hits[c.best], c.best) &&
+                     bandwidth[c.best + 1] > bandwidth[c.best] / 2;
     return c;
 }
 
-void replication_forget(struct replication *p)
+void replication_reset_counters(struct replication *p)
 {
     accesses_flush(&p->accesses);
     memset(p->requests, 0, sizeof p->requests);
@@ -334,7 +336,7 @@ void replication_forget(struct replication *p)
     rdd_reset(&p->rdd);
 }
 
-struct replication_decision *replication_judge(struct replication *p, uint64_t now)
+struct replication_decision *replication_evaluate(struct replication *p, uint64_t now)
 {
     accesses_flush(&p->accesses);
     struct replication_decision *d = new_decision(p);
@@ -345,9 +347,9 @@ struct replication_decision *replication_judge(struct replication *p, uint64_t n
                                        .epoch_cyc = p->config->selrep.epoch_cyc};
     d->next = d->degree;
     for (uint32_t w = 0; w < REPLICATION_WINDOWS; w++)
-        if (!p->windows[w].sum.seen) end_window(p, w); /* longer than the epoch */
-    for (uint32_t k = 0; k < p->degrees; k++) judge_degree(p, d, k);
-    replication_forget(p);
+        if (!p->windows[w].sum.requests) end_window(p, w); /* the window is longer than the epoch */
+    for (uint32_t k = 0; k < p->degrees; k++) evaluate_degree(p, d, k);
+    replication_reset_counters(p);
     p->stats.epochs++;
     ++*of_degree(&p->stats.epochs_at_1, log2_of(d->degree));
     return d;
@@ -386,14 +388,14 @@ struct replication *replication_new(struct arena *a, const struct config *c, con
     *p = (struct replication){.config = c,
                               .organisation = o,
                               .slice_spec = slices,
-                              .accesses = {.see = see, .self = p},
+                              .accesses = {.on_access = on_access, .self = p},
                               .degrees = log2_of(o->clusters.stack_slices) + 1,
                               .llc_bytes = (double)c->llc.port * (double)c->clock.llc,
                               .change_cyc = UINT64_MAX};
     const double column_bytes = (double)c->dram.column_size / c->dram.burst_cyc;
     p->memory_bytes = (double)config_channels_per_gpu(c) * column_bytes * (double)c->clock.dram /
                       (double)config_slices_per_gpu(c);
-    p->known = ARENA_ARRAY(a, struct replication_known, REPLICATION_KERNELS);
+    p->kernels = ARENA_ARRAY(a, struct replication_kernel, REPLICATION_KERNELS);
     p->windows[0].length_cyc = 256;
     p->windows[1].length_cyc = 1024;
     const struct rdd_spec spec = {.form = c->selrep.rdd,

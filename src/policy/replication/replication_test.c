@@ -179,7 +179,7 @@ static void equations_by_hand(void **state)
     assert_true(hidden > 358.399999 && hidden < 358.400001);
 }
 
-/* Of 16 slices of 44.8 with 9.375 of memory each: memory brings 150, of 5 % of misses 3000 in all. */
+/* 16 slices of 44.8 GB/s, each with 9.375 GB/s of memory: 150 in all, or 3000 at 5 % misses. */
 static void every_reply_has_its_share_of_misses(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ struct rule {
 
 static const struct rule plain = {0.05, 1, bandwidth_model_bottleneck};
 
-/* What the policy makes of a decision's samples. */
+/* The choice of the policy for the samples of a decision. */
 static struct replication_choice decided(const struct replication_decision *d, struct rule rule)
 {
     static struct config c;
@@ -256,7 +256,7 @@ static void of_equal_predictions_the_one_with_fewest_copies(void **state)
 /* The paper's equation adds: half of the hits at degree 16 and what memory gives beat all hits in nine
  * slices.
  */
-static void the_equation_promises_more_than_memory_brings(void **state)
+static void the_equation_predicts_more_than_memory_supplies(void **state)
 {
     (void)state;
     static const double camped[DEGREES] = {9, 9, 9, 9, 15}, half[DEGREES] = {1, 1, 1, 1, 0.5};
@@ -291,7 +291,7 @@ static void routers_carry_more_where_fewer_links_ask_a_slice(void **state)
     assert_int_equal(choice(misses, even, 1000000, plain), 0);
 }
 
-/* What hardly touches the sampled sets fits: it gets the hits that it may have. */
+/* Data that hardly touches the sampled sets fits: the degree gets the upper confidence bound. */
 static void few_samples_count_with_the_hits_that_are_possible(void **state)
 {
     (void)state;
@@ -341,23 +341,23 @@ static void slices_that_serve_next_to_nothing_need_no_copies(void **state)
     assert_int_equal(chosen(&d), 0);
 }
 
-/* Where memory has room for twice the misses, and twice the copies promise half as much at least. */
+/* Trials need memory bandwidth for twice the misses and half the bandwidth at twice the degree. */
 static void more_copies_may_pay(void **state)
 {
     (void)state;
     static const double slow[DEGREES] = {1, 0.5, 0.5, 0.5, 0.2}; /* 672, then 300, or 188 */
     static const double half[DEGREES] = {1, 0.6, 0.5, 0.5, 0.2};
     struct replication_decision d = sampled(slow, even, 100000);
-    assert_false(decided(&d, plain).more_may_pay); /* 298 */
+    assert_false(decided(&d, plain).may_try_more); /* 298 */
     d = sampled(half, even, 100000);
-    assert_true(decided(&d, plain).more_may_pay); /* 375 */
+    assert_true(decided(&d, plain).may_try_more); /* 375 */
     d.reads = 1000;
     d.found = 890; /* 0.11 x 672 is 74 of memory's 150 */
-    assert_true(decided(&d, plain).more_may_pay);
+    assert_true(decided(&d, plain).may_try_more);
     d.found = 880;
-    assert_false(decided(&d, plain).more_may_pay);
+    assert_false(decided(&d, plain).may_try_more);
     d = sampled(none, even, 100000);
-    assert_false(decided(&d, plain).more_may_pay);
+    assert_false(decided(&d, plain).may_try_more);
 }
 
 /* All or nothing: private that was not seen is not taken; shared that was not seen is all hits, 100 GB/s
@@ -407,20 +407,20 @@ static void figure_10_in_the_literal_directory(void **state)
 {
     (void)state;
     struct rdd r = make_rdd(rdd_form_literal, 8, 32, 2, 4);
-    rdd_see(&r, 99, 0, 0, 3);
+    rdd_observe(&r, 99, 0, 0, 3);
     for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], 0);
-    rdd_see(&r, 99, 0, 0, 3);
+    rdd_observe(&r, 99, 0, 0, 3);
     for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], 1);
-    rdd_see(&r, 99, 0, 0, 2);
+    rdd_observe(&r, 99, 0, 0, 2);
     const uint32_t then[4] = {2, 2, 2, 1}; /* degrees 1, 2, 4, 8 */
     for (uint32_t k = 0; k < 4; k++) assert_int_equal(r.hit[k], then[k]);
-    rdd_see(&r, 99, 0, 0, 7);
+    rdd_observe(&r, 99, 0, 0, 7);
     const uint32_t far[4] = {3, 2, 2, 1};
     for (uint32_t k = 0; k < 4; k++) {
         assert_int_equal(r.hit[k], far[k]);
         assert_int_equal(r.acc[k], 4);
     }
-    rdd_see(&r, 99, 1, 0, 3); /* a set that is not sampled */
+    rdd_observe(&r, 99, 1, 0, 3); /* a set that is not sampled */
     assert_int_equal(r.acc[0], 4);
 }
 
@@ -432,8 +432,8 @@ static void only_stack_distance_and_exact_know_that_capacity_shrinks(void **stat
                distance = make_rdd(rdd_form_stack_distance, SLICES, 32, 2, DEGREES);
     for (uint32_t round = 0; round < 10; round++)
         for (uint64_t line = 0; line < 8; line++) {
-            rdd_see(&literal, line, 0, 0, 0);
-            rdd_see(&distance, line, 0, 0, 0);
+            rdd_observe(&literal, line, 0, 0, 0);
+            rdd_observe(&distance, line, 0, 0, 0);
         }
     const uint32_t all = 9 * 8, with_distance[DEGREES] = {all, all, 0, 0, 0}; /* 16, 8, 4, 2, 1 lines */
     for (uint32_t k = 0; k < DEGREES; k++) {
@@ -460,22 +460,22 @@ static void a_boundary_takes_what_each_degree_would_lose(void **state)
     for (int copies_only = 0; copies_only < 2; copies_only++) {
         struct rdd exact = make_rdd(rdd_form_exact, SLICES, 32, 2, DEGREES),
                    literal = make_rdd(rdd_form_literal, SLICES, 32, 2, DEGREES);
-        rdd_see(&exact, 99, 0, 0, 0);
-        rdd_see(&exact, 107, 0, 8, 0);
-        for (uint32_t slot = 0; slot < SLICES; slot++) rdd_see(&literal, 99, 0, 0, slot);
+        rdd_observe(&exact, 99, 0, 0, 0);
+        rdd_observe(&exact, 107, 0, 8, 0);
+        for (uint32_t slot = 0; slot < SLICES; slot++) rdd_observe(&literal, 99, 0, 0, slot);
         rdd_boundary(&exact, copies_only);
         rdd_boundary(&literal, copies_only);
         rdd_reset(&exact);
         rdd_reset(&literal);
-        rdd_see(&exact, 99, 0, 0, 0);
-        rdd_see(&literal, 99, 0, 0, 0);
+        rdd_observe(&exact, 99, 0, 0, 0);
+        rdd_observe(&literal, 99, 0, 0, 0);
         for (uint32_t k = 0; k < DEGREES;
              k++) { /* degree 1 drops nothing, the others keep homes or nothing */
             assert_int_equal(exact.hit[k], k == 0 || copies_only);
             assert_int_equal(literal.hit[k], k == 0 || copies_only);
         }
-        rdd_see(&exact, 107, 0, 8, 0);
-        rdd_see(&literal, 99, 0, 0, SLICES - 1); /* in the last group, whose slice has a copy at best */
+        rdd_observe(&exact, 107, 0, 8, 0);
+        rdd_observe(&literal, 99, 0, 0, SLICES - 1); /* in the last group, whose slice has a copy at best */
         for (uint32_t k = 1; k < DEGREES; k++) {
             assert_int_equal(exact.hit[k], copies_only);
             assert_int_equal(literal.hit[k], copies_only);
@@ -490,20 +490,20 @@ static void a_cold_set_says_nothing(void **state)
     (void)state;
     struct rdd r = make_rdd(rdd_form_exact, SLICES, 32, 2, DEGREES);
     r.spec.skip_cold = true;
-    for (uint64_t line = 0; line < WAYS; line++) rdd_see(&r, line, 0, 0, 0);
+    for (uint64_t line = 0; line < WAYS; line++) rdd_observe(&r, line, 0, 0, 0);
     for (uint32_t k = 0; k < DEGREES; k++) assert_int_equal(r.acc[k], 0);
-    for (uint64_t line = 0; line < WAYS; line++) rdd_see(&r, line, 0, 0, 0);
+    for (uint64_t line = 0; line < WAYS; line++) rdd_observe(&r, line, 0, 0, 0);
     for (uint32_t k = 0; k < DEGREES; k++) {
         assert_int_equal(r.acc[k], WAYS);
         assert_int_equal(r.hit[k], WAYS);
     }
-    rdd_see(&r, WAYS, 0, 0, 0); /* the set is full: a miss like any other */
+    rdd_observe(&r, WAYS, 0, 0, 0); /* the set is full: a miss like any other */
     assert_int_equal(r.acc[4], WAYS + 1);
     assert_int_equal(r.hit[4], WAYS);
-    rdd_see(&r, 99, 16, 0, 0); /* the other set is cold */
+    rdd_observe(&r, 99, 16, 0, 0); /* the other set is cold */
     assert_int_equal(r.acc[4], WAYS + 1);
     rdd_boundary(&r, false);
-    rdd_see(&r, 99, 16, 0, 0);
+    rdd_observe(&r, 99, 16, 0, 0);
     assert_int_equal(r.acc[4], WAYS + 2);
     assert_int_equal(r.hit[4], WAYS);
 }
@@ -512,10 +512,10 @@ static void a_full_counter_halves_all(void **state)
 {
     (void)state;
     struct rdd r = make_rdd(rdd_form_exact, SLICES, 1, 1, DEGREES);
-    for (uint32_t k = 0; k < 65535; k++) rdd_see(&r, 5, 0, 0, 0);
+    for (uint32_t k = 0; k < 65535; k++) rdd_observe(&r, 5, 0, 0, 0);
     assert_int_equal(r.acc[0], 65535);
     assert_int_equal(r.hit[4], 65534);
-    rdd_see(&r, 5, 0, 0, 0);
+    rdd_observe(&r, 5, 0, 0, 0);
     assert_int_equal(r.acc[0], 32768);
     assert_in_range(r.hit[0], 32767, 32768);
     assert_int_equal(r.acc[4], 32767 + 1);
@@ -557,8 +557,8 @@ static void rdd_against_brute_force(enum stream kind, uint64_t lines, const stru
         const uint32_t cluster = (uint32_t)rng_below(&rng, 16), home = slice_home(spec, line);
         if (home >= SLICES) continue; /* another stack */
         const uint32_t set = slice_set_of(spec, line);
-        rdd_see(&rdd, line, set, home, cluster);
-        shadow_see(brute, line, set, home, cluster);
+        rdd_observe(&rdd, line, set, home, cluster);
+        shadow_observe(brute, line, set, home, cluster);
         if (step % 30000 == 29999) { /* a kernel ends */
             rdd_boundary(&rdd, step > 50000);
             shadow_boundary(brute, step > 50000);
@@ -690,7 +690,7 @@ static void accesses_come_in_one_order_whoever_is_visited_first(void **state)
     static const uint16_t orders[2][4] = {{0, 1, 2, 3}, {3, 1, 0, 2}};
     uint64_t results[2];
     for (int k = 0; k < 2; k++) {
-        q = (struct accesses){.see = note_order};
+        q = (struct accesses){.on_access = note_order};
         seen_order = 1;
         for (uint64_t cyc = 1; cyc < 4; cyc++)
             for (int n = 0; n < 4; n++) accesses_put(&q, &(struct access){.slice = orders[k][n]}, cyc);
@@ -713,7 +713,7 @@ int main(void)
         cmocka_unit_test(equations_by_hand),
         cmocka_unit_test(every_reply_has_its_share_of_misses),
         cmocka_unit_test(of_equal_predictions_the_one_with_fewest_copies),
-        cmocka_unit_test(the_equation_promises_more_than_memory_brings),
+        cmocka_unit_test(the_equation_predicts_more_than_memory_supplies),
         cmocka_unit_test(copies_need_samples_that_speak_for_them),
         cmocka_unit_test(few_samples_count_with_the_hits_that_are_possible),
         cmocka_unit_test(what_all_slices_found_is_known_for_the_degree_in_force),

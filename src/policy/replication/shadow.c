@@ -1,7 +1,7 @@
 /* shadow: see shadow.h. */
 #include "policy/replication/shadow.h"
 
-#define DROPPED UINT64_MAX /* free, but not as cold as one never used; as in rdd.c */
+#define DROPPED UINT64_MAX /* tag of an invalidated way: free, but not cold; as in rdd.c */
 
 struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
 {
@@ -12,21 +12,22 @@ struct shadow *shadow_new(struct arena *a, const struct rdd_spec *spec)
     return s;
 }
 
-/* LRU, as the slices have it. *cold: a way was used that never was before. */
-static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool copy, bool *cold)
+/* Looks up the line and makes it the newest of its set (LRU). *cold: a miss filled a way never used before.
+ */
+static bool touch(struct shadow *s, struct shadow_way *set, uint64_t line, bool replica, bool *cold)
 {
-    struct shadow_way *place = set;
+    struct shadow_way *victim = set;
     bool hit = false;
     for (struct shadow_way *w = set; w < set + s->spec.ways && !hit; w++) {
         hit = w->line == line + 1;
-        if (hit || w->used < place->used) place = w;
+        if (hit || w->used < victim->used) victim = w;
     }
-    *cold = !place->line;
-    *place = (struct shadow_way){.line = line + 1, .used = ++s->clock, .copy = copy};
+    *cold = !victim->line;
+    *victim = (struct shadow_way){.line = line + 1, .used = ++s->clock, .replica = replica};
     return hit;
 }
 
-void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, uint32_t cluster)
+void shadow_observe(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, uint32_t cluster)
 {
     const struct rdd_spec *spec = &s->spec;
     const bool sampled = rdd_sample(spec, set) != UINT32_MAX;
@@ -44,10 +45,10 @@ void shadow_see(struct shadow *s, uint64_t line, uint32_t set, uint32_t home, ui
     }
 }
 
-void shadow_boundary(struct shadow *s, bool copies_only)
+void shadow_boundary(struct shadow *s, bool replicas_only)
 {
     const size_t degree = (size_t)s->spec.clusters.stack_slices * s->spec.sets * s->spec.ways;
     for (size_t i = degree; i < s->spec.degrees * degree; i++)
-        if (s->ways[i].line && (s->ways[i].copy || !copies_only))
+        if (s->ways[i].line && (s->ways[i].replica || !replicas_only))
             s->ways[i] = (struct shadow_way){.line = DROPPED};
 }

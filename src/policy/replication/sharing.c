@@ -9,16 +9,16 @@
 struct sharing *sharing_new(struct arena *a)
 {
     struct sharing *s = ARENA_NEW(a, struct sharing);
-    map_init(&s->window.of);
-    map_init(&s->kernel.of);
+    map_init(&s->window.index);
+    map_init(&s->kernel.index);
     return s;
 }
 
 void sharing_free(struct sharing *s)
 {
     if (!s) return;
-    map_free(&s->window.of);
-    map_free(&s->kernel.of);
+    map_free(&s->window.index);
+    map_free(&s->kernel.index);
     free(s->window.lines);
     free(s->kernel.lines);
 }
@@ -26,8 +26,8 @@ void sharing_free(struct sharing *s)
 static struct sharing_line *line_of(struct sharing_table *t, uint64_t line)
 {
     bool fresh;
-    uint64_t *place = map_put(&t->of, line, &fresh);
-    if (!fresh) return &t->lines[*place];
+    uint64_t *idx = map_put(&t->index, line, &fresh);
+    if (!fresh) return &t->lines[*idx];
     if (t->count == t->capacity) {
         const uint32_t capacity = t->capacity ? 2 * t->capacity : 1024;
         struct sharing_line *grown = realloc(t->lines, capacity * sizeof *grown);
@@ -35,12 +35,12 @@ static struct sharing_line *line_of(struct sharing_table *t, uint64_t line)
         t->lines = grown;
         t->capacity = capacity;
     }
-    *place = t->count;
+    *idx = t->count;
     t->lines[t->count] = (struct sharing_line){0};
     return &t->lines[t->count++];
 }
 
-static void note(struct sharing_table *t, const struct access *a)
+static void record(struct sharing_table *t, const struct access *a)
 {
     struct sharing_line *l = line_of(t, a->line);
     l->sms[a->sm / 64 % (SHARING_SMS / 64)] |= (uint64_t)1 << a->sm % 64;
@@ -59,7 +59,7 @@ static uint32_t sms_of(const struct sharing_line *l)
 
 static void empty(struct sharing_table *t)
 {
-    map_clear(&t->of);
+    map_clear(&t->index);
     t->count = 0;
 }
 
@@ -77,17 +77,17 @@ static void end_window(struct sharing *s, struct selrep_stats *stats)
     empty(&s->window);
 }
 
-void sharing_see(struct sharing *s, const struct access *a, uint64_t cyc, struct selrep_stats *stats)
+void sharing_observe(struct sharing *s, const struct access *a, uint64_t cyc, struct selrep_stats *stats)
 {
     if (cyc >= s->window_end_cyc) {
         end_window(s, stats);
         s->window_end_cyc = (cyc / SHARING_WINDOW_CYC + 1) * SHARING_WINDOW_CYC;
     }
-    note(&s->window, a);
-    note(&s->kernel, a);
+    record(&s->window, a);
+    record(&s->kernel, a);
 }
 
-void sharing_settle(struct sharing *s, struct selrep_stats *stats)
+void sharing_end_kernel(struct sharing *s, struct selrep_stats *stats)
 {
     end_window(s, stats);
     for (uint32_t k = 0; k < s->kernel.count; k++) {

@@ -1,14 +1,14 @@
-/* far: remote lines, that is, lines whose home is another slice. Active where slices forward to slices: nuba,
- * and numa and sm_side with several chiplets. Elsewhere s->far is NULL. near.c is the input stage of nuba.
+/* remote_lines: lines whose home is another slice. Active where slices forward to slices: nuba, and numa and
+ * sm_side with several chiplets. Elsewhere s->remote is NULL. local_input.c is the input stage of nuba.
  * The tag stage passes requests here whose rule names the home as the next hop (request/path.h).
  *
  *   requesting slice                                                  home slice
  *   SM read ---> tag stage --hit--> reply to the SM
  *                   | miss: allocate way and MSHR, create fetch
  *                   v
- *   SM write,  ---> out queue ---> far_request network ---> far_serve_next(): tag stage, memory on a miss
+ *   SM write,  ---> out queue ---> far_request network ---> remote_serve_next(): tag stage, memory on a miss
  *   atomic, or                                                            |
- *   uncacheable     far_receive() <--- far_reply network <--- hits, filled queues
+ *   uncacheable     remote_receive() <--- far_reply network <--- hits, filled queues
  *   read                | fetch: fill the line, reply to the requests in its MSHR
  *                       | forwarded request: reply to the SM
  *
@@ -16,7 +16,7 @@
  *  1. A remote line is never dirty. Writes update it, atomics invalidate it; both are forwarded to the home.
  *  2. While a fetch is pending, dirty[] marks the bytes written since the miss. The fill keeps these bytes.
  *  3. An atomic, an invalidation (coherent.c) or a read after an epoch change marks a pending fill as
- *     `overtaken`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
+ *     `discard_fill`. The fill replies to its MSHR and is not installed. Reads after the mark are forwarded.
  *  4. Slices cannot deadlock. Pending fetches leave one MSHR of the slice and one way of each set free
  *     (may_pin()), so a local miss, which depends on memory only, always proceeds. Requests from other slices
  *     have their own input port and reply queues.
@@ -34,7 +34,7 @@ static inline uint32_t epoch_now(const struct slice *s)
 
 static bool out_has_room(struct slice *s)
 {
-    if (s->far->out.count < s->spec->forward_queue) return true;
+    if (s->remote->out.count < s->spec->forward_queue) return true;
     s->blocked = &s->stats.wait_forward;
     return false;
 }
@@ -44,11 +44,11 @@ static void send_out(struct slice *s, uint64_t now, uint32_t idx)
     struct request *r = at(s, idx);
     r->via = (uint16_t)(s->wire.slice_idx + 1);
     r->ready_cyc = now + s->spec->miss_latency_cyc;
-    append(s, &s->far->out, idx);
+    append(s, &s->remote->out, idx);
 }
 
 /* Forwards the request itself to its home. The reply comes back through this slice. */
-static bool pass_on(struct slice *s, uint64_t now, uint32_t idx)
+static bool forward(struct slice *s, uint64_t now, uint32_t idx)
 {
     if (!out_has_room(s)) return false;
     send_out(s, now, idx);
@@ -71,7 +71,7 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
                                    .flags = r->flags | REQUEST_FETCH,
                                    .sectors = sectors,
                                    .app = r->app};
-    s->lines[line].asked |= sectors;
+    s->lines[line].pending_sectors |= sectors;
     s->stats.fetches++;
     if (s->wire.check) check_forward(s->wire.check, idx, for_idx);
     send_out(s, now, idx);
@@ -83,14 +83,14 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
 static bool may_pin(struct slice *s, uint32_t set)
 {
     uint32_t pinned = 0;
-    if (s->far->mshrs_used + 1 >= s->spec->ways) /* else there are too few of them to fill a set */
+    if (s->remote->mshrs_used + 1 >= s->spec->ways) /* otherwise the fetches cannot fill a set */
         for (uint32_t line = set * s->spec->ways; line < (set + 1) * s->spec->ways; line++)
-            pinned += *tags_pins(&s->tags, line) && s->lines[line].far;
+            pinned += *tags_pins(&s->tags, line) && s->lines[line].remote;
     if (pinned + 1 >= s->spec->ways) {
         s->blocked = &s->stats.wait_way;
         return false;
     }
-    if (s->far->mshrs_used + 1 >= s->spec->mshrs || !s->mshr_free_count) {
+    if (s->remote->mshrs_used + 1 >= s->spec->mshrs || !s->mshr_free_count) {
         s->blocked = &s->stats.wait_mshr;
         return false;
     }
@@ -105,16 +105,16 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
     const struct request *r = at(s, idx);
     if (!out_has_room(s) || !may_pin(s, set)) return false;
     if (line == TAGS_NONE) {
-        line = slice_make_room(s, now, set);
+        line = slice_evict_victim(s, now, set);
         if (line == TAGS_NONE) return false;
         tags_fill(&s->tags, line, r->home.line);
-        s->far->holds[line] = 1;
+        s->remote->holds[line] = 1;
         s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0;
     }
     struct slice_line *m = slice_pin(s, now, line);
-    m->far = true;
-    s->far->mshrs_used++;
-    s->far->epoch_of[line] = epoch_now(s);
+    m->remote = true;
+    s->remote->mshrs_used++;
+    s->remote->epoch_of[line] = epoch_now(s);
     append(s, &m->waiting, idx);
     tags_touch(&s->tags, line);
     s->stats.read_misses++;
@@ -127,7 +127,7 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
 {
     const struct request *r = at(s, idx);
     struct slice_line *m = &s->lines[line];
-    const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->asked);
+    const uint8_t missing = r->sectors & (uint8_t) ~(readable(s, line) | m->pending_sectors);
     if (m->waiting.count >= s->spec->mshr_merges) {
         s->blocked = &s->stats.wait_mshr;
         return false;
@@ -137,17 +137,17 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     if (missing) fetch(s, now, idx, line, missing);
     tags_touch(&s->tags, line);
     s->stats.read_merged++;
-    *(s->far->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
+    *(s->remote->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
     return true;
 }
 
-/* Returns the line if it may still be read. A line of an earlier epoch is invalidated: TAGS_NONE. */
-static uint32_t fresh(struct slice *s, uint64_t now, uint32_t line)
+/* Invalidates the line if it belongs to an earlier epoch: returns TAGS_NONE. Otherwise returns the line. */
+static uint32_t invalidate_if_stale(struct slice *s, uint64_t now, uint32_t line)
 {
-    if (line == TAGS_NONE || s->far->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
+    if (line == TAGS_NONE || s->remote->epoch_of[line] == epoch_now(s) || FAULT_FIRES(llc_keeps_at_acquire))
         return line;
     if (*tags_pins(&s->tags, line)) {
-        s->lines[line].overtaken = true;
+        s->lines[line].discard_fill = true;
         return line;
     }
     s->stats.stale_lines++;
@@ -159,10 +159,10 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
                        bool allocate)
 {
     const struct request *r = at(s, idx);
-    line = fresh(s, now, line);
+    line = invalidate_if_stale(s, now, line);
     const bool pinned = line != TAGS_NONE && *tags_pins(&s->tags, line);
-    if (pinned && s->lines[line].overtaken) {
-        if (!pass_on(s, now, idx)) return false;
+    if (pinned && s->lines[line].discard_fill) {
+        if (!forward(s, now, idx)) return false;
         s->stats.read_misses++;
         s->stats.crossing_reads++;
         return true;
@@ -170,12 +170,12 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
     if (line != TAGS_NONE && !(r->sectors & ~readable(s, line))) {
         slice_hit(s, now, line, idx);
         s->stats.remote_hits++;
-        *(s->far->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
+        *(s->remote->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
         return true;
     }
     if (pinned) return merge(s, now, idx, line);
     if (allocate && may_cache(s->spec)) return miss(s, now, idx, set, line);
-    if (!pass_on(s, now, idx)) return false;
+    if (!forward(s, now, idx)) return false;
     s->stats.read_misses++;
     s->stats.crossing_reads++;
     return true;
@@ -191,49 +191,49 @@ static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
         s->lines[line].dirty[0] |= r->bytes[0];
         s->lines[line].dirty[1] |= r->bytes[1];
     }
-    if (s->far->copies) check_copy_store(s->far->copies, line, idx, now);
+    if (s->remote->copies) check_copy_store(s->remote->copies, line, idx, now);
 }
 
-bool far_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate)
+bool remote_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate)
 {
     const struct request *r = at(s, idx);
     if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, allocate);
-    if (!pass_on(s, now, idx)) return false;
+    if (!forward(s, now, idx)) return false;
     if (line == TAGS_NONE) return true;
     if (r->kind == REQUEST_WRITE)
         update(s, now, idx, line);
     else if (*tags_pins(&s->tags, line))
-        s->lines[line].overtaken = true;
+        s->lines[line].discard_fill = true;
     else if (!FAULT_FIRES(llc_atomic_passes_copy))
         slice_drop_line(s, now, line);
     return true;
 }
 
-void far_filled(struct slice *s, uint64_t now, uint32_t line, bool overtaken)
+void remote_on_fill(struct slice *s, uint64_t now, uint32_t line, bool discard_fill)
 {
-    s->far->mshrs_used--;
-    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* the home has these bytes too */
-    if (overtaken) slice_drop_line(s, now, line);
+    s->remote->mshrs_used--;
+    s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* the home received these bytes as well */
+    if (discard_fill) slice_drop_line(s, now, line);
 }
 
-/* ---- pages that get a frame here ---- */
+/* ---- lines of pages that get a local frame ---- */
 
 void slice_fetch_page_line(struct slice *s, uint32_t request)
 {
-    append(s, &s->far->pages, request);
+    append(s, &s->remote->pages, request);
     engine_wake(s->wire.engine, s->component, engine_now(s->wire.engine, s->wire.domain) + 1);
 }
 
-void far_send_page_line(struct slice *s, uint64_t now)
+void remote_send_page_line(struct slice *s, uint64_t now)
 {
-    if (s->far->out.count >= s->spec->forward_queue) return;
-    const uint32_t idx = take_first(s, &s->far->pages);
+    if (s->remote->out.count >= s->spec->forward_queue) return;
+    const uint32_t idx = take_first(s, &s->remote->pages);
     at(s, idx)->sent_cyc = now;
     s->stats.fetches++;
     send_out(s, now, idx);
 }
 
-/* The line has arrived. The slice writes it to memory. */
+/* Writes a line that has arrived to memory. */
 static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
 {
     const struct request *r = at(s, idx);
@@ -252,9 +252,9 @@ static void write_page_line(struct slice *s, uint64_t now, uint32_t idx)
 
 /* ---- replies of other slices ---- */
 
-void far_receive(struct slice *s, uint64_t now)
+void remote_receive(struct slice *s, uint64_t now)
 {
-    const uint32_t idx = far_reply_at(s, now);
+    const uint32_t idx = remote_reply_at(s, now);
     struct request *r = at(s, idx);
     fabric_take(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
     s->stats.answers++;
@@ -266,8 +266,8 @@ void far_receive(struct slice *s, uint64_t now)
         return;
     }
     if (r->flags & REQUEST_FETCH) {
-        if (s->far->copies) {
-            check_far_fill(s->far->copies, r->owner, idx, r->sectors, s->lines[r->owner].dirty);
+        if (s->remote->copies) {
+            check_remote_fill(s->remote->copies, r->owner, idx, r->sectors, s->lines[r->owner].dirty);
             check_forward_done(s->wire.check, idx);
         }
         s->stats.remote_latency_cyc += now - r->sent_cyc;
@@ -275,15 +275,15 @@ void far_receive(struct slice *s, uint64_t now)
         pool_give(s->wire.requests, idx);
         return;
     }
-    enters(s, r, now);
+    on_arrival(s, r, now);
     append_filled(s, idx, now + 1);
 }
 
 /* ---- requests of other slices ---- */
 
-bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
+bool remote_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 {
-    struct far *f = s->far;
+    struct remote_lines *f = s->remote;
     uint64_t *const blocked = s->blocked; /* reason for the requests of SMs */
     s->blocked = NULL;
     const bool served = slice_serve_home(s, now, idx, &f->hits);
@@ -301,50 +301,50 @@ bool far_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 
 /* ---- output queues ---- */
 
-bool far_send_request(struct slice *s, uint64_t now, struct request_list *out)
+bool remote_send_request(struct slice *s, uint64_t now, struct request_list *out)
 {
     const uint32_t idx = out->first, next = at(s, idx)->next;
     if (!fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
     out->first = next;
     out->count--;
     s->stats.forwards++;
-    if (!(at(s, idx)->flags & REQUEST_FETCH)) leaves(s, now, at(s, idx)->served, now);
+    if (!(at(s, idx)->flags & REQUEST_FETCH)) on_departure(s, now, at(s, idx)->served, now);
     return true;
 }
 
-bool far_send_reply(struct slice *s, uint64_t now, struct request_list *way)
+bool remote_send_reply(struct slice *s, uint64_t now, struct request_list *list)
 {
-    const uint32_t idx = way->first, next = at(s, idx)->next;
+    const uint32_t idx = list->first, next = at(s, idx)->next;
     if (!fabric_try_far_reply(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
-    way->first = next;
-    way->count--;
-    leaves(s, now, at(s, idx)->served, now);
+    list->first = next;
+    list->count--;
+    on_departure(s, now, at(s, idx)->served, now);
     s->stats.replies++;
     s->stats.far_replies++;
     return true;
 }
 
-uint64_t far_waiting(const struct slice *s)
+uint64_t remote_waiting(const struct slice *s)
 {
-    return s->far ? (uint64_t)s->far->hits.count + s->far->filled.count : 0;
+    return s->remote ? (uint64_t)s->remote->hits.count + s->remote->filled.count : 0;
 }
 
-void far_new(struct slice *s, struct arena *a, const char *name)
+void remote_new(struct slice *s, struct arena *a, const char *name)
 {
     const uint32_t lines = tags_lines(&s->tags);
-    s->far = ARENA_NEW(a, struct far);
-    s->far->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
-    s->far->holds = ARENA_ARRAY(a, uint8_t, lines);
+    s->remote = ARENA_NEW(a, struct remote_lines);
+    s->remote->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
+    s->remote->holds = ARENA_ARRAY(a, uint8_t, lines);
     if (s->wire.check)
-        s->far->copies = check_place_new(
-            s->wire.check, arena_printf(a, "%s, copies of lines that live elsewhere", name), lines, false);
+        s->remote->copies =
+            check_place_new(s->wire.check, arena_printf(a, "%s, remote lines", name), lines, false);
 }
 
 void slice_connect(struct slice *s)
 {
     s->front = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
-    if (!s->far) return;
-    s->far->near = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
-    s->far->asked = fabric_front(&s->wire.fabric->far_request, s->wire.slice_idx);
-    s->far->answers = fabric_front(&s->wire.fabric->far_reply, s->wire.slice_idx);
+    if (!s->remote) return;
+    s->remote->sm_front = fabric_front(&s->wire.fabric->request, s->wire.slice_idx);
+    s->remote->request_front = fabric_front(&s->wire.fabric->far_request, s->wire.slice_idx);
+    s->remote->reply_front = fabric_front(&s->wire.fabric->far_reply, s->wire.slice_idx);
 }
