@@ -97,6 +97,8 @@ caught() {
     caught move_loses_dirty 2 "dropped without being written back" $moves -s pages.migration=most_used
     caught move_waits_not 3 "internal error" $moves -s pages.migration=most_used
     caught move_skips_line 2 "--check" $moves -s pages.migration=most_used
+    # intervals that end for ever are no progress
+    expect 3 "nothing moved for" timeout 100 "$faults" run -m $machine -s sim.fault=reply_dropped $moves -s pages.migration=most_used
     mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s pages.replication=read_only"
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $mixed
     caught replica_collapses_not 2 "stale read" $mixed
