@@ -151,6 +151,8 @@ bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launc
  * that was stopped nothing moves any more, and laws that need an end are not checked. */
 void system_finish(struct system *g);
 bool system_was_stopped(const struct system *g);
+/* The reason why lookahead windows (windows.h) are off; NULL: they are on. Results do not depend on it. */
+const char *system_windows_off(const struct system *g);
 
 struct exec_kernel;
 /* What a kernel takes of an SM, without a GPU: occupancy queries. */

@@ -56,7 +56,8 @@ struct system {
     struct fabric *fabrics;             /* [chiplet] */
     struct traffic traffic;             /* between partitions */
     struct gates *gates;                /* between them; NULL: there is one */
-    struct windows *windows;            /* who runs the memory side; NULL: its parts are visited */
+    struct windows *windows;            /* run the memory side; NULL: the engine activates its parts */
+    const char *windows_off;            /* unmet condition of ahead.def; NULL: windows are on */
     struct organisation *organisations; /* [chiplet] */
     struct llc_monitor monitor;         /* of every slice */
     struct replication *replication;    /* who decides on copies in a stack; NULL: nobody */
