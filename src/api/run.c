@@ -222,11 +222,16 @@ static json_t *result_json(const struct run_call *call, const struct report *rep
     if (call->stopped) (void)json_object_set_new(root, "stopped_by", json_string(stopped_by(call)));
     if (call->error) (void)json_object_set_new(root, "error", json_string(call->error));
     (void)json_object_set_new(root, "check", check_json(call));
-    (void)json_object_set_new(root, "host",
-                              json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu,
-                                        "warp_instructions_per_second",
-                                        cpu > 0 ? (double)call->totals.warp_instructions / cpu : 0.0,
-                                        "max_rss_bytes", (json_int_t)peak_rss_bytes()));
+    json_t *host =
+        json_pack("{s:f, s:f, s:f, s:I}", "seconds", wall, "cpu_seconds", cpu, "warp_instructions_per_second",
+                  cpu > 0 ? (double)call->totals.warp_instructions / cpu : 0.0, "max_rss_bytes",
+                  (json_int_t)peak_rss_bytes());
+    if (report) {
+        const char *off = system_windows_off(report->system);
+        (void)json_object_set_new(host, "lookahead_windows",
+                                  off ? json_sprintf("off, %s", off) : json_string("on"));
+    }
+    (void)json_object_set_new(root, "host", host);
     return root;
 }
 

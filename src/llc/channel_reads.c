@@ -10,6 +10,7 @@
  * Every cycle has the effect of work_next() of dram/channel.c. */
 #include "llc/channel_reads.h"
 
+#include "check/fault.h"
 #include "dram/channel_inside.h"
 #include "dram/dram_reads.h"
 #include "llc/slice_memory.h"
@@ -88,7 +89,7 @@ CHANNEL_HOT void come_back(const struct run *r, uint64_t now, uint64_t tick, con
     struct slice *const s = r->ch->clients[tag_client(e->tag)];
     s->stats.memory_latency[row->bucket + (latency_cyc >= row->limit_cyc)]++;
     append_window_fill(s, channel_tag_line(e->tag), r->ch->clock.sectors_of[channel_tag_columns(e->tag)],
-                       back_cyc(r, tick));
+                       back_cyc(r, tick) + FAULT_FIRES(fast_fill_late));
 }
 
 CHANNEL_HOT const struct dram_entry *step(const struct run *r, uint64_t now, enum dram_path path)
@@ -324,7 +325,7 @@ static uint64_t work_reads(struct channel *ch, uint64_t until)
     const uint64_t first_seq = d->next_seq;
     uint64_t next = ch->due_cyc;
     look(&r, path_of(d));
-    if (FAULT_BUILD || !d->lean || d->in_turn || next > r.last_cyc) return next;
+    if (FAULT_CLOSES_FAST_LOOPS || !d->lean || d->in_turn || next > r.last_cyc) return next;
     do {
         next = work_on(&r, next);
         look(&r, path_of(d));

@@ -7,6 +7,7 @@
 #ifndef ATOLL_LLC_SLICE_QUICK_H
 #define ATOLL_LLC_SLICE_QUICK_H
 
+#include "check/fault.h"
 #include "llc/slice_quick_fill.h"
 #include "llc/slice_set.h"
 
@@ -187,7 +188,7 @@ static SLICE_HOT void quick_hit(struct slice *s, uint32_t line, const struct req
                                 uint32_t bytes, struct slice_run *q)
 {
     const uint64_t now = q->now, ready = use_port(s, now, port_cyc);
-    slice_set_touch(s, &q->front, line);
+    if (!FAULT_FIRES(fast_llc_lru)) slice_set_touch(s, &q->front, line);
     if (!quick_reply(s, ready, q->front.idx, r, (uint32_t)now, bytes, q)) append_hit(s, q->front.idx, ready);
 }
 

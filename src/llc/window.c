@@ -10,7 +10,7 @@ void slice_in_windows(struct slice *s, bool on)
     s->windowed = on;
     /* every reply leaves at the start of its time at the port, and the reply queue is never full */
     s->direct = on && !s->spec->latency_cyc && s->spec->hits_limit > s->spec->data_queue_cyc + LINE_BYTES &&
-                !FAULT_BUILD;
+                !FAULT_CLOSES_FAST_LOOPS;
     s->quick = s->direct && slice_sets_are_simple(&s->tags);
     if (s->quick) {
         slice_sets_begin(s);

@@ -226,6 +226,7 @@ static void start(struct page_life *l, struct page_move *m, uint64_t now)
         shootdown(l, page->key);
     }
     engine_send(l->wire.engine, l->component, l->cost_cyc ? l->cost_cyc : 1, MESSAGE_PAID + m->idx);
+    l->unpaid++;
     make_due(l, m);
 }
 
@@ -325,6 +326,21 @@ static void end_interval(struct page_life *l)
     if (l->ticking) engine_send(l->wire.engine, l->component, l->interval_cyc, MESSAGE_INTERVAL);
 }
 
+/* Starts the queued moves for which the driver has a free slot. */
+static void start_moves(struct page_life *l, uint64_t now)
+{
+    for (struct page_move *m; (m = l->queue.first) && l->active < l->move_limit;) {
+        l->queue.first = m->next;
+        /* A replica that leaves the queue does not clear `queued`. A replica requested behind a queued
+         * migration would wait for the driver slot of the migration, which waits for that replica. */
+        if (m->kind == MOVE_MIGRATE) m->page->queued = false;
+        if (m->kind == MOVE_MIGRATE && m->page->move)
+            free_move(l, m); /* a collapse has overtaken the migration, which is given up */
+        else
+            start(l, m, now);
+    }
+}
+
 static void receive(void *self, uint64_t now, uint64_t message)
 {
     struct page_life *l = self;
@@ -332,6 +348,7 @@ static void receive(void *self, uint64_t now, uint64_t message)
     if (message >= MESSAGE_PAID) {
         struct page_move *m = l->moves[message - MESSAGE_PAID];
         m->paid = true;
+        l->unpaid--;
         make_due(l, m);
     }
     answer_requests(l);
@@ -340,16 +357,10 @@ static void receive(void *self, uint64_t now, uint64_t message)
     for (uint32_t k = 0; k < due; k++) go_on(l, l->due[k], now); /* may add moves for the next cycle */
     l->due_count -= due;
     if (l->due_count) memmove(l->due, l->due + due, l->due_count * sizeof(struct page_move *));
-    for (struct page_move *m; (m = l->queue.first) && l->active < l->move_limit;) {
-        l->queue.first = m->next;
-        m->page->queued = false;
-        if (m->kind == MOVE_MIGRATE && m->page->move)
-            free_move(l, m); /* a collapse has overtaken the migration, which is given up */
-        else
-            start(l, m, now);
-    }
+    start_moves(l, now);
     l->copier.advance(l->copier.self);
-    engine_progress(l->wire.engine);
+    /* The end of an interval alone is no progress for the watchdog: all moves and SMs may wait for ever. */
+    if (due || l->due_count || l->unpaid) engine_progress(l->wire.engine);
 }
 
 /* ---- kernels ---- */

@@ -28,12 +28,14 @@ static const struct bed_op use[] = {
     BED_USE(1),
     BED_END};
 
-static uint32_t partition_of(const struct bed *b)
+static uint32_t partition_of_page(const struct bed *b, uint64_t n)
 {
-    const uint64_t *frame = pages_frame(b->system->pages, pages_key(0, A >> 12));
+    const uint64_t *frame = pages_frame(b->system->pages, pages_key(0, (A >> 12) + n));
     assert_non_null(frame);
     return pages_home(b->system->pages, *frame).channel;
 }
+
+static uint32_t partition_of(const struct bed *b) { return partition_of_page(b, 0); }
 
 /* SM 0 uses a page of partition 1. */
 static struct stats migrate(struct bed *b, const char *settings)
@@ -155,6 +157,48 @@ BED_TEST(a_partition_that_reads_a_read_only_page_gets_a_copy_and_a_store_collaps
     bed_close(&b);
 }
 
+/* ---- both roles ---- */
+
+#define PAGE(n) (A + (uint64_t)(n)*4096)
+/* Four partitions, one driver slot of 3000 cycles. Block n runs in partition n.
+ *   cycle     0   block 0 needs a replica of page 0 and gets the slot; block 1 needs a replica of page 1
+ *             0+  block 2 loads from page 1 most often
+ *          2000   the interval ends: the migration of page 1 to partition 2 is queued
+ *          3400   the replica of page 1 for block 1 gets the slot; block 0 reads page 1 */
+static const struct bed_op both[] = {
+    BED_LOAD(PAGE(0), 1, .flags = WARP_F_READ_ONLY | WARP_F_STRONG, .by_block = 4096),
+    BED_USE(1),
+    BED_LOAD(PAGE(-1), 1, .flags = WARP_F_STRONG, .by_block = 4096, .from_block = 2),
+    BED_USE(1),
+    BED_LOAD(PAGE(-1), 1, .flags = WARP_F_STRONG, .by_block = 4096, .from_block = 2),
+    BED_USE(1),
+    BED_LOAD(PAGE(1), 1, .flags = WARP_F_READ_ONLY | WARP_F_STRONG, .by_block = 4096),
+    BED_USE(1),
+    BED_END};
+
+/* A replica requested behind a queued migration of its page needs the slot that the migration holds, and the
+ * migration waits for the replica. */
+BED_TEST(a_migration_with_one_driver_slot_does_not_wait_for_a_replica_behind_it)
+{
+    struct bed b;
+    bed_open(&b, PAGES "chiplet.partitions=4;gpu.llc_size=512 KiB;gpu.memory_size=256 MiB;runtime.moves=1;"
+                       "runtime.move_accesses=2;runtime.move_cost=3 us;pages.migration=most_used;"
+                       "pages.replication=read_only");
+    static const uint32_t home_of[] = {3, 3, 2, 3, 3};
+    for (uint32_t n = 0; n < 5; n++) bed_touch(&b, home_of[n], PAGE(n), 1);
+    b.parts = 4;
+    bed_begin(&b, both, 1, 4);
+    pages_kernel_begins(b.system->pages, b.start_cyc);
+    bed_finish(&b);
+    bed_settle(&b);
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.pages.migrations, 2); /* page 2 moves too: block 3 loads from it */
+    assert_int_equal(partition_of_page(&b, 1), 2);
+    assert_int_equal(s.pages.peak, 1);
+    pages_kernels_end(b.system->pages);
+    bed_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +207,7 @@ int main(void)
         cmocka_unit_test(accesses_wait_until_the_page_has_moved),
         cmocka_unit_test(lines_that_go_one_by_one_arrive),
         cmocka_unit_test(a_partition_that_reads_a_read_only_page_gets_a_copy_and_a_store_collapses_it),
+        cmocka_unit_test(a_migration_with_one_driver_slot_does_not_wait_for_a_replica_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

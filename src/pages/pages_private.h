@@ -23,7 +23,7 @@ struct page {
     /* migration; NULL without it */
     uint32_t *accesses; /* [node] requests in this interval */
     bool listed;        /* in the list of pages with accesses */
-    bool queued;        /* a migration waits for the driver */
+    bool queued;        /* a migration waits for the driver; no replica is requested until it starts */
     /* replication; NULL without it */
     uint64_t *replicated; /* bit per node that has a replica */
     uint64_t *copying;    /* bit per node whose replica is pending */
@@ -100,6 +100,7 @@ struct page_life {
     uint32_t request_count, request_capacity;
     struct page_move **moves; /* [idx] */
     uint32_t move_count, move_capacity, move_limit, active;
+    uint32_t unpaid;        /* active moves whose driver time has not passed */
     struct page_move **due; /* moves that can proceed, in no order */
     uint32_t due_count, due_capacity;
     struct page **replicated; /* pages that have had replicas in this kernel */

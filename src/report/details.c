@@ -347,6 +347,13 @@ static void write_read_times(const struct report *r, FILE *out)
     HISTOGRAM(r, out, "reads of other partitions by time from the L1 and back, cycles", far);
 }
 
+/* How the host simulates the machine; no result depends on it. */
+static void write_windows(const struct report *r, FILE *out)
+{
+    const char *off = system_windows_off(r->system);
+    (void)fprintf(out, "\n  lookahead windows: %s%s\n", off ? "off, " : "on", off ? off : "");
+}
+
 void report_details(const struct report *r, FILE *out)
 {
     write_times(r, out);
@@ -362,4 +369,5 @@ void report_details(const struct report *r, FILE *out)
     HISTOGRAM(r, out, "LLC fills by time to memory and back, cycles", r->stats.llc.memory_latency);
     HISTOGRAM(r, out, "DRAM read columns by time, DRAM cycles", r->stats.dram.read_latency);
     HISTOGRAM(r, out, "memory instructions by lines touched", r->stats.sm.lines_per_access);
+    write_windows(r, out);
 }

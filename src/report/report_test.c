@@ -698,6 +698,45 @@ static void what_is_not_counted_in_a_run_is_not_shown_as_a_number(void **state)
     atoll_outcome_free(&out);
 }
 
+/* The report names the first condition of ahead.def that the machine does not meet. */
+static void the_report_says_why_lookahead_windows_are_off(void **state)
+{
+    static const struct {
+        const char *machine, *setting, *windows;
+        bool check;
+    } tried[] = {
+        {"v100", NULL, "on", false},
+        {"v100", "mmu.mode=tlb", "off, mmu.mode is tlb", false},
+        {"v100", "sim.work_ahead=false", "off, sim.work_ahead is false", false},
+        {"v100", "llc.boundary=flush", "off, llc.boundary is not keep", false},
+        {"v100", "net.source_packets=1", "off, net.source_packets is too small for the replies of a slice",
+         false},
+        {"v100", "net.link_latency_cyc=400", "off, latencies of the networks are too long", false},
+        {"v100", NULL, "off, --check is on", true},
+        {"nuba", NULL, "off, net.topology is not queued", false},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof tried / sizeof *tried; k++) {
+        atoll_sim *sim;
+        struct atoll_outcome out = {0};
+        char line[128];
+        assert_int_equal(atoll_create(&sim), ATOLL_OK);
+        assert_int_equal(atoll_machine(sim, tried[k].machine), ATOLL_OK);
+        if (tried[k].setting) assert_int_equal(atoll_set(sim, tried[k].setting), ATOLL_OK);
+        const struct atoll_job job = {.workload = "vecadd:tiny", .details = true, .check = tried[k].check};
+        assert_int_equal(atoll_run(sim, &job, &out), ATOLL_OK);
+        (void)snprintf(line, sizeof line, "\n  lookahead windows: %s\n", tried[k].windows);
+        assert_non_null(strstr(out.report, line));
+        json_t *root = load(out.json);
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(root, "host"), "lookahead_windows")),
+            tried[k].windows);
+        json_decref(root);
+        atoll_outcome_free(&out);
+        atoll_destroy(sim);
+    }
+}
+
 /* Every block, every kernel; slices of one track do not overlap; names for all tracks. */
 static void a_trace_is_json_in_which_every_block_has_its_place(void **state)
 {
@@ -779,6 +818,7 @@ int main(void)
         cmocka_unit_test(the_busiest_sender_is_an_sm_on_which_a_block_ran),
         cmocka_unit_test(the_depth_of_queues_is_the_time_that_was_waited_over_the_time_of_the_run),
         cmocka_unit_test(what_is_not_counted_in_a_run_is_not_shown_as_a_number),
+        cmocka_unit_test(the_report_says_why_lookahead_windows_are_off),
         cmocka_unit_test(a_trace_is_json_in_which_every_block_has_its_place),
         cmocka_unit_test(a_limit_stops_a_run_within_one_cycle_of_the_machine),
         cmocka_unit_test(ascii_reports_are_ascii),

@@ -8,6 +8,7 @@
  * meanwhile. So each is looked for once, as soon as the one before it is on its way. */
 #include "sm/pump.h"
 
+#include "check/fault.h"
 #include "sm/stretch.h"
 
 enum { LINES_AHEAD = 3 };
@@ -197,7 +198,7 @@ PART void leave(struct stretch *s, uint64_t until_cyc)
     if (!s->m) return;
     s->m->at = (uint16_t)(s->at - s->m->lines);
     sm->lsu_blocked_cyc = s->due_cyc;
-    if (s->due_cyc < until_cyc) sm->lsu_blocked = &s->l1->stats.wait_mshr;
+    if (s->due_cyc < until_cyc && !FAULT_FIRES(fast_stall_lost)) sm->lsu_blocked = &s->l1->stats.wait_mshr;
 }
 
 /* More than a line came or went: does the stretch end with this cycle? */

@@ -295,8 +295,8 @@ static void set_stride(struct sm *sm, uint32_t stride)
 static void set_direct(struct sm *sm)
 {
     /* not where blocks move: their lines go out beside those of the memory pipe */
-    sm->direct =
-        sm->windows && sm->spec->lines_per_cyc == 1 && !sm->hold && !sm->wire.disturbed && !FAULT_BUILD;
+    sm->direct = sm->windows && sm->spec->lines_per_cyc == 1 && !sm->hold && !sm->wire.disturbed &&
+                 !FAULT_CLOSES_FAST_LOOPS;
     if (!sm->direct) return;
     const struct fabric *const f = sm->wire.fabric;
     sm->replies = net_queue_port_of(f->reply.net, sm->wire.sm_idx);

@@ -378,7 +378,9 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
                                                      .slice_count = g->slice_count,
                                                      .channel_count = g->channel_count,
                                                      .sm_components = g->sm_components,
-                                                     .kernels = &g->running_count});
+                                                     .kernels = &g->running_count,
+                                                     .check = g->check != NULL},
+                             &g->windows_off);
     apps_init(&g->apps, g);
     block_migration_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
@@ -401,6 +403,7 @@ struct fabric_side *system_net_at(const struct system *g, enum net_level level, 
 void system_listen(struct system *g, const struct system_listener *listener) { g->listener = *listener; }
 void system_limit(struct system *g, uint64_t warp_instructions) { g->limit_instructions = warp_instructions; }
 bool system_was_stopped(const struct system *g) { return g->stopped; }
+const char *system_windows_off(const struct system *g) { return g->windows_off; }
 
 uint64_t system_now(const struct system *g) { return engine_now(g->engine, g->sm_domain); }
 uint64_t system_end_cyc(const struct system *g) { return g->end_cyc ? g->end_cyc : system_now(g); }
@@ -443,6 +446,7 @@ void system_split(struct system *g, uint32_t apps)
     if (g->windows && apps > 1) {
         windows_close(g->windows);
         g->windows = NULL;
+        g->windows_off = "several applications run";
     }
     apps_split(&g->apps, apps);
 }

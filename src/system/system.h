@@ -165,6 +165,8 @@ bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launc
  * run, no request moves and no law is checked. */
 void system_finish(struct system *g);
 bool system_was_stopped(const struct system *g);
+/* The reason why lookahead windows (windows.h) are off; NULL: they are on. Results do not depend on it. */
+const char *system_windows_off(const struct system *g);
 
 struct exec_kernel;
 /* Occupancy queries: registers per thread, and resident blocks per SM. Neither needs a machine. `*why`:

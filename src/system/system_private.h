@@ -61,6 +61,7 @@ struct system {
     struct traffic traffic;             /* bytes between partitions */
     struct gates *gates;                /* gateways between chiplets; NULL: the machine has one chiplet */
     struct windows *windows;            /* simulates the memory side; NULL: the engine wakes its components */
+    const char *windows_off;            /* unmet condition of ahead.def; NULL: windows are on */
     struct organisation *organisations; /* [chiplet] */
     struct llc_monitor monitor;         /* callback of every slice, for the replication policy */
     struct replication *replication;    /* replication policy of a stack; NULL: none */

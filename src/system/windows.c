@@ -157,16 +157,20 @@ void windows_finish(struct windows *w)
     for (uint32_t k = 0; k < w->parts.channel_count; k++) channel_finish(w->parts.channels[k]);
 }
 
-/* ---- building ---- */
+/* ---- conditions: ahead.def ---- */
 
-/* Does the link of a slice carry replies as fast as its data port brings them? Then no more wait before it
- * than pass the port while a slower one is on its way from there (hits, fills, lanes of an atomic in turn),
- * and one that sets out. */
-static bool link_keeps_up(const struct config *c)
+/* Replies that wait before the link of a slice: at most those that pass the data port while a slower reply is
+ * in flight from there (hits, fills, the lanes of an atomic one by one), and the reply that is sent. */
+static bool source_queue_holds_replies(const struct config *c)
 {
     const uint64_t slower_cyc = c->llc.latency_cyc - slice_tag_latency(c) + c->llc.fill_latency_cyc +
                                 (uint64_t)(LANES_MOST - 1) * c->llc.atomic_cyc;
-    if (c->net.source_packets < slower_cyc + 2) return false;
+    return c->net.source_packets >= slower_cyc + 2;
+}
+
+/* The link of a slice carries replies as fast as the data port of the slice supplies them. */
+static bool link_matches_port(const struct config *c)
+{
     for (uint64_t sectors = 0; sectors <= LINE_SECTORS; sectors++) {
         const uint64_t bytes = sectors * SECTOR_BYTES, width = c->net.width;
         const uint64_t port_cyc = bytes ? (bytes + c->llc.port - 1) / c->llc.port : 1;
@@ -175,16 +179,15 @@ static bool link_keeps_up(const struct config *c)
     return true;
 }
 
-static bool is_plain(const struct config *c)
+static bool slices_are_basic(const struct windows *w)
 {
-    return c->sim.work_ahead && c->net.topology == net_shape_queued && config_chiplets(c) == 1 &&
-           c->clock.sm == c->clock.net && c->clock.sm == c->clock.llc && c->mmu.mode == mmu_mode_ideal &&
-           config_slices_at_home(c) && c->llc.boundary == llc_boundary_keep && !c->llc.stacks &&
-           link_keeps_up(c);
+    for (uint32_t k = 0; k < w->parts.slice_count; k++)
+        if (!slice_is_basic(w->parts.slices[k])) return false;
+    return true;
 }
 
-/* While all sleep an SM may be ahead as far as a request and its reply take, and the next one as far again
- * after that; then a packet may still wait for its link and for a place. */
+/* While all components sleep, an SM may be ahead by the latency of a request and its reply, and the next SM by
+ * as much again after that. A packet may then still wait for its link and for a queue slot. */
 static bool is_within_wheel(const struct windows *w)
 {
     const struct net_spec *const s = net_spec_of(w->parts.fabric->request.net);
@@ -192,17 +195,43 @@ static bool is_within_wheel(const struct windows *w)
     return ahead + s->max_packet_bytes / s->width_bytes + s->credit_delay_cyc + 4 < NET_QUEUE_WHEEL;
 }
 
+/* The text of the first row over the configuration that does not hold; NULL: all hold. */
+static const char *unmet_by_config(const struct config *c)
+{
+#define AHEAD_NEEDS(name, condition, text) \
+    if (!(condition)) return text;
+#define AHEAD_NEEDS_BUILT(name, condition, text)
+#include "system/ahead.def"
+#undef AHEAD_NEEDS_BUILT
+#undef AHEAD_NEEDS
+    return NULL;
+}
+
+/* The text of the first row over the built machine that does not hold; NULL: all hold. */
+static const char *unmet_by_parts(const struct windows *w)
+{
+#define AHEAD_NEEDS(name, condition, text)
+#define AHEAD_NEEDS_BUILT(name, condition, text) \
+    if (!(condition)) return text;
+#include "system/ahead.def"
+#undef AHEAD_NEEDS_BUILT
+#undef AHEAD_NEEDS
+    return NULL;
+}
+
+/* ---- building ---- */
+
 static struct wait waits(void *self)
 {
     (void)self;
     return (struct wait){.reason = WAIT_NOTHING, .on = ENGINE_NO_COMPONENT};
 }
 
-struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts)
+struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts,
+                            const char **off)
 {
-    if (!is_plain(c)) return NULL;
-    for (uint32_t k = 0; k < parts->slice_count; k++)
-        if (!slice_is_basic(parts->slices[k])) return NULL;
+    *off = unmet_by_config(c);
+    if (*off) return NULL;
     struct windows *w = ARENA_NEW(a, struct windows);
     struct fabric *const f = parts->fabric;
     w->parts = *parts;
@@ -213,11 +242,12 @@ struct windows *windows_new(struct arena *a, const struct config *c, const struc
     w->ahead.arrival_cyc =
         (uint32_t)net_zero_load_cyc(f->request.net, 0, 0, (uint32_t)c->packet.header) + slice_tag_latency(c);
     w->ahead.reply_cyc = (uint32_t)f->min_reply_cyc - 1;
-    /* as long as neither requests nor lines that were read come into the window */
+    /* the maximum for which no request sent and no line read in the window reaches a slice in it */
     const uint32_t memory_cyc = c->llc.memory_latency_cyc + c->llc.fill_latency_cyc;
     w->length_cyc = w->ahead.arrival_cyc - 1 < memory_cyc ? w->ahead.arrival_cyc - 1 : memory_cyc - 1;
     if (w->length_cyc > WINDOW_MOST) w->length_cyc = WINDOW_MOST;
-    if (w->length_cyc < WINDOW_LEAST || !is_within_wheel(w)) return NULL;
+    *off = unmet_by_parts(w);
+    if (*off) return NULL;
     w->fresh_words = (uint32_t)(config_sms(c) + 63) / 64;
     w->fresh = ARENA_ARRAY(a, uint64_t, w->fresh_words);
     w->unread = ARENA_ARRAY(a, uint64_t, (parts->slice_count + 63) / 64);

@@ -16,9 +16,7 @@
  * bit-identical. A window ends no later than the cycle in which statistics are sampled
  * (engine_unwatched_until()).
  *
- * Windows are off if a component uses an optional feature: --check, several applications or chiplets,
- * organisations other than memory_side, address translation, flushes at kernel boundaries, or networks that
- * are not queued. */
+ * ahead.def lists the conditions for windows. Windows are also off if several applications run. */
 #ifndef ATOLL_SYSTEM_WINDOWS_H
 #define ATOLL_SYSTEM_WINDOWS_H
 
@@ -36,14 +34,17 @@ struct windows_parts {
     struct channel *const *channels;
     uint32_t slice_count, channel_count;
     const uint32_t *sm_components;
-    const uint32_t *kernels; /* how many run */
+    const uint32_t *kernels; /* number of kernels that run */
+    bool check;              /* --check is on */
 };
 
-/* NULL: the machine is not one for windows. Before the first kernel. */
-struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts);
-/* The parts are visited one by one from now on. Before the first kernel. */
+/* NULL: the machine does not meet a condition of ahead.def; `off` is the text of the first such row. Else
+ * `off` is NULL. The caller builds windows before the first kernel. */
+struct windows *windows_new(struct arena *a, const struct config *c, const struct windows_parts *parts,
+                            const char **off);
+/* The engine activates the parts one by one from now on. Before the first kernel. */
 void windows_close(struct windows *w);
-/* When the engine has stopped: what is due by now is done. */
+/* Simulates all work that is due by now, after the engine has stopped. */
 void windows_finish(struct windows *w);
 
 #endif

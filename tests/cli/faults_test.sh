@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every planted fault of src/check/faults.def is caught: by --check, a law, a contract or the report of who waits for
-# whom. Without a fault the same program passes the same runs.
+# Every planted fault of src/check/faults.def is detected: by --check, a law, a contract, the report of wait-for chains
+# or a comparison with a simulation cycle by cycle. Without a fault the same program passes the same runs.
 . tests/cli/lib.sh
 faults=$ATOLL_BUILD/atoll_faults
 if [ ! -x "$faults" ]; then
@@ -97,6 +97,8 @@ caught() {
     caught move_loses_dirty 2 "dropped without being written back" $moves -s pages.migration=most_used
     caught move_waits_not 3 "internal error" $moves -s pages.migration=most_used
     caught move_skips_line 2 "--check" $moves -s pages.migration=most_used
+    # intervals that end for ever are no progress
+    expect 3 "nothing moved for" timeout 100 "$faults" run -m $machine -s sim.fault=reply_dropped $moves -s pages.migration=most_used
     mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s pages.replication=read_only"
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $mixed
     caught replica_collapses_not 2 "stale read" $mixed
@@ -112,6 +114,32 @@ caught() {
     expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none -m $machine $often
     caught adaptive_flushes_not 3 "internal error" $often
 }
+
+# The fast loops of lookahead windows repeat the timing of the general code. --check turns them off; the proof is that
+# every statistic equals that of sim.work_ahead=false (tests/proof/random_machines_test.c).
+# same_cycle_by_cycle FAULT OPTIONS...: true if the statistics are equal
+same_cycle_by_cycle() {
+    fault=$1
+    shift
+    for ahead in true false; do
+        timeout 100 "$faults" run -m v100 -s sim.fault="$fault" -s sim.work_ahead=$ahead "$@" --json "$dir/$ahead.json" > "$dir/text" 2>&1 || return 2
+        grep -E '^ *"(sm|l1|llc|dram|net)\.' "$dir/$ahead.json" > "$dir/$ahead.stats"
+    done
+    test -s "$dir/true.stats" && grep -qF '"lookahead_windows": "on"' "$dir/true.json" && cmp -s "$dir/true.stats" "$dir/false.stats"
+}
+# differs FAULT OPTIONS...: the same machine is equal with the fast loops open, and the fault makes a difference
+differs() {
+    tested="$tested $1"
+    planted=$1
+    shift
+    holds "v100 $* is equal cycle by cycle" same_cycle_by_cycle fast_none "$@"
+    same_cycle_by_cycle "$planted" "$@"
+    holds "cycle by cycle $planted shows in the statistics" test $? = 1
+}
+tested="$tested fast_none"
+differs fast_llc_lru -w bfs:tiny -s gpu.llc_size=96KiB -s llc.ways=2
+differs fast_fill_late -w triad:tiny
+differs fast_stall_lost -w gather:tiny -s l1.mshrs=16
 
 # what a user gets to read names all that is needed to find the place
 "$faults" run -m uba-mem --check -s sim.fault=l1_keeps_at_kernel -w ./tests/kit/ordering:tiny > "$dir/message" 2>&1

@@ -3,19 +3,13 @@
  * of one entry and clocks that do not divide each other. */
 #include <libgen.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <jansson.h>
-
-#include "atoll.h"
+#include "run_stats.h"
 #include "workload.h"
 
 static const char *const presets[] = {"uba-mem", "selrep-shared", "gpu1", "v100"};
@@ -85,77 +79,6 @@ static const char *const one_entry_between[] = {"slice_net.vcs=2",
                                                 "net.sink_packets=1",
                                                 "l1.miss_queue=1",
                                                 NULL};
-
-/* How often the simulator looked is not what the machine did. */
-static void drop_engine(json_t *value)
-{
-    const char *key;
-    json_t *inner;
-    void *after;
-    size_t i;
-    json_object_foreach_safe(value, after, key, inner)
-    {
-        if (!strncmp(key, "engine.", 7))
-            (void)json_object_del(value, key);
-        else
-            drop_engine(inner);
-    }
-    json_array_foreach(value, i, inner) drop_engine(inner);
-}
-
-/* Statistics, those of kernels and applications among them; frees the rest. */
-static json_t *take_stats(json_t *root)
-{
-    json_t *stats = json_incref(json_object_get(root, "stats"));
-    assert_non_null(stats);
-    (void)json_object_set(stats, "kernels", json_object_get(root, "kernels"));
-    (void)json_object_set(stats, "apps", json_object_get(root, "apps"));
-    drop_engine(stats);
-    json_decref(root);
-    return stats;
-}
-
-/* The statistics of a run of so many instructions (0: all); fails the test when the run fails. */
-static json_t *run_some(const char *preset, const char *workload, const char *const *settings,
-                        const char *more, uint64_t instructions)
-{
-    atoll_sim *sim;
-    struct atoll_outcome outcome = {0};
-    assert_int_equal(atoll_create(&sim), ATOLL_OK);
-    if (atoll_machine(sim, preset)) fail_msg("%s", atoll_message(sim));
-    for (; *settings; settings++)
-        if (atoll_set(sim, *settings)) fail_msg("%s", atoll_message(sim));
-    if (more && atoll_set(sim, more)) fail_msg("%s", atoll_message(sim));
-    const struct atoll_job job = {.workload = workload, .max_instructions = instructions};
-    if (atoll_run(sim, &job, &outcome)) fail_msg("%s on %s: %s", workload, preset, atoll_message(sim));
-    json_t *root = json_loads(outcome.json, 0, NULL);
-    assert_non_null(root);
-    json_t *stats = take_stats(root);
-    atoll_outcome_free(&outcome);
-    atoll_destroy(sim);
-    return stats;
-}
-
-static json_t *run(const char *preset, const char *workload, const char *const *settings, const char *more)
-{
-    return run_some(preset, workload, settings, more, 0);
-}
-
-static void expect_same(json_t *one, json_t *other, const char *workload, const char *preset,
-                        const char *what)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(one, key, value)
-    {
-        if (json_equal(value, json_object_get(other, key))) continue;
-        char *a = json_dumps(value, JSON_ENCODE_ANY),
-             *b = json_dumps(json_object_get(other, key), JSON_ENCODE_ANY);
-        fail_msg("%s on %s %s: %s is %s, was %s", workload, preset, what, key, b, a);
-    }
-    assert_int_equal(json_object_size(one), json_object_size(other));
-    json_decref(other);
-}
 
 /* Runs all on all; on every shuffled-th preset again with visits in random order, and cycle by cycle. */
 static void all_on_all(const char *const *settings, int shuffled)
