@@ -73,9 +73,30 @@ static void undo_aliases(struct machine *m, enum param_idx idx)
     }
 }
 
+/* Of a parameter and its older spellings, the one that is set last counts. */
+static void undo_older_spellings(struct machine *m, enum param_idx idx)
+{
+    static const struct {
+        enum param_idx param, older[2];
+    } rows[] = {
+#define LINKS(section) \
+    {PARAM_IDX(section, bandwidth), {PARAM_IDX(section, width), PARAM_IDX(clock, section)}}, \
+        {PARAM_IDX(section, latency), {PARAM_IDX(section, link_latency_cyc), PARAM_COUNT}}, \
+        {PARAM_IDX(section, buffer), {PARAM_IDX(section, sink_packets), PARAM_COUNT}},
+        LINKS(chiplet_net) LINKS(gpu_net)
+#undef LINKS
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (uint32_t n = 0; n < 2 && rows[k].param == idx; n++)
+            if (rows[k].older[n] != PARAM_COUNT)
+                assign(m, (struct diag_place){0}, rows[k].older[n],
+                       param_rows[rows[k].older[n]].default_text);
+}
+
 void machine_assign(struct machine *m, struct diag_place place, enum param_idx idx, const char *text)
 {
     undo_aliases(m, idx);
+    undo_older_spellings(m, idx);
     for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++) {
         if (aliases[k].param != idx || strcmp(aliases[k].value, text) != 0) continue;
         for (size_t n = 0; n < sizeof aliases[k].sets / sizeof *aliases[k].sets; n++)

@@ -367,7 +367,9 @@ static uint64_t percentile(const struct model *m, double share)
 /* Plain links are built for every pair of ports; the machine has none from an endpoint to itself. */
 static bool is_to_itself(const struct model *m, uint32_t link)
 {
-    return m->spec->same_ends && link / m->spec->net.sinks == link % m->spec->net.sinks;
+    const enum net_topology t = m->spec->net.topology;
+    return m->spec->same_ends && (t == NET_LINKS || t == NET_NODE_LINKS) &&
+           link / m->spec->net.sinks == link % m->spec->net.sinks;
 }
 
 static void stage_results(const struct model *m, const uint64_t *flits_at_end, struct net_model_result *r)
@@ -387,6 +389,15 @@ static void stage_results(const struct model *m, const uint64_t *flits_at_end, s
     for (uint32_t i = 0; i < r->stage_count; i++) r->stages[i].mean /= r->stages[i].links;
 }
 
+/* Per cycle, in whole flits as they are offered: links between nodes carry bytes, and a ring several times. */
+static double delivered_flits(const struct model *m)
+{
+    double flits = 0;
+    for (uint32_t k = 0; k < m->spec->size_count; k++)
+        flits += net_flits(m->net, m->spec->packet_bytes[k]) / (double)m->spec->size_count;
+    return flits * (double)m->packets_in_window / (double)m->spec->measure_cyc;
+}
+
 static void results(const struct model *m, struct net_model_result *r)
 {
     const struct net_model_spec *spec = m->spec;
@@ -394,7 +405,7 @@ static void results(const struct model *m, struct net_model_result *r)
     r->offered = spec->rate;
     /* what the links into the sinks carried */
     const struct net_model_stage *last = &r->stages[r->stage_count - 1];
-    const double flits = last->mean * last->links;
+    const double flits = net_between_nodes(&spec->net) ? delivered_flits(m) : last->mean * last->links;
     r->accepted = flits / (spec->traffic == NET_HOTSPOT ? spec->net.groups : spec->net.sinks);
     r->accepted_per_source = flits / m->senders;
     r->accepted_packets = (double)m->packets_in_window / cycles;

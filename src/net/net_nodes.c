@@ -112,19 +112,18 @@ static inline uint32_t next_wire(const struct net_nodes *nn, uint32_t wire, cons
 
 /* ---- arrivals ---- */
 
-static inline uint64_t event_cyc(const struct net_wire *w, const struct net_flight *f)
-{
-    return f->visible_cyc - is_last_wire(w, f->packet.dst);
-}
+/* The step that moves the packet off the link: a packet that ends here is visible in the cycle after it. */
+static inline uint64_t event_cyc(const struct net_flight *f, bool ends) { return f->visible_cyc - ends; }
 
 static void set_arrive_cyc(const struct net_nodes *nn, struct net_wire *w)
 {
     w->arrive_cyc = NET_NEVER;
-    for (uint32_t c = 0; c < nn->classes; c++) {
-        if (!w->flying[c].count) continue;
-        const uint64_t cyc = event_cyc(w, &nn->nets[c]->flights[w->flying[c].first]);
-        if (cyc < w->arrive_cyc) w->arrive_cyc = cyc;
-    }
+    for (uint32_t c = 0; c < nn->classes; c++)
+        for (uint32_t ends = 0; ends < 2; ends++) {
+            if (!w->flying[c][ends].count) continue;
+            const uint64_t cyc = event_cyc(&nn->nets[c]->flights[w->flying[c][ends].first], ends);
+            if (cyc < w->arrive_cyc) w->arrive_cyc = cyc;
+        }
 }
 
 static void deliver(struct net *n, uint32_t flight)
@@ -139,26 +138,32 @@ static void deliver(struct net *n, uint32_t flight)
     if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, sink, f->visible_cyc);
 }
 
+/* The head of a packet is at the node or the switch behind `wire`: it may go on from now on. */
+static void change_wires(struct net_nodes *nn, uint32_t wire, uint32_t cls, uint32_t flight, uint64_t now)
+{
+    struct net *const n = nn->nets[cls];
+    uint32_t input;
+    const uint32_t next = next_wire(nn, wire, &n->flights[flight], &input);
+    list_append(n, &nn->wires[next].transit[cls][input], flight);
+    nn->wires[next].waiting[cls][TRANSIT] |= 1ull << input;
+    wake_start(nn, next, now);
+}
+
 static void arrive(struct net_nodes *nn, uint32_t wire, uint64_t now)
 {
     struct net_wire *const w = &nn->wires[wire];
-    for (uint32_t c = 0; c < nn->classes; c++) {
-        struct net *const n = nn->nets[c];
-        while (w->flying[c].count) {
-            const struct net_flight *const f = &n->flights[w->flying[c].first];
-            if (event_cyc(w, f) > now) break;
-            const uint32_t flight = list_take(n, &w->flying[c]);
-            if (is_last_wire(w, f->packet.dst)) {
-                deliver(n, flight);
-                continue;
+    for (uint32_t c = 0; c < nn->classes; c++)
+        for (uint32_t ends = 0; ends < 2; ends++) {
+            struct net *const n = nn->nets[c];
+            struct net_list *const flying = &w->flying[c][ends];
+            while (flying->count && event_cyc(&n->flights[flying->first], ends) <= now) {
+                const uint32_t flight = list_take(n, flying);
+                if (ends)
+                    deliver(n, flight);
+                else
+                    change_wires(nn, wire, c, flight, now);
             }
-            uint32_t input;
-            const uint32_t next = next_wire(nn, wire, f, &input);
-            list_append(n, &nn->wires[next].transit[c][input], flight);
-            nn->wires[next].waiting[c][TRANSIT] |= 1ull << input;
-            wake_start(nn, next, now);
         }
-    }
     set_arrive_cyc(nn, w);
 }
 
@@ -190,24 +195,44 @@ static void note_blocked(struct net_nodes *nn, struct net_wire *w, uint32_t cls,
     w->blocked_cyc[cls] = blocked ? now : NET_NEVER;
 }
 
-/* Looks at the queues of a class and group, round-robin; *soonest: a later cycle in which one may start. */
-static bool choose_queue(struct net_nodes *nn, struct net_wire *w, struct choice *k, uint64_t now,
-                         uint64_t *soonest)
+/* The oldest waiting packet of a class for a virtual channel of the link; false: none waits. */
+static bool oldest_of(const struct net_nodes *nn, const struct net_wire *w, uint32_t vc, struct choice *k,
+                      const struct net_flight **oldest)
 {
-    const uint64_t all = w->waiting[k->cls][k->group];
-    const uint64_t from = ~0ull << w->next_queue[k->cls][k->group];
-    for (uint32_t half = 0; half < 2; half++)
-        for (uint64_t m = all & (half ? ~from : from); m; m &= m - 1) {
-            k->queue = (uint32_t)__builtin_ctzll(m);
-            const struct net_flight *const f = &nn->nets[k->cls]->flights[queue_of(nn, w, *k)->first];
-            uint64_t cyc = now + 1; /* accepted in this cycle: see the contract in net.h */
-            if (f->accept_cyc < now)
-                cyc = credit_cyc(&w->buffers[buffer_of(k->cls, vc_on(w, f, k->group))], f->packet.bytes, now);
-            if (cyc == now) return true;
-            if (f->accept_cyc < now) note_blocked(nn, w, k->cls, now, true);
-            if (cyc < *soonest) *soonest = cyc;
+    const uint32_t cls = k->cls;
+    *oldest = NULL;
+    for (uint32_t group = 0; group < GROUPS; group++)
+        for (uint64_t m = w->waiting[cls][group]; m; m &= m - 1) {
+            const struct choice at = {cls, group, (uint32_t)__builtin_ctzll(m)};
+            const struct net_flight *const f = &nn->nets[cls]->flights[queue_of(nn, w, at)->first];
+            if (vc_on(w, f, group) != vc || (*oldest && f->accept_cyc >= (*oldest)->accept_cyc)) continue;
+            *oldest = f;
+            *k = at;
         }
-    return false;
+    return *oldest != NULL;
+}
+
+/* The oldest packet of a class that has credit; *soonest: a later cycle in which one may start. */
+static bool choose_of(struct net_nodes *nn, struct net_wire *w, struct choice *k, uint64_t now,
+                      uint64_t *soonest)
+{
+    const struct net_flight *best = NULL, *f;
+    struct choice at = *k;
+    for (uint32_t vc = 0; vc < (nn->topology == NET_NODE_RING ? 2u : 1u); vc++) {
+        if (!oldest_of(nn, w, vc, &at, &f)) continue;
+        uint64_t cyc = now + 1; /* accepted in this cycle: see the contract in net.h */
+        if (f->accept_cyc < now) {
+            cyc = credit_cyc(&w->buffers[buffer_of(at.cls, vc)], f->packet.bytes, now);
+            if (cyc != now) note_blocked(nn, w, at.cls, now, true);
+        }
+        if (cyc != now) {
+            if (cyc < *soonest) *soonest = cyc;
+        } else if (!best || f->accept_cyc < best->accept_cyc) {
+            best = f;
+            *k = at;
+        }
+    }
+    return best != NULL;
 }
 
 static bool choose(struct net_nodes *nn, struct net_wire *w, struct choice *k, uint64_t now,
@@ -215,10 +240,8 @@ static bool choose(struct net_nodes *nn, struct net_wire *w, struct choice *k, u
 {
     for (uint32_t i = 0; i < nn->classes; i++) {
         k->cls = (w->next_class + i) % nn->classes;
-        for (uint32_t g = 0; g < GROUPS; g++) {
-            k->group = (w->next_group[k->cls] + g) % GROUPS;
-            if (w->waiting[k->cls][k->group] && choose_queue(nn, w, k, now, soonest)) return true;
-        }
+        if ((w->waiting[k->cls][TRANSIT] | w->waiting[k->cls][INJECTED]) && choose_of(nn, w, k, now, soonest))
+            return true;
     }
     return false;
 }
@@ -245,8 +268,6 @@ static void start_packet(struct net_nodes *nn, uint32_t wire, struct choice k, u
     const uint32_t bytes = f->packet.bytes, vc = vc_on(w, f, k.group);
     if (!queue->count) w->waiting[k.cls][k.group] &= ~(1ull << k.queue);
     w->next_class = (uint8_t)((k.cls + 1) % nn->classes);
-    w->next_group[k.cls] = (uint8_t)(1 - k.group);
-    w->next_queue[k.cls][k.group] = (uint8_t)((k.queue + 1) % 64);
     note_blocked(nn, w, k.cls, now, false);
 
     const struct net_moment start = w->idle.cyc < now ? (struct net_moment){now, 0} : w->idle;
@@ -262,16 +283,16 @@ static void start_packet(struct net_nodes *nn, uint32_t wire, struct choice k, u
         leave_outbox(n, &nn->outboxes[k.cls][w->from * nn->nodes + k.queue], w->from, now);
     f->wire = (uint16_t)wire;
     f->vc = (uint8_t)vc;
-    f->visible_cyc = is_last_wire(w, f->packet.dst) ? moment_ceil(w->idle) + w->latency_cyc - 1
-                                                    : moment_ceil(start) + w->latency_cyc;
-    list_append(n, &w->flying[k.cls], flight);
-    if (event_cyc(w, f) < w->arrive_cyc) w->arrive_cyc = event_cyc(w, f);
+    const bool ends = is_last_wire(w, f->packet.dst);
+    f->visible_cyc = ends ? moment_ceil(w->idle) + w->latency_cyc - 1 : moment_ceil(start) + w->latency_cyc;
+    list_append(n, &w->flying[k.cls][ends], flight);
+    if (event_cyc(f, ends) < w->arrive_cyc) w->arrive_cyc = event_cyc(f, ends);
 }
 
 static void start(struct net_nodes *nn, uint32_t wire, uint64_t now)
 {
     struct net_wire *const w = &nn->wires[wire];
-    struct choice k;
+    struct choice k = {0};
     w->start_cyc = NET_NEVER;
     for (;;) {
         if (w->idle.cyc > now) {
@@ -374,7 +395,8 @@ bool net_nodes_try_inject(struct net *n, const struct net_packet *p, uint64_t no
     DIAG_ASSERT(n->free_count && p->bytes >= n->spec.min_packet_bytes);
     net_count_inside(n, now);
     const uint32_t flight = n->free_flights[--n->free_count];
-    n->flights[flight] = (struct net_flight){.packet = *p, .flits = 1, .accept_cyc = now};
+    n->flights[flight] =
+        (struct net_flight){.packet = *p, .flits = net_flits_of(n, p->bytes), .accept_cyc = now};
     n->stats.accepted++;
     n->stats.accepted_bytes += p->bytes;
     list_append(n, &o->list, flight);

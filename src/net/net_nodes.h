@@ -14,9 +14,11 @@
  * other end after the latency of the link; a packet that goes on over another link starts there as soon as
  * its head is there (virtual cut-through). Credits travel back with the latency of the link.
  *
- * Arbitration, packet by packet: round-robin over classes, then over transit and injected packets, then over
- * their queues. Senders and the switch have a queue per destination, so no packet waits for a packet with
- * another destination. ASSUMPTION: the papers are silent.
+ * Arbitration, packet by packet: round-robin over classes; within a class, the packet that was accepted first.
+ * If the oldest packet of a virtual channel lacks credit, younger packets of this channel wait, too: a long
+ * packet cannot starve behind short ones, and packets far from their destination do not lose against packets
+ * that nodes on their path inject. Senders and the switch have a queue per destination. ASSUMPTION: the papers
+ * are silent.
  *
  * No deadlock. Every class has virtual channels (buffers and credits) of its own, so requests never block
  * replies. A ring has two per class and direction: a packet uses the second from the link on that closes the
@@ -68,14 +70,14 @@ struct net_wire {
     uint32_t from, to;  /* nodes; NET_NONE: the switch */
     bool dateline;      /* ring: packets enter the second virtual channel of their class */
     uint8_t last_class; /* of the last transmission */
-    uint8_t next_class; /* round-robin pointers */
-    uint8_t next_group[NET_NODE_CLASSES];
-    uint8_t next_queue[NET_NODE_CLASSES][2];
+    uint8_t next_class; /* round-robin pointer */
     uint64_t waiting[NET_NODE_CLASSES]
                     [2]; /* queues with a packet: [0] transit by input, [1] injected by destination */
     struct net_list *transit[NET_NODE_CLASSES]; /* [input] */
-    struct net_list flying[NET_NODE_CLASSES];   /* on the link, oldest first */
-    struct net_buffer buffers[NET_NODE_VCS];    /* [class * 2 + virtual channel] */
+    /* on the link, oldest first: [0] packets that go on over another link, by the arrival of their head;
+     * [1] packets that end here, by the arrival of their tail */
+    struct net_list flying[NET_NODE_CLASSES][2];
+    struct net_buffer buffers[NET_NODE_VCS]; /* [class * 2 + virtual channel] */
     uint64_t
         blocked_cyc[NET_NODE_CLASSES]; /* no credit for a receiver since this cycle; NET_NEVER: not blocked */
     uint64_t packets[NET_NODE_CLASSES], bytes[NET_NODE_CLASSES]; /* started */
