@@ -297,6 +297,7 @@ static SLICE_HOT uint32_t port_front(const struct slice *s, uint64_t now, bool b
 {
     if (basic || !s->has_input)
         return fabric_front_at(s->front, fabric_net_now(&s->wire.fabric->request, now));
+    DIAG_ASSERT(s->remote);
     return s->remote->local.count ? s->remote->local.first : REQUEST_NONE;
 }
 
