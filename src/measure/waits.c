@@ -47,7 +47,7 @@ static double unloaded_network(const struct net_spec *s, double bytes)
     case NET_NODE_LINKS:
     case NET_NODE_SWITCH: return s->link_latency_cyc + bytes * (double)s->clock_hz / (double)s->bandwidth;
     case NET_NODE_RING: /* the mean number of hops */
-        return s->link_latency_cyc * (s->sources * s->sources / 4) / (s->sources - 1.0) +
+        return s->link_latency_cyc * (double)((uint64_t)s->sources * s->sources >> 2) / (s->sources - 1.0) +
                bytes * (double)s->clock_hz / (double)s->bandwidth;
     }
     return s->inject_latency_cyc + routers * (s->router_latency_cyc + s->link_latency_cyc) +
