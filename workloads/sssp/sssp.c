@@ -22,6 +22,7 @@ static const struct wl_size sizes[] = {
     {"tiny", "vertices=2000,weight=10", NULL},
     {"carve", "vertices=520000", "CARVE, 42 MB"},
     {"carve_s8", "vertices=65000", "CARVE, 1/8: 5.3 MB"},
+    {"carve_s32", "vertices=16250", "CARVE, 1/32: 1.3 MB"},
     {"ladm", "vertices=264384,least=9", "LADM, 57 MB"},
     {0},
 };

@@ -34,7 +34,7 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "nuclides=16,grid=50,lookups=300", NULL},
     {"carve", "nuclides=248,grid=17000,lookups=15000000", "CARVE, 4400 MB"},
-    {"carve_s32", "nuclides=248,grid=531,lookups=32768", "CARVE, 1/32: 138 MB"},
+    {"carve_s32", "nuclides=248,grid=531,lookups=65536", "CARVE, 1/32: 138 MB"},
     {0},
 };
 
