@@ -8,7 +8,7 @@
  * `starts` is private. */
 #include "workload.h"
 
-enum { BLOCK = 256, SEGMENT = 64, CHECKED_MAX = 1 << 22, THREADS_SHARE = 128 };
+enum { BLOCK = 256, SEGMENT = 8192, CHECKED_MAX = 1 << 22, THREADS_SHARE = 128 };
 
 static const struct wl_param params[] = {
     {"words", 1 << 22, 1 << 10, (int64_t)1 << 34, 0, "words of 8 B in the table"},
@@ -84,7 +84,8 @@ static uint64_t word_of(const struct stream *s, uint64_t value)
  *
  * A word is right if it is its first content XOR all its updates. Where updates of two threads collided, some of
  * them may be missing: the word is then its first content XOR a part of its updates. At most 1 % of the words may
- * be such words, as in the benchmark. Above CHECKED_MAX words, every stride-th segment of 64 words is checked. */
+ * be such words, as in the benchmark. Above CHECKED_MAX words, every stride-th segment of 64 KiB is checked, so that
+ * a large table is not filled for the check. */
 
 struct place {
     uint64_t stride; /* segments */
@@ -95,6 +96,18 @@ static uint64_t checked_at(const struct place *p, uint64_t word)
 {
     const uint64_t segment = word / SEGMENT;
     return segment % p->stride ? UINT64_MAX : segment / p->stride * SEGMENT + word % SEGMENT;
+}
+
+/* The table, of which the checked words are valid. */
+static const uint64_t *read_table(struct wl *w, const struct stream *s, const struct place *p,
+                                  const uint64_t *table)
+{
+    if (p->stride == 1) return wl_output(w, "table", table, 8 * s->words);
+    for (uint64_t first = 0; first < s->words; first += p->stride * SEGMENT) {
+        const uint64_t left = s->words - first;
+        (void)wl_output(w, "table", table + first, 8 * (left < SEGMENT ? left : SEGMENT));
+    }
+    return table;
 }
 
 /* Rows of a triangular basis of the updates of one word. */
@@ -117,8 +130,8 @@ static void add_row(struct basis *b, uint64_t value)
 
 static void check_table(struct wl *w, const struct stream *s, const uint64_t *table, bool atomic)
 {
-    const uint64_t *actual = wl_output(w, "table", table, 8 * s->words);
     const struct place place = {(s->words + CHECKED_MAX - 1) / CHECKED_MAX};
+    const uint64_t *actual = read_table(w, s, &place, table);
     const uint64_t count = (s->words / SEGMENT / place.stride + 1) * SEGMENT, total = s->updates * s->rounds;
     uint64_t *sum = wl_scratch(w, 8 * count), wrong = 0;
     uint64_t value = power(STREAM_START);
@@ -172,9 +185,11 @@ static void run(struct wl *w)
         wl_fail(
             w, "%d threads are more than words / %d: too many updates collide; set atomic=1 or fewer threads",
             threads, THREADS_SHARE);
-    uint64_t *table = wl_input(w, "table", 8 * s->words, fill_table, NULL);
+    const bool init = wl_param(w, "init");
+    uint64_t *table =
+        init ? wl_alloc(w, "table", 8 * s->words) : wl_input(w, "table", 8 * s->words, fill_table, NULL);
     uint64_t *starts = wl_input(w, "starts", 8 * s->threads, fill_starts, s);
-    if (wl_param(w, "init"))
+    if (init)
         WL_LAUNCH(w, "gups_init", wl_dim(wl_blocks((int64_t)s->words, BLOCK)), wl_dim(BLOCK), table,
                   s->words);
     for (uint64_t round = 0; round < s->rounds; round++)
