@@ -49,13 +49,16 @@ BED_TEST(a_gpu_reads_from_three_others_at_the_rate_of_its_three_links)
     expect_rate(read_from("numa-gpu", settings, others, 1, 64, 128), 64e9);
 }
 
-/* The ring carries 180 GB/s per link and direction; what comes from both sides shares the chiplet's stop. */
+/* The ring carries 180 GB/s per link and direction. Two links lead to a chiplet. Requests in flight are limited and
+ * spread unevenly over the two neighbours, so both links together carry less than twice as much. */
 BED_TEST(a_chiplet_reads_from_its_neighbours_at_the_rate_of_the_ring)
 {
     static const uint32_t one[] = {16}, both[] = {16, 48};
     const char *settings = "runtime.placement=first_touch;l1.sectored=false;llc.sectored=false";
     expect_rate(read_from("ladm-rr", settings, one, 1, 16, 128), 180e9);
-    expect_rate(read_from("ladm-rr", settings, both, 2, 16, 256), 180e9);
+    const double rate = read_from("ladm-rr", settings, both, 2, 16, 256);
+    print_message("%.1f GB/s from two neighbours\n", rate * 1e-9);
+    assert_true(rate > 1.5 * 180e9 && rate <= 2 * 180e9);
 }
 
 /* The chiplets of a GPU share its port of the switch. */
