@@ -1,8 +1,11 @@
 /* sharing_bench: which SMs touch which pages of a workload, as the NUBA paper classifies its workloads (its
  * figure 3).
  *
- *   sharing_bench [-n MILLIONS] NAME[:SIZE]...     per workload one line of name=value; -n: thread
- * instructions at most
+ *   sharing_bench [-n MILLIONS] [-g PAGE_KIB] [-k LAUNCHES] NAME[:SIZE]...     per workload one line of name=value
+ *
+ *   -n    largest number of thread instructions
+ *   -g    also class the accesses by GPUs, as figure 4 of the CARVE paper does: 4 GPUs of 16 SMs, pages of PAGE_KIB
+ *   -k    launches before the measured part of -g (initialisation)
  *
  * 64 SMs, pages of 4 KiB, distributed scheduling: SM s has the blocks [N s/64, N (s+1)/64) of a launch of N
  * and runs them in order, as many at once as fit (64 warps, 32 blocks, 64 K registers, 96 KiB of shared
@@ -11,7 +14,11 @@
  *
  *   one, upto10, upto25, upto64    share of the touched pages that 1, 2-10, 11-25, 26-64 SMs touch
  *   shared_mb                      touched by more than one SM
- *   ro_shared_mb                   of these, what at least one launch only reads */
+ *   ro_shared_mb                   of these, what at least one launch only reads
+ *
+ * With -g: share of the accesses (one per line of a warp instruction) to pages, and to lines of 128 B, that one GPU
+ * touches (private), that several GPUs only read (read-only), and that several GPUs touch and one writes
+ * (read-write), all in the measured part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +34,22 @@ enum {
     REGISTERS = 65536,
     SHARED_BYTES = 96 << 10,
     PAGE_LOG2 = 12,
-    TURN = 64
+    TURN = 64,
+    GPUS = 4,
+    LINE_LOG2 = 7
+};
+
+/* A page or a line as the GPUs use it. */
+struct unit {
+    uint32_t accesses;
+    uint8_t gpus; /* one bit per GPU */
+    bool written;
+};
+
+/* Units of one size. */
+struct grain {
+    struct unit *units;
+    uint64_t count, size_log2;
 };
 
 struct page {
@@ -49,7 +71,26 @@ struct survey {
     uint64_t limit, thread_instructions, footprint_bytes, warp_cycles, sm_turns;
     const char *request;
     struct sm sms[SMS];
+    struct grain by_page, by_line; /* of -g; size_log2 = 0: none */
+    uint32_t setup_launches;
 };
+
+static void count_access(struct grain *g, uint64_t address, uint32_t sm, bool write)
+{
+    const uint64_t at = (address - DEVMEM_SIM_BASE) >> g->size_log2;
+    if (at >= g->count) {
+        uint64_t count = g->count ? g->count : 1024;
+        while (count <= at) count *= 2;
+        g->units = realloc(g->units, count * sizeof *g->units);
+        if (!g->units) diag_mistake("out of memory for the units");
+        memset(g->units + g->count, 0, (count - g->count) * sizeof *g->units);
+        g->count = count;
+    }
+    struct unit *u = &g->units[at];
+    u->accesses++;
+    u->gpus |= (uint8_t)(1u << (sm / (SMS / GPUS)));
+    u->written |= write;
+}
 
 static void leave_launch(struct page *p)
 {
@@ -90,6 +131,16 @@ static void note(struct survey *s, const struct warp_op *op, uint32_t sm)
         const uint64_t address = warp_op_address(op, (uint32_t)__builtin_ctz(lanes));
         if (address >> PAGE_LOG2 != last) touch(s, address, sm, write);
         last = address >> PAGE_LOG2;
+    }
+    if (!s->by_page.size_log2 || s->launch <= s->setup_launches) return;
+    last = 0;
+    for (uint32_t lanes = op->mask; lanes; lanes &= lanes - 1) {
+        const uint64_t address = warp_op_address(op, (uint32_t)__builtin_ctz(lanes));
+        if (address >> LINE_LOG2 != last) {
+            count_access(&s->by_page, address, sm, write);
+            count_access(&s->by_line, address, sm, write);
+        }
+        last = address >> LINE_LOG2;
     }
 }
 
@@ -187,6 +238,18 @@ static void run(void *arg)
     diag_done(&cleanup, true);
 }
 
+static void print_grain(const struct grain *g, const char *name)
+{
+    uint64_t private = 0, read_only = 0, read_write = 0;
+    for (const struct unit *u = g->units; u < g->units + g->count; u++) {
+        const bool shared = (u->gpus & (u->gpus - 1)) != 0;
+        *(!shared ? &private : u->written ? &read_write : &read_only) += u->accesses;
+    }
+    const double all = (double)(private + read_only + read_write) / 100;
+    (void)printf(" %s_private=%.1f %s_read_only=%.1f %s_read_write=%.1f", name, (double)private / all, name,
+                 (double)read_only / all, name, (double)read_write / all);
+}
+
 static void print(struct survey *s, bool stopped)
 {
     uint64_t one = 0, upto10 = 0, upto25 = 0, ro_shared = 0;
@@ -202,21 +265,36 @@ static void print(struct survey *s, bool stopped)
     const double all = s->touched ? (double)s->touched : 1, mb = (double)(1 << PAGE_LOG2) / 1e6;
     (void)printf("workload=%s footprint_mb=%.2f touched_mb=%.2f one=%.1f upto10=%.1f upto25=%.1f upto64=%.1f "
                  "shared_mb=%.3f "
-                 "ro_shared_mb=%.3f warps=%.1f launches=%u million_instructions=%.0f ended=%s\n",
+                 "ro_shared_mb=%.3f warps=%.1f launches=%u million_instructions=%.0f ended=%s",
                  s->request, (double)s->footprint_bytes / 1e6, all * mb, 100 * (double)one / all,
                  100 * (double)upto10 / all, 100 * (double)upto25 / all,
                  100 * (double)(s->touched - one - upto10 - upto25) / all, (double)(s->touched - one) * mb,
                  (double)ro_shared * mb, (double)s->warp_cycles / (double)(s->sm_turns ? s->sm_turns : 1),
                  s->launch, (double)s->thread_instructions / 1e6, stopped ? "no" : "yes");
+    if (s->by_page.size_log2) {
+        print_grain(&s->by_page, "page");
+        print_grain(&s->by_line, "line");
+    }
+    (void)printf("\n");
     (void)fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t limit = 0;
+    uint64_t limit = 0, page_log2 = 0;
+    uint32_t setup_launches = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "-n") == 0 && i + 1 < argc) {
             limit = strtoull(argv[++i], NULL, 10) * 1000000;
+            continue;
+        }
+        if (strcmp(argv[i], "-g") == 0 && i + 1 < argc) {
+            for (uint64_t kib = strtoull(argv[++i], NULL, 10), log2 = page_log2 = 10; kib > 1; kib /= 2)
+                page_log2 = ++log2;
+            continue;
+        }
+        if (strcmp(argv[i], "-k") == 0 && i + 1 < argc) {
+            setup_launches = (uint32_t)strtoul(argv[++i], NULL, 10);
             continue;
         }
         struct survey *s = calloc(1, sizeof *s);
@@ -224,6 +302,9 @@ int main(int argc, char **argv)
         if (!s) return 1;
         s->request = argv[i];
         s->limit = limit;
+        s->by_page.size_log2 = page_log2;
+        s->by_line.size_log2 = LINE_LOG2;
+        s->setup_launches = setup_launches;
         diag_init(&d);
         const enum diag_kind kind = diag_run(&d, run, s);
         const bool stopped = limit && s->thread_instructions >= limit;
@@ -234,6 +315,8 @@ int main(int argc, char **argv)
         print(s, stopped);
         diag_clear(&d);
         free(s->pages);
+        free(s->by_page.units);
+        free(s->by_line.units);
         free(s);
     }
     return 0;

@@ -21,6 +21,13 @@ run 0 "" nn:images=5,batch=2 --racecheck
 run 0 "" mm:n=48,m=32,k=192,ahead=1,repeat=2 --racecheck
 run 2 "ahead: k is not a multiple of 64" mm:tiny,k=80,ahead=1
 expect 0 "" "$ATOLL" run -m selrep -w mm:tiny,ahead=1,batch=3 --check
+# variants of CARVE's workloads that 'tiny' does not have
+run 0 "" gups:tiny,atomic=1,init=0
+run 2 "400 threads are more than words / 128: too many updates collide" gups:tiny,threads=400
+run 0 "" sssp:tiny,rounds=2
+run 0 "" xsbench:tiny,launches=2
+run 0 "" raytrace:tiny,depth=6,bounces=3
+run 0 "" bitcoin:nonces=1000,sample=3,zeros=12
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999

@@ -197,6 +197,12 @@ static void paper_settings_have_the_papers_footprint(void **state)
         {"conv3d", "selrep", 102.2},
         {"btree", "selrep", 13.7},
         {"streamcluster", "ladm", 56},
+        {"gups", "carve", 15000},
+        {"xsbench", "carve", 4400},
+        {"sssp", "carve", 42},
+        {"sssp", "ladm", 57},
+        {"raytrace", "carve", 150},
+        {"bitcoin", "carve", 5600},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double mb = (double)script_footprint_bytes(script_find(rows[i].name), rows[i].size) / 1e6;
