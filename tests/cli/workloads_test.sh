@@ -28,6 +28,15 @@ run 0 "" sssp:tiny,rounds=2
 run 0 "" xsbench:tiny,launches=2
 run 0 "" raytrace:tiny,depth=6,bounces=3
 run 0 "" bitcoin:nonces=1000,sample=3,zeros=12
+run 0 "" amg:n=9,levels=4,coarse=1
+run 0 "" cnn_layer:tiny,tile=128,kernel=5,pad=2,order=1 --racecheck
+run 2 "tile=24: 8, 16, 32, 64 or 128 channels are possible" cnn_layer:tiny,tile=24
+run 2 "the window is larger than the map" cnn_layer:tiny,size=3,kernel=7,pad=0
+run 0 "" mcb:tiny,rounds=1,side=3
+run 0 "" miniamr:roots=4,slots=300,n=4,vars=3,steps=6,stages=1,refine=2 --racecheck
+run 2 "slots=20: the pool is too small for 3^3 root blocks" miniamr:tiny,slots=20
+run 0 "" hpgmg_amr:patches=3,n=8,levels=2 --racecheck
+run 2 "n=12 is no multiple of 2^levels = 8" hpgmg_amr:n=12,levels=3
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999

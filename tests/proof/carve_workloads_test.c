@@ -16,7 +16,7 @@
 
 /* One workload at one size.
  * iterations: name of the parameter that counts outer iterations.
- * setup, per_iteration: launches before the first iteration, launches of each iteration.
+ * setup, per_iteration: launches before the first and after the last iteration, launches of each iteration.
  * bytes: device memory; words: output words compared in a run of one iteration. */
 struct row {
     const char *workload, *iterations;
@@ -26,6 +26,20 @@ struct row {
 /* Edges of the graph with seed 1, 2000 vertices and least degree 3. */
 enum { SSSP_EDGES = 14901 };
 
+enum {
+    /* Levels of 8, 4 and 2 points per dimension: matrices of 7 and 27 points, four vectors, P and R between levels
+     * (11^3 and 5^3 entries each), and two parts of a norm. */
+    AMG_LEVELS = 4 * 513 + 8 * (7 * 512 - 6 * 64) + 4 * 65 + 8 * 1000 + 4 * 9 + 8 * 64 + 16 * (512 + 64 + 8),
+    AMG_BYTES =
+        AMG_LEVELS + 4 * 513 + 4 * 65 + 16 * 11 * 11 * 11 + 4 * 65 + 4 * 9 + 16 * 5 * 5 * 5 + 4 * 2 + 4,
+    /* Six boxes of 4^3 cells and sixteen of 2^3, half as much on the second level; 7 vectors with ghost cells. 22
+     * blocks. Of 24 faces between patches 12 touch a split one and have four pieces; 24 in each split patch; at the
+     * boundary 18 and 4 x 6. */
+    HPGMG_AMR_LISTS = 32 * 22 + 24 * (12 + 4 * 12 + 2 * 24 + 18 + 24),
+    HPGMG_AMR_BYTES =
+        28 * (6 * 216 + 16 * 64 + 6 * 64 + 16 * 27) + 2 * HPGMG_AMR_LISTS + 4 * 512 + 4 * 22 + 4,
+};
+
 // clang-format off
 static const struct row rows[] = {
     {"gups:words=50000,threads=200,updates=5", "rounds", 1, 1, 8 * (50000 + 200), 2 * 50000},
@@ -34,6 +48,13 @@ static const struct row rows[] = {
     {"sssp:vertices=2000,least=3", "rounds", 1, 2, 4 * (2001 + 2 * SSSP_EDGES + 3 * 2000 + 1), 2000},
     {"raytrace:depth=4,width=16,height=8", "frames", 0, 1, 2 * 16 * 32 + 4 * 16 * 48 + 64 * 16 + 16 * 8 * 16, 16 * 8 * 4},
     {"bitcoin:nonces=600,zeros=6", "rounds", 0, 1, 4 * 600 + 8 * 1024 + 4, 600 + 2 * 1024},
+    {"amg:n=8,levels=3,coarse=2", "cycles", 1, 15, AMG_BYTES, 512 + 1},
+    {"cnn_layer:images=2,in=3,out=10,size=9,kernel=3,pad=1,tile=8", "iterations", 3, 1, 4 * (2 * 3 * 81 + 2 * 10 * 81 + 10 * 27 + 10) + 8 * 27, 2 * 10 * 81},
+    {"cnn_layer:images=1,in=3,out=40,size=7,kernel=3,pad=0,stride=2,tile=32,order=1", "iterations", 3, 1, 4 * (3 * 49 + 40 * 9 + 40 * 27 + 40) + 8 * 27, 40 * 9},
+    {"mcb:particles=500,side=12,materials=3,length=3,rounds=3", "steps", 2, 1 + 3 + 1, 48 * 500 + 16 * 144 + 36 * 3 + 4 * 1024 + 8 * 4096 + 4 * 4, 2 * 144},
+    {"miniamr:roots=3,slots=108,n=2,vars=2,stages=1", "steps", 1, 2 + 4 + 2, 108 * (4 * 2 * 64 + 4 * 2 + 420) + 4 * 2, 108 * 2 * 64 + 2},
+    {"miniamr:roots=2,slots=72,n=4,vars=1,stages=3", "steps", 1, 2 + 3 * 4 + 2, 72 * (4 * 216 + 4 + 420) + 4, 72 * 216 + 1},
+    {"hpgmg_amr:patches=2,n=4,levels=2,bottom=1", "cycles", 2 + 1, 20 + 6 + 5, HPGMG_AMR_BYTES, 512 + 1},
 };
 // clang-format on
 enum { ROWS = sizeof rows / sizeof *rows };

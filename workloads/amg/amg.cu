@@ -98,10 +98,10 @@ extern "C" __global__ void amg_norm(const float *r, float *parts, int rows)
     if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
-extern "C" __global__ void amg_norm_sum(const float *parts, float *norms, int count, int cycle)
+extern "C" __global__ void amg_norm_sum(const float *parts, float *norm, int count)
 {
     float value = 0.0f;
     for (int k = threadIdx.x; k < count; k += blockDim.x) value += parts[k];
     const float sum = block_sum(value);
-    if (threadIdx.x == 0) norms[cycle] = sum;
+    if (threadIdx.x == 0) *norm = sum;
 }

@@ -36,9 +36,9 @@ static const struct wl_size sizes[] = {
      "CARVE GoogLeNet-cudnn-Lev2, 1200 MB"},
     {"overfeat", "images=128,in=256,out=512,size=15,kernel=3,pad=1,tile=64",
      "CARVE OverFeat-cudnn-Lev3, 88 MB"},
-    {"alexnet-s8", "images=128,in=8,out=24,tile=8", "AlexNet at 1/8, 12 MB"},
-    {"googlenet-s32", "images=384,in=8,out=24,size=28,kernel=3,pad=1,tile=8", "GoogLeNet at 1/32, 39 MB"},
-    {"overfeat-s8", "images=128,in=32,out=64,size=15,kernel=3,pad=1,tile=8", "OverFeat at 1/8, 11 MB"},
+    {"alexnet_s8", "images=128,in=8,out=24,tile=8", "AlexNet at 1/8, 12 MB"},
+    {"googlenet_s32", "images=384,in=8,out=24,size=28,kernel=3,pad=1,tile=8", "GoogLeNet at 1/32, 39 MB"},
+    {"overfeat_s8", "images=128,in=32,out=64,size=15,kernel=3,pad=1,tile=8", "OverFeat at 1/8, 11 MB"},
     {0},
 };
 

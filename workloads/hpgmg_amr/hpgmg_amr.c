@@ -6,7 +6,7 @@
  * Footprint in bytes, s of the p = patches^3 patches split:
  *   boxes      per level 28 ((p - s) (m + 2)^3 + 8 s (m / 2 + 2)^3), m = n / 2^level   (7 vectors of floats)
  *   lists      per level 32 per block, 24 per copy and per boundary copy
- *   results    4 (patches n)^3 for the solution, 4 per block of the finest level, 4 per cycle
+ *   results    4 (patches n)^3 for the solution, 4 per block of the finest level, 4 for the norm
  * CARVE's HPGMG-amry-proxy has 7700 MB; the number and sizes of its boxes are not given (ASSUMPTION: 16^3 and 8^3).
  *
  * Launches per cycle: per level but the coarsest 6 before (two half sweeps with copies and boundary), 3 for the
@@ -26,8 +26,8 @@ static const struct wl_param params[] = {
 };
 static const struct wl_size sizes[] = {
     {"tiny", "patches=2,n=4,levels=2,cycles=2,bottom=1", NULL},
-    {"s32", "patches=10,levels=4", "CARVE at 1/32, 240 MB"},
-    {"carve", "patches=32,levels=4,cycles=10,bottom=8", "CARVE HPGMG-amry-proxy, 7700 MB"},
+    {"carve_s32", "patches=10,levels=4", "CARVE at 1/32, 240 MB"},
+    {"carve", "patches=31,levels=4,cycles=10,bottom=8", "CARVE HPGMG-amry-proxy, 7700 MB"},
     {0},
 };
 
@@ -202,8 +202,7 @@ static struct problem problem_of(const struct wl *w)
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const struct problem p = problem_of(w);
-    uint64_t bytes =
-        4 * cube((uint64_t)p.level[0].cells) + 4 * p.level[0].block_count + 4 * (uint64_t)p.cycles;
+    uint64_t bytes = 4 * cube((uint64_t)p.level[0].cells) + 4 * p.level[0].block_count + 4;
     for (int l = 0; l < p.levels; l++)
         bytes += 4 * p.level[l].floats + p.level[l].block_count * sizeof(struct block) +
                  (p.copy_count + p.boundary_count) * sizeof(struct copy);
@@ -386,7 +385,7 @@ static void ref_cycle(const struct problem *p, int l)
 
 static double expected(const void *arg, uint64_t i) { return ((const double *)arg)[i]; }
 
-static void check(struct wl *w, struct problem *p, const float *solution, const float *norms)
+static void check(struct wl *w, struct problem *p, const float *solution, const float *norm)
 {
     const struct level *v = &p->level[0];
     for (int l = 0; l < p->levels; l++) {
@@ -406,7 +405,8 @@ static void check(struct wl *w, struct problem *p, const float *solution, const 
         ref_cycle(p, 0);
         ref_sweep(v, 2);
         for (int64_t i = 0; i < count; i++) ref_norms[c] += v->r[i] * v->r[i];
-        if (c && ref_norms[c] > 0.64 * ref_norms[c - 1]) wl_fail(w, "cycle %d does not converge", c);
+        if (c && p->level[p->levels - 1].cells <= 32 && ref_norms[c] > 0.64 * ref_norms[c - 1])
+            wl_fail(w, "cycle %d does not converge", c);
     }
     for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(v->u[i]));
     wl_check_f32(w, &(struct wl_check){.name = "solution",
@@ -416,11 +416,11 @@ static void check(struct wl *w, struct problem *p, const float *solution, const 
                                        .arg = v->u,
                                        .relative = 1e-4,
                                        .absolute = 1e-4 * largest});
-    wl_check_f32(w, &(struct wl_check){.name = "norms",
-                                       .output = norms,
-                                       .count = (uint64_t)p->cycles,
+    wl_check_f32(w, &(struct wl_check){.name = "norm",
+                                       .output = norm,
+                                       .count = 1,
                                        .reference = expected,
-                                       .arg = ref_norms,
+                                       .arg = ref_norms + p->cycles - 1,
                                        .relative = 2e-3,
                                        .absolute = 1e-6 * first});
 }
@@ -435,8 +435,7 @@ static void run(struct wl *w)
     for (int l = 0; l < p->levels; l++) new_level(w, p, l);
     const int blocks = (int)v->block_count;
     float *solution = wl_alloc(w, "solution", 4 * cube((uint64_t)v->cells)),
-          *parts = wl_alloc(w, "parts", 4 * v->block_count),
-          *norms = wl_alloc(w, "norms", 4 * (uint64_t)p->cycles);
+          *parts = wl_alloc(w, "parts", 4 * v->block_count), *norm = wl_alloc(w, "norm", 4);
     for (int l = 0; l < p->levels; l++)
         WL_LAUNCH(w, "hpgmg_amr_init", by_block(v + l), wl_dim(THREADS), v[l].data, v[l].blocks, v[l].cells,
                   l);
@@ -444,10 +443,11 @@ static void run(struct wl *w)
         cycle(w, p);
         residual(w, p, v);
         WL_LAUNCH(w, "hpgmg_amr_norm", by_block(v), wl_dim(THREADS), v->data, v->blocks, parts);
-        WL_LAUNCH(w, "hpgmg_amr_norm_sum", wl_dim(1), wl_dim(THREADS), parts, norms, blocks, c);
+        WL_LAUNCH(w, "hpgmg_amr_norm_sum", wl_dim(1), wl_dim(THREADS), parts, norm, blocks);
     }
     WL_LAUNCH(w, "hpgmg_amr_gather", by_block(v), wl_dim(THREADS), v->data, v->blocks, solution, v->cells);
-    check(w, p, solution, norms);
+    wl_wait(w); /* the reference is large: only of a run that comes to its end */
+    check(w, p, solution, norm);
 }
 
 WORKLOAD(hpgmg_amr, .suite = "HPGMG", .sharing = "-",

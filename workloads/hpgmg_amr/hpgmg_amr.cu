@@ -191,12 +191,12 @@ extern "C" __global__ void hpgmg_amr_norm(const float *data, const block *blocks
     if (threadIdx.x == 0) parts[blockIdx.x] = sum;
 }
 
-extern "C" __global__ void hpgmg_amr_norm_sum(const float *parts, float *norms, int count, int cycle)
+extern "C" __global__ void hpgmg_amr_norm_sum(const float *parts, float *norm, int count)
 {
     float value = 0.0f;
     for (int k = threadIdx.x; k < count; k += blockDim.x) value += parts[k];
     const float sum = block_sum(value);
-    if (threadIdx.x == 0) norms[cycle] = sum;
+    if (threadIdx.x == 0) *norm = sum;
 }
 
 /* The solution in one piece, after the last cycle. */

@@ -203,6 +203,13 @@ static void paper_settings_have_the_papers_footprint(void **state)
         {"sssp", "ladm", 57},
         {"raytrace", "carve", 150},
         {"bitcoin", "carve", 5600},
+        {"amg", "carve", 3200},
+        {"cnn_layer", "alexnet", 96},
+        {"cnn_layer", "googlenet", 1200},
+        {"cnn_layer", "overfeat", 88},
+        {"mcb", "carve", 254},
+        {"miniamr", "carve", 4400},
+        {"hpgmg_amr", "carve", 7700},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double mb = (double)script_footprint_bytes(script_find(rows[i].name), rows[i].size) / 1e6;
