@@ -21,6 +21,13 @@ run 0 "" nn:images=5,batch=2 --racecheck
 run 0 "" mm:n=48,m=32,k=192,ahead=1,repeat=2 --racecheck
 run 2 "ahead: k is not a multiple of 64" mm:tiny,k=80,ahead=1
 expect 0 "" "$ATOLL" run -m selrep -w mm:tiny,ahead=1,batch=3 --check
+# variants of CARVE's workloads that 'tiny' does not have
+run 0 "" hpgmg:bx=1,by=1,bz=1,dim=2
+run 0 "" hpgmg:bx=3,by=1,bz=2,dim=12,cycles=2
+run 0 "" nekbone:ex=1,ey=1,ez=1,n=18,iterations=1
+run 0 "" nekbone:ex=3,ey=1,ez=2,n=3
+run 0 "" comd:tiny,steps=5 --racecheck
+run 1 "nx of euler3d (cubes along x (six cells each)) must be a multiple of 8" euler3d:tiny,nx=9
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999
