@@ -37,6 +37,12 @@ run 0 "" miniamr:roots=4,slots=300,n=4,vars=3,steps=6,stages=1,refine=2 --racech
 run 2 "slots=20: the pool is too small for 3^3 root blocks" miniamr:tiny,slots=20
 run 0 "" hpgmg_amr:patches=3,n=8,levels=2 --racecheck
 run 2 "n=12 is no multiple of 2^levels = 8" hpgmg_amr:n=12,levels=3
+run 0 "" hpgmg:bx=1,by=1,bz=1,dim=2
+run 0 "" hpgmg:bx=3,by=1,bz=2,dim=12,cycles=2
+run 0 "" nekbone:ex=1,ey=1,ez=1,n=18,iterations=1
+run 0 "" nekbone:ex=3,ey=1,ez=2,n=3
+run 0 "" comd:tiny,steps=5 --racecheck
+run 1 "nx of euler3d (cubes along x (six cells each)) must be a multiple of 8" euler3d:tiny,nx=9
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1
 run 1 "goes from 1 to 1073741824" vecadd:n=9999999999

@@ -29,7 +29,7 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "lattice=3", NULL},
     {"carve", "lattice=84,steps=2", "CARVE, 910 MB"},
-    {"s32", "lattice=25,steps=1", "CARVE, footprint 1/32"},
+    {"carve_s32", "lattice=25,steps=1", "CARVE, footprint 1/32"},
     {0},
 };
 
@@ -275,24 +275,23 @@ struct arrays {
 static struct arrays allocate(struct wl *w, struct domain *d)
 {
     const uint64_t bytes = d->slots * 4, inner = (uint64_t)d->inner, cells = (uint64_t)d->cells;
-    struct arrays a = {
-        .position = wl_alloc(w, "position", bytes * 3),
-        .velocity = wl_alloc(w, "velocity", bytes * 3),
-        .force = wl_alloc(w, "force", bytes * 3),
-        .energy = wl_alloc(w, "energy", bytes),
-        .density = wl_alloc(w, "density", bytes),
-        .slope = wl_alloc(w, "slope", bytes),
-        .id = wl_alloc(w, "id", bytes),
-        .count = wl_alloc(w, "count", cells * 4),
-        .before = wl_alloc(w, "before", cells * 4),
-        .around = wl_input(w, "around", inner * AROUND * 4, fill_around, d),
-        .pairs = wl_input(w, "pairs", (cells - inner) * 8, fill_pairs, d),
-        .tables = wl_alloc(w, "tables", TABLES * TABLE * 4),
-        .partial = wl_alloc(w, "partial", (uint64_t)wl_blocks(d->inner, WARPS) * 8),
-        .total = wl_alloc(w, "total", 8),
-        .result = wl_alloc(w, "result", (uint64_t)d->atoms * 24),
-        .misplaced = wl_alloc(w, "misplaced", 4),
-    };
+    struct arrays a;
+    a.position = wl_alloc(w, "position", bytes * 3);
+    a.velocity = wl_alloc(w, "velocity", bytes * 3);
+    a.force = wl_alloc(w, "force", bytes * 3);
+    a.energy = wl_alloc(w, "energy", bytes);
+    a.density = wl_alloc(w, "density", bytes);
+    a.slope = wl_alloc(w, "slope", bytes);
+    a.id = wl_alloc(w, "id", bytes);
+    a.count = wl_alloc(w, "count", cells * 4);
+    a.before = wl_alloc(w, "before", cells * 4);
+    a.around = wl_input(w, "around", inner * AROUND * 4, fill_around, d);
+    a.tables = wl_alloc(w, "tables", TABLES * TABLE * 4); /* between lists: on pages that are only read */
+    a.pairs = wl_input(w, "pairs", (cells - inner) * 8, fill_pairs, d);
+    a.partial = wl_alloc(w, "partial", (uint64_t)wl_blocks(d->inner, WARPS) * 8);
+    a.total = wl_alloc(w, "total", 8);
+    a.result = wl_alloc(w, "result", (uint64_t)d->atoms * 24);
+    a.misplaced = wl_alloc(w, "misplaced", 4);
     wl_write(w, a.tables, d->tables, TABLES * TABLE * 4);
     return a;
 }

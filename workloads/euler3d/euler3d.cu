@@ -65,10 +65,11 @@ extern "C" __global__ void euler_initialise(float *variables, float *old, float 
     step_factors[i] = 0.0f;
 }
 
-extern "C" __global__ void euler_copy(const float *variables, float *old, int words)
+extern "C" __global__ void euler_copy(const float *variables, float *old, int cells)
 {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < words) old[i] = variables[i];
+    if (i >= cells) return;
+    for (int v = 0; v < VARIABLES; v++) old[i + v * cells] = variables[i + v * cells];
 }
 
 extern "C" __global__ void euler_step_factor(const float *variables, const float *areas, float *step_factors,

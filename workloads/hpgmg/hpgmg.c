@@ -10,7 +10,7 @@
  * CARVE, 2000 MB: 11^3 boxes of 32^3 cells. */
 #include "workload.h"
 
-enum { BLOCK = 128, COPY_BLOCK = 64, VECTORS = 8, LEVELS_MAX = 6 };
+enum { BLOCK = 128, COPY_BLOCK = 64, VECTORS = 8, LEVELS_MAX = 6, CYCLES_MAX = 100 };
 enum { U, F, RESIDUAL, ALPHA, BETA_I, BETA_J, BETA_K, INVERSE }; /* vectors of a level */
 
 static const struct wl_param params[] = {
@@ -19,13 +19,13 @@ static const struct wl_param params[] = {
     {"bz", 2, 1, 64, 0, "boxes along z"},
     {"dim", 16, 2, 64, 2, "cells along an axis of a box, finest level"},
     {"sweeps", 2, 1, 16, 0, "smoothing sweeps before and after, two colours each"},
-    {"cycles", 1, 1, 100, 0, "V-cycles"},
+    {"cycles", 1, 1, CYCLES_MAX, 0, "V-cycles"},
     {0},
 };
 static const struct wl_size sizes[] = {
     {"tiny", "bx=2,by=1,bz=3,dim=4,sweeps=1", NULL},
     {"carve", "bx=11,by=11,bz=11,dim=32", "CARVE HPGMG-UVM, 2000 MB"},
-    {"s32", "bx=2,by=4,bz=5,dim=32", "CARVE HPGMG-UVM, footprint 1/32"},
+    {"carve_s32", "bx=2,by=4,bz=5,dim=32", "CARVE HPGMG-UVM, footprint 1/32"},
     {0},
 };
 
@@ -244,7 +244,7 @@ static double expected_norm(const void *arg, uint64_t cycle)
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const struct domain d = domain_of(w);
-    uint64_t bytes = 4 * (uint64_t)d.cycles;
+    uint64_t bytes = 4 * CYCLES_MAX;
     for (int l = 0; l < d.levels; l++)
         bytes +=
             d.level[l].words * VECTORS * 4 + (uint64_t)(d.exchanges + 1 + d.boundaries) * sizeof(struct copy);
@@ -267,7 +267,7 @@ static void allocate(struct wl *w, struct domain *d)
         wl_write(w, v->exchange, lists[0], exchange);
         wl_write(w, v->boundary, lists[1], boundary);
     }
-    d->norms = wl_alloc(w, "norms", 4 * (uint64_t)d->cycles);
+    d->norms = wl_alloc(w, "norms", 4 * CYCLES_MAX);
 }
 
 static struct wl_dim cells_of(const struct domain *d, const struct level *v)

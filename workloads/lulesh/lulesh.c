@@ -23,8 +23,8 @@ static const struct wl_size sizes[] = {
     {"tiny", "side=3", NULL},
     {"mesh1", "side=40,steps=10", "CARVE Lulesh-Unstruct-Mesh1, 24 MB"},
     {"s190", "side=213,steps=2", "CARVE Lulesh-s190, 3.7 GB"},
-    {"mesh1-s8", "side=20,steps=10", "CARVE Lulesh-Unstruct-Mesh1, footprint 1/8"},
-    {"s190-s32", "side=67,steps=2", "CARVE Lulesh-s190, footprint 1/32"},
+    {"mesh1_s8", "side=20,steps=10", "CARVE Lulesh-Unstruct-Mesh1, footprint 1/8"},
+    {"s190_s32", "side=67,steps=2", "CARVE Lulesh-s190, footprint 1/32"},
     {0},
 };
 
@@ -389,25 +389,24 @@ static struct arrays allocate(struct wl *w, struct mesh *m)
 {
     const uint64_t per_elem = (uint64_t)m->elems * 4, per_node = (uint64_t)m->nodes * 4;
     const uint64_t plane = (uint64_t)((m->side + 1) * (m->side + 1)) * 4;
-    struct arrays a = {
-        .nodes_of = wl_input(w, "nodes_of", per_elem * 8, fill_nodes, m),
-        .first = wl_input(w, "first", per_node + 4, fill_first, m),
-        .corners = wl_input(w, "corners", per_elem * 8, fill_corners, m),
-        .around = wl_input(w, "around", per_elem * FACES, fill_around, m),
-        .region = wl_input(w, "region", per_elem, fill_region, m),
-        .planes = wl_input(w, "planes", plane * 3, fill_planes, m),
-        .position = wl_alloc(w, "position", per_node * 3),
-        .velocity = wl_alloc(w, "velocity", per_node * 3),
-        .acceleration = wl_alloc(w, "acceleration", per_node * 3),
-        .force = wl_alloc(w, "force", per_node * 3),
-        .node_mass = wl_alloc(w, "node_mass", per_node),
-        .corner_force = wl_alloc(w, "corner_force", per_elem * 24),
-        .strain = wl_alloc(w, "strain", per_elem * 3),
-        .delx = wl_alloc(w, "delx", per_elem * 3),
-        .delv_axis = wl_alloc(w, "delv_axis", per_elem * 3),
-        .work = wl_alloc(w, "work", per_elem * EOS_ROWS),
-        .clock = wl_alloc(w, "clock", 12),
-    };
+    struct arrays a;
+    a.nodes_of = wl_input(w, "nodes_of", per_elem * 8, fill_nodes, m);
+    a.first = wl_input(w, "first", per_node + 4, fill_first, m);
+    a.corners = wl_input(w, "corners", per_elem * 8, fill_corners, m);
+    a.around = wl_input(w, "around", per_elem * FACES, fill_around, m);
+    a.region = wl_input(w, "region", per_elem, fill_region, m);
+    a.planes = wl_input(w, "planes", plane * 3, fill_planes, m);
+    a.position = wl_alloc(w, "position", per_node * 3);
+    a.velocity = wl_alloc(w, "velocity", per_node * 3);
+    a.acceleration = wl_alloc(w, "acceleration", per_node * 3);
+    a.force = wl_alloc(w, "force", per_node * 3);
+    a.node_mass = wl_alloc(w, "node_mass", per_node);
+    a.corner_force = wl_alloc(w, "corner_force", per_elem * 24);
+    a.strain = wl_alloc(w, "strain", per_elem * 3);
+    a.delx = wl_alloc(w, "delx", per_elem * 3);
+    a.delv_axis = wl_alloc(w, "delv_axis", per_elem * 3);
+    a.work = wl_alloc(w, "work", per_elem * EOS_ROWS);
+    a.clock = wl_alloc(w, "clock", 12);
     float **const scalars[] = {&a.energy, &a.pressure, &a.q,    &a.ql,     &a.qq,    &a.v,   &a.volo,
                                &a.vnew,   &a.delv,     &a.vdov, &a.length, &a.sound, &a.mass};
     static const char *const names[] = {"energy", "pressure", "q",    "ql",     "qq",    "v",   "volo",

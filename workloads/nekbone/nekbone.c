@@ -15,14 +15,14 @@ static const struct wl_param params[] = {
     {"ex", 4, 1, 256, 0, "elements along x"},
     {"ey", 4, 1, 256, 0, "elements along y"},
     {"ez", 4, 1, 256, 0, "elements along z"},
-    {"n", 8, 2, SIDE, 0, "points along an edge of an element"},
+    {"n", 8, 3, SIDE, 0, "points along an edge of an element"},
     {"iterations", 4, 1, 10000, 0, "iterations, 13 launches each"},
     {0},
 };
 static const struct wl_size sizes[] = {
     {"tiny", "ex=2,ey=2,ez=3,n=4,iterations=2", NULL},
     {"carve", "ex=16,ey=16,ez=12,n=18,iterations=4", "CARVE, 1000 MB"},
-    {"s32", "ex=4,ey=4,ez=6,n=18,iterations=4", "CARVE, footprint 1/32"},
+    {"carve_s32", "ex=4,ey=4,ez=6,n=18,iterations=4", "CARVE, footprint 1/32"},
     {0},
 };
 
@@ -283,21 +283,20 @@ struct arrays {
 static struct arrays allocate(struct wl *w, struct box *b)
 {
     const uint64_t bytes = (uint64_t)b->points * 4;
-    struct arrays a = {
-        .x = wl_alloc(w, "x", bytes),
-        .r = wl_alloc(w, "r", bytes),
-        .p = wl_alloc(w, "p", bytes),
-        .w = wl_alloc(w, "w", bytes),
-        .z = wl_alloc(w, "z", bytes),
-        .weight = wl_input(w, "weight", bytes, fill_weight, b),
-        .mask = wl_input(w, "mask", bytes, fill_mask, b),
-        .factors = wl_input(w, "factors", bytes * FACTORS, fill_factors, b),
-        .derivative = wl_alloc(w, "derivative", SIDE * SIDE * 4),
-        .partial = wl_alloc(w, "partial", (uint64_t)wl_blocks(b->points, DOT) * 4),
-        .scalars = wl_alloc(w, "scalars", SCALARS * 4),
-        .first = wl_input(w, "first", ((uint64_t)b->groups + 1) * 4, fill_first, b),
-        .copies = wl_input(w, "copies", ((uint64_t)b->members + 1) * 4, fill_copies, b),
-    };
+    struct arrays a;
+    a.x = wl_alloc(w, "x", bytes);
+    a.r = wl_alloc(w, "r", bytes);
+    a.p = wl_alloc(w, "p", bytes);
+    a.w = wl_alloc(w, "w", bytes);
+    a.z = wl_alloc(w, "z", bytes);
+    a.weight = wl_input(w, "weight", bytes, fill_weight, b);
+    a.mask = wl_input(w, "mask", bytes, fill_mask, b);
+    a.factors = wl_input(w, "factors", bytes * FACTORS, fill_factors, b);
+    a.derivative = wl_alloc(w, "derivative", SIDE * SIDE * 4);
+    a.partial = wl_alloc(w, "partial", (uint64_t)wl_blocks(b->points, DOT) * 4);
+    a.scalars = wl_alloc(w, "scalars", SCALARS * 4);
+    a.first = wl_input(w, "first", ((uint64_t)b->groups + 1) * 4, fill_first, b);
+    a.copies = wl_input(w, "copies", ((uint64_t)b->members + 1) * 4, fill_copies, b);
     float matrix[SIDE * SIDE];
     for (int i = 0; i < SIDE * SIDE; i++) matrix[i] = (float)b->derivative[i / SIDE][i % SIDE];
     wl_write(w, a.derivative, matrix, sizeof matrix);

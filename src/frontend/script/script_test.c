@@ -210,6 +210,12 @@ static void paper_settings_have_the_papers_footprint(void **state)
         {"mcb", "carve", 254},
         {"miniamr", "carve", 4400},
         {"hpgmg_amr", "carve", 7700},
+        {"euler3d", "carve", 26},
+        {"lulesh", "mesh1", 24},
+        {"lulesh", "s190", 3700},
+        {"nekbone", "carve", 1000},
+        {"comd", "carve", 910},
+        {"hpgmg", "carve", 2000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double mb = (double)script_footprint_bytes(script_find(rows[i].name), rows[i].size) / 1e6;
