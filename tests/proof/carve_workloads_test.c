@@ -12,25 +12,17 @@
 #include <jansson.h>
 
 #include "atoll.h"
-<<<<<<< HEAD
 #include "graph.h"
 
 /* One workload at one size.
  * iterations: name of the parameter that counts outer iterations.
  * setup, per_iteration: launches before the first and after the last iteration, launches of each iteration.
-=======
-
-/* One workload at one size.
- * iterations: name of the parameter that counts outer iterations.
- * setup, per_iteration: launches outside the iterations, launches of each iteration.
->>>>>>> w2
  * bytes: device memory; words: output words compared in a run of one iteration. */
 struct row {
     const char *workload, *iterations;
     uint64_t setup, per_iteration, bytes, words;
 };
 
-<<<<<<< HEAD
 /* Edges of the graph with seed 1, 2000 vertices and least degree 3. */
 enum { SSSP_EDGES = 14901 };
 
@@ -63,15 +55,11 @@ static const struct row rows[] = {
     {"miniamr:roots=3,slots=108,n=2,vars=2,stages=1", "steps", 1, 2 + 4 + 2, 108 * (4 * 2 * 64 + 4 * 2 + 420) + 4 * 2, 108 * 2 * 64 + 2},
     {"miniamr:roots=2,slots=72,n=4,vars=1,stages=3", "steps", 1, 2 + 3 * 4 + 2, 72 * (4 * 216 + 4 + 420) + 4, 72 * 216 + 1},
     {"hpgmg_amr:patches=2,n=4,levels=2,bottom=1", "cycles", 2 + 1, 20 + 6 + 5, HPGMG_AMR_BYTES, 512 + 1},
-=======
-// clang-format off
-static const struct row rows[] = {
     {"euler3d:nx=8,ny=2,nz=3", "iterations", 1, 8, 132 * 6 * 8 * 2 * 3 + 4 * 5, 5 * 6 * 8 * 2 * 3},
     {"lulesh:side=3", "steps", 3, 24, 4 * (82 * 27 + 14 * 64 + 1 + 3 * 16 + 3), 6 * 64 + 5 * 27 + 3},
     {"nekbone:ex=2,ey=2,ez=3,n=4", "iterations", 2, 13, 4 * (13 * 768 + (7 * 7 * 10 - 6 * 6 * 8 + 1) + (768 - 6 * 6 * 8 + 1) + 1 + 5 + 18 * 18), 2 * 768 + 5},
     {"comd:lattice=3", "steps", 12, 16, 4 * (13 * 64 * 64 + 2 * 64 + 27 * 8 + 2 * (64 - 8) + 3 * 1004 + 2 * (2 + 1) + 6 * 108 + 1), 6 * 108 + 3},
     {"hpgmg:bx=2,by=1,bz=3,dim=4,sweeps=1", "cycles", 2, 34, 32 * 6 * (6 * 6 * 6 + 4 * 4 * 4) + 2 * 16 * (14 + 1 + 22) + 4 * 100, 6 * 6 * 6 * 6 + 1},
->>>>>>> w2
 };
 // clang-format on
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -115,10 +103,7 @@ static void assert_value(const struct row *r, const json_t *root, const char *na
 static void footprint_and_launches_follow_from_the_parameters(void **state)
 {
     (void)state;
-<<<<<<< HEAD
     assert_int_equal(graph_edges(1, 2000, 3), SSSP_EDGES);
-=======
->>>>>>> w2
     for (const struct row *r = rows; r < rows + ROWS; r++) {
         for (uint64_t iterations = 1; iterations <= 3; iterations += 2) {
             char name[160];

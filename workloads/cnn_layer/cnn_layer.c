@@ -122,8 +122,9 @@ static void run(struct wl *w)
     if (!l.size) wl_fail(w, "the window is larger than the map");
     if (l.inputs > INT32_MAX || l.outputs > INT32_MAX || l.weights > INT32_MAX)
         wl_fail(w, "the layer is too large for indices of 31 bits");
-    float *input = wl_alloc(w, "input", 4 * l.inputs), *weights = wl_alloc(w, "weights", 4 * l.weights);
-    float *bias = wl_alloc(w, "bias", 4 * (uint64_t)l.out), *output = wl_alloc(w, "output", 4 * l.outputs);
+    /* the output first, so that only-read arrays share pages with each other and not with it */
+    float *output = wl_alloc(w, "output", 4 * l.outputs), *input = wl_alloc(w, "input", 4 * l.inputs);
+    float *weights = wl_alloc(w, "weights", 4 * l.weights), *bias = wl_alloc(w, "bias", 4 * (uint64_t)l.out);
     void *taps = wl_alloc(w, "taps", 8 * l.taps);
     WL_LAUNCH(w, "cnn_init_input", wl_dim(wl_blocks((int64_t)l.inputs, BLOCK)), wl_dim(BLOCK), input,
               (uint32_t)SEED_INPUT, (uint32_t)l.inputs);

@@ -215,8 +215,10 @@ static void run(struct wl *w)
     struct particle *particle = wl_alloc(w, "particles", particles * sizeof *particle);
     uint32_t *list = wl_alloc(w, "list", 4 * particles), *next = wl_alloc(w, "next list", 4 * particles);
     uint32_t *counts = wl_alloc(w, "counts", 4 * ((uint64_t)q.rounds + 1));
-    uint32_t *material = wl_alloc(w, "material", 4 * zones), *track = wl_alloc(w, "track", 4 * zones);
-    uint32_t *collisions = wl_alloc(w, "collisions", 4 * zones), *total = wl_alloc(w, "total", 4 * zones);
+    uint32_t *track = wl_alloc(w, "track", 4 * zones), *collisions = wl_alloc(w, "collisions", 4 * zones);
+    uint32_t *total = wl_alloc(w, "total", 4 * zones);
+    /* only read, together at the end: small tables share pages with each other and not with tallies */
+    uint32_t *material = wl_alloc(w, "material", 4 * zones);
     float *free_path = table(w, "free path", q.free_path, 4 * GROUPS * (uint64_t)q.materials);
     uint32_t *absorbed = table(w, "absorbed", q.absorbed, 4 * (uint64_t)q.materials);
     float *paths = table(w, "paths", q.paths, 4 * PATHS);
