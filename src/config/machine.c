@@ -73,7 +73,7 @@ static void undo_aliases(struct machine *m, enum param_idx idx)
     }
 }
 
-/* Of a parameter and its older spellings, the one that is set last counts. */
+/* A parameter and its older spellings exclude each other: the value that is set last counts. */
 static void undo_older_spellings(struct machine *m, enum param_idx idx)
 {
     static const struct {
@@ -133,7 +133,7 @@ bool machine_section_known(struct machine *m, struct diag_place place, const cha
     return false;
 }
 
-/* What to do about a parameter of an earlier version; NULL: there was none of this name. */
+/* Advice about a parameter of an earlier version; NULL: no earlier version had a parameter of this name. */
 static const char *retired(const char *section, const char *name)
 {
     static const struct {

@@ -133,7 +133,7 @@ uint64_t net_nodes_bytes(const struct net_spec *spec);
 const char *net_spec_problem(const struct net_spec *spec);
 /* Raises a mistake when net_spec_problem() finds one. */
 struct net *net_new(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring);
-/* The same over the physical links of another network between nodes, which then carry both. Built before the
+/* Builds a network over the physical links of another network between nodes, which then carry both. Built before the
  * first packet. A step of one network is a step of both. */
 struct net *net_new_sharing(struct arena *a, const struct net_spec *spec, const struct net_wiring *wiring,
                             const struct net *links);

@@ -39,7 +39,7 @@ static bool are_sms(const struct system_link_stage *s, enum net_end_kind end)
     return s->level == NET_LEVEL_net && (end == NET_END_SOURCE) == (s->direction == NET_REQUESTS);
 }
 
-static const char *people(const struct system_link_stage *s, enum net_end_kind end, bool many)
+static const char *endpoint_name(const struct system_link_stage *s, enum net_end_kind end, bool many)
 {
     if (s->level == NET_LEVEL_chiplet_net) return many ? "chiplets" : "chiplet";
     if (s->level == NET_LEVEL_gpu_net) return many ? "GPUs" : "GPU";
@@ -65,17 +65,18 @@ static void write_end(const struct report *r, const struct system_link_stage *s,
     const struct config *c = r->config;
     const bool of_chiplet = s->level <= NET_LEVEL_slice_net;
     const bool router = end == NET_END_ROUTER;
-    const uint32_t people_count = !of_chiplet       ? c->gpu.chiplets
-                                  : are_sms(s, end) ? config_sms_per_chiplet(c)
-                                                    : config_slices_per_chiplet(c);
-    const bool gate = !router && of_chiplet && idx >= people_count;
+    const uint32_t endpoint_count = !of_chiplet       ? c->gpu.chiplets
+                                    : are_sms(s, end) ? config_sms_per_chiplet(c)
+                                                      : config_slices_per_chiplet(c);
+    const bool gate = !router && of_chiplet && idx >= endpoint_count;
     if (!router && !gate) {
-        (void)snprintf(text, DRAW_TEXT, "%s %u", people(s, end, false), s->busiest_net * people_count + idx);
+        (void)snprintf(text, DRAW_TEXT, "%s %u", endpoint_name(s, end, false),
+                       s->busiest_net * endpoint_count + idx);
         return;
     }
     char net[DRAW_TEXT / 2];
     write_net(r, s, net, sizeof net);
-    (void)snprintf(text, DRAW_TEXT, "%s %u%s", router ? "router" : "gate", gate ? idx - people_count : idx,
+    (void)snprintf(text, DRAW_TEXT, "%s %u%s", router ? "router" : "gate", gate ? idx - endpoint_count : idx,
                    net);
 }
 
@@ -92,7 +93,8 @@ static void write_name(const struct report *r, const struct system_link_stage *s
 {
     const char *const gates = net_level_gates(r->config, s->level) ? ", gates" : "";
     const char *const name = network_names[network_of(s)];
-    const char *const from = people(s, NET_END_SOURCE, true), *const to = people(s, NET_END_SINK, true);
+    const char *const from = endpoint_name(s, NET_END_SOURCE, true), *const to =
+                                                                         endpoint_name(s, NET_END_SINK, true);
     switch (kind_of(r, s)) {
     case STAGE_SENDERS: (void)snprintf(text, size, "%s from %s%s", name, from, gates); return;
     case STAGE_RECEIVERS: (void)snprintf(text, size, "%s to %s%s", name, to, gates); return;
