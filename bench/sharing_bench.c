@@ -5,7 +5,7 @@
  *
  *   -n    largest number of thread instructions
  *   -g    also class the accesses by GPUs, as figure 4 of the CARVE paper does: 4 GPUs of 16 SMs, pages of PAGE_KIB
- *   -k    launches before the measured part of -g (initialisation)
+ *   -k    launches before the measured part of -g, where the workload does not mark it (wl_measure())
  *
  * 64 SMs, pages of 4 KiB, distributed scheduling: SM s has the blocks [N s/64, N (s+1)/64) of a launch of N
  * and runs them in order, as many at once as fit (64 warps, 32 blocks, 64 K registers, 96 KiB of shared
@@ -205,6 +205,7 @@ static void execute(void *user, struct exec_launch *l)
     exec_launch_begin(l);
     const uint32_t most = resident_blocks(l);
     s->launch++;
+    if (l->untimed) s->setup_launches = s->launch;
     for (uint64_t k = 0; k < SMS; k++)
         s->sms[k] = (struct sm){.next = l->block_count * k / SMS, .end = l->block_count * (k + 1) / SMS};
     for (bool moved = true; moved;) {

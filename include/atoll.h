@@ -320,6 +320,8 @@ struct atoll_analysis {
     uint32_t grid[3], block[3]; /* a launch: what depends on it becomes numbers; grid[0] == 0: none */
     const char *const *params;  /* "NAME=VALUE" of the launch; of a pointer: bytes of its structure */
     size_t param_count;
+    bool
+        placement; /* of a launch: also the nodes of blocks and pages under LADM's LASP, on the simulator's machine */
 };
 ATOLL_API atoll_status atoll_analyze(atoll_sim *sim, const struct atoll_analysis *what, atoll_format format,
                                      char **text);

@@ -13,12 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum checker_kind { CHECK_ACT, CHECK_PRE, CHECK_PREA, CHECK_RD, CHECK_WR, CHECK_REF };
+enum checker_kind { CHECK_ACT, CHECK_PRE, CHECK_PREA, CHECK_RD, CHECK_WR, CHECK_REF, CHECK_MIG };
+
+/* What a MIGRATION uses of the channel. */
+enum checker_role { CHECK_SOURCE, CHECK_DESTINATION, CHECK_SET };
 
 struct checker_command {
     uint64_t cyc;
     int kind, bank;
     int64_t row;
+    uint64_t end; /* MIGRATION: first cycle after the transfer; the same for all commands of a transfer */
+    int role;     /* MIGRATION: enum checker_role */
+    int unused;   /* logs are compared as memory */
 };
 
 /* By data-sheet name, cycles. act = bus cycles of an activate. */
@@ -27,7 +33,49 @@ struct checker_timing {
     int rc, rcd_rd, rcd_wr, rp, cl, wl, ras, rrd_l, rrd_s, faw, rtp, ccd_l, ccd_s, wtr_l, wtr_s, wr, bl, turn,
         rfc, act;
     bool single_bus;
+    bool mig_timed; /* else a transfer has mig_cyc cycles and closes its banks */
+    int mig_cyc, set_idle;
 };
+
+/* Gaps that a MIGRATION demands. "MIG-x" counts from the end of the transfer, "x-MIG" from command to command. */
+enum checker_migration_rule {
+    MIG_LINES,    /* first to second command of a transfer */
+    MIG_BANK,     /* next command of a bank, other than the next two */
+    MIG_PRE_WR,   /* timed: precharge of the written bank */
+    MIG_RD_WR,    /* timed: read in the group of the written bank */
+    MIG_GROUP,    /* column in the group of the bank */
+    MIG_SET,      /* any command of the channel whose set was used */
+    ACT_MIG_OPEN, /* paper: the bank of an open row */
+    ACT_MIG_SRC,  /* timed */
+    ACT_MIG_DST,  /* timed */
+    PRE_MIG,      /* paper: a closed bank */
+    RD_MIG_BANK,  /* paper: the bank is closed by the transfer */
+    WR_MIG_BANK,  /* paper */
+    RD_MIG_GROUP,
+    WR_MIG_GROUP,
+    RD_MIG_SET, /* the set is idle */
+    WR_MIG_SET,
+    ROW_MIG_SET,
+    CHECKER_MIGRATION_RULES
+};
+
+static const char *const checker_migration_names[CHECKER_MIGRATION_RULES] = {"MIG-MIG of a transfer",
+                                                                             "MIG-bank",
+                                                                             "MIG-PRE written",
+                                                                             "MIG-RD written",
+                                                                             "MIG-column of the group",
+                                                                             "MIG-command of the set",
+                                                                             "ACT-MIG open",
+                                                                             "ACT-MIG source",
+                                                                             "ACT-MIG destination",
+                                                                             "PRE-MIG",
+                                                                             "RD-MIG bank",
+                                                                             "WR-MIG bank",
+                                                                             "RD-MIG group",
+                                                                             "WR-MIG group",
+                                                                             "RD-MIG set",
+                                                                             "WR-MIG set",
+                                                                             "row-MIG set"};
 
 enum checker_rule {
     RULE_tRC,
@@ -79,6 +127,7 @@ struct checker_report {
     char first_violation[200];
     int need[CHECKER_RULES];
     uint64_t min_seen[CHECKER_RULES]; /* UINT64_MAX: the rule never applied */
+    int64_t migration_need[CHECKER_MIGRATION_RULES], migration_seen[CHECKER_MIGRATION_RULES];
 };
 
 /* Every command as the set of banks it concerns: -1 = all. */
@@ -145,6 +194,104 @@ static inline void checker_complain(struct checker_report *r, const struct check
                  c->cyc, c->kind, c->bank, (long)c->row, what);
 }
 
+/* ---- MIGRATION ---- */
+
+static inline void checker_migration_needs(const struct checker_timing *t,
+                                           int64_t need[CHECKER_MIGRATION_RULES])
+{
+    const int late = t->act - 1, ccd_l = t->ccd_l > t->bl ? t->ccd_l : t->bl;
+    memset(need, 0, CHECKER_MIGRATION_RULES * sizeof *need);
+    need[MIG_LINES] = 2 * ccd_l > 2 ? 2 * ccd_l : 2; /* a line is two columns */
+    need[MIG_PRE_WR] = t->wr;
+    need[MIG_RD_WR] = t->wtr_l;
+    need[ACT_MIG_OPEN] = t->ras + late;
+    need[ACT_MIG_SRC] = t->rcd_rd + late;
+    need[ACT_MIG_DST] = t->rcd_wr + late;
+    need[PRE_MIG] = t->rp - late;
+    need[RD_MIG_BANK] = t->rtp;
+    need[WR_MIG_BANK] = t->wl + t->bl + t->wr;
+    need[RD_MIG_GROUP] = ccd_l;
+    need[WR_MIG_GROUP] = t->wl + t->bl + t->wtr_l;
+    need[RD_MIG_SET] = t->cl + t->bl + t->set_idle;
+    need[WR_MIG_SET] = t->wl + t->bl + t->set_idle;
+    need[ROW_MIG_SET] = 1 + t->set_idle;
+}
+
+static inline void checker_migration_gap(struct checker_report *r, const struct checker_command *a,
+                                         const struct checker_command *b, int rule, int64_t gap)
+{
+    if (gap < r->migration_need[rule]) {
+        char what[120];
+        snprintf(what, sizeof what, "%s is %ld, needs %ld (after cycle %lu)", checker_migration_names[rule],
+                 (long)gap, (long)r->migration_need[rule], a->cyc);
+        checker_complain(r, b, what);
+    }
+    if (gap < r->migration_seen[rule]) r->migration_seen[rule] = gap;
+}
+
+/* A transfer, then another command or transfer. */
+static inline void checker_after_migration(const struct checker_timing *t, const struct checker_command *a,
+                                           const struct checker_command *b, struct checker_report *r)
+{
+    const int64_t gap = (int64_t)b->cyc - (int64_t)a->end;
+    const bool group = b->bank < 0 || a->bank / t->banks_per_group == b->bank / t->banks_per_group;
+    const bool bank = checker_same_bank(a, b), written = a->role == CHECK_DESTINATION;
+    const bool uses_bank = b->kind != CHECK_MIG || b->role != CHECK_SET;
+    if (a->role == CHECK_SET) { /* the channel sends nothing, and its set carries one transfer at a time */
+        if (b->kind != CHECK_MIG || b->role == CHECK_SET) checker_migration_gap(r, a, b, MIG_SET, gap);
+        return;
+    }
+    if (!uses_bank || !group) return;
+    if (bank && b->kind == CHECK_PRE && t->mig_timed && written)
+        checker_migration_gap(r, a, b, MIG_PRE_WR, gap);
+    else if (b->kind == CHECK_RD && t->mig_timed && written)
+        checker_migration_gap(r, a, b, MIG_RD_WR, gap);
+    else if (bank)
+        checker_migration_gap(r, a, b, MIG_BANK, gap);
+    else if (b->kind == CHECK_RD || b->kind == CHECK_WR || b->kind == CHECK_MIG)
+        checker_migration_gap(r, a, b, MIG_GROUP, gap);
+}
+
+/* A command, then a transfer. own_set: the transfer uses the set of its source, which need not be idle. */
+static inline void checker_before_migration(const struct checker_timing *t, const struct checker_command *a,
+                                            const struct checker_command *b, const int64_t *open,
+                                            bool own_set, struct checker_report *r)
+{
+    const int64_t gap = (int64_t)b->cyc - (int64_t)a->cyc;
+    const bool group = a->bank < 0 || a->bank / t->banks_per_group == b->bank / t->banks_per_group;
+    const bool bank = checker_same_bank(a, b);
+    if (b->role == CHECK_SET) {
+        const int rule = a->kind == CHECK_RD ? RD_MIG_SET : a->kind == CHECK_WR ? WR_MIG_SET : ROW_MIG_SET;
+        checker_migration_gap(r, a, b, rule, own_set ? gap + t->set_idle : gap);
+        return;
+    }
+    if (bank && a->kind == CHECK_ACT && t->mig_timed)
+        checker_migration_gap(r, a, b, b->role == CHECK_SOURCE ? ACT_MIG_SRC : ACT_MIG_DST, gap);
+    if (bank && a->kind == CHECK_ACT && !t->mig_timed && open[b->bank] >= 0)
+        checker_migration_gap(r, a, b, ACT_MIG_OPEN, gap);
+    if (bank && (a->kind == CHECK_PRE || a->kind == CHECK_PREA) && !t->mig_timed)
+        checker_migration_gap(r, a, b, PRE_MIG, gap);
+    if (group && a->kind == CHECK_RD)
+        checker_migration_gap(r, a, b, bank && !t->mig_timed ? RD_MIG_BANK : RD_MIG_GROUP, gap);
+    if (group && a->kind == CHECK_WR)
+        checker_migration_gap(r, a, b, bank && !t->mig_timed ? WR_MIG_BANK : WR_MIG_GROUP, gap);
+}
+
+static inline bool checker_same_transfer(const struct checker_command *a, const struct checker_command *b)
+{
+    return b->kind == CHECK_MIG && a->end == b->end && a->bank == b->bank && a->role == b->role;
+}
+
+/* The transfer that a MIGRATION of role SET belongs to has its source here too. */
+static inline bool checker_is_own_set(const struct checker_command *c, size_t count, size_t at)
+{
+    for (size_t k = 0; k < count && c[k].cyc <= c[at].cyc; k++)
+        if (c[k].kind == CHECK_MIG && c[k].role == CHECK_SOURCE && c[k].end == c[at].end &&
+            c[k].bank == c[at].bank)
+            return true;
+    return false;
+}
+
 /* Rows: a column needs its row open, an activate a closed bank, a precharge an open one, a refresh all
  * closed. */
 static inline void checker_rows(const struct checker_timing *t, int64_t *open,
@@ -166,6 +313,12 @@ static inline void checker_rows(const struct checker_timing *t, int64_t *open,
     case CHECK_RD:
     case CHECK_WR:
         if (open[c->bank] != c->row) checker_complain(r, c, "column of a row that is not open");
+        break;
+    case CHECK_MIG:
+        if (c->role == CHECK_SET) break;
+        if (t->mig_timed && open[c->bank] != c->row)
+            checker_complain(r, c, "MIGRATION of a row that is not open");
+        if (!t->mig_timed) open[c->bank] = -1;
         break;
     case CHECK_REF:
         for (int i = 0; i < banks; i++)
@@ -197,12 +350,48 @@ static inline void checker_pair(const struct checker_timing *t, const struct che
     if (gap < r->min_seen[rule]) r->min_seen[rule] = gap;
 }
 
+static inline void checker_migration(const struct checker_timing *t, const struct checker_command *c,
+                                     size_t count, size_t j, size_t i, const int64_t *open,
+                                     struct checker_report *r)
+{
+    const struct checker_command *a = &c[j], *b = &c[i];
+    if (a->kind != CHECK_MIG)
+        checker_before_migration(t, a, b, open, b->role == CHECK_SET && checker_is_own_set(c, count, i), r);
+    else if (checker_same_transfer(a, b))
+        checker_migration_gap(r, a, b, MIG_LINES, (int64_t)(b->cyc - a->cyc));
+    else
+        checker_after_migration(t, a, b, r);
+}
+
+static inline int checker_by_cycle(const void *a, const void *b)
+{
+    const struct checker_command *l = *(const struct checker_command *const *)a,
+                                 *r = *(const struct checker_command *const *)b;
+    if (l->cyc != r->cyc) return l->cyc < r->cyc ? -1 : 1;
+    return l < r ? -1 : l > r;
+}
+
+/* MIGRATIONs are logged when they are decided: sorts by cycle, keeps the order within a cycle. */
+static inline void checker_sort(struct checker_command *c, size_t count)
+{
+    const struct checker_command **by = malloc(count * sizeof *by);
+    struct checker_command *sorted = malloc(count * sizeof *sorted);
+    for (size_t k = 0; k < count; k++) by[k] = &c[k];
+    qsort(by, count, sizeof *by, checker_by_cycle);
+    for (size_t k = 0; k < count; k++) sorted[k] = *by[k];
+    if (count) memcpy(c, sorted, count * sizeof *c);
+    free(by);
+    free(sorted);
+}
+
 static inline struct checker_report checker_check(const struct checker_timing *t,
                                                   const struct checker_command *c, size_t count)
 {
     struct checker_report r = {0};
     checker_needs(t, r.need);
-    uint64_t window = 0;
+    checker_migration_needs(t, r.migration_need);
+    for (int i = 0; i < CHECKER_MIGRATION_RULES; i++) r.migration_seen[i] = INT64_MAX;
+    uint64_t window = 2 * (uint64_t)(t->mig_cyc + t->cl + t->set_idle + t->bl + t->wr + t->wtr_l);
     for (int i = 0; i < CHECKER_RULES; i++) {
         r.min_seen[i] = UINT64_MAX;
         if ((uint64_t)r.need[i] > window) window = (uint64_t)r.need[i];
@@ -213,9 +402,14 @@ static inline struct checker_report checker_check(const struct checker_timing *t
     size_t activate_count = 0, from = 0;
     for (size_t i = 0; i < count; i++) {
         if (i && c[i].cyc < c[i - 1].cyc) checker_complain(&r, &c[i], "time runs backwards");
-        checker_rows(t, open, &c[i], &r);
         while (c[from].cyc + window < c[i].cyc) from++;
-        for (size_t j = from; j < i; j++) checker_pair(t, &c[j], &c[i], &r);
+        for (size_t j = from; j < i; j++) {
+            if (c[j].kind == CHECK_MIG || c[i].kind == CHECK_MIG)
+                checker_migration(t, c, count, j, i, open, &r);
+            else
+                checker_pair(t, &c[j], &c[i], &r);
+        }
+        checker_rows(t, open, &c[i], &r);
         if (c[i].kind != CHECK_ACT) continue;
         if (activate_count >= 4) {
             const uint64_t gap = c[i].cyc - activates[activate_count % 4];

@@ -68,7 +68,10 @@ static inline struct checker_timing harness_timing(const struct dram_spec *s)
                                    .turn = (int)s->turnaround_cyc,
                                    .rfc = (int)s->trfc_cyc,
                                    .act = (int)s->act_bus_cyc,
-                                   .single_bus = s->bus == dram_bus_single};
+                                   .single_bus = s->bus == dram_bus_single,
+                                   .mig_timed = s->migration == dram_migration_timed,
+                                   .mig_cyc = (int)s->migration_cyc,
+                                   .set_idle = (int)s->tsv_idle_cyc};
 }
 
 struct harness_log {
@@ -79,16 +82,23 @@ struct harness_log {
 static inline void harness_on_log(void *owner, const struct dram_command *c)
 {
     static const int kinds[DRAM_COMMAND_KINDS] = {
-        [DRAM_ACT] = CHECK_ACT, [DRAM_PRE] = CHECK_PRE, [DRAM_PRE_ALL] = CHECK_PREA,
-        [DRAM_RD] = CHECK_RD,   [DRAM_WR] = CHECK_WR,   [DRAM_REF] = CHECK_REF};
+        [DRAM_ACT] = CHECK_ACT, [DRAM_PRE] = CHECK_PRE, [DRAM_PRE_ALL] = CHECK_PREA, [DRAM_RD] = CHECK_RD,
+        [DRAM_WR] = CHECK_WR,   [DRAM_REF] = CHECK_REF, [DRAM_MIGRATE] = CHECK_MIG};
+    static const int roles[] = {[DRAM_ROLE_SOURCE] = CHECK_SOURCE,
+                                [DRAM_ROLE_DESTINATION] = CHECK_DESTINATION,
+                                [DRAM_ROLE_SET] = CHECK_SET};
     struct harness_log *l = owner;
     if (l->count == l->capacity) {
         l->capacity = l->capacity ? 2 * l->capacity : 1024;
         l->commands = realloc(l->commands, l->capacity * sizeof *l->commands);
     }
     const bool all = c->kind == DRAM_PRE_ALL || c->kind == DRAM_REF;
-    l->commands[l->count++] = (struct checker_command){
-        .cyc = c->cyc, .kind = kinds[c->kind], .bank = all ? -1 : (int)c->bank, .row = c->row};
+    l->commands[l->count++] = (struct checker_command){.cyc = c->cyc,
+                                                       .kind = kinds[c->kind],
+                                                       .bank = all ? -1 : (int)c->bank,
+                                                       .row = c->row,
+                                                       .role = roles[c->role],
+                                                       .end = c->end_cyc};
 }
 
 #endif

@@ -2,6 +2,7 @@
 # golden.sh: compares this build with recorded results of about 200 small simulations, and with recorded host costs.
 #
 #   golden.sh record                   writes the record of results (tests/golden: runs.digests, items.tsv, config.tsv)
+#   golden.sh add [PATTERN]            adds the runs that the record lacks, such as those of new machines
 #   golden.sh compare [--all] [--shard K/N] [PATTERN]
 #                                      compares; a PATTERN ('nuba/*') or a shard runs a part of the set
 #   golden.sh cost record|compare [MACHINE...]
@@ -53,6 +54,9 @@ case "${1-}" in
     record)
         [ $# = 1 ] || { echo "golden: record takes the whole set, no pattern" >&2; exit 2; }
         results record 0/1 "" '*'
+        ;;
+    add)
+        results add 0/1 "" "${2-*}"
         ;;
     compare)
         shift

@@ -229,7 +229,7 @@ static const char bed_machine[] = "description: of the tests\n"
                                   "sm: {schedulers: 1, start_latency_cyc: 1}\n";
 
 /* Builds a machine. `preset`: NULL for the default machine. `settings`: "a.b=c;d.e=f"; NULL: none. */
-static inline void bed_open_machine(struct bed *b, const char *preset, const char *settings)
+static inline void bed_open_any(struct bed *b, const char *preset, const char *settings, bool check)
 {
     memset(b, 0, sizeof *b);
     machine_init(&b->machine);
@@ -246,11 +246,15 @@ static inline void bed_open_machine(struct bed *b, const char *preset, const cha
     }
     machine_finish(&b->machine, &system_rules);
     stats_init(&b->stats, 1000);
-    b->system = system_new(&b->machine.config, &b->stats, false);
+    b->system = system_new(&b->machine.config, &b->stats, check);
     b->events = calloc(BED_EVENTS, sizeof *b->events);
     assert_non_null(b->events);
 }
 
+static inline void bed_open_machine(struct bed *b, const char *preset, const char *settings)
+{
+    bed_open_any(b, preset, settings, false);
+}
 static inline void bed_open(struct bed *b, const char *settings) { bed_open_machine(b, NULL, settings); }
 
 static inline void bed_close(struct bed *b)
@@ -304,6 +308,8 @@ static inline void bed_begin(struct bed *b, const struct bed_op *ops, uint32_t w
     b->kernel.next = bed_next_block;
     b->kernel.block_ended = bed_block_ended;
     b->kernel.drained = bed_drained;
+    b->kernel.structures = structures_begin(&g->arena, g->config, &(struct launch_facts){0});
+    if (g->check) b->kernel.number = check_kernel_begin(g->check, "bed");
     b->start_cyc = system_now(g) + 1;
     for (uint32_t k = 0; k < g->sm_count; k++) sm_begin(g->sms[k], &b->kernel, b->start_cyc);
     engine_work_begins(g->engine);
@@ -319,6 +325,7 @@ static inline void bed_finish(struct bed *b)
     engine_work_ends(g->engine);
     b->end_cyc = system_now(g);
     for (uint32_t k = 0; k < g->sm_count; k++) sm_end(g->sms[k], &b->kernel, system_now(g));
+    if (g->check) check_kernel_end(g->check, b->kernel.number, false, system_now(g));
 }
 
 static inline void bed_run(struct bed *b, const struct bed_op *ops, uint32_t warps, uint64_t blocks)

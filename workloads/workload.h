@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WL_API 3u /* grows when scripts must be compiled again */
+#define WL_API 4u /* grows when scripts must be compiled again */
 
 struct wl; /* one running application */
 
@@ -139,6 +139,7 @@ struct wl_calls {
     void (*launch)(struct wl *w, const struct wl_launch *launch, const struct wl_arg *args,
                    uint32_t arg_count);
     void (*wait)(struct wl *w);
+    void (*measure)(struct wl *w);
     void (*many_f32)(struct wl *w, const struct wl_numbers *n, uint64_t first, uint64_t count, float *to);
     void (*many_f32_at)(const struct wl_numbers *n, const uint32_t *at, uint64_t count, float *to);
     void (*many_below)(uint64_t seed, uint64_t first, uint64_t count, uint32_t bound, uint32_t *to);
@@ -257,6 +258,11 @@ static inline uint32_t wl_blocks(int64_t n, int64_t block) { return (uint32_t)((
 
 /* Until the launches so far have finished. */
 static inline void wl_wait(struct wl *w) { w->calls->wait(w); }
+
+/* The measured part begins. The launches so far are initialisation: a timed run executes them without time and
+ * places their pages. Statistics count from here on. Precondition: no call has waited for the device since the
+ * first launch. */
+static inline void wl_measure(struct wl *w) { w->calls->measure(w); }
 
 /* ---- checks ---- */
 

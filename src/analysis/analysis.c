@@ -31,7 +31,8 @@ struct analysis_launch {
     uint64_t read_only; /* origins */
     struct arena arena;
     const struct locality_table *table;
-    struct launch_arrays *arrays; /* NULL: not built yet */
+    struct locality_launch numbers; /* valid once the table is made */
+    struct launch_arrays *arrays;   /* NULL: not built yet */
     uint8_t marks[];
 };
 
@@ -186,8 +187,8 @@ static bool find_structure(void *user, const struct locality_argument *a, uint64
     const uint64_t address = pointer_of(l, a);
     const struct devmem_alloc *found = address ? devmem_find(exec_memory(l->analysis->env), address) : NULL;
     if (!found) return false;
-    *base = found->sim;
-    *bytes = found->hi - found->lo;
+    *base = found->sim + (address - found->lo);
+    *bytes = found->hi - address;
     return true;
 }
 
@@ -201,11 +202,11 @@ const struct locality_table *analysis_locality(struct analysis_launch *l)
         k->symbolic = symbolic_run(&a->arena, &a->frames, f);
         k->table = index_build(&a->arena, k->symbolic, f);
     }
-    struct locality_launch numbers = {
+    l->numbers = (struct locality_launch){
         .params = l->launch->params, .param_bytes = f->param_bytes, .find = find_structure, .user = l};
-    memcpy(numbers.grid, l->launch->grid, sizeof numbers.grid);
-    memcpy(numbers.block, l->launch->block, sizeof numbers.block);
-    l->table = locality_at_launch(&l->arena, k->table, &numbers);
+    memcpy(l->numbers.grid, l->launch->grid, sizeof l->numbers.grid);
+    memcpy(l->numbers.block, l->launch->block, sizeof l->numbers.block);
+    l->table = locality_at_launch(&l->arena, k->table, &l->numbers);
     return l->table;
 }
 
@@ -231,6 +232,14 @@ static struct launch_array array_of(const struct analysis_launch *l, const struc
     const struct devmem_alloc *found = address ? devmem_find(exec_memory(l->analysis->env), address) : NULL;
     return (struct launch_array){.base = found ? found->sim + (address - found->lo) : 0,
                                  .bytes = found ? found->hi - address : 0,
+                                 .allocation = found ? found->sim : 0,
+                                 .allocated = found ? found->serial : 0,
+                                 .name = a->name,
+                                 .first = a->first,
+                                 .end = a->end,
+                                 .pattern = a->pattern,
+                                 .patterns = a->patterns,
+                                 .any = a->any,
                                  .locality = (uint8_t)a->class,
                                  .stride_bytes = row->stride_bytes,
                                  .datablock_bytes = row->datablock_bytes,
@@ -251,6 +260,13 @@ const struct launch_arrays *analysis_arrays(void *launch)
                                .count = t->n_arguments,
                                .winner = t->winner == LOCALITY_NO_ARGUMENT ? LAUNCH_NO_ARRAY : t->winner};
     return l->arrays;
+}
+
+const struct launch_span *analysis_layout(void *launch, uint32_t array, uint32_t *count)
+{
+    struct analysis_launch *l = launch;
+    const struct locality_table *t = analysis_locality(l);
+    return locality_layout(&l->arena, t, &l->numbers, array, count);
 }
 
 const struct analysis_verdict *analysis_verdicts(struct analysis_launch *l, uint32_t *count)

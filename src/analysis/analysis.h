@@ -19,6 +19,7 @@ struct analysis_launch;
 struct exec_env;
 struct exec_launch;
 struct launch_arrays;
+struct launch_span;
 
 /* Also tells the environment how loads are numbered; before its first launch. */
 struct analysis *analysis_new(struct exec_env *env);
@@ -34,6 +35,9 @@ const struct locality_table *analysis_locality(struct analysis_launch *l);
 /* The arguments of the table as arrays, in the same order: launch_facts.arrays. `launch`: a struct
  * analysis_launch. */
 const struct launch_arrays *analysis_arrays(void *launch);
+
+/* launch_facts.layout */
+const struct launch_span *analysis_layout(void *launch, uint32_t array, uint32_t *count);
 
 /* One parameter or variable of the kernel in this launch. */
 struct analysis_verdict {

@@ -255,11 +255,53 @@ void footprint_add_threads(const struct locality_row *row, struct index_point *n
     spans_tidy(s);
 }
 
-/* The same, in one iteration of the motion. */
-static void block_spans(const struct locality_row *row, struct index_point *n, const struct threads *t,
-                        struct spans *s, struct spans *work)
+/* Bytes that the motion passes in all its iterations; 0: not known. */
+static int64_t reach_of_motion(const struct symbolic *sym, const struct locality_row *row,
+                               const struct index_point *n)
 {
-    if (row->stride_bytes && row->stride_bytes != INT64_MIN) spans_fold(s, llabs(row->stride_bytes));
+    struct index_point first = {.launch = n->launch, .s = sym, .loop = row->loop};
+    if (row->motion_loop == SYMBOLIC_NO_LOOP) return 0;
+    const uint64_t trips = symbolic_trips(&sym->loops[row->motion_loop], index_value, &first);
+    int64_t reach;
+    if (__builtin_mul_overflow(llabs(row->stride_bytes), (int64_t)(trips & INT32_MAX), &reach) ||
+        __builtin_mul_overflow(reach, (int64_t)row->unroll * row->folded, &reach))
+        return 0;
+    return reach;
+}
+
+/* Folds places that later iterations of the motion touch. Places that the motion does not reach, such as other rows
+ * of a tile, stay apart: each group of places is folded by itself. A group begins half a step below a multiple of the
+ * reach. */
+static void fold_in_reach(struct spans *s, int64_t step, int64_t reach, struct spans *work)
+{
+    if (reach <= 0 || reach < 2 * step) {
+        spans_fold(s, step);
+        return;
+    }
+    *work = *s;
+    s->n = 0;
+    for (uint32_t k = 0; k < work->n;) {
+        struct spans *const group = work + 1;
+        const int64_t nth = (work->at[k].first - work->at[0].first + step / 2) / reach, by = nth * reach;
+        *group = (struct spans){.times = work->times};
+        for (; k < work->n && (work->at[k].first - work->at[0].first + step / 2) / reach == nth; k++)
+            group->at[group->n++] = (struct span){work->at[k].first - by, work->at[k].end - by};
+        spans_fold(group, step);
+        for (uint32_t j = 0; j < group->n; j++) {
+            group->at[j].first += by;
+            group->at[j].end += by;
+        }
+        spans_join(s, group);
+    }
+    spans_tidy(s);
+}
+
+/* The same, in one iteration of the motion. */
+static void block_spans(const struct symbolic *sym, const struct locality_row *row, struct index_point *n,
+                        const struct threads *t, struct spans *s, struct spans *work)
+{
+    if (row->stride_bytes && row->stride_bytes != INT64_MIN)
+        fold_in_reach(s, llabs(row->stride_bytes), reach_of_motion(sym, row, n), work);
     footprint_add_threads(row, n, t, s, work);
 }
 
@@ -309,7 +351,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
     if (row->motion_loop != SYMBOLIC_NO_LOOP && (!row->stride || row->stride->deps & THREAD_DEPS)) return 0;
     thread_spans(z->arena, z->s, row, &n, z->all);
     for (uint32_t pass = 0; pass < 2; pass++) {
-        if (pass) block_spans(row, &n, &threads, z->all, z->work);
+        if (pass) block_spans(z->s, row, &n, &threads, z->all, z->work);
         for (uint32_t j = which + 1; j < t->n_rows; j++) {
             if (!moves_alike(row, &t->rows[j])) continue;
             struct index_point at = point_of(z, &t->rows[j]);
@@ -318,7 +360,7 @@ static uint64_t datablock(struct sizing *z, const struct locality_table *t, uint
                 threads.linear && !memcmp(&threads.step, &theirs.step, sizeof theirs.step) && theirs.linear;
             if (alike != !pass) continue;
             thread_spans(z->arena, z->s, &t->rows[j], &at, z->own);
-            if (pass) block_spans(&t->rows[j], &at, &theirs, z->own, z->work);
+            if (pass) block_spans(z->s, &t->rows[j], &at, &theirs, z->own, z->work);
             spans_join(z->all, z->own);
         }
     }
@@ -336,7 +378,7 @@ void index_put_sizes(struct arena *arena, const struct symbolic *s, struct local
                        .l = l,
                        .all = ARENA_NEW(arena, struct spans),
                        .own = ARENA_NEW(arena, struct spans),
-                       .work = ARENA_NEW(arena, struct spans)};
+                       .work = ARENA_ARRAY(arena, struct spans, 2)};
     for (uint32_t k = 0; k < t->n_rows; k++) {
         struct locality_row *row = &t->rows[k];
         struct index_point n = point_of(&z, row);

@@ -5,7 +5,7 @@
 #include "analysis/footprint.h"
 
 /* Does every block touch the same, moved by its distance from the first? */
-static bool footprint_blocks_alike(const struct expr *index)
+bool footprint_blocks_alike(const struct expr *index)
 {
     for (uint32_t k = 0; k < index->n; k++) {
         const struct mono *m = index->terms[k].mono;
@@ -14,7 +14,7 @@ static bool footprint_blocks_alike(const struct expr *index)
     return footprint_linear_in(index, BLOCK_DEPS);
 }
 
-static uint64_t loops_around(const struct sizing *z, uint32_t loop)
+uint64_t footprint_loops_around(const struct sizing *z, uint32_t loop)
 {
     uint64_t around = 0;
     for (; loop != SYMBOLIC_NO_LOOP; loop = z->s->loops[loop].parent) around |= expr_loop_bit(loop);
@@ -23,7 +23,7 @@ static uint64_t loops_around(const struct sizing *z, uint32_t loop)
 
 /* Loops that are over before the access and count in its index: does how often they ran depend on nothing but
  * the launch and loops around the access? Those are given as bits. */
-static bool ended_by(const struct sizing *z, uint64_t ended, uint64_t around, uint64_t *by)
+bool footprint_ended_by(const struct sizing *z, uint64_t ended, uint64_t around, uint64_t *by)
 {
     enum { FIXED = DEP_PARAM | DEP_BDX | DEP_BDY | DEP_BDZ | DEP_GDX | DEP_GDY | DEP_GDZ };
     *by = 0;
@@ -71,8 +71,9 @@ static bool bounds_of(const struct sizing *z, const struct symbolic_loop *l, str
         if (meeting) b->ways = meeting->element;
         b->deps |= c->deps;
         uint64_t by;
-        const uint64_t others = c->loops & ~l->iv->loops, ended = others & ~loops_around(z, l->parent);
-        if (!ended_by(z, ended, loops_around(z, l->parent), &by)) return false;
+        const uint64_t others = c->loops & ~l->iv->loops,
+                       ended = others & ~footprint_loops_around(z, l->parent);
+        if (!footprint_ended_by(z, ended, footprint_loops_around(z, l->parent), &by)) return false;
         const uint64_t counted = (others & ~ended) | by;
         const uint32_t around = counted ? (uint32_t)__builtin_ctzll(counted) : b->around;
         if (counted & (counted - 1) || around == 63 || (b->around != SYMBOLIC_NO_LOOP && b->around != around))
@@ -105,7 +106,7 @@ static bool place_at(uint64_t k, const uint32_t count[3], bool lines, bool matte
 
 /* Most iterations of a loop, over threads and blocks and the iterations of the loop around it. 0: not known.
  */
-static uint64_t trips_most(const struct sizing *z, const struct locality_row *row, uint32_t loop)
+uint64_t footprint_trips(const struct sizing *z, const struct locality_row *row, uint32_t loop)
 {
     enum { LOOKS_MOST = 4096 };
     const struct symbolic_loop *l = &z->s->loops[loop];
@@ -115,7 +116,7 @@ static uint64_t trips_most(const struct sizing *z, const struct locality_row *ro
     if (!bounds_of(z, l, &b)) return 0;
     if (b.around != SYMBOLIC_NO_LOOP) {
         n.iv = z->s->loops[b.around].iv;
-        outer = trips_most(z, row, b.around);
+        outer = footprint_trips(z, row, b.around);
         if (!outer) return 0;
     }
     const bool threads = b.deps & THREAD_DEPS, blocks = b.deps & BLOCK_DEPS;
@@ -132,7 +133,7 @@ static uint64_t trips_most(const struct sizing *z, const struct locality_row *ro
     return n.lost_end ? 0 : most;
 }
 
-static bool places_are_known(const struct locality_row *row, struct index_point *n)
+bool footprint_places_are_known(const struct locality_row *row, struct index_point *n)
 {
     int64_t v;
     for (uint32_t k = 0; k < row->n_places; k++) {
@@ -145,7 +146,7 @@ static bool places_are_known(const struct locality_row *row, struct index_point 
 }
 
 /* A choice between constants: any of them. False: there are other choices in the index. */
-static bool repeat_choices(const struct expr *index, struct spans *s)
+bool footprint_repeat_choices(const struct expr *index, struct spans *s)
 {
     for (uint32_t k = 0; k < index->n; k++) {
         const struct mono *m = index->terms[k].mono;
@@ -172,14 +173,14 @@ static bool repeat_choices(const struct expr *index, struct spans *s)
 static bool repeat_loops(struct sizing *z, const struct locality_row *row, struct index_point *n,
                          struct spans *out)
 {
-    const uint64_t around = loops_around(z, row->loop);
+    const uint64_t around = footprint_loops_around(z, row->loop);
     uint64_t by;
-    if (!ended_by(z, row->index->loops & ~around, around, &by)) return false;
+    if (!footprint_ended_by(z, row->index->loops & ~around, around, &by)) return false;
     for (uint32_t k = row->loop; k != SYMBOLIC_NO_LOOP; k = z->s->loops[k].parent) {
         const struct symbolic_loop *l = &z->s->loops[k];
         const bool motion = k == row->motion_loop, also = by & expr_loop_bit(k);
         if (!((row->index->loops | by) & expr_loop_bit(k)) || footprint_is_in_places(z->s, row, l)) continue;
-        const uint64_t trips = trips_most(z, row, k);
+        const uint64_t trips = footprint_trips(z, row, k);
         if (!trips || !footprint_moves_alike(row->index, l->iv)) return false;
         if (also || !expr_is_linear(row->index, l->iv)) {
             if (motion && row->folded * row->unroll != 1 && row->linear) return false;
@@ -201,14 +202,15 @@ bool footprint_of_block(struct sizing *z, const struct locality_row *row, const 
     int64_t origin, *at;
     for (int k = 0; k < 3; k++) n.bid[k] = bid[k];
     if ((row->index->deps | row->also_deps) & (DEP_OTHER | DEP_DATA)) return false;
-    if (!footprint_index(row, &n, &origin) || !places_are_known(row, &n)) return false;
+    if (!footprint_index(row, &n, &origin) || !footprint_places_are_known(row, &n)) return false;
     *out = (struct spans){.times = 1};
     const uint32_t places = footprint_places(z->arena, row, &n, &at);
     if (places > SPANS_MOST) return false;
     for (uint32_t k = 0; k < places; k++)
         out->at[out->n++] = (struct span){origin + at[k], origin + at[k] + row->element_bytes};
     const struct threads threads = footprint_threads(row, &n);
-    if (!repeat_choices(row->index, out) || !repeat_loops(z, row, &n, out) || !threads.known) return false;
+    if (!footprint_repeat_choices(row->index, out) || !repeat_loops(z, row, &n, out) || !threads.known)
+        return false;
     footprint_add_threads(row, &n, &threads, out, z->work);
     *linear = footprint_blocks_alike(row->index);
     for (int k = 0; k < 3; k++)

@@ -23,6 +23,7 @@ enum locality_class index_classify(struct symbolic *s, const struct locality_row
                                    const struct index_numbers *numbers);
 bool index_loop_is_motion(const struct symbolic_loop *l);
 void index_choose_speakers(struct locality_table *t);
+void index_choose_winner(struct locality_table *t);
 
 /* footprint.c: a loop that was unrolled completely and runs more often than INDEX_UNROLLED_MOST leaves so
  * many accesses at equal distances: the row gets its step back. */

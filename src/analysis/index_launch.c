@@ -1,7 +1,7 @@
 /* index_launch: the numbers that a thread of a launch sees, and the locality table with them. */
 #include <string.h>
 
-#include "analysis/index.h"
+#include "analysis/footprint.h"
 
 static bool param_number(const struct locality_launch *l, const struct atom *a, int64_t *v)
 {
@@ -101,5 +101,7 @@ const struct locality_table *locality_at_launch(struct arena *arena, const struc
         if (launch->find && !launch->find(launch->user, a, &a->base, &a->bytes)) a->base = a->bytes = 0;
     }
     index_choose_speakers(now);
+    pattern_put_all(arena, s, now, launch);
+    index_choose_winner(now);
     return now;
 }

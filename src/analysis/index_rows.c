@@ -241,10 +241,15 @@ void index_choose_speakers(struct locality_table *t)
         if (a->row == UINT32_MAX || row->depth > t->rows[a->row].depth) a->row = k;
         a->written |= (row->kinds & (LOCALITY_WRITES | LOCALITY_ATOMICS)) != 0;
     }
+    for (uint32_t k = 0; k < t->n_arguments; k++) t->arguments[k].class = t->rows[t->arguments[k].row].class;
+    index_choose_winner(t);
+}
+
+void index_choose_winner(struct locality_table *t)
+{
     t->winner = t->n_arguments ? 0 : LOCALITY_NO_ARGUMENT;
-    for (uint32_t k = 0; k < t->n_arguments; k++) {
-        struct locality_argument *a = &t->arguments[k];
-        a->class = t->rows[a->row].class;
-        if (a->bytes > t->arguments[t->winner].bytes) t->winner = k;
+    for (uint32_t k = 1; k < t->n_arguments; k++) {
+        const struct locality_argument *a = &t->arguments[k], *w = &t->arguments[t->winner];
+        if (a->end - a->first > w->end - w->first) t->winner = k;
     }
 }

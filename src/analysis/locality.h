@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exec/launch_pattern.h"
+
 struct arena;
 struct expr;
 struct ptx_func;
@@ -61,7 +63,7 @@ const struct locality_action *locality_action(enum locality_class c);
 enum { LOCALITY_READS = 1, LOCALITY_WRITES = 2, LOCALITY_ATOMICS = 4 };
 #define LOCALITY_NO_ARGUMENT UINT32_MAX
 
-enum { LOCALITY_PLACES_MOST = 512 };
+enum { LOCALITY_PLACES_MOST = 512, LOCALITY_PATTERNS_MAX = 8 };
 
 /* An access of a row: constants of the launch in its index, its elements, and what loops add that compilers
  * unroll completely. */
@@ -106,11 +108,19 @@ struct locality_argument {
     enum locality_class class;
     bool written;
     /* after locality_at_launch() with an allocation; 0: none found */
-    uint64_t base; /* simulated virtual address of the allocation */
-    uint64_t bytes;
+    uint64_t base;  /* simulated virtual address that the pointer holds */
+    uint64_t bytes; /* of the allocation from there on */
     /* after locality_at_launch(), when all its rows are without locality: of what a block touches, at most so
      * many bytes are touched by one other block too; 0: each block has its own */
     uint64_t overlap_bytes;
+    /* after locality_at_launch(): the bytes that blocks touch through the rows of the argument's class whose index
+     * is linear and depends on the same coordinates (exec/launch_pattern.h); 0 patterns: not known */
+    const struct launch_pattern *pattern; /* [patterns] */
+    uint32_t patterns;
+    uint8_t any; /* bits of enum launch_axis: coordinates that the index does not depend on */
+    uint64_t first,
+        end; /* bytes from base on that all rows touch; of a row that is not known: up to the base of the
+                            next argument, or the end of the allocation */
 };
 #define LOCALITY_OVERLAP_UNKNOWN UINT64_MAX
 
@@ -124,7 +134,8 @@ struct locality_table {
     uint32_t n_static_rows; /* before equal ones became one */
     bool uses_by;           /* blockIdx.y is read: the grid counts as two-dimensional */
     bool two_dimensional;
-    /* The argument whose scheduler wins: the largest, then the first; LOCALITY_NO_ARGUMENT: no argument. */
+    /* The argument whose scheduler wins: the one that is touched in the most bytes, then the first;
+     * LOCALITY_NO_ARGUMENT: no argument. */
     uint32_t winner;
 };
 
@@ -134,12 +145,19 @@ struct locality_launch {
     const uint8_t *params; /* parameter block; NULL: arguments are not known */
     uint64_t param_bytes;
     const uint8_t *param_known; /* a byte per byte of params: it is known; NULL: all */
-    /* Start (simulated) and size of the allocation behind an argument; false: none. May be NULL. */
+    /* Simulated address of an argument's pointer and bytes of its allocation from there on; false: none. May be
+     * NULL. */
     bool (*find)(void *user, const struct locality_argument *a, uint64_t *base, uint64_t *bytes);
     void *user;
 };
 const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
                                                 const struct locality_launch *launch);
+
+/* What each block touches of an argument without a pattern, laid out block by block: *count spans, sorted, at most
+ * LAUNCH_LAYOUT_MAX. NULL: an index depends on data, or there are more spans. */
+const struct launch_span *locality_layout(struct arena *arena, const struct locality_table *t,
+                                          const struct locality_launch *launch, uint32_t argument,
+                                          uint32_t *count);
 
 /* "(16*by + ty)*p3 + tx + 16*m" in elements when every part is a multiple, else in bytes (*in_bytes). */
 char *locality_print(const struct locality_table *t, const struct locality_row *row, const struct expr *e,

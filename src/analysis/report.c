@@ -171,9 +171,8 @@ static bool find_size(void *user, const struct locality_argument *a, uint64_t *b
     return *bytes != 0;
 }
 
-static void put_launch(struct reporting *r)
+static struct locality_launch launch_of(struct reporting *r)
 {
-    exec_check_dimensions(r->kernel->name, r->request->grid, r->request->block);
     struct locality_launch l = {.params = r->params,
                                 .param_bytes = r->kernel->param_bytes,
                                 .param_known = r->known,
@@ -181,6 +180,13 @@ static void put_launch(struct reporting *r)
                                 .user = r};
     memcpy(l.grid, r->request->grid, sizeof l.grid);
     memcpy(l.block, r->request->block, sizeof l.block);
+    return l;
+}
+
+static void put_launch(struct reporting *r)
+{
+    exec_check_dimensions(r->kernel->name, r->request->grid, r->request->block);
+    const struct locality_launch l = launch_of(r);
     r->table = locality_at_launch(r->arena, r->table, &l);
 }
 
@@ -439,6 +445,60 @@ static void report_arguments(struct reporting *r)
     }
 }
 
+/* ---- placement on a machine ---- */
+
+struct placing {
+    struct reporting *report;
+    struct locality_launch numbers;
+    struct launch_arrays arrays;
+};
+
+static const struct launch_arrays *given_arrays(void *analysis)
+{
+    return &((struct placing *)analysis)->arrays;
+}
+
+static const struct launch_span *given_layout(void *analysis, uint32_t array, uint32_t *count)
+{
+    const struct placing *p = analysis;
+    return locality_layout(p->report->arena, p->report->table, &p->numbers, array, count);
+}
+
+/* Structures lie far apart, each at the start of a page of any size. */
+static void report_placement(struct reporting *r)
+{
+    const struct locality_table *t = r->table;
+    struct launch_array *arrays = ARENA_ARRAY(r->arena, struct launch_array, t->n_arguments + 1);
+    struct placing p = {.report = r, .numbers = launch_of(r)};
+    if (!r->request->place || !r->launch || !t->n_arguments) return;
+    for (uint32_t k = 0; k < t->n_arguments; k++) {
+        const struct locality_argument *a = &t->arguments[k];
+        arrays[k] = (struct launch_array){.base = (uint64_t)(k + 1) << 40,
+                                          .allocation = (uint64_t)(k + 1) << 40,
+                                          .bytes = a->bytes,
+                                          .locality = (uint8_t)a->class,
+                                          .stride_bytes = t->rows[a->row].stride_bytes,
+                                          .datablock_bytes = t->rows[a->row].datablock_bytes,
+                                          .written = a->written,
+                                          .name = a->name,
+                                          .first = a->first,
+                                          .end = a->end,
+                                          .pattern = a->pattern,
+                                          .patterns = a->patterns,
+                                          .any = a->any};
+    }
+    p.arrays = (struct launch_arrays){arrays, t->n_arguments, t->winner};
+    struct launch_facts facts = {.name = r->kernel->name,
+                                 .blocks =
+                                     (uint64_t)p.numbers.grid[0] * p.numbers.grid[1] * p.numbers.grid[2],
+                                 .arrays = given_arrays,
+                                 .layout = given_layout,
+                                 .analysis = &p};
+    memcpy(facts.grid, p.numbers.grid, sizeof facts.grid);
+    memcpy(facts.block, p.numbers.block, sizeof facts.block);
+    r->request->place(r->request->user, r->arena, &facts, r->out, r->json);
+}
+
 /* ---- kernels ---- */
 
 static void free_frames(void *frames) { frame_cache_free(frames); }
@@ -470,6 +530,7 @@ static void report_kernel(struct reporting *r, struct frame_cache *frames, struc
     report_readonly(r, readonly_of(readonly, f));
     report_rows(r);
     report_arguments(r);
+    report_placement(r);
     if (r->json)
         (void)json_object_set_new(r->json, "two_dimensional", json_boolean(r->table->two_dimensional));
     if (r->out) (void)fputc('\n', r->out);

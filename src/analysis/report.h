@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "exec/launch_facts.h"
 #include "ptx/ir.h"
 
 struct report_request {
@@ -12,6 +13,9 @@ struct report_request {
     uint32_t grid[3], block[3]; /* grid[0] == 0: no launch is given */
     const char *const *params;  /* "NAME=VALUE"; of a pointer: the bytes of its structure */
     size_t param_count;
+    /* Adds what a machine would do with the launch; NULL: nothing. Arrays have base addresses of their own choice. */
+    void (*place)(void *user, struct arena *arena, const struct launch_facts *l, FILE *out, json_t *json);
+    void *user;
 };
 
 /* Writes the tables to `out` (may be NULL) and returns them as JSON when asked (else NULL). */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <jansson.h>
 
@@ -10,8 +12,9 @@
 
 struct alone {
     uint64_t cycles, instructions; /* of the whole run */
-    uint64_t interval, count;      /* cycles of an interval, how many of them */
-    uint64_t series[];             /* instructions in each */
+    struct alone_profile profile;
+    uint64_t interval, count; /* cycles of an interval, how many of them */
+    uint64_t series[];        /* instructions in each */
 };
 
 /* NULL: it is no result of a timed run. */
@@ -27,6 +30,12 @@ static struct alone *from_result(const json_t *root)
     a->instructions = (uint64_t)json_integer_value(json_object_get(stats, "sm.warp_instructions"));
     a->interval = (uint64_t)json_integer_value(json_object_get(series, "interval"));
     a->count = count;
+    const json_t *app = json_array_get(json_object_get(root, "apps"), 0);
+    a->profile =
+        (struct alone_profile){.accesses = (uint64_t)json_integer_value(json_object_get(app, "llc_accesses")),
+                               .hits = (uint64_t)json_integer_value(json_object_get(app, "llc_hits")),
+                               .thread_instructions = (uint64_t)json_integer_value(
+                                   json_object_get(app, "issued_thread_instructions"))};
     for (size_t k = 0; k < count; k++) a->series[k] = (uint64_t)json_integer_value(json_array_get(values, k));
     if (a->cycles && a->instructions && a->interval) return a;
     free(a);
@@ -72,7 +81,60 @@ struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const c
 
 static void destroy(void *sim) { atoll_destroy(sim); }
 
-struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t cycles)
+/* ---- the machine of an alone run ---- */
+
+/* Parameters that divide the machine among applications: they have no meaning for one application alone. */
+static bool divides(const struct param_row *row)
+{
+    static const char *const names[][2] = {
+        {"partition", "sms"}, {"partition", "slices"}, {"partition", "channels"}};
+    static const char *const others[][2] = {{"dram", "migration"}, {"pages", "copier"}};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strcmp(row->section, others[k][0]) == 0 && strcmp(row->name, others[k][1]) == 0) return true;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(row->section, names[k][0]) == 0 && strcmp(row->name, names[k][1]) == 0) return false;
+    return strcmp(row->section, "apps") == 0 || strcmp(row->section, "partition") == 0;
+}
+
+/* The whole machine for one application. It counts the accesses of the application for profiles. */
+static void set_machine(struct config *c, const struct config *beside, uint64_t window_cyc)
+{
+    char why[256];
+    *c = *beside;
+    for (uint32_t k = 0; k < PARAM_COUNT; k++)
+        if (divides(&param_rows[k])) (void)param_parse(c, k, param_rows[k].default_text, why, sizeof why);
+    c->apps.count_llc = true;
+    c->apps.window_cyc = window_cyc;
+}
+
+/* Name of the stored result: equal for equal workload, window, machine and build. */
+static void set_path(char *path, size_t bytes, const struct config *c, const char *dir, const char *workload)
+{
+    extern const char study_build_id[];
+    uint64_t hash = 0xcbf29ce484222325u;
+    char value[UNITS_TEXT_MAX], text[512];
+    for (uint32_t k = 0; k <= PARAM_COUNT; k++) {
+        (void)snprintf(text, sizeof text, "%s=%s;", k < PARAM_COUNT ? param_rows[k].name : study_build_id,
+                       k < PARAM_COUNT ? param_print(c, k, value) : workload);
+        for (const char *at = text; *at; at++) hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    }
+    (void)snprintf(path, bytes, "%s/%016llx.json", dir, (unsigned long long)hash);
+}
+
+static void store(const json_t *root, const char *path)
+{
+    char temporary[4200];
+    const char *dir_end = strrchr(path, '/');
+    if (dir_end) { /* the directory may be new */
+        (void)snprintf(temporary, sizeof temporary, "%.*s", (int)(dir_end - path), path);
+        (void)mkdir(temporary, 0777);
+    }
+    (void)snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    if (json_dump_file(root, temporary, JSON_COMPACT) || rename(temporary, path))
+        diag_mistake("apps.alone_dir: cannot write '%s'", path);
+}
+
+static json_t *run(const atoll_sim *beside, const struct config *c, const char *workload)
 {
     atoll_sim *sim;
     struct diag_cleanup closing;
@@ -80,21 +142,35 @@ struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t 
     if (atoll_create(&sim) != ATOLL_OK) diag_mistake("out of host memory");
     diag_defer(&closing, destroy, sim);
     atoll_on_progress(sim, beside->progress, beside->progress_arg);
-    sim->machine.config = beside->machine.config;
-    sim->machine.config.apps.sms = "equal";
-    sim->machine.config.apps.channels = "shared"; /* with nobody */
-    sim->machine.config.apps.alone = false;
-    /* it may, by chance, be a little slower; what is too much is not looked at */
-    sim->machine.config.apps.window_cyc = cycles + cycles / 4;
+    sim->machine.config = *c;
     const atoll_status status = atoll_run(sim, &(struct atoll_job){.workload = workload}, &outcome);
     json_t *root = status == ATOLL_OK ? json_loads(outcome.json, 0, NULL) : NULL;
     atoll_outcome_free(&outcome);
+    if (!root) diag_mistake("apps.alone: %s alone: %s", workload, atoll_message(sim));
+    diag_done(&closing, true);
+    return root;
+}
+
+struct alone *alone_run(const atoll_sim *beside, const char *workload, uint64_t cycles)
+{
+    const char *dir = beside->machine.config.apps.alone_dir;
+    struct config c;
+    char path[4096] = "";
+    /* The run alone may, by chance, be a little slower; alone_cycles() ignores what is too much. */
+    set_machine(&c, &beside->machine.config, cycles + cycles / 4);
+    if (*dir) set_path(path, sizeof path, &c, dir, workload);
+    json_t *root = *dir ? json_load_file(path, 0, NULL) : NULL;
+    if (!root) {
+        root = run(beside, &c, workload);
+        if (*dir) store(root, path);
+    }
     struct alone *a = from_result(root);
     json_decref(root);
-    if (!a) diag_mistake("apps.alone: %s alone: %s", workload, atoll_message(sim));
-    diag_done(&closing, true);
+    if (!a) diag_mistake("apps.alone: %s alone gave no result", workload);
     return a;
 }
+
+struct alone_profile alone_profile(const struct alone *a) { return a->profile; }
 
 void alone_free(struct alone *a) { free(a); }
 

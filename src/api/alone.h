@@ -9,6 +9,12 @@
 
 struct alone;
 
+/* What the application did alone, for partition policies. */
+struct alone_profile {
+    uint64_t accesses, hits, thread_instructions;
+};
+struct alone_profile alone_profile(const struct alone *a);
+
 /* Of "A.json,B.json" the file number idx of count, a result of the workload; raises mistakes. */
 struct alone *alone_read(const char *list, uint32_t idx, uint32_t count, const char *workload);
 /* Runs the workload on the whole of the machine for so many cycles; beside: where it had neighbours. */

@@ -27,6 +27,7 @@ static void open_device(void *arg)
     machine_finish(&d->sim->machine, &system_rules);
     d->start_seconds = run_wall_seconds();
     d->start_cpu_seconds = run_cpu_seconds();
+    if (!d->options.functional) run_refuse_first_pass(&d->sim->machine.config);
     if (!d->options.functional) d->timed = timed_begin(d->sim, &d->job);
     const struct rt_options options = {.isa = run_isa(c->sim.isa),
                                        .racecheck = d->options.racecheck,

@@ -346,9 +346,26 @@ static void a_kernel_for_clusters_says_so_and_is_refused(void **state)
     close_bed(&b);
 }
 
+/* A policy that needs a first pass over the program cannot serve a program that runs once. */
+static void a_machine_that_needs_a_first_pass_is_refused(void **state)
+{
+    (void)state;
+    atoll_sim *sim;
+    atoll_device *device = NULL;
+    const struct atoll_device_options timed = {.functional = false}, functional = {.functional = true};
+    assert_int_equal(atoll_create(&sim), ATOLL_OK);
+    assert_int_equal(atoll_machine(sim, "numa-gpu-rorep"), ATOLL_OK);
+    assert_int_equal(atoll_device_open(sim, &timed, &device), ATOLL_MISTAKE);
+    assert_non_null(strstr(atoll_message(sim), "first pass"));
+    assert_int_equal(atoll_device_open(sim, &functional, &device), ATOLL_OK);
+    atoll_device_close(device);
+    atoll_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_that_needs_a_first_pass_is_refused),
         cmocka_unit_test(launches_compute_and_take_time),
         cmocka_unit_test(programs_do_not_see_each_other),
         cmocka_unit_test(a_twin_has_variables_of_its_own),

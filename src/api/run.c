@@ -11,6 +11,7 @@
 #include "api/together.h"
 #include "exec/lanes.h"
 #include "frontend/script/script.h"
+#include "pages/profile.h"
 #include "runtime/oneshot.h"
 #include "system/rules.h"
 
@@ -355,6 +356,7 @@ static struct rt_options rt_options_of(const struct run_call *call, struct print
                                .max_instructions = call->timed ? 0 : call->job->max_instructions,
                                .execute = call->timed ? timed_execute : NULL,
                                .execute_user = call->timed,
+                               .host_wrote = call->timed ? timed_host_wrote : NULL,
                                .sm_count = (uint32_t)config_sms(c),
                                .print = keep_print,
                                .print_user = prints};
@@ -387,9 +389,14 @@ static void run_workload(void *arg)
     diag_defer(&closing, close_set, call->set);
     const struct script_options options = {.rt = rt_options_of(call, &prints)};
     script_start(call->set, &options);
-    if (call->timed) timed_split(call->timed, script_count(call->set));
-    if (call->timed && (script_count(call->set) > 1 || call->sim->machine.config.apps.window_cyc))
+    if (call->timed && (script_count(call->set) > 1 || call->sim->machine.config.apps.window_cyc)) {
         call->together = together_begin(call->timed, &call->sim->machine.config, call->set, call->job->alone);
+        together_profile(call->together, call->sim, &call->sim->machine.config);
+    }
+    if (call->timed) timed_split(call->timed, script_count(call->set));
+    if (call->timed) run_first_pass(call, &options.rt);
+    if (call->together)
+        ;
     else if (call->job->alone)
         diag_mistake("--alone is for applications that run together with timing (-w A+B)");
     run_limited(call, run_scripts);
@@ -421,6 +428,7 @@ static void run_kernel(void *arg)
     struct prints prints;
     if (!job->ptx_count) diag_mistake("a job names a workload or PTX files");
     start_clocks(call);
+    if (call->timed) run_refuse_first_pass(&call->sim->machine.config);
     prints_begin(&prints, call->out);
     const struct rt_options options = rt_options_of(call, &prints);
     struct rt_context *rt = rt_create(&options);
@@ -455,6 +463,7 @@ atoll_status atoll_run(atoll_sim *sim, const struct atoll_job *job, struct atoll
     const atoll_status status = api_run(sim, job->workload ? run_workload : run_kernel, &call);
     together_end(call.together);
     timed_end(call.timed);
+    page_profile_free(call.profile);
     free(call.stopped_where);
     return status;
 }

@@ -18,12 +18,13 @@ struct run_call {
     const struct launch_list *launches; /* a program's, with rt */
     double start_seconds, start_cpu_seconds, shown_seconds;
     struct rt_totals totals;
-    bool stopped;              /* in the middle of a kernel */
-    const char *stopped_by;    /* NULL: max_instructions, */
-    char *stopped_where;       /* with the warps here */
-    const char *error;         /* of a kernel that failed, or NULL */
-    struct timed *timed;       /* NULL: functional */
-    struct together *together; /* several applications, timed; or NULL */
+    bool stopped;                 /* in the middle of a kernel */
+    const char *stopped_by;       /* NULL: max_instructions, */
+    char *stopped_where;          /* with the warps here */
+    const char *error;            /* of a kernel that failed, or NULL */
+    struct timed *timed;          /* NULL: functional */
+    struct together *together;    /* several applications, timed; or NULL */
+    struct page_profile *profile; /* of the first pass; NULL: the machine needs none */
 };
 
 double run_wall_seconds(void);
@@ -31,6 +32,15 @@ double run_cpu_seconds(void); /* user and system time of this process */
 enum rt_isa run_isa(enum isa choice);
 /* Fills call->out from what the run left. */
 void run_write_texts(struct run_call *call);
+
+/* ---- first_pass.c ---- */
+
+/* Executes the workload once without time and keeps in call->profile how the measured part uses its pages. No effect
+ * if no policy of the machine needs the profile. */
+void run_first_pass(struct run_call *call, const struct rt_options *options);
+
+/* Raises a user error if a policy of the machine needs a first pass: for programs that run only once. */
+void run_refuse_first_pass(const struct config *c);
 
 /* ---- launches.c: every launch of a program, for functional reports and the JSON of both kinds ---- */
 

@@ -7,14 +7,18 @@
 #include "check/check.h"
 #include "exec/exec.h"
 #include "net/net_level.h"
+#include "pages/pages.h"
 #include "report/timeline.h"
+#include "system/walk.h"
+#include "system/warm.h"
 
 struct timed {
     atoll_sim *sim;
     const struct atoll_job *job;
     struct stats_registry stats;
     struct system *system;
-    double shown_seconds; /* when progress was told last */
+    double shown_seconds;        /* when progress was told last */
+    uint32_t warmed[PAGES_APPS]; /* [application] launches of runtime.warm_launches that have run */
     struct timeline *timeline;
     struct report report;
     bool reported;
@@ -87,11 +91,37 @@ struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job)
     return t;
 }
 
+bool timed_is_untimed(struct timed *t, uint32_t app, struct exec_launch *launch)
+{
+    if (!launch->untimed && t->warmed[app] < t->sim->machine.config.runtime.warm_launches) {
+        t->warmed[app]++;
+        launch->untimed = true;
+    }
+    return launch->untimed;
+}
+
 void timed_execute(void *timed, struct exec_launch *launch)
 {
     struct timed *t = timed;
-    if (!system_run_kernel(t->system, 0, launch)) exec_stop(launch->env);
+    if (timed_is_untimed(t, 0, launch))
+        timed_walk(t, 0, launch);
+    else if (!system_run_kernel(t->system, 0, launch))
+        exec_stop(launch->env);
 }
+
+void timed_host_wrote(void *timed, uint64_t address, uint64_t bytes)
+{
+    struct timed *t = timed;
+    system_host_wrote(t->system, 0, address, bytes);
+}
+
+void timed_walk(struct timed *t, uint32_t app, struct exec_launch *launch)
+{
+    const struct walk_observer warm = system_warm(t->system);
+    (void)system_walk(t->system, app, launch, true, &warm);
+}
+
+struct system *timed_system(struct timed *t) { return t->system; }
 
 bool timed_can_start(const struct timed *t) { return system_can_start(t->system); }
 
@@ -106,6 +136,8 @@ void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch)
 {
     system_start_kernel(t->system, app, launch, 0);
 }
+
+const struct repartition *timed_repartition(const struct timed *t) { return system_repartition(t->system); }
 
 struct system_app timed_app(struct timed *t, uint32_t app) { return system_app(t->system, app); }
 
@@ -170,6 +202,7 @@ void timed_check_json(const struct timed *t, json_t *check)
                 {"words", n.words},
                 {"ordered_words", n.ordered_words},
                 {"racy_words", n.racy_words},
+                {"stale_words", n.stale_words},
                 {"racy_stores", n.racy_stores},
                 {"memory_side_reads", n.memory_side_reads},
                 {"write_backs", n.write_backs},

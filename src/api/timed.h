@@ -13,6 +13,14 @@ struct timed;
 struct timed *timed_begin(atoll_sim *sim, const struct atoll_job *job);
 /* rt_options.execute. */
 void timed_execute(void *timed, struct exec_launch *launch);
+/* rt_options.host_wrote: copies of the bytes in other GPUs are dropped. */
+void timed_host_wrote(void *timed, uint64_t address, uint64_t bytes);
+struct system *timed_system(struct timed *t);
+/* True if the launch runs without time: it comes before the measured part, or it is one of runtime.warm_launches.
+ * Marks it (exec_launch.untimed). Call it once per launch. */
+bool timed_is_untimed(struct timed *t, uint32_t app, struct exec_launch *launch);
+/* Executes such a launch. */
+void timed_walk(struct timed *t, uint32_t app, struct exec_launch *launch);
 uint64_t timed_now(const struct timed *t); /* SM cycles */
 /* Several launches at a time: see system_start_kernel(), system_advance(). */
 bool timed_can_start(const struct timed *t);
@@ -20,6 +28,8 @@ void timed_start(struct timed *t, struct exec_launch *launch, int priority);
 /* Several applications: see system_split(). */
 void timed_split(struct timed *t, uint32_t apps);
 void timed_start_app(struct timed *t, uint32_t app, struct exec_launch *launch);
+/* NULL: the partition of the machine does not change. */
+const struct repartition *timed_repartition(const struct timed *t);
 struct system_app timed_app(struct timed *t, uint32_t app);
 void timed_abandon(struct timed *t);
 /* NULL: the cycle has come, none has ended. Raises when the run was stopped. */

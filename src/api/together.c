@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/alone.h"
+#include "api/partition_rows.h"
 #include "exec/exec.h"
 
 struct member {
@@ -17,12 +18,15 @@ struct member {
     struct alone *alone; /* NULL: not known */
 };
 
+enum { APPS_PER_RUN = 8 };
+
 struct together {
     struct timed *timed;
     const struct config *config;
     uint32_t count;
     struct member *members;
     bool cut, over;
+    char profiles[64 * APPS_PER_RUN]; /* text of partition.profiles */
 };
 
 /* ---- running ---- */
@@ -72,6 +76,11 @@ static void start_next(struct together *t, uint32_t app)
         m->running = rt_take_next(script_context(m->script));
         if (m->running) {
             rt_ready(script_context(m->script), m->running);
+            if (timed_is_untimed(t->timed, app, m->running)) {
+                timed_walk(t->timed, app, m->running);
+                rt_drop(script_context(m->script), m->running);
+                continue;
+            }
             timed_start_app(t->timed, app, m->running);
             return;
         }
@@ -89,8 +98,21 @@ static void end_launch(struct together *t, const struct exec_launch *ended)
     }
 }
 
+/* Drops the launches that have not ended: the run was cut, or it raised an error. */
+static void drop_running(void *together)
+{
+    struct together *t = together;
+    for (uint32_t k = 0; k < t->count; k++) {
+        struct member *m = &t->members[k];
+        if (m->running) rt_drop(script_context(m->script), m->running);
+        m->running = NULL;
+    }
+}
+
 void together_run(struct together *t)
 {
+    struct diag_cleanup dropping;
+    diag_defer(&dropping, drop_running, t);
     const uint64_t limit = t->config->apps.window_cyc ? t->config->apps.window_cyc : ENGINE_NEVER;
     for (;;) {
         struct exec_env *env = NULL;
@@ -107,13 +129,8 @@ void together_run(struct together *t)
         end_launch(t, ended);
     }
     if (!t->over) measure(t);
-    if (!t->cut) return;
-    timed_abandon(t->timed);
-    for (uint32_t k = 0; k < t->count; k++) {
-        struct member *m = &t->members[k];
-        if (m->running) rt_drop(script_context(m->script), m->running);
-        m->running = NULL;
-    }
+    if (t->cut) timed_abandon(t->timed);
+    diag_done(&dropping, true);
 }
 
 struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
@@ -145,6 +162,26 @@ void together_run_alone(struct together *t, const atoll_sim *sim)
         struct member *m = &t->members[k];
         if (!m->alone) m->alone = alone_run(sim, script_label(m->script), m->cycles);
     }
+}
+
+void together_profile(struct together *t, const atoll_sim *sim, struct config *c)
+{
+    size_t used = 0;
+    if (!config_partition_needs_profiles(c) || t->count < 2 || *c->partition.profiles) return;
+    if (!c->apps.alone || !c->apps.window_cyc)
+        diag_mistake(
+            "partition.policy offline needs the profile of each application alone: set apps.alone=true and "
+            "apps.window_cyc, or partition.profiles");
+    for (uint32_t k = 0; k < t->count && k < APPS_PER_RUN; k++) {
+        struct member *m = &t->members[k];
+        if (!m->alone) m->alone = alone_run(sim, script_label(m->script), c->apps.window_cyc);
+        const struct alone_profile p = alone_profile(m->alone);
+        const double apki =
+            p.thread_instructions ? 1000.0 * (double)p.accesses / (double)p.thread_instructions : 0;
+        used += (size_t)snprintf(t->profiles + used, sizeof t->profiles - used, "%s%.6f:%.6f", k ? "," : "",
+                                 apki, p.accesses ? (double)p.hits / (double)p.accesses : 0.0);
+    }
+    c->partition.profiles = t->profiles;
 }
 
 /* ---- results ---- */
@@ -185,7 +222,13 @@ void together_row(const struct together *t, uint32_t app, json_t *row)
                 {"llc_reads", s->llc_reads},
                 {"llc_read_hits", s->llc_read_hits},
                 {"llc_read_misses", s->llc_read_misses},
-                {"sms_gained", s->sms_gained}};
+                {"llc_accesses", s->llc_accesses},
+                {"llc_hits", s->llc_hits},
+                {"llc_outside", s->llc_outside},
+                {"sms_gained", s->sms_gained},
+                {"sms_drained", s->sms_drained},
+                {"sms_switched", s->sms_switched},
+                {"blocks_switched", s->blocks_switched}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         (void)json_object_set_new(row, rows[k].name, json_integer((json_int_t)rows[k].value));
     (void)json_object_set_new(row, "ipc", json_real(ipc_of(m)));
@@ -205,10 +248,23 @@ static void system_of(const struct together *t, double *stp, double *antt)
     }
 }
 
+/* Every run alone is known and covers the instructions of the application here. A run that is too short would count
+ * as repeated from cold. */
+static bool alone_runs_suffice(const struct together *t)
+{
+    for (uint32_t k = 0; k < t->count; k++) {
+        const struct member *m = &t->members[k];
+        if (!m->alone || alone_repeats(m->alone, m->measured.stats.app.warp_instructions) > 1) return false;
+    }
+    return true;
+}
+
 void together_json(const struct together *t, json_t *totals)
 {
     double stp, antt;
-    if (!t->members[0].alone) return;
+    const struct repartition *r = timed_repartition(t->timed);
+    if (r) (void)json_object_set_new(totals, "partition", partition_rows_json(r, t->config, t->count));
+    if (!alone_runs_suffice(t)) return;
     system_of(t, &stp, &antt);
     (void)json_object_set_new(totals, "stp", json_real(stp));
     (void)json_object_set_new(totals, "antt", json_real(antt));
@@ -229,19 +285,22 @@ void together_text(const struct together *t, FILE *out)
         if (m->alone) (void)fprintf(out, "  %8.3f", progress_of(m));
         (void)fputc('\n', out);
     }
+    const struct repartition *r = timed_repartition(t->timed);
+    if (r) partition_rows_text(r, t->config, t->count, out);
     if (!t->members[0].alone) return;
     double stp, antt;
     system_of(t, &stp, &antt);
-    (void)fprintf(out, "    system throughput (STP) %.3f, average normalized turnaround time (ANTT) %.3f\n",
-                  stp, antt);
+    if (alone_runs_suffice(t))
+        (void)fprintf(out,
+                      "    system throughput (STP) %.3f, average normalized turnaround time (ANTT) %.3f\n",
+                      stp, antt);
     for (uint32_t k = 0; k < t->count; k++) {
         const struct member *m = &t->members[k];
         const double repeats = alone_repeats(m->alone, m->measured.stats.app.warp_instructions);
         if (repeats > 1)
-            (void)fprintf(
-                out,
-                "    %s issued %.2f times what its run alone did, which counts as repeated from cold: "
-                "give that run apps.window_cyc, or use apps.alone\n",
-                script_label(m->script), repeats);
+            (void)fprintf(out,
+                          "    %s issued %.2f times the instructions of its run alone: no STP; give that run "
+                          "apps.window_cyc, or use apps.alone\n",
+                          script_label(m->script), repeats);
     }
 }

@@ -182,7 +182,7 @@ static void render_at(struct diag *d, struct diag_place place, const char *forma
 
 static struct diag *diag_of_thread(void)
 {
-    if (!innermost) { /* raised outside the API: a bug of ours in a test or tool */
+    if (!innermost) { /* raised outside the API: an internal error in a test or tool */
         (void)fputs("atoll: diagnostic raised outside diag_run()\n", stderr);
         abort();
     }

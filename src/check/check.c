@@ -28,13 +28,17 @@ void check_free(struct check *c)
 {
     if (!c) return;
     for (uint32_t k = 0; k < c->sm_count; k++) free(c->sms[k].unsent);
+    check_sparse_free_all(c);
     map_free(&c->lines);
     map_free(&c->memory);
     free(c->versions);
+    free(c->observations);
     free(c->kernels);
     arena_free(&c->arena);
     free(c);
 }
+
+void check_expect_stale(struct check *c) { c->expects_stale = true; }
 
 struct check_counts check_counts(const struct check *c) { return c->counts; }
 
@@ -205,12 +209,34 @@ static uint32_t take_unsent(struct check *c, const struct check_access *a, uint6
     return 0;
 }
 
+void check_replicas(struct check *c, bool united)
+{
+    c->replicas = true;
+    c->united = united;
+}
+
+/* The line is sent to another of its frames for the first time. united: the frames share one memory line. */
+static void learn_replica(struct check *c, struct line *l, uint64_t frame)
+{
+    if (c->united) {
+        const uint64_t shared = (uint64_t)(uintptr_t)check_memory_line(c, l->frame - 1);
+        *map_put(&c->memory, frame, NULL) = shared;
+    } else {
+        check_memory_line(c, frame)->key = l->key + 1;
+    }
+    l->moved = true;
+}
+
 /* A frame has one line; a line one frame, and copies of its page. */
 static void learn_frame(struct check *c, struct line *l, uint64_t frame, uint64_t now)
 {
     if (l->frame == frame + 1) return;
     struct memory_line *m = check_memory_line(c, frame);
     if (m->key == l->key + 1 && l->frame) return;
+    if (l->frame && c->replicas && !m->key) {
+        learn_replica(c, l, frame);
+        return;
+    }
     if (l->frame)
         check_wrong(c, now, l->key, 0, "address translation",
                     arena_printf(&c->arena, "the line is sent to frame line 0x%llx, but lives in 0x%llx",
@@ -259,8 +285,22 @@ void check_page_write(struct check *c, uint32_t request, uint64_t frame)
     r->line = NULL;
 }
 
+void check_line_moves(struct check *c, uint32_t app, uint64_t line, uint64_t from, uint64_t to,
+                      const char *hazard, uint64_t now)
+{
+    struct line *l = check_line(c, key_of(app, line));
+    struct memory_line *m = check_memory_line(c, to);
+    if (hazard) check_wrong(c, now, l->key, 0, "memory", hazard);
+    *m = *check_memory_line(c, from);
+    if (l->frame) m->key = l->key + 1;
+    l->moved = true;
+}
+
 void check_frame_free(struct check *c, uint64_t frame)
 {
+    const struct memory_line *m = check_memory_line(c, frame);
+    if (c->replicas && m->key && check_line(c, m->key - 1)->frame == frame + 1)
+        check_line(c, m->key - 1)->frame = 0;
     *check_memory_line(c, frame) = (struct memory_line){0};
 }
 
@@ -270,6 +310,15 @@ void check_page_moved(struct check *c, uint32_t app, uint64_t line, uint64_t fra
     if (!l->frame) return;
     check_frame_free(c, l->frame - 1);
     l->frame = frame + 1;
+}
+
+void check_line_freed(struct check *c, uint32_t app, uint64_t line)
+{
+    struct line *l = check_line(c, key_of(app, line));
+    l->frame = 0;
+    l->newest = NULL;
+    l->state_count = 0;
+    l->moved = true;
 }
 
 static void acknowledge(struct check *c, const struct request_copy *r, uint64_t now)
@@ -301,6 +350,40 @@ void check_reply(struct check *c, uint32_t request, uint64_t now)
 
 /* ---- loads ---- */
 
+/* A load of the block has read a version that is not answered. */
+static void observe(struct check *c, uint32_t version, uint32_t sm, const struct ticket *t, uint64_t now)
+{
+    const struct version *const v = &c->versions[version];
+    if (!c->cumulative || !version || v->acknowledged) return;
+    const uint32_t last = c->observation_count;
+    if (last && c->observations[last - 1].version == version && c->observations[last - 1].block == t->block &&
+        c->observations[last - 1].sm == sm)
+        return;
+    c->observations =
+        grow(c->observations, last, &c->observation_capacity, sizeof *c->observations, "--check");
+    c->observations[c->observation_count++] =
+        (struct observation){.block = t->block, .cyc = now, .sm = sm, .version = version};
+}
+
+void check_expect_cumulative(struct check *c) { c->cumulative = true; }
+
+void check_cumulative(struct check *c, uint32_t sm, uint64_t block, uint64_t since_cyc, uint64_t now)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < c->observation_count; k++) {
+        const struct observation *const o = &c->observations[k];
+        if (c->versions[o->version].acknowledged) continue;
+        if (o->block == block && o->sm == sm && o->cyc < since_cyc)
+            diag_check_failed("--check: fence not cumulative at cycle %llu: block %llu on SM %u passes a "
+                              "fence or release of GPU "
+                              "scope, but its load at cycle %llu has read %s",
+                              (unsigned long long)now, (unsigned long long)block, sm,
+                              (unsigned long long)o->cyc, check_describe(c, o->version));
+        c->observations[kept++] = *o;
+    }
+    c->observation_count = kept;
+}
+
 static void load_word(struct check *c, const struct ticket *t, const struct copy *copy, uint32_t w,
                       const char *reader, const char *place, uint64_t now)
 {
@@ -315,7 +398,9 @@ static void load_word(struct check *c, const struct ticket *t, const struct copy
             arena_printf(&c->arena, "%s reads another line's data: %s", reader, check_describe(c, seen)));
     c->counts.words++;
     c->counts.ordered_words += t->must[w] != 0;
-    if (seen < t->must[w])
+    if (seen < t->must[w] && c->expects_stale)
+        c->counts.stale_words++;
+    else if (seen < t->must[w])
         check_stale(
             c, now, reader, key, w, place, seen, t->must[w],
             arena_printf(&c->arena,
@@ -348,6 +433,7 @@ static void load_line(struct check *c, const struct copy *copy, uint32_t sm, uin
                           !check_is_foreign(c, copy->version[w], key);
         if (!fine) reader = check_reader(c, sm, t->warp, t->block);
         load_word(c, t, copy, w, reader, place, now);
+        observe(c, copy->version[w], sm, t, now);
     }
     c->counts.loads++;
     t->next = c->free_tickets;

@@ -42,6 +42,7 @@ struct check_counts {
     uint64_t words;             /* words that they read */
     uint64_t ordered_words;     /* of these: had a version that they must see */
     uint64_t racy_words;        /* of these: saw an older version than the newest issued, and may */
+    uint64_t stale_words;       /* of these: had to see a newer version; llc.coherence none only */
     uint64_t racy_stores;       /* words of stores that arrived after a newer store by another warp */
     uint64_t memory_side_reads; /* reads checked where they were served */
     uint64_t acquires, releases;
@@ -87,6 +88,11 @@ void check_send(struct check *c, const struct check_access *a, uint32_t request,
  * cycle are excluded, because SMs have no order within a cycle. */
 void check_acquire(struct check *c, uint32_t sm, uint64_t now);
 void check_release(struct check *c, uint32_t sm, uint32_t warp, uint32_t generation, uint64_t now);
+/* A warp of the block passes a fence or release that it reached at since_cyc. Checks that no load of the block, ended
+ * before since_cyc, has read a store that is not answered yet (cumulativity). */
+void check_cumulative(struct check *c, uint32_t sm, uint64_t block, uint64_t since_cyc, uint64_t now);
+/* Records what check_cumulative() needs. */
+void check_expect_cumulative(struct check *c);
 /* A reply or acknowledgement has reached the SM. Call before the request is freed. */
 void check_reply(struct check *c, uint32_t request, uint64_t now);
 /* A load reads its line from a copy, or directly from a reply. */
@@ -119,6 +125,30 @@ void check_remote_fill(struct check_place *p, uint32_t idx, uint32_t request, ui
                        const uint64_t dirty[2]);
 void check_forward_done(struct check *c, uint32_t request);
 
+/* ---- sparse places: a remote data cache ---- */
+
+struct check_sparse;
+struct check_sparse *check_sparse_new(struct check *c, const char *name);
+/* Lines of the place are also filled by check_remote_arrived(). */
+void check_place_expects(struct check_place *p);
+/* The set gets the copy of a place. */
+void check_sparse_put(struct check_sparse *sp, uint64_t set, const struct check_place *p, uint32_t idx);
+/* Planted fault: the reply of a fetch as it came; the set gets it instead. */
+void check_place_keep_reply(struct check_place *p, uint32_t idx, uint32_t request);
+void check_sparse_put_reply(struct check_sparse *sp, uint64_t set, const struct check_place *p, uint32_t idx);
+/* The set gets the line as the host left it. */
+void check_sparse_fresh(struct check_sparse *sp, uint64_t set, uint64_t frame);
+/* The data of the set sets out for a line of the place, and fills it, except for its dirty bytes. */
+void check_sparse_read(struct check_sparse *sp, uint64_t set, struct check_place *p, uint32_t idx);
+void check_remote_arrived(struct check_place *p, uint32_t idx, const uint64_t dirty[2]);
+/* A store updates the copy of the set; the copy is invalidated; all copies are. */
+void check_sparse_store(struct check_sparse *sp, uint64_t set, uint32_t request, uint64_t now);
+void check_sparse_drop(struct check_sparse *sp, uint64_t set);
+void check_sparse_clear(struct check_sparse *sp);
+
+/* Stale loads are counted and are no failure (llc.coherence none). */
+void check_expect_stale(struct check *c);
+
 /* ---- page migration and replication, line by line ---- */
 
 /* A request reads a line from its present frame. */
@@ -128,6 +158,14 @@ void check_page_read(struct check *c, uint32_t request, uint32_t app, uint64_t l
 void check_page_write(struct check *c, uint32_t request, uint64_t frame);
 /* The frame becomes the frame of the line. */
 void check_page_moved(struct check *c, uint32_t app, uint64_t line, uint64_t frame);
+/* The allocation of the line was freed: a later use of the address is another line, in another frame. */
+void check_line_freed(struct check *c, uint32_t app, uint64_t line);
+/* A line is copied inside memory from one frame to another. hazard: what makes the copy wrong; NULL: nothing. */
+void check_line_moves(struct check *c, uint32_t app, uint64_t line, uint64_t from, uint64_t to,
+                      const char *hazard, uint64_t now);
+/* Lines have several frames: replicas of their page. united: a store reaches all frames at once, so that a read at the
+ * memory side finds the newest version in each. Call it before the first kernel. */
+void check_replicas(struct check *c, bool united);
 /* The frame is freed. */
 void check_frame_free(struct check *c, uint64_t frame);
 
@@ -148,6 +186,8 @@ void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[
 void check_memory_write(struct check *c, uint64_t frame);
 /* Memory has accepted a read of the line for a copy. */
 void check_memory_read(struct check_place *p, uint32_t idx, uint64_t frame, uint8_t sectors);
+/* The data of a memory read for copy `from` goes to copy `idx` instead. check_memory_fill() follows. */
+void check_memory_redirect(struct check_place *p, uint32_t idx, uint32_t from, uint8_t sectors);
 /* The data of a memory read fills the copy, except for its dirty bytes. */
 void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, const uint64_t dirty[2],
                        uint64_t now);

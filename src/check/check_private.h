@@ -41,6 +41,7 @@ struct memory_line {
     uint64_t key;                 /* key + 1 of the line in this frame; 0: none yet */
     uint32_t now[CHECK_WORDS];    /* versions that memory has accepted */
     uint32_t coming[CHECK_WORDS]; /* versions written to memory, accepted or not */
+    uint32_t *performed;          /* united: newest versions that a slice of any node has; NULL: none */
 };
 
 /* A copy of a line, or the data of a request. */
@@ -84,6 +85,7 @@ struct check_sm {
 struct check_place {
     struct check *check;
     const char *name;
+    struct copy *coming;            /* data that a remote data cache has read for the line; NULL: none does */
     struct copy *copies, *arriving; /* arriving: data of pending memory reads, at the memory side only */
     uint32_t lines;
     bool coherent;
@@ -103,7 +105,15 @@ struct check {
     struct request_copy *requests;
     struct ticket *free_tickets;
     struct check_place *places;
+    struct check_sparse *sparse;
+    bool expects_stale, cumulative;
+    struct observation { /* a load read a store that was not answered */
+        uint64_t block, cyc;
+        uint32_t sm, version;
+    } * observations;
+    uint32_t observation_count, observation_capacity;
     uint64_t unacknowledged;
+    bool replicas, united; /* check_replicas() */
     struct check_counts counts;
 };
 
@@ -140,7 +150,10 @@ _Noreturn void check_wrong(struct check *c, uint64_t now, uint64_t key, uint32_t
 struct line *check_line(struct check *c, uint64_t key);
 /* The newest acknowledged version of a word. */
 uint32_t check_acknowledged(const struct line *l, uint32_t word);
+/* sparse.c */
+void check_sparse_free_all(struct check *c);
 /* copies.c */
+void check_store(struct check *c, const char *place, struct copy *copy, uint32_t request, uint64_t now);
 struct memory_line *check_memory_line(struct check *c, uint64_t frame);
 /* True if the version is not 0 and belongs to another line. */
 static inline bool check_is_foreign(const struct check *c, uint32_t version, uint64_t key)

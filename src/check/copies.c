@@ -62,14 +62,13 @@ static bool same_warp(const struct version *a, const struct version *b)
            a->generation == b->generation;
 }
 
-static void store_word(struct check_place *p, struct copy *copy, const struct request_copy *r, uint32_t w,
-                       uint64_t now)
+static void store_word(struct check *c, const char *place, struct copy *copy, const struct request_copy *r,
+                       uint32_t w, uint64_t now)
 {
-    struct check *c = p->check;
     const uint32_t here = copy->version[w];
     if (here > r->version) {
         if (same_warp(&c->versions[here], &c->versions[r->version]))
-            check_wrong(c, now, r->line->key, w, p->name,
+            check_wrong(c, now, r->line->key, w, place,
                         arena_printf(&c->arena, "stores of a warp arrive in the wrong order: %s after %s",
                                      check_describe(c, r->version), check_describe(c, here)));
         c->counts.racy_stores++;
@@ -78,26 +77,53 @@ static void store_word(struct check_place *p, struct copy *copy, const struct re
     copy->version[w] = r->version;
 }
 
-static const struct request_copy *on_its_way(struct check_place *p, uint32_t request, uint64_t now)
+static const struct request_copy *request_of(struct check *c, const char *place, uint32_t request,
+                                             uint64_t now)
 {
-    const struct request_copy *r = &p->check->requests[request];
+    const struct request_copy *r = &c->requests[request];
     if (!r->line)
         diag_check_failed("--check: at cycle %llu %s serves request %u, which nobody waits for",
-                          (unsigned long long)now, p->name, request);
+                          (unsigned long long)now, place, request);
     return r;
+}
+
+static const struct request_copy *on_its_way(struct check_place *p, uint32_t request, uint64_t now)
+{
+    return request_of(p->check, p->name, request, now);
+}
+
+void check_store(struct check *c, const char *place, struct copy *copy, uint32_t request, uint64_t now)
+{
+    const struct request_copy *r = request_of(c, place, request, now);
+    if (!copy->frame) copy->frame = r->frame;
+    if (copy->frame != r->frame)
+        check_wrong(c, now, r->line->key, 0, place, "a store writes a copy of another line");
+    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1)
+        store_word(c, place, copy, r, (uint32_t)__builtin_ctz(left), now);
+    copy->bytes[0] |= r->bytes[0];
+    copy->bytes[1] |= r->bytes[1];
+}
+
+static void raise_to(uint32_t versions[CHECK_WORDS], const struct request_copy *r)
+{
+    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1) {
+        const uint32_t w = (uint32_t)__builtin_ctz(left);
+        if (r->version > versions[w]) versions[w] = r->version;
+    }
+}
+
+/* united: every frame of the line has the store from now on. */
+static void perform(struct check_place *p, const struct request_copy *r)
+{
+    struct memory_line *m = check_memory_line(p->check, r->frame - 1);
+    if (!m->performed) m->performed = ARENA_ARRAY(&p->check->arena, uint32_t, CHECK_WORDS);
+    raise_to(m->performed, r);
 }
 
 void check_copy_store(struct check_place *p, uint32_t idx, uint32_t request, uint64_t now)
 {
-    struct copy *copy = &p->copies[idx];
-    const struct request_copy *r = on_its_way(p, request, now);
-    if (!copy->frame) copy->frame = r->frame;
-    if (copy->frame != r->frame)
-        check_wrong(p->check, now, r->line->key, 0, p->name, "a store writes a copy of another line");
-    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1)
-        store_word(p, copy, r, (uint32_t)__builtin_ctz(left), now);
-    copy->bytes[0] |= r->bytes[0];
-    copy->bytes[1] |= r->bytes[1];
+    check_store(p->check, p->name, &p->copies[idx], request, now);
+    if (p->check->united && p->arriving) perform(p, &p->check->requests[request]);
 }
 
 void check_copy_update(struct check_place *p, uint32_t idx, uint32_t sm, uint64_t now)
@@ -138,14 +164,6 @@ void check_write_back(struct check_place *p, uint32_t idx, const uint64_t dirty[
 
 void check_place_coherent(struct check_place *p, bool coherent) { p->coherent = coherent; }
 
-static void raise_to(uint32_t versions[CHECK_WORDS], const struct request_copy *r)
-{
-    for (uint32_t left = check_words_of(r->bytes); left; left &= left - 1) {
-        const uint32_t w = (uint32_t)__builtin_ctz(left);
-        if (r->version > versions[w]) versions[w] = r->version;
-    }
-}
-
 void check_write_through(struct check_place *p, uint32_t request)
 {
     const struct request_copy *r = &p->check->requests[request];
@@ -182,6 +200,14 @@ static void acknowledged_is_here(struct check_place *p, const struct copy *copy,
     }
 }
 
+/* united: the copy of a frame with the stores that reached the other frames of the line. */
+static void add_performed(struct check *c, struct copy *copy)
+{
+    const struct memory_line *m = check_memory_line(c, copy->frame - 1);
+    for (uint32_t w = 0; m->performed && w < CHECK_WORDS; w++)
+        if (m->performed[w] > copy->version[w]) copy->version[w] = m->performed[w];
+}
+
 void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint8_t sectors, uint64_t now)
 {
     struct check *c = p->check;
@@ -194,6 +220,12 @@ void check_copy_read(struct check_place *p, uint32_t idx, uint32_t request, uint
         check_wrong(c, now, r->line->key, 0, p->name,
                     arena_printf(&c->arena, "a read of frame line 0x%llx is served from a copy of 0x%llx",
                                  (unsigned long long)(r->frame - 1), (unsigned long long)(copy->frame - 1)));
+    struct copy newest;
+    if (c->united && p->arriving) {
+        newest = *copy;
+        add_performed(c, &newest);
+        copy = &newest;
+    }
     if (p->coherent || (p->arriving && r->version)) {
         acknowledged_is_here(p, copy, r, sectors, now);
         c->counts.memory_side_reads++;
@@ -228,6 +260,16 @@ void check_remote_fill(struct check_place *p, uint32_t idx, uint32_t request, ui
     fill(&p->copies[idx], &p->check->requests[request].data, sectors, dirty);
 }
 
+void check_place_expects(struct check_place *p)
+{
+    p->coming = ARENA_ARRAY(&p->check->arena, struct copy, p->lines);
+}
+
+void check_remote_arrived(struct check_place *p, uint32_t idx, const uint64_t dirty[2])
+{
+    fill(&p->copies[idx], &p->coming[idx], 15, dirty);
+}
+
 void check_forward_done(struct check *c, uint32_t request) { c->requests[request].line = NULL; }
 
 /* ---- memory ---- */
@@ -245,6 +287,11 @@ void check_memory_read(struct check_place *p, uint32_t idx, uint64_t frame, uint
     struct copy from = {.frame = frame + 1, .bytes = {UINT64_MAX, UINT64_MAX}};
     memcpy(from.version, m->now, sizeof from.version);
     take_sectors(&p->arriving[idx], &from, sectors);
+}
+
+void check_memory_redirect(struct check_place *p, uint32_t idx, uint32_t from, uint8_t sectors)
+{
+    take_sectors(&p->arriving[idx], &p->arriving[from], sectors);
 }
 
 void check_memory_fill(struct check_place *p, uint32_t idx, uint8_t sectors, const uint64_t dirty[2],

@@ -58,7 +58,7 @@ extern const struct cli_command *const cli_commands[]; /* ends with NULL */
 int cli_show(atoll_sim *sim, atoll_status status, char *text);
 /* Prints the simulator's message to stderr and returns the exit code of a status. */
 int cli_fail(const atoll_sim *sim, atoll_status status);
-/* After the message of a bug of ours: the command line, and what to do with it. */
+/* After the message of an internal error: the command line, and what to do with it. */
 void cli_report_bug(void);
 /* Creates a simulator with -m and -s applied; NULL after printing what was wrong (*code set). */
 atoll_sim *cli_sim(const char *machine, const struct cli_list *sets, int *code);

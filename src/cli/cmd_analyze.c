@@ -6,7 +6,8 @@
 #include "cli/cli.h"
 
 struct analyze_args {
-    const char *json, *entry, *grid, *block;
+    const char *json, *machine, *entry, *grid, *block;
+    struct cli_list set;
     bool coverage;
     struct cli_list param, rest;
 };
@@ -24,11 +25,15 @@ static bool make_request(const struct analyze_args *args, struct atoll_analysis 
                                     .ptx_count = args->rest.count,
                                     .entry = args->entry,
                                     .params = args->param.items,
-                                    .param_count = args->param.count};
+                                    .param_count = args->param.count,
+                                    .placement = args->machine != NULL};
     if (args->coverage && (args->grid || args->block || args->entry || args->param.count))
         return (void)cli_mistake("--coverage takes PTX files and --json only"), false;
     if (!args->grid && !args->block && args->param.count)
         return (void)cli_mistake("--param is a number of a launch: give --grid and --block too"), false;
+    if (!args->grid && args->machine)
+        return (void)cli_mistake("--machine shows where a launch is placed: give --grid and --block too"),
+               false;
     if (!args->grid && !args->block) return true;
     return cli_parse_dim("grid", args->grid, what->grid) && cli_parse_dim("block", args->block, what->block);
 }
@@ -41,7 +46,7 @@ static int run(const void *arg)
     if (!args->rest.count) return cli_mistake("'atoll analyze' takes PTX files");
     if (!make_request(args, &what)) return ATOLL_MISTAKE;
     if ((code = cli_can_write(args->json))) return code;
-    atoll_sim *sim = cli_sim(NULL, NULL, &code);
+    atoll_sim *sim = cli_sim(args->machine, &args->set, &code);
     if (!sim) return code;
     char *text = NULL;
     const bool json_only = args->json && strcmp(args->json, "-") == 0;
@@ -58,6 +63,8 @@ static int run(const void *arg)
 }
 
 static const struct cli_option options[] = {
+    CLI_OPTION_MACHINE(struct analyze_args),
+    CLI_OPTION_SET(struct analyze_args),
     {"entry", 0, CLI_TEXT, offsetof(struct analyze_args, entry), "NAME", "one kernel only"},
     {"grid", 0, CLI_TEXT, offsetof(struct analyze_args, grid), "X,Y,Z", "a launch: blocks"},
     {"block", 0, CLI_TEXT, offsetof(struct analyze_args, block), "X,Y,Z", "a launch: threads in a block"},
@@ -74,10 +81,11 @@ const struct cli_command cli_analyze = {
     .name = "analyze",
     .summary = "static analyses of PTX files",
     .usage = "kernel.ptx [more.ptx]... [--entry NAME] [--grid X,Y,Z --block X,Y,Z [--param NAME=VALUE]...] "
-             "[--json F]\n"
+             "[-m MACHINE] [--json F]\n"
              "       atoll analyze kernel.ptx [more.ptx]... --coverage [--json F]",
     .examples = "  atoll analyze kernel.ptx\n"
                 "  atoll analyze kernel.ptx --grid 64,64 --block 16,16 --param p3=1024\n"
+                "  atoll analyze kernel.ptx --grid 512 --block 128 --param p0=1MiB -m ladm\n"
                 "  atoll analyze --coverage kernel.ptx\n",
     .options = options,
     .args_bytes = sizeof(struct analyze_args),

@@ -85,9 +85,7 @@ static int find_names(const char *paper, char **names)
     const atoll_status status = atoll_experiments(sim, paper, names);
     if (status) code = cli_fail(sim, status);
     atoll_destroy(sim);
-    if (!code && !**names)
-        code = cli_mistake(
-            "this version has no experiments of '%s' yet; it has those of nuba, selrep and ugpu", paper);
+    if (!code && !**names) code = cli_mistake("this version has no experiments of '%s'", paper);
     return code;
 }
 

@@ -26,7 +26,7 @@ static void print_overview(FILE *out)
         if (!hidden(*c)) (void)fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
     (void)fputs(
         "\n'atoll COMMAND --help' explains a command; 'atoll --version' prints the version.\n"
-        "exit codes: 0 done, 1 a mistake of yours (message on stderr), 2 a check failed, 3 a bug of ours\n",
+        "exit status: 0 success, 1 user error (message on stderr), 2 failed check, 3 internal error\n",
         out);
 }
 

@@ -156,13 +156,44 @@ static bool parse_choice(struct config *c, const struct param_row *row, const ch
     return false;
 }
 
+static uint64_t whole_value(const struct config *c, const struct param_row *row)
+{
+    const void *const field = (const char *)c + row->offset;
+    return row->type == PARAM_u32 ? *(const uint32_t *)field : *(const uint64_t *)field;
+}
+
+/* "/4": a quarter of the present value, which must be a multiple of four. */
+static bool parse_fraction(const struct config *c, const struct param_row *row, const char *text, uint64_t *v,
+                           char *why, size_t why_bytes)
+{
+    const uint64_t present = whole_value(c, row);
+    uint64_t divisor;
+    const char *expected;
+    char buf[UNITS_TEXT_MAX];
+    if (!units_parse(text + 1, QUANTITY_PLAIN, "", &divisor, &expected) || !divisor)
+        return refuse(row, text, "'/' and a whole number, such as /4 for a quarter of the present value", why,
+                      why_bytes);
+    if (present % divisor) {
+        (void)snprintf(why, why_bytes,
+                       "%s.%s = '%.60s': the present value %s is no multiple of %llu; set a value",
+                       row->section, row->name, text, units_print(present, quantity_of(row->type), buf),
+                       (unsigned long long)divisor);
+        return false;
+    }
+    *v = present / divisor;
+    return true;
+}
+
 static bool parse_whole(struct config *c, const struct param_row *row, const char *text, char *why,
                         size_t why_bytes)
 {
     uint64_t v;
     const char *expected;
-    if (!units_parse(text, quantity_of(row->type), row->unit, &v, &expected))
+    if (*text == '/') {
+        if (!parse_fraction(c, row, text, &v, why, why_bytes)) return false;
+    } else if (!units_parse(text, quantity_of(row->type), row->unit, &v, &expected)) {
         return refuse(row, text, expected, why, why_bytes);
+    }
     if (!in_range(row, v) || (row->type == PARAM_u32 && v > UINT32_MAX))
         return refuse_range(row, text, why, why_bytes);
     void *field = (char *)c + row->offset;

@@ -214,11 +214,32 @@ static inline bool config_slices_coherent(const struct config *c)
 {
     return c->llc.organisation == llc_organisation_sm_side;
 }
+/* The slices of a GPU cache lines of other GPUs, coherent as llc.coherence says. */
+static inline bool config_slices_numa(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_numa;
+}
+/* Stores become visible to some SMs before they are answered, because slices keep copies of remote lines: fences of
+ * GPU and system scope are cumulative (sm/store_order.h). */
+static inline bool config_fences_cumulate(const struct config *c)
+{
+    return config_slices_numa(c) && config_chiplets(c) > 1;
+}
 /* Slices forward requests to other slices. If false, SMs address the home slice directly. */
 static inline bool config_slices_forward(const struct config *c)
 {
     return c->llc.organisation == llc_organisation_numa || config_slices_coherent(c) ||
            config_slices_by_partition(c);
+}
+/* SMs count their line accesses by the distance of the home: slices cache lines of other chiplets. */
+static inline bool config_counts_nodes(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_numa && config_chiplets(c) > 1;
+}
+/* Some reads of other chiplets do not allocate at the home (RONCE). */
+static inline bool config_slices_read_once(const struct config *c)
+{
+    return c->llc.organisation == llc_organisation_numa && c->crb.policy != crb_policy_rtwice;
 }
 static inline bool config_pages_migrate(const struct config *c)
 {
@@ -228,10 +249,47 @@ static inline bool config_pages_replicate(const struct config *c)
 {
     return c->pages.replication != page_copies_none;
 }
-/* Pages change their frame, or get replicas, while kernels run. */
+/* Pages follow the owned channels of their application. */
+static inline bool config_pages_follow(const struct config *c) { return c->pages.copier != page_engine_none; }
+/* Every page is local to every node, and a store reaches all replicas at once. */
+static inline bool config_pages_are_everywhere(const struct config *c)
+{
+    return c->pages.replication == page_copies_ideal;
+}
+/* A first pass without time has to find out how the measured part uses each page. */
+static inline bool config_pages_need_profile(const struct config *c)
+{
+    return c->pages.replication == page_copies_oracle;
+}
+/* The organisation lets pages migrate between, and be replicated in, the nodes of pages.level. */
+static inline bool config_pages_fit_level(const struct config *c)
+{
+    if (c->pages.level == page_level_partition)
+        return config_slices_by_partition(c) && c->map.kind == address_map_fixed_channel &&
+               c->system.gpus == 1 && c->nuba.replication == nuba_copies_none;
+    return c->llc.organisation == llc_organisation_numa &&
+           (c->system.gpus > 1 || (c->pages.level == page_level_chiplet && c->gpu.chiplets > 1));
+}
+/* A policy changes the partition of SMs and channels while applications run. */
+static inline bool config_partition_changes(const struct config *c)
+{
+    return c->partition.policy != partition_policy_fixed && c->partition.policy != partition_policy_offline;
+}
+/* The first partition follows from profiles of alone runs. */
+static inline bool config_partition_needs_profiles(const struct config *c)
+{
+    return c->partition.policy == partition_policy_offline;
+}
+/* Resident blocks leave SMs with their context. */
+static inline bool config_blocks_move(const struct config *c)
+{
+    return c->runtime.rotate_blocks_cyc || config_partition_changes(c);
+}
+/* Pages change their frame, or get replicas, while kernels run, and SMs wait for locked pages. */
 static inline bool config_pages_move(const struct config *c)
 {
-    return config_pages_migrate(c) || config_pages_replicate(c);
+    return config_pages_migrate(c) || (config_pages_replicate(c) && !config_pages_are_everywhere(c)) ||
+           config_pages_follow(c);
 }
 /* Maximum number of line requests of page moves in flight. */
 static inline uint32_t config_page_move_lines(const struct config *c)

@@ -264,6 +264,33 @@ static void hostile_files_are_refused_kindly(void **state)
     expect(s, "unknown machine 'uba-men'; did you mean 'uba-mem'?");
 }
 
+static void a_layer_scales_the_machine_before_it(void **state)
+{
+    struct scratch *s = *state;
+    static const char base[] = "gpu: {chiplets: 4, llc_size: 12 MiB}\nchiplet_net: {bandwidth: 180 GB/s}\n";
+    static const char half[] = "description: layer\ngpu: {llc_size: /2}\nchiplet_net: {bandwidth: /2}\n";
+    static const char child[] = "description: child\nextends: [base.yaml, half.yaml, again.yaml]\n";
+    (void)write_file(s, "base.yaml", base, strlen(base));
+    (void)write_file(s, "half.yaml", half, strlen(half));
+    (void)write_file(s, "again.yaml", half, strlen(half));
+    s->load = write_file(s, "child.yaml", child, strlen(child));
+    s->set[0] = "gpu.chiplets=/2";
+    struct diag d;
+    diag_init(&d);
+    assert_int_equal(diag_run(&d, build, s), DIAG_NONE);
+    assert_int_equal(s->machine.config.gpu.chiplets, 2);
+    assert_int_equal(s->machine.config.gpu.llc_size, 3u << 20);
+    assert_int_equal(s->machine.config.chiplet_net.bandwidth, 45000000000);
+    assert_string_equal(s->machine.description, "child");
+    machine_free(&s->machine);
+    diag_clear(&d);
+    s->set[0] = NULL;
+    expect_file(state, "extends: [base]\ngpu: {chiplets: /3}\n", "the present value 1 is no multiple of 3");
+    expect_file(state, "gpu: {chiplets: /x}\n", "such as /4 for a quarter of the present value");
+    expect_file(state, "gpu: {chiplets: /0}\n", "such as /4 for a quarter of the present value");
+    expect_file(state, "extends: [base, nowhere]\n", "m.yaml:1:17: unknown machine 'nowhere'");
+}
+
 static void extends_chains_and_cycles_are_found(void **state)
 {
     struct scratch *s = *state;
@@ -446,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes_in_files_show_their_place, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(byte_order_marks_and_crlf_are_fine, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(hostile_files_are_refused_kindly, make_scratch, drop_scratch),
+        cmocka_unit_test_setup_teardown(a_layer_scales_the_machine_before_it, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(extends_chains_and_cycles_are_found, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(broken_rules_point_at_the_value, make_scratch, drop_scratch),
         cmocka_unit_test_setup_teardown(wrong_overrides_are_explained, make_scratch, drop_scratch),

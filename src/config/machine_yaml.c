@@ -1,9 +1,14 @@
 /* machine_yaml: reads one machine file and, before it, those that it extends.
  *
  *   description: one line of text
- *   extends: another preset or path (relative to this file)
+ *   extends: another preset or path (relative to this file), or a list of them in the order in which they are read
  *   section:
  *     key: value
+ *
+ * A value '/4' is a quarter of the value that the extended files give. A file of such values is a layer: it scales
+ * every machine that stands before it in a list. Later machines of a list override earlier ones, and the file
+ * overrides them all. A machine that several of them extend is read once, before the first of them, so that its
+ * values do not come back.
  *
  * Only this shape is accepted. Anchors, aliases, several documents, deeper nesting, duplicate
  * keys are refused at their place. All mistakes of a file are shown together. */
@@ -14,7 +19,7 @@
 #include "config/machine_private.h"
 #include "config/yaml_events.h"
 
-enum { EXTENDS_DEPTH_MAX = 16 };
+enum { EXTENDS_DEPTH_MAX = 16, MACHINES_MAX = 64 };
 
 /* One file being read; the chain upwards finds cycles in `extends`. */
 struct reading {
@@ -22,6 +27,9 @@ struct reading {
     struct diag_source *source;
     const char *identity; /* preset name or resolved path */
     const struct reading *extended_by;
+    const char *(
+        *read)[MACHINES_MAX]; /* identities of the machines that this one extends so far, shared by all */
+    unsigned *read_count;
     unsigned depth;
     struct yaml_events yaml;
     bool key_seen[PARAM_COUNT];
@@ -61,10 +69,9 @@ static void next_event(struct reading *r) { yaml_next(&r->yaml); }
 static yaml_event_type_t event_type(const struct reading *r) { return r->yaml.event.type; }
 static const char *scalar(const struct reading *r) { return yaml_scalar(&r->yaml, &r->machine->arena); }
 
-/* Reads the value of a key that takes one scalar; NULL after noting a mistake. */
-static const char *scalar_value(struct reading *r, const char *key)
+/* The scalar at hand as the value of a key; NULL after noting a mistake. */
+static const char *present_scalar(struct reading *r, const char *key)
 {
-    next_event(r);
     if (event_type(r) != YAML_SCALAR_EVENT)
         diag_mistake_at(here(r), "'%s' takes one value, not a %s", key,
                         event_type(r) == YAML_SEQUENCE_START_EVENT ? "list" : "mapping");
@@ -73,6 +80,13 @@ static const char *scalar_value(struct reading *r, const char *key)
         return NULL;
     }
     return scalar(r);
+}
+
+/* Reads the value of a key that takes one scalar; NULL after noting a mistake. */
+static const char *scalar_value(struct reading *r, const char *key)
+{
+    next_event(r);
+    return present_scalar(r, key);
 }
 
 /* ---- the three kinds of entries ---- */
@@ -109,6 +123,23 @@ static void read_section(struct reading *r, const char *section, struct diag_pla
     }
 }
 
+/* The value of `extends`: a machine, or a list of machines. late: the mistake is noted, nothing is loaded. */
+static void read_parents(struct reading *r, const char *key, bool late)
+{
+    next_event(r);
+    if (event_type(r) != YAML_SEQUENCE_START_EVENT) {
+        const char *const parent = present_scalar(r, key);
+        if (parent && !late) load(r->machine, parent, here(r), r);
+        return;
+    }
+    uint32_t count = 0;
+    for (next_event(r); event_type(r) != YAML_SEQUENCE_END_EVENT; next_event(r), count++) {
+        if (event_type(r) != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "'%s' lists names of machines", key);
+        if (!late) load(r->machine, scalar(r), here(r), r);
+    }
+    if (!count) diag_note_mistake_at(here(r), "'%s' has no value", key);
+}
+
 static void read_entry(struct reading *r)
 {
     if (event_type(r) != YAML_SCALAR_EVENT) diag_mistake_at(here(r), "a key must be a plain name");
@@ -126,12 +157,9 @@ static void read_entry(struct reading *r)
         if (late && !r->extends_seen)
             diag_mistake_at(key_place, "'extends' must stand before the sections, since they override it");
         r->extends_seen = true;
-        const char *parent = scalar_value(r, key);
-        if (parent && !late) {
-            const char *own = r->machine->description;
-            load(r->machine, parent, here(r), r);
-            if (r->description_seen) r->machine->description = own;
-        }
+        const char *own = r->machine->description;
+        read_parents(r, key, late);
+        if (r->description_seen) r->machine->description = own;
     } else {
         read_section(r, key, key_place);
     }
@@ -173,6 +201,26 @@ static const char *beside(struct machine *m, const struct reading *extended_by, 
                         extended_by->source->name, name);
 }
 
+/* The list of machines that were read belongs to the outermost file. */
+static void share_read(struct reading *r)
+{
+    const struct reading *up = r->extended_by;
+    r->read = up ? up->read
+                 : (const char *(*)[MACHINES_MAX])ARENA_ARRAY(&r->machine->arena, const char *, MACHINES_MAX);
+    r->read_count = up ? up->read_count : ARENA_NEW(&r->machine->arena, unsigned);
+}
+
+/* True if another machine of a list has extended this one already. */
+static bool was_read(struct reading *r, struct diag_place named_at)
+{
+    for (unsigned k = 0; k < *r->read_count; k++)
+        if (strcmp((*r->read)[k], r->identity) == 0) return true;
+    if (*r->read_count == MACHINES_MAX)
+        diag_mistake_at(named_at, "more than %d machines extend one another", MACHINES_MAX);
+    (*r->read)[(*r->read_count)++] = r->identity;
+    return false;
+}
+
 static void load(struct machine *m, const char *name, struct diag_place named_at,
                  const struct reading *extended_by)
 {
@@ -199,7 +247,8 @@ static void load(struct machine *m, const char *name, struct diag_place named_at
         if (strcmp(up->identity, r->identity) == 0)
             diag_mistake_at(named_at, "'%s' extends itself%s", name,
                             up == extended_by ? "" : " through other machines");
-    read_source(r);
+    share_read(r);
+    if (!was_read(r, named_at)) read_source(r);
 }
 
 void machine_load_text(struct machine *m, const char *name, const char *text, size_t len_bytes)
@@ -210,6 +259,7 @@ void machine_load_text(struct machine *m, const char *name, const char *text, si
     r->source = ARENA_NEW(&m->arena, struct diag_source);
     *r->source = (struct diag_source){m->name, arena_strndup(&m->arena, text, len_bytes), len_bytes};
     r->identity = m->name;
+    share_read(r);
     if (len_bytes > YAML_FILE_BYTES_MAX)
         diag_mistake("machine '%s' has more than %d bytes", name, YAML_FILE_BYTES_MAX);
     read_source(r);

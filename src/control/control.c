@@ -5,6 +5,7 @@ void control_init(struct control *c, struct arena *a, const struct control_wirin
 {
     *c = (struct control){.wire = *w, .arena = a};
     c->holds = ARENA_ARRAY(a, uint16_t, w->sm_count);
+    c->draining = ARENA_ARRAY(a, uint16_t, w->sm_count);
     c->stopping = ARENA_ARRAY(a, uint16_t, w->sm_count);
 }
 

@@ -31,8 +31,8 @@ struct control_wiring {
     uint32_t sm_count, slice_count, chiplet_count;
     struct organisation *organisations; /* [chiplet_count] */
     struct mdr *mdr;                    /* NULL: none */
-    /* True if the SM may start blocks of the application. */
-    bool (*may_run)(const void *apps, uint32_t sm, uint32_t app);
+    /* The application whose blocks the SM has. */
+    uint32_t (*serving)(const void *apps, uint32_t sm);
     const void *apps;
 };
 
@@ -45,6 +45,7 @@ struct control {
     struct quiesce *queue;  /* list of quiesces in QUEUED, by rank */
     struct quiesce *stops;  /* list of polled quiesces that hold SMs */
     uint16_t *holds;        /* [SM] number of quiesces that hold the SM */
+    uint16_t *draining;     /* [SM] number of holding quiesces with `accesses` */
     uint16_t *stopping; /* [SM] number of holding quiesces that are not polled; the SM's last reply stops the
                                engine for them */
     /* boundary.c */

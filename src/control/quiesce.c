@@ -8,7 +8,9 @@ enum { BITS = 64 };
 static bool in_scope(const struct quiesce *q, uint32_t sm)
 {
     const struct control_wiring *w = &q->control->wire;
-    return q->app == QUIESCE_ALL || (q->app != QUIESCE_NONE && w->may_run(w->apps, sm, q->app));
+    if (q->app == QUIESCE_ALL || q->app == QUIESCE_NONE) return q->app == QUIESCE_ALL;
+    const uint32_t app = w->serving(w->apps, sm);
+    return q->app == QUIESCE_SET ? q->apps >> app & 1 : q->app == app;
 }
 
 static bool in_pass(const struct quiesce *q, uint32_t slice)
@@ -20,7 +22,11 @@ static bool in_pass(const struct quiesce *q, uint32_t slice)
 
 static void set_hold(struct control *c, uint32_t sm)
 {
-    sm_hold(c->wire.sms[sm], !c->holds[sm] ? SM_SENDS : c->stopping[sm] ? SM_HOLDS_STOPS : SM_HOLDS);
+    const bool drains = c->draining[sm] == c->holds[sm]; /* every holding quiesce lets requests go */
+    sm_hold(c->wire.sms[sm], !c->holds[sm]     ? SM_SENDS
+                             : drains          ? SM_DRAINS
+                             : c->stopping[sm] ? SM_HOLDS_STOPS
+                                               : SM_HOLDS);
 }
 
 /* Holds the SMs of the scope. An SM may be handed over during a drain, so every call evaluates the scope.
@@ -35,6 +41,7 @@ static void hold(struct quiesce *q)
         if (q->held[sm / BITS] & bit || !in_scope(q, sm)) continue;
         q->held[sm / BITS] |= bit;
         c->holds[sm]++;
+        c->draining[sm] = (uint16_t)(c->draining[sm] + q->accesses);
         c->stopping[sm] = (uint16_t)(c->stopping[sm] + !q->polled);
         set_hold(c, sm);
     }
@@ -50,17 +57,19 @@ static void resume(struct quiesce *q)
         if (!(q->held[sm / BITS] & bit)) continue;
         q->held[sm / BITS] &= ~bit;
         c->holds[sm]--;
+        c->draining[sm] = (uint16_t)(c->draining[sm] - q->accesses);
         c->stopping[sm] = (uint16_t)(c->stopping[sm] - !q->polled);
         set_hold(c, sm);
     }
 }
 
-/* True if no SM of the scope waits for a reply. */
+/* True if no SM of the scope waits for a reply, nor for a translation if accesses are held. */
 static bool is_drained(const struct quiesce *q)
 {
     const struct control_wiring *w = &q->control->wire;
     for (uint32_t sm = 0; sm < w->sm_count; sm++)
-        if (in_scope(q, sm) && sm_requests_waiting(w->sms[sm])) return false;
+        if (in_scope(q, sm) && (q->accesses ? !sm_is_drained(w->sms[sm]) : sm_requests_waiting(w->sms[sm])))
+            return false;
     return true;
 }
 
@@ -211,7 +220,9 @@ void quiesce_end(struct quiesce *q)
 bool quiesce_stops(const struct control *c, uint32_t app)
 {
     for (const struct quiesce *q = c->stops; q; q = q->next_stop)
-        if (app == QUIESCE_ALL || q->app == QUIESCE_ALL || q->app == app) return true;
+        if (app == QUIESCE_ALL || q->app == QUIESCE_ALL || q->app == app ||
+            (q->app == QUIESCE_SET && q->apps >> app & 1))
+            return true;
     return false;
 }
 

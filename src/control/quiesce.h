@@ -15,7 +15,8 @@
  *     its poll.
  *  2. SMs are held and resumed between two runs of the engine, so the hold starts in the same cycle for all
  *     SMs.
- *  3. An SM is held while at least one quiesce holds it.
+ *  3. An SM is held while at least one quiesce holds it. An application's SMs are those with its blocks, also during
+ *     a handover to another owner.
  *  4. Without a hold (QUIESCE_NONE) the pass may begin inside an activation; slices start in the next cycle.
  * */
 #ifndef ATOLL_CONTROL_QUIESCE_H
@@ -32,12 +33,16 @@ enum quiesce_state { QUIESCE_IDLE, QUIESCE_QUEUED, QUIESCE_DRAIN, QUIESCE_PASS, 
 
 #define QUIESCE_ALL       UINT32_MAX       /* SMs of all applications */
 #define QUIESCE_NONE      (UINT32_MAX - 1) /* no SM: the pass runs beside the traffic */
+#define QUIESCE_SET       (UINT32_MAX - 2) /* SMs of the applications in `apps` */
 #define QUIESCE_RANK_LAST UINT64_MAX
 
 /* One run of the protocol. The client owns the structure and must keep it until quiesce_end(). */
 struct quiesce {
     /* Set by the client in IDLE. The callbacks may still change `app`, `pass` and `undisturbed`. */
-    uint32_t app;                 /* application whose SMs are held, QUIESCE_ALL or QUIESCE_NONE */
+    uint32_t app;                 /* application whose SMs are held, or QUIESCE_ALL, _NONE or _SET */
+    uint64_t apps;                /* QUIESCE_SET: bit per application */
+    bool accesses;                /* holds accesses instead of requests: requests that exist are sent, and no
+                                     translation is pending after the drain; needs polled */
     const uint64_t *slices;       /* bit per slice of the pass; NULL: all slices */
     enum llc_boundary pass;       /* llc_boundary_keep: no pass */
     bool polled;                  /* advances only in quiesce_poll(), and holds from quiesce_begin() on */

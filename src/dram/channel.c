@@ -35,6 +35,18 @@ static void done(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept
     complete(ch, tag, accept_cyc, done_cyc * ch->ticks_per_cycle);
 }
 
+/* done() with a copier. */
+static void done_copier(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc,
+                        uint64_t done_cyc)
+{
+    const struct channel *ch = owner;
+    if (kind == DRAM_WRITE) return;
+    if (tag_client(tag) == ch->copier_client)
+        ch->copier.done(ch->copier.self, tag, done_cyc * ch->ticks_per_cycle);
+    else
+        complete(ch, tag, accept_cyc, done_cyc * ch->ticks_per_cycle);
+}
+
 /* done() with a stack crossbar. */
 static void done_stack(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc)
 {
@@ -72,6 +84,10 @@ CHANNEL_HOT bool take(struct channel *ch, uint64_t now, uint64_t tick, uint32_t 
         ch->in_free_tick += port_ticks(ch, memory_op_bytes(op, ch->header_bytes, ch->column_bytes));
     }
     engine_progress(ch->wire.engine);
+    if (!basic && client == ch->copier_client) {
+        ch->copier.accepted(ch->copier.self, tick);
+        return true;
+    }
     ch->wire.accepted(ch->clients[client], ch->wire.queue_idx, tick);
     return true;
 }
@@ -107,9 +123,12 @@ static inline bool may_accept(const struct channel *ch)
 CHANNEL_HOT void pull_each(struct channel *ch, uint64_t now, bool basic)
 {
     const uint64_t tick = now * ch->ticks_per_cycle;
-    const uint32_t count = ch->wire.client_count;
+    /* A copier without an operation takes no turn: the others share the channel as without a copier. */
+    const bool copier_rests = ch->wire.copies && !(*ch->wire.pending >> ch->copier_client & 1);
+    const uint32_t count = ch->wire.client_count - copier_rests;
     uint32_t client = ch->rr_client;
     if (dram_channel_full(ch->dram)) return;
+    if (client >= count) client = ch->rr_client = 0;
     if (*ch->wire.pending >> client & 1 && accept(ch, now, tick, client, basic))
         ch->rr_client = client = client + 1 == count ? 0 : client + 1;
     for (uint32_t k = 1; k < count && may_accept(ch); k++) {
@@ -245,6 +264,16 @@ void channel_sync(struct channel *ch)
         engine_wake_at_tick(ch->wire.engine, ch->component, visit_cyc(ch) * ch->ticks_per_cycle);
 }
 
+void channel_on_change(struct channel *ch)
+{
+    const uint64_t now = engine_now(ch->wire.engine, ch->wire.domain);
+    uint64_t due = dram_channel_next(ch->dram);
+    if (due <= now) due = now + 1;
+    if (due >= ch->due_cyc) return;
+    ch->due_cyc = due;
+    engine_wake(ch->wire.engine, ch->component, due);
+}
+
 void channel_finish(struct channel *ch)
 {
     struct engine *const e = ch->wire.engine;
@@ -328,7 +357,8 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
     DIAG_ASSERT(1u << map->width[DRAM_FIELD_COLUMN] == spec->columns);
     *ch = (struct channel){.wire = *links,
                            .pull = pull_of(c),
-                           .basic = !c->llc.stacks,
+                           .basic = !c->llc.stacks && !links->copies,
+                           .copier_client = UINT32_MAX,
                            .ticks_per_cycle = config_tick_frequency(c) / c->clock.dram,
                            .map = map,
                            .line_mask = ((uint64_t)1 << (map->bits - DRAM_MAP_LINE_BITS)) - 1,
@@ -336,7 +366,10 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                            .port_bytes = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
                            .header_bytes = (uint32_t)c->packet.header,
                            .column_bytes = (uint32_t)c->dram.column_size};
-    const struct dram_wiring wiring = {.owner = ch, .done = c->llc.stacks ? done_stack : done};
+    const struct dram_wiring wiring = {.owner = ch,
+                                       .done = c->llc.stacks   ? done_stack
+                                               : links->copies ? done_copier
+                                                               : done};
     ch->dram = dram_channel_new(a, spec, &wiring);
     ch->slack_cyc = slack(ch);
     ch->component = engine_add(
@@ -349,6 +382,14 @@ void channel_connect(struct channel *ch, uint32_t k, void *client, const struct 
 {
     ch->clients[k] = client;
     ch->queues[k] = queue;
+}
+
+void channel_connect_copier(struct channel *ch, const struct channel_copier *copier)
+{
+    DIAG_ASSERT(ch->wire.copies && ch->wire.client_count < CHANNEL_CLIENTS_MAX);
+    ch->copier = *copier;
+    ch->copier_client = ch->wire.client_count++;
+    ch->queues[ch->copier_client] = copier->queue;
 }
 
 uint32_t channel_component(const struct channel *ch) { return ch->component; }

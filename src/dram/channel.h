@@ -26,6 +26,7 @@ struct channel_wiring {
     const uint64_t *exact_accept; /* bit per client: accept times must be exact, see channel_sync() */
     bool only_clients_wait;       /* no other component observes accept times: channel_sync() may be called */
     bool may_defer;               /* cycles may be simulated late; requires only_clients_wait */
+    bool copies;                  /* channel_connect_copier() follows */
     uint64_t client_ticks_per_cycle;
     uint32_t return_cyc; /* client cycles from data at the channel's pins to the earliest use by the client */
     /* The channel accepted the oldest operation of the queue at `tick`, now or earlier. The client removes
@@ -46,6 +47,14 @@ struct channel *channel_new(struct arena *a, const struct config *c, const struc
                             const struct dram_map *map, const struct channel_wiring *links, const char *name);
 /* Registers client k < client_count and its queue. Required for every client before the first operation. */
 void channel_connect(struct channel *ch, uint32_t k, void *client, const struct memory_queue *queue);
+/* A further client with callbacks of its own, which copies pages. Its bit of `pending` is bit client_count. */
+struct channel_copier {
+    void *self;
+    const struct memory_queue *queue;
+    void (*accepted)(void *self, uint64_t tick);
+    void (*done)(void *self, uint64_t tag, uint64_t tick); /* tick: the data is at the pins */
+};
+void channel_connect_copier(struct channel *ch, const struct channel_copier *copier);
 uint32_t channel_component(const struct channel *ch);
 
 /* Called by a client whose queue was empty: its first operation has this ready_tick, later than now. */
@@ -53,6 +62,8 @@ void channel_on_first_op(struct channel *ch, uint64_t ready_tick);
 /* Called by a client: simulates every cycle before the present tick. While a bit of wiring.exact_accept is
  * set, later cycles are simulated when they are due. */
 void channel_sync(struct channel *ch);
+/* A stack changed the channel's state in this cycle (dram_stack.h): its next due cycle may be earlier. */
+void channel_on_change(struct channel *ch);
 /* Called when the engine has stopped: simulates every cycle up to the last completed tick and completes the
  * statistics. */
 void channel_finish(struct channel *ch);

@@ -37,7 +37,7 @@ struct channel {
     uint64_t line_mask;                             /* line number within the chiplet */
     void (*pull)(struct channel *ch, uint64_t now); /* accepts operations of the clients in a cycle */
     uint32_t rr_client;                             /* round-robin: client that is served first */
-    bool basic;                                     /* no stack crossbar */
+    bool basic;                                     /* no stack crossbar, no copier */
     bool windowed;                                  /* lookahead windows simulate the channel */
     uint32_t slack_cyc;                             /* maximum delay of a deferred cycle; 0: exact */
     uint64_t due_cyc;                               /* first cycle that is not simulated yet */
@@ -52,6 +52,8 @@ struct channel {
     uint32_t port_bytes; /* width; 0: no crossbar */
     uint32_t header_bytes, column_bytes;
     uint64_t in_free_tick, out_free_tick;
+    struct channel_copier copier;
+    uint32_t copier_client; /* number of the copier among the clients; UINT32_MAX: none */
 };
 
 /* dram tag of an operation: client, and for a read the tag of channel.h. */

@@ -29,6 +29,7 @@
 #define DRAM_NEVER UINT64_MAX
 
 enum { DRAM_BANKS_MAX = 64, DRAM_GROUPS_MAX = 16 };
+enum { DRAM_LINE_BYTES = 128, DRAM_MIGRATION_CYCLES = 2 }; /* of a MIGRATION: bytes moved, command cycles */
 
 enum dram_kind { DRAM_READ, DRAM_WRITE };
 
@@ -59,12 +60,26 @@ struct dram_request {
     uint64_t tag;          /* the owner's; comes back when it is done */
 };
 
-enum dram_command_kind { DRAM_ACT, DRAM_PRE, DRAM_PRE_ALL, DRAM_RD, DRAM_WR, DRAM_REF, DRAM_COMMAND_KINDS };
+enum dram_command_kind {
+    DRAM_ACT,
+    DRAM_PRE,
+    DRAM_PRE_ALL,
+    DRAM_RD,
+    DRAM_WR,
+    DRAM_REF,
+    DRAM_MIGRATE,
+    DRAM_COMMAND_KINDS
+};
+
+/* What a MIGRATION uses of a channel (dram_stack.h). */
+enum dram_role { DRAM_ROLE_SOURCE, DRAM_ROLE_DESTINATION, DRAM_ROLE_SET };
 
 struct dram_command {
     uint64_t cyc; /* first cycle on the command bus */
     enum dram_command_kind kind;
     uint32_t bank, row, column;
+    enum dram_role role; /* MIGRATION: */
+    uint64_t end_cyc;    /* first cycle after the transfer that the command is part of */
 };
 
 extern const char *const dram_command_names[DRAM_COMMAND_KINDS];
@@ -76,6 +91,7 @@ struct dram_wiring {
     /* done_cyc: end of the last data beat; not before the present cycle */
     void (*done)(void *owner, uint64_t tag, enum dram_kind kind, uint64_t accept_cyc, uint64_t done_cyc);
     void (*space)(void *owner); /* an entry became free after a refusal */
+    /* In order of time, but a MIGRATION is logged when it is decided. */
     void (*log)(void *owner, const struct dram_command *command);
 };
 

@@ -64,6 +64,11 @@ DRAM_RARE static bool write_waits(const struct dram_channel *ch, uint64_t key)
     return false;
 }
 
+bool dram_write_waits(const struct dram_channel *ch, uint64_t key)
+{
+    return ch->filter[dram_filter_slot(key)] && write_waits(ch, key);
+}
+
 /* Which columns of the request a waiting write already holds (bit i = column i of the request): a read finds
  * its data there, a write is absorbed. */
 static uint64_t absorbed_columns(const struct dram_channel *ch, uint64_t key, uint32_t column_count)

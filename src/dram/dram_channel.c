@@ -5,7 +5,7 @@
 #include "dram/dram_rows.h"
 #include "dram/dram_take.h"
 
-const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF"};
+const char *const dram_command_names[DRAM_COMMAND_KINDS] = {"ACT", "PRE", "PREA", "RD", "WR", "REF", "MIG"};
 
 static void catch_up(struct dram_channel *ch, uint64_t now);
 static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now);
@@ -15,17 +15,30 @@ static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct
 static inline void offer_space(struct dram_channel *ch);
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now);
 
+/* The channel's TSV set is lent: commands are due when it is back. True: not yet. */
+DRAM_RARE static bool wait_for_set(struct dram_channel *ch, uint64_t now)
+{
+    ch->col_next_cyc = dram_max(ch->col_next_cyc, ch->lent_until_cyc);
+    ch->row_next_cyc = dram_max(ch->row_next_cyc, ch->lent_until_cyc);
+    if (now < ch->lent_until_cyc) return true;
+    ch->lent_until_cyc = 0;
+    return false;
+}
+
 /* Anything may be due. */
 static __attribute__((noinline)) uint64_t step_fully(struct dram_channel *ch, uint64_t now)
 {
     if (now == ch->stepped_cyc) return ch->front.next_cyc; /* done already; nothing accepted since is due */
+    const bool lent = ch->lent_until_cyc && wait_for_set(ch, now);
     if (ch->plain && !ch->refresh_pending) rows_before(ch, now, DRAM_PLAIN);
     catch_up(ch, now);
+    if (lent) (void)wait_for_set(ch, now); /* what was admitted waits too */
     const struct dram_entry *served = any_column(ch, now);
     if (ch->refresh_pending) {
         dram_refresh_run(ch, now);
     } else {
         if (dram_mode_stale(ch)) dram_mode_change(ch);
+        if (lent) (void)wait_for_set(ch, now);
         if (ch->row_next_cyc <= now) row_command(ch, now, DRAM_ANY);
     }
     if (served) tell_done(ch, now, served);
@@ -164,7 +177,7 @@ static void catch_up(struct dram_channel *ch, uint64_t now)
 
 static uint64_t alarm_cyc(const struct dram_channel *ch)
 {
-    if (!ch->plain || ch->refresh_pending || ch->starving) return 0;
+    if (!ch->plain || ch->refresh_pending || ch->starving || ch->claimed || ch->lent_until_cyc) return 0;
     const uint64_t staged = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     return dram_min(dram_min(staged, ch->refresh_due_cyc), ch->starve_cyc);
 }
@@ -203,7 +216,10 @@ DRAM_RARE uint64_t dram_idle(struct dram_channel *ch)
 static uint64_t next_cyc(struct dram_channel *ch, uint64_t now)
 {
     ch->alarm_cyc = alarm_cyc(ch);
-    if (!ch->front.stats.waiting) return dram_idle(ch);
+    if (!ch->front.stats.waiting) {
+        const uint64_t idle = dram_idle(ch);
+        if (!ch->claimed) return idle;
+    }
     uint64_t next = ch->staged ? ch->staged->visible_cyc : DRAM_NEVER;
     const uint64_t column = ch->single_bus ? dram_max(ch->col_next_cyc, ch->row_bus_cyc) : ch->col_next_cyc;
     next = dram_min(next, column);

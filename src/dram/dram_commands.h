@@ -145,12 +145,12 @@ static inline void fill_slot(struct dram_channel *ch, struct dram_bank *b, struc
     ch->col_next_cyc = dram_min(ch->col_next_cyc, b->side[e->kind].col_cyc);
 }
 
-/* The row has just been opened, the last of all to be ready. */
+/* The row has just been opened, the last of all to be ready but those that a transfer holds up. */
 static inline void row_serves(struct dram_channel *ch, uint32_t kind, struct dram_bank *b,
                               struct dram_entry *first)
 {
     struct dram_side *side = &b->side[kind];
-    dram_hit_begins_before(side, &ch->coming[kind], first);
+    dram_hit_begins(ch, kind, side, first);
     lower_to(&ch->col_next_cyc, side->col_cyc);
 }
 

@@ -49,6 +49,14 @@ struct dram_frames *dram_frames_new(struct arena *a, const struct dram_map *map)
     return f;
 }
 
+void dram_frames_reserve(struct dram_frames *f, uint64_t bytes)
+{
+    const uint64_t frames = bytes >> f->map->page_bits;
+    DIAG_ASSERT(!bytes || f->map->colour_count == 1);
+    DIAG_ASSERT(frames << f->map->page_bits == bytes && frames < f->per_colour);
+    f->per_colour -= frames;
+}
+
 uint32_t dram_frames_colours(const struct dram_frames *f) { return f->map->colour_count; }
 uint64_t dram_frames_per_colour(const struct dram_frames *f) { return f->per_colour; }
 

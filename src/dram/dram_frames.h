@@ -13,6 +13,9 @@
 struct dram_frames;
 
 struct dram_frames *dram_frames_new(struct arena *a, const struct dram_map *map);
+/* The top `bytes` of the memory are never handed out. Precondition: one colour, no frame was handed out, a multiple
+ * of the page size. */
+void dram_frames_reserve(struct dram_frames *f, uint64_t bytes);
 uint32_t dram_frames_colours(const struct dram_frames *f);
 uint64_t dram_frames_per_colour(const struct dram_frames *f);
 uint64_t dram_frames_used(const struct dram_frames *f, uint32_t colour);

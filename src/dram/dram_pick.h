@@ -105,7 +105,7 @@ static inline void pick_from_list(struct dram_channel *ch, uint64_t now, uint32_
 {
     for (struct dram_side *side = end->after; side != end; side = side->after) {
         struct dram_bank *b = dram_bank_with(side, kind);
-        if (!is_before_starving(ch, side, kind)) continue;
+        if (!is_before_starving(ch, side, kind) || dram_is_claimed(ch, b)) continue;
         const bool behind = kind == DRAM_WRITE && side->hit->behind_read;
         struct dram_entry *read = behind ? dram_read_before(ch, side->hit) : NULL;
         if (read)

@@ -60,7 +60,8 @@ DRAM_RARE static struct next next_command(struct dram_channel *ch)
 {
     if (ch->slot_mask) return (struct next){.cyc = DRAM_NEVER};
     /* not in the past: a bank slot may have held it up until this step */
-    const uint64_t from_cyc = dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc);
+    const uint64_t from_cyc = dram_max(
+        dram_max(dram_max(ch->refresh_due_cyc, ch->row_bus_cyc), ch->stepped_cyc), ch->transfers_cyc);
     struct next next =
         ch->spec->refresh_closes_each ? close_one_next(ch, from_cyc) : close_all_next(ch, from_cyc);
     if (!next.closes) next.cyc = dram_max(from_cyc, refresh_cyc(ch));

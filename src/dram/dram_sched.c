@@ -26,9 +26,27 @@ static bool may_close(const struct dram_channel *ch, const struct dram_bank *b,
     return ch->row_hit_cap && b->columns_since_act >= ch->row_hit_cap;
 }
 
+/* A transfer of dram.migration=timed opens its row by commands; the time of the other kind includes them. */
+DRAM_RARE static void claim_changed(struct dram_channel *ch, struct dram_bank *b)
+{
+    struct dram_entry *by = &ch->claims[b - ch->banks];
+    if (ch->spec->migration == dram_migration_paper) return;
+    if (b->open_row == DRAM_NO_ROW) {
+        dram_wish_open(ch, b, by);
+        dram_row_may(ch, dram_activate_cyc(ch, b));
+    } else if (dram_row(by) != b->open_row) {
+        dram_wish_close(ch, b, by);
+        dram_row_may(ch, b->pre_cyc);
+    }
+}
+
 __attribute__((noinline)) void dram_bank_changed(struct dram_channel *ch, struct dram_bank *b)
 {
     if (b->row_entry) dram_wish_remove(b);
+    if (dram_is_claimed(ch, b)) {
+        claim_changed(ch, b);
+        return;
+    }
     struct dram_entry *oldest = dram_oldest_of(ch, b);
     if (!oldest) return;
     if (b->open_row == DRAM_NO_ROW) {
@@ -60,6 +78,7 @@ DRAM_RARE void dram_starvation_look(struct dram_channel *ch, uint64_t now)
     struct dram_entry *oldest = NULL;
     for (uint32_t bank = 0; bank < ch->bank_count; bank++) {
         struct dram_entry *e = dram_oldest_of(ch, &ch->banks[bank]);
+        if (dram_is_claimed(ch, &ch->banks[bank])) continue;
         if (e && (!oldest || e->seq < oldest->seq)) oldest = e;
     }
     if (!oldest) {

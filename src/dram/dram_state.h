@@ -13,7 +13,8 @@
  *
  * A channel is 'plain' when it has one queue, two command buses and no bank slots. Until alarm_cyc nothing
  * special can happen in it (no refresh, nobody starves, nothing is staged), and its step looks at nothing but
- * the two buses. */
+ * the two buses. While a bank is claimed by a transfer of a stack (dram_stack.h), or the channel's TSV set is lent
+ * to one, alarm_cyc is 0. */
 #ifndef ATOLL_DRAM_STATE_H
 #define ATOLL_DRAM_STATE_H
 
@@ -146,6 +147,15 @@ struct dram_channel {
     uint64_t last_data_cyc;               /* writes and forwarded reads */
     struct dram_side ready[2], coming[2]; /* ends of lists */
     struct dram_bank opening, closing;
+
+    /* transfers of a stack (dram_stack.c) */
+    struct dram_entry *claims; /* [bank] a piece as an entry that competes for row commands; NULL: no stack */
+    uint64_t wanted;           /* banks with a claim that older requests precede */
+    uint64_t claimed;          /* banks that serve their claim, and no request */
+    uint64_t lent_until_cyc;   /* the TSV set is lent: no command before; 0: it is not */
+    uint64_t transfers_cyc; /* end of the last transfer that uses a bank or the TSV set: no refresh before */
+    uint64_t returned_cyc;  /* the TSV set is back, or will be, from its last use by a transfer */
+
     struct dram_bank banks[DRAM_BANKS_MAX];
 };
 
@@ -217,6 +227,11 @@ static inline uint64_t dram_due_cyc(const struct dram_channel *ch)
                     row_cyc == DRAM_NEVER ? DRAM_NEVER : row_cyc + ch->act_col_min);
 }
 
+static inline bool dram_is_claimed(const struct dram_channel *ch, const struct dram_bank *b)
+{
+    return ch->claimed && ch->claimed >> (b - ch->banks) & 1;
+}
+
 /* dram_sched.c */
 struct dram_entry *dram_oldest_of(const struct dram_channel *ch,
                                   const struct dram_bank *b);         /* of ch->kinds */
@@ -237,6 +252,9 @@ void dram_joined(struct dram_channel *ch, struct dram_entry *e, struct dram_bank
 /* Columns, counted already, that may have to enter the scheduler in their turn, or change what it wants. */
 bool dram_take_in_turn(struct dram_channel *ch, uint64_t now, uint32_t kind, uint64_t key, uint32_t columns,
                        uint64_t tag);
+
+/* A write of the column waits for its command. */
+bool dram_write_waits(const struct dram_channel *ch, uint64_t key);
 
 /* dram_channel.c */
 uint64_t dram_idle(struct dram_channel *ch); /* nothing waits: until when */

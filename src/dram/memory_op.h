@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #define MEMORY_OP_WRITE UINT32_MAX
+#define MEMORY_OP_OWN \
+    UINT32_MAX /* memory_op.move: a line of the client itself, which --check does not follow */
 
 struct memory_op {
     uint64_t line;
@@ -19,7 +21,7 @@ struct memory_op {
     uint16_t writers_count; /* write-through requests that complete when the channel accepts; 0: none */
     uint64_t ready_tick;    /* first tick at which the channel may accept the operation */
     uint32_t writers_first; /* request index; linked by request.next */
-    uint32_t move;          /* page migration of the line + 1; 0: none */
+    uint32_t move;          /* page migration of the line + 1, or MEMORY_OP_OWN; 0: none */
 };
 _Static_assert(sizeof(struct memory_op) == 32, "half a cache line");
 

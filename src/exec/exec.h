@@ -120,6 +120,9 @@ struct exec_launch {
     uint32_t (*bank_cycles)(void *ctx, const struct warp_op *op);
     void *bank_ctx;
 
+    /* Runs without time: before the measured part of its program (wl_measure()). */
+    bool untimed;
+
     /* set by exec_launch_begin() */
     uint64_t block_count;
     uint32_t warps_per_block, threads_per_block;

@@ -38,3 +38,32 @@ bool launch_allocation(const struct launch_facts *l, size_t number, uint64_t *ba
     *bytes = a->freed ? 0 : a->hi - a->lo;
     return true;
 }
+
+bool launch_allocation_lives(const struct launch_facts *l, uint64_t allocated)
+{
+    const struct devmem *memory = l->launch ? exec_memory(l->launch->env) : NULL;
+    for (size_t k = 0; memory && k < memory->count; k++)
+        if (memory->allocs[k].serial == allocated) return !memory->allocs[k].freed;
+    return false;
+}
+
+uint32_t launch_memory_generation(const struct launch_facts *l)
+{
+    const struct devmem *memory = l->launch ? exec_memory(l->launch->env) : NULL;
+    return memory ? memory->generation + (uint32_t)memory->serial : 0;
+}
+
+uint32_t launch_structure_of(const struct launch_arrays *a, uint64_t address)
+{
+    uint32_t below = LAUNCH_NO_ARRAY, above = LAUNCH_NO_ARRAY;
+    for (uint32_t k = 0; a && k < a->count; k++) {
+        const struct launch_array *s = &a->array[k];
+        if (!s->bytes || address - s->allocation >= s->base - s->allocation + s->bytes) continue;
+        if (s->base <= address) {
+            if (below == LAUNCH_NO_ARRAY || s->base > a->array[below].base) below = k;
+        } else if (above == LAUNCH_NO_ARRAY || s->base < a->array[above].base) {
+            above = k;
+        }
+    }
+    return below != LAUNCH_NO_ARRAY ? below : above;
+}

@@ -9,6 +9,7 @@
  * (SLICE_HOT in llc_private.h). */
 #include "llc/llc.h"
 
+#include "llc/rdc.h"
 #include "llc/slice_tags.h"
 
 /* True if the front request will find no free MSHR in the next cycle. The stall is then recorded now, and
@@ -124,11 +125,15 @@ static inline uint64_t remote_send(struct slice *s, uint64_t now)
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
     if (f->pages.count) remote_send_page_line(s, now);
+    if (f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
     if (f->bypass.count | f->out.count) {
         struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
         if (!out || (!fabric_refuses(&fabric->far_request, now, here) && remote_send_request(s, now, out)))
-            next = ready_first(s, &f->bypass, &f->out);
+            next = min_u64(next, ready_first(s, &f->bypass, &f->out));
     }
+    bool sent = false;
+    if (f->coherence && coherence_busy(f->coherence)) next = min_u64(next, coherence_send(s, now, &sent));
+    if (sent) return min_u64(next, now + 1); /* one packet per cycle and direction */
     if (f->hits.count | f->filled.count) {
         struct request_list *const list = reply_ready(s, &f->hits, &f->filled, now);
         if (!list || (!fabric_refuses(&fabric->far_reply, now, here) && remote_send_reply(s, now, list)))
@@ -146,6 +151,14 @@ static uint64_t remote_request_due(const struct slice *s, uint64_t now)
     const bool may =
         !blocked || (blocked == &s->stats.wait_reply && slice_may_reply(s->spec, &s->remote->hits));
     return may ? now + 1 : ENGINE_NEVER;
+}
+
+/* True if the tag stage waits for an event of the remote data cache that has happened. */
+static inline bool rdc_unblocks(const struct slice *s)
+{
+    const struct rdc *const r = s->remote->rdc;
+    return (s->blocked == &r->stats.wait_queue && r->free_count) ||
+           (s->blocked == &r->stats.wait_reset && !r->reset_left);
 }
 
 /* Wake-up handler of a slice with remote lines. Bypassing requests need no tag lookup. The handler therefore
@@ -173,6 +186,10 @@ void slice_wake_remote(void *self, uint64_t now)
         s->run_own_stages = s->blocked || f->blocked || s->flush_done || s->walks.count;
     }
     next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now));
+    if (f->rdc) {
+        if (rdc_busy(f->rdc)) rdc_step(s, now);
+        if (s->run_own_stages && rdc_unblocks(s)) next = now + 1;
+    }
     if (s->run_own_stages && s->blocked == &s->stats.wait_forward && f->out.count < s->spec->forward_queue)
         next = now + 1;
     if (from_slice && net_front_shows(f->request_front, net_now))
@@ -200,7 +217,18 @@ void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride)
 {
     s->basic = false;
     s->apps = (char *)first;
+    s->owners = UINT64_MAX;
     s->app_stride = stride;
+}
+
+void slice_set_owners(struct slice *s, uint64_t apps) { s->owners = apps; }
+
+uint32_t slice_dirty_lines(const struct slice *s)
+{
+    uint32_t dirty = 0;
+    for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
+        dirty += tags_used(&s->tags, line) && (s->lines[line].dirty[0] | s->lines[line].dirty[1]);
+    return dirty;
 }
 
 void slice_count_lines(struct slice *s)
@@ -230,6 +258,7 @@ void slice_write_line(struct slice *s, uint64_t now, uint32_t line, uint32_t idx
     if (r->kind != REQUEST_WRITE && FAULT_FIRES(llc_atomic_clean)) return;
     if (!s->write_through) {
         if (s->remote && s->remote->sharers) coherent_write(s, now, line, r);
+        if (s->remote && s->remote->coherence) coherence_on_write(s, now, at(s, idx));
         s->lines[line].dirty[0] |= FAULT_FIRES(llc_dirty_mask) ? r->bytes[0] & ~(uint64_t)15 : r->bytes[0];
         s->lines[line].dirty[1] |= r->bytes[1];
     }
@@ -243,6 +272,10 @@ bool slice_serve_home(struct slice *s, uint64_t now, uint32_t idx, const struct 
     return tag_may_run(s, now, hits) && serve(s, now, idx, false);
 }
 
+void slice_serve_waiting(struct slice *s, uint64_t now, uint32_t line)
+{
+    (void)serve_waiting(s, now, line, &s->lines[line], false);
+}
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx) { hit(s, now, line, idx, false); }
 uint32_t slice_evict_victim(struct slice *s, uint64_t now, uint32_t set)
 {

@@ -44,11 +44,12 @@ struct slice_spec {
     uint32_t sets, ways;
     uint32_t latency_cyc, miss_latency_cyc, fill_latency_cyc, memory_latency_cyc;
     uint32_t port_bytes, mshrs, mshr_merges, data_queue, reply_queue, memory_queue, atomic_cyc;
-    uint32_t column_bytes, columns_per_line, slices_per_channel;
+    uint32_t column_bytes, columns_per_line, slices_per_channel, slices_per_gpu;
     uint32_t channels;    /* memory channels that a slice reaches */
     uint32_t stack_width; /* bytes per cycle of a port of the stack's crossbar; 0: dedicated wires */
     uint32_t header_bytes;
     bool sectored, hashed, count_lines, may_write_through;
+    bool reads_once; /* some remote reads do not allocate at the home (read_once.c) */
     enum replacement replacement;
     uint64_t seed;
     uint64_t ticks_per_cycle;
@@ -75,7 +76,7 @@ struct slice_spec {
     uint32_t line_cyc, data_queue_cyc; /* data-port time of one line, of a full data-port queue */
     uint32_t hits_limit;               /* max. replies of hits in flight inside the slice */
     uint8_t read_cyc[SECTORS_ALL + 1]; /* data-port time of a read, by mask of sectors */
-    uint32_t forward_queue, local_queue, bypass_latency_cyc, invalidate_cyc;
+    uint32_t forward_queue, local_queue, bypass_latency_cyc, pass_latency_cyc, invalidate_cyc;
     uint32_t flush_lines;                                 /* lines per cycle of a flush */
     uint32_t page_lines;                                  /* max. lines of migrating pages in flight */
     uint8_t sectors_of[(DRAM_MAP_LINE_COLUMNS + 1) << 8]; /* sectors covered by column count << 8 | first */
@@ -86,8 +87,15 @@ struct slice_spec {
 struct copy_epoch {
     uint64_t changed_tick;
     uint32_t value, before;
+    /* llc_epoch_end(): an epoch in which no line was kept goes on. */
+    bool kept;
+    uint64_t asked_tick; /* last call of llc_epoch_end() that changed nothing */
 };
 void llc_epoch_change(struct copy_epoch *e, uint64_t tick);
+/* Changes the epoch if a line was kept in it, also later in the same tick. */
+void llc_epoch_end(struct copy_epoch *e, uint64_t tick);
+/* A line is kept, or asked for, under the present epoch. */
+void llc_epoch_keep(struct copy_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);
 /* Allocates slice_spec.index_rotation. NULL: the index is not rotated, or the table would be too large. */
@@ -125,7 +133,7 @@ struct slice_wiring {
     bool forwards;                           /* the slice has a network to other slices */
     const struct organisation *organisation; /* organisation of the chiplet: rules of paths */
     const uint32_t *slice_components;        /* components of all slices of the machine */
-    const struct copy_epoch *epoch;          /* epoch of the chiplet */
+    struct copy_epoch *epoch;                /* epoch of the chiplet */
     void *pages;                             /* argument of page_line_done; NULL: pages keep their frame */
     void (*page_line_done)(void *pages, uint32_t move); /* called when memory accepts a line of a migration */
 };
@@ -140,10 +148,19 @@ void slice_expect(const void *slice, const struct request *r);
 /* llc.count_lines: counts the lines that are still present. Call at the end of a run. */
 void slice_count_lines(struct slice *s);
 struct llc_stats *slice_stats(struct slice *s);
+/* Statistics of the remote data cache and of coherence; NULL: the slice has none. */
+struct rdc_stats *slice_rdc_stats(struct slice *s);
+struct coherence_stats *slice_coherence_stats(struct slice *s);
+void slice_free(struct slice *s);
 struct app_stats;
 /* Counts requests per application as well. The counters of application k start at first + k * stride bytes.
  */
 void slice_count_apps(struct slice *s, struct app_stats *first, size_t stride);
+
+/* Applications that own the slice's channel, a bit each; accesses of others count as app_stats.llc_outside. */
+void slice_set_owners(struct slice *s, uint64_t apps);
+/* Lines with bytes that memory does not have. */
+uint32_t slice_dirty_lines(const struct slice *s);
 
 /* Accepts a page-walk read. It is visible to the slice at ready_cyc of its clock. Precondition: ready_cyc is
  * in the future. */
@@ -152,9 +169,26 @@ void slice_walk(struct slice *s, uint32_t request, uint64_t ready_cyc);
 /* Fetches a line of a page (REQUEST_PAGE) from its home as soon as the out queue has a free entry. Call only
  * from a message handler. */
 void slice_fetch_page_line(struct slice *s, uint32_t request);
+/* A line of a page leaves this home slice, because the page gets another frame (page_lines.c). ABSENT: memory
+ * holds all of the line. WRITES: a write-back was queued; page_line_done(move) follows when memory has accepted
+ * it. BUSY: nothing changed, as an operation or a fill of the line is pending or the memory queue is full; call
+ * again. Call only from a message handler. */
+enum page_line { PAGE_LINE_ABSENT, PAGE_LINE_WRITES, PAGE_LINE_BUSY };
+enum page_line slice_evict_page_line(struct slice *s, uint64_t line, uint32_t move);
 /* Invalidates a line of this home slice, if present, because its frame is freed. Precondition: the line is
  * clean. Call only from a message handler. */
 void slice_invalidate_line(struct slice *s, uint64_t line);
+
+/* ---- copies of lines of other GPUs ---- */
+
+/* Drops the line from the slice and its remote data cache, without time: the host has written or freed it. Call
+ * while no kernel runs. */
+void slice_drop_copy(struct slice *s, uint64_t line);
+/* Before the measured part of a run, without time, packets and statistics: an SM of GPU `gpu` reads or writes a line of
+ * this home slice. The remote data caches are filled and cleared as the accesses would fill and clear them. */
+void slice_warm_access(struct slice *home, uint32_t gpu, uint64_t line, bool writes);
+/* The launch has ended: copies that live for an epoch end. */
+void slice_warm_end(struct slice *s);
 
 /* ---- as a client of memory channels: channel_wiring ---- */
 

@@ -23,6 +23,7 @@ struct slice_line {
     bool discard_fill : 1; /* the pending fill is stale for later reads and is not installed */
     bool refetch : 1;      /* the pending fill is stale; the sectors are read again after it */
     /* Hints of slice_quick.h; false: unknown. */
+    bool from_rdc : 1;       /* the pending fill comes from the remote data cache (rdc.h) */
     bool reads_only : 1;     /* only reads wait, and the first one holds the address of the pin */
     bool single_waiter : 1;  /* exactly one read waits */
     uint8_t refetch_sectors; /* sectors to read again */
@@ -157,7 +158,9 @@ struct slice {
     uint64_t *line_partitions;  /* llc.count_lines: mask of requesting partitions per line */
     char *apps;                 /* app_stats of application k at k * app_stride; NULL: not counted */
     size_t app_stride;
+    uint64_t owners;             /* bit per application that owns the channel */
     struct remote_lines *remote; /* NULL: the slice has no network to other slices */
+    struct read_once *once;      /* no-allocate entries, see read_once.c; NULL: every miss allocates */
     bool has_input; /* path.has_bypass: local_input.c accepts the requests of SMs before the tag stage */
     /* slice_depths(): sum of the cycles in which MSHRs were freed minus the sum of those in which they were
      * allocated. */
@@ -251,6 +254,13 @@ static inline uint8_t readable(const struct slice *s, uint32_t line)
     return l->valid | sectors_written(l->dirty);
 }
 
+/* Bytes that a request reads or writes, in whole sectors for reads. */
+static inline uint32_t slice_request_bytes(const struct request *r)
+{
+    if (request_writes(r)) return request_byte_count(r->bytes);
+    return SECTOR_BYTES * (uint32_t)__builtin_popcount(r->sectors);
+}
+
 /* ---- occupancy ---- */
 
 /* Occupancy integral: the sum of `inside` over cycles equals the sum of departure cycles minus the sum of
@@ -293,6 +303,18 @@ static inline bool slice_memory_has_room(const struct slice *s) { return s->ops_
 static inline struct app_stats *app_of(const struct slice *s, const struct request *r)
 {
     return s->apps ? (struct app_stats *)(void *)(s->apps + r->app * s->app_stride) : NULL;
+}
+
+/* A request that counts as an access of its application: no page walk, no context of a block, no line of a page
+ * that moves. */
+static inline bool counts_as_access(const struct request *r)
+{
+    return r->kind != REQUEST_WALK && !(r->flags & (REQUEST_CONTEXT | REQUEST_PAGE | REQUEST_MIGRATE));
+}
+/* The slice has, or is about to have, the line that the request touches. */
+static inline void count_app_hit(const struct slice *s, const struct request *r)
+{
+    if (s->apps && counts_as_access(r)) app_of(s, r)->llc_hits++;
 }
 
 /* The list whose front is ready first; NULL: no front is ready by now. */
@@ -363,7 +385,11 @@ struct remote_lines {
     uint64_t *blocked;                /* stall counter of requests of other slices; NULL: not blocked */
     bool remote_first;                /* round-robin: requests of other slices before those of SMs */
     struct check_place *copies;       /* --check; NULL: none */
-    uint64_t *sharers;    /* directory: per line of this home, mask of sharer chiplets; NULL: no directory */
+    uint64_t *sharers; /* directory: per line of this home, mask of sharer chiplets; NULL: no directory */
+    struct rdc *rdc;   /* NULL: none */
+    struct coherence *coherence; /* NULL: this home sends no invalidations */
+    bool strong_to_home;         /* strong loads of GPU or system scope pass on to the home */
+    struct coherence_stats coherence_stats;
     uint64_t inv_ack_cyc; /* earliest reply to a store or atomic: the cycle of the last acknowledgement */
 };
 
@@ -398,6 +424,25 @@ bool remote_send_reply(struct slice *s, uint64_t now, struct request_list *list)
 /* Moves the first line of `pages` to the out queue, if that has a free entry. */
 void remote_send_page_line(struct slice *s, uint64_t now);
 uint64_t remote_waiting(const struct slice *s);
+/* Fetches the lines whose probes have missed, as far as the out queue has room. Returns the next cycle. */
+uint64_t remote_send_rdc_misses(struct slice *s, uint64_t now);
+
+/* ---- read_once.c: at a slice with no-allocate entries (once is not NULL) ---- */
+
+/* Requires slice.remote. */
+void once_new(struct slice *s, struct arena *a);
+/* Number of no-allocate entries, which stand behind the lines of the tags in slice.lines. */
+static inline uint32_t once_entries(const struct slice_spec *p) { return p->reads_once ? p->mshrs : 0; }
+/* Serves a read miss without a way. Precondition: the line has no way. False: blocked, s->blocked holds the
+ * reason. */
+bool once_serve(struct slice *s, uint64_t now, uint32_t idx);
+/* Moves the line of a request from its no-allocate entry, if there is one, to a way, which *line then names.
+ * Precondition: the line has no way. False: blocked, s->blocked holds the reason. */
+bool once_find_or_move(struct slice *s, uint64_t now, const struct request *r, uint32_t set, uint32_t *line);
+/* Receives the fill of an entry. True: the entry has moved; the fill now names the way and goes on. */
+bool once_fill(struct slice *s, uint64_t now, struct fill *f);
+/* Requests that wait in entries. */
+uint64_t once_waiting(const struct slice *s);
 
 /* ---- coherent.c: at a slice with a directory (remote->sharers is not NULL) ---- */
 void coherent_new(struct slice *s, struct arena *a);
@@ -460,8 +505,12 @@ struct slice_line *slice_pin(struct slice *s, uint64_t now, uint32_t line);
 void slice_drop_line(struct slice *s, uint64_t now, uint32_t line);
 /* Writes the dirty bytes of the line to memory. */
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line);
+/* slice_write_back() with memory_op.move. */
+void slice_write_back_for(struct slice *s, uint64_t now, uint32_t tag_line, uint32_t move);
 /* Serves a request whose sectors are readable in the line. */
 void slice_hit(struct slice *s, uint64_t now, uint32_t line, uint32_t idx);
+/* Completes the requests that wait for readable sectors of the line. */
+void slice_serve_waiting(struct slice *s, uint64_t now, uint32_t line);
 /* Appends a fill of sectors of a line at ready_cyc. */
 void slice_push_fill(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t ready_cyc);
 /* Serves a request whose home is this slice in the tag stage. False: blocked, s->blocked holds the reason.

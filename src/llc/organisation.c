@@ -23,14 +23,16 @@ struct path_rules organisation_rules_home(void)
     return rules;
 }
 
-/* The tag stage cannot serve a miss at the home without a way, and only an input stage bypasses. */
+/* Without read_once.c the tag stage cannot serve a miss at the home without a way. Only an input stage
+ * bypasses. */
 static void check_rules(const struct organisation *o, const struct path_rules *rules)
 {
     for (uint32_t class = 0; class < PATH_CLASSES; class ++) {
         DIAG_ASSERT(rules->away[class].lookup || o->path.has_bypass);
         for (uint32_t n = 0; n < 2; n++) {
             const struct path_rule *const rule = &rules->home[n][class];
-            DIAG_ASSERT(rule->next == PATH_TO_MEMORY && rule->lookup && rule->allocate);
+            const bool may_skip = n && class <= PATH_LOAD_RO && o->state[0].read_once; /* read_once.c */
+            DIAG_ASSERT(rule->next == PATH_TO_MEMORY && rule->lookup && (rule->allocate || may_skip));
         }
     }
 }
@@ -74,9 +76,14 @@ void organisation_start_pass(struct organisation *o)
 {
     o->replicated = makes_replicas(&o->state[0]) || makes_replicas(&o->state[1]);
     o->memory_stale = false;
+    if (o->ops->kernel_ended) o->ops->kernel_ended(o);
 }
 
-void organisation_skip_pass(struct organisation *o) { o->memory_stale = true; }
+void organisation_skip_pass(struct organisation *o)
+{
+    o->memory_stale = true;
+    if (o->ops->kernel_ended) o->ops->kernel_ended(o);
+}
 
 void organisation_init(struct organisation *o, struct arena *a, const struct config *c, uint32_t chiplet,
                        const struct engine *engine, struct slice *const *slices)

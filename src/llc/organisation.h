@@ -22,6 +22,8 @@ struct organisation_state {
     uint32_t degree; /* selective: replicas of a read-only line in a stack, 1: none */
     bool is_private; /* private, adaptive: each cluster uses its own slices; stores are written through */
     bool replicate;  /* nuba: read-only lines of other partitions are replicated */
+    bool no_copies;  /* numa: no copies of lines of other chiplets (llc.remote_cache) */
+    bool read_once;  /* numa: remote reads with REQUEST_ONCE do not allocate at the home */
 };
 
 /* An organisation of the LLC. Routes and rules are functions of the state and of nothing that changes. */
@@ -34,7 +36,8 @@ struct organisation_ops {
     enum llc_boundary (*boundary)(const struct organisation *o); /* NULL: always llc.boundary */
     /* An SM of the chiplet passed an acquire of GPU scope; NULL: an acquire ends at the L1. */
     void (*acquired)(struct organisation *o, uint32_t sm);
-    bool has_bypass; /* see struct path */
+    void (*kernel_ended)(struct organisation *o); /* the boundary of a kernel begins; NULL: no effect */
+    bool has_bypass;                              /* see struct path */
 };
 
 /* One per chiplet. */

@@ -22,7 +22,8 @@
  *     have their own input port and reply queues.
  *
  * The file also copies the lines of pages that get a local frame (REQUEST_PAGE) into that frame. */
-#include "llc/llc_private.h"
+#include "llc/coherence.h"
+#include "llc/rdc.h"
 
 static inline uint32_t epoch_now(const struct slice *s)
 {
@@ -39,11 +40,11 @@ static bool out_has_room(struct slice *s)
     return false;
 }
 
-static void send_out(struct slice *s, uint64_t now, uint32_t idx)
+static void send_out(struct slice *s, uint64_t now, uint32_t idx, uint32_t delay_cyc)
 {
     struct request *r = at(s, idx);
     r->via = (uint16_t)(s->wire.slice_idx + 1);
-    r->ready_cyc = now + s->spec->miss_latency_cyc;
+    r->ready_cyc = now + delay_cyc;
     append(s, &s->remote->out, idx);
 }
 
@@ -51,13 +52,14 @@ static void send_out(struct slice *s, uint64_t now, uint32_t idx)
 static bool forward(struct slice *s, uint64_t now, uint32_t idx)
 {
     if (!out_has_room(s)) return false;
-    send_out(s, now, idx);
+    send_out(s, now, idx, s->spec->pass_latency_cyc);
     s->stats.passed++;
     return true;
 }
 
 /* Fetches sectors of a line that has a way here from the home. */
-static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line, uint8_t sectors)
+static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line, uint8_t sectors,
+                  uint32_t delay_cyc)
 {
     const uint32_t idx = pool_try_take(s->wire.requests);
     DIAG_ASSERT(idx != REQUEST_NONE);
@@ -74,7 +76,20 @@ static void fetch(struct slice *s, uint64_t now, uint32_t for_idx, uint32_t line
     s->lines[line].pending_sectors |= sectors;
     s->stats.fetches++;
     if (s->wire.check) check_forward(s->wire.check, idx, for_idx);
-    send_out(s, now, idx);
+    send_out(s, now, idx, delay_cyc);
+}
+
+uint64_t remote_send_rdc_misses(struct slice *s, uint64_t now)
+{
+    struct rdc *const r = s->remote->rdc;
+    uint32_t line;
+    while (s->remote->out.count < s->spec->forward_queue && (line = rdc_miss_at(r, now)) != TAGS_NONE) {
+        rdc_take_miss(r);
+        fetch(s, now, s->lines[line].waiting.first, line, SECTORS_ALL, 0);
+    }
+    /* of a full queue: a departure from it is an activation */
+    const uint64_t due = rdc_miss_due(r);
+    return due > now ? due : now + 1;
 }
 
 /* ---- requests of SMs for remote lines ---- */
@@ -103,7 +118,9 @@ static inline bool may_cache(const struct slice_spec *p) { return p->ways > 1 &&
 static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line)
 {
     const struct request *r = at(s, idx);
-    if (!out_has_room(s) || !may_pin(s, set)) return false;
+    struct rdc *const rdc = s->remote->rdc;
+    if (rdc ? !rdc_may_probe(s) : !out_has_room(s)) return false;
+    if (!may_pin(s, set)) return false;
     if (line == TAGS_NONE) {
         line = slice_evict_victim(s, now, set);
         if (line == TAGS_NONE) return false;
@@ -119,7 +136,12 @@ static bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint
     tags_touch(&s->tags, line);
     s->stats.read_misses++;
     s->stats.crossing_reads++;
-    fetch(s, now, idx, line, s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL);
+    llc_epoch_keep(s->wire.epoch, engine_tick(s->wire.engine));
+    if (rdc)
+        rdc_probe(s, now, line);
+    else
+        fetch(s, now, idx, line, s->spec->sectored ? r->sectors & (uint8_t)~readable(s, line) : SECTORS_ALL,
+              s->spec->miss_latency_cyc);
     return true;
 }
 
@@ -134,7 +156,7 @@ static bool merge(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
     }
     if (missing && !out_has_room(s)) return false;
     append(s, &m->waiting, idx);
-    if (missing) fetch(s, now, idx, line, missing);
+    if (missing) fetch(s, now, idx, line, missing, s->spec->miss_latency_cyc);
     tags_touch(&s->tags, line);
     s->stats.read_merged++;
     *(s->remote->sharers ? &s->stats.crossing_reads : &s->stats.copy_reads) += 1;
@@ -159,6 +181,13 @@ static bool serve_read(struct slice *s, uint64_t now, uint32_t idx, uint32_t set
                        bool allocate)
 {
     const struct request *r = at(s, idx);
+    if (s->remote->strong_to_home && r->flags & REQUEST_STRONG) {
+        if (!forward(s, now, idx)) return false;
+        s->stats.read_misses++;
+        s->stats.crossing_reads++;
+        s->remote->coherence_stats.strong_loads++;
+        return true;
+    }
     line = invalidate_if_stale(s, now, line);
     const bool pinned = line != TAGS_NONE && *tags_pins(&s->tags, line);
     if (pinned && s->lines[line].discard_fill) {
@@ -197,8 +226,14 @@ static void update(struct slice *s, uint64_t now, uint32_t idx, uint32_t line)
 bool remote_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uint32_t line, bool allocate)
 {
     const struct request *r = at(s, idx);
+    struct rdc *const rdc = s->remote->rdc;
     if (r->kind == REQUEST_READ) return serve_read(s, now, idx, set, line, allocate);
+    if (rdc && !rdc_may_change(s, r->home.line)) return false;
     if (!forward(s, now, idx)) return false;
+    if (rdc && r->kind == REQUEST_WRITE)
+        rdc_update(s, now, idx);
+    else if (rdc && !FAULT_FIRES(rdc_atomic_passes))
+        (void)rdc_clear(s, now, r->home.line);
     if (line == TAGS_NONE) return true;
     if (r->kind == REQUEST_WRITE)
         update(s, now, idx, line);
@@ -212,6 +247,12 @@ bool remote_serve(struct slice *s, uint64_t now, uint32_t idx, uint32_t set, uin
 void remote_on_fill(struct slice *s, uint64_t now, uint32_t line, bool discard_fill)
 {
     s->remote->mshrs_used--;
+    if (s->remote->rdc && !s->lines[line].from_rdc) {
+        if (discard_fill)
+            rdc_discard(s->remote->rdc);
+        else
+            rdc_fill(s, now, line);
+    }
     s->lines[line].dirty[0] = s->lines[line].dirty[1] = 0; /* the home received these bytes as well */
     if (discard_fill) slice_drop_line(s, now, line);
 }
@@ -230,7 +271,7 @@ void remote_send_page_line(struct slice *s, uint64_t now)
     const uint32_t idx = take_first(s, &s->remote->pages);
     at(s, idx)->sent_cyc = now;
     s->stats.fetches++;
-    send_out(s, now, idx);
+    send_out(s, now, idx, s->spec->miss_latency_cyc);
 }
 
 /* Writes a line that has arrived to memory. */
@@ -257,6 +298,10 @@ void remote_receive(struct slice *s, uint64_t now)
     const uint32_t idx = remote_reply_at(s, now);
     struct request *r = at(s, idx);
     fabric_take(&s->wire.fabric->far_reply, now, s->wire.slice_idx);
+    if (r->kind >= REQUEST_INVALIDATE) {
+        coherence_receive(s, now, idx);
+        return;
+    }
     s->stats.answers++;
     r->via = 0;
     if (r->flags & REQUEST_PAGE) {
@@ -267,6 +312,8 @@ void remote_receive(struct slice *s, uint64_t now)
     }
     if (r->flags & REQUEST_FETCH) {
         if (s->remote->copies) {
+            if (s->remote->rdc && FAULT_FIRES(rdc_raw_fill))
+                check_place_keep_reply(s->remote->copies, r->owner, idx);
             check_remote_fill(s->remote->copies, r->owner, idx, r->sectors, s->lines[r->owner].dirty);
             check_forward_done(s->wire.check, idx);
         }
@@ -301,13 +348,24 @@ bool remote_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 
 /* ---- output queues ---- */
 
+/* Counts a request that leaves the chiplet, and the bytes that it reads or writes. */
+static void count_forward(struct slice *s, const struct request *r)
+{
+    const uint32_t bytes = slice_request_bytes(r);
+    s->stats.forwards++;
+    s->stats.forward_bytes += bytes;
+    if (r->home.slice / s->spec->slices_per_gpu == s->wire.slice_idx / s->spec->slices_per_gpu) return;
+    s->stats.forwards_off_gpu++;
+    s->stats.forward_bytes_off_gpu += bytes;
+}
+
 bool remote_send_request(struct slice *s, uint64_t now, struct request_list *out)
 {
     const uint32_t idx = out->first, next = at(s, idx)->next;
     if (!fabric_try_forward(s->wire.fabric, now, idx, s->wire.slice_idx)) return false;
     out->first = next;
     out->count--;
-    s->stats.forwards++;
+    count_forward(s, at(s, idx));
     if (!(at(s, idx)->flags & REQUEST_FETCH)) on_departure(s, now, at(s, idx)->served, now);
     return true;
 }
@@ -326,7 +384,9 @@ bool remote_send_reply(struct slice *s, uint64_t now, struct request_list *list)
 
 uint64_t remote_waiting(const struct slice *s)
 {
-    return s->remote ? (uint64_t)s->remote->hits.count + s->remote->filled.count : 0;
+    const struct remote_lines *const f = s->remote;
+    if (!f) return 0;
+    return (uint64_t)f->hits.count + f->filled.count + (f->coherence ? f->coherence->held : 0);
 }
 
 void remote_new(struct slice *s, struct arena *a, const char *name)
@@ -334,10 +394,16 @@ void remote_new(struct slice *s, struct arena *a, const char *name)
     const uint32_t lines = tags_lines(&s->tags);
     s->remote = ARENA_NEW(a, struct remote_lines);
     s->remote->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
-    s->remote->holds = ARENA_ARRAY(a, uint8_t, lines);
+    s->remote->holds = ARENA_ARRAY(a, uint8_t, lines + once_entries(s->spec));
     if (s->wire.check)
         s->remote->copies =
             check_place_new(s->wire.check, arena_printf(a, "%s, remote lines", name), lines, false);
+    const struct config *const c = s->wire.organisation->config;
+    if (!config_slices_numa(c)) return;
+    s->remote->coherence = coherence_new(s, a, c);
+    s->remote->rdc = rdc_new(s, a, c, name);
+    s->remote->strong_to_home =
+        coherence_row(c)->strong_to_home && (s->remote->rdc || !coherence_row(c)->has_epochs);
 }
 
 void slice_connect(struct slice *s)

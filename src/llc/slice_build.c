@@ -1,7 +1,8 @@
 /* slice_build: construction of a slice, and its occupancies and wait reasons for reports. */
 #include <stdio.h>
 
-#include "llc/llc_private.h"
+#include "llc/coherence.h"
+#include "llc/rdc.h"
 
 uint32_t slice_set_of(const struct slice_spec *p, uint64_t line) { return set_in(p, line); }
 
@@ -15,7 +16,8 @@ uint32_t slice_home(const struct slice_spec *p, uint64_t line)
 
 uint64_t slice_waiting(const struct slice *s)
 {
-    uint64_t count = (uint64_t)s->hits.count + s->filled.count + s->walked.count + remote_waiting(s);
+    uint64_t count =
+        (uint64_t)s->hits.count + s->filled.count + s->walked.count + remote_waiting(s) + once_waiting(s);
     for (uint32_t line = 0; line < tags_lines(&s->tags); line++)
         if (*tags_pins(&s->tags, line)) count += s->lines[line].waiting.count;
     return count;
@@ -88,14 +90,15 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     s->wire = *wiring;
     tags_init(&s->tags, a, spec->sets, spec->ways, spec->replacement, spec->seed + wiring->slice_idx);
     const uint32_t lines = tags_lines(&s->tags);
-    s->lines = ARENA_ARRAY(a, struct slice_line, lines);
+    const uint32_t lines_and_entries = lines + once_entries(spec);
+    s->lines = ARENA_ARRAY(a, struct slice_line, lines_and_entries);
     s->mshr_free_count = spec->mshrs;
     s->hits_cyc = s->filled_cyc = s->due_cyc = ENGINE_NEVER;
     s->requests = request_at(wiring->requests, 0);
     const uint32_t room = spec->memory_queue + spec->mshrs;
     s->ops_inexact_max = room > 2 * SLICE_EXACT_MARGIN ? room - SLICE_EXACT_MARGIN : 0;
     s->ops_max = room - 2;
-    uint32_t ops = room + 4 + spec->page_lines;
+    uint32_t ops = room + 5 + spec->page_lines; /* 1: an operation of the remote data cache */
     if (spec->may_write_through) /* fills add write-throughs and refetches without a check of the limit */
         ops += spec->mshrs * (LINE_SECTORS + 1);
     s->ops_mask = ring_mask(ops + 1);
@@ -113,8 +116,9 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
         s->line_requests = ARENA_ARRAY(a, uint32_t, lines);
         s->line_partitions = ARENA_ARRAY(a, uint64_t, lines);
     }
-    if (wiring->check) s->copies = check_place_new(wiring->check, name, lines, true);
+    if (wiring->check) s->copies = check_place_new(wiring->check, name, lines_and_entries, true);
     if (wiring->forwards) remote_new(s, a, name);
+    if (spec->reads_once && wiring->forwards) once_new(s, a);
     s->has_input = s->remote && wiring->organisation->path.has_bypass;
     if (wiring->forwards && config_slices_coherent(wiring->organisation->config)) coherent_new(s, a);
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
@@ -134,9 +138,41 @@ uint32_t slice_component(const struct slice *s) { return s->component; }
 
 struct llc_stats *slice_stats(struct slice *s) { return &s->stats; }
 
+struct rdc_stats *slice_rdc_stats(struct slice *s)
+{
+    return s->remote && s->remote->rdc ? &s->remote->rdc->stats : NULL;
+}
+
+struct coherence_stats *slice_coherence_stats(struct slice *s)
+{
+    return s->remote ? &s->remote->coherence_stats : NULL;
+}
+
+void slice_free(struct slice *s)
+{
+    if (s->remote && s->remote->coherence) coherence_free(s->remote->coherence);
+}
+
 void llc_epoch_change(struct copy_epoch *e, uint64_t tick)
 {
     if (e->changed_tick != tick) e->before = e->value;
     e->changed_tick = tick;
     e->value++;
+    e->kept = false;
+}
+
+void llc_epoch_end(struct copy_epoch *e, uint64_t tick)
+{
+    if (e->changed_tick == tick) return; /* at most one change per tick, in any order of calls */
+    if (e->kept)
+        llc_epoch_change(e, tick);
+    else
+        e->asked_tick = tick;
+}
+
+void llc_epoch_keep(struct copy_epoch *e, uint64_t tick)
+{
+    if (e->changed_tick == tick) return; /* the line is of the epoch that has just ended */
+    e->kept = true;
+    if (e->asked_tick == tick) llc_epoch_change(e, tick);
 }

@@ -3,6 +3,7 @@
 #ifndef ATOLL_LLC_SLICE_FILL_H
 #define ATOLL_LLC_SLICE_FILL_H
 
+#include "llc/coherence.h"
 #include "llc/slice_memory.h"
 #include "llc/slice_reply.h"
 
@@ -18,7 +19,10 @@ static SLICE_HOT void use_line(struct slice *s, uint64_t now, uint32_t line, uin
     const struct request *r = at(s, idx);
     if (!basic && s->copies && r->kind != REQUEST_WALK && r->kind != REQUEST_WRITE)
         check_copy_read(copies_of(s, line), line, idx, r->sectors, now);
-    if (request_writes(r)) slice_write_line(s, now, line, idx);
+    if (request_writes(r))
+        slice_write_line(s, now, line, idx);
+    else if (!basic && s->remote && s->remote->coherence && r->via && r->flags & REQUEST_FETCH)
+        coherence_on_read(s, r);
 }
 
 /* Sectors that a request reads or writes. */
@@ -116,7 +120,7 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool basic)
     for (struct channel_queue *l; (l = first_queue(s, basic));) {
         const struct fill *const first = &l->fills[l->fills_head];
         if (first->ready_cyc > now || (!basic && s->in_free_cyc > now)) return;
-        const struct fill f = *first;
+        struct fill f = *first;
         s->fill_came = true;
         l->fills_head = (l->fills_head + 1) & s->fills_mask;
         l->fills_count--;
@@ -127,7 +131,7 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool basic)
                 now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
         if (!basic && f.writers_count)
             complete_writers(s, now, &f);
-        else
+        else if (basic || !s->once || f.tag_line < tags_lines(&s->tags) || once_fill(s, now, &f))
             take_line(s, now, &f, basic);
     }
 }

@@ -3,6 +3,7 @@
 #include "llc/slice_memory.h"
 
 #include "llc/organisation.h"
+#include "llc/rdc.h"
 
 _Static_assert(MEMORY_OP_WRITE == TAGS_NONE, "no line of the tags");
 
@@ -15,9 +16,15 @@ void slice_push_op(struct slice *s, struct memory_op op) { push_op(s, op, false)
 
 void slice_write_back(struct slice *s, uint64_t now, uint32_t tag_line)
 {
+    slice_write_back_for(s, now, tag_line, 0);
+}
+
+void slice_write_back_for(struct slice *s, uint64_t now, uint32_t tag_line, uint32_t move)
+{
     uint64_t *const dirty = s->lines[tag_line].dirty;
     struct memory_op op = {.line = tags_key(&s->tags, tag_line),
                            .tag_line = MEMORY_OP_WRITE,
+                           .move = move,
                            .ready_tick = (now + 1) * s->spec->ticks_per_cycle};
     columns(s->spec, sectors_with(dirty), &op.first_column, &op.column_count);
     (void)use_port(s, now, port_cycles(s, request_byte_count(dirty)));
@@ -70,7 +77,7 @@ static void complete_waiters(struct slice *s, uint32_t queue_idx, const struct m
                                       .writers_count = op->writers_count});
         engine_wake(s->wire.engine, s->component, next);
     }
-    if (op->move) s->wire.page_line_done(s->wire.pages, op->move - 1);
+    if (op->move && op->move != MEMORY_OP_OWN) s->wire.page_line_done(s->wire.pages, op->move - 1);
 }
 
 __attribute__((noinline)) void slice_wake_on_accept(struct slice *s, uint64_t tick)
@@ -114,7 +121,9 @@ void slice_memory_accepted_checked(void *slice, uint32_t queue_idx, uint64_t tic
 {
     const struct slice *const s = slice;
     const struct memory_op *const op = s->queues[queue_idx].ops.front;
-    if (!memory_op_is_write(op))
+    if (op->move == MEMORY_OP_OWN)
+        ;
+    else if (!memory_op_is_write(op))
         check_memory_read(s->copies, op->tag_line, op->line,
                           slice_sectors(s->spec, op->first_column, op->column_count));
     else if (!op->writers_count && !FAULT_FIRES(memory_loses_write)) /* write-through: complete_waiters() */
@@ -178,6 +187,10 @@ void slice_memory_done(void *slice, uint32_t queue_idx, uint64_t tag, uint64_t a
     const uint8_t sectors = tag_sectors(s->spec, tag);
     if (FAULT_FIRES(memory_loses_read)) return;
     count_latency(s, tick - accept_tick);
+    if (s->remote && rdc_owns(tag_line)) {
+        rdc_memory_done(s, tag_line, fill_cyc(s, tick));
+        return;
+    }
     if (!s->windowed) {
         return_read(s, queue_idx, tag_line, sectors, tick);
         return;

@@ -3,6 +3,7 @@
 #ifndef ATOLL_LLC_SLICE_REPLY_H
 #define ATOLL_LLC_SLICE_REPLY_H
 
+#include "llc/coherence.h"
 #include "llc/llc_private.h"
 #include "net/fabric_window.h"
 
@@ -30,6 +31,11 @@ static SLICE_HOT void queue_reply(struct slice *s, uint32_t idx, bool is_hit, ui
     if (basic && inject_reply(s, idx, r, is_hit, ready, now)) return;
     if (!basic && s->remote && ready < s->remote->inv_ack_cyc && request_writes(r))
         ready = s->remote->inv_ack_cyc;
+    if (!basic && s->remote && s->remote->coherence && request_writes(r) && r->acks &&
+        !FAULT_FIRES(vi_answers_early)) {
+        coherence_hold(s, now, idx, ready);
+        return;
+    }
     const bool walk = r->kind == REQUEST_WALK;
     if (!basic && (walk || (s->remote && r->via))) {
         r->ready_cyc = ready;

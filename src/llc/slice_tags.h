@@ -62,7 +62,7 @@ static SLICE_HOT void pin(struct slice *s, uint64_t now, uint32_t set, uint32_t 
     s->mshr_sum -= now;
     l->waiting = (struct request_list){0};
     l->pending_sectors = l->refetch_sectors = 0;
-    l->remote = l->discard_fill = l->refetch = l->reads_only = l->single_waiter = false;
+    l->remote = l->discard_fill = l->refetch = l->from_rdc = l->reads_only = l->single_waiter = false;
     *tags_pins_in(&s->tags, set, line) = 1;
     stats_peak(&s->stats.mshr_peak, s->spec->mshrs - s->mshr_free_count);
 }
@@ -118,11 +118,18 @@ static SLICE_HOT void hit(struct slice *s, uint64_t now, uint32_t line, uint32_t
     tags_touch(&s->tags, line);
     r->hit = 1;
     s->stats.read_hits += r->kind == REQUEST_READ;
+    if (!basic) count_app_hit(s, r);
     const uint64_t start = serve_at_port(s, now, r);
     if (!basic && s->write_through && request_writes(r))
         slice_push_writes(s, now, r->home.line, r->bytes, (struct request_list){idx, idx, 1});
     else
         queue_reply(s, idx, true, start + s->spec->latency_cyc, now, basic);
+}
+
+/* True if a miss of the request does not allocate here: a read of another slice with REQUEST_ONCE. */
+static inline bool reads_once(const struct slice *s, const struct request *r)
+{
+    return r->flags & REQUEST_ONCE && !rule_of(s, r)->allocate && r->home.slice == s->wire.slice_idx;
 }
 
 /* Allocates a way and an MSHR for the line and reads it. False: none is free, s->blocked is set. */
@@ -136,6 +143,7 @@ static SLICE_HOT bool miss(struct slice *s, uint64_t now, uint32_t idx, uint32_t
     const uint32_t line = evict_victim(s, now, set, basic);
     if (line == TAGS_NONE) return false;
     tags_fill_in(&s->tags, set, line, r->home.line);
+    if (!basic && s->once && reads_once(s, r)) s->stats.once_ways++;
     if (!s->tags.ordered) tags_touch(&s->tags, line); /* otherwise the fill made the line the newest */
     pin(s, now, set, line);
     append(s, &s->lines[line].waiting, idx);
@@ -159,6 +167,7 @@ static SLICE_HOT bool serve_read(struct slice *s, uint64_t now, uint32_t idx, ui
         if (!wait_for(s, now, idx, set, line, basic)) return false;
         tags_touch(&s->tags, line);
     }
+    if (!basic && merged) count_app_hit(s, r);
     if (r->kind == REQUEST_READ) {
         *(merged ? &s->stats.read_merged : &s->stats.read_misses) += 1;
         if (!basic && s->apps && !merged) app_of(s, r)->llc_read_misses++;
@@ -181,9 +190,11 @@ static SLICE_HOT bool serve_write(struct slice *s, uint64_t now, uint32_t idx, u
         else
             s->blocked = &s->stats.wait_mshr;
         s->stats.write_hits += room;
+        if (!basic && room) count_app_hit(s, r);
         return room;
     }
     s->stats.write_hits += line != TAGS_NONE;
+    if (!basic && line != TAGS_NONE) count_app_hit(s, r);
     if (line == TAGS_NONE) {
         line = evict_victim(s, now, set, basic);
         if (line == TAGS_NONE) return false;
@@ -228,6 +239,8 @@ static SLICE_HOT void count_request(struct slice *s, const struct request *r, bo
     case REQUEST_ATOMIC:
     case REQUEST_REDUCTION: s->stats.atomics++; break;
     case REQUEST_WALK: s->stats.walks++; return;
+    case REQUEST_INVALIDATE:
+    case REQUEST_ACK:
     case REQUEST_KINDS: break;
     }
     if (!r->via && r->kind == REQUEST_READ) count_read(s, r, basic);
@@ -248,8 +261,33 @@ static inline void count_app(struct slice *s, const struct request *r)
     struct app_stats *a = app_of(s, r);
     if (r->kind == REQUEST_WALK) return;
     a->llc_requests++;
+    a->llc_accesses += counts_as_access(r);
+    a->llc_outside += counts_as_access(r) && !(s->owners >> r->app & 1);
     a->llc_reads += r->kind == REQUEST_READ;
     a->llc_read_hits += r->kind == REQUEST_READ && r->hit;
+}
+
+/* Counts a request by requester and home (LADM). Pages and page walks are no traffic of SMs. */
+static inline void count_traffic(struct slice *s, const struct request *r)
+{
+    const bool read = r->kind == REQUEST_READ, hit = read && r->hit;
+    if (r->kind == REQUEST_WALK || r->flags & REQUEST_PAGE) return;
+    if (r->via && r->via != s->wire.slice_idx + 1) { /* not forwarded from here */
+        s->stats.remote_local++;
+        s->stats.remote_local_reads += read;
+        s->stats.remote_local_hits += hit;
+        return;
+    }
+    s->stats.sm_bytes += slice_request_bytes(r);
+    if (r->home.slice == s->wire.slice_idx) {
+        s->stats.local_local++;
+        s->stats.local_local_reads += read;
+        s->stats.local_local_hits += hit;
+    } else {
+        s->stats.local_remote++;
+        s->stats.local_remote_reads += read;
+        s->stats.local_remote_hits += hit;
+    }
 }
 
 /* Counts a request that has passed the tag stage. */
@@ -258,6 +296,7 @@ static SLICE_HOT void count_served(struct slice *s, struct request *r, uint64_t 
     count_request(s, r, basic);
     if (!basic && s->apps) count_app(s, r);
     on_arrival(s, r, now);
+    if (!basic && s->remote) count_traffic(s, r);
     if (!basic && s->line_requests) count_use(s, r);
 }
 
@@ -282,6 +321,14 @@ static SLICE_HOT bool serve(struct slice *s, uint64_t now, uint32_t idx, bool ba
         line = TAGS_NONE;
     }
     const struct path_rule *const rule = basic ? NULL : rule_of(s, r);
+    if (!basic && s->once && line == TAGS_NONE && rule->next == PATH_TO_MEMORY) {
+        if (reads_once(s, r) && !FAULT_FIRES(once_fills_home)) {
+            if (!once_serve(s, now, idx)) return false;
+            count_served(s, r, now, basic);
+            return true;
+        }
+        if (!once_find_or_move(s, now, r, set, &line)) return false;
+    }
     if (!basic && rule->next == PATH_TO_HOME) {
         if (!remote_serve(s, now, idx, set, line, rule->allocate)) return false;
     } else if (!(r->kind == REQUEST_WRITE ? serve_write(s, now, idx, set, line, basic)

@@ -115,11 +115,13 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .columns_per_line =
             c->dram.column_size >= LINE_BYTES ? 1 : LINE_BYTES / (uint32_t)c->dram.column_size,
         .slices_per_channel = c->partition.slices / c->partition.channels,
+        .slices_per_gpu = (uint32_t)config_slices_per_gpu(c),
         .channels = c->llc.stacks ? (uint32_t)config_channels_per_gpu(c) / c->llc.stacks : 1,
         .stack_width = c->llc.stacks ? (uint32_t)c->llc.stack_width : 0,
         .header_bytes = (uint32_t)c->packet.header,
         .may_write_through = c->llc.organisation == llc_organisation_private ||
                              c->llc.organisation == llc_organisation_adaptive,
+        .reads_once = config_slices_read_once(c),
         .sectored = c->llc.sectored,
         .hashed = c->llc.index == cache_index_hashed,
         .count_lines = c->llc.count_lines,
@@ -132,6 +134,9 @@ struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *m
         .forward_queue = c->llc.forward_queue,
         .local_queue = c->llc.local_queue,
         .bypass_latency_cyc = c->llc.pass_cyc,
+        .pass_latency_cyc = !c->llc.remote_cache
+                                ? c->llc.pass_cyc
+                                : c->llc.miss_latency_cyc + router_cyc - slice_tag_latency(c),
         .invalidate_cyc = c->llc.invalidate_cyc,
         .flush_lines = c->llc.flush_lines,
         .page_lines = config_page_move_lines(c),

@@ -7,6 +7,7 @@
  *   a level of memory   share of schedulers stalled on memory x the maximum of
  *                         - the share of a request's time in queues for the level (waits.c)
  *                         - the square of the utilisation of its busiest part (hot spots)
+ *                         - the square of the share of time without credit on a link (small buffers)
  *   L1: MSHRs           memory-pipe stalls on MSHRs x the unloaded share of a request's time
  *   translation         stalls on pages x the maximum of the utilisations of walkers and L2 TLB ports and of
  *                       the share of pages among the memory stalls
@@ -128,7 +129,9 @@ static void score(const struct span *span, const struct measure *m, struct score
     const double pages = translation_share(m, v), unloaded = v->waits.unloaded;
     const double memory = v->for_memory + v->for_mshrs * (1 - unloaded) + v->for_pages * (1 - pages);
     for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
-        v->score[k] = memory / running * max_double(v->waits.queues[k], square(m->levels[k].busiest));
+        v->score[k] = memory / running *
+                      max_double(v->waits.queues[k],
+                                 square(max_double(m->levels[k].busiest, m->levels[k].short_credit)));
     v->score[CANDIDATE_MSHRS] = v->for_mshrs * unloaded / running;
     v->score[CANDIDATE_TRANSLATION] = v->for_pages * pages / running;
     const double issue = (m->stalls[STALL_ISSUE] + m->stalls[STALL_UNIT]) / running;
@@ -197,7 +200,8 @@ static double unloaded_cycles(const struct span *span, const struct measure *m)
            (1 - m->llc_hits) * 20 * sm / (double)c->clock.dram;
 }
 
-/* Explains a bottleneck in the physical links between nodes: bandwidth or latency. False: another level. */
+/* Explains a bottleneck in the physical links between nodes: bandwidth, credit or latency. False: another
+ * level. */
 static bool explain_links(struct measure *m, enum measure_level level)
 {
     const struct level_use *const l = &m->levels[level];
@@ -205,6 +209,12 @@ static bool explain_links(struct measure *m, enum measure_level level)
     m->bound = level_bounds[level];
     if (l->busiest >= FULL_LINK_MIN)
         (void)snprintf(m->why, sizeof m->why, "bandwidth: busiest link %.0f %%, mean %.0f %% of the time",
+                       100 * l->busiest, 100 * l->use);
+    else if (l->short_credit > l->busiest)
+        (void)snprintf(m->why, sizeof m->why,
+                       "credit: a link waits %.0f %% of the time because %s is smaller than a round trip; "
+                       "busiest link %.0f %%, mean %.0f %%",
+                       100 * l->short_credit, level == LEVEL_GPUS ? "gpu_net.buffer" : "chiplet_net.buffer",
                        100 * l->busiest, 100 * l->use);
     else
         (void)snprintf(m->why, sizeof m->why,
@@ -310,6 +320,8 @@ static struct measure remove_gaps(const struct span *span, const struct measure 
     for (uint32_t k = 0; k < MEASURE_LEVELS; k++) {
         a.levels[k].use *= scale;
         a.levels[k].busiest *= scale;
+        a.levels[k].short_credit *= scale;
+        a.levels[k].full *= scale;
     }
     a.walkers_busy *= scale;
     a.tlb_port_use *= scale;

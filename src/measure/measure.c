@@ -100,6 +100,8 @@ static struct level_use node_links(const struct span *span, enum net_level level
     struct level_use l = {.peak_bytes_per_second = links * (double)spec.bandwidth};
     l.use = ratio((double)u->cycles, links * cycles);
     l.busiest = ratio((double)u->cycles_max, cycles);
+    l.short_credit = ratio((double)u->short_max, cycles);
+    l.full = ratio((double)u->full_max, cycles);
     l.bytes_per_second = l.use * l.peak_bytes_per_second;
     return l;
 }

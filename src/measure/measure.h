@@ -80,6 +80,9 @@ struct level_use {
     double bytes_per_second, peak_bytes_per_second;
     double use;     /* utilisation: share of the peak, 0 to 1 */
     double busiest; /* utilisation of the busiest link, slice or channel; L1: the mean of all L1s */
+    /* links between nodes, max over links and classes, shares of time in which packets waited for credit: */
+    double short_credit; /* credit was in flight, as the buffer is smaller than a round trip */
+    double full;         /* the receiver took no packet */
 };
 
 struct span {

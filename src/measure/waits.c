@@ -126,11 +126,25 @@ static double full_channel_share(const struct span *span, const struct measure *
     return filled * filled;
 }
 
+/* Share of time in which the busiest part of a level takes no further packet: the part is in use, or packets
+ * wait for credit. */
+static double taken_share(const struct measure *m, enum measure_level k)
+{
+    const struct level_use *const l = &m->levels[k];
+    return l->busiest > l->short_credit ? l->busiest : l->short_credit;
+}
+
+/* The busier of data ports and memory: the reason of slices that accept no request. */
+static enum measure_level busier_behind(const struct measure *m)
+{
+    return m->levels[LEVEL_LLC].busiest > m->levels[LEVEL_DRAM].busiest ? LEVEL_LLC : LEVEL_DRAM;
+}
+
 static enum measure_level busiest_of(const struct measure *m, enum measure_level first)
 {
     enum measure_level busiest = first;
     for (enum measure_level k = LEVEL_SLICES; k < MEASURE_LEVELS; k++)
-        if (m->levels[k].busiest > m->levels[busiest].busiest) busiest = k;
+        if (taken_share(m, k) > taken_share(m, busiest)) busiest = k;
     return busiest;
 }
 
@@ -147,21 +161,23 @@ static void charge_inside(const struct span *span, const struct measure *m, doub
 }
 
 /* Charges queueing before slices. While the tag stage is not stalled, the path to the slice (`path`) is
- * charged. A wait for other slices is charged to the network between them as far as that is busy, otherwise
- * to the reasons of the other slices. */
+ * charged. A wait for other slices is charged to the network between them as far as that is busy or short of
+ * credit, otherwise to the reasons of the other slices. */
 static void charge_before(const struct span *span, const struct measure *m, double time,
                           enum measure_level path, struct waits *w)
 {
     const struct llc_stats *s = &span->stats->llc;
-    const enum measure_level above = busiest_of(m, LEVEL_SLICES);
+    const enum measure_level above = busiest_of(m, LEVEL_SLICES), behind = busier_behind(m);
     const struct {
         enum measure_level level;
         double cycles;
     } stalls[] = {{busiest_of(m, LEVEL_REPLIES), (double)s->wait_reply},
                   {LEVEL_LLC, (double)s->wait_port},
                   {LEVEL_DRAM, (double)s->wait_memory + (double)s->wait_mshr + (double)s->wait_way},
-                  {above, (double)s->wait_forward * m->levels[above].busiest},
-                  {path, (double)s->tag_cycles * (path == above ? m->levels[path].busiest : 1)}};
+                  {above, (double)s->wait_forward * taken_share(m, above)},
+                  {behind, (double)s->wait_forward * clamp_to_0(1 - taken_share(m, above)) *
+                               min_double(1, m->levels[behind].busiest)},
+                  {path, (double)s->tag_cycles * (path == above ? taken_share(m, path) : 1)}};
     double all = 0;
     for (size_t k = 0; k < sizeof stalls / sizeof *stalls; k++) all += stalls[k].cycles;
     for (size_t k = 0; k < sizeof stalls / sizeof *stalls; k++) {
@@ -193,9 +209,12 @@ void measure_find_waits(const struct span *span, const struct measure *m, struct
     time_slices(span, &t);
     t.unloaded[LEVEL_LLC] = t.slice;
     *w = (struct waits){0};
-    double above = 0;
+    double above = 0, full = 0;
     for (enum measure_level k = LEVEL_SLICES; k < MEASURE_LEVELS; k++) {
-        w->queues[k] = t.networks[k] - t.unloaded[k];
+        const double queueing = t.networks[k] - t.unloaded[k];
+        const double receivers = queueing * min_double(1, m->levels[k].full);
+        w->queues[k] = queueing - receivers;
+        full += receivers;
         above += t.networks[k];
     }
     w->queues[LEVEL_REPLIES] += t.networks[LEVEL_REPLIES] - t.unloaded[LEVEL_REPLIES];
@@ -208,7 +227,7 @@ void measure_find_waits(const struct span *span, const struct measure *m, struct
                   t.networks[LEVEL_REQUESTS] - t.unloaded[LEVEL_REQUESTS] +
                       clamp_to_0(outside - (t.slice - own)),
                   LEVEL_REQUESTS, w);
-    charge_before(span, m, clamp_to_0(t.remote - above - t.in_homes), busiest_of(m, LEVEL_SLICES), w);
+    charge_before(span, m, full + clamp_to_0(t.remote - above - t.in_homes), busiest_of(m, LEVEL_SLICES), w);
     charge_unloaded(m, &t, w);
     for (enum measure_level k = 0; k < MEASURE_LEVELS; k++)
         w->queues[k] = min_double(1, w->queues[k] / t.all);

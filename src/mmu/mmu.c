@@ -63,7 +63,8 @@ struct mmu {
     struct mmu_wiring wire;
     uint32_t component, page_log2;
     bool ideal, prefault;
-    bool holds; /* pages may be locked while they move */
+    bool holds;   /* pages may be locked while they move */
+    bool follows; /* pages follow the channels of their application */
     uint32_t l1_misses, l2_ports, l2_latency_cyc, walk_cache_cyc, walk_latency_cyc, fault_limit;
     uint64_t fault_cyc;
     struct pages *pages;
@@ -82,6 +83,7 @@ struct mmu {
     struct page_index walks;
     uint64_t *walk_from_cyc; /* [entry of walks] first cycle in which a walker may take the walk */
     uint64_t *walk_sms;      /* [entry of walks][words] mask of the waiting SMs */
+    uint32_t *walk_first_sm; /* [entry of walks] SM of the GPU whose lookup came first; it places the page */
     uint32_t *queue;         /* ring of walks without a walker: entries of walks */
     uint32_t queue_head, queue_count, queue_capacity;
     struct mmu_stats stats;
@@ -96,6 +98,13 @@ static uint64_t place(struct mmu *m, uint32_t sm, uint64_t key)
     m->stats.pages_placed++;
     m->stats.page_slots += (m->pages->fullest - fullest) * pages_colours(m->pages);
     return frame;
+}
+
+/* The same for an access of the SM: the policy may have placed the page in another node. */
+static uint64_t place_for(struct mmu *m, uint32_t sm, uint64_t key)
+{
+    (void)place(m, sm, key);
+    return *pages_use(m->pages, sm, key);
 }
 
 static inline struct page_cache *cached(struct mmu *m, uint32_t sm, uint64_t key, uint32_t *at)
@@ -124,9 +133,10 @@ void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key)
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return;
     if (m->pages->count_sharing) pages_count_sharer(m->pages, sm, key);
-    const uint64_t *frame = pages_find(m->pages, sm, key);
-    if (!frame && !m->prefault && !m->ideal) return;
-    cache_page(m, cache, at, key, frame ? *frame : place(m, sm, key));
+    const uint64_t *frame = pages_use(m->pages, sm, key);
+    if (!frame && !m->prefault) return;
+    const uint64_t to = frame ? *frame : place_for(m, sm, key);
+    if (!(to & PAGES_INTERLEAVED)) cache_page(m, cache, at, key, to);
 }
 
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
@@ -134,28 +144,38 @@ void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key)
     if (!pages_find(m->pages, sm, key)) (void)place(m, sm, key);
 }
 
+void mmu_place_context(struct mmu *m, uint64_t key)
+{
+    if (!pages_frame(m->pages, key)) pages_place_context(m->pages, key);
+}
+
 uint64_t mmu_frame(struct mmu *m, uint32_t sm, uint64_t key)
 {
     uint32_t at;
     struct page_cache *cache = cached(m, sm, key, &at);
     if (cache->key[at] == key + 1) return (first_line(m, key) + cache->to_frame[at]) << LINE_LOG2;
-    const uint64_t *frame = pages_find(m->pages, sm, key);
-    DIAG_ASSERT(frame);
+    const uint64_t *frame = pages_use(m->pages, sm, key);
+    DIAG_ASSERT(frame && !(*frame & PAGES_INTERLEAVED));
     cache_page(m, cache, at, key, *frame);
     return *frame;
 }
 
 struct home mmu_home(struct mmu *m, uint32_t sm, uint32_t app, uint64_t line)
 {
-    const uint64_t address = line << LINE_LOG2;
-    const uint64_t frame = mmu_frame(m, sm, pages_key(app, address >> m->page_log2));
+    const uint64_t address = line << LINE_LOG2, key = pages_key(app, address >> m->page_log2);
+    uint32_t at;
+    if (m->pages->interleaving_count && cached(m, sm, key, &at)->key[at] != key + 1) {
+        const uint64_t *const entry = pages_find(m->pages, sm, key);
+        if (entry && *entry & PAGES_INTERLEAVED) return pages_line(m->pages, *entry, line);
+    }
+    const uint64_t frame = mmu_frame(m, sm, key);
     const uint64_t offset = address & (((uint64_t)1 << m->page_log2) - 1);
     return pages_home(m->pages,
                       (FAULT_FIRES(wrong_frame) ? frame ^ (uint64_t)1 << m->page_log2 : frame) + offset);
 }
 
 uint32_t mmu_page_log2(const struct mmu *m) { return m->page_log2; }
-bool mmu_is_ideal(const struct mmu *m) { return m->ideal; }
+bool mmu_is_ideal(const struct mmu *m) { return m->ideal && m->prefault; }
 const struct pages *mmu_pages(const struct mmu *m) { return m->pages; }
 
 const struct page_cache *mmu_page_cache(const struct mmu *m, uint32_t sm)
@@ -232,7 +252,10 @@ static enum mmu_result request_l2(struct mmu *m, uint32_t sm, uint64_t key, uint
 enum mmu_result mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
-    if (m->ideal) return MMU_HIT;
+    if (m->ideal) {
+        const bool present = m->prefault || mmu_is_cached(&s->cache, key) || pages_find(m->pages, sm, key);
+        return present ? MMU_HIT : request_l2(m, sm, key, now);
+    }
     if (tlb_lookup(&s->l1, key)) {
         m->stats.l1_lookups++;
         m->stats.l1_hits++;
@@ -245,6 +268,12 @@ enum mmu_result mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
 {
     (void)tlb_remove(&m->sms[sm - m->wire.first_sm].l1, key);
     return request_l2(m, sm, key, now);
+}
+
+bool mmu_awaits(const struct mmu *m, uint32_t sm, uint64_t key)
+{
+    const struct mmu_sm *s = &m->sms[sm - m->wire.first_sm];
+    return s->missing.count && page_index_find(&s->missing, key) != PAGE_INDEX_NONE;
 }
 
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now)
@@ -330,12 +359,15 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
                         m->wire.llc_ticks_per_cycle));
 }
 
-static uint32_t first_waiting_sm(const struct mmu *m, uint32_t walk)
+static void end_walk(struct mmu *m, uint32_t walker, uint64_t now);
+
+/* The page has a frame: reads its leaf entry. An ideal MMU knows the frame without a read. */
+static void finish_walk(struct mmu *m, uint32_t walker, uint64_t now)
 {
-    const uint64_t *const sms = sms_of_walk(m, walk);
-    for (uint32_t k = 0; k < m->words; k++)
-        if (sms[k]) return k * 64 + (uint32_t)__builtin_ctzll(sms[k]);
-    return 0;
+    if (m->ideal)
+        end_walk(m, walker, now);
+    else
+        read_entry(m, walker, now);
 }
 
 static void start_walk(struct mmu *m, uint32_t walker, uint32_t walk, uint64_t now)
@@ -344,10 +376,10 @@ static void start_walk(struct mmu *m, uint32_t walker, uint32_t walk, uint64_t n
     w->walk = walk;
     w->begin_cyc = now;
     m->free &= ~bit_of_walker(walker);
-    m->stats.walks++;
+    m->stats.walks += !m->ideal;
     m->stats.walk_wait_cycles += now - m->walk_from_cyc[walk];
     if (pages_frame(m->pages, m->walks.entries[walk].key))
-        read_entry(m, walker, now);
+        finish_walk(m, walker, now);
     else
         m->faulting |= bit_of_walker(walker);
 }
@@ -370,25 +402,44 @@ static void end_fault(struct mmu *m, uint32_t walker, uint64_t now)
     m->faults_now--;
     m->faulting &= ~bit_of_walker(walker);
     if (!pages_frame(m->pages, key))
-        (void)place(m, m->wire.first_sm + first_waiting_sm(m, m->walkers[walker].walk), key);
-    read_entry(m, walker, now);
+        (void)place(m, m->wire.first_sm + m->walk_first_sm[m->walkers[walker].walk], key);
+    finish_walk(m, walker, now);
 }
 
-static void end_walk(struct mmu *m, uint32_t walker, uint64_t now)
+/* pages.copier: the masks of the L2 TLB at the end of a walk. True: the page must move, and its SMs wait. */
+static bool walk_faults(struct mmu *m, uint64_t key, const uint64_t *sms)
 {
-    const uint32_t walk = m->walkers[walker].walk;
-    const uint64_t key = key_of_walker(m, walker), *const sms = sms_of_walk(m, walk);
+    bool faults = false;
+    for (uint32_t k = 0; k < m->words; k++)
+        for (uint64_t left = sms[k]; left; left &= left - 1) {
+            const uint32_t sm = m->wire.first_sm + k * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!pages_faults(m->pages, sm, key)) return false; /* all SMs of a walk are served alike */
+            faults = true;
+        }
+    m->stats.walk_faults += faults;
+    return faults;
+}
+
+static void translate(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now)
+{
+    if (m->follows && !FAULT_FIRES(mask_skips_walks) && walk_faults(m, key, sms)) return;
     uint32_t line = tags_find(&m->l2, (uint32_t)(key % m->l2.sets), key);
-    if (line == TAGS_NONE) {
+    if (line == TAGS_NONE && !m->ideal) {
         line = tags_victim(&m->l2, (uint32_t)(key % m->l2.sets));
         tags_fill(&m->l2, line, key);
     }
     for (uint32_t k = 0; k < m->words; k++)
         for (uint64_t left = sms[k]; left; left &= left - 1)
             deliver(m, k * 64 + (uint32_t)__builtin_ctzll(left), key, now + 1);
+}
+
+static void end_walk(struct mmu *m, uint32_t walker, uint64_t now)
+{
+    const uint32_t walk = m->walkers[walker].walk;
+    translate(m, key_of_walker(m, walker), sms_of_walk(m, walk), now);
     page_index_remove(&m->walks, walk);
     m->free |= bit_of_walker(walker);
-    m->stats.walks_done++;
+    m->stats.walks_done += !m->ideal; /* of an ideal MMU: the wait for a page fault, not a walk */
     m->stats.walk_cycles += now - m->walkers[walker].begin_cyc;
 }
 
@@ -436,13 +487,14 @@ void mmu_walk_done(void *mmu, uint32_t owner, uint64_t ready_cyc)
 /* ---- the L2 TLB ---- */
 
 /* Queues a walk that a walker may take from a cycle on. No SM waits for the walk yet. Returns its entry. */
-static uint32_t queue_walk(struct mmu *m, uint64_t key, uint64_t from_cyc)
+static uint32_t queue_walk(struct mmu *m, uint32_t first_sm, uint64_t key, uint64_t from_cyc)
 {
     const uint32_t walk = page_index_add(&m->walks, key);
     const uint32_t tail = m->queue_head + m->queue_count++;
     DIAG_ASSERT(m->queue_count <= m->queue_capacity);
     m->queue[tail < m->queue_capacity ? tail : tail - m->queue_capacity] = walk;
     m->walk_from_cyc[walk] = from_cyc;
+    m->walk_first_sm[walk] = first_sm;
     memset(sms_of_walk(m, walk), 0, m->words * sizeof *m->walk_sms);
     return walk;
 }
@@ -455,24 +507,45 @@ static void lookup_l2(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now)
         m->stats.l2_held++;
         return;
     }
+    if (line != TAGS_NONE && m->follows && pages_faults(m->pages, m->wire.first_sm + sm, key)) {
+        m->stats.l2_faults++;
+        return;
+    }
     if (line != TAGS_NONE) {
         m->stats.l2_hits++;
         tags_touch(&m->l2, line);
         deliver(m, sm, key, now + m->l2_latency_cyc);
         return;
     }
+    if (m->ideal &&
+        pages_find(m->pages, m->wire.first_sm + sm, key)) { /* placed or released since the SM's lookup */
+        m->stats.l2_hits++;
+        deliver(m, sm, key, now + 1);
+        return;
+    }
     uint32_t walk = page_index_find(&m->walks, key);
     if (walk != PAGE_INDEX_NONE)
         m->stats.l2_merged++;
     else
-        walk = queue_walk(m, key, now + m->l2_latency_cyc);
+        walk = queue_walk(m, sm, key, m->ideal ? now : now + m->l2_latency_cyc);
     sms_of_walk(m, walk)[sm / 64] |= (uint64_t)1 << (sm % 64);
 }
 
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now)
 {
+    if (m->ideal) {
+        for (uint32_t k = 0; k < m->words; k++)
+            for (uint64_t left = sms[k]; left; left &= left - 1)
+                deliver(m, k * 64 + (uint32_t)__builtin_ctzll(left), key, now + 1);
+        return;
+    }
     uint32_t walk = page_index_find(&m->walks, key);
-    if (walk == PAGE_INDEX_NONE) walk = queue_walk(m, key, now + 1);
+    if (walk == PAGE_INDEX_NONE) {
+        uint32_t word = 0;
+        while (word + 1 < m->words && !sms[word]) word++;
+        walk =
+            queue_walk(m, word * 64 + (sms[word] ? (uint32_t)__builtin_ctzll(sms[word]) : 0), key, now + 1);
+    }
     uint64_t *const waiting = sms_of_walk(m, walk);
     for (uint32_t k = 0; k < m->words; k++) waiting[k] |= sms[k];
     engine_wake(m->wire.engine, m->component, now + 1);
@@ -549,6 +622,24 @@ void mmu_invalidate_l1(struct mmu *m, uint64_t key, uint32_t first_sm, uint32_t 
     }
 }
 
+uint32_t mmu_waiting(const struct mmu *m, uint32_t sm)
+{
+    return m->ideal ? 0 : m->sms[sm - m->wire.first_sm].missing.count;
+}
+
+void mmu_flush_l1(struct mmu *m, uint32_t sm)
+{
+    struct mmu_sm *const s = &m->sms[sm - m->wire.first_sm];
+    DIAG_ASSERT(!mmu_waiting(m, sm));
+    tlb_clear(&s->l1);
+    memset(s->cache.key, 0, sizeof s->cache.key);
+}
+
+bool mmu_l1_is_flushed(const struct mmu *m, uint32_t sm)
+{
+    return !m->sms[sm - m->wire.first_sm].l1.newest_key;
+}
+
 void mmu_shootdown(struct mmu *m, uint64_t key)
 {
     mmu_invalidate_l1(m, key, m->wire.first_sm, m->wire.sm_count);
@@ -600,6 +691,7 @@ static void build_walkers(struct mmu *m, struct arena *a, const struct config *c
     page_index_init(&m->walks, a, m->queue_capacity);
     m->walk_from_cyc = ARENA_ARRAY(a, uint64_t, (size_t)m->queue_capacity + 1);
     m->walk_sms = ARENA_ARRAY(a, uint64_t, ((size_t)m->queue_capacity + 1) * m->words);
+    m->walk_first_sm = ARENA_ARRAY(a, uint32_t, (size_t)m->queue_capacity + 1);
 }
 
 struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wiring *wiring)
@@ -610,7 +702,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     m->ideal = c->mmu.mode == mmu_mode_ideal;
     m->prefault = c->mmu.prefault;
     m->l1_misses = c->mmu.l1_misses;
-    m->l2_ports = c->mmu.l2_ports;
+    m->l2_ports = m->ideal ? wiring->sm_count : c->mmu.l2_ports;
     m->l2_latency_cyc = c->mmu.l2_latency_cyc;
     m->walk_cache_cyc = c->mmu.walk_cache_cyc;
     m->walk_latency_cyc = c->mmu.walk_latency_cyc;
@@ -618,6 +710,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
     m->fault_cyc = config_cycles_in(c->mmu.fault, c->clock.sm);
     m->pages = wiring->pages;
     m->holds = pages_may_move(m->pages);
+    m->follows = pages_follow(m->pages);
     map_init(&m->tables);
     const uint32_t ways = c->mmu.l2_ways < c->mmu.l2_entries ? c->mmu.l2_ways : c->mmu.l2_entries;
     tags_init(&m->l2, a, c->mmu.l2_entries / ways, ways, replacement_lru, 0);

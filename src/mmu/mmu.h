@@ -7,8 +7,8 @@
  *
  * The page table holds the current mapping. mmu_frame() returns it without delay, and requests are routed by
  * it. The TLBs model only the time at which an SM gets a translation. A page gets its frame at the first
- * touch (mmu_touch(), called at the issue of an access, in the order of side effects; mmu.prefault or an
- * ideal MMU) or by a page fault.
+ * touch (mmu_touch(), called at the issue of an access, in the order of side effects; mmu.prefault) or by a page
+ * fault. Under an ideal MMU the access to a page without a frame waits for its fault, and all other lookups hit.
  *
  * A page is identified by (application, virtual page number). SMs are numbered over the whole machine. All
  * GPUs share one page table (pages/pages.h). */
@@ -49,7 +49,7 @@ struct mmu *mmu_new(struct arena *a, const struct config *c, const struct mmu_wi
 void mmu_free(struct mmu *m); /* frees the map of page tables, which is not in the arena */
 
 uint32_t mmu_page_log2(const struct mmu *m);
-/* True if every lookup hits at no cost (mmu.mode=ideal). */
+/* True if every lookup hits at no cost (mmu.mode=ideal without page faults). */
 bool mmu_is_ideal(const struct mmu *m);
 const struct pages *mmu_pages(const struct mmu *m);
 /* The recent translations of an SM, for lookups without a call of mmu_touch() or mmu_home(). */
@@ -62,11 +62,18 @@ static inline bool mmu_is_cached(const struct page_cache *cache, uint64_t key)
 {
     return cache->key[mmu_page_slot(key)] == key + 1;
 }
-/* Called before an SM accesses the page. With mmu.prefault or mmu.mode=ideal, a page without a frame gets
- * one. */
+/* Called before an SM accesses the page. With mmu.prefault, a page without a frame gets one. */
 void mmu_touch(struct mmu *m, uint32_t sm, uint64_t key);
 /* Places a page that the driver uses, without a page fault. */
 void mmu_place_for_driver(struct mmu *m, uint32_t sm, uint64_t key);
+/* Gives a page of a block's context a frame of its own (pages_place_context()), without a page fault. */
+void mmu_place_context(struct mmu *m, uint64_t key);
+/* Translations that the SM has requested and not received. */
+uint32_t mmu_waiting(const struct mmu *m, uint32_t sm);
+/* True if no page was used or inserted in the L1 TLB of the SM since mmu_flush_l1(). */
+bool mmu_l1_is_flushed(const struct mmu *m, uint32_t sm);
+/* Invalidates the L1 TLB of an SM. Precondition: mmu_waiting() is zero. */
+void mmu_flush_l1(struct mmu *m, uint32_t sm);
 /* With mmu.count_sharing: counts pages by the number of SMs that used them. Call once, at the end. */
 void mmu_count_sharing(struct mmu *m);
 /* Address of the first byte of the frame. Precondition: the page has a frame. */
@@ -81,7 +88,10 @@ enum mmu_result { MMU_HIT, MMU_MISS, MMU_BUSY };
 enum mmu_result mmu_lookup(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
 /* Makes the SM wait for the page even if its L1 TLB holds it. Returns MISS or BUSY. */
 enum mmu_result mmu_wait(struct mmu *m, uint32_t sm, uint64_t key, uint64_t now);
-/* Starts or joins a walk for SMs whose lookups pages_held() parked. sms: mask of SMs of the GPU. */
+/* True if accesses of the SM wait for the page: mmu_arrival() will return it. */
+bool mmu_awaits(const struct mmu *m, uint32_t sm, uint64_t key);
+/* Starts or joins a walk for SMs whose lookups pages_held() parked; an ideal MMU answers in the next cycle. sms: mask
+ * of SMs of the GPU. */
 void mmu_resume(struct mmu *m, uint64_t key, const uint64_t *sms, uint64_t now);
 /* Takes a page that has arrived at the SM by now and fills the L1 TLB. UINT64_MAX: none. */
 uint64_t mmu_arrival(struct mmu *m, uint32_t sm, uint64_t now);

@@ -18,6 +18,8 @@ uint32_t fabric_request_bytes(const struct fabric *f, const struct request *r)
         return f->header_bytes + request_byte_count(r->bytes); /* operands of the lanes; ASSUMPTION */
     case REQUEST_READ:
     case REQUEST_WALK:
+    case REQUEST_INVALIDATE:
+    case REQUEST_ACK:
     case REQUEST_KINDS: break;
     }
     return f->header_bytes;
@@ -27,6 +29,7 @@ uint32_t fabric_reply_bytes(const struct fabric *f, const struct request *r)
 {
     if (r->kind == REQUEST_READ) return f->read_bytes[r->sectors & SECTORS_ALL];
     if (r->kind == REQUEST_ATOMIC) return f->header_bytes + request_byte_count(r->bytes);
+    if (r->kind == REQUEST_INVALIDATE) return f->invalidate_bytes;
     return f->header_bytes;
 }
 
@@ -348,6 +351,7 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                          .sm_ticks_per_cycle = config_tick_frequency(c) / c->clock.sm,
                          .header_bytes = (uint32_t)c->packet.header,
                          .write_bytes = (uint32_t)c->packet.write_literal,
+                         .invalidate_bytes = (uint32_t)c->packet.invalidate,
                          .write_is_literal = c->packet.write == write_packet_literal,
                          .forwards = net_level_used(c, NET_LEVEL_slice_net)};
     for (uint32_t sectors = 0; sectors <= SECTORS_ALL; sectors++)

@@ -61,7 +61,7 @@ struct fabric {
     uint32_t chiplet;
     uint32_t domain; /* clock domain of the networks */
     uint64_t ticks_per_cycle;
-    uint32_t header_bytes, write_bytes;
+    uint32_t header_bytes, write_bytes, invalidate_bytes;
     uint32_t read_bytes[SECTORS_ALL + 1]; /* bytes of a read reply, by mask of sectors */
     bool write_is_literal;
     bool rearm_wakeups;                        /* see fabric_rearm_sm() */

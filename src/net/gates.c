@@ -122,6 +122,8 @@ static inline bool forward(struct gate *gate, struct gate_in *in)
     fabric_side_take(in->side, fabric_side_now(in->side), in->sink);
     gate->stats.passed++;
     if (h->counter) ++*h->counter;
+    gate->stats.requests_between_gpus +=
+        h->counter == &gate->stats.between_gpus && gate->direction == NET_REQUESTS;
     h->side = NULL;
     return true;
 }

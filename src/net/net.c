@@ -275,7 +275,7 @@ void net_stats_finish(struct net *n, uint64_t now)
         return;
     }
     for (uint32_t i = 0; i < n->spec.sinks; i++) s->untaken += n->sinks[i].pushed - n->sinks[i].popped;
-    for (uint32_t i = 0; i < n->flight_count; i++) {
+    for (uint32_t i = 0; i < n->flight_used; i++) {
         s->inside += n->flights[i].flits != 0;
         s->left_bytes += n->flights[i].flits ? n->flights[i].packet.bytes : 0;
     }
@@ -315,7 +315,7 @@ void net_stats_restart(void *net)
     s->accepted = inside + untaken;
     /* their time until now is of before */
     if (n->queue) net_queue_restart(n, n->stepped_cyc);
-    for (uint32_t i = 0; i < n->flight_count; i++)
+    for (uint32_t i = 0; i < n->flight_used; i++)
         if (n->flights[i].flits) s->stay_cyc -= n->inside_cyc - n->flights[i].accept_cyc;
     s->delivered = untaken;
     s->accepted_bytes = bytes;

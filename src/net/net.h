@@ -240,6 +240,10 @@ struct net_link_stats net_link(const struct net *n, uint32_t idx);
 /* Between nodes: what the packets of this network, which is one message class, put on a physical link. */
 struct net_node_traffic {
     uint64_t packets, bytes;
+    uint64_t
+        short_cyc;     /* cycles in which packets waited for credit that was in flight: a round trip is longer
+                         * than the buffer lasts */
+    uint64_t full_cyc; /* cycles in which packets waited for credit because the receiver took no packet */
 };
 struct net_node_traffic net_node_traffic(const struct net *n, uint32_t link);
 uint32_t net_stage_count(const struct net *n);

@@ -492,17 +492,16 @@ static void build_ends(struct net *n, struct arena *a)
         while (size < k->capacity) size *= 2;
         k->mask = size - 1;
         k->slots = ARENA_ARRAY(a, struct net_slot, size);
-        flights += k->capacity;
+        if (!n->nodes) flights += k->capacity; /* else: packets of a sink are in the buffers of links */
     }
     n->arrived.inside = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
     n->arrived.next_cyc = NET_NEVER;
     n->arrived.visible = ARENA_ARRAY(a, uint64_t, (s->sinks + 63) / 64);
     ports_alloc(a, &n->room, s->sources);
     DIAG_ASSERT(flights < NET_NONE);
-    n->flight_count = n->free_count = (uint32_t)flights;
+    n->flight_count = (uint32_t)flights;
     n->flights = arena_alloc_aligned(a, flights * sizeof *n->flights, 64);
     n->free_flights = ARENA_ARRAY(a, uint32_t, flights);
-    for (uint32_t i = 0; i < n->free_count; i++) n->free_flights[i] = n->free_count - 1 - i;
 }
 
 static void events_alloc(struct arena *a, struct net_events *e, uint32_t slots, uint32_t cap)

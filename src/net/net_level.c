@@ -65,7 +65,7 @@ uint64_t net_level_clock(const struct config *c, enum net_level level)
 struct node_section {
     enum node_shape shape;
     uint64_t bandwidth, latency_cyc, buffer_bytes;
-    uint32_t source_packets;
+    uint32_t source_packets, sink_packets;
 };
 
 #define NODE_SECTION(section) \
@@ -78,8 +78,7 @@ struct node_section {
             c->section.link_latency_cyc && c->clock.section \
                 ? old_latency_cyc(c, c->section.topology, c->section.link_latency_cyc, c->clock.section) \
                 : config_delay_cyc(c, c->section.latency, c->clock.net), \
-        .buffer_bytes = \
-            c->section.sink_packets ? c->section.sink_packets * longest_packet(c) : c->section.buffer, \
+        .buffer_bytes = c->section.buffer, .sink_packets = c->section.sink_packets, \
     }
 
 static uint64_t longest_packet(const struct config *c)
@@ -124,8 +123,13 @@ static struct net_spec between_nodes(const struct config *c, struct node_section
      * and the packet */
     const unsigned __int128 round_trip =
         (unsigned __int128)n.bandwidth * (2 * n.latency_cyc + 4) / c->clock.net + 2 * s.max_packet_bytes;
-    const uint64_t automatic = round_trip < UINT32_MAX ? (uint64_t)round_trip : UINT32_MAX;
-    s.buffer_bytes = (uint32_t)(n.buffer_bytes ? n.buffer_bytes : automatic);
+    unsigned __int128 bytes = n.buffer_bytes ? n.buffer_bytes : round_trip;
+    /* older spelling: packets in flight had a slot of sink_packets, and a slot was free again at once. Credits
+     * now travel back: what the link carries in that time is added. */
+    if (n.sink_packets)
+        bytes = (unsigned __int128)n.sink_packets * longest_packet(c) +
+                (unsigned __int128)n.bandwidth * n.latency_cyc / c->clock.net;
+    s.buffer_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
     return s;
 }
 

@@ -182,6 +182,30 @@ test(a_ring_that_leads_out_of_its_chiplet_needs_virtual_channels_for_both_ways)
     assert_null(net_spec_problem(&alone));
 }
 
+/* ---- older spellings ---- */
+
+/* numa-gpu of an earlier version: 8 B at 8 GHz, 800 link cycles of 125 ps, 64 packets at the receiver. */
+test(an_older_file_keeps_the_bandwidth_and_the_latency_of_its_links)
+{
+    (void)state;
+    struct config c;
+    config_defaults(&c);
+    c.system.gpus = 4;
+    c.clock.net = 1000000000;
+    const struct net_spec now = net_level_spec(&c, NET_LEVEL_gpu_net, NET_REQUESTS);
+    c.gpu_net.width = 8;
+    c.clock.gpu_net = 8000000000;
+    c.gpu_net.link_latency_cyc = 800;
+    c.gpu_net.sink_packets = 64;
+    const struct net_spec old = net_level_spec(&c, NET_LEVEL_gpu_net, NET_REQUESTS);
+    assert_int_equal(old.bandwidth, now.bandwidth);
+    assert_int_equal(old.link_latency_cyc, now.link_latency_cyc);
+    assert_true(old.buffer_bytes >= now.buffer_bytes); /* enough for a round trip */
+    c.gpu_net.sink_packets = 1;
+    const struct net_spec one = net_level_spec(&c, NET_LEVEL_gpu_net, NET_REQUESTS);
+    assert_int_equal(one.buffer_bytes, one.max_packet_bytes + 64 * 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(chiplets_with_rings_never_wait_for_each_other),
         cmocka_unit_test(chiplets_with_queued_networks_never_wait_for_each_other),
         cmocka_unit_test(a_ring_that_leads_out_of_its_chiplet_needs_virtual_channels_for_both_ways),
+        cmocka_unit_test(an_older_file_keeps_the_bandwidth_and_the_latency_of_its_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,8 @@ static void credit_return(struct net_nodes *nn, uint32_t wire, uint32_t buffer, 
 {
     struct net_wire *const w = &nn->wires[wire];
     struct net_buffer *const b = &w->buffers[buffer];
+    b->taken_bytes -= bytes;
+    b->held_sum += bytes * cyc;
     DIAG_ASSERT(b->count < b->capacity);
     const uint32_t mask = b->capacity - 1;
     uint32_t at = b->head + b->count++;
@@ -73,6 +75,18 @@ static void credit_return(struct net_nodes *nn, uint32_t wire, uint32_t buffer, 
     b->credits[at & mask] = (struct net_credit){cyc, bytes};
     for (uint32_t c = 0; c < nn->classes; c++)
         if (w->waiting[c][TRANSIT] | w->waiting[c][INJECTED]) wake_start(nn, wire, cyc);
+}
+
+/* A packet of the link starts and ends its transmission. The credit returns at best when the packet has left
+ * the buffer again, two latencies later. */
+static inline void credit_take(struct net_wire *w, uint32_t buffer, uint64_t start_cyc, uint64_t end_cyc,
+                               uint32_t bytes)
+{
+    struct net_buffer *const b = &w->buffers[buffer];
+    b->free_bytes -= bytes;
+    b->taken_bytes += bytes;
+    b->held_sum -= bytes * start_cyc;
+    b->flight_sum += bytes * (end_cyc - start_cyc + 2 * w->latency_cyc);
 }
 
 /* First cycle in which the buffer has room for a packet, as far as is known. */
@@ -186,11 +200,15 @@ static inline uint32_t vc_on(const struct net_wire *w, const struct net_flight *
 
 static void note_blocked(struct net_nodes *nn, struct net_wire *w, uint32_t cls, uint64_t now, bool blocked)
 {
-    if (w->to == NET_NONE || (w->blocked_cyc[cls] != NET_NEVER) == blocked) return;
+    if ((w->blocked_cyc[cls] != NET_NEVER) == blocked) return;
     if (!blocked) {
         struct net *const n = nn->nets[cls];
-        n->sinks[w->to].stats.blocked_cyc += now - w->blocked_cyc[cls];
-        n->stats.blocked_cyc += now - w->blocked_cyc[cls];
+        const uint64_t cycles = now - w->blocked_cyc[cls];
+        w->blocked_sum_cyc[cls] += cycles;
+        if (w->to != NET_NONE) {
+            n->sinks[w->to].stats.blocked_cyc += cycles;
+            n->stats.blocked_cyc += cycles;
+        }
     }
     w->blocked_cyc[cls] = blocked ? now : NET_NEVER;
 }
@@ -272,7 +290,7 @@ static void start_packet(struct net_nodes *nn, uint32_t wire, struct choice k, u
 
     const struct net_moment start = w->idle.cyc < now ? (struct net_moment){now, 0} : w->idle;
     w->idle = moment_after(nn, start, bytes);
-    w->buffers[buffer_of(k.cls, vc)].free_bytes -= bytes;
+    credit_take(w, buffer_of(k.cls, vc), now, moment_ceil(w->idle), bytes);
     w->packets[k.cls]++;
     w->bytes[k.cls] += bytes;
     w->last_class = (uint8_t)k.cls;
@@ -392,15 +410,15 @@ bool net_nodes_try_inject(struct net *n, const struct net_packet *p, uint64_t no
         (void)net_nodes_refuse(n, p->src, p->dst, now);
         return false;
     }
-    DIAG_ASSERT(n->free_count && p->bytes >= n->spec.min_packet_bytes);
+    DIAG_ASSERT(p->bytes >= n->spec.min_packet_bytes);
     net_count_inside(n, now);
-    const uint32_t flight = n->free_flights[--n->free_count];
+    const uint32_t flight = net_flight_take(n);
     n->flights[flight] =
         (struct net_flight){.packet = *p, .flits = net_flits_of(n, p->bytes), .accept_cyc = now};
     n->stats.accepted++;
     n->stats.accepted_bytes += p->bytes;
     list_append(n, &o->list, flight);
-    const uint32_t wire = nn->first_wire[p->src * nn->nodes + p->dst];
+    const uint32_t wire = nn->first_wire[n->node_class][p->src * nn->nodes + p->dst];
     nn->wires[wire].waiting[n->node_class][INJECTED] |= 1ull << p->dst;
     const uint64_t idle_cyc = nn->wires[wire].idle.cyc;
     wake_start(nn, wire, idle_cyc > now + 1 ? idle_cyc : now + 1);
@@ -421,7 +439,7 @@ uint64_t net_nodes_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst
     uint64_t latency_cyc = 0;
     if (src == dst) return 0;
     struct net_flight f = {.packet = {.src = src, .dst = dst}};
-    for (uint32_t wire = nn->first_wire[src * nn->nodes + dst], input;;
+    for (uint32_t wire = nn->first_wire[n->node_class][src * nn->nodes + dst], input;;
          wire = next_wire(nn, wire, &f, &input)) {
         latency_cyc += nn->wires[wire].latency_cyc;
         if (is_last_wire(&nn->wires[wire], dst)) break;
@@ -441,11 +459,28 @@ uint64_t net_nodes_link_cyc(const struct net *n, uint32_t wire, uint64_t now)
     return cyc > ahead ? cyc - ahead : 0;
 }
 
+/* Splits the cycles in which a class waited for credit on a link by the packets that filled the buffer. */
+static void split_blocked(const struct net *n, const struct net_wire *w, struct net_node_traffic *t)
+{
+    const uint64_t now = n->stepped_cyc, since = w->blocked_cyc[n->node_class];
+    const uint64_t blocked = w->blocked_sum_cyc[n->node_class] + (since < now ? now - since : 0);
+    double held = 0, flight = 0;
+    for (uint32_t vc = 0; vc < 2; vc++) {
+        const struct net_buffer *const b = &w->buffers[buffer_of(n->node_class, vc)];
+        held += (double)(b->held_sum + b->taken_bytes * now);
+        flight += (double)b->flight_sum;
+    }
+    t->short_cyc = flight < held ? (uint64_t)((double)blocked * (flight / held)) : blocked;
+    t->full_cyc = blocked - t->short_cyc;
+}
+
 struct net_node_traffic net_node_traffic(const struct net *n, uint32_t link)
 {
     DIAG_ASSERT(n->nodes && link < n->nodes->wire_count);
     const struct net_wire *const w = &n->nodes->wires[link];
-    return (struct net_node_traffic){w->packets[n->node_class], w->bytes[n->node_class]};
+    struct net_node_traffic t = {.packets = w->packets[n->node_class], .bytes = w->bytes[n->node_class]};
+    split_blocked(n, w, &t);
+    return t;
 }
 
 void net_nodes_finish(struct net *n, uint64_t now)
@@ -521,11 +556,13 @@ static void build_buffers(struct net_nodes *nn, struct arena *a, const struct ne
     }
 }
 
-static bool is_clockwise(uint32_t nodes, uint32_t src, uint32_t dst)
+/* Half way round, even nodes send one way and odd nodes the other. If half of the ring is an odd number of
+ * links, the paths of even nodes do not load all links equally. The second class then goes the other way, so
+ * that both classes together do. */
+static bool is_clockwise(uint32_t nodes, uint32_t cls, uint32_t src, uint32_t dst)
 {
-    const uint32_t way = (dst + nodes - src) % nodes;
-    /* half way round: even nodes go one way, odd ones the other */
-    return 2 * way < nodes || (2 * way == nodes && src % 2 == 0);
+    const uint32_t way = (dst + nodes - src) % nodes, flip = nodes % 4 == 2 ? cls : 0;
+    return 2 * way < nodes || (2 * way == nodes && (src + flip) % 2 == 0);
 }
 
 static void build_wire(struct net_nodes *nn, const struct net_spec *s, uint32_t k)
@@ -567,17 +604,23 @@ static struct net_nodes *build_nodes(struct arena *a, const struct net_spec *s)
     nn->next_cyc = NET_NEVER;
     nn->wires = ARENA_ARRAY(a, struct net_wire, nn->wire_count);
     nn->active = ARENA_ARRAY(a, uint64_t, nn->words);
-    nn->first_wire = ARENA_ARRAY(a, uint16_t, (size_t)nn->nodes * nn->nodes);
     for (uint32_t k = 0; k < nn->wire_count; k++) build_wire(nn, s, k);
-    for (uint32_t src = 0; src < nn->nodes; src++)
-        for (uint32_t dst = 0; dst < nn->nodes; dst++) {
-            const uint32_t wire = s->topology == NET_NODE_LINKS ? src * nn->nodes + dst
-                                  : s->topology == NET_NODE_SWITCH
-                                      ? src
-                                      : 2 * src + !is_clockwise(nn->nodes, src, dst);
-            nn->first_wire[src * nn->nodes + dst] = src == dst ? UINT16_MAX : (uint16_t)wire;
-        }
     return nn;
+}
+
+static uint16_t *build_routes(const struct net_nodes *nn, struct arena *a, uint32_t cls)
+{
+    const uint32_t nodes = nn->nodes;
+    uint16_t *const first_wire = ARENA_ARRAY(a, uint16_t, (size_t)nodes * nodes);
+    for (uint32_t src = 0; src < nodes; src++)
+        for (uint32_t dst = 0; dst < nodes; dst++) {
+            const uint32_t wire = nn->topology == NET_NODE_LINKS ? src * nodes + dst
+                                  : nn->topology == NET_NODE_SWITCH
+                                      ? src
+                                      : 2 * src + !is_clockwise(nodes, cls, src, dst);
+            first_wire[src * nodes + dst] = src == dst ? UINT16_MAX : (uint16_t)wire;
+        }
+    return first_wire;
 }
 
 void net_nodes_build(struct net *n, struct arena *a, const struct net *sharing)
@@ -590,6 +633,7 @@ void net_nodes_build(struct net *n, struct arena *a, const struct net *sharing)
     const size_t pairs = (size_t)nn->nodes * nn->nodes;
     nn->outboxes[n->node_class] = ARENA_ARRAY(a, struct net_outbox, pairs);
     for (size_t k = 0; k < pairs; k++) nn->outboxes[n->node_class][k].left_cyc = NET_NEVER;
+    nn->first_wire[n->node_class] = build_routes(nn, a, n->node_class);
     build_buffers(nn, a, s, n->node_class);
     n->source_count = (uint32_t)pairs;
     n->out_count = nn->wire_count;

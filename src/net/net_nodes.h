@@ -51,6 +51,9 @@ struct net_buffer {
     uint32_t free_bytes;
     uint32_t head, count, capacity; /* ring of credits in flight, oldest first; capacity: a power of two */
     struct net_credit *credits;
+    uint64_t taken_bytes; /* started packets whose credit is not returned */
+    uint64_t held_sum;    /* byte cycles from start to return of the credit, less taken_bytes x now; wraps */
+    uint64_t flight_sum;  /* byte cycles that the same packets take if the receiver takes them at once */
 };
 
 /* The queue of a sender for one destination and class. */
@@ -77,9 +80,9 @@ struct net_wire {
     /* on the link, oldest first: [0] packets that go on over another link, by the arrival of their head;
      * [1] packets that end here, by the arrival of their tail */
     struct net_list flying[NET_NODE_CLASSES][2];
-    struct net_buffer buffers[NET_NODE_VCS]; /* [class * 2 + virtual channel] */
-    uint64_t
-        blocked_cyc[NET_NODE_CLASSES]; /* no credit for a receiver since this cycle; NET_NEVER: not blocked */
+    struct net_buffer buffers[NET_NODE_VCS];    /* [class * 2 + virtual channel] */
+    uint64_t blocked_cyc[NET_NODE_CLASSES];     /* no credit since this cycle; NET_NEVER: not blocked */
+    uint64_t blocked_sum_cyc[NET_NODE_CLASSES]; /* cycles blocked, until blocked_cyc */
     uint64_t packets[NET_NODE_CLASSES], bytes[NET_NODE_CLASSES]; /* started */
 };
 
@@ -93,7 +96,8 @@ struct net_nodes {
     uint64_t *active; /* bit per wire: start_cyc or arrive_cyc is known */
     uint32_t words;
     struct net_outbox *outboxes[NET_NODE_CLASSES]; /* [source * nodes + destination] */
-    uint16_t *first_wire; /* [source * nodes + destination]; UINT16_MAX: source is the destination */
+    /* by class, [source * nodes + destination]; UINT16_MAX: source is the destination */
+    uint16_t *first_wire[NET_NODE_CLASSES];
 };
 
 void net_nodes_build(struct net *n, struct arena *a, const struct net *sharing);

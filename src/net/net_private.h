@@ -363,9 +363,11 @@ struct net {
     uint32_t *link_stage, *link_port; /* per out, for reports */
     uint32_t stage_count;
 
+    /* Packets inside. The first flight_used entries have held a packet; the others are untouched, so that a
+     * network with deep buffers costs nothing until it fills them. */
     struct net_flight *flights;
-    uint32_t *free_flights;
-    uint32_t free_count, flight_count;
+    uint32_t *free_flights; /* entries below flight_used without a packet, the last one freed on top */
+    uint32_t free_count, flight_used, flight_count;
 
     uint32_t wheel_mask;
     uint8_t *slot_busy; /* a bit for each kind of event in a slot */
@@ -434,8 +436,16 @@ static inline uint64_t net_next_event(const struct net *n, uint64_t done, uint8_
 /* Called before the number of packets inside changes. */
 static inline void net_count_inside(struct net *n, uint64_t now)
 {
-    n->stats.inside_cyc += (now - n->inside_cyc) * (n->flight_count - n->free_count);
+    n->stats.inside_cyc += (now - n->inside_cyc) * (n->flight_used - n->free_count);
     n->inside_cyc = now;
+}
+
+/* An entry for a packet; the caller has checked that the source has room. */
+static inline uint32_t net_flight_take(struct net *n)
+{
+    if (n->free_count) return n->free_flights[--n->free_count];
+    DIAG_ASSERT(n->flight_used < n->flight_count);
+    return n->flight_used++;
 }
 
 /* ---- bit masks ---- */

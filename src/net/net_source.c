@@ -232,9 +232,8 @@ bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now)
         return false;
     }
     if (s->tail_cyc <= now && !s->tail_posted) net_source_settle(n, s);
-    DIAG_ASSERT(n->free_count);
     net_count_inside(n, now);
-    const uint32_t flight = n->free_flights[--n->free_count], flits = net_flits_of(n, p->bytes);
+    const uint32_t flight = net_flight_take(n), flits = net_flits_of(n, p->bytes);
     struct net_flight *f = &n->flights[flight];
     f->packet = *p;
     f->flits = flits;

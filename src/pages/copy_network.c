@@ -35,7 +35,7 @@ static void send_line(struct copy_network *n, const struct page_copy *c)
                           .sectors = SECTORS_ALL,
                           .app = (uint8_t)app};
     if (l->wire.check) check_page_read(l->wire.check, idx, app, r->line, home.line, r->sm);
-    l->stats.lines++;
+    l->stats->lines++;
     n->in_flight++;
     slice_fetch_page_line(l->wire.slices[to.slice], idx);
 }
@@ -60,14 +60,13 @@ static void copy(void *self, struct page_copy *c)
     n->last = c;
 }
 
-void pages_line_done(void *pages, uint32_t move)
+static void line_done(void *self, struct page_copy *c)
 {
-    struct page_life *l = ((struct pages *)pages)->life;
-    struct copy_network *n = l->copier.self;
-    struct page_copy *c = &l->moves[move]->copy;
+    struct copy_network *n = self;
+    struct page_life *l = n->life;
     n->in_flight--;
     if (++c->done == l->lines)
-        life_copied(l, move);
+        life_copied(l, c->move);
     else if (n->first)
         life_act_soon(l);
 }
@@ -76,5 +75,5 @@ struct page_copier copy_network_new(struct arena *a, const struct config *c, str
 {
     struct copy_network *n = ARENA_NEW(a, struct copy_network);
     *n = (struct copy_network){.life = l, .limit = c->runtime.move_lines};
-    return (struct page_copier){n, copy, advance};
+    return (struct page_copier){.self = n, .copy = copy, .advance = advance, .line_done = line_done};
 }

@@ -19,6 +19,7 @@
 enum {
     MESSAGE_ACT,
     MESSAGE_INTERVAL,
+    MESSAGE_DRIVER,
     MESSAGE_PAID
 }; /* MESSAGE_PAID + n: the driver's time of move n is over */
 
@@ -145,10 +146,28 @@ static void set_copying(struct page *page, uint32_t node, bool on)
     page->pending += on ? 1 : UINT32_MAX;
 }
 
-static void answer(struct page_life *l, const struct page_request *r)
+/* A page must follow the channels of its application, unless pages that were placed or moved since the lookup
+ * have changed that. */
+static void answer_fault(struct page_life *l, struct page *page, uint64_t now)
+{
+    if (!owned_must_move(l, page)) {
+        release(l, page, now);
+        return;
+    }
+    page->move = new_move(l, page, 0, MOVE_FOLLOW);
+    page->move->lock_cyc = now;
+    owned_plan(l, page->move);
+    put(&l->queue, page->move);
+}
+
+static void answer(struct page_life *l, const struct page_request *r, uint64_t now)
 {
     struct page *page = r->page;
     if (page->move) return; /* locked: the SMs wait in their MMU and retry after the move */
+    if (r->kind == MOVE_FOLLOW) {
+        answer_fault(l, page, now);
+        return;
+    }
     if (r->kind == MOVE_COLLAPSE) {
         page->move = new_move(l, page, 0, MOVE_COLLAPSE);
         put(&l->queue, page->move);
@@ -157,7 +176,7 @@ static void answer(struct page_life *l, const struct page_request *r)
     if (page->queued || page_bit(page->copying, r->node)) return;
     if (!l->replication->replicates(&(struct page_replication_question){
             .key = page->key, .node = r->node, .read_only = true, .written = page->written})) {
-        l->stats.refused++;
+        l->stats->refused++;
         return;
     }
     set_copying(page, r->node, true);
@@ -172,11 +191,11 @@ static int by_page(const void *a, const void *b)
     return l->node < r->node ? -1 : l->node > r->node;
 }
 
-static void answer_requests(struct page_life *l)
+static void answer_requests(struct page_life *l, uint64_t now)
 {
     if (!l->request_count) return;
     qsort(l->requests, l->request_count, sizeof *l->requests, by_page);
-    for (uint32_t k = 0; k < l->request_count; k++) answer(l, &l->requests[k]);
+    for (uint32_t k = 0; k < l->request_count; k++) answer(l, &l->requests[k], now);
     l->request_count = 0;
 }
 
@@ -185,8 +204,9 @@ static void answer_requests(struct page_life *l)
 static void end_move(struct page_life *l, struct page_move *m, uint64_t now)
 {
     struct page *page = m->page;
-    l->stats.held_cyc += now - m->begin_cyc;
+    l->stats->held_cyc += now - m->begin_cyc;
     if (page->move == m) page->move = NULL;
+    if (m->kind == MOVE_FOLLOW) owned_released(l, m, now);
     release(l, page, now);
     if (page->move && page->move->paid) make_due(l, page->move); /* it waited for this replica */
     free_move(l, m);
@@ -211,9 +231,11 @@ static void start(struct page_life *l, struct page_move *m, uint64_t now)
     struct page *page = m->page;
     m->begin_cyc = now;
     l->active++;
-    stats_peak(&l->stats.peak, l->active);
-    if (m->kind != MOVE_COLLAPSE && !take_frame(l, m)) {
-        l->stats.refused++;
+    stats_peak(&l->stats->peak, l->active);
+    if (m->kind == MOVE_FOLLOW) {
+        owned_start(l, m);
+    } else if (m->kind != MOVE_COLLAPSE && !take_frame(l, m)) {
+        l->stats->refused++;
         page->no_replicas = true;
         if (m->kind == MOVE_REPLICATE) set_copying(page, m->node, false);
         end_move(l, m, now);
@@ -225,7 +247,8 @@ static void start(struct page_life *l, struct page_move *m, uint64_t now)
         page->move = m;
         shootdown(l, page->key);
     }
-    engine_send(l->wire.engine, l->component, l->cost_cyc ? l->cost_cyc : 1, MESSAGE_PAID + m->idx);
+    const uint64_t cost_cyc = m->kind == MOVE_FOLLOW ? l->fault_cyc : l->cost_cyc;
+    engine_send(l->wire.engine, l->component, cost_cyc ? cost_cyc : 1, MESSAGE_PAID + m->idx);
     l->unpaid++;
     make_due(l, m);
 }
@@ -242,7 +265,7 @@ static void drop_replica(struct page_life *l, struct page *page, uint32_t node)
     table_drop_replica(l->pages, page->key, node);
     page->replicated[node / 64] &= ~((uint64_t)1 << (node % 64));
     page->replicas--;
-    l->stats.replicas_dropped++;
+    l->stats->replicas_dropped++;
 }
 
 static void drop_replicas(struct page_life *l, struct page *page)
@@ -255,7 +278,8 @@ static void collapse(struct page_life *l, struct page *page)
     drop_replicas(l, page);
     page->no_replicas = true;
     forget_everywhere(l, page->key);
-    l->stats.collapses++;
+    l->stats->collapses++;
+    l->stats->touch_collapses += l->touch_replicates;
 }
 
 static void add_replica(struct page_life *l, const struct page_move *m)
@@ -271,7 +295,20 @@ static void add_replica(struct page_life *l, const struct page_move *m)
     page->replicas++;
     set_copying(page, m->node, false);
     forget_in_node(l, page->key, m->node);
-    l->stats.replicas++;
+    l->stats->replicas++;
+}
+
+/* Slices of other chiplets hold no line of the frame any more. No request to the page is in flight, so no line is
+ * pinned. ASSUMPTION: the driver's time covers these invalidations. */
+static void drop_remote_lines(struct page_life *l, uint64_t frame)
+{
+    const struct pages *p = l->pages;
+    const uint32_t slices = p->channels_per_chiplet * p->slices_per_channel; /* of a chiplet */
+    for (uint32_t n = 0; n < l->lines; n++) {
+        const struct home home = pages_home(p, frame + (uint64_t)n * LINE_BYTES);
+        for (uint32_t k = home.slice % slices; k < p->chiplets * slices; k += slices)
+            if (k != home.slice) slice_invalidate_line(l->wire.slices[k], home.line);
+    }
 }
 
 static void take_new_frame(struct page_life *l, const struct page_move *m)
@@ -281,9 +318,45 @@ static void take_new_frame(struct page_life *l, const struct page_move *m)
     for (uint32_t n = 0; l->wire.check && n < l->lines; n++)
         check_page_moved(l->wire.check, pages_key_app(key), first + n, (m->copy.to >> LINE_LOG2) + n);
     if (l->replicates) drop_replica(l, m->page, m->node); /* the node has the page itself now */
+    if (l->slices_keep_remote_lines && !FAULT_FIRES(move_keeps_remote_lines))
+        drop_remote_lines(l, m->copy.from);
     table_move(l->pages, key, m->copy.to);
+    if (m->kind == MOVE_FOLLOW) owned_moved(l, m);
     forget_everywhere(l, key);
-    l->stats.migrations++;
+    l->stats->migrations++;
+}
+
+/* The lines of the old frame leave its slices. False: some wait, for a pending operation, a fill or memory. */
+static bool evict(struct page_life *l, struct page_move *m)
+{
+    for (; m->evicted < l->lines; m->evicted++) {
+        const struct home home = pages_home(l->pages, m->copy.from + (uint64_t)m->evicted * LINE_BYTES);
+        const enum page_line line = slice_evict_page_line(l->wire.slices[home.slice], home.line, m->idx);
+        if (line == PAGE_LINE_BUSY) {
+            make_due(l, m); /* again in the next cycle */
+            return false;
+        }
+        m->write_backs += line == PAGE_LINE_WRITES;
+    }
+    return !m->write_backs;
+}
+
+void pages_line_done(void *pages, uint32_t move)
+{
+    struct page_life *l = ((struct pages *)pages)->life;
+    struct page_move *m = l->moves[move];
+    if (m->begun)
+        l->copier.line_done(l->copier.self, &m->copy);
+    else if (!--m->write_backs)
+        make_due(l, m);
+}
+
+void life_check_line(struct page_life *l, const struct page_copy *c, uint32_t line, const char *hazard)
+{
+    if (!l->wire.check) return;
+    const uint64_t first = pages_key_page(c->key) << (l->pages->page_log2 - LINE_LOG2);
+    check_line_moves(l->wire.check, pages_key_app(c->key), first + line, (c->from >> LINE_LOG2) + line,
+                     (c->to >> LINE_LOG2) + line, hazard, engine_now(l->wire.engine, l->wire.domain));
 }
 
 /* Takes the next step of a move whose conditions hold. */
@@ -293,21 +366,27 @@ static void go_on(struct page_life *l, struct page_move *m, uint64_t now)
     m->due = false;
     if (!m->drained) {
         m->drained = m->kind == MOVE_REPLICATE || (!page->in_flight && !page->pending) ||
-                     (m->kind == MOVE_MIGRATE && FAULT_FIRES(move_waits_not));
+                     ((m->kind == MOVE_MIGRATE || m->kind == MOVE_FOLLOW) && FAULT_FIRES(move_waits_not));
         if (!m->drained) return;
-        l->stats.drain_cyc += now - m->begin_cyc;
+        l->stats->drain_cyc += now - m->begin_cyc;
     }
     if (!m->paid) return;
     if (m->kind == MOVE_COLLAPSE) {
         collapse(l, page);
         end_move(l, m, now);
     } else if (!m->begun) {
+        if (m->kind == MOVE_FOLLOW && !evict(l, m)) return;
         m->begun = true;
         l->copier.copy(l->copier.self, &m->copy);
+        if (m->kind == MOVE_FOLLOW && FAULT_FIRES(page_released_early)) {
+            take_new_frame(l, m);
+            page->move = NULL;
+            release(l, page, now);
+        }
     } else if (m->copied) {
         if (m->kind == MOVE_REPLICATE)
             add_replica(l, m);
-        else
+        else if (m->kind != MOVE_FOLLOW || !FAULT_FIRES(page_released_early))
             take_new_frame(l, m);
         end_move(l, m, now);
     }
@@ -326,10 +405,24 @@ static void end_interval(struct page_life *l)
     if (l->ticking) engine_send(l->wire.engine, l->component, l->interval_cyc, MESSAGE_INTERVAL);
 }
 
+/* pages.copier: the driver takes a fault per interval. False: it must wait. */
+static bool driver_takes_fault(struct page_life *l, uint64_t now)
+{
+    if (l->unpaid >= l->fault_limit) return false; /* the end of a fault's time is a message */
+    if (now >= l->driver_cyc) {
+        l->driver_cyc = now + l->fault_interval_cyc;
+        return true;
+    }
+    if (!l->driver_pending) engine_send(l->wire.engine, l->component, l->driver_cyc - now, MESSAGE_DRIVER);
+    l->driver_pending = true;
+    return false;
+}
+
 /* Starts the queued moves for which the driver has a free slot. */
 static void start_moves(struct page_life *l, uint64_t now)
 {
-    for (struct page_move *m; (m = l->queue.first) && l->active < l->move_limit;) {
+    for (struct page_move *m; (m = l->queue.first) && (l->follows || l->active < l->move_limit);) {
+        if (l->follows && !driver_takes_fault(l, now)) return;
         l->queue.first = m->next;
         /* A replica that leaves the queue does not clear `queued`. A replica requested behind a queued
          * migration would wait for the driver slot of the migration, which waits for that replica. */
@@ -345,13 +438,14 @@ static void receive(void *self, uint64_t now, uint64_t message)
 {
     struct page_life *l = self;
     if (message == MESSAGE_INTERVAL) end_interval(l);
+    if (message == MESSAGE_DRIVER) l->driver_pending = false;
     if (message >= MESSAGE_PAID) {
         struct page_move *m = l->moves[message - MESSAGE_PAID];
         m->paid = true;
         l->unpaid--;
         make_due(l, m);
     }
-    answer_requests(l);
+    answer_requests(l, now);
     if (l->due_count) qsort(l->due, l->due_count, sizeof(struct page_move *), by_number);
     const uint32_t due = l->due_count;
     for (uint32_t k = 0; k < due; k++) go_on(l, l->due[k], now); /* may add moves for the next cycle */
@@ -377,7 +471,7 @@ void pages_kernel_begins(struct pages *p, uint64_t start_cyc)
 void pages_kernels_end(struct pages *p)
 {
     struct page_life *l = p->life;
-    if (!l || !l->replicates) return;
+    if (!l || !l->replicates || l->touch_replicates) return;
     /* an SM that needs a replica waits for it, so no kernel ends before; a migration may outlast its kernel
      */
     DIAG_ASSERT(l->migrates || !l->active);
@@ -422,28 +516,38 @@ struct page_life *life_new(struct arena *a, const struct config *c, struct pages
                             .sm_count = (uint32_t)config_sms(c),
                             .sms_per_gpu = (uint32_t)config_sms_per_gpu(c),
                             .words = ((uint32_t)config_sms(c) + 63) / 64,
+                            .stats = &p->stats,
                             .migration = migration_new(a, c),
                             .replication = page_replication_of(c),
                             .interval_cyc = c->runtime.move_interval_cyc,
                             .cost_cyc = config_cycles_in(c->runtime.move_cost, c->clock.sm),
+                            .slices_keep_remote_lines = !config_slices_by_partition(c),
+                            .cool_down = c->pages.cool_down,
                             .move_limit = c->runtime.moves};
+    l->follows = config_pages_follow(c);
+    l->fault_cyc = c->pages.fault_cyc;
+    l->fault_interval_cyc = (uint32_t)c->pages.fault_interval_cyc;
+    l->fault_limit = c->pages.faults ? c->pages.faults : UINT32_MAX;
     l->migrates = l->migration.ops->target != NULL;
-    l->replicates = l->replication->replicates != NULL;
+    l->touch_replicates = l->replication->at_touch != NULL;
+    l->replicates = l->replication->replicates || l->touch_replicates;
     map_init(&l->records);
     l->released = ARENA_ARRAY(a, uint64_t, (l->sms_per_gpu + 63) / 64);
-    l->copier = copy_network_new(a, c, l);
     l->component = engine_add(w->engine, (struct component_spec){.name = "gpu0.pager",
                                                                  .self = l,
                                                                  .domain = w->domain,
                                                                  .wake = nothing,
                                                                  .receive = receive,
                                                                  .waits = waits});
-    STATS_REGISTER(w->stats, pages, &l->stats, STATS_EVERYWHERE);
+    l->copier = c->pages.copier == page_engine_in_stack   ? copy_stack_new(a, c, l)
+                : c->pages.copier == page_engine_channels ? copy_channels_new(a, c, l)
+                                                          : copy_network_new(a, c, l);
     return l;
 }
 
 void life_free(struct page_life *l)
 {
+    if (l->copier.release) l->copier.release(l->copier.self);
     map_free(&l->records);
     free(l->listed);
     free(l->requests);

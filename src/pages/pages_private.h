@@ -23,6 +23,7 @@ struct page {
     /* migration; NULL without it */
     uint32_t *accesses; /* [node] requests in this interval */
     bool listed;        /* in the list of pages with accesses */
+    uint64_t rests;     /* first interval at whose end the page may migrate again */
     bool queued;        /* a migration waits for the driver; no replica is requested until it starts */
     /* replication; NULL without it */
     uint64_t *replicated; /* bit per node that has a replica */
@@ -31,6 +32,16 @@ struct page {
     bool written;         /* in this kernel */
     bool no_replicas;     /* no more replicas in this kernel */
     uint64_t written_cyc; /* first store, if `written` */
+    uint16_t colour;      /* of the frame; pages.copier only */
+    bool context;         /* of a block: stays, and is no access of the program; pages.copier only */
+};
+
+/* The masks of an application and its pages, see owned.c. */
+struct page_owner {
+    uint64_t owned, gained; /* bit per colour; gained 0: none, or cleared */
+    uint64_t changes;       /* of the masks */
+    uint32_t locked;        /* pages locked because they must move */
+    struct owner_stats stats;
 };
 
 /* A copy of a page to its new frame. */
@@ -41,10 +52,11 @@ struct page_copy {
     bool takes;    /* a migration: the old home keeps no line */
     /* the copier's own state */
     uint32_t sent, done; /* lines */
+    uint64_t set_wait_cyc;
     struct page_copy *next;
 };
 
-/* How the bytes of a page reach their new frame; copy_network.c is the one implementation. */
+/* How the bytes of a page reach their new frame; copy_network.c, copy_stack.c, copy_channels.c. */
 struct page_copier {
     void *self;
     /* Begins a copy. The copier calls life_copied() when memory has accepted the last line. In a message. */
@@ -52,9 +64,12 @@ struct page_copier {
     /* The end of every message of this room: the copier continues copies that wait for a slot. A copier that
      * needs a message calls life_act_soon(). */
     void (*advance)(void *self);
+    /* Memory has accepted a line; NULL: slices write no lines for this copier. */
+    void (*line_done)(void *self, struct page_copy *copy);
+    void (*release)(void *self); /* frees memory that is not the arena's; NULL: none */
 };
 
-enum move_kind { MOVE_MIGRATE, MOVE_REPLICATE, MOVE_COLLAPSE };
+enum move_kind { MOVE_MIGRATE, MOVE_REPLICATE, MOVE_COLLAPSE, MOVE_FOLLOW };
 
 struct page_move {
     struct page *page;
@@ -69,6 +84,11 @@ struct page_move {
     bool due;               /* in life->due */
     bool begun;             /* the copy has begun */
     bool copied;            /* the copy is complete */
+    /* MOVE_FOLLOW: */
+    uint32_t colour;      /* of the new frame */
+    uint32_t evicted;     /* lines that have left the slices of the old frame */
+    uint32_t write_backs; /* of these: not yet accepted by memory */
+    uint64_t lock_cyc;    /* the page was locked */
 };
 
 struct move_queue {
@@ -91,10 +111,14 @@ struct page_life {
         words; /* lines: of a page; words: of a bit set of SMs */
     struct migration migration;
     const struct page_replication_ops *replication;
-    bool migrates, replicates; /* the policies move pages, make replicas */
+    bool migrates;         /* the policy moves pages */
+    bool replicates;       /* pages have replicas: on request or at touches */
+    bool touch_replicates; /* replicas appear at touches and outlive their kernel */
     uint64_t interval_cyc, cost_cyc;
-    struct map records;   /* key to struct page */
-    struct page **listed; /* pages with accesses in this interval */
+    bool slices_keep_remote_lines; /* slices keep lines of frames in other chiplets */
+    uint32_t cool_down;            /* intervals */
+    struct map records;            /* key to struct page */
+    struct page **listed;          /* pages with accesses in this interval */
     uint32_t listed_count, listed_capacity;
     struct page_request *requests;
     uint32_t request_count, request_capacity;
@@ -110,7 +134,15 @@ struct page_life {
     struct move_queue queue; /* moves that wait for the driver */
     uint64_t acts_cyc;       /* cycle of the pending MESSAGE_ACT */
     bool ticking;            /* a MESSAGE_INTERVAL is pending */
-    struct pages_stats stats;
+    /* pages.copier */
+    bool follows;
+    struct page_owner owners[PAGES_APPS];
+    uint32_t fault_limit, fault_interval_cyc;
+    uint64_t fault_cyc;
+    uint64_t driver_cyc; /* the driver takes the next fault then */
+    bool driver_pending; /* a MESSAGE_DRIVER is pending */
+    uint64_t interval;   /* number of the present interval */
+    struct pages_stats *stats;
 };
 
 /* ---- table.c: the only functions that change the mapping after placement ---- */
@@ -118,7 +150,6 @@ struct page_life {
 /* A free frame of exactly this colour. False: there is none, or the application does not own the colour. */
 bool table_try_frame(struct pages *p, uint32_t app, uint32_t colour, uint64_t *frame);
 void table_give_frame(struct pages *p, uint64_t frame);
-uint32_t table_colour_of(const struct pages *p, uint64_t frame);
 /* The page gets another frame; its old frame is free. */
 void table_move(struct pages *p, uint64_t key, uint64_t to);
 void table_add_replica(struct pages *p, uint64_t key, uint32_t node, uint64_t frame);
@@ -129,6 +160,8 @@ void table_drop_replica(struct pages *p, uint64_t key, uint32_t node);
 
 /* NULL: no SM has accessed the page. */
 struct page *track_find(const struct page_life *l, uint64_t key);
+/* The record of the page, made at the first call. */
+struct page *track_record(struct page_life *l, uint64_t key);
 uint32_t track_home_node(const struct page_life *l, const struct page *page);
 /* The interval is over: queues migrations. */
 void track_end_interval(struct page_life *l);
@@ -153,7 +186,31 @@ void life_drained(struct page_life *l, struct page *page);
 /* The copier has written the last line of the move. */
 void life_copied(struct page_life *l, uint32_t move);
 
-/* ---- copy_network.c ---- */
+/* --check: a line of the copy is read in its old frame and written in its new one. hazard: what makes the copy wrong;
+ * NULL: nothing. */
+void life_check_line(struct page_life *l, const struct page_copy *c, uint32_t line, const char *hazard);
+
+/* ---- owned.c ---- */
+
+void owned_init(struct page_life *l);
+/* The owned colours of the application are those of pages_owned(). */
+void owned_set(struct page_life *l, uint32_t app, uint64_t gained);
+void owned_placed(struct page_life *l, uint32_t app);
+bool owned_is_outside(const struct page_life *l, const struct page *page);
+bool owned_must_move(const struct page_life *l, const struct page *page);
+/* Chooses the new colour of a page that must move. */
+void owned_plan(struct page_life *l, struct page_move *m);
+/* The driver begins: the page gets its new frame. */
+void owned_start(struct page_life *l, struct page_move *m);
+void owned_moved(struct page_life *l, const struct page_move *m);
+void owned_released(struct page_life *l, const struct page_move *m, uint64_t now);
+/* A request to the page was sent. */
+void owned_sent(struct page_life *l, const struct page *page);
+
+/* ---- copiers ---- */
+
+struct page_copier copy_stack_new(struct arena *a, const struct config *c, struct page_life *l);
+struct page_copier copy_channels_new(struct arena *a, const struct config *c, struct page_life *l);
 
 struct page_copier copy_network_new(struct arena *a, const struct config *c, struct page_life *l);
 

@@ -47,7 +47,7 @@ static uint32_t colour(const struct pages *p, uint32_t app, uint64_t page)
 {
     const uint64_t *frame = pages_find(p, 0, pages_key(app, page));
     assert_non_null(frame);
-    return table_colour_of(p, *frame);
+    return pages_colour_of(p, *frame);
 }
 
 static void run(void (*body)(void *))
@@ -83,16 +83,15 @@ TABLE_TEST(a_page_has_a_frame_of_the_colour_that_its_policy_chose)
     close_table(&f);
 }
 
-static uint32_t last_first(const struct placement_question *q, uint64_t n, uint64_t count)
+static uint32_t last_first(const struct page_rule *r, const struct placement_question *q)
 {
-    (void)q;
-    return (uint32_t)((count - 1 - n) % 4);
+    return (uint32_t)((r->first + r->count - 1 - q->page) % 4);
 }
 
 TABLE_TEST(pages_of_a_range_follow_its_rule_and_others_the_policy)
 {
     struct fixture f;
-    static const struct page_rule rule = {last_first};
+    static const struct page_rule rule = {.place = last_first};
     open_table(&f, "runtime.placement=first_touch");
     (void)pages_place(f.pages, 6, pages_key(0, 11)); /* before the rule: keeps its frame */
     pages_assign_range(f.pages, 0, 10, 8, &rule);
@@ -105,18 +104,34 @@ TABLE_TEST(pages_of_a_range_follow_its_rule_and_others_the_policy)
     close_table(&f);
 }
 
-TABLE_TEST(the_first_rule_of_a_range_holds)
+/* A range that overlaps earlier ones fills the gaps between them: two structures share a page, or a later launch
+ * touches more of a structure. The later rule still counts the pages of its whole range. */
+TABLE_TEST(the_first_rule_of_a_page_holds_and_later_ranges_fill_gaps)
 {
     struct fixture f;
-    static const struct page_rule rule = {last_first};
+    static const struct page_rule rule = {.place = last_first};
     open_table(&f, "runtime.placement=first_touch");
+    const struct page_app *app = &f.pages->apps[0];
     pages_assign_range(f.pages, 0, 30, 4, &rule);
     pages_assign_range(f.pages, 0, 10, 4, &rule); /* before it: sorted in */
-    pages_assign_range(f.pages, 0, 12, 9, &rule); /* begins inside an assigned range: ignored */
+    pages_assign_range(f.pages, 0, 12, 9, &rule); /* begins inside an assigned range: pages 14 to 20 */
+    assert_int_equal(app->range_count, 3);
+    assert_int_equal(app->ranges[0].first, 10);
+    assert_int_equal(app->ranges[1].first, 14);
+    assert_int_equal(app->ranges[1].count, 7);
+    assert_int_equal(app->ranges[1].rule.first, 12);
+    assert_int_equal(app->ranges[1].rule.count, 9);
+    assert_int_equal(app->ranges[2].first, 30);
+    pages_assign_range(f.pages, 0, 5, 35, &rule); /* covers all: three gaps */
+    assert_int_equal(app->range_count, 6);
+    assert_true(pages_has_rules(f.pages, 0, 5, 35));
+    assert_false(pages_has_rules(f.pages, 0, 4, 2));
+    assert_false(pages_has_rules(f.pages, 0, 39, 2));
+    assert_int_equal(app->ranges[3].first, 21);
+    assert_int_equal(app->ranges[3].count, 9);
+    pages_assign_range(f.pages, 0, 13, 20, &rule); /* nothing is left */
+    assert_int_equal(app->range_count, 6);
     pages_assign_range(f.pages, 1, 12, 9, &rule); /* of another application */
-    assert_int_equal(f.pages->apps[0].range_count, 2);
-    assert_int_equal(f.pages->apps[0].ranges[0].first, 10);
-    assert_int_equal(f.pages->apps[0].ranges[1].first, 30);
     assert_int_equal(f.pages->apps[1].range_count, 1);
     close_table(&f);
 }
@@ -136,7 +151,7 @@ TABLE_TEST(a_restricted_application_gets_its_own_colours_only)
     uint64_t frame;
     assert_false(table_try_frame(f.pages, 1, 0, &frame));
     assert_true(table_try_frame(f.pages, 1, 3, &frame));
-    assert_int_equal(table_colour_of(f.pages, frame), 3);
+    assert_int_equal(pages_colour_of(f.pages, frame), 3);
     close_table(&f);
 }
 
@@ -206,7 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_has_a_frame_of_the_colour_that_its_policy_chose),
         cmocka_unit_test(pages_of_a_range_follow_its_rule_and_others_the_policy),
-        cmocka_unit_test(the_first_rule_of_a_range_holds),
+        cmocka_unit_test(the_first_rule_of_a_page_holds_and_later_ranges_fill_gaps),
         cmocka_unit_test(a_restricted_application_gets_its_own_colours_only),
         cmocka_unit_test(a_full_colour_is_followed_by_the_next_one),
         cmocka_unit_test(full_memory_is_an_error_that_names_a_restricted_application),

@@ -4,7 +4,9 @@
 
 #include "base/diag.h"
 #include "base/grow.h"
+#include "check/check.h"
 #include "pages/pages_private.h"
+#include "policy/page_replication/page_replication.h"
 
 /* ---- frames ---- */
 
@@ -58,7 +60,7 @@ void table_give_frame(struct pages *p, uint64_t frame)
     dram_frames_give(p->frames[frame >> p->map->bits], chiplet_address(p, frame));
 }
 
-uint32_t table_colour_of(const struct pages *p, uint64_t frame)
+uint32_t pages_colour_of(const struct pages *p, uint64_t frame)
 {
     const uint64_t chiplet = frame >> p->map->bits;
     return (uint32_t)chiplet * p->colours_per_chiplet +
@@ -67,9 +69,17 @@ uint32_t table_colour_of(const struct pages *p, uint64_t frame)
 
 /* ---- the mapping ---- */
 
-static void count_page(struct pages *p, uint64_t frame)
+static void add_frames(struct pages *p, int64_t frames)
 {
-    const uint64_t pages = ++p->placed[table_colour_of(p, frame)];
+    p->frames_used += (uint64_t)frames;
+    stats_peak(&p->stats.frames_peak, p->frames_used);
+}
+
+static void count_page(struct pages *p, uint64_t key, uint64_t frame)
+{
+    const uint32_t colour = pages_colour_of(p, frame);
+    const uint64_t pages = ++p->placed[colour];
+    p->apps[pages_key_app(key)].in_colour[colour]++;
     if (pages > p->fullest) p->fullest = pages;
 }
 
@@ -78,14 +88,17 @@ void table_move(struct pages *p, uint64_t key, uint64_t to)
     uint64_t *const frame = map_find(&p->frame_of, key);
     DIAG_ASSERT(frame);
     table_give_frame(p, *frame);
-    p->placed[table_colour_of(p, *frame)]--;
-    count_page(p, to);
+    const uint32_t from = pages_colour_of(p, *frame);
+    p->placed[from]--;
+    p->apps[pages_key_app(key)].in_colour[from]--;
+    count_page(p, key, to);
     *frame = to;
 }
 
 void table_add_replica(struct pages *p, uint64_t key, uint32_t node, uint64_t frame)
 {
     *map_put(&p->replicas, pages_replica_key(key, node), NULL) = frame;
+    add_frames(p, 1);
 }
 
 void table_drop_replica(struct pages *p, uint64_t key, uint32_t node)
@@ -94,6 +107,7 @@ void table_drop_replica(struct pages *p, uint64_t key, uint32_t node)
     DIAG_ASSERT(frame);
     table_give_frame(p, *frame);
     (void)map_remove(&p->replicas, pages_replica_key(key, node));
+    add_frames(p, -1);
 }
 
 /* ---- placement ---- */
@@ -114,12 +128,9 @@ static uint32_t range_before(const struct page_app *app, uint64_t page)
 
 static bool range_holds(const struct page_range *r, uint64_t page) { return page - r->first < r->count; }
 
-void pages_assign_range(struct pages *p, uint32_t app_idx, uint64_t first, uint64_t count,
-                        const struct page_rule *rule)
+static void insert_range(struct page_app *app, uint32_t at, uint64_t first, uint64_t count,
+                         const struct page_rule *rule)
 {
-    struct page_app *app = &p->apps[app_idx];
-    const uint32_t before = range_before(app, first), at = before == app->range_count ? 0 : before + 1;
-    if (before != app->range_count && range_holds(&app->ranges[before], first)) return;
     app->ranges =
         grow(app->ranges, app->range_count, &app->range_capacity, sizeof *app->ranges, "ranges of pages");
     memmove(&app->ranges[at + 1], &app->ranges[at], (app->range_count - at) * sizeof *app->ranges);
@@ -127,12 +138,59 @@ void pages_assign_range(struct pages *p, uint32_t app_idx, uint64_t first, uint6
     app->range_count++;
 }
 
-static uint32_t choose_colour(struct page_app *app, const struct placement_question *q)
+/* Index of the first range that ends behind the page. */
+static uint32_t range_from(const struct page_app *app, uint64_t page)
 {
-    const uint32_t at = range_before(app, q->page);
+    const uint32_t before = range_before(app, page);
+    if (before == app->range_count) return 0;
+    return range_holds(&app->ranges[before], page) ? before : before + 1;
+}
+
+void pages_assign_range(struct pages *p, uint32_t app_idx, uint64_t first, uint64_t count,
+                        const struct page_rule *rule)
+{
+    struct page_app *app = &p->apps[app_idx];
+    struct page_rule whole = *rule;
+    whole.first = first;
+    whole.count = count;
+    if (whole.granule_lines) whole.interleaving = pages_add_interleaving(p, &whole);
+    uint64_t from = first;
+    for (uint32_t at = range_from(app, first); from < first + count;
+         at++) { /* the gaps between earlier ranges */
+        const uint64_t next = at < app->range_count && app->ranges[at].first < first + count
+                                  ? app->ranges[at].first
+                                  : first + count;
+        if (next > from) insert_range(app, at++, from, next - from, &whole);
+        if (next == first + count) return;
+        from = app->ranges[at].first + app->ranges[at].count;
+    }
+}
+
+bool pages_has_rules(const struct pages *p, uint32_t app_idx, uint64_t first, uint64_t count)
+{
+    const struct page_app *app = &p->apps[app_idx];
+    uint64_t from = first;
+    for (uint32_t at = range_from(app, first); from < first + count; at++) {
+        if (at == app->range_count || app->ranges[at].first > from) return false;
+        from = app->ranges[at].first + app->ranges[at].count;
+    }
+    return true;
+}
+
+uint64_t pages_take_counted_frame(struct pages *p, uint64_t key, uint32_t colour)
+{
+    const uint64_t frame = pages_take_frame(p, pages_key_app(key), colour);
+    count_page(p, key, frame);
+    p->apps[pages_key_app(key)].planned[pages_colour_of(p, frame)]++;
+    add_frames(p, 1);
+    return frame;
+}
+
+static const struct page_rule *rule_of(const struct page_app *app, uint64_t page)
+{
+    const uint32_t at = range_before(app, page);
     const struct page_range *r = at < app->range_count ? &app->ranges[at] : NULL;
-    if (r && range_holds(r, q->page)) return r->rule.place(q, q->page - r->first, r->count);
-    return app->policy.ops->place(app->policy.state, q);
+    return r && range_holds(r, page) ? &r->rule : NULL;
 }
 
 uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
@@ -143,15 +201,40 @@ uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
                                          .page = pages_key_page(key),
                                          .sm = sm,
                                          .owned = &app->owned,
+                                         .pages = app->planned,
                                          .nodes = &app->policy.nodes};
-    const uint32_t colour = choose_colour(app, &q);
+    const struct page_rule *const r = rule_of(app, q.page);
+    uint64_t entry;
+    if (r && r->granule_lines) {
+        entry = pages_mark_interleaved(p, &q, r);
+    } else {
+        const uint32_t colour = r ? r->place(r, &q) : app->policy.ops->place(app->policy.state, &q);
+        entry = pages_take_counted_frame(p, key, colour);
+    }
+    bool fresh;
+    *map_put(&p->frame_of, key, &fresh) = entry;
+    DIAG_ASSERT(fresh);
+    app->pages++;
+    if (pages_follow(p)) owned_placed(p->life, app_idx);
+    return entry;
+}
+
+void pages_place_context(struct pages *p, uint64_t key)
+{
+    const uint32_t app_idx = pages_key_app(key);
+    struct page_app *app = &p->apps[app_idx];
     bool fresh;
     uint64_t *const entry = map_put(&p->frame_of, key, &fresh);
     DIAG_ASSERT(fresh);
-    const uint64_t frame = *entry = pages_take_frame(p, app_idx, colour);
-    app->pages++;
-    count_page(p, frame);
-    return frame;
+    *entry = pages_take_frame(p, app_idx, app->owned.colour[app->context_pages % app->owned.count]);
+    app->context_pages++;
+    if (pages_follow(p)) track_record(p->life, key)->context = true;
+}
+
+bool pages_is_owned(const struct pages *p, uint64_t key)
+{
+    const struct colours *owned = pages_owned(p, pages_key_app(key));
+    return index_of(owned, pages_colour_of(p, *pages_frame(p, key))) < owned->count;
 }
 
 static void assign(void *pages, uint32_t app, uint64_t first, uint64_t count, const struct page_rule *rule)
@@ -159,13 +242,27 @@ static void assign(void *pages, uint32_t app, uint64_t first, uint64_t count, co
     pages_assign_range(pages, app, first, count, rule);
 }
 
+static bool is_assigned(const void *pages, uint32_t app, uint64_t first, uint64_t count)
+{
+    return pages_has_rules(pages, app, first, count);
+}
+
 void pages_launch(struct pages *p, const struct launch_facts *facts)
 {
     struct placement *policy = &p->apps[facts->app].policy;
     if (!policy->ops->at_launch) return;
+    pages_drop_freed(p, facts);
     const struct placement_launch l = {
-        .facts = facts, .page_log2 = p->page_log2, .assign = assign, .pages = p};
+        .facts = facts, .page_log2 = p->page_log2, .assign = assign, .is_assigned = is_assigned, .pages = p};
     policy->ops->at_launch(policy->state, &l);
+}
+
+void pages_end(struct pages *p)
+{
+    for (uint32_t app = 0; app < PAGES_APPS; app++) {
+        const struct placement *policy = &p->apps[app].policy;
+        if (policy->ops->end && p->apps[app].pages) policy->ops->end(policy->state);
+    }
 }
 
 struct placement *pages_placement(struct pages *p, uint32_t app) { return &p->apps[app].policy; }
@@ -177,6 +274,13 @@ void pages_count_sharer(struct pages *p, uint32_t sm, uint64_t key)
     if (fresh) ++*map_put(&p->sharers, key, NULL);
 }
 
+uint32_t pages_colour_of_channel(const struct pages *p, uint32_t channel)
+{
+    const uint32_t chiplet = channel / p->channels_per_chiplet;
+    const struct dram_place at = {.channel = channel % p->channels_per_chiplet};
+    return pages_colour_of(p, (uint64_t)chiplet << p->map->bits | dram_map_address(p->map, &at));
+}
+
 void pages_restrict(struct pages *p, uint32_t app_idx, const struct colours *owned)
 {
     const uint32_t all = pages_colours(p);
@@ -184,6 +288,7 @@ void pages_restrict(struct pages *p, uint32_t app_idx, const struct colours *own
     struct page_app *app = &p->apps[app_idx];
     app->owned = (struct colours){app->colours, owned ? owned->count : all};
     for (uint32_t k = 0; k < app->owned.count; k++) app->colours[k] = owned ? owned->colour[k] : (uint16_t)k;
+    if (pages_follow(p)) owned_set(p->life, app_idx, 0);
 }
 
 /* ---- building ---- */
@@ -210,21 +315,39 @@ struct pages *pages_new(struct arena *a, const struct config *c, const struct pa
                         .slices_per_channel = c->partition.slices / c->partition.channels};
     set_pieces(p);
     p->frames = ARENA_ARRAY(a, struct dram_frames *, p->chiplets);
-    for (uint32_t k = 0; k < p->chiplets; k++) p->frames[k] = dram_frames_new(a, w->map);
+    for (uint32_t k = 0; k < p->chiplets; k++) {
+        p->frames[k] = dram_frames_new(a, w->map);
+        dram_frames_reserve(p->frames[k], c->rdc.size);
+    }
     p->colours_per_chiplet = dram_frames_colours(p->frames[0]);
-    p->nodes = nodes_at(c, NODE_PARTITION, p->colours_per_chiplet);
+    static const enum node_level levels[page_level_count] = {[page_level_partition] = NODE_PARTITION,
+                                                             [page_level_chiplet] = NODE_CHIPLET,
+                                                             [page_level_gpu] = NODE_GPU};
+    p->nodes = nodes_at(c, levels[c->pages.level], p->colours_per_chiplet);
+    p->replication = page_replication_of(c);
+    p->check = w->check;
     p->placed = ARENA_ARRAY(a, uint64_t, pages_colours(p));
     map_init(&p->frame_of);
     map_init(&p->replicas);
+    map_init(&p->parts);
     map_init(&p->touches);
     map_init(&p->sharers);
     p->count_sharing = c->mmu.count_sharing;
     for (uint32_t app = 0; app < PAGES_APPS; app++) {
         p->apps[app].colours = ARENA_ARRAY(a, uint16_t, pages_colours(p));
+        p->apps[app].in_colour = ARENA_ARRAY(a, uint64_t, pages_colours(p));
+        p->apps[app].planned = ARENA_ARRAY(a, uint64_t, pages_colours(p));
         p->apps[app].policy = placement_new(a, c, p->colours_per_chiplet);
         pages_restrict(p, app, NULL);
     }
+    struct pages_wiring *const wire = ARENA_NEW(a, struct pages_wiring);
+    *wire = *w;
+    p->wire = wire;
+    p->gpus = c->system.gpus;
     if (config_pages_move(c)) p->life = life_new(a, c, p, w);
+    if (pages_follow(p)) owned_init(p->life);
+    if (p->life || p->replication->at_touch) STATS_REGISTER(w->stats, pages, &p->stats, STATS_EVERYWHERE);
+    if (p->check && p->replication->at_touch) check_replicas(p->check, config_pages_are_everywhere(c));
     return p;
 }
 
@@ -234,6 +357,8 @@ void pages_free(struct pages *p)
     for (uint32_t app = 0; app < PAGES_APPS; app++) free(p->apps[app].ranges);
     map_free(&p->frame_of);
     map_free(&p->replicas);
+    map_free(&p->parts);
+    free(p->interleavings);
     map_free(&p->touches);
     map_free(&p->sharers);
 }

@@ -12,8 +12,7 @@ struct page *track_find(const struct page_life *l, uint64_t key)
     return found ? (struct page *)(uintptr_t)*found : NULL; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* The record of the page, made at the first access. */
-static struct page *record(struct page_life *l, uint64_t key)
+struct page *track_record(struct page_life *l, uint64_t key)
 {
     bool fresh;
     uint64_t *found = map_put(&l->records, key, &fresh);
@@ -23,6 +22,7 @@ static struct page *record(struct page_life *l, uint64_t key)
         page->key = key;
         page->waiting = ARENA_ARRAY(l->arena, uint64_t, l->words);
         if (l->migrates) page->accesses = ARENA_ARRAY(l->arena, uint32_t, nodes);
+        if (l->follows) page->colour = (uint16_t)pages_colour_of(l->pages, *pages_frame(l->pages, key));
         if (l->replicates) {
             page->copying = ARENA_ARRAY(l->arena, uint64_t, (nodes + 63) / 64);
             page->replicated = ARENA_ARRAY(l->arena, uint64_t, (nodes + 63) / 64);
@@ -36,7 +36,7 @@ uint32_t track_home_node(const struct page_life *l, const struct page *page)
 {
     const uint64_t *frame = pages_frame(l->pages, page->key);
     DIAG_ASSERT(frame);
-    return nodes_of_colour(&l->pages->nodes, table_colour_of(l->pages, *frame));
+    return nodes_of_colour(&l->pages->nodes, pages_colour_of(l->pages, *frame));
 }
 
 /* ---- accesses of SMs ---- */
@@ -46,6 +46,12 @@ uint32_t track_home_node(const struct page_life *l, const struct page *page)
 static bool locks(struct page_life *l, struct page *page, uint32_t node, bool writes, bool read_only,
                   uint64_t now)
 {
+    if (l->touch_replicates) { /* a replica may appear in this cycle: the number of replicas does not decide */
+        if (!writes || page->no_replicas || !pages_are_touch_replicated(l->pages, page->key)) return false;
+        if (FAULT_FIRES(replica_collapses_not)) return false;
+        life_request(l, page, 0, MOVE_COLLAPSE);
+        return true;
+    }
     if (writes) {
         if (!(page->replicas | page->pending) || FAULT_FIRES(replica_collapses_not)) return false;
         life_request(l, page, 0, MOVE_COLLAPSE);
@@ -67,23 +73,24 @@ static bool locks(struct page_life *l, struct page *page, uint32_t node, bool wr
 bool pages_stops(struct pages *p, uint32_t sm, uint64_t key, bool writes, bool read_only, uint64_t now)
 {
     struct page_life *l = p->life;
-    struct page *page = l->replicates ? record(l, key) : track_find(l, key);
+    struct page *page = l->replicates ? track_record(l, key) : track_find(l, key);
     const bool stops =
         page &&
         (page->move || (l->replicates && locks(l, page, nodes_of_sm(&p->nodes, sm), writes, read_only, now)));
-    l->stats.waits += stops;
+    l->stats->waits += stops;
     return stops;
 }
 
 void pages_sent(struct pages *p, uint32_t sm, uint64_t key, bool writes, uint64_t now)
 {
     struct page_life *l = p->life;
-    struct page *page = record(l, key);
+    struct page *page = track_record(l, key);
     page->in_flight++;
     if (writes && !page->written) {
         page->written = true;
         page->written_cyc = now;
     }
+    if (l->follows) owned_sent(l, page);
     if (!l->migrates) return;
     page->accesses[nodes_of_sm(&p->nodes, sm)]++;
     if (page->listed) return;
@@ -108,6 +115,20 @@ bool pages_held(struct pages *p, uint32_t sm, uint64_t key)
     return true;
 }
 
+bool pages_follow(const struct pages *p) { return p->life && p->life->follows; }
+
+bool pages_faults(struct pages *p, uint32_t sm, uint64_t key)
+{
+    struct page_life *l = p->life;
+    struct page *page = track_record(l, key);
+    if (!page->move) {
+        if (!owned_must_move(l, page)) return false;
+        life_request(l, page, 0, MOVE_FOLLOW);
+    }
+    page->waiting[sm / 64] |= (uint64_t)1 << (sm % 64);
+    return true;
+}
+
 /* ---- intervals ---- */
 
 static int by_key(const void *a, const void *b)
@@ -127,7 +148,12 @@ void track_end_interval(struct page_life *l)
             l->migration.state, &(struct migration_question){page->key, home, page->accesses, nodes});
         memset(page->accesses, 0, nodes * sizeof *page->accesses);
         page->listed = false;
-        if (to != home && !page->move && !page->queued) life_migrate(l, page, to);
+        if (to == home || page->move || page->queued || page->rests > l->interval) continue;
+        if (l->touch_replicates && !page->no_replicas && pages_are_touch_replicated(l->pages, page->key))
+            continue;
+        page->rests = l->interval + 1 + l->cool_down;
+        life_migrate(l, page, to);
     }
     l->listed_count = 0;
+    l->interval++;
 }

@@ -162,6 +162,7 @@ static void write_figures(const struct report *r, FILE *out)
         write_network(r, out, "replies", &r->use.replies, &m->levels[LEVEL_REPLIES], m->reply_latency);
         report_links_text(r, out);
         report_node_links_text(r, out);
+        report_time_bounds_text(r, out);
     }
     const double columns = (double)(s->dram.column_reads + s->dram.column_writes);
     if (columns > 0) {
@@ -361,6 +362,7 @@ void report_details(const struct report *r, FILE *out)
     write_figures(r, out);
     write_slices(r, out);
     write_balance(r, out);
+    report_structures_text(r, out);
     write_read_times(r, out);
     HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
     HISTOGRAM(r, out, "LLC lines by requests (llc.count_lines)", r->stats.llc.requests_per_line);

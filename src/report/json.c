@@ -127,6 +127,11 @@ void report_json(const struct report *r, json_t *root)
         (void)json_object_set_new(totals, "links", links);
     else
         json_decref(links);
+    json_t *pages = json_array();
+    for (uint32_t k = 0; k < r->config->system.gpus; k++)
+        (void)json_array_append_new(pages, json_integer((json_int_t)system_pages_of_gpu(r->system, k)));
+    (void)json_object_set_new(totals, "pages_of_gpus", pages);
+    (void)json_object_set_new(totals, "time_bounds", report_time_bounds_json(r));
     (void)json_object_set_new(totals, "slice_queues", report_depths_json(r));
     for (uint32_t k = 0; k < system_kernel_count(r->system); k++)
         (void)json_array_append_new(kernels, kernel_json(r, system_kernel_record(r->system, k)));
@@ -137,6 +142,7 @@ void report_json(const struct report *r, json_t *root)
     (void)json_object_set_new(root, "stats", stats);
     report_partitions_json(r, root);
     report_replicas_json(r, root);
+    report_nodes_json(r, root);
 }
 
 void report_csv(const struct report *r, FILE *out)

@@ -154,6 +154,14 @@ static void write_node(const struct report *r, const struct system_node_link *l,
         (void)snprintf(text, DRAW_TEXT, "chiplet %u", l->net * r->config->gpu.chiplets + idx);
 }
 
+void report_node_link_name(const struct report *r, const struct system_node_link *l, char *text, size_t size)
+{
+    char from[DRAW_TEXT], to[DRAW_TEXT];
+    write_node(r, l, l->ends.from, l->ends.from_idx, from);
+    write_node(r, l, l->ends.to, l->ends.to_idx, to);
+    (void)snprintf(text, size, "%s -> %s", from, to);
+}
+
 enum { NODE_LINKS_SHOWN = 48 };
 
 void report_node_links_text(const struct report *r, FILE *out)
@@ -164,11 +172,9 @@ void report_node_links_text(const struct report *r, FILE *out)
                   "replies B", "requests", "replies", "both");
     uint32_t count = 0;
     for (; system_node_link(r->system, count, &l); count++) {
-        char from[DRAW_TEXT], to[DRAW_TEXT], name[2 * DRAW_TEXT + 8];
+        char name[2 * DRAW_TEXT + 8];
         if (count >= NODE_LINKS_SHOWN) continue;
-        write_node(r, &l, l.ends.from, l.ends.from_idx, from);
-        write_node(r, &l, l.ends.to, l.ends.to_idx, to);
-        (void)snprintf(name, sizeof name, "%s -> %s", from, to);
+        report_node_link_name(r, &l, name, sizeof name);
         (void)fprintf(out, "    %-26s %12llu %12llu %9.3f %9.3f %9.3f\n", name,
                       (unsigned long long)l.bytes[NET_REQUESTS], (unsigned long long)l.bytes[NET_REPLIES],
                       l.utilisation[NET_REQUESTS], l.utilisation[NET_REPLIES],

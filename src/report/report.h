@@ -67,12 +67,20 @@ void report_partitions_json(const struct report *r, json_t *root);
 /* replicas.c: degrees of replication, predicted against measured; sets replication (every decision). */
 void report_replicas_text(const struct report *r, FILE *out);
 void report_replicas_json(const struct report *r, json_t *root);
+/* nodes.c: where lines, blocks and pages lie on machines with several memory nodes (organisation numa), and the
+ * bounds that follow; sets nodes. */
+void report_nodes_text(const struct report *r, FILE *out);
+void report_structures_text(const struct report *r, FILE *out); /* for --details */
+void report_nodes_json(const struct report *r, json_t *root);
 /* links.c: the links of the networks, stage by stage; for JSON totals.link_stages. */
 void report_links_text(const struct report *r, FILE *out);
 json_t *report_links_json(const struct report *r);
 /* Physical links between chiplets and GPUs, one row per link and direction. */
 void report_node_links_text(const struct report *r, FILE *out);
 json_t *report_node_links_json(const struct report *r);
+/* ---- time_bounds.c ---- */
+void report_time_bounds_text(const struct report *r, FILE *out);
+json_t *report_time_bounds_json(const struct report *r);
 /* depths.c: what waits at slices and channels; for JSON totals.slice_queues. */
 void report_depths_text(const struct report *r, FILE *out);
 json_t *report_depths_json(const struct report *r);
@@ -83,6 +91,8 @@ void report_csv(const struct report *r, FILE *out);
 
 enum { DRAW_TEXT = 48 };
 /* 1,234,567 */
+/* links.c: "GPU 0 -> GPU 1" */
+void report_node_link_name(const struct report *r, const struct system_node_link *l, char *text, size_t size);
 const char *draw_count(char buf[DRAW_TEXT], uint64_t value);
 /* 4.04 M */
 const char *draw_short(char buf[DRAW_TEXT], double value);

@@ -288,6 +288,28 @@ static void slices_that_cannot_send_on_are_a_bound_of_the_busiest_level_above(vo
     assert_non_null(strstr(m.why, "latency: ")); /* a link that is half idle is not what limits */
 }
 
+/* Slices cannot send on, and links are hardly used: credit of small buffers, or memory behind the links. */
+static void links_without_credit_are_a_bound_of_their_buffers_or_of_the_receivers(void **state)
+{
+    (void)state;
+    struct fixture f;
+    with_four_gpus(&f);
+    f.stats.l1.wait_queue = (uint64_t)CYCLES * 4 * SMS * 6 / 10;
+    f.stats.llc.tag_cycles = 1000;
+    f.stats.llc.wait_forward = 50000;
+    f.use.nodes[NET_LEVEL_gpu_net].cycles_max = CYCLES / 50;
+    f.use.nodes[NET_LEVEL_gpu_net].cycles = CYCLES / 10;
+    f.stats.dram.column_reads = f.use.columns_max = CYCLES / 4 * 7 / 10; /* of one channel */
+    assert_int_equal(measured(&f).bound, BOUND_DRAM);
+    f.use.nodes[NET_LEVEL_gpu_net].full_max = CYCLES * 9 / 10;
+    assert_int_equal(measured(&f).bound, BOUND_DRAM);
+    f.use.nodes[NET_LEVEL_gpu_net].full_max = 0;
+    f.use.nodes[NET_LEVEL_gpu_net].short_max = CYCLES * 9 / 10;
+    const struct measure m = measured(&f);
+    assert_int_equal(m.bound, BOUND_GPUS);
+    assert_non_null(strstr(m.why, "credit: a link waits 90 % of the time because gpu_net.buffer is smaller"));
+}
+
 static void busy_walkers_are_a_bound_of_translation(void **state)
 {
     (void)state;
@@ -803,6 +825,7 @@ int main(void)
         cmocka_unit_test(the_busiest_channel_counts_not_the_mean),
         cmocka_unit_test(full_mshrs_are_a_bound_of_the_l1_unless_reads_queue_up),
         cmocka_unit_test(a_busy_link_comes_before_sms_without_work),
+        cmocka_unit_test(links_without_credit_are_a_bound_of_their_buffers_or_of_the_receivers),
         cmocka_unit_test(busy_walkers_are_a_bound_of_translation),
         cmocka_unit_test(idle_sms_are_a_matter_of_the_launch),
         cmocka_unit_test(gaps_before_launches_are_left_out),

@@ -147,6 +147,39 @@ static void write_pages(const struct report *r, FILE *out)
     draw_wrapped(out, LABEL, line);
 }
 
+enum { GPU_PAGES_MIN = 8 };
+
+/* Pages by the GPU that holds their frame. With fewer than GPU_PAGES_MIN in a GPU, single pages decide on the
+ * balance: the footprint is too small for the page size. */
+static void write_gpu_pages(const struct report *r, FILE *out)
+{
+    const uint32_t gpus = r->config->system.gpus;
+    uint64_t most = 0, least = UINT64_MAX;
+    char line[300];
+    for (uint32_t k = 0; k < gpus; k++) {
+        const uint64_t pages = system_pages_of_gpu(r->system, k);
+        if (pages > most) most = pages;
+        if (pages < least) least = pages;
+    }
+    if (gpus == 1 || !most) return;
+    const int length = snprintf(line, sizeof line, "%llu to %llu pages in a GPU", (unsigned long long)least,
+                                (unsigned long long)most);
+    if (r->stats.pages.touch_replicas)
+        (void)snprintf(line + length, sizeof line - (size_t)length,
+                       "; memory with copies %.2f times that without",
+                       (double)r->stats.pages.frames_peak / (double)r->stats.mmu.pages_placed);
+    label(out, "GPUs");
+    draw_wrapped(out, LABEL, line);
+    if (least >= GPU_PAGES_MIN) return;
+    (void)snprintf(
+        line, sizeof line,
+        "a GPU has fewer than %d pages, so single pages decide on the balance: use a larger size of the "
+        "workload or a smaller map.page_size",
+        GPU_PAGES_MIN);
+    label(out, "warning");
+    draw_wrapped(out, LABEL, line);
+}
+
 /* Where reads were served, on machines that tell near from far; what replication was decided on. */
 static void write_partitions(const struct report *r, FILE *out)
 {
@@ -242,6 +275,11 @@ static void write_caches(const struct check *check, FILE *out)
     char a[DRAW_TEXT], b[DRAW_TEXT], c[DRAW_TEXT];
     const struct check_counts n = check_counts(check);
     label(out, "caches");
+    if (n.stale_words) {
+        (void)fprintf(out, "%s words loaded, %s of them stale, as llc.coherence none allows; %s racy\n",
+                      draw_count(a, n.words), draw_count(b, n.stale_words), draw_count(c, n.racy_words));
+        return;
+    }
     (void)fprintf(out, "%s words loaded, %s of them ordered after a store: none was stale; %s racy\n",
                   draw_count(a, n.words), draw_count(b, n.ordered_words), draw_count(c, n.racy_words));
 }
@@ -284,8 +322,10 @@ void report_text(const struct report *r, FILE *out)
     write_levels(r, out);
     write_kernels(r, out);
     report_replicas_text(r, out);
+    report_nodes_text(r, out);
     write_hit_rates(r, out);
     write_partitions(r, out);
+    write_gpu_pages(r, out);
     write_latencies(r, out);
     write_close(r, out);
     if (r->details) report_details(r, out);

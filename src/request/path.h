@@ -34,7 +34,8 @@ struct path_route {
 struct path_rule {
     uint8_t next;  /* enum path_next: destination of a miss */
     bool lookup;   /* false: the request bypasses the tag stage; the input stage reads the field */
-    bool allocate; /* a miss allocates a way; the tag stage reads the field */
+    bool allocate; /* a miss allocates a way; the tag stage reads the field. At the home, false only concerns
+                      reads with REQUEST_ONCE */
 };
 
 struct path_rules {

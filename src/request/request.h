@@ -22,20 +22,28 @@ enum { LINE_BYTES = 128, LINE_LOG2 = 7, SECTOR_BYTES = 32, LINE_SECTORS = 4, SEC
 enum request_kind {
     REQUEST_READ,
     REQUEST_WRITE,
-    REQUEST_ATOMIC,    /* the reply carries the old values */
-    REQUEST_REDUCTION, /* atomic without a result: the reply is an acknowledgement */
-    REQUEST_WALK,      /* page walk: read of a page-table entry */
+    REQUEST_ATOMIC,     /* the reply carries the old values */
+    REQUEST_REDUCTION,  /* atomic without a result: the reply is an acknowledgement */
+    REQUEST_WALK,       /* page walk: read of a page-table entry */
+    REQUEST_INVALIDATE, /* llc/coherence.h: home > slice with a copy; owner: the write at the home */
+    REQUEST_ACK,        /* … and back, in the same entry. Neither is served by a tag stage. */
     REQUEST_KINDS
 };
 
 enum {
     REQUEST_READ_ONLY = 1 << 0, /* the line is not written while the kernel runs */
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
-    REQUEST_FETCH = 1 << 2,  /* fetch of a remote line by a slice; owner: index of the line in that slice */
-    REQUEST_PAGE = 1 << 3,   /* copy of a line into a page's new frame (pages/); owner: the page migration,
+    REQUEST_FETCH = 1 << 2,   /* fetch of a remote line by a slice; owner: index of the line in that slice */
+    REQUEST_PAGE = 1 << 3,    /* copy of a line into a page's new frame (pages/); owner: the page migration,
                                 bytes[0]: the line in the new frame */
-    REQUEST_MIGRATE = 1 << 4 /* page migration: the home slice writes the line back if dirty, invalidates it,
-                                and does not keep the refetched line */
+    REQUEST_MIGRATE = 1 << 4, /* page migration: the home slice writes the line back if dirty, invalidates it,
+                                 and does not keep the refetched line */
+    REQUEST_STRONG = 1 << 7,  /* strong load of GPU or system scope */
+    REQUEST_ONCE = 1 << 5 /* hint for the home slice of a remote read: a miss does not allocate there if the
+                                 path rule says so (llc/read_once.c) */
+};
+enum {
+    REQUEST_CONTEXT = 1 << 6 /* a line of a block's context: no access of a program */
 };
 
 /* Home of a line: its slice and memory channel. */
@@ -65,6 +73,10 @@ struct request { /* the first cache line of the host serves reads; the second on
         via; /* number + 1 of the slice that forwarded the request and gets the reply; 0: the SM gets it */
 
     _Alignas(64) uint64_t bytes[2]; /* write, atomic: bit per byte of the line, bit 0 = byte 0 */
+    uint64_t stale_gpus;            /* performed write: GPUs that an INVALIDATE is still to be sent to */
+    uint64_t performed_cyc;         /* … cycle in which the home performed it */
+    uint64_t order;                 /* write: its cycle in sm/store_order.h */
+    uint16_t acks;                  /* performed write: invalidations that are not acknowledged */
 };
 _Static_assert(sizeof(struct request) == 128, "request_at() uses a shift");
 

@@ -61,8 +61,10 @@ struct rt_context {
     uint32_t pending;
     uint64_t grid_id;
     struct workspace *workspaces; /* free ones */
+    struct rt_totals untimed;     /* launches before rt_measure() that have run without time */
     void (*execute)(void *user, struct exec_launch *launch);
     void *execute_user;
+    void (*host_wrote)(void *user, uint64_t address, uint64_t bytes);
 };
 
 /* ---- context ---- */
@@ -91,6 +93,7 @@ struct rt_context *rt_create(const struct rt_options *options)
     diag_defer(&cleanup, destroy, rt);
     rt->execute = o->execute;
     rt->execute_user = o->execute_user;
+    rt->host_wrote = o->host_wrote;
     rt->common.rt = rt;
     arena_init(&rt->arena);
     devmem_init(&rt->memory, o->slot, o->reserve_bytes);
@@ -161,11 +164,17 @@ void rt_free(struct rt_context *rt, void *device)
     devmem_release(&rt->memory, device);
 }
 
+static void host_wrote(struct rt_context *rt, const void *device, uint64_t bytes)
+{
+    if (rt->host_wrote && bytes) rt->host_wrote(rt->execute_user, rt_simulated(rt, device), bytes);
+}
+
 void rt_copy_to_device(struct rt_context *rt, void *device, const void *host, uint64_t bytes)
 {
     rt_wait(rt);
     devmem_require(&rt->memory, device, bytes, "copy to device");
     memmove(device, host, bytes);
+    host_wrote(rt, device, bytes);
 }
 
 void rt_copy_to_host(struct rt_context *rt, void *host, const void *device, uint64_t bytes)
@@ -181,6 +190,7 @@ void rt_copy_on_device(struct rt_context *rt, void *to, const void *from, uint64
     devmem_require(&rt->memory, from, bytes, "copy on device, source");
     devmem_require(&rt->memory, to, bytes, "copy on device, destination");
     memmove(to, from, bytes);
+    host_wrote(rt, to, bytes);
 }
 
 void rt_fill(struct rt_context *rt, void *device, uint8_t value, uint64_t bytes)
@@ -188,6 +198,7 @@ void rt_fill(struct rt_context *rt, void *device, uint8_t value, uint64_t bytes)
     rt_wait(rt);
     devmem_require(&rt->memory, device, bytes, "fill");
     memset(device, value, bytes);
+    host_wrote(rt, device, bytes);
 }
 
 void rt_touch(struct rt_context *rt, const void *device, uint64_t bytes)
@@ -495,6 +506,14 @@ static struct workspace *take_workspace(struct rt_context *rt)
     return w;
 }
 
+static void count_untimed(struct rt_context *rt, const struct exec_launch *l)
+{
+    rt->untimed.launches++;
+    rt->untimed.blocks += l->block_count;
+    rt->untimed.warp_instructions += l->warp_instructions;
+    rt->untimed.thread_instructions += l->thread_instructions;
+}
+
 static void free_queued(void *queued)
 {
     struct queued *q = queued;
@@ -577,6 +596,7 @@ void rt_launch_child(struct rt_context *rt, const struct exec_launch *parent, co
                                       .packed_bytes = kernel->func->param_bytes,
                                       .label = label});
     rt->last->launch.depth = parent->depth + 1;
+    rt->last->launch.untimed = parent->untimed;
 }
 
 /* In the order of the calls, which is one that CUDA allows; tail launches last. */
@@ -587,6 +607,14 @@ static void queue_children(struct rt_context *rt, struct exec_launch *parent)
         for (const struct exec_child *c = first; c; c = c->next)
             if (exec_child_is_tail(c) == (tail != 0)) rt_launch_child(rt, parent, c, NULL);
     exec_children_free(first);
+}
+
+void rt_measure(struct rt_context *rt)
+{
+    if (rt_totals(rt).launches + rt->untimed.launches)
+        diag_mistake(
+            "wl_measure() comes too late: launches have run; call it before the first wait for the device");
+    for (struct queued *q = rt->first; q; q = q->next) q->launch.untimed = true;
 }
 
 uint32_t rt_pending(const struct rt_context *rt) { return rt->pending; }
@@ -605,7 +633,7 @@ void rt_ready(struct rt_context *rt, struct exec_launch *launch) { analysis_begi
 
 void rt_drop(struct rt_context *rt, struct exec_launch *launch)
 {
-    (void)rt;
+    if (launch->untimed) count_untimed(rt, launch);
     analysis_end(launch);
     free_queued(launch);
 }
@@ -621,6 +649,7 @@ bool rt_run_next(struct rt_context *rt)
         analysis_begin(rt->analysis, &q->launch);
         diag_defer(&ending, analysis_end, &q->launch);
         rt->execute(rt->execute_user, &q->launch);
+        if (q->launch.untimed) count_untimed(rt, &q->launch);
         diag_done(&ending, true);
     } else {
         exec_launch_run(&q->launch);
@@ -643,7 +672,10 @@ bool rt_limit_reached(const struct rt_context *rt) { return exec_limit_reached(r
 struct rt_totals rt_totals(const struct rt_context *rt)
 {
     const struct exec_totals t = exec_totals(rt->env);
-    return (struct rt_totals){t.launches, t.blocks, t.warp_instructions, t.thread_instructions};
+    const struct rt_totals *u = &rt->untimed;
+    return (struct rt_totals){t.launches - u->launches, t.blocks - u->blocks,
+                              t.warp_instructions - u->warp_instructions,
+                              t.thread_instructions - u->thread_instructions};
 }
 
 const char *rt_output(const struct rt_context *rt, size_t *len) { return exec_output(rt->env, len); }

@@ -49,6 +49,9 @@ struct rt_options {
     /* Runs a launch to its end; NULL = functionally. */
     void (*execute)(void *user, struct exec_launch *launch);
     void *execute_user;
+    /* The host has written or filled bytes of device memory (simulated address), by a function of this header; no launch
+     * runs. NULL: not reported. Argument: execute_user. */
+    void (*host_wrote)(void *user, uint64_t address, uint64_t bytes);
     /* What kernels print (vprintf), in order; NULL = kept and read with rt_output(). */
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
@@ -181,6 +184,9 @@ void rt_launch_args(struct rt_context *rt, struct rt_kernel *kernel, struct rt_d
         rt_arg_; \
     })
 
+/* The measured part of the program begins: the launches that are queued so far run without time in a timed run,
+ * and rt_totals() leaves them out. Raises a user error if a launch has run already. */
+void rt_measure(struct rt_context *rt);
 /* Launches queued and not finished. */
 uint32_t rt_pending(const struct rt_context *rt);
 /* Runs the oldest queued launch to its end. False when there was none. */

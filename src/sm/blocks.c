@@ -46,6 +46,8 @@ static void start_warp(struct sm *sm, uint32_t slot, uint32_t idx, uint32_t warp
     w->idx = (uint8_t)idx;
     w->generation++;
     w->stores = w->copies = 0;
+    sm->fence_cyc[warp] = 0;
+    sm->releases &= ~bit_of(warp);
     w->run = 0;
     sm->leaving &= ~bit_of(warp);
     sm_next(sm, warp, now + sm->spec->start_latency_cyc, now);

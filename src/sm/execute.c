@@ -45,6 +45,38 @@ void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now)
     sm->wait_memory |= bit_of(warp);
 }
 
+static bool fence_reached(struct sm *sm, uint32_t warp, uint64_t now)
+{
+    return FAULT_FIRES(fence_waits_not) ||
+           store_order_reached(sm->wire.store_order, sm->wire.sm_idx, sm->fence_cyc[warp] - 1, now);
+}
+
+void sm_hold_fences(struct sm *sm, uint64_t ready, uint64_t now)
+{
+    for (; ready; ready &= ready - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(ready);
+        if (!sm->fence_cyc[warp]) sm->fence_cyc[warp] = now + 1;
+        if (fence_reached(sm, warp, now)) continue;
+        sm->any_ready &= ~bit_of(warp);
+        sm->wait_fence |= bit_of(warp);
+        sm->wait_order |= bit_of(warp);
+        sm->warps[warp].ready_cyc = now;
+        sm_changed(sm, warp);
+    }
+}
+
+void sm_recheck_fences(struct sm *sm, uint64_t now)
+{
+    store_order_forget(sm->wire.store_order, sm->wire.sm_idx);
+    for (uint64_t left = sm->wait_order; left; left &= left - 1) {
+        const uint32_t warp = (uint32_t)__builtin_ctzll(left);
+        if (!fence_reached(sm, warp, now)) continue;
+        sm->wait_order &= ~bit_of(warp);
+        sm->wait_fence &= ~bit_of(warp);
+        sm_wait_over(sm, warp, now);
+    }
+}
+
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now)
 {
     struct sm_warp *const w = sm_warp_at(sm, warp);
@@ -91,10 +123,20 @@ static void wake_others(struct sm *sm, struct sm_block *b, uint64_t now)
     }
 }
 
+void sm_check_release(const struct sm *sm, uint32_t warp, uint64_t now)
+{
+    const struct sm_warp *const w = &sm->warps[warp];
+    check_release(sm->wire.check, sm->wire.sm_idx, warp, w->generation, now);
+    if (sm->fence_cyc[warp])
+        check_cumulative(sm->wire.check, sm->wire.sm_idx, sm->blocks[w->block].idx, sm->fence_cyc[warp] - 1,
+                         now);
+}
+
 /* Its stores are acknowledged: the warp has waited for it. */
 static void gpu_fence(struct sm *sm, uint32_t warp, uint64_t now)
 {
-    if (sm->wire.check) check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
+    if (sm->wire.check) sm_check_release(sm, warp, now);
+    sm->fence_cyc[warp] = 0;
     if (sm->spec->fence_invalidates) sm_acquire(sm, FAULT_FIRES(fence_invalidates_not), now);
 }
 

@@ -316,6 +316,8 @@ static inline __attribute__((always_inline)) uint64_t a_cycle(struct sm *sm, uin
                                                               enum warp_scheduler policy)
 {
     const uint64_t due = sm->wheel_used >> now % SM_WHEEL & 1 ? wake_warps(sm, now) : 0;
+    if (__builtin_expect((sm->any_ready & sm->releases) != 0, 0))
+        sm_hold_fences(sm, sm->any_ready & sm->releases, now);
     uint64_t out = kept_out(sm);
     const uint32_t issued = issue_all(sm, due, &out, now, policy);
     uint64_t next = next_to_wake(sm, now);
@@ -332,6 +334,7 @@ static uint64_t alone_until(const struct sm *sm, uint64_t now)
 {
     if (sm->queue_count | sm->misses_count | sm->parked_count | sm->replay_count) return now;
     if (sm->wants_blocks || sm->move.state != MOVE_NONE || sm->wire.disturbed) return now;
+    if (sm->wait_order) return now;      /* another SM ends the wait */
     if (sm->asked_cyc > now) return now; /* a visit is due then, though it has been served in this one */
     /* When one of several kernels ends, the others are looked at, and new ones may come. */
     if (sm->place_count > 1 || (sm->wire.kernels && *sm->wire.kernels > 1)) return now;

@@ -25,6 +25,7 @@
  * release a page, and it counts retries. */
 #include "pages/pages.h"
 #include "sm/send.h"
+#include "sm/structures.h"
 
 /* ---- issue ---- */
 
@@ -45,6 +46,7 @@ static uint8_t flags_of(const struct warp_op *op)
     const bool load = op->info->class == WARP_CLASS_LOAD;
     if (op->read_only || (load && FAULT_FIRES(read_only_wrong))) f |= REQUEST_READ_ONLY;
     if (op->info->flags & (WARP_F_STRONG | WARP_F_CACHE_L2)) f |= REQUEST_UNCACHED;
+    if (load && op->info->flags & WARP_F_STRONG && op->info->scope >= WARP_SCOPE_GPU) f |= REQUEST_STRONG;
     return (uint8_t)f;
 }
 
@@ -127,6 +129,40 @@ static inline void touch_pages(struct sm *sm, struct memory_instr *m, uint32_t c
     if (first < count) touch_lines(sm, m->more, count - first, looks_ahead);
 }
 
+/* ---- machines with several memory nodes ---- */
+
+static struct structures *structures_of(const struct sm *sm, const struct line_access *a)
+{
+    return sm->places[a->place].kernel->structures;
+}
+
+/* Sets the cache hint of loads, line by line: a gather may touch several structures. */
+static __attribute__((noinline)) void set_hints(const struct sm *sm, struct memory_instr *m, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        struct line_access *const a = line_of(m, k);
+        if (structures_find(structures_of(sm, a), a->line)->once) a->flags |= REQUEST_ONCE;
+    }
+}
+
+/* Counts a line access by the distance of its home. Precondition: the page has a frame. */
+static __attribute__((noinline)) void count_node(struct sm *sm, const struct line_access *a)
+{
+    struct structure *const s = structures_find(structures_of(sm, a), a->line);
+    const uint32_t chiplet = sm->wire.sm_idx / sm->spec->sms_per_chiplet,
+                   home = home_of(sm, a->line).slice / sm->spec->slices_per_chiplet;
+    s->lines++;
+    if (home == chiplet) {
+        sm->stats.lines_home++;
+        return;
+    }
+    s->lines_off_chiplet++;
+    sm->stats.lines_off_chiplet++;
+    if (home / sm->spec->chiplets_per_gpu == chiplet / sm->spec->chiplets_per_gpu) return;
+    s->lines_off_gpu++;
+    sm->stats.lines_off_gpu++;
+}
+
 /* ---- --check ---- */
 
 static struct check_access access_of(const struct sm *sm, const struct line_access *a)
@@ -157,8 +193,7 @@ static void check_context(const struct sm *sm, struct check_access *a, uint64_t 
 static void check_lines(const struct sm *sm, struct memory_instr *m, uint32_t warp, uint64_t now)
 {
     const struct warp_op_info *info = sm->op.info;
-    if (info->flags & WARP_F_RELEASE && info->scope >= WARP_SCOPE_GPU)
-        check_release(sm->wire.check, sm->wire.sm_idx, warp, sm->warps[warp].generation, now);
+    if (info->flags & WARP_F_RELEASE && info->scope >= WARP_SCOPE_GPU) sm_check_release(sm, warp, now);
     for (uint32_t k = 0; k < m->count; k++) {
         const struct check_access a = access_of(sm, line_of(m, k));
         check_issue(sm->wire.check, &a, now);
@@ -214,9 +249,11 @@ static inline __attribute__((always_inline)) void issue(struct sm *sm, uint32_t 
     m->reads = !writes && !(flags & REQUEST_UNCACHED) && count - 1 < SM_LANES;
     if (waits) new_load(sm, model.load, block, warp, count, now, load);
     if (!scattered) touch_pages(sm, m, count, texture, !writes && !checked);
+    if (sm->spec->counts_nodes && !writes) set_hints(sm, m, count);
     if (writes) sm->warps[warp].stores += count;
     if (!waits) sm->places[place].stores += count;
     if (checked) check_lines(sm, m, warp, now);
+    if (writes && op->info->flags & WARP_F_RELEASE) sm->fence_cyc[warp] = 0;
     sm->back = lsu_behind(sm, m);
     sm->queue_count++;
     sm->stats.line_accesses += count;
@@ -261,12 +298,15 @@ void load_done(struct sm *sm, uint32_t idx, uint64_t now)
 
 /* ---- requests to the network ---- */
 
-/* True if the access must wait because the pager holds its page, whatever the TLB contains. */
+/* True if the access must wait because its page is locked, whatever the TLB contains, or because an older access of
+ * the SM waits for the page: accesses of a warp to one line keep their order. */
 static inline bool page_stops(const struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    return sm->wire.moving_pages &&
-           pages_stops(sm->wire.moving_pages, sm->wire.sm_idx, page_key(sm, a->line), a->kind != REQUEST_READ,
-                       (a->flags & REQUEST_READ_ONLY) != 0, now);
+    if (!sm->wire.moving_pages) return false;
+    const uint64_t key = page_key(sm, a->line);
+    return pages_stops(sm->wire.moving_pages, sm->wire.sm_idx, key, a->kind != REQUEST_READ,
+                       (a->flags & REQUEST_READ_ONLY) != 0, now) ||
+           mmu_awaits(sm->wire.mmu, sm->wire.sm_idx, key);
 }
 
 void lsu_check_send(struct sm *sm, const struct line_access *a, uint32_t idx, uint64_t now)
@@ -335,7 +375,7 @@ static void send_miss(struct sm *sm, uint64_t now)
     const uint32_t idx = sm->misses[sm->misses_head];
     const struct request *r = request_at(sm->wire.requests, idx);
     const struct organisation *o = sm->wire.organisation;
-    if (sm->hold || (o->path.orders_atomics && !may_overtake(sm, r))) return;
+    if ((sm->hold && sm->hold != SM_DRAINS) || (o->path.orders_atomics && !may_overtake(sm, r))) return;
     uint16_t *const counter = o->path.orders_atomics ? on_way(sm, r) : NULL;
     if (!fabric_try_request(sm->wire.fabric, now, idx, sm->wire.sm_idx, path_first(sm->routes, r))) {
         sm->miss_refused = true;
@@ -369,7 +409,9 @@ bool lsu_write(struct sm *sm, const struct line_access *a, uint64_t now)
 
 static inline bool access_line(struct sm *sm, const struct line_access *a, uint64_t now)
 {
-    return a->kind == REQUEST_READ ? l1_read(sm, a, now) : lsu_write(sm, a, now);
+    if (!(a->kind == REQUEST_READ ? l1_read(sm, a, now) : lsu_write(sm, a, now))) return false;
+    if (sm->spec->counts_nodes) count_node(sm, a);
+    return true;
 }
 
 static bool is_waited_for(const struct line_access *a)
@@ -451,7 +493,7 @@ static __attribute__((noinline)) bool translate_and_access(struct sm *sm, struct
         sm->lsu_blocked = &sm->stats.stall_page_busy;
         return false;
     }
-    if (m->translated && !sm->wire.moving_pages) return access_line(sm, a, now);
+    if (m->translated && (!sm->wire.moving_pages || !page_stops(sm, a, now))) return access_line(sm, a, now);
     const uint64_t key = page_key(sm, a->line);
     switch (page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
                                    : mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)) {
@@ -494,12 +536,16 @@ static bool replay_one(struct sm *sm, uint64_t now)
 {
     const uint32_t node = sm->replay.first;
     const struct line_access *const a = &sm->waiting[node];
-    if (page_stops(sm, a, now)) {
-        const uint64_t key = page_key(sm, a->line);
-        if (mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now) == MMU_BUSY) {
-            sm->lsu_blocked = &sm->stats.stall_page_busy;
-            return false;
-        }
+    const uint64_t key = page_key(sm, a->line);
+    const bool stale = sm->replay_stale && !FAULT_FIRES(tlb_keeps_at_change);
+    const enum mmu_result page = page_stops(sm, a, now) ? mmu_wait(sm->wire.mmu, sm->wire.sm_idx, key, now)
+                                 : stale                ? mmu_lookup(sm->wire.mmu, sm->wire.sm_idx, key, now)
+                                                        : MMU_HIT;
+    if (page == MMU_BUSY) {
+        sm->lsu_blocked = &sm->stats.stall_page_busy;
+        return false;
+    }
+    if (page == MMU_MISS) {
         (void)take_first(sm, &sm->replay);
         park(sm, node, key);
     } else {
@@ -507,6 +553,7 @@ static bool replay_one(struct sm *sm, uint64_t now)
         free_node(sm, take_first(sm, &sm->replay));
     }
     sm->replay_count--;
+    if (sm->replay_stale) sm->replay_stale--;
     return true;
 }
 
@@ -530,7 +577,7 @@ void lsu_step(struct sm *sm, uint64_t now)
     if (sm->lsu_blocked) *sm->lsu_blocked += now - sm->lsu_blocked_cyc;
     sm->lsu_blocked_cyc = now;
     if (sm->parked_count) take_pages(sm, now);
-    if (!lsu_still_blocked(sm)) {
+    if (!lsu_still_blocked(sm) && sm->hold != SM_DRAINS) {
         sm->lsu_blocked = NULL;
         sm->reply_came = false;
         uint32_t left = sm->spec->lines_per_cyc;
@@ -592,6 +639,8 @@ static __attribute__((noinline)) void written(struct sm *sm, enum request_kind k
     case REQUEST_REDUCTION: store_acknowledged(sm, owner, now); break;
     case REQUEST_READ:
     case REQUEST_WALK:
+    case REQUEST_INVALIDATE:
+    case REQUEST_ACK:
     case REQUEST_KINDS: diag_bug("sm", now, "a reply that no SM asked for");
     }
 }
@@ -604,13 +653,15 @@ void lsu_reply(struct sm *sm, uint64_t now, uint32_t idx)
         uint16_t *const counter = on_way(sm, r);
         if (counter) --*counter;
     }
-    if (sm->wire.moving_pages) pages_answered(sm->wire.moving_pages, page_key(sm, r->line));
+    if (sm->wire.moving_pages && !(r->flags & REQUEST_CONTEXT))
+        pages_answered(sm->wire.moving_pages, page_key(sm, r->line));
     const uint32_t owner = r->owner;
     const bool own = idx - sm->first_request < sm->spec->mshrs; /* permanently allocated to an MSHR */
     if (!own) pool_give(sm->wire.requests, idx); /* not reallocated before this function returns */
     lsu_count_reply(sm, now);
     if (__builtin_expect(r->kind != REQUEST_READ, 0)) {
         sm->write_cyc += now - r->sent_cyc;
+        if (sm->wire.store_order) store_order_answer(sm->wire.store_order, r->order, now);
         written(sm, (enum request_kind)r->kind, owner, now);
         return;
     }

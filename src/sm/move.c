@@ -4,40 +4,66 @@
  *   told to stop ─► no issue ─► loads and stores end ─► context written ─► block_left()
  *   resume ─► slot taken ─► context read ─► warps go on
  *
- * ASSUMPTION: the driver keeps contexts in memory of the application's own address space, which has frames
- * whether or not pages are faulted in; a context is all registers and all shared memory of the block. */
+ * ASSUMPTION: the driver keeps contexts in frames of their own (pages_place_context()), addressed without a TLB; a
+ * context is all registers and all shared memory of the block. */
 #include "sm/sm_private.h"
 
 /* A block runs at least this long between moves, or it would do nothing but travel. */
 enum { MOVE_LEAST_CYC = 1000 };
 
-static uint32_t context_lines(const struct sm_kernel *k)
+uint32_t sm_context_lines(const struct sm_kernel *k)
 {
     return (uint32_t)(((uint64_t)k->registers_per_block * 4 + k->shared_per_block + LINE_BYTES - 1) /
                       LINE_BYTES);
 }
 
-bool sm_stop_block(struct sm *sm)
+uint32_t sm_context_lines_max(const struct sm_spec *spec)
+{
+    return (uint32_t)(((uint64_t)spec->registers * 4 + spec->shared_bytes + LINE_BYTES - 1) / LINE_BYTES);
+}
+
+static bool may_stop(const struct sm *sm, const struct sm_block *b)
+{
+    return b->used && b->warps_left && sm_kernel_of(sm, b)->block_left;
+}
+
+static bool stops_before(const struct sm *sm, enum sm_stop which, uint32_t a, uint32_t b)
+{
+    const struct sm_block *const x = &sm->blocks[a], *const y = &sm->blocks[b];
+    if (which == SM_STOP_LONGEST && x->since_cyc != y->since_cyc) return x->since_cyc < y->since_cyc;
+    return x->idx < y->idx;
+}
+
+bool sm_stop_block(struct sm *sm, enum sm_stop which, uint64_t first_line)
 {
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
-    uint32_t oldest = UINT32_MAX;
+    uint32_t first = UINT32_MAX;
     if (sm->move.state != MOVE_NONE) return false;
     for (uint32_t slot = 0; slot < SM_WARPS; slot++) {
         const struct sm_block *b = &sm->blocks[slot];
-        if (!b->used || !b->warps_left || now < b->since_cyc + MOVE_LEAST_CYC) continue;
-        if (!sm_kernel_of(sm, b)->block_left) continue;
-        if (oldest == UINT32_MAX || b->idx < sm->blocks[oldest].idx) oldest = slot;
+        if (!may_stop(sm, b) || (which == SM_STOP_OLDEST && now < b->since_cyc + MOVE_LEAST_CYC)) continue;
+        if (first == UINT32_MAX || stops_before(sm, which, slot, first)) first = slot;
     }
-    if (oldest == UINT32_MAX) return false;
+    if (first == UINT32_MAX) return false;
     sm_all_changed(sm);
     sm->move = (struct move){.state = MOVE_STOPPING,
-                             .slot = oldest,
-                             .lines = context_lines(sm_kernel_of(sm, &sm->blocks[oldest]))};
-    sm->stopping = sm->blocks[oldest].warps;
+                             .slot = first,
+                             .first_line = first_line,
+                             .lines = sm_context_lines(sm_kernel_of(sm, &sm->blocks[first]))};
+    sm->stopping = sm->blocks[first].warps;
     sm->held |= sm->any_ready & sm->stopping;
     sm->any_ready &= ~sm->stopping;
     engine_wake(sm->wire.engine, sm->component, now + 1);
     return true;
+}
+
+uint64_t sm_longest_since(const struct sm *sm)
+{
+    uint64_t since_cyc = UINT64_MAX;
+    for (uint32_t slot = 0; sm->move.state == MOVE_NONE && slot < SM_WARPS; slot++)
+        if (may_stop(sm, &sm->blocks[slot]) && sm->blocks[slot].since_cyc < since_cyc)
+            since_cyc = sm->blocks[slot].since_cyc;
+    return since_cyc;
 }
 
 bool sm_can_resume(const struct sm *sm, const struct sm_kernel *kernel)
@@ -46,14 +72,15 @@ bool sm_can_resume(const struct sm *sm, const struct sm_kernel *kernel)
 }
 
 bool sm_resume_block(struct sm *sm, const struct sm_kernel *kernel, uint64_t block, struct warp_source source,
-                     uint64_t *clock, uint64_t start_cyc)
+                     uint64_t *clock, uint64_t start_cyc, uint64_t first_line)
 {
     const uint64_t now = engine_now(sm->wire.engine, sm->wire.domain);
     if (!sm_can_resume(sm, kernel)) return false;
     const uint32_t slot = sm_take_slot(sm, sm_place_of(sm, kernel), block, start_cyc, now);
     sm->blocks[slot].source = source;
     sm->blocks[slot].clock = clock;
-    sm->move = (struct move){.state = MOVE_IN, .slot = slot, .lines = context_lines(kernel)};
+    sm->move = (struct move){
+        .state = MOVE_IN, .slot = slot, .first_line = first_line, .lines = sm_context_lines(kernel)};
     engine_wake(sm->wire.engine, sm->component, now + 1);
     return true;
 }
@@ -71,15 +98,14 @@ static void send_line(struct sm *sm, uint64_t now)
 {
     struct move *m = &sm->move;
     const struct sm_kernel *k = sm_kernel_of(sm, &sm->blocks[m->slot]);
-    const struct line_access a = {.line = k->context_line + sm->blocks[m->slot].idx * m->lines + m->sent,
+    const struct line_access a = {.line = m->first_line + m->sent,
                                   .bytes = {UINT64_MAX, UINT64_MAX},
                                   .kind = m->state == MOVE_OUT ? REQUEST_WRITE : REQUEST_READ,
                                   .sectors = SECTORS_ALL,
                                   .conflict = 1,
-                                  .flags = REQUEST_UNCACHED,
+                                  .flags = REQUEST_UNCACHED | REQUEST_CONTEXT,
                                   .place = sm->blocks[m->slot].place};
-    mmu_place_for_driver(sm->wire.mmu, sm->wire.sm_idx,
-                         pages_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
+    mmu_place_context(sm->wire.mmu, pages_key(k->app, a.line >> (mmu_page_log2(sm->wire.mmu) - LINE_LOG2)));
     uint64_t *const blocked = sm->lsu_blocked;
     if (lsu_send(sm, &a, MOVE_OWNER, SECTORS_ALL, now)) {
         m->sent++;
@@ -121,6 +147,7 @@ static void leave(struct sm *sm, uint64_t now)
     sm->wait_memory &= ~gone;
     sm->wait_barrier &= ~gone;
     sm->wait_fence &= ~gone;
+    sm->wait_order &= ~gone;
     sm->held = sm->stopping = 0;
     sm_all_changed(sm);
     sm->move.state = MOVE_NONE;
@@ -133,7 +160,7 @@ void move_step(struct sm *sm, uint64_t now)
     struct move *m = &sm->move;
     if (m->state == MOVE_STOPPING && is_quiet(sm, &sm->blocks[m->slot])) m->state = MOVE_OUT;
     if (m->state == MOVE_STOPPING) return;
-    if (m->sent < m->lines) send_line(sm, now);
+    if (m->sent < m->lines && sm->hold != SM_DRAINS) send_line(sm, now);
     if (m->sent < m->lines || m->on_way) return;
     if (m->state == MOVE_OUT) {
         leave(sm, now);

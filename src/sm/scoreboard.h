@@ -6,6 +6,7 @@
 #define ATOLL_SM_SCOREBOARD_H
 
 #include "sm/sm_private.h"
+#include "sm/store_order.h"
 
 _Static_assert(SM_REGS == 256, "registers in warp_op_info.any are modulo 256");
 
@@ -138,6 +139,10 @@ static inline void set_next_in_run(struct sm *sm, struct sm_warp *w, uint64_t bi
 /* Those of a run are all inside. A warp that ends is noticed when its block ends with it. */
 static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_op_info *info)
 {
+    if (__builtin_expect(sm->wire.store_order != NULL, 0)) {
+        const bool orders = info->flags & WARP_F_RELEASE && info->scope >= WARP_SCOPE_GPU;
+        sm->releases = (sm->releases & ~bit_of(warp)) | (uint64_t)orders << warp;
+    }
     if (__builtin_expect(info->class == WARP_CLASS_EXIT, 0)) {
         sm_leaves(sm, warp);
         return;

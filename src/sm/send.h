@@ -9,6 +9,7 @@
 #include "net/fabric_window.h"
 #include "pages/pages.h"
 #include "sm/sm_private.h"
+#include "sm/store_order.h"
 
 /* A request is answered. */
 static inline void lsu_count_reply(struct sm *sm, uint64_t now)
@@ -74,6 +75,8 @@ static inline void send_line(struct sm *sm, const struct line_access *a, uint32_
     if (a->kind != REQUEST_READ) { /* nobody looks at those of a read */
         r->bytes[0] = a->bytes[0];
         r->bytes[1] = a->bytes[1];
+        r->acks = 0;
+        if (sm->wire.store_order) r->order = store_order_send(sm->wire.store_order, now);
     }
     r->home = home;
     r->sent_cyc = now;
@@ -97,7 +100,7 @@ static inline void send_line(struct sm *sm, const struct line_access *a, uint32_
     uint32_t tail = sm->misses_head + sm->misses_count++;
     if (tail >= sm->spec->miss_queue) tail -= sm->spec->miss_queue;
     sm->misses[tail] = idx;
-    if (sm->wire.moving_pages)
+    if (sm->wire.moving_pages && !(a->flags & REQUEST_CONTEXT)) /* frames of contexts never move */
         pages_sent(sm->wire.moving_pages, sm->wire.sm_idx, page_key(sm, a->line), request_writes(r), now);
 }
 

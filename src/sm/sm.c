@@ -80,6 +80,10 @@ struct sm_spec *sm_spec_of(struct arena *a, const struct config *c)
         .barrier_latency_cyc = c->sm.barrier_latency_cyc,
         .branch_latency_cyc = c->sm.branch_latency_cyc,
         .start_latency_cyc = c->sm.start_latency_cyc,
+        .counts_nodes = config_counts_nodes(c),
+        .sms_per_chiplet = (uint32_t)config_sms_per_chiplet(c),
+        .slices_per_chiplet = (uint32_t)config_slices_per_chiplet(c),
+        .chiplets_per_gpu = c->gpu.chiplets,
         .fence_invalidates = c->sm.fence_acquire == fence_acquire_invalidate,
         .clock_ghz = (double)c->clock.sm * 1e-9,
         .sets = (uint32_t)(c->l1.size / LINE_BYTES / c->l1.ways),
@@ -216,6 +220,7 @@ static inline __attribute__((always_inline)) void issue_half(struct sm *sm, uint
 {
     if (!sm->place_count) return;
     if (sm->move.state != MOVE_NONE) move_step(sm, now); /* here, because it may place pages */
+    if (__builtin_expect(sm->wait_order != 0, 0)) sm_recheck_fences(sm, now);
     const uint64_t next = sm_issue(sm, now);
     if (!sm->block_count || sm->place_count > 1) tell_drained(sm, now);
     sm->next_cyc = next;
@@ -409,8 +414,26 @@ uint32_t sm_requests_kept(const struct sm_spec *spec) { return spec->mshrs; }
 uint32_t sm_requests_held(const struct sm *sm) { return sm->misses_count; }
 void sm_hold(struct sm *sm, enum sm_hold hold)
 {
+    const bool goes_on = sm->hold == SM_DRAINS && hold == SM_SENDS && sm->place_count;
     sm->hold = (uint8_t)hold;
     set_direct(sm);
+    if (goes_on)
+        engine_wake(sm->wire.engine, sm->component, engine_now(sm->wire.engine, sm->wire.domain) + 1);
+}
+bool sm_is_drained(const struct sm *sm)
+{
+    return !sm->outstanding && !mmu_waiting(sm->wire.mmu, sm->wire.sm_idx);
+}
+void sm_drop_translations(struct sm *sm)
+{
+    DIAG_ASSERT(sm_is_drained(sm) && !sm->parked_count);
+    l1_invalidate(sm);
+    if (!FAULT_FIRES(tlb_keeps_at_change)) mmu_flush_l1(sm->wire.mmu, sm->wire.sm_idx);
+    if (sm->queue_count) sm->front->translated = false;
+    sm->replay_stale = sm->replay_count;
+    if (sm->wire.check && !mmu_l1_is_flushed(sm->wire.mmu, sm->wire.sm_idx))
+        diag_check_failed("--check: the L1 TLB of SM %u holds translations from before a change of channels",
+                          sm->wire.sm_idx);
 }
 uint64_t sm_requests_waiting(const struct sm *sm) { return sm->outstanding - sm->misses_count; }
 

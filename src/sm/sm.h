@@ -31,6 +31,7 @@ struct sm;
 struct sm_spec;
 struct check;
 struct conflict_cache;
+struct structures;
 
 enum { SM_REGS = 256 };    /* registers of a warp in the scoreboard; more share entries */
 enum { SM_KERNELS = 127 }; /* kernels that an SM serves at one time */
@@ -58,7 +59,7 @@ struct sm_kernel {
      * source is the owner's again. NULL: blocks never move. */
     void (*block_left)(void *self, uint32_t sm, uint64_t block, struct warp_source *source,
                        uint64_t start_cyc);
-    uint64_t context_line; /* first line (virtual) of where contexts are kept */
+    struct structures *structures; /* where its data lies and how it is cached; NULL: one memory node */
 };
 
 struct sm_wiring {
@@ -68,6 +69,8 @@ struct sm_wiring {
     struct organisation *organisation; /* of its chiplet: paths, acquires */
     struct pages *moving_pages;        /* counts requests per page; NULL: a page keeps its frame */
     struct check *check;               /* --check; NULL: none */
+    struct store_order
+        *store_order; /* fences are cumulative; NULL: a fence waits for stores of its warp only */
     uint32_t sm_idx;
     uint32_t near_first, near_count; /* LLC slices of its own partition, for statistics */
     uint32_t domain;
@@ -96,15 +99,26 @@ uint32_t sm_fitting_blocks(const struct sm_spec *spec, const struct sm_kernel *k
 void sm_begin(struct sm *sm, const struct sm_kernel *kernel, uint64_t start_cyc);
 /* ---- moving resident blocks ---- */
 
-/* Tells the oldest block that is not on the move to stop: its warps issue no more; when its loads and stores
- * have ended, registers and shared memory are written to memory, then block_left() is called. False: there is
- * none, or another one is on the move. */
-bool sm_stop_block(struct sm *sm);
-/* Takes a block that left some SM: its context is read back, then its warps go on. False: no room, or another
- * one is on the move. */
+/* Which resident block sm_stop_block() stops. */
+enum sm_stop {
+    SM_STOP_OLDEST, /* the lowest number of those that have run for a while */
+    SM_STOP_LOWEST, /* the lowest number */
+    SM_STOP_LONGEST /* the one that has run longest since it began or was resumed */
+};
+/* Stops a block: its warps issue no more. When its loads and stores have ended, the SM writes registers and shared
+ * memory to the virtual lines from first_line on, then calls block_left(). False: the SM has no such block, or
+ * another block is in transit. */
+bool sm_stop_block(struct sm *sm, enum sm_stop which, uint64_t first_line);
+/* Resumes a block that left some SM: the SM reads the context from first_line on, then the warps run. False: no room,
+ * or another block is in transit. */
 bool sm_can_resume(const struct sm *sm, const struct sm_kernel *kernel);
 bool sm_resume_block(struct sm *sm, const struct sm_kernel *kernel, uint64_t block, struct warp_source source,
-                     uint64_t *clock, uint64_t start_cyc);
+                     uint64_t *clock, uint64_t start_cyc, uint64_t first_line);
+/* Lines of the context of a block of the kernel, and of the largest context that an SM can hold. */
+uint32_t sm_context_lines(const struct sm_kernel *kernel);
+uint32_t sm_context_lines_max(const struct sm_spec *spec);
+/* Cycle in which the block began or was resumed that has run longest; UINT64_MAX: no block can stop now. */
+uint64_t sm_longest_since(const struct sm *sm);
 
 /* No more blocks of it are taken; the kernel has ended or is taken away. */
 void sm_end(struct sm *sm, const struct sm_kernel *kernel, uint64_t now);
@@ -128,10 +142,16 @@ uint32_t sm_requests_held(const struct sm *sm);
 /* Whether the SM sends requests. Call it between two runs of the engine. */
 enum sm_hold {
     SM_SENDS,
-    SM_HOLDS,      /* sends no request */
-    SM_HOLDS_STOPS /* sends no request; the last outstanding reply stops the engine */
+    SM_HOLDS,       /* sends no request */
+    SM_HOLDS_STOPS, /* sends no request; the last outstanding reply stops the engine */
+    SM_DRAINS       /* begins no access; requests that exist are sent */
 };
 void sm_hold(struct sm *sm, enum sm_hold hold);
+/* True if no request exists and no translation is pending. Precondition: SM_DRAINS. */
+bool sm_is_drained(const struct sm *sm);
+/* The owned channels of the SM's application have changed: invalidates the L1 and the L1 TLB. Accesses whose
+ * translation has arrived are translated again. Precondition: sm_is_drained(). */
+void sm_drop_translations(struct sm *sm);
 /* Requests that one SM may have on their way. */
 uint32_t sm_request_limit(const struct sm_spec *spec);
 /* Requests that it takes out of the pool when it is built, and never gives back. */

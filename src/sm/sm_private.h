@@ -49,6 +49,8 @@ struct sm_spec {
     uint32_t shared_latency_cyc, shared_banks, const_latency_cyc, barrier_latency_cyc, branch_latency_cyc,
         start_latency_cyc;
     bool fence_invalidates;
+    bool counts_nodes; /* slices of other chiplets exist: structures.h */
+    uint32_t sms_per_chiplet, slices_per_chiplet, chiplets_per_gpu;
     double clock_ghz;
     /* L1 */
     uint32_t sets, ways, mshrs, mshr_merges, miss_queue, lines_per_cyc, l1_latency_cyc, fill_latency_cyc;
@@ -173,6 +175,7 @@ struct move {
     enum move_state state;
     uint32_t slot;
     uint32_t lines, sent, on_way; /* of the context */
+    uint64_t first_line;          /* virtual */
 };
 #define MOVE_OWNER 0x7ffffffeu /* of requests that carry a context */
 
@@ -357,8 +360,11 @@ struct sm {
     uint64_t leaving;                        /* next instruction ends the warp */
     uint64_t of_unit[UNIT_COUNT];            /* every warp, by the port of its next instruction */
     uint64_t wait_barrier, wait_fence, resident;
-    uint64_t held;      /* of stopping: those that would be ready */
-    uint64_t start_cyc; /* from when on some kernel can be asked for blocks */
+    uint64_t releases;   /* with a store_order: next instruction is a fence or release of GPU scope */
+    uint64_t wait_order; /* of wait_fence: for stores of other warps and SMs */
+    uint64_t fence_cyc[SM_WARPS]; /* cycle + 1 in which its fence or release was ready to issue; 0: none */
+    uint64_t held;                /* of stopping: those that would be ready */
+    uint64_t start_cyc;           /* from when on some kernel can be asked for blocks */
     uint64_t shared_free_cyc;
     uint64_t asked_cyc; /* sm_ask() woke it for this cycle */
     _Alignas(64) struct sm_wiring wire;
@@ -387,6 +393,7 @@ struct sm {
     uint32_t waiting_used;                    /* nodes used at some time: 1 .. waiting_used */
     struct access_list parked[SM_PAGE_LISTS]; /* accesses whose page is missing, by page */
     struct access_list replay;                /* accesses whose page has arrived */
+    uint32_t replay_stale;                    /* first accesses of replay whose translation was dropped */
     uint16_t stores_on_way[SM_ORDER], atomics_on_way[SM_ORDER]; /* path.orders_atomics: in flight, by line */
     _Alignas(64) struct l1 l1;
     struct warp_op op; /* of the step under way */
@@ -438,6 +445,13 @@ void sm_next(struct sm *sm, uint32_t warp, uint64_t earliest_cyc, uint64_t now);
 void sm_wait_long(struct sm *sm, uint32_t warp, uint32_t ahead, uint64_t now);
 /* What it waited for (memory, stores) has come. */
 void sm_wait_over(struct sm *sm, uint32_t warp, uint64_t now);
+/* Takes ready warps with a fence or release from the ready ones until every store that was sent before it is
+ * answered. */
+void sm_hold_fences(struct sm *sm, uint64_t ready, uint64_t now);
+/* Returns those for which that has happened. */
+void sm_recheck_fences(struct sm *sm, uint64_t now);
+/* --check: the warp passes a fence or release of GPU scope. */
+void sm_check_release(const struct sm *sm, uint32_t warp, uint64_t now);
 /* The warp executes its next instruction. */
 void sm_step(struct sm *sm, uint32_t warp, uint32_t latency_cyc, uint64_t now);
 /* blocks.c */

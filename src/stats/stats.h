@@ -147,7 +147,7 @@ void stats_sample(struct stats_registry *r, uint64_t now_cyc);
 /* The last, unfinished interval, when anything grew in it. Call at the end of a run. */
 void stats_series_finish(struct stats_registry *r);
 
-/* Every law on the sums over the whole system; a broken one is a bug of ours (raises). */
+/* Every law on the sums over the whole system; a violation is an internal error. */
 void stats_check_laws(const struct stats_registry *r, uint64_t now_cyc);
 
 /* Smallest value of histogram bucket i. */

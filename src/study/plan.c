@@ -90,6 +90,7 @@ void study_each_setting(const struct study *s, const struct study_point *p,
         while (own && own->machine != p->machine) own = own->next;
         visit_list(own ? own->set : v->set, visit, arg);
     }
+    visit_list(s->scale_set, visit, arg);
     if (s->seed_count == 1 && s->seeds[0] == 1) return; /* the default */
     char text[32];
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)s->seeds[p->seed]);

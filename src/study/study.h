@@ -156,6 +156,7 @@ struct study_claim {
 };
 
 struct study_scale {
+    struct study_setting *set; /* after all other settings, so that '/4' divides what they set */
     const char *name;
     uint64_t instructions;
     const uint64_t *seeds; /* NULL: the study's */
@@ -175,7 +176,8 @@ struct study {
     struct arena arena;
     struct diag_source source; /* the file; name and text */
     const char *name, *title, *paper, *about;
-    const char *scale; /* the one that is planned, "" = none */
+    const char *scale;               /* the one that is planned, "" = none */
+    struct study_setting *scale_set; /* its settings */
     struct study_setting *set;
     struct study_machine *machines;
     struct study_workload *workloads;

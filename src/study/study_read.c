@@ -68,6 +68,23 @@ struct study_set study_find_workloads(const struct study *s, struct diag_place p
     nodes_unknown(place, "group or workload of this study", name, names, known);
 }
 
+/* A text, or one for each scale: 'machine: {quick: ladm-rr-q4, paper: ladm-rr}'. *place: of the text. */
+static const char *text_of_scale(const struct study *s, const struct yaml_node *n, const char *what,
+                                 const char *key, struct diag_place *place)
+{
+    const struct yaml_node *value = yaml_get(n, key);
+    if (!value || value->kind != YAML_MAP) {
+        const char *const text = nodes_need(n, what, key);
+        *place = value->place;
+        return text;
+    }
+    const struct yaml_node *const of_scale = yaml_get(value, s->scale);
+    if (!of_scale)
+        diag_mistake_at(value->place, "'%s' has no value for the scale '%s'; add one", key, s->scale);
+    *place = of_scale->place;
+    return nodes_scalar(of_scale, what);
+}
+
 /* ---- machines ---- */
 
 /* {name: best static, best: [a, b]}: for each workload the best of machines that stand before it. */
@@ -105,9 +122,7 @@ static void add_machine(struct study *s, const struct yaml_node *n)
         read_best(s, n, &m);
     } else {
         nodes_check_keys(n, "a machine", keys);
-        const struct yaml_node *preset = yaml_get(n, "machine");
-        m.preset = nodes_need(n, "a machine", "machine");
-        m.place = preset->place;
+        m.preset = text_of_scale(s, n, "a machine", "machine", &m.place);
         m.name = nodes_text(n, "name");
         if (!m.name) m.name = m.preset;
         m.set = nodes_settings(&s->arena, yaml_get(n, "set"));
@@ -206,8 +221,7 @@ static void add_workload(struct study *s, const struct yaml_node *n)
         }
     } else {
         nodes_check_keys(n, "a workload", keys);
-        w.spec = nodes_need(n, "a workload", "run");
-        w.place = yaml_get(n, "run")->place;
+        w.spec = text_of_scale(s, n, "a workload", "run", &w.place);
         w.name = nodes_text(n, "name");
         if (!w.name) w.name = w.spec;
         w.instructions = limit_of(yaml_get(n, "instructions"), s->scale);
@@ -349,10 +363,11 @@ static const uint64_t *read_seeds(struct study *s, const struct yaml_node *n, ui
 
 static void add_scale(struct study *s, const struct yaml_node *n)
 {
-    static const char *const keys[] = {"instructions", "seeds", "workloads", NULL};
+    static const char *const keys[] = {"instructions", "seeds", "workloads", "set", NULL};
     struct study_scale scale = {.name = n->key};
     nodes_check_keys(n, "a scale", keys);
     scale.instructions = limit_of(yaml_get(n, "instructions"), s->scale);
+    scale.set = nodes_settings(&s->arena, yaml_get(n, "set"));
     const struct yaml_node *seeds = yaml_get(n, "seeds"), *chosen = yaml_get(n, "workloads");
     if (seeds) scale.seeds = read_seeds(s, seeds, &scale.seed_count);
     if (chosen) {
@@ -371,6 +386,7 @@ static void add_scale(struct study *s, const struct yaml_node *n)
 /* Takes workloads that the scale leaves out away; groups that become empty stay, with none. */
 static void apply_scale(struct study *s, const struct study_scale *scale)
 {
+    s->scale_set = scale->set;
     if (scale->seeds) {
         s->seeds = scale->seeds;
         s->seed_count = scale->seed_count;

@@ -231,6 +231,26 @@ static void a_scale_limits_workloads_seeds_and_instructions(void **state)
     study_free(s);
 }
 
+static void a_scale_chooses_machines_and_workloads(void **state)
+{
+    static const char text[] = "machines: [{name: A, machine: {quick: uba-mem, paper: v100}}]\n"
+                               "workloads: [{name: w, run: {quick: vecadd:tiny, paper: vecadd:small}}]\n"
+                               "set: {gpu.llc_size: 12 MiB}\n"
+                               "scales: {quick: {set: {gpu.llc_size: /4}}, paper: {}}\n";
+    (void)state;
+    struct study *s = make(text);
+    assert_string_equal(s->machines[0].preset, "uba-mem");
+    assert_string_equal(s->machines[0].name, "A");
+    assert_string_equal(s->workloads[0].spec, "vecadd:tiny");
+    assert_non_null(strstr(study_command(s, 0), "-s gpu.llc_size='12 MiB' -s gpu.llc_size=/4"));
+    study_free(s);
+    refuses("machines: [{name: A, machine: {paper: v100}}]\nworkloads: [vecadd:tiny]\nscales: {quick: {}, "
+            "paper: {}}\n",
+            "x.yaml:1:31: 'machine' has no value for the scale 'quick'; add one");
+    refuses("machines: [{name: A, machine: {quick: v10}}]\nworkloads: [vecadd:tiny]\nscales: {quick: {}}\n",
+            "x.yaml:1:39: unknown machine 'v10'; did you mean 'v100'?");
+}
+
 static void a_wrong_combination_is_a_point_that_fails(void **state)
 {
     (void)state;
@@ -591,6 +611,7 @@ int main(void)
         cmocka_unit_test(axes_are_crossed_or_varied_one_at_a_time),
         cmocka_unit_test(a_value_may_mean_something_else_for_a_machine),
         cmocka_unit_test(a_scale_limits_workloads_seeds_and_instructions),
+        cmocka_unit_test(a_scale_chooses_machines_and_workloads),
         cmocka_unit_test(a_wrong_combination_is_a_point_that_fails),
         cmocka_unit_test(means_are_what_their_names_say),
         cmocka_unit_test(an_interval_is_students_over_the_seeds),

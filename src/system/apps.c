@@ -44,15 +44,17 @@ static uint32_t proportional_share(uint32_t of_all, uint32_t part, uint32_t whol
 }
 
 /* Replaces the shared MMUs of each GPU by one MMU per application. The L2 TLB entries, ports and walkers
- * of each MMU are proportional to the application's share of the SMs. */
+ * of each MMU are proportional to the application's share of the SMs, or equal. */
 static void split_mmus(struct apps *a)
 {
     struct system *g = a->system;
     const uint32_t gpus = g->config->system.gpus;
+    const bool equal = g->config->apps.mmu == app_mmu_equal;
+    const uint32_t shares = g->config->apps.mmu_shares ? g->config->apps.mmu_shares : a->count;
     for (uint32_t k = 0; k < g->mmu_count; k++) mmu_free(g->mmus[k]); /* unused so far */
     for (uint32_t app = 0; app < a->count; app++) {
         struct config c = *g->config;
-        const uint32_t mine = a->app[app].sm_count, all = g->sm_count;
+        const uint32_t mine = equal ? 1 : a->app[app].sm_count, all = equal ? shares : g->sm_count;
         const uint32_t ways = c.mmu.l2_ways < c.mmu.l2_entries ? c.mmu.l2_ways : c.mmu.l2_entries;
         c.mmu.l2_entries = proportional_share(c.mmu.l2_entries / ways, mine, all) * ways;
         c.mmu.l2_ports = proportional_share(c.mmu.l2_ports, mine, all);
@@ -87,6 +89,7 @@ static void hand_over(struct apps *a, uint32_t sm, uint64_t now)
     for (uint32_t n = 0; n < g->running_count; n++)
         if (g->running[n]->sm.app == a->owner[sm] && !boundary_is_over(&g->running[n]->boundary))
             sm_begin(g->sms[sm], &g->running[n]->sm, now + 1);
+    block_migration_on_room(g->block_migration);
 }
 
 static void ignore_wake(void *self, uint64_t now)
@@ -162,52 +165,76 @@ static void read_shares(const char *what, const char *text, uint32_t total, uint
         diag_mistake("%s gives %u to the applications, but the machine has %u", what, sum, total);
 }
 
-static void split_channels(struct apps *a, const char *text)
+/* Channels of each application; false: all applications share all channels. */
+static bool read_channels(struct apps *a, const char *text, uint32_t shares[APPS_MAX])
 {
     struct system *g = a->system;
-    uint32_t shares[APPS_MAX] = {0};
-    const uint32_t per_colour = pages_channels_per_colour(g->pages), colours = pages_colours(g->pages);
-    uint16_t *all = malloc(colours * sizeof *all);
-    if (!all) diag_mistake("out of host memory");
-    for (uint32_t k = 0; k < colours; k++) all[k] = (uint16_t)k;
-    struct diag_cleanup freeing;
-    diag_defer(&freeing, free, all);
-    if (a->count > 1 && colours == 1 && strcmp(text, "shared") != 0)
+    if (strcmp(text, "shared") == 0) return false;
+    if (a->count > 1 && pages_colours(g->pages) == 1)
         diag_mistake(
             "apps.channels is '%s', but under this address map every page lies in all channels; choose "
             "map.kind=fixed_channel or page_move",
             text);
-    if (strcmp(text, "shared") != 0)
-        read_shares("apps.channels", text, g->channel_count, per_colour, a->count, shares);
+    read_shares("apps.channels", text, g->channel_count, pages_channels_per_colour(g->pages), a->count,
+                shares);
+    return true;
+}
+
+static void split_channels(struct apps *a, bool shared, const uint32_t shares[APPS_MAX])
+{
+    struct system *g = a->system;
+    const uint32_t per_colour = pages_channels_per_colour(g->pages), colours = pages_colours(g->pages);
+    uint16_t *all = malloc(colours * sizeof *all);
+    if (!all) diag_mistake("out of host memory");
+    for (uint32_t k = 0; k < colours; k++) all[k] = (uint16_t)k;
     for (uint32_t app = 0, first = 0; app < a->count; app++) {
-        const bool shared = strcmp(text, "shared") == 0;
         const uint32_t count = shared ? colours : shares[app] / per_colour;
         apps_restrict_channels(a, app, all + (shared ? 0 : first), count);
         first += count;
     }
-    diag_done(&freeing, true);
+    free(all);
+}
+
+/* The partition policy may begin with other shares than those of the parameters. */
+static void adapt_to_policy(struct apps *a, uint32_t sms[APPS_MAX], uint32_t channels[APPS_MAX], bool shared)
+{
+    const uint32_t per_index = pages_channels_per_colour(a->system->pages);
+    struct partition p = {0};
+    for (uint32_t app = 0; app < a->count; app++)
+        p.of[app] = (struct partition_share){sms[app], shared ? 0 : channels[app] / per_index};
+    if (!repartition_first(a->system, a->count, &p)) return;
+    for (uint32_t app = 0; app < a->count; app++) {
+        sms[app] = p.of[app].sms;
+        channels[app] = p.of[app].indices * per_index;
+    }
 }
 
 void apps_split(struct apps *a, uint32_t count)
 {
     struct system *g = a->system;
-    uint32_t shares[APPS_MAX];
+    uint32_t shares[APPS_MAX], channels[APPS_MAX] = {0};
     if (count > APPS_MAX) diag_mistake("at most %d applications run together, not %u", APPS_MAX, count);
     a->count = count;
     read_shares("apps.sms", g->config->apps.sms, g->sm_count, 1, count, shares);
+    const bool shared = !read_channels(a, g->config->apps.channels, channels);
+    adapt_to_policy(a, shares, channels, shared);
     memset(a->owner, APPS_NONE, g->sm_count);
     memset(a->serving, APPS_NONE, g->sm_count);
     for (uint32_t app = 0, sm = 0; app < count; app++)
         for (uint32_t k = 0; k < shares[app]; k++, sm++) a->owner[sm] = a->serving[sm] = (uint8_t)app;
     for (uint32_t app = 0; app < count; app++) number_sms(a, app);
-    split_channels(a, g->config->apps.channels);
-    if (g->config->apps.mmu == app_mmu_own && a->app[0].sm_count < g->sm_count) split_mmus(a);
-    for (uint32_t k = 0; count > 1 && k < g->slice_count; k++)
+    split_channels(a, shared, channels);
+    const bool own = g->config->apps.mmu == app_mmu_own && a->app[0].sm_count < g->sm_count;
+    const bool equal = g->config->apps.mmu == app_mmu_equal && (count > 1 || g->config->apps.mmu_shares > 1);
+    if (own || equal) split_mmus(a);
+    const bool counts = count > 1 || g->config->apps.count_llc;
+    for (uint32_t k = 0; counts && k < g->slice_count; k++)
         slice_count_apps(g->slices[k], &a->app[0].stats, sizeof a->app[0]);
     for (uint32_t app = 1; app < count; app++) {
         const struct stats_scope scope = {STATS_ANY, STATS_ANY, STATS_ANY, (int32_t)app};
         STATS_REGISTER(g->stats, app, &a->app[app].stats, scope);
     }
+    if (g->repartition) repartition_begin(g->repartition);
 }
 
 void apps_init(struct apps *a, struct system *g)

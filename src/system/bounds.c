@@ -57,6 +57,8 @@ static void memory_bounds(const struct system *g)
     const struct bound tags = {g, "the tag stage of slice", 1, llc_cyc};
     const struct bound port = {g, "the data port of slice", 1, llc_cyc + reserved_cyc_max(g)};
     const struct bound bus = {g, "the data bus of channel", 1, dram_cyc + c->dram.burst_cyc};
+    /* Windows of tFAW overlap the run's ends by less than one. */
+    const struct bound activates = {g, "the activates of channel", 4, dram_cyc + c->dram.tfaw_cyc};
     const struct bound lookups = {g, "the L2 TLB of GPU", c->mmu.l2_ports, system_now(g) + 1};
     const struct bound walkers = {g, "the walkers of GPU", c->mmu.walkers, system_now(g) + 1};
     for (uint32_t k = 0; k < g->slice_count; k++) {
@@ -66,6 +68,7 @@ static void memory_bounds(const struct system *g)
     for (uint32_t k = 0; k < g->channel_count; k++) {
         const struct dram_stats *d = channel_stats(g->channels[k]);
         check_bound(&bus, k, (d->column_reads + d->column_writes) * c->dram.burst_cyc);
+        check_bound(&activates, k, d->activates * c->dram.tfaw_cyc);
     }
     for (uint32_t k = 0; k < g->mmu_count; k++) {
         check_bound(&lookups, k, mmu_stats(g->mmus[k])->l2_lookups);
@@ -110,8 +113,24 @@ static void node_link_bounds(const struct system *g)
     }
 }
 
+/* A request of an SM to a remote line causes at most one request at the home. */
+static void remote_bounds(const struct system *g)
+{
+    uint64_t caused = 0, arrived = 0;
+    if (!config_counts_nodes(g->config)) return;
+    for (uint32_t k = 0; k < g->slice_count; k++) {
+        caused += slice_stats(g->slices[k])->local_remote;
+        arrived += slice_stats(g->slices[k])->remote_local;
+    }
+    if (arrived <= caused) return;
+    diag_bug("bounds", system_now(g),
+             "%llu requests of SMs to remote lines caused %llu requests at their homes",
+             (unsigned long long)caused, (unsigned long long)arrived);
+}
+
 void system_check_bounds(const struct system *g)
 {
+    remote_bounds(g);
     node_link_bounds(g);
     sm_bounds(g);
     memory_bounds(g);

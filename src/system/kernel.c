@@ -17,8 +17,6 @@
 #include "system/system_private.h"
 
 enum { PROGRESS_CYC = 20000 };
-#define CONTEXT_BASE      ((uint64_t)1 << 46)
-#define CONTEXT_APP_BYTES ((uint64_t)1 << 40)
 
 /* ---- blocks: callbacks of the SMs ---- */
 
@@ -26,7 +24,8 @@ static uint64_t next_block(void *self, uint32_t sm)
 {
     struct running *r = self;
     const struct apps *a = &r->system->apps;
-    if (!apps_may_run(a, sm, r->sm.app)) return UINT64_MAX;
+    if (!apps_may_run(a, sm, r->sm.app) && !FAULT_FIRES(block_on_foreign_sm)) return UINT64_MAX;
+    if (block_migration_waits(r->system->block_migration, sm, r->sm.app)) return UINT64_MAX;
     if (FAULT_FIRES(block_twice)) return 0;
     const uint32_t idx =
         a->app_idx[sm] % r->blocks.sms; /* the application may have gained SMs since the start */
@@ -53,6 +52,10 @@ void kernel_remove_resident(struct running *r, struct exec_block *b)
 static struct warp_source open_block(void *self, uint64_t block, uint32_t sm, uint64_t **clock)
 {
     struct running *r = self;
+    if (!apps_may_run(&r->system->apps, sm, r->sm.app))
+        diag_bug("gpu", system_now(r->system),
+                 "block %llu of application %u starts on SM %u of another application",
+                 (unsigned long long)block, r->sm.app, sm);
     struct exec_block *b = exec_block_create(r->launch, block, sm);
     kernel_add_resident(r, b);
     *clock = exec_block_clock(b, r->nanoseconds_per_cycle);
@@ -77,6 +80,8 @@ static void block_ended(void *self, uint32_t sm, uint64_t block, uint64_t start_
     struct running *r = self;
     const struct system_listener *l = &r->system->listener;
     r->blocks_ended++;
+    r->block_cyc += now - start_cyc;
+    block_migration_on_room(r->system->block_migration);
     engine_progress(r->system->engine);
     sm_ask(r->system->sms[sm]);
     if (l->block) l->block(l->arg, sm, r->record, block, start_cyc, now);
@@ -390,7 +395,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     launch->bank_ctx = g;
     struct running *r = new_running(g);
     r->launch = launch;
-    r->blocks_ended = 0;
+    r->blocks_ended = r->block_cyc = 0;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,
@@ -404,6 +409,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     residency_describe(r, record);
     r->facts = launch_facts_of(launch, app, record->registers_per_thread);
     r->facts.arrays = launch->analysis ? analysis_arrays : NULL;
+    r->facts.layout = launch->analysis ? analysis_layout : NULL;
     r->facts.analysis = launch->analysis;
     const uint32_t needed = g->sm_count * record->blocks_per_sm;
     if (needed > r->resident_capacity) {
@@ -411,6 +417,8 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
         r->resident_capacity = needed;
     }
     pages_launch(g->pages, &r->facts);
+    r->sm.structures = structures_begin(&g->arena, g->config, &r->facts);
+    record->structures = r->sm.structures;
     cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
     apps_sync_stats(&g->apps);
     sms_sync(g);
@@ -421,8 +429,6 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     if (g->check) r->sm.number = check_kernel_begin(g->check, record->name);
     record->launch_cyc = system_now(g);
     record->start_cyc = system_now(g) + 1 + g->config->runtime.launch_gap_cyc;
-    /* Contexts of migrating blocks lie above all addresses that the application allocates. */
-    r->sm.context_line = (uint64_t)(CONTEXT_BASE + app * CONTEXT_APP_BYTES) >> LINE_LOG2;
     block_migration_on_start(r, record->start_cyc);
     r->record = g->record_count++;
     r->alone = !g->running_count;
@@ -475,7 +481,9 @@ bool system_run_kernel(struct system *g, uint32_t app, struct exec_launch *launc
 void system_finish(struct system *g)
 {
     mmu_count_sharing(g->mmus[0]);
+    page_classes_finish(g->page_classes);
     if (g->stopped) return;
+    pages_end(g->pages);
     g->end_cyc = system_now(g); /* requests that complete after the last kernel do not extend the run */
     (void)engine_run(g->engine, ENGINE_NEVER);
     finish_networks(g);
@@ -493,8 +501,12 @@ void system_free(struct system *g)
 {
     if (!g) return;
     block_migration_free(g->block_migration);
+    repartition_free(g->repartition);
     replication_free(g->replication);
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
+    page_classes_free(g->page_classes);
+    for (uint32_t k = 0; g->slices && k < g->slice_count && g->slices[k]; k++) slice_free(g->slices[k]);
+    store_order_free(g->store_order);
     if (g->pages) pages_free(g->pages);
     if (g->engine) engine_free(g->engine);
     check_free(g->check);

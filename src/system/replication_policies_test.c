@@ -154,7 +154,7 @@ static uint32_t count_replicas(const struct system *g)
 }
 
 /* Counts replicas during a run. Writable lines must have no replica at any time. */
-static void check_replicas(struct watch *w)
+static void expect_replicas(struct watch *w)
 {
     const struct system *g = w->bed.system;
     uint32_t used = 0;
@@ -213,7 +213,7 @@ static uint64_t step(struct watch *w, uint64_t last)
     (void)engine_run(g->engine, now);
     if (now >= epochs_due(&g->control.epochs)) control_run_epochs(&g->control, now);
     check_state(w, last, now);
-    if (now % CHECK_CYC == 0) check_replicas(w);
+    if (now % CHECK_CYC == 0) expect_replicas(w);
     return now;
 }
 

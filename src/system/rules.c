@@ -2,7 +2,10 @@
  * config/ is below these rooms. config/ therefore receives the rules as an argument of machine_finish(). */
 #include "system/rules.h"
 
+#include <string.h>
+
 #include "net/net_level.h"
+#include "policy/binding/binding.h"
 
 /* Name of a rule's function. Several .def files may hold rules of one parameter: the line number makes names
  * unique. */

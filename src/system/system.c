@@ -15,7 +15,9 @@
 
 #include "control/replication_client.h"
 #include "llc/channel_reads.h"
+#include "llc/coherence.h"
 #include "net/net_level.h"
+#include "pages/profile.h"
 #include "system/system_private.h"
 
 enum { WALK_REQUESTS = 64 };
@@ -40,7 +42,8 @@ static void build_clocks(struct system *g, const struct config *c)
     g->dram_domain = engine_add_domain(g->engine, "dram", c->clock.dram);
     /* Page faults and the driver take longer than any latency of the hardware. */
     engine_set_watchdog(g->engine, c->sim.watchdog_cyc + config_cycles_in(c->mmu.fault, c->clock.sm) +
-                                       config_cycles_in(c->runtime.move_cost, c->clock.sm));
+                                       config_cycles_in(c->runtime.move_cost, c->clock.sm) +
+                                       (config_pages_follow(c) ? c->pages.fault_cyc : 0));
     engine_set_stuck(g->engine, kernel_on_no_progress, g);
     if (c->sim.visit_order == visit_order_shuffled)
         engine_shuffle_visits(g->engine, rng_seed(c->sim.seed, 0x5f0f));
@@ -111,6 +114,11 @@ static void build_slice(struct system *g, const struct config *c, uint32_t idx)
         slice_new(&g->arena, &g->slice_spec, &w, component_name(g, "slice", idx, c->partition.slices));
     g->slice_components[idx] = slice_component(g->slices[idx]);
     STATS_REGISTER(g->stats, llc, slice_stats(g->slices[idx]), partition_scope(c, w.partition));
+    struct rdc_stats *const rdc = slice_rdc_stats(g->slices[idx]);
+    if (rdc) STATS_REGISTER(g->stats, rdc, rdc, partition_scope(c, w.partition));
+    if (config_slices_numa(c) && slice_coherence_stats(g->slices[idx]))
+        STATS_REGISTER(g->stats, coherence, slice_coherence_stats(g->slices[idx]),
+                       partition_scope(c, w.partition));
     slice_set_write_through(g->slices[idx], w.organisation->state[0].is_private);
 }
 
@@ -130,6 +138,7 @@ static void build_memory(struct system *g, const struct config *c)
                                          .exact_accept = &g->exact_accept[k],
                                          .only_clients_wait = only_slices_wait(g, c),
                                          .may_defer = c->sim.work_ahead && only_slices_wait(g, c),
+                                         .copies = c->pages.copier == page_engine_channels,
                                          .client_ticks_per_cycle = g->slice_spec.ticks_per_cycle,
                                          .return_cyc = g->slice_spec.back_cyc,
                                          .accepted =
@@ -185,6 +194,10 @@ static void build_pages(struct system *g, const struct config *c)
                                    .map = g->map,
                                    .requests = &g->requests,
                                    .slices = g->slices,
+                                   .channels = g->channels,
+                                   .pending = g->pending,
+                                   .clients = g->slice_spec.slices_per_channel * g->slice_spec.channels,
+                                   .dram_domain = g->dram_domain,
                                    .check = g->check,
                                    .system = g,
                                    .shootdown = shootdown,
@@ -192,6 +205,7 @@ static void build_pages(struct system *g, const struct config *c)
                                    .resume = resume,
                                    .running = any_runs};
     g->pages = pages_new(&g->arena, c, &w);
+    g->page_classes = page_classes_new(&g->arena, c, g->pages, g->stats);
 }
 
 struct mmu *system_new_mmu(struct system *g, const struct config *c, uint32_t gpu, uint32_t number)
@@ -229,10 +243,11 @@ static void build_sm(struct system *g, const struct config *c, uint32_t idx)
                                 .organisation = &g->organisations[chiplet],
                                 .conflicts = g->conflicts,
                                 .check = g->check,
+                                .store_order = g->store_order,
                                 .sm_idx = idx,
                                 .near_first = idx / c->partition.sms * c->partition.slices,
                                 .near_count = c->partition.slices,
-                                .disturbed = c->runtime.rotate_blocks_cyc || !c->sim.work_ahead,
+                                .disturbed = config_blocks_move(c) || !c->sim.work_ahead,
                                 .kernels = &g->running_count};
     g->sms[idx] = sm_new(&g->arena, g->sm_spec, &w, component_name(g, "sm", idx, c->partition.sms));
     g->sm_components[idx] = sm_component(g->sms[idx]);
@@ -249,7 +264,10 @@ static uint32_t request_limit(const struct system *g, const struct config *c)
         net_level_used(c, NET_LEVEL_slice_net)
             ? (uint64_t)g->slice_count * c->llc.mshrs * (c->llc.sectored ? LINE_SECTORS : 1)
             : 0;
-    return (sm_request_limit(g->sm_spec) + sm_requests_kept(g->sm_spec)) * g->sm_count +
+    const uint64_t invalidations =
+        config_slices_numa(c) ? (uint64_t)g->slice_count * c->llc.invalidate_queue : 0;
+    return (uint32_t)invalidations +
+           (sm_request_limit(g->sm_spec) + sm_requests_kept(g->sm_spec)) * g->sm_count +
            WALK_REQUESTS * c->system.gpus + (uint32_t)fetches + config_page_move_lines(c);
 }
 
@@ -312,7 +330,11 @@ static void allocate(struct system *g, const struct config *c)
     g->mmus = ARENA_ARRAY(&g->arena, struct mmu *, c->system.gpus * APPS_MAX);
 }
 
-static bool may_run(const void *apps, uint32_t sm, uint32_t app) { return apps_may_run(apps, sm, app); }
+static uint32_t serving(const void *apps, uint32_t sm)
+{
+    const struct apps *a = apps;
+    return a->serving[sm];
+}
 
 /* Call it before build_slice(): slices copy the monitor of the replication policy. */
 static void build_control(struct system *g, const struct config *c)
@@ -327,9 +349,10 @@ static void build_control(struct system *g, const struct config *c)
                                           .chiplet_count = g->chiplet_count,
                                           .organisations = g->organisations,
                                           .mdr = g->mdr,
-                                          .may_run = may_run,
+                                          .serving = serving,
                                           .apps = &g->apps});
     g->replication = replication_new(&g->arena, c, &g->slice_spec, g->organisations);
+    g->monitor = page_classes_monitor(g->page_classes);
     if (!g->replication) return;
     g->monitor = replication_monitor(g->replication);
     stats_on_edge(g->stats, replication_edge, g->replication);
@@ -353,10 +376,14 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
     for (uint32_t k = 0; k < g->chiplet_count; k++)
         organisation_init(&g->organisations[k], &g->arena, c, k, g->engine, g->slices);
     g->sm_spec = sm_spec_of(&g->arena, c);
+    if (config_fences_cumulate(c))
+        g->store_order = store_order_new(&g->arena, g->engine, g->sm_count, g->sm_components);
     g->conflicts = sm_conflict_cache(&g->arena);
     const uint32_t requests = request_limit(g, c);
     pool_init(&g->requests, &g->arena, requests, sizeof(struct request));
     if (check) g->check = check_new(g->sm_count, c->sm.loads, requests);
+    if (check && coherence_row(c)->expects_stale) check_expect_stale(g->check);
+    if (check && config_fences_cumulate(c)) check_expect_cumulative(g->check);
     build_memory(g, c);
     build_pages(g, c);
     g->mmu_count = c->system.gpus;
@@ -383,6 +410,7 @@ struct system *system_new(const struct config *c, struct stats_registry *stats, 
                              &g->windows_off);
     apps_init(&g->apps, g);
     block_migration_new(g, c);
+    g->repartition = repartition_new(g, c);
     g->running = ARENA_ARRAY(&g->arena, struct running *, SM_KERNELS);
     return g;
 }
@@ -433,6 +461,35 @@ uint64_t system_pages_of(const struct system *g, uint32_t partition)
     return pages;
 }
 
+uint64_t system_chiplet_pages(const struct system *g, uint32_t chiplet)
+{
+    const uint32_t colours = g->pages->colours_per_chiplet;
+    uint64_t pages = 0;
+    for (uint32_t k = 0; k < colours; k++) pages += g->pages->placed[(size_t)chiplet * colours + k];
+    return pages;
+}
+
+uint64_t system_pages_of_gpu(const struct system *g, uint32_t gpu)
+{
+    const uint32_t chiplets = g->config->gpu.chiplets;
+    uint64_t pages = 0;
+    for (uint32_t k = 0; k < chiplets; k++) pages += system_chiplet_pages(g, gpu * chiplets + k);
+    return pages;
+}
+
+void system_set_profile(struct system *g, const struct page_profile *profile)
+{
+    pages_set_profile(g->pages, profile);
+}
+
+void system_profile_access(const struct system *g, struct page_profile *profile, uint32_t sm, uint32_t app,
+                           uint64_t line, bool writes)
+{
+    const struct pages *p = g->pages;
+    page_profile_add(profile, pages_key(app, line >> (p->page_log2 - LINE_LOG2)), nodes_of_sm(&p->nodes, sm),
+                     writes);
+}
+
 const struct replication *system_replication(const struct system *g) { return g->replication; }
 const struct check *system_check(const struct system *g) { return g->check; }
 uint32_t system_kernel_count(const struct system *g) { return g->record_count; }
@@ -449,6 +506,11 @@ void system_split(struct system *g, uint32_t apps)
         g->windows_off = "several applications run";
     }
     apps_split(&g->apps, apps);
+}
+
+const struct repartition *system_repartition(const struct system *g)
+{
+    return g->apps.count > 1 ? g->repartition : NULL;
 }
 
 struct system_app system_app(struct system *g, uint32_t app)

@@ -1,6 +1,6 @@
 /* system: the machine (one or several GPUs of one or several chiplets) and the kernels on it. The room builds
  * all components, connects them and runs kernels. Below: every timing room (sm, mmu, net, llc, dram, pages,
- * control). Above: measure, report and api, which include system.h and rules.h only.
+ * control). Above: measure, report and api, which include system.h, repartition.h and rules.h only.
  *
  *   system_new(config)           builds SMs, MMUs, networks, slices and channels on one engine
  *   system_start_kernel(launch)  starts the blocks of a launch on SMs, beside running kernels
@@ -22,6 +22,8 @@
 
 struct check;
 struct exec_launch;
+struct page_profile;
+struct repartition;
 struct system;
 
 /* Traffic of one network in an interval. */
@@ -40,6 +42,8 @@ struct system_node_use {
     uint64_t links;
     uint64_t cycles;     /* transmission cycles, sum over links */
     uint64_t cycles_max; /* transmission cycles of the busiest link */
+    /* net_node_traffic.short_cyc and full_cyc: maximum over links and classes */
+    uint64_t short_max, full_max;
 };
 
 /* Figures of an interval that struct stats does not hold: traffic by direction, and the busiest
@@ -110,9 +114,10 @@ struct system_kernel_record {
     uint64_t shared_bytes, blocks;
     const char *limited_by;                  /* resource that limits the resident blocks */
     uint64_t launch_cyc, start_cyc, end_cyc; /* SM cycles; end: after the boundary */
-    bool shared;        /* other kernels ran at the same time; in stats, only instructions
+    bool shared;                         /* other kernels ran at the same time; in stats, only instructions
                                                 and blocks are then those of the kernel */
-    struct stats stats; /* difference of the machine's statistics between start and end */
+    const struct structures *structures; /* its data structures (sm/structures.h); NULL: one memory node */
+    struct stats stats;                  /* difference of the machine's statistics between start and end */
     struct system_use use;
 };
 
@@ -145,6 +150,9 @@ struct system_app {
     struct stats stats; /* only the group `app` is set */
 };
 struct system_app system_app(struct system *g, uint32_t app);
+
+/* Decisions and changes of the partition so far (repartition.h). NULL: the partition does not change. */
+const struct repartition *system_repartition(const struct system *g);
 
 /* True if one more kernel may start beside the running kernels. */
 bool system_can_start(const struct system *g);
@@ -191,12 +199,35 @@ struct system_use system_total_use(const struct system *g);
 enum { SYSTEM_LINK_STAGES = 2 * 3 * NET_LEVELS }; /* directions x max stages of a network x levels */
 /* Fills in the stages of all networks of the machine. Returns their number. */
 uint32_t system_link_stages(const struct system *g, struct system_link_stage stages[SYSTEM_LINK_STAGES]);
+/* How the measured part uses the pages (pages/profile.h); the caller keeps it until system_free(). Call it before the
+ * first kernel. */
+void system_set_profile(struct system *g, const struct page_profile *profile);
+/* Adds an access of an SM to a profile. */
+void system_profile_access(const struct system *g, struct page_profile *profile, uint32_t sm, uint32_t app,
+                           uint64_t line, bool writes);
 /* Describes physical link number idx between nodes. False: idx is past the last link. */
 bool system_node_link(const struct system *g, uint32_t idx, struct system_node_link *link);
+/* Lower bounds of a run's time: the work of a resource over its capacity. */
+enum system_floor {
+    SYSTEM_FLOOR_LINK,      /* bytes of a physical link and direction between chiplets or GPUs */
+    SYSTEM_FLOOR_BUS,       /* columns on the data bus of a channel */
+    SYSTEM_FLOOR_ACTIVATES, /* activates of a channel, four per tFAW */
+    SYSTEM_FLOORS
+};
+struct system_time_bound {
+    double seconds; /* the largest over all links or channels */
+    uint32_t idx;   /* of that link (system_node_link()) or channel */
+};
+/* False: the machine has no such resource. */
+bool system_time_bound(const struct system *g, enum system_floor floor, struct system_time_bound *b);
+/* Pages whose frames lie in a GPU. */
+uint64_t system_pages_of_gpu(const struct system *g, uint32_t gpu);
 struct system_depth system_depth(const struct system *g, enum system_queue queue);
 /* Bytes between partitions, [partition of the SM][partition of the slice]. *partitions == 0: the machine
  * has too many partitions for a matrix. */
 const uint64_t *system_traffic(const struct system *g, uint32_t *partitions);
+/* Pages whose frames lie in a chiplet; chiplets are numbered over the machine. */
+uint64_t system_chiplet_pages(const struct system *g, uint32_t chiplet);
 /* NULL: the machine has no replication policy. */
 const struct replication *system_replication(const struct system *g);
 /* Pages whose frames lie in a partition. 0 if the address map spreads a page over several partitions. */

@@ -16,12 +16,15 @@
 #include "mmu/mmu.h"
 #include "net/fabric.h"
 #include "net/gates.h"
+#include "pages/classes.h"
 #include "pages/pages.h"
 #include "policy/cta_sched/cta_sched.h"
 #include "policy/replication/mdr.h"
 #include "policy/replication/replication.h"
 #include "sm/sm.h"
+#include "sm/store_order.h"
 #include "system/apps.h"
+#include "system/repartition.h"
 #include "system/system.h"
 #include "system/windows.h"
 
@@ -42,8 +45,13 @@ struct running {
     struct exec_block **resident; /* resident blocks; the cleanup of an aborted run destroys them */
     uint32_t resident_count, resident_capacity;
     uint64_t blocks_ended;
+    uint64_t block_cyc; /* of the blocks that have ended, from start to end, summed */
     double nanoseconds_per_cycle;
 };
+
+/* structures.c: the table of the launch's data structures. NULL: the machine has one memory node. */
+struct structures *structures_begin(struct arena *arena, const struct config *c,
+                                    const struct launch_facts *facts);
 
 struct block_migration; /* block_migration.c */
 
@@ -63,12 +71,13 @@ struct system {
     struct windows *windows;            /* simulates the memory side; NULL: the engine wakes its components */
     const char *windows_off;            /* unmet condition of ahead.def; NULL: windows are on */
     struct organisation *organisations; /* [chiplet] */
-    struct llc_monitor monitor;         /* callback of every slice, for the replication policy */
-    struct replication *replication;    /* replication policy of a stack; NULL: none */
-    struct mdr *mdr;                    /* replication policy between partitions; NULL: none */
-    struct mmu **mmus;                  /* [application * GPUs + GPU]; shared MMUs: [GPU] */
+    struct llc_monitor monitor;      /* callback of every slice, for the replication policy or page_classes */
+    struct replication *replication; /* replication policy of a stack; NULL: none */
+    struct mdr *mdr;                 /* replication policy between partitions; NULL: none */
+    struct mmu **mmus;               /* [application * GPUs + GPU]; shared MMUs: [GPU] */
     uint32_t mmu_count;
     struct pages *pages;
+    struct page_classes *page_classes; /* pages.count_classes; NULL: off */
     struct dram_spec dram_spec;
     struct dram_map *map; /* address map of a chiplet's memory */
     struct slice_spec slice_spec;
@@ -85,6 +94,7 @@ struct system {
     uint32_t running_count, running_made;
     struct apps apps;
     struct control control;                  /* epochs, kernel boundaries, passes over the LLC */
+    struct repartition *repartition;         /* NULL: the partition does not change */
     struct block_migration *block_migration; /* NULL: blocks do not migrate */
     struct system_listener listener;
     struct system_kernel_record *records;
@@ -94,7 +104,8 @@ struct system {
     uint64_t end_cyc;               /* SM cycle of the last kernel's end; 0: system_finish() was not called */
     uint64_t watchdog_instructions; /* warp instructions at the last kernel_on_no_progress() */
     bool stopped;                   /* the run stopped inside a kernel */
-    struct check *check;            /* --check; NULL: off */
+    struct store_order *store_order; /* NULL: fences are not cumulative */
+    struct check *check;             /* --check; NULL: off */
 };
 
 /* kernel.c: list of resident blocks of a kernel. */
@@ -110,10 +121,17 @@ bool kernel_on_no_progress(void *gpu, bool due);
  * not one block fits, or if a cooperative launch does not fit the machine. */
 void residency_describe(struct running *r, struct system_kernel_record *record);
 
-/* block_migration.c: no effect if runtime.rotate_blocks_cyc is 0. */
+/* block_migration.c: no effect unless config_blocks_move(). `m` may be NULL. */
 void block_migration_new(struct system *g, const struct config *c);
 void block_migration_on_start(struct running *r, uint64_t start_cyc);
 void block_migration_free(struct block_migration *m);
+/* All blocks of the SM leave it, with their contexts, until its new owner has it. Between two runs of the engine. */
+void block_migration_clear_sm(struct block_migration *m, uint32_t sm);
+/* True if contexts of the application wait for a slot: they precede blocks that have not begun. The SM is asked again
+ * when none waits. */
+bool block_migration_waits(struct block_migration *m, uint32_t sm, uint32_t app);
+/* A block has ended, or an SM has changed hands: a context may find room. */
+void block_migration_on_room(struct block_migration *m);
 
 /* system.c: an MMU for the SMs of a GPU. `number`: its index in system.mmus. */
 struct mmu *system_new_mmu(struct system *g, const struct config *c, uint32_t gpu, uint32_t number);

@@ -8,6 +8,7 @@ enum { STAGES_MAX = 16 }; /* later stages are added to the last one */
 struct side_marks {
     struct net_stats stats;
     uint64_t *link_flits;
+    uint64_t *link_short, *link_full; /* between nodes: of struct net_node_traffic; other networks: NULL */
 };
 
 struct use_marks {
@@ -35,9 +36,14 @@ struct use_marks *system_use_marks_new(struct system *g)
         for (uint32_t direction = 0; direction < 2; direction++) {
             const uint32_t count = net_count(g, level, direction);
             m->sides[level][direction] = ARENA_ARRAY(&g->arena, struct side_marks, count);
-            for (uint32_t k = 0; k < count; k++)
-                m->sides[level][direction][k].link_flits = ARENA_ARRAY(
-                    &g->arena, uint64_t, net_link_count(system_net_at(g, level, direction, k)->net));
+            for (uint32_t k = 0; k < count; k++) {
+                struct side_marks *const side = &m->sides[level][direction][k];
+                const uint32_t links = net_link_count(system_net_at(g, level, direction, k)->net);
+                side->link_flits = ARENA_ARRAY(&g->arena, uint64_t, links);
+                if (level < NET_LEVEL_chiplet_net) continue;
+                side->link_short = ARENA_ARRAY(&g->arena, uint64_t, links);
+                side->link_full = ARENA_ARRAY(&g->arena, uint64_t, links);
+            }
         }
     m->port_cycles = ARENA_ARRAY(&g->arena, uint64_t, g->slice_count);
     m->columns = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
@@ -48,6 +54,11 @@ static void mark_side(struct side_marks *m, struct net *n)
 {
     m->stats = *net_stats_of(n);
     for (uint32_t k = 0; k < net_link_count(n); k++) m->link_flits[k] = net_link(n, k).flits;
+    for (uint32_t k = 0; m->link_short && k < net_link_count(n); k++) {
+        const struct net_node_traffic t = net_node_traffic(n, k);
+        m->link_short[k] = t.short_cyc;
+        m->link_full[k] = t.full_cyc;
+    }
 }
 
 void system_use_marks_set(const struct system *g, struct use_marks *m)
@@ -110,6 +121,12 @@ static bool is_unused(const struct net *n, uint32_t link)
     return e.from != NET_END_ROUTER && e.to != NET_END_ROUTER && e.from_idx == e.to_idx;
 }
 
+/* The split of blocked cycles is an estimate, so that one part may fall. */
+static void raise_to(uint64_t *max, uint64_t now, uint64_t was)
+{
+    if (now > was && now - was > *max) *max = now - was;
+}
+
 /* Traffic of the physical links between the nodes of a level: sum of requests and replies. */
 static struct system_node_use node_use(const struct system *g, uint32_t level, const struct use_marks *from)
 {
@@ -121,6 +138,12 @@ static struct system_node_use node_use(const struct system *g, uint32_t level, c
             if (is_unused(reply, link)) continue;
             uint64_t cycles = net_link(request->net, link).flits + net_link(reply, link).flits;
             for (uint32_t d = 0; from && d < 2; d++) cycles -= from->sides[level][d][k].link_flits[link];
+            for (uint32_t d = 0; d < 2; d++) {
+                const struct side_marks *const was = from ? &from->sides[level][d][k] : NULL;
+                const struct net_node_traffic now = net_node_traffic(d ? reply : request->net, link);
+                raise_to(&use.short_max, now.short_cyc, was ? was->link_short[link] : 0);
+                raise_to(&use.full_max, now.full_cyc, was ? was->link_full[link] : 0);
+            }
             use.links++;
             use.cycles += cycles;
             if (cycles > use.cycles_max) use.cycles_max = cycles;

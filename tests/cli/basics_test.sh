@@ -3,7 +3,7 @@
 . tests/cli/lib.sh
 
 expect 0 "atoll " "$ATOLL" --version
-expect 0 "exit codes: 0 done" "$ATOLL" help
+expect 0 "exit status: 0 success" "$ATOLL" help
 expect 1 "usage: atoll COMMAND" "$ATOLL"
 expect 1 "unknown command 'lst'; did you mean 'list'?" "$ATOLL" lst
 expect 0 "usage: atoll config" "$ATOLL" config --help

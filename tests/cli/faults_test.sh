@@ -58,8 +58,17 @@ caught() {
     caught block_twice 3 "blocks, but" $small
     caught block_lost 3 "nothing is due" $small
     caught kernel_ends_early 2 "not acknowledged" $small
+    machine=ugpu
+    change="-w gemm_naive:n=96+triad:tiny -s partition.policy=plan -s partition.plan=40/16,40/16;60/8,20/24;40/16,40/16 -s partition.epoch_cyc=5000 -s apps.window_cyc=12000"
+    expect 0 "none was stale" timeout 100 "$faults" run -m ugpu --check -s sim.fault=none $change
+    caught llc_keeps_at_change 2 "holds dirty lines" $change
+    caught tlb_keeps_at_change 2 "holds translations from before" $change
+    caught block_on_foreign_sm 3 "of another application" \
+        -w "./tests/kit/phases:n=262144,streams=8,computes=0+triad:tiny" -s partition.policy=plan \
+        -s "partition.plan=40/16,40/16;20/8,60/24" -s partition.epoch_cyc=5000 -s apps.window_cyc=12000
+    machine=uba-mem
     caught cycle_counted_twice 3 "law sm.cycles_add_up" $small
-    # a bug of ours is to be reported with its command line, as a shell takes it
+    # an internal error is reported with its command line, as a shell takes it
     expect 3 "command line: $faults run -m uba-mem -s sim.fault=block_twice -w hotspot:tiny -s 'net.width=32 B'" \
         timeout 100 "$faults" run -m uba-mem -s sim.fault=block_twice $small -s "net.width=32 B"
 
@@ -102,13 +111,58 @@ caught() {
     mixed="$order -s map.page_size=64KiB -s runtime.move_cost=100ns -s pages.replication=read_only"
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $mixed
     caught replica_collapses_not 2 "stale read" $mixed
+
+    # pages that follow the channels of their application
+    old=$machine machine=ugpu-bp
+    follow="-s partition.policy=plan -s partition.epoch_cyc=5000 -s apps.window_cyc=30000 -s runtime.placement=least_filled \
+        -s partition.plan=40/16,40/16;20/8,60/24;60/24,20/8;40/16,40/16 -s pages.copier=in_stack"
+    pair="-w triad:tiny+hotspot:tiny"
+    for run in "$pair" "$pair -s pages.fault_cyc=1" "-w fwt:tiny+hotspot:tiny -s dram.migration_cyc=1000"; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $follow $run
+    done
+    caught page_released_early 2 "stale read" $follow -w fwt:tiny+hotspot:tiny -s dram.migration_cyc=1000
+    caught mask_skips_walks 2 "which it does not own" $follow $pair -s mmu.l2_entries=16
+    caught gained_kept 2 "mask of gained channels is still set" $follow $pair
+    caught migration_takes_busy_bank 2 "wrong copy" $follow $pair
+    caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
+    machine=$old
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
     machine=numa-gpu
     caught llc_keeps_remote 2 "stale read" $order
     caught llc_keeps_at_acquire 2 "stale read" $order
     caught llc_store_passes_copy 2 "stale read" $order
     caught llc_atomic_passes_copy 2 "stale read" $order
+    # remote data caches and invalidations between GPUs (CARVE): few sets, small caches
+    gpus="-s chiplet.partitions=4 -s gpu.llc_size=4KiB -s llc.ways=8 -s map.interleave=256B -s gpu.memory_size=64MiB -s dram.rows=16384"
+    few="$order $gpus -s map.page_size=4KiB -s rdc.size=8KiB -s l1.size=4KiB"
+    litmus="-w ./tests/kit/litmus:tiny $gpus -s map.page_size=64KiB -s rdc.size=64KiB -s l1.size=2KiB"
+    for machine in carve carve-swc; do
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $few
+        expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $litmus
+        caught rdc_raw_fill 2 "stale read" $litmus
+        caught rdc_atomic_passes 2 "stale read" $few
+        caught rdc_clears_not 2 "stale read" $few
+        caught rdc_swaps_order 2 "stale read" $few
+        caught fence_not_cumulative 2 "fence not cumulative" $few
+    done
+    caught rdc_ignores_epoch 2 "stale read" $few
+    caught rdc_resets_not 2 "stale read" $few -s rdc.epoch_bits=1
+    machine=carve
+    caught rdc_store_passes 2 "stale read" $few
+    caught vi_invalidation_lost 2 "stale read" $few
+    caught vi_keeps_fill 2 "stale read" $few
+    caught vi_answers_early 2 "stale read" $few
+    # remote reads that allocate nothing at their home (RONCE)
+    machine=ladm-rr
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $order -s crb.policy=ronce
+    caught once_fills_home 3 "law llc.ronce_fills_no_way" $order -s crb.policy=ronce
+    caught once_loses_move 3 "internal error" $order -s crb.policy=ronce
+    machine=numa-gpu
     caught forward_dropped 3 "nothing is due" $small
+    machine=numa-gpu-s32 # little memory: frames that pages left are used again
+    moves="-w gups:words=40000,threads=300,updates=64 -s gpu.memory_size=1MiB -s map.page_size=4KiB -s pages.level=gpu -s pages.migration=remote_heavy -s pages.migration_ratio=1 -s runtime.move_interval_cyc=1000 -s runtime.move_accesses=2 -s runtime.move_cost=100ns"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $moves
+    caught move_keeps_remote_lines 2 "stale read" $moves
     machine=selrep-adaptive
     often="-w gemm_naive:n=128 -s selrep.profile_cyc=1000 -s selrep.period_cyc=4000 -s selrep.samples=1 -s selrep.sigmas=0" # short profiles: any request decides
     expect 0 "none was stale" timeout 100 "$faults" run --check -s sim.fault=none -m $machine $often
@@ -140,6 +194,27 @@ tested="$tested fast_none"
 differs fast_llc_lru -w bfs:tiny -s gpu.llc_size=96KiB -s llc.ways=2
 differs fast_fill_late -w triad:tiny
 differs fast_stall_lost -w gather:tiny -s l1.mshrs=16
+
+# LASP: a statistic of the lines before the L1 shows each fault. STATISTIC is above LIMIT with the fault and not without.
+# moves FAULT STATISTIC LIMIT OPTIONS...
+statistic() {
+    name=$1
+    shift
+    timeout 100 "$faults" run -m ladm "$@" --csv - 2> /dev/null | sed -n "s/^$name,\([^,]*\),.*/\1/p"
+}
+moves() {
+    planted=$1 name=$2 limit=$3
+    shift 3
+    tested="$tested $planted"
+    right=$(statistic "$name" -s sim.fault=none "$@")
+    wrong=$(statistic "$name" -s sim.fault="$planted" "$@")
+    holds "$planted: $name is $right without and $wrong with the fault (limit $limit)" \
+        awk "BEGIN { exit !(\"$right\" != \"\" && \"$right\" + 0 <= $limit && \"$wrong\" + 0 > $limit) }"
+}
+moves page_of_other_function sm.off_chiplet_share 0.1 -w ./tests/kit/placed:tiny
+moves flat_binding sm.off_gpu_share 0.2 -w gemm_fc:m=16,k=64,n=4096
+moves loser_on_one_node mmu.page_slots 400 -w sgemm:n=256
+moves pointer_at_allocation sm.off_chiplet_share 0.1 -w ./tests/kit/placed:tiny
 
 # what a user gets to read names all that is needed to find the place
 "$faults" run -m uba-mem --check -s sim.fault=l1_keeps_at_kernel -w ./tests/kit/ordering:tiny > "$dir/message" 2>&1

@@ -175,7 +175,6 @@ chmod 755 "$dir/ro"
 # reproduce: what is missing is said, and recorded
 expect 1 "unknown paper 'nubs'; did you mean 'nuba'?" "$ATOLL" reproduce nubs
 expect 1 "takes one paper" "$ATOLL" reproduce
-expect 1 "no experiments of 'carve' yet; it has those of nuba" "$ATOLL" reproduce carve
 expect 1 "--scale is 'quick' or 'paper'" "$ATOLL" reproduce nuba --scale small
 holds "an interrupted reproduction has recorded its study and writes its report" timeout 200 python3 - "$ATOLL" "$dir" << 'PY'
 import os, signal, sqlite3, subprocess, sys, time

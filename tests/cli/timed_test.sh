@@ -353,9 +353,9 @@ assert abs(t["antt"] - sum(1 / r["normalized_progress"] for r in rows) / 2) < 1e
 PY
 expect 0 "vecadd:tiny issued 9" "$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny --alone "$dir/a.json,$dir/b.json"
 for w in vecadd sgemm; do
-    "$ATOLL" run -m ugpu-bp -w $w:tiny -s apps.sms=40 -s apps.channels=16 -s apps.window_cyc=20000 --json "$dir/$w.json" > /dev/null
+    "$ATOLL" run -m ugpu-bp -w $w:tiny -s apps.sms=40 -s apps.channels=16 -s apps.mmu=equal -s apps.mmu_shares=2 -s apps.window_cyc=20000 --json "$dir/$w.json" > /dev/null
 done
-"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.window_cyc=16000 --alone "$dir/vecadd.json,$dir/sgemm.json" --json "$dir/ab.json" > /dev/null
+"$ATOLL" run -m ugpu-bp -w vecadd:tiny+sgemm:tiny -s apps.mmu=equal -s apps.window_cyc=16000 --alone "$dir/vecadd.json,$dir/sgemm.json" --json "$dir/ab.json" > /dev/null
 holds "an application that owns its share makes the progress that it makes there without the other, begun again as often" python3 - "$dir/ab.json" << 'PY'
 import json, sys
 for row in json.load(open(sys.argv[1]))["apps"]:

@@ -42,6 +42,25 @@ run 0 "" hpgmg:bx=3,by=1,bz=2,dim=12,cycles=2
 run 0 "" nekbone:ex=1,ey=1,ez=1,n=18,iterations=1
 run 0 "" nekbone:ex=3,ey=1,ez=2,n=3
 run 0 "" comd:tiny,steps=5 --racecheck
+# variants of LADM's workloads
+run 0 "" mm:n=128,m=64,k=48,wide=1,repeat=2 --racecheck
+run 2 "wide: m and n must be multiples of 64" mm:tiny,wide=1
+run 0 "" gemm_fc:tiny --racecheck
+run 0 "" lstm:inputs=64,units=32,steps=3,sequences=8 --racecheck
+run 0 "" lstm:tiny,inputs=0,units=32
+run 2 "inputs and units together are no multiple of 32" lstm:tiny,inputs=9
+run 0 "" srad:rows=16,cols=16,iterations=3 --racecheck
+run 0 "" scalarprod:vectors=3,elements=5,blocks=7
+run 0 "" histo_main:tiny,blocks=1,rows=5 --racecheck
+run 0 "" hotspot3d:tiny,nz=2,steps=3
+run 0 "" kmeans_notex:tiny,clusters=2,features=1,rounds=3
+run 0 "" spmv_jds:rows=5,repeat=2
+run 0 "" sssp:tiny,pull=1
+run 0 "" sssp:tiny,pull=1,rounds=3
+run 0 "" bfs_relax:tiny,levels=2,sources=3
+run 2 "sources: there are only 3000 vertices" bfs_relax:tiny,sources=3001
+run 0 "" vecadd:n=1004,block=64,four=1
+run 2 "four: n is no multiple of 4" vecadd:n=10,four=1
 run 1 "nx of euler3d (cubes along x (six cells each)) must be a multiple of 8" euler3d:tiny,nx=9
 run 1 "'abc' is not a whole number" vecadd:n=abc
 run 1 "goes from 1 to 1073741824" vecadd:n=-1

@@ -15,9 +15,9 @@
  *     end COUNT              the program ran the whole selection
  *
  * An item is one key of a section of the JSON result. An array of records (kernels, apps, decisions) gives
- * one item per key, with the values of all records. An object in `totals` gives one item per value. Three
+ * one item per key, with the values of all records. An object in `totals` gives one item per value. Four
  * parts of the JSON result are no items: `host`, the statistics `engine.*`, which count activations of the
- * simulator, and the sentence `bound_by_why`. */
+ * simulator, the sentence `bound_by_why`, and `laws_checked`, which counts the laws of the program. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ struct run {
     "mmu.mode=tlb;mmu.l1_misses=1;mmu.l1_waiting=1;mmu.walkers=1;mmu.l1_entries=1;mmu.l2_entries=1"
 #define ONE_ENTRY_BETWEEN \
     "slice_net.vcs=2;slice_net.input_speedup=1;slice_net.vc_flits=1;slice_net.source_packets=1;" \
-    "slice_net.sink_packets=1;chiplet_net.source_packets=1;chiplet_net.sink_packets=1;llc.local_queue=1;" \
+    "slice_net.sink_packets=1;chiplet_net.source_packets=1;chiplet_net.buffer=136 B;llc.local_queue=1;" \
     "llc.forward_queue=1;llc.mshrs=1;llc.data_queue=1;llc.reply_queue=1;llc.memory_queue=1;" \
     "net.source_packets=1;net.sink_packets=1;l1.miss_queue=1"
 #define NO_REPLICAS "mmu.mode=tlb;nuba.replication=none;"
@@ -98,6 +98,12 @@ static const struct run specials[] = {
     PLAIN("ugpu-bp-sb/pair", "ugpu-bp-sb", "bfs:tiny+gemm_naive:tiny", ""),
     CHECKED("ugpu-mps/pair", "ugpu-mps", "spmv:tiny+triad:tiny", ""),
     PLAIN("ugpu-mps/pair-kernels", "ugpu-mps", "bfs:tiny+scan:tiny", ""),
+    CHECKED("ugpu/pair", "ugpu", "sgemm:n=128+triad:tiny", "partition.epoch_cyc=5000;apps.window_cyc=20000"),
+    CHECKED("ugpu-soft/pair", "ugpu-soft", "sgemm:n=128+triad:tiny",
+            "partition.epoch_cyc=5000;apps.window_cyc=20000"),
+    CHECKED("ugpu/pair/shuffled", "ugpu", "sgemm:n=128+triad:tiny",
+            "partition.epoch_cyc=5000;apps.window_cyc=20000;sim.visit_order=shuffled",
+            .same_as = "ugpu/pair"),
     CHECKED("ugpu-bp/pair/shuffled", "ugpu-bp", "reduction:tiny+histogram:tiny", "sim.visit_order=shuffled",
             .same_as = "ugpu-bp/pair"),
     /* the organisation changes at run time */
@@ -105,6 +111,11 @@ static const struct run specials[] = {
     CHECKED("selrep/late", "selrep", "squeezenet:tiny", LATE_REPLICAS),
     PLAIN("selrep/degree-4", "selrep", GEMM, "selrep.degree=4;llc.boundary=replicas"),
     CHECKED("selrep/degree-16", "selrep", ORDERING, "selrep.degree=16"),
+    /* remote reads that do not allocate at their home */
+    CHECKED("ladm-rr/ronce", "ladm-rr", GEMM, "crb.policy=ronce"),
+    CHECKED("ladm-rr/ronce-one-entry", "ladm-rr", ORDERING,
+            "crb.policy=ronce;" ONE_ENTRY_BETWEEN ";llc.mshrs=2;llc.mshr_merges=1"),
+    PLAIN("ladm-rr/by-class", "ladm-rr", GEMM, "crb.policy=by_class"),
     /* launches */
     PLAIN("uba-mem/start-skew", "uba-mem", GEMM, "runtime.start_skew_cyc=1000"),
     PLAIN("v100/max-instructions", "v100", GEMM, "", .max_instructions = 5000),
@@ -193,6 +204,13 @@ static void add_run(const struct run *r)
     runs[run_count++] = *r;
 }
 
+/* True for a preset that only scales another one (machines/quarter.yaml): it has one run. */
+static bool is_scaled(const char *machine)
+{
+    const size_t len = strlen(machine);
+    return !strcmp(machine, "quarter") || (len > 3 && !strcmp(machine + len - 3, "-q4"));
+}
+
 /* All presets but hbm-*, which describe one channel for `atoll model dram`. */
 static void collect_runs(void)
 {
@@ -208,8 +226,9 @@ static void collect_runs(void)
     {
         const char *const machine = json_string_value(json_object_get(row, "machine"));
         if (!strncmp(machine, "hbm-", 4)) continue;
-        for (size_t w = 0; w < sizeof workloads / sizeof *workloads; w++)
-            for (int check = 0; check < 2; check++) {
+        const bool scaled = is_scaled(machine);
+        for (size_t w = 0; w < (scaled ? 1 : sizeof workloads / sizeof *workloads); w++)
+            for (int check = 0; check < (scaled ? 1 : 2); check++) {
                 struct run r = {
                     .machine = machine, .workload = workloads[w].workload, .settings = "", .check = check};
                 (void)snprintf(r.name, sizeof r.name, "%s/%s%s", machine, workloads[w].name,
@@ -323,7 +342,7 @@ static void drop_excluded(json_t *value)
     size_t k;
     json_object_foreach_safe(value, next, key, inner)
     {
-        if (!strncmp(key, "engine.", 7) || !strcmp(key, "bound_by_why"))
+        if (!strncmp(key, "engine.", 7) || !strcmp(key, "bound_by_why") || !strcmp(key, "laws_checked"))
             (void)json_object_del(value, key);
         else
             drop_excluded(inner);

@@ -193,8 +193,7 @@ static void queues_of_one_entry_pass_everything(void **state)
         "speedup=1;"
         "net.vc_flits=1;net.source_packets=1;net.sink_packets=1;slice_net.source_packets=1;slice_net.sink_"
         "packets=1;"
-        "gpu_net.source_packets=1;gpu_net.sink_packets=1;chiplet_net.source_packets=1;chiplet_net.sink_"
-        "packets=1;"
+        "gpu_net.source_packets=1;gpu_net.buffer=144 B;chiplet_net.source_packets=1;chiplet_net.buffer=144 B;"
         "dram.queue_entries=2;llc.mshrs=";
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++)
         for (int mshrs = 1; mshrs < 3; mshrs++) { /* with one nothing of other chiplets is cached */
@@ -227,19 +226,19 @@ static uint64_t first_run_cycles(const char *machine, const char *settings, cons
     return value;
 }
 
-/* With its neighbour, and on the same partition without. */
-static void neighbour(const char *machine, const char *alone, bool isolated)
+/* With its neighbour (settings `with`), and on the same partition without (settings `alone`). */
+static void neighbour(const char *machine, const char *with_settings, const char *alone, bool isolated)
 {
     const char *const names[] = {"vecadd:n=262144", "sgemm:n=128"};
     for (uint32_t app = 0; app < 2; app++) {
         char pair[128];
         (void)snprintf(pair, sizeof pair, "%s+%s", names[app], names[!app]);
-        const uint64_t with = first_run_cycles(machine, "", pair);
+        const uint64_t with = first_run_cycles(machine, with_settings, pair);
         const uint64_t without = first_run_cycles(machine, alone, names[app]);
         print_message("%s on %s: %llu cycles beside the other, %llu without\n", names[app], machine,
                       (unsigned long long)with, (unsigned long long)without);
         const double change = (double)with / (double)without - 1;
-        if (isolated && (change > 0.01 || change < -0.01)) fail_msg("%s: %.1f %%", names[app], 100 * change);
+        if (isolated && with != without) fail_msg("%s: %.3f %%", names[app], 100 * change);
         if (!isolated && app && change < 0.01) fail_msg("%s: shared memory costs it nothing", names[app]);
     }
 }
@@ -247,8 +246,32 @@ static void neighbour(const char *machine, const char *alone, bool isolated)
 static void a_partition_is_isolated_and_mps_is_not(void **state)
 {
     (void)state;
-    neighbour("ugpu-bp", "apps.sms=40;apps.channels=16", true);
-    neighbour("ugpu-mps", "apps.sms=40", false);
+    neighbour("ugpu-bp", "apps.mmu=equal", "apps.sms=40;apps.channels=16;apps.mmu=equal;apps.mmu_shares=2",
+              true);
+    neighbour("ugpu-mps", "", "apps.sms=40", false);
+}
+
+/* ---- bottlenecks ---- */
+
+static void expect_bound(const char *machine, const char *settings, const char *bound, const char *why)
+{
+    json_t *root = result(machine, settings, "vecadd:n=262144");
+    const json_t *totals = json_object_get(root, "totals");
+    const char *const by = json_string_value(json_object_get(totals, "bound_by"));
+    const char *const reason = json_string_value(json_object_get(totals, "bound_by_why"));
+    if (!by || strcmp(by, bound) || !reason || !strstr(reason, why))
+        fail_msg("%s (%s): bound by %s: %s", machine, settings, by ? by : "?", reason ? reason : "?");
+    json_decref(root);
+}
+
+static void what_bounds_a_machine_with_links_is_named_rightly(void **state)
+{
+    (void)state;
+    expect_bound("numa-gpu", "", "gpu_network", "bandwidth: ");
+    expect_bound("numa-gpu", "gpu_net.buffer=1 KiB", "gpu_network", "credit: ");
+    expect_bound("numa-gpu", "clock.dram=20 MHz", "dram", "");
+    expect_bound("a100", "chiplet_net.buffer=512 B", "chiplet_network", "credit: ");
+    expect_bound("a100", "chiplet_net.bandwidth=50 GB/s", "chiplet_network", "bandwidth: ");
 }
 
 int main(void)
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test(numa_gpu_lies_between_one_and_four_gpus_by_sharing),
         cmocka_unit_test(the_order_of_visits_does_not_matter),
         cmocka_unit_test(queues_of_one_entry_pass_everything),
+        cmocka_unit_test(what_bounds_a_machine_with_links_is_named_rightly),
         cmocka_unit_test(gates_between_fast_links_lose_no_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -433,6 +433,7 @@ static void run(struct wl *w)
     const int rows = (int)v->rows, blocks = (int)wl_blocks(rows, BLOCK);
     float *parts = wl_alloc(w, "parts", 4 * (uint64_t)blocks), *norm = wl_alloc(w, "norm", 4);
     WL_LAUNCH(w, "amg_init", wl_dim(blocks), wl_dim(BLOCK), v->x, v->b, rows);
+    wl_measure(w);
     for (int c = 0; c < p->cycles; c++) {
         cycle(w, p);
         residual(w, v);

@@ -51,6 +51,7 @@ static void run(struct wl *w)
     uint32_t *edges = wl_input(w, "edges", 4 * (uint64_t)g.edges, graph_fill_targets, &g);
     int32_t *level = wl_input(w, "level", 4 * count, fill_unseen, NULL), *claimed = wl_alloc(w, "claimed", 4);
     const int32_t none = 0;
+    wl_measure(w);
     for (int depth = 0;; depth++) {
         wl_write(w, claimed, &none, sizeof none);
         WL_LAUNCH(w, "bfs_level", wl_dim(wl_blocks(vertices, BLOCK)), wl_dim(BLOCK), first, edges, level,

@@ -154,6 +154,7 @@ static void run(struct wl *w)
     uint32_t *leading = wl_alloc(w, "leading", 4 * count), *found = wl_alloc(w, "found", 8 * FOUND_MAX);
     uint32_t *found_count = wl_alloc(w, "found_count", 4), total = 0, before = 0;
     struct header *work = wl_variable(w, "work", sizeof *work);
+    wl_measure(w);
     for (uint32_t round = 0; round < rounds; round++) {
         struct header h;
         uint32_t words[16];

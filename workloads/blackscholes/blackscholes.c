@@ -18,8 +18,11 @@ static const struct wl_size sizes[] = {
     {"tiny", "n=5000,blocks=16,repeat=2", NULL},
     {"nuba", "n=2400000,blocks=512,repeat=14", "NUBA and UGPU, 48 MB; 14 launches as UGPU counts"},
     {"ladm", "n=4000000,blocks=1920", "LADM, 80 MB, 1920 blocks"},
+    {"ladmq", "n=2000000,blocks=1920", "LADM quick: fewer options"},
     {"selrep", "n=4000000,blocks=512",
      "CUDA SDK's 4 million options, 80 MB. ASSUMPTION: SelRep gives no size"},
+    {"ugpu", "n=2400000,blocks=512,repeat=14", "UGPU, 48 MB, 14 launches"},
+    {"ugpuq", "n=2400000,blocks=512,repeat=14", "UGPU quick: not cut"},
     {0},
 };
 

@@ -25,6 +25,7 @@ static const struct wl_size sizes[] = {
     {"nuba", "records=1900000,queries=10000", "NUBA, 39 MB"},
     {"selrep", "records=680000,queries=10000", "SelRep, 13.7 MB shared"},
     {"ladm", "records=790000,queries=6000", "LADM, 16 MB, 6000 blocks"},
+    {"ladmq", "records=790000,queries=2000", "LADM quick: fewer queries"},
     {0},
 };
 

@@ -132,6 +132,7 @@ static void run(struct wl *w)
               bias, (uint32_t)SEED_WEIGHTS, range_of(&l), (uint32_t)l.weights, (uint32_t)l.out);
     WL_LAUNCH(w, "cnn_init_taps", wl_dim(wl_blocks(taps_count, BLOCK)), wl_dim(BLOCK), taps, taps_count,
               l.kernel, l.size_in);
+    wl_measure(w);
     const uint32_t tiles = wl_blocks(l.out, tile),
                    pieces = wl_blocks((int64_t)l.images * l.size * l.size, PIXELS);
     for (int k = 0; k < iterations; k++)

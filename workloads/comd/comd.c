@@ -351,6 +351,7 @@ static void run(struct wl *w)
     WL_LAUNCH(w, "comd_start", wl_dim(wl_blocks(d->atoms, BLOCK)), wl_dim(BLOCK), a.position, a.velocity,
               a.id, a.count, inverse, d->along, d->lattice, d->atoms, slots);
     compute_forces(w, &a, d);
+    wl_measure(w);
     for (int64_t t = 0; t < steps; t++) step(w, &a, d, inverse);
     WL_LAUNCH(w, "comd_collect", wl_dim(wl_blocks(d->inner, WARPS)), wl_dim(BLOCK), a.position, a.velocity,
               a.id, a.count, a.around, a.result, a.misplaced, inverse, d->along, d->lattice, d->inner, slots);

@@ -13,6 +13,10 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "width=128,height=64", NULL},
     {"nuba", "width=3072,height=4096", "NUBA and UGPU, 151 MB"},
+    {"ladm", "width=3072,height=3072", "LADM CONV, 113 MB, 18432 blocks of the row kernel"},
+    {"ladmq", "width=3072,height=896", "LADM quick: fewer rows"},
+    {"ugpu", "width=3072,height=4096", "UGPU, 151 MB"},
+    {"ugpuq", "width=3072,height=2048", "UGPU quick"},
     {0},
 };
 
@@ -72,6 +76,6 @@ static void run(struct wl *w)
     wl_check_f32(w, &check);
 }
 
-WORKLOAD(convsep, .suite = "CUDA SDK", .sharing = "low-sharing",
+WORKLOAD(convsep, .aliases = "conv_sdk", .suite = "CUDA SDK", .sharing = "low-sharing",
          .description = "separable convolution of an image, 17 taps", .params = params, .sizes = sizes,
          .footprint_bytes = footprint_bytes, .run = run);

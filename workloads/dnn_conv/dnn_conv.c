@@ -31,6 +31,8 @@ static const struct wl_size sizes[] = {
     {"selrep2", AN, "SelRep an_2: -s gpu.llc_size=512KiB"},
     {"selrep3", AN, "SelRep an_3: -s gpu.llc_size=256KiB"},
     {"selrep4", AN, "SelRep an_4: -s gpu.llc_size=128KiB"},
+    {"ugpu", "in=48,out=104", "UGPU, as NUBA"},
+    {"ugpuq", "in=48,out=104", "UGPU quick: not cut"},
     {0},
 };
 

@@ -15,6 +15,8 @@ static const struct wl_size sizes[] = {
     {"tiny", "width=72,height=28,band=8", NULL},
     {"nuba", "width=6144,height=6144,band=96", "NUBA and UGPU, 302 MB"},
     {"selrep", "width=6144,height=6144,band=96", "as NUBA. ASSUMPTION: SelRep gives no size"},
+    {"ugpu", "width=6144,height=6144,band=96", "UGPU, 302 MB"},
+    {"ugpuq", "width=2048,height=2048,band=32", "UGPU quick"},
     {0},
 };
 

@@ -23,6 +23,8 @@ static const struct wl_size sizes[] = {
     {"tiny", "nx=8,ny=2,nz=3,iterations=1", NULL},
     {"carve", "nx=24,ny=32,nz=42,iterations=10", "CARVE, 26 MB"},
     {"carve_s8", "nx=16,ny=16,nz=16,iterations=10", "CARVE, footprint 1/8"},
+    {"ugpu", "nx=48,ny=80,nz=94,iterations=10", "UGPU, 286 MB"},
+    {"ugpuq", "nx=24,ny=32,nz=42,iterations=10", "UGPU quick"},
     {0},
 };
 
@@ -227,6 +229,7 @@ static void run(struct wl *w)
     wl_write(w, outside, far_field, sizeof far_field);
     const struct wl_dim grid = wl_dim(wl_blocks(cells, BLOCK)), block = wl_dim(BLOCK);
     WL_LAUNCH(w, "euler_initialise", grid, block, variables, old, fluxes, step_factors, outside, cells);
+    wl_measure(w);
     for (int64_t t = 0; t < iterations; t++) {
         WL_LAUNCH(w, "euler_copy", grid, block, variables, old, cells);
         WL_LAUNCH(w, "euler_step_factor", grid, block, variables, areas, step_factors, cells);

@@ -2,7 +2,9 @@
  * multiplied, and the product is transformed back. NUBA and UGPU, 269 MB: two arrays of 2^25 floats, as 1024
  * signals of 2^15: the elements of a signal stay with the block range of one SM from launch to launch, so
  * that more than 80 % of the pages belong to one SM, as NUBA has it. In one signal of 2^25 every launch
- * brings a page to another SM. */
+ * brings a page to another SM.
+ * LADM publishes 4096 blocks and 64 MB for the kernel of global butterflies. Both do not fit one element size and
+ * radix; `ladm` has the blocks: one signal of 2^22. */
 #include "workload.h"
 
 enum { SEED_DATA = 1, SEED_KERNEL, TAPS = 128, BLOCK = 256, SHARED_LOG2 = 11 };
@@ -15,6 +17,10 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "log2=12,batch=1", NULL},
     {"nuba", "log2=15,batch=1024", "NUBA and UGPU, 269 MB"},
+    {"ladm", "log2=22,batch=1", "LADM FWT-k2, 4096 blocks, 34 MB"},
+    {"ladmq", "log2=20,batch=1", "LADM quick: fewer elements"},
+    {"ugpu", "log2=15,batch=1024", "UGPU, 269 MB"},
+    {"ugpuq", "log2=15,batch=128", "UGPU quick"},
     {0},
 };
 

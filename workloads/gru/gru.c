@@ -15,6 +15,8 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "inputs=9,units=34,sequences=3", NULL},
     {"nuba", "inputs=256,units=256,steps=4", "NUBA, 2 MB"},
+    {"ugpu", "inputs=256,units=256,steps=4", "UGPU, 2 MB"},
+    {"ugpuq", "inputs=256,units=256,steps=4", "UGPU quick: not cut"},
     {0},
 };
 

@@ -192,6 +192,7 @@ static void run(struct wl *w)
     if (init)
         WL_LAUNCH(w, "gups_init", wl_dim(wl_blocks((int64_t)s->words, BLOCK)), wl_dim(BLOCK), table,
                   s->words);
+    wl_measure(w);
     for (uint64_t round = 0; round < s->rounds; round++)
         WL_LAUNCH(w, atomic ? "gups_update_atomic" : "gups_update", wl_dim(wl_blocks(threads, BLOCK)),
                   wl_dim(BLOCK), table, starts, s->words, threads, updates);

@@ -15,7 +15,9 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "rows=50,cols=70", NULL},
     {"ladm", "rows=1024,cols=1024", "LADM HS, 16 MB, 7396 blocks"},
+    {"ladmq", "rows=1024,cols=1024,launches=1", "LADM quick: not cut, one launch"},
     {"ugpu", "rows=3291,cols=3291", "UGPU, 130 MB"},
+    {"ugpuq", "rows=2048,cols=2048,launches=4", "UGPU quick"},
     {0},
 };
 

@@ -335,6 +335,7 @@ static void run(struct wl *w)
                   x[RESIDUAL], x[ALPHA], x[BETA_I], x[BETA_J], x[BETA_K], x[INVERSE], d->b[0], d->b[1],
                   d->b[2], v->dim, v->h);
     }
+    wl_measure(w);
     const struct level *finest = &d->level[0];
     for (int64_t t = 0; t < d->cycles; t++) {
         cycle(w, d);

@@ -439,6 +439,7 @@ static void run(struct wl *w)
     for (int l = 0; l < p->levels; l++)
         WL_LAUNCH(w, "hpgmg_amr_init", by_block(v + l), wl_dim(THREADS), v[l].data, v[l].blocks, v[l].cells,
                   l);
+    wl_measure(w);
     for (int c = 0; c < p->cycles; c++) {
         cycle(w, p);
         residual(w, p, v);

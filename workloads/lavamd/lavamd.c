@@ -18,6 +18,7 @@ static const struct wl_size sizes[] = {
     {"tiny", "nx=2,ny=2,nz=3,particles=10", NULL},
     {"nuba", "nx=2,ny=2,nz=466", "NUBA, 7 MB"},
     {"ugpu", "nx=32,ny=32,nz=32", "UGPU, 123 MB"},
+    {"ugpuq", "nx=20,ny=20,nz=20", "UGPU quick"},
     {0},
 };
 

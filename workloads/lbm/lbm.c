@@ -16,6 +16,9 @@ static const struct wl_size sizes[] = {
     {"tiny", "nx=6,ny=3,nz=4", NULL},
     {"nuba", "nx=120,ny=120,nz=150", "NUBA and UGPU, 389 MB"},
     {"ladm", "nx=120,ny=120,nz=150", "LADM, 370 MB, 18000 blocks"},
+    {"ladmq", "nx=120,ny=120,nz=30,steps=1", "LADM quick: fewer planes, one step"},
+    {"ugpu", "nx=120,ny=120,nz=150", "UGPU, 389 MB"},
+    {"ugpuq", "nx=120,ny=120,nz=30", "UGPU quick"},
     {0},
 };
 static const int ex[DIRECTIONS] = {0, 1, -1, 0, 0, 0, 0, 1, -1, 1, -1, 1, -1, 1, -1, 0, 0, 0, 0};

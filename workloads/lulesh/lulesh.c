@@ -501,6 +501,7 @@ static void run(struct wl *w)
     WL_LAUNCH(w, "lulesh_start_elements", g.elems, g.block, a.position, a.nodes_of, a.energy, a.pressure, a.q,
               a.v, a.volo, a.mass, a.sound, a.clock, FIRST_DT, elems, nodes);
     WL_LAUNCH(w, "lulesh_start_masses", g.nodes, g.block, a.first, a.corners, a.mass, a.node_mass, nodes);
+    wl_measure(w);
     for (int64_t t = 0; t < steps; t++) {
         launch_nodes(w, &a, m, &g);
         launch_elements(w, &a, m, &g);

@@ -228,6 +228,7 @@ static void run(struct wl *w)
                         by_particle = wl_dim(wl_blocks((int64_t)particles, BLOCK));
     WL_LAUNCH(w, "mcb_init_zones", by_zone, block, material, track, collisions, total, side, materials);
     WL_LAUNCH(w, "mcb_init_particles", by_particle, block, particle, q.particles);
+    wl_measure(w);
     for (int step = 0; step < q.steps; step++) {
         WL_LAUNCH(w, "mcb_source", by_particle, block, particle, directions, list, counts, q.rounds, side,
                   q.length, q.particles);

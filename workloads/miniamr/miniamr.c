@@ -409,6 +409,7 @@ static void run(struct wl *w)
 
     wl_write(w, blocks, a->blocks, 4 * (uint64_t)a->block_count);
     WL_LAUNCH(w, "amr_init", wl_dim(a->block_count * variables), block, data, blocks, variables, n);
+    wl_measure(w);
     for (int step = 0; step < a->steps; step++) {
         if (step % a->refine == 0) {
             refine_tree(w, a, step / a->refine + 1);

@@ -325,6 +325,7 @@ static void run(struct wl *w)
     const struct wl_dim shared = wl_dim(wl_blocks(groups + 1, BLOCK));
     WL_LAUNCH(w, "nekbone_start", all, block, a.x, a.p, a.w, a.z, a.r, a.mask, a.scalars, points);
     WL_LAUNCH(w, "nekbone_gather_scatter", shared, block, a.first, a.copies, a.r, groups);
+    wl_measure(w);
     for (int64_t t = 0; t < iterations; t++) {
         WL_LAUNCH(w, "nekbone_copy", all, block, a.r, a.z, points);
         dot(w, &a, a.r, a.z, RHO, points);

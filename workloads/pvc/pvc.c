@@ -13,6 +13,7 @@ static const struct wl_size sizes[] = {
     {"tiny", "records=300,pages=300", NULL},
     {"nuba", "records=11300000", "NUBA, 1081 MB"},
     {"ugpu", "records=39100000", "UGPU, 3810 MB"},
+    {"ugpuq", "records=400000,pages=50000", "UGPU quick"},
     {0},
 };
 

@@ -282,6 +282,7 @@ static void run(struct wl *w)
     void *camera = wl_variable(w, "camera", sizeof s->view);
     wl_write(w, materials, colours, sizeof colours);
     const struct wl_dim grid = wl_dim(wl_blocks(s->width, BLOCK_X), wl_blocks(s->height, BLOCK_Y));
+    wl_measure(w);
     for (int frame = 0; frame < frames; frame++) {
         s->view = view_of(frame);
         wl_write(w, camera, &s->view, sizeof s->view);

@@ -13,6 +13,7 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "n=20000,blocks=16", NULL},
     {"ladm", "n=8388608,blocks=2048", "LADM Reduction-k6, 32 MB, 2048 blocks"},
+    {"ladmq", "n=8388608,blocks=2048", "LADM quick: not cut"},
     {0},
 };
 

@@ -28,6 +28,8 @@ static const struct wl_size sizes[] = {
     {"selrep2", CONV3, "SelRep rn_2: -s gpu.llc_size=512KiB"},
     {"selrep3", CONV3, "SelRep rn_3: -s gpu.llc_size=256KiB"},
     {"selrep4", CONV3, "SelRep rn_4: -s gpu.llc_size=128KiB"},
+    {"ugpu", "channels=384,width=128,size=28", "UGPU, as NUBA"},
+    {"ugpuq", "channels=384,width=128,size=28", "UGPU quick: not cut"},
     {0},
 };
 

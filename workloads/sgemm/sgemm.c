@@ -1,6 +1,7 @@
 /* sgemm: host script; the MatrixMul (MM) of the NUBA and SelRep papers.
  * NUBA: 8 MB of which 7 MB read-only, so C is 1 MB: 512 x 512 with k = 1712. LADM's SQ-GEMM: 128 MB in 2048
- * blocks.
+ * blocks of 16 x 16 threads, which tiles of 64 x 64 give ('wide') for M 4096, K 4096, N 2048. Its quick size cuts
+ * M, N and K: with less of M alone B would be larger than A, and blocks would follow columns.
  *
  * SelRep's shared set is A and B: mm_0 .. mm_4 = 0.04, 0.1, 0.6, 1.9, 3.8 MB, and half of their reads come to
  * the LLC, from several SMs at a time, as fast as half of its crossbar carries. So they use 'ahead': with an
@@ -11,9 +12,9 @@
  * and mm_4 four products of the same A and B at a time, so that each line has 16 readers or more. mm_1
  * (larger than an L1) is re-read by many products in one launch; mm_0 fits into an L1, which begins each
  * launch empty: it is launched again and again. */
-#include "workload.h"
+#include "gemm.h"
 
-enum { SEED_A = 1, SEED_B, TILE = 16 };
+enum { SEED_A = 1, SEED_B, TILE = 16, WIDE = 64 };
 
 static const struct wl_param params[] = {
     {"n", 256, TILE, 32768, TILE, "columns of B and C"},
@@ -22,6 +23,7 @@ static const struct wl_param params[] = {
     {"repeat", 1, 1, 10000, 0, "launches"},
     {"batch", 1, 1, 4096, 0, "products of a launch, of the same A and B, each into a C of its own"},
     {"ahead", 0, 0, 1, 0, "1: tiles loaded four steps ahead (k in multiples of 64), 4 elements a thread"},
+    {"wide", 0, 0, 1, 0, "1: tiles of 64x64 (m and n in multiples of 64), 16 elements a thread"},
     {"alone", 0, 0, 1, 0, "1: blocks ask for 48 KiB of shared memory, so that an SM has one or two"},
     {0},
 };
@@ -33,7 +35,8 @@ static const struct wl_size sizes[] = {
     {"selrep2", "n=128,k=576,repeat=64,ahead=1,alone=1", "SelRep mm_2, 0.6 MB shared"},
     {"selrep3", "n=64,k=3712,batch=4,repeat=20,ahead=1,alone=1", "SelRep mm_3, 1.9 MB shared"},
     {"selrep4", "n=64,k=7424,batch=4,repeat=10,ahead=1,alone=1", "SelRep mm_4, 3.8 MB shared"},
-    {"ladm", "n=1024,m=512,k=20480", "LADM SQ-GEMM, 128 MB, 2048 blocks"},
+    {"ladm", "n=2048,m=4096,k=4096,wide=1", "LADM SQ-GEMM, 128 MB, 2048 blocks"},
+    {"ladmq", "n=512,m=1024,k=512,wide=1", "LADM quick: SQ-GEMM with less of M, N and K"},
     {0},
 };
 
@@ -49,54 +52,6 @@ static struct shape shape_of(const struct wl *w)
     return s;
 }
 
-/* TILE columns of a row of C. */
-struct tile {
-    uint64_t idx;
-    float c[TILE];
-};
-
-/* What the host multiplies, and what it multiplied last. */
-struct operands {
-    const float *a, *b;
-    uint64_t m, n, k;
-    struct tile *last;
-};
-
-static struct operands operands_of(struct wl *w, uint64_t m, uint64_t n, uint64_t k)
-{
-    float *a = wl_scratch(w, m * k * sizeof *a), *b = wl_scratch(w, k * n * sizeof *b);
-    wl_many_f32(w, &(struct wl_numbers){SEED_A, 0, 1}, 0, m * k, a);
-    wl_many_f32(w, &(struct wl_numbers){SEED_B, 0, 1}, 0, k * n, b);
-    struct tile *last = wl_scratch(w, sizeof *last);
-    last->idx = UINT64_MAX;
-    return (struct operands){a, b, m, n, k, last};
-}
-
-/* Each sum in the kernel's order, fused as both compilers fuse it. */
-#ifdef __x86_64__
-__attribute__((target_clones("arch=haswell", "default")))
-#endif
-static void
-multiply(float *c, const float *a, const float *b, uint64_t n, uint64_t k)
-{
-    float sum[TILE] = {0};
-    for (uint64_t i = 0; i < k; i++)
-        for (uint64_t j = 0; j < TILE; j++) sum[j] = fmaf(a[i], b[i * n + j], sum[j]);
-    for (uint64_t j = 0; j < TILE; j++) c[j] = sum[j];
-}
-
-static double product(const void *arg, uint64_t at)
-{
-    const struct operands *o = arg;
-    at %= o->m * o->n;
-    if (at / TILE != o->last->idx) {
-        o->last->idx = at / TILE;
-        const uint64_t first = at / TILE * TILE;
-        multiply(o->last->c, o->a + first / o->n * o->k, o->b + first % o->n, o->n, o->k);
-    }
-    return (double)o->last->c[at % TILE];
-}
-
 static uint64_t footprint_bytes(const struct wl *w)
 {
     const struct shape s = shape_of(w);
@@ -109,22 +64,24 @@ static void run(struct wl *w)
     const struct shape s = shape_of(w);
     const uint64_t m = (uint64_t)s.m, n = (uint64_t)s.n, k = (uint64_t)s.k;
     const uint64_t batch = (uint64_t)wl_param(w, "batch");
-    const bool ahead = wl_param(w, "ahead");
+    const bool ahead = wl_param(w, "ahead"), wide = wl_param(w, "wide");
+    if (wide && (m % WIDE || n % WIDE || batch > 1 || ahead || wl_param(w, "alone")))
+        wl_fail(w, "wide: m and n must be multiples of 64, and batch, ahead and alone are not possible");
     if (ahead && k % (4 * TILE)) wl_fail(w, "ahead: k is not a multiple of 64");
     float *a = wl_input_f32(w, "a", m * k, SEED_A, 0, 1), *b = wl_input_f32(w, "b", k * n, SEED_B, 0, 1);
     float *c = wl_alloc(w, "c", batch * m * n * sizeof *c);
-    for (int64_t i = wl_param(w, "repeat"); i > 0; i--)
-        WL_LAUNCH_SHARED(w, ahead ? "sgemm_ahead" : "sgemm", wl_dim(n / TILE, m / TILE, batch),
-                         wl_dim(TILE, ahead ? TILE / 4 : TILE), wl_param(w, "alone") ? 40 << 10 : 0, a, b, c,
-                         s.n, s.k);
-    const struct operands operands = operands_of(w, m, n, k);
-    wl_check_f32(w, &(struct wl_check){.name = "c",
-                                       .output = c,
-                                       .count = batch * m * n,
-                                       .reference = product,
-                                       .arg = &operands,
-                                       .cost = k,
-                                       .relative = 1e-5});
+    for (int64_t i = wl_param(w, "repeat"); i > 0; i--) {
+        if (wide)
+            WL_LAUNCH(w, "sgemm_wide", wl_dim(n / WIDE, m / WIDE), wl_dim(TILE, TILE), a, b, c, s.n, s.k);
+        else
+            WL_LAUNCH_SHARED(w, ahead ? "sgemm_ahead" : "sgemm", wl_dim(n / TILE, m / TILE, batch),
+                             wl_dim(TILE, ahead ? TILE / 4 : TILE), wl_param(w, "alone") ? 40 << 10 : 0, a, b,
+                             c, s.n, s.k);
+    }
+    wl_wait(w);
+    const struct gemm g =
+        gemm_new(w, (struct wl_numbers){SEED_A, 0, 1}, (struct wl_numbers){SEED_B, 0, 1}, m, n, k);
+    gemm_check(w, c, batch * m * n, &g);
 }
 
 WORKLOAD(sgemm, .aliases = "matmul_tiled mm", .suite = "CUDA SDK", .sharing = "high-sharing",

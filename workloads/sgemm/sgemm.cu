@@ -85,3 +85,36 @@ extern "C" __global__ void sgemm_ahead(const float *a, const float *b, float *c,
 #pragma unroll
     for (int r = 0; r < ROWS; r++) c[r * n] = sum[r];
 }
+
+/* The same with tiles of 64x64: a thread makes 4x4 elements that lie 16 apart, and loads as many of A and B. */
+#define WIDE 64
+
+extern "C" __global__ void sgemm_wide(const float *a, const float *b, float *c, int n, int k)
+{
+    __shared__ float as[WIDE][TILE], bs[TILE][WIDE];
+    const int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * WIDE + ty, col = blockIdx.x * WIDE + tx;
+    float sum[4][4] = {{0}};
+    for (int first = 0; first < k; first += TILE) {
+#pragma unroll
+        for (int i = 0; i < WIDE; i += TILE) {
+            as[ty + i][tx] = a[(row + i) * k + first + tx];
+            bs[ty][tx + i] = b[(first + ty) * n + col + i];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < TILE; i++) {
+            float x[4], y[4];
+#pragma unroll
+            for (int r = 0; r < 4; r++) x[r] = as[ty + TILE * r][i], y[r] = bs[i][tx + TILE * r];
+#pragma unroll
+            for (int r = 0; r < 4; r++)
+#pragma unroll
+                for (int s = 0; s < 4; s++) sum[r][s] += x[r] * y[s];
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int r = 0; r < 4; r++)
+#pragma unroll
+        for (int s = 0; s < 4; s++) c[(row + TILE * r) * n + col + TILE * s] = sum[r][s];
+}

@@ -29,6 +29,8 @@ static const struct wl_size sizes[] = {
     {"selrep2", FIRE5, "SelRep sn_2: -s gpu.llc_size=4MiB"},
     {"selrep3", FIRE5, "SelRep sn_3: -s gpu.llc_size=2MiB"},
     {"selrep4", FIRE5, "SelRep sn_4: -s gpu.llc_size=1MiB"},
+    {"ugpu", FIRE7, "UGPU, as NUBA"},
+    {"ugpuq", FIRE7, "UGPU quick: not cut"},
     {0},
 };
 

@@ -40,3 +40,19 @@ extern "C" __global__ void sssp_commit(unsigned *distance, const unsigned *next,
     frontier[v] = 1;
     *changed = 1; /* every writer stores 1 */
 }
+
+/* The variant without a frontier (Pannotia): every vertex looks at all its edges in every round and keeps the least
+ * sum of an edge and the distance of the vertex at its other end. */
+extern "C" __global__ void sssp_pull(const unsigned *first, const unsigned *edges, const unsigned *weights,
+                                     const unsigned *distance, unsigned *next, int vertices)
+{
+    const int v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= vertices) return;
+    const unsigned end = first[v + 1];
+    unsigned least = next[v];
+    for (unsigned e = first[v]; e < end; e++) {
+        const unsigned from = distance[edges[e]];
+        if (from != UNREACHED) least = min(least, from + weights[e]);
+    }
+    next[v] = least;
+}

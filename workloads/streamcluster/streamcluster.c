@@ -19,6 +19,9 @@ static const struct wl_size sizes[] = {
     {"tiny", "points=600,dims=6,centres=5", NULL},
     {"nuba", "points=200000,dims=320,centres=50", "NUBA and UGPU, 302 MB"},
     {"ladm", "points=524288,dims=16,centres=6", "LADM, 56 MB, 1024 blocks"},
+    {"ladmq", "points=131072,dims=16,centres=6", "LADM quick: fewer points"},
+    {"ugpu", "points=200000,dims=320,centres=50", "UGPU, 302 MB"},
+    {"ugpuq", "points=50000,dims=320,centres=50,candidates=10", "UGPU quick"},
     {0},
 };
 

@@ -11,6 +11,7 @@ static const struct wl_param params[] = {
 static const struct wl_size sizes[] = {
     {"tiny", "rows=60,cols=100", NULL},
     {"ladm", "rows=2048,cols=2048", "LADM TRA, 32 MiB, 16384 blocks"},
+    {"ladmq", "rows=2048,cols=2048", "LADM quick: not cut"},
     {0},
 };
 

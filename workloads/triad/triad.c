@@ -38,6 +38,7 @@ static void run(struct wl *w)
     const uint64_t count = (uint64_t)n;
     float *a = wl_alloc(w, "a", count * sizeof *a);
     float *b = wl_input_f32(w, "b", count, SEED_B, 0, 1), *c = wl_input_f32(w, "c", count, SEED_C, 0, 1);
+    wl_measure(w);
     for (int i = 0; i < repeat; i++)
         WL_LAUNCH(w, "triad", wl_dim(wl_blocks(n, BLOCK)), wl_dim(BLOCK), a, b, c, SCALE, n);
     wl_check_f32(w, &(struct wl_check){.name = "a",

@@ -1,12 +1,19 @@
-/* vecadd: host script. SelRep and LADM use the CUDA SDK's; LADM's 60 MiB is three arrays of 5 Mi floats. */
+/* vecadd: host script. SelRep and LADM use the CUDA SDK's; LADM's 60 MiB is three arrays of 5 Mi floats;
+ * its 10240 blocks of 128 threads take four elements per thread. Its published MPKI fits an element per thread. */
 #include "workload.h"
 
-enum { SEED_A = 1, SEED_B, BLOCK = 256 };
+enum { SEED_A = 1, SEED_B };
 
-static const struct wl_param params[] = {{"n", 1 << 20, 1, 1 << 30, 0, "elements"}, {0}};
+static const struct wl_param params[] = {
+    {"n", 1 << 20, 1, 1 << 30, 0, "elements"},
+    {"block", 256, 32, 1024, 32, "threads per block"},
+    {"four", 0, 0, 1, 0, "1: four elements per thread (n in multiples of 4)"},
+    {0},
+};
 static const struct wl_size sizes[] = {
     {"tiny", "n=10000", "40 blocks, the last one in part"},
-    {"ladm", "n=5242880", "LADM, 60 MiB"},
+    {"ladm", "n=5242880,block=128,four=1", "LADM, 60 MiB, 10240 blocks"},
+    {"ladmq", "n=5242880,block=128,four=1", "LADM quick: not cut"},
     {"selrep", "n=4194304", "50 MB. ASSUMPTION: SelRep gives no size"},
     {0},
 };
@@ -30,11 +37,13 @@ static uint64_t footprint_bytes(const struct wl *w) { return 12 * (uint64_t)wl_p
 
 static void run(struct wl *w)
 {
-    const int n = (int)wl_param(w, "n");
+    const int n = (int)wl_param(w, "n"), block = (int)wl_param(w, "block"), four = (int)wl_param(w, "four");
     const uint64_t count = (uint64_t)n;
     float *a = wl_input_f32(w, "a", count, SEED_A, -1, 1), *b = wl_input_f32(w, "b", count, SEED_B, -1, 1);
     float *c = wl_alloc(w, "c", count * sizeof *c);
-    WL_LAUNCH(w, "vecadd", wl_dim(wl_blocks(n, BLOCK)), wl_dim(BLOCK), a, b, c, n);
+    if (four && n % 4) wl_fail(w, "four: n is no multiple of 4");
+    WL_LAUNCH(w, four ? "vecadd_four" : "vecadd", wl_dim(wl_blocks(four ? n / 4 : n, block)), wl_dim(block),
+              a, b, c, n);
     wl_check_f32(w, &(struct wl_check){
                         .name = "c", .output = c, .count = count, .reference = sum, .references = sums});
 }

@@ -220,6 +220,7 @@ static void run(struct wl *w)
     float *results = wl_alloc(w, "results", 4 * (uint64_t)lookups);
     wl_write(w, share, l->share, sizeof l->share);
     wl_write(w, count, counts, sizeof counts);
+    wl_measure(w);
     for (int k = 0; k < launches; k++) {
         l->seed = SEED_LOOKUP + (uint64_t)k;
         WL_LAUNCH(w, "xsbench_lookup", wl_dim(wl_blocks(lookups, BLOCK)), wl_dim(BLOCK), energies, indices,

@@ -118,6 +118,8 @@ static void call_launch(struct wl *w, const struct wl_launch *l, const struct wl
                                            .arg_count = arg_count});
 }
 
+static void call_measure(struct wl *w) { rt_measure(script_app_of(w)->rt); }
+
 /* The attribute, not _Noreturn: clang compares it with the table's. */
 static __attribute__((noreturn, format(printf, 2, 3))) void call_fail(struct wl *w, const char *format, ...)
 {
@@ -141,6 +143,7 @@ const struct wl_calls script_calls = {
     .output = call_output,
     .launch = call_launch,
     .wait = call_wait,
+    .measure = call_measure,
     .many_f32 = many_f32,
     .many_f32_at = numbers_f32_at,
     .many_below = numbers_below,

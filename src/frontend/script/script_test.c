@@ -82,7 +82,8 @@ static void bad_requests_are_mistakes_that_say_why(void **state)
     assert_mistake("vecadd:n=99999999999999999999999", "is too large");
     assert_mistake("vecadd:n=9G", "goes from 1 to");
     assert_mistake("vecadd:n=1,n=2", "'n' is given twice");
-    assert_mistake("vecadd:m=4", "vecadd has no parameter 'm'; did you mean 'n'? (there are: n)");
+    assert_mistake("vecadd:m=4",
+                   "vecadd has no parameter 'm'; did you mean 'n'? (there are: n, block, four)");
     assert_mistake("conv2d:rows=4", "there are: ni, nj");
     assert_mistake("vecadd:tniy", "vecadd has no size 'tniy'; did you mean 'tiny'?");
     assert_mistake("vecadd:n=4,tiny", "expected parameter=number");

@@ -18,9 +18,18 @@ struct page_replication_question {
     bool written;   /* an SM has written the page since the last kernels ended */
 };
 
+/* A node without a frame of the page accesses it. Facts of the measured part, from a first pass without time. */
+struct page_touch {
+    bool known;  /* false: the first pass did not meet the page, or there was none; the rest is not set */
+    bool shared; /* several nodes access the page */
+    bool written;
+};
+
 struct page_replication_ops {
-    /* True: the node gets a replica. NULL: no page is ever replicated. Pure: the answer depends on q only. */
+    /* True: the node gets a replica. NULL: no read requests a replica. Pure: the answer depends on q only. */
     bool (*replicates)(const struct page_replication_question *q);
+    /* True: the node gets a replica at once, without traffic and time. NULL: no replica appears at a touch. Pure. */
+    bool (*at_touch)(const struct page_touch *t);
 };
 
 const struct page_replication_ops *page_replication_of(const struct config *c);

@@ -3,17 +3,14 @@
  * selects its colour. */
 #include "policy/placement/placement.h"
 
-static uint32_t cut(const struct placement_question *q, uint64_t n, uint64_t count)
+static uint32_t cut(const struct page_rule *r, const struct placement_question *q)
 {
-    const uint32_t owned = q->owned->count, chiplets = q->nodes->count;
-    const uint32_t per_chiplet = owned / chiplets ? owned / chiplets : 1;
-    const uint64_t part = n * chiplets / count;
-    return q->owned->colour[(uint32_t)(part * per_chiplet + q->page % per_chiplet) % owned];
+    return placement_colour_of_node(q, (uint32_t)((q->page - r->first) * q->nodes->count / r->count));
 }
 
 static void at_launch(void *state, const struct placement_launch *l)
 {
-    static const struct page_rule rule = {cut};
+    const struct page_rule rule = {.place = cut};
     uint64_t base, bytes;
     (void)state;
     for (size_t k = 0; launch_allocation(l->facts, k, &base, &bytes); k++) {

@@ -17,13 +17,22 @@ struct placement_question {
     uint64_t page;               /* virtual page number */
     uint32_t sm;                 /* that touches the page, numbered over the machine */
     const struct colours *owned; /* colours of the application; the answer is one of them */
-    const struct nodes *nodes;   /* of the policy's level */
+    const uint64_t *pages; /* [colour] pages of the application; those that move count at their new place */
+    const struct nodes *nodes; /* of the policy's level */
 };
 
 /* The frames of a range of pages. */
 struct page_rule {
-    /* Colour of page n of the range's `count` pages. */
-    uint32_t (*place)(const struct placement_question *q, uint64_t n, uint64_t count);
+    /* Colour of page q->page; a pure function, called once per page. */
+    uint32_t (*place)(const struct page_rule *r, const struct placement_question *q);
+    const void *context;   /* of the policy; lives as long as its state */
+    uint64_t first, count; /* pages that the rule was assigned to; filled in by pages_assign_range() */
+    /* Lines of the range lie in nodes in turn, granule_lines of them in each; 0: pages lie in one node, by
+     * place(). origin_line: virtual line of the first granule. */
+    uint64_t granule_lines, origin_line;
+    uint32_t nodes;
+    uint32_t interleaving; /* number of the interleaved range; filled in by pages_assign_range() */
+    uint64_t allocated; /* serial number of the allocation (launch_array); 0: the rule outlives allocations */
 };
 
 /* A kernel is about to start. */
@@ -33,6 +42,8 @@ struct placement_launch {
     /* Assigns a rule to a range of pages: pages_assign_range(). */
     void (*assign)(void *pages, uint32_t app, uint64_t first_page, uint64_t count,
                    const struct page_rule *rule);
+    /* True if every page of the range has a rule already: pages_has_rules(). */
+    bool (*is_assigned)(const void *pages, uint32_t app, uint64_t first_page, uint64_t count);
     void *pages;
 };
 
@@ -45,6 +56,8 @@ struct placement_ops {
     uint32_t (*place)(void *state, const struct placement_question *q);
     /* Before the first block of a kernel. NULL: pages are placed at their first touch only. */
     void (*at_launch)(void *state, const struct placement_launch *l);
+    /* The run is over; may raise a user error. NULL: nothing. */
+    void (*end)(void *state);
 };
 
 /* The policy of one application. */
@@ -60,6 +73,14 @@ struct placement placement_new(struct arena *a, const struct config *c, uint32_t
 static inline uint32_t placement_near(const struct placement_question *q)
 {
     return nodes_colour(q->nodes, nodes_of_sm(q->nodes, q->sm), q->page) % q->owned->count;
+}
+
+/* A colour of the node (of the policy's level), page by page over the colours that the node has of those owned. */
+static inline uint32_t placement_colour_of_node(const struct placement_question *q, uint32_t node)
+{
+    const uint32_t owned = q->owned->count, nodes = q->nodes->count;
+    const uint32_t per_node = owned / nodes ? owned / nodes : 1;
+    return q->owned->colour[(node * per_node + (uint32_t)(q->page % per_node)) % owned];
 }
 
 /* Normalised page balance of LAB: mean of pages over the maximum, over the owned colours; 1 without pages.

@@ -16,10 +16,12 @@ struct bench {
     struct placement policy;
     uint16_t all[64];
     struct colours owned;
+    uint64_t pages[64]; /* [colour] */
 };
 
 static void open_with(struct bench *b, struct config *c, uint32_t partitions, uint32_t colours)
 {
+    memset(b->pages, 0, sizeof b->pages);
     arena_init(&b->arena);
     c->gpu.chiplets = 1;
     c->chiplet.partitions = partitions;
@@ -41,8 +43,10 @@ static void close_bench(struct bench *b) { arena_free(&b->arena); }
 static uint32_t ask(struct bench *b, uint64_t page, uint32_t partition)
 {
     const struct placement_question q = {
-        .page = page, .sm = partition * 2, .owned = &b->owned, .nodes = &b->policy.nodes};
-    return b->policy.ops->place(b->policy.state, &q);
+        .page = page, .sm = partition * 2, .owned = &b->owned, .pages = b->pages, .nodes = &b->policy.nodes};
+    const uint32_t colour = b->policy.ops->place(b->policy.state, &q);
+    b->pages[colour]++;
+    return colour;
 }
 
 static void round_robin_goes_by_the_order_of_touches(void **state)
@@ -63,6 +67,20 @@ static void interleaved_goes_by_the_page_whichever_sm_touches_it(void **state)
     for (uint64_t page = 0; page < 50; page += 7)
         for (uint32_t partition = 0; partition < 4; partition++)
             assert_int_equal(ask(&p, page, partition), page % 4);
+    close_bench(&p);
+}
+
+/* The colours that the application has just got catch up with the others; then all get pages in turn. */
+static void least_filled_fills_new_colours_first(void **state)
+{
+    (void)state;
+    struct bench p;
+    open_bench(&p, page_placement_least_filled, 4, 4);
+    p.owned.count = 2;
+    for (uint64_t page = 0; page < 8; page++) assert_int_equal(ask(&p, page, 0), page % 2);
+    p.owned.count = 4;
+    for (uint64_t page = 0; page < 8; page++) assert_int_equal(ask(&p, page, 0), 2 + page % 2);
+    for (uint64_t page = 0; page < 8; page++) assert_int_equal(ask(&p, page, 0), page % 4);
     close_bench(&p);
 }
 
@@ -247,6 +265,9 @@ static void every_placement_has_the_balance_that_it_states(void **state)
         [page_placement_first_touch] = 64,        /* all at the toucher */
         [page_placement_first_touch_chiplet] = 8, /* the chiplet's colours alternate */
         [page_placement_first_touch_gpu] = 8,     /* the GPU's colours alternate */
+        [page_placement_least_filled] = 8,        /* all colours alike */
+        [page_placement_coda] = 8,                /* outside of structures: by page number */
+        [page_placement_lasp] = 8,                /* outside of structures: by page number */
         [page_placement_lab] = 9, /* one more at the toucher as soon as the balance is above 0.9 (58 pages) */
     };
     for (uint32_t row = 0; row < page_placement_count; row++) {
@@ -268,6 +289,7 @@ int main(void)
         cmocka_unit_test(interleaved_goes_by_the_page_whichever_sm_touches_it),
         cmocka_unit_test(first_touch_goes_to_a_channel_of_the_toucher),
         cmocka_unit_test(every_placement_keeps_to_the_owned_colours),
+        cmocka_unit_test(least_filled_fills_new_colours_first),
         cmocka_unit_test(every_placement_has_the_balance_that_it_states),
         cmocka_unit_test(a_map_without_a_choice_is_served),
         cmocka_unit_test(figure_6_of_the_paper),

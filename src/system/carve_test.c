@@ -1,0 +1,443 @@
+/* carve: the remote data cache (llc/rdc.h) and the coherence of copies in other GPUs (llc/coherence.h), on machines
+ * of small GPUs: one SM, one slice and one channel each, everything at 1 GHz. */
+#include "llc/coherence.h"
+#include "llc/rdc.h"
+#include "system/warm.h"
+#include "system_testbed.h"
+
+#define GPUS(n) \
+    "system.gpus=" #n ";gpu_net.bandwidth=8 GB/s;gpu_net.latency=800 cycles;llc.organisation=numa;" \
+    "runtime.placement=first_touch_gpu;map.kind=interleaved;map.page_size=4 KiB;llc.boundary=drop_remote;"
+#define RDC       "rdc.size=128 KiB;rdc.write_queue=1024;"
+#define HARDWARE  "llc.coherence=gpu_vi;"
+#define DIRECTORY "llc.coherence=directory;"
+#define A         0x100000
+
+static struct slice *slice_at(const struct bed *b, uint32_t gpu) { return b->system->slices[gpu]; }
+static struct rdc *rdc_at(const struct bed *b, uint32_t gpu) { return slice_at(b, gpu)->remote->rdc; }
+
+/* Runs a block on each GPU below `gpus`; operations with from_block run on the GPUs from there on. */
+static void run_on(struct bed *b, const struct bed_op *ops, uint32_t gpus)
+{
+    b->only_sms = gpus;
+    bed_run(b, ops, 1, gpus);
+    bed_settle(b);
+}
+
+static void done(void *arg) { ++*(uint32_t *)arg; }
+
+/* The pass of a kernel boundary drops the lines of the LLC and leaves the RDC. */
+static void drop_llc_lines(struct bed *b)
+{
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < b->system->slice_count; k++)
+        slice_flush(slice_at(b, k), llc_boundary_drop_remote, false, done, &count);
+    bed_settle(b);
+    assert_int_equal(count, b->system->slice_count);
+}
+
+static uint64_t cyc(const struct fabric_side *side, uint32_t src, uint32_t dst, uint32_t bytes)
+{
+    return net_zero_load_cyc(side->net, src, dst, bytes);
+}
+static uint64_t far_cyc(const struct bed *b, enum net_direction d, uint32_t bytes, uint32_t from, uint32_t to)
+{
+    return cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, from), 0, 1, bytes) +
+           cyc(system_net_at(b->system, NET_LEVEL_gpu_net, d, 0), from, to, bytes) +
+           cyc(system_net_at(b->system, NET_LEVEL_slice_net, d, to), 1, 0, bytes);
+}
+
+/* Latency of one load. */
+static uint64_t load_cyc(struct bed *b, uint64_t address)
+{
+    const struct bed_op read[] = {BED_LOAD(address, 1), BED_USE(1), BED_END};
+    b->only_sms = 1;
+    bed_run(b, read, 1, 1);
+    const uint64_t took = bed_cyc(b, 0, 0, 1);
+    bed_settle(b);
+    return took;
+}
+
+BED_TEST(a_miss_and_a_hit_cost_one_access_of_memory)
+{
+    static const struct bed_op warm[] = {BED_LOAD(A, 1, .from_block = 1), BED_END};
+    struct bed b;
+    bed_open(&b, GPUS(2) RDC HARDWARE);
+    const struct config *const c = &b.machine.config;
+    const uint64_t local = A + 0x200000;
+    bed_touch(&b, 1, A, 1);
+    bed_touch(&b, 0, local, 4096);
+    run_on(&b, warm, 2); /* the home slice has the line */
+    const uint64_t cold = load_cyc(&b, local);
+    const uint64_t open_row = load_cyc(&b, local + 2 * LINE_BYTES); /* the same bank */
+    assert_true(open_row < cold);
+    const uint64_t tag_check = c->llc.fill_latency_cyc;
+    const uint64_t link =
+        far_cyc(&b, NET_REQUESTS, 8, 0, 1) + c->llc.latency_cyc + far_cyc(&b, NET_REPLIES, 136, 1, 0);
+    assert_int_equal(load_cyc(&b, A), cold + link + tag_check);
+    drop_llc_lines(&b);
+    assert_int_equal(load_cyc(&b, A), open_row); /* the fill has opened the row */
+    struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.probes, 2);
+    assert_int_equal(s.rdc.hits, 1);
+    assert_int_equal(s.rdc.fills, 1);
+    assert_int_equal(s.llc.fetches, 1);
+    assert_int_equal(s.rdc.read_columns, 2 * 128 / c->dram.column_size);
+    assert_int_equal(s.rdc.write_columns, 128 / c->dram.column_size);
+    (void)load_cyc(&b, A); /* a hit of the LLC */
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.probes, 2);
+    bed_close(&b);
+}
+
+/* Hit rate of the second of two sweeps by GPU 0 over as many lines of each other GPU as a quarter of the RDC. */
+static double second_sweep(const char *settings)
+{
+    struct bed b;
+    bed_open(&b, settings);
+    const uint64_t bytes = b.machine.config.rdc.size / 4;
+    for (uint32_t gpu = 1; gpu < 4; gpu++) bed_touch(&b, gpu, A + gpu * bytes, bytes);
+    struct stats first;
+    for (uint32_t k = 0; k < 2; k++) {
+        first = bed_stats(&b);
+        for (uint32_t gpu = 1; gpu < 4; gpu++) {
+            const struct bed_op read[] = {BED_LOAD(A + gpu * bytes, 1, .stride = 128, .by_block = 4096),
+                                          BED_USE(1), BED_END};
+            b.only_sms = 1;
+            bed_run(&b, read, 1, bytes / 4096);
+            bed_settle(&b);
+        }
+    }
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.probes - first.rdc.probes, 3 * bytes / 128);
+    assert_int_equal(s.rdc.fills, s.rdc.misses);
+    bed_close(&b);
+    return (double)(s.rdc.hits - first.rdc.hits) / (double)(s.rdc.probes - first.rdc.probes);
+}
+
+BED_TEST(the_index_decides_whether_homes_share_sets)
+{
+#define SWEEP GPUS(4) RDC HARDWARE "gpu.llc_size=2 KiB;llc.ways=16;"
+    assert_true(second_sweep(SWEEP "rdc.index=staggered") == 1.0);
+    assert_true(second_sweep(SWEEP "rdc.index=frame") == 0.0);
+    const double hash = second_sweep(SWEEP "rdc.index=hash"); /* exp(-3/4) = 0.472 */
+    assert_true(hash > 0.42 && hash < 0.52);
+}
+
+BED_TEST(the_region_is_above_all_frames_and_behind_its_slice)
+{
+    struct bed b;
+    bed_open(&b,
+             "gpu.llc_size=512 KiB;chiplet.partitions=4;gpu.memory_size=256 MiB;map.interleave=256 B;" GPUS(2)
+                 RDC HARDWARE);
+    const struct config *const c = &b.machine.config;
+    assert_int_equal(dram_frames_per_colour(b.system->pages->frames[0]),
+                     (c->gpu.memory_size - c->rdc.size) / c->map.page_size);
+    uint64_t sets = 0;
+    for (uint32_t k = 0; k < b.system->slice_count; k++) {
+        const struct slice *const s = slice_at(&b, k);
+        for (uint64_t set = 0; set < s->remote->rdc->sets; set++, sets++) {
+            const uint64_t line = rdc_place_of(s, set);
+            assert_int_equal(slice_home(s->spec, line), k % 4);
+            assert_in_range(line * LINE_BYTES, c->gpu.memory_size - c->rdc.size,
+                            c->gpu.memory_size - LINE_BYTES);
+            if (set) assert_int_not_equal(line, rdc_place_of(s, set - 1));
+        }
+    }
+    assert_int_equal(sets, 2 * c->rdc.size / LINE_BYTES);
+    bed_close(&b);
+}
+
+/* ---- stores and atomics of the GPU that caches the line ---- */
+
+BED_TEST(a_store_updates_the_line_and_an_atomic_clears_it)
+{
+    static const struct bed_op store[] = {BED_STORE(A, BED_NO_REG), BED_STORE(A + 128, BED_NO_REG), BED_END};
+    static const struct bed_op atomic[] = {BED_MEMORY(ATOMIC, A, 2, BED_NO_REG, .mask = 1), BED_USE(2),
+                                           BED_END};
+    struct bed b;
+    bed_open(&b, GPUS(2) RDC HARDWARE);
+    bed_touch(&b, 1, A, 1);
+    (void)load_cyc(&b, A);
+    run_on(&b, store, 1); /* the RDC has the first line, not the second */
+    struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.updates, 2);
+    assert_int_equal(s.rdc.update_hits, 1);
+    assert_int_equal(s.rdc.reads, 3);
+    assert_int_equal(s.rdc.writes, 2);
+    drop_llc_lines(&b);
+    (void)load_cyc(&b, A);
+    assert_int_equal(bed_stats(&b).rdc.hits, 1);
+    run_on(&b, atomic, 1);
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.clears, 1);
+    assert_int_equal(s.rdc.clear_hits, 1);
+    (void)load_cyc(&b, A);
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.hits, 1);
+    assert_int_equal(s.rdc.cold, 1); /* a cleared set is not cold */
+    bed_close(&b);
+}
+
+/* ---- invalidations ---- */
+
+/* Invalidations of one store to a line of GPU 0, by GPU `writer`, after the first `readers` of the other GPUs have
+ * read the line. */
+static struct stats store_after_reads(const char *settings, uint32_t readers, uint32_t writer, bool drop)
+{
+    struct bed b;
+    bed_open(&b, settings);
+    bed_touch(&b, 0, A, 1);
+    const struct bed_op read[] = {BED_LOAD(A, 1, .from_block = 1), BED_USE(1), BED_END};
+    const struct bed_op write[] = {BED_STORE(A, BED_NO_REG, .from_block = writer), BED_END};
+    run_on(&b, read, readers + 1);
+    if (drop) drop_llc_lines(&b);
+    const struct stats before = bed_stats(&b);
+    run_on(&b, write, writer + 1);
+    struct stats s = bed_stats(&b);
+    stats_subtract(&s, &before, &s);
+    bed_close(&b);
+    return s;
+}
+
+BED_TEST(a_store_to_a_shared_line_invalidates_all_gpus_but_home_and_writer)
+{
+    struct stats s = store_after_reads(GPUS(4) HARDWARE, 1, 0, false);
+    assert_int_equal(s.coherence.sent, 3); /* writer at home: N - 1 */
+    assert_int_equal(s.coherence.acks, 3);
+    assert_int_equal(s.coherence.useful, 1);
+    assert_int_equal(s.coherence.held, 1);
+    s = store_after_reads(GPUS(4) HARDWARE, 1, 2, false);
+    assert_int_equal(s.coherence.sent, 2); /* N - 2 */
+    s = store_after_reads(GPUS(4) HARDWARE RDC, 3, 0, true);
+    assert_int_equal(s.coherence.sent, 3);
+    assert_int_equal(s.coherence.useful, 3); /* found in the RDCs */
+    assert_int_equal(s.rdc.clear_hits, 3);
+    s = store_after_reads(GPUS(2) HARDWARE, 1, 1, false);
+    assert_int_equal(s.coherence.sent, 0);
+    s = store_after_reads(GPUS(8) HARDWARE, 5, 0, false);
+    assert_int_equal(s.coherence.sent, 7);
+}
+
+BED_TEST(a_directory_invalidates_the_readers_only)
+{
+    for (uint32_t readers = 0; readers < 4; readers++) {
+        const struct stats s = store_after_reads(GPUS(4) DIRECTORY, readers, 0, false);
+        assert_int_equal(s.coherence.sent, readers);
+        assert_int_equal(s.coherence.useful, readers);
+    }
+    /* the writer keeps its own copy */
+    const struct stats s = store_after_reads(GPUS(4) DIRECTORY, 3, 2, false);
+    assert_int_equal(s.coherence.sent, 2);
+}
+
+/* The reply of a store says that no copy can be read any more. A second store therefore waits for the invalidations of
+ * the first one, although the directory has no reader and the line is private by then. */
+BED_TEST(a_store_waits_for_the_invalidations_in_flight)
+{
+    static const char *const machines[] = {GPUS(2) DIRECTORY, GPUS(2) HARDWARE "imst.demote=1"};
+    static const struct bed_op read[] = {BED_LOAD(A, 1, .from_block = 1), BED_USE(1), BED_END};
+    static const struct bed_op write[] = {BED_STORE(A, BED_NO_REG), BED_STORE(A, BED_NO_REG), BED_END};
+    for (uint32_t k = 0; k < 2; k++) {
+        struct bed b;
+        bed_open(&b, machines[k]);
+        bed_touch(&b, 0, A, 1);
+        run_on(&b, read, 2);
+        run_on(&b, write, 1);
+        const struct stats s = bed_stats(&b);
+        assert_int_equal(s.coherence.sent, 2);
+        assert_int_equal(s.coherence.held, 2);
+        assert_int_equal(s.coherence.useful, 1);
+        run_on(&b, write, 1); /* no copy, nothing in flight */
+        assert_int_equal(bed_stats(&b).coherence.sent, 2);
+        bed_close(&b);
+    }
+}
+
+/* State of the line at its home. */
+static uint64_t state_of(const struct bed *b)
+{
+    const struct map *const lines = &slice_at(b, 0)->remote->coherence->lines;
+    assert_true(lines->count <= 1);
+    size_t cursor = 0;
+    const struct map_entry *const e = map_next(lines, &cursor);
+    return e ? e->value : 0;
+}
+
+BED_TEST(private_lines_cost_nothing_and_states_outlive_the_line)
+{
+    static const struct bed_op stream[] = {BED_STORE(A, BED_NO_REG, .stride = 128, .by_block = 4096),
+                                           BED_END};
+    uint64_t took[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        struct bed b;
+        bed_open(&b, k ? GPUS(2) HARDWARE : GPUS(2));
+        b.only_sms = 1;
+        bed_run(&b, stream, 1, 16);
+        took[k] = b.end_cyc - b.start_cyc;
+        assert_int_equal(bed_stats(&b).coherence.sent, 0);
+        bed_close(&b);
+    }
+    assert_int_equal(took[0], took[1]);
+
+    static const struct bed_op read[] = {BED_LOAD(A, 1, .from_block = 1), BED_USE(1), BED_END};
+    static const struct bed_op write[] = {BED_STORE(A, BED_NO_REG), BED_END};
+    struct bed b;
+    bed_open(&b, GPUS(2) HARDWARE "imst.demote=0");
+    bed_touch(&b, 0, A, 1);
+    run_on(&b, write, 1);
+    assert_int_equal(state_of(&b), IMST_PRIVATE);
+    run_on(&b, read, 2);
+    assert_int_equal(state_of(&b), IMST_READ_SHARED);
+    uint32_t count = 0;
+    slice_flush(slice_at(&b, 0), llc_boundary_flush, false, done,
+                &count); /* the line leaves its home slice */
+    bed_settle(&b);
+    run_on(&b, write, 1);
+    assert_int_equal(state_of(&b), IMST_WRITE_SHARED);
+    assert_int_equal(bed_stats(&b).coherence.sent, 1);
+    run_on(&b, write, 1); /* still shared: without a demotion every store broadcasts */
+    assert_int_equal(bed_stats(&b).coherence.sent, 2);
+    bed_close(&b);
+    bed_open(&b, GPUS(2) HARDWARE "imst.demote=1");
+    bed_touch(&b, 0, A, 1);
+    run_on(&b, read, 2);
+    run_on(&b, write, 1);
+    assert_int_equal(state_of(&b), IMST_PRIVATE);
+    run_on(&b, write, 1);
+    assert_int_equal(bed_stats(&b).coherence.sent, 1);
+    assert_int_equal(bed_stats(&b).coherence.demotions, 1);
+    bed_close(&b);
+}
+
+static void the_sharing_states_follow_their_table(void **state)
+{
+    enum { U = IMST_UNCACHED, P = IMST_PRIVATE, R = IMST_READ_SHARED, W = IMST_WRITE_SHARED };
+    /* local read, local write, remote read, remote write */
+    static const uint8_t next[IMST_STATES][COHERENCE_EVENTS] = {
+        [U] = {P, P, R, W}, [P] = {P, P, R, W}, [R] = {R, W, R, W}, [W] = {W, W, W, W}};
+    (void)state;
+    for (uint32_t from = 0; from < IMST_STATES; from++)
+        for (uint32_t e = 0; e < COHERENCE_EVENTS; e++) {
+            const struct imst_step step = imst_step_of((enum imst_state)from, (enum coherence_event)e);
+            const bool writes = e == COHERENCE_LOCAL_WRITE || e == COHERENCE_REMOTE_WRITE;
+            assert_int_equal(step.next, next[from][e]);
+            assert_int_equal(step.broadcast, writes && from >= R);
+        }
+}
+
+BED_TEST(a_write_of_the_host_drops_copies_in_other_gpus)
+{
+    struct bed b;
+    bed_open(&b, GPUS(2) RDC HARDWARE);
+    bed_touch(&b, 1, A, 4096);
+    (void)load_cyc(&b, A);
+    (void)load_cyc(&b, A + 512);
+    system_host_wrote(b.system, 0, A + 100, 8); /* of the first line */
+    struct stats s = bed_stats(&b);
+    assert_int_equal(s.coherence.host_drops, 1);
+    assert_int_equal(s.rdc.host_drops, 1);
+    (void)load_cyc(&b, A);
+    (void)load_cyc(&b, A + 512);
+    s = bed_stats(&b);
+    assert_int_equal(s.rdc.misses, 3); /* the first line again, the other one hits in the LLC */
+    assert_int_equal(s.rdc.probes, 3);
+    bed_close(&b);
+}
+
+/* ---- epochs ---- */
+
+BED_TEST(an_epoch_ends_lines_and_a_roll_over_resets_the_region)
+{
+    struct bed b;
+    bed_open(&b, GPUS(2) RDC "rdc.epoch_bits=2");
+    struct organisation *const o = &b.system->organisations[0];
+    bed_touch(&b, 1, A, 1);
+    const uint64_t sets = rdc_at(&b, 0)->sets;
+    for (uint32_t kernel = 0; kernel < 5; kernel++) {
+        drop_llc_lines(&b);
+        (void)load_cyc(&b, A); /* never hits: the line is of the epoch before */
+        drop_llc_lines(&b);
+        (void)load_cyc(&b, A); /* hits in the same epoch */
+        const struct stats s = bed_stats(&b);
+        assert_int_equal(s.rdc.misses, kernel + 1);
+        assert_int_equal(s.rdc.hits, kernel + 1);
+        assert_int_equal(s.rdc.resets, kernel / 4);
+        assert_int_equal(s.rdc.reset_lines, kernel / 4 * sets);
+        assert_int_equal(o->epoch.value, kernel);
+        organisation_skip_pass(o);
+        organisation_skip_pass(o); /* nothing was kept in this epoch: it goes on */
+        bed_settle(&b);
+    }
+    const struct stats s = bed_stats(&b);
+    assert_int_equal(s.rdc.stale, 3);
+    assert_true(s.rdc.wait_reset > sets); /* one write of memory per set */
+    bed_close(&b);
+}
+
+/* ---- rules ---- */
+
+static const struct {
+    const char *preset, *settings, *message;
+} impossible[] = {
+    {"carve", "system.gpus=1", "set system.gpus to 2 or more"},
+    {"carve-swc", "system.gpus=1", "a remote data cache holds lines of other GPUs"},
+    {"carve", "rdc.size=40 GiB", "rdc.size exceeds the memory of a GPU"},
+    {"carve", "rdc.size=3000 KiB", "rdc.size is no whole number of pages"},
+    {"carve", "llc.sectored=true", "a remote data cache holds whole lines"},
+    {"carve-swc", "llc.organisation=sm_side",
+     "a remote data cache needs slices that cache lines of other GPUs"},
+    {"carve-swc", "llc.boundary=keep", "a numa LLC keeps stale lines of other chiplets"},
+    {"carve", "map.kind=fixed_channel", "a remote data cache lies in every channel"},
+    {"carve", "rdc.epoch_bits=0", "rdc.epoch_bits"},
+    {"carve", "rdc.epoch_bits=21", "rdc.epoch_bits"},
+    {"v100", "llc.coherence=gpu_vi", "set llc.organisation to numa and system.gpus to 2 or more"},
+    {"v100", "rdc.size=1 GiB", "a remote data cache holds lines of other GPUs"},
+};
+
+struct loading {
+    size_t row;
+    struct machine machine;
+};
+
+static void load_impossible(void *arg)
+{
+    struct loading *const l = arg;
+    machine_load(&l->machine, impossible[l->row].preset);
+    machine_set(&l->machine, impossible[l->row].settings);
+    machine_finish(&l->machine, &system_rules);
+}
+
+static void impossible_settings_are_explained(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof impossible / sizeof *impossible; k++) {
+        struct loading l = {.row = k};
+        struct diag d;
+        diag_init(&d);
+        machine_init(&l.machine);
+        assert_int_equal(diag_run(&d, load_impossible, &l), DIAG_MISTAKE);
+        if (!strstr(d.text, impossible[k].message)) fail_msg("%s: %s", impossible[k].settings, d.text);
+        diag_clear(&d);
+        machine_free(&l.machine);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_miss_and_a_hit_cost_one_access_of_memory),
+        cmocka_unit_test(the_index_decides_whether_homes_share_sets),
+        cmocka_unit_test(the_region_is_above_all_frames_and_behind_its_slice),
+        cmocka_unit_test(a_store_updates_the_line_and_an_atomic_clears_it),
+        cmocka_unit_test(a_store_to_a_shared_line_invalidates_all_gpus_but_home_and_writer),
+        cmocka_unit_test(a_directory_invalidates_the_readers_only),
+        cmocka_unit_test(a_store_waits_for_the_invalidations_in_flight),
+        cmocka_unit_test(private_lines_cost_nothing_and_states_outlive_the_line),
+        cmocka_unit_test(the_sharing_states_follow_their_table),
+        cmocka_unit_test(a_write_of_the_host_drops_copies_in_other_gpus),
+        cmocka_unit_test(impossible_settings_are_explained),
+        cmocka_unit_test(an_epoch_ends_lines_and_a_roll_over_resets_the_region),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
