@@ -167,7 +167,7 @@ void rdc_step(struct slice *s, uint64_t now)
     r->queue.first = e->next;
     r->queue.count--;
     if (e->reads_tag) {
-        push_line(s, now, e->set, (uint32_t)RDC_TAG_QUEUE | idx, 1);
+        push_line(s, now, e->set, RDC_TAG_QUEUE | idx, 1);
         return;
     }
     push_line(s, now, e->set, MEMORY_OP_WRITE, 1);
@@ -207,15 +207,15 @@ void rdc_probe(struct slice *s, uint64_t now, uint32_t tag_line)
     m->pending_sectors = SECTORS_ALL;
     m->from_rdc = look_up(s, set, line);
     if (m->from_rdc && r->copies) check_sparse_read(r->copies, set, s->remote->copies, tag_line);
-    push_line(s, now, set, (uint32_t)RDC_TAG_PROBE | tag_line, s->spec->miss_latency_cyc);
+    push_line(s, now, set, RDC_TAG_PROBE | tag_line, s->spec->miss_latency_cyc);
 }
 
 void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc)
 {
     struct rdc *const r = s->remote->rdc;
     r->stats.returned++;
-    if (tag_line & (uint32_t)RDC_TAG_QUEUE) {
-        const uint32_t idx = tag_line & ~(uint32_t)RDC_TAG_QUEUE;
+    if (tag_line & RDC_TAG_QUEUE) {
+        const uint32_t idx = tag_line & ~RDC_TAG_QUEUE;
         struct rdc_entry *const e = &r->entries[idx];
         e->reads_tag = false;
         if (e->writes_after)
@@ -223,7 +223,7 @@ void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc)
         else
             free_entry(r, idx);
     } else {
-        const uint32_t line = tag_line & ~(uint32_t)RDC_TAG_PROBE;
+        const uint32_t line = tag_line & ~RDC_TAG_PROBE;
         if (s->lines[line].from_rdc) {
             if (s->remote->copies) check_remote_arrived(s->remote->copies, line, s->lines[line].dirty);
             slice_push_fill(s, line, SECTORS_ALL, ready_cyc);

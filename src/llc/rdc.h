@@ -30,10 +30,12 @@
 
 struct check_sparse;
 
+/* Flags in the tag of a memory read. */
+#define RDC_TAG_PROBE (UINT32_C(1) << 30) /* a probe; the low bits are the index of the LLC line */
+#define RDC_TAG_QUEUE (UINT32_C(1) << 31) /* a tag read; the low bits are the index of the queue entry */
+
 enum {
-    RDC_TAG_PROBE = 1 << 30,       /* tag of a memory read: a probe for the LLC line in the low bits */
-    RDC_TAG_QUEUE = (int)1u << 31, /* … the tag read of the queue entry in the low bits */
-    RDC_CHUNK = 512                /* sets per chunk of tags */
+    RDC_CHUNK = 512 /* sets per chunk of tags */
 };
 
 /* An operation of the queue. It is freed when its last memory operation is handed to the channel's queue. */
@@ -88,7 +90,7 @@ void rdc_probe(struct slice *s, uint64_t now, uint32_t tag_line);
 void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc);
 static inline bool rdc_owns(uint32_t tag_line)
 {
-    return (tag_line & ((uint32_t)RDC_TAG_PROBE | (uint32_t)RDC_TAG_QUEUE)) != 0;
+    return (tag_line & (RDC_TAG_PROBE | RDC_TAG_QUEUE)) != 0;
 }
 /* Writes a line that has been fetched from its home. tag_line: still holds the line. */
 void rdc_fill(struct slice *s, uint64_t now, uint32_t tag_line);

@@ -123,7 +123,7 @@ void report_nodes_text(const struct report *r, FILE *out)
     const struct llc_stats *const s = &r->stats.llc;
     if (!has_nodes(r) || !lines_of(r)) return;
     const struct bounds b = bounds_of(r);
-    uint64_t blocks[4096], pages[4096];
+    uint64_t blocks[4096] = {0}, pages[4096] = {0};
     const uint32_t count = chiplets(r) < 4096 ? chiplets(r) : 4096;
     for (uint32_t k = 0; k < count; k++) {
         blocks[k] = blocks_of(r, k);

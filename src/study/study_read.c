@@ -1,5 +1,6 @@
 /* study_read: an experiment file becomes a study: machines, workloads, axes, seeds, scales. What is asked of
  * the results is read in asked.c. docs/experiments.md shows the form. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,7 @@ static const char *text_of_scale(const struct study *s, const struct yaml_node *
     const struct yaml_node *value = yaml_get(n, key);
     if (!value || value->kind != YAML_MAP) {
         const char *const text = nodes_need(n, what, key);
+        assert(value); /* nodes_need() has raised an error otherwise */
         *place = value->place;
         return text;
     }

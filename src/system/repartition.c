@@ -1,6 +1,7 @@
 /* repartition: implementation of repartition.h. */
 #include "system/repartition.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,8 +261,8 @@ static bool switches(const struct repartition *r, uint32_t app)
 static void begin_sms(struct repartition *r, uint64_t now)
 {
     struct system *g = r->system;
-    uint32_t missing[PARTITION_APPS], taker = 0, moved = 0;
-    bool switched[PARTITION_APPS];
+    uint32_t missing[PARTITION_APPS] = {0}, taker = 0, moved = 0;
+    bool switched[PARTITION_APPS] = {false};
     for (uint32_t app = 0; app < r->spec.apps; app++) {
         const uint32_t from = r->now.of[app].sms, to = r->next.of[app].sms;
         missing[app] = to > from ? to - from : 0;
@@ -270,7 +271,8 @@ static void begin_sms(struct repartition *r, uint64_t now)
     for (uint32_t app = 0; app < r->spec.apps; app++)
         for (uint32_t sm = g->sm_count; sm-- > 0 && g->apps.app[app].sm_count > r->next.of[app].sms;) {
             if (g->apps.owner[sm] != app) continue;
-            while (!missing[taker]) taker++;
+            while (taker < r->spec.apps && !missing[taker]) taker++;
+            assert(taker < r->spec.apps); /* SMs given = SMs taken */
             missing[taker]--;
             moved++;
             const bool idle = sm_idle(g->sms[sm]);

@@ -1,6 +1,7 @@
 /* data_cut: lines, blocks and nodes of a page; see data_cut.h. */
 #include "policy/binding/data_cut.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "analysis/locality.h"
@@ -219,7 +220,7 @@ static uint32_t most_lines(const struct data_cut *cut, uint64_t rank)
         if (n >= most && n) equal++;
         if (n > most) most = n;
     }
-    if (!most) return UINT32_MAX;
+    if (!most || !equal) return UINT32_MAX;
     uint32_t turn = (uint32_t)(rank % equal);
     for (uint32_t k = 0; k < cut->binding.nodes && chosen == UINT32_MAX; k++)
         if (lines_of(s, k) == most && !turn--) chosen = k;
@@ -258,6 +259,7 @@ static uint32_t node_of_neighbour(const struct data_cut *cut, uint64_t page)
 
 static uint32_t literal_node(const struct data_cut *cut, uint64_t offset)
 {
+    assert(cut->bytes);
     if (cut->granule) return (uint32_t)(offset / cut->granule % cut->binding.nodes);
     return (uint32_t)((unsigned __int128)offset * cut->binding.nodes / cut->bytes);
 }

@@ -34,7 +34,7 @@ static bool next_forced(const char **text, struct forced *f)
 
 static bool is_text(const char *text, size_t bytes, const char *name)
 {
-    return strlen(name) == bytes && !strncmp(text, name, bytes);
+    return text && strlen(name) == bytes && !strncmp(text, name, bytes);
 }
 
 static uint8_t class_of_name(const struct forced *f)

@@ -50,6 +50,7 @@ struct partition_spec partition_spec_of(const struct config *c, uint32_t apps, u
 {
     const uint32_t channels = (uint32_t)config_channels(c);
     const uint64_t flits = (LINE + c->packet.header + c->net.width - 1) / c->net.width;
+    const uint64_t slices_per_channel = config_slices(c) / channels;
     struct partition_spec s = {
         .apps = apps,
         .sms = (uint32_t)config_sms(c),
@@ -60,7 +61,7 @@ struct partition_spec partition_spec_of(const struct config *c, uint32_t apps, u
         .sm_hz = (double)c->clock.sm,
         .line_bytes = LINE,
         .port_rate = (double)c->clock.net * LINE / (double)flits,
-        .llc_rate = (double)(config_slices(c) / channels) * (double)c->llc.port * (double)c->clock.llc,
+        .llc_rate = (double)slices_per_channel * (double)c->llc.port * (double)c->clock.llc,
         .memory_rate = (double)c->dram.column_size * (double)c->clock.dram / (double)c->dram.tccd_s_cyc,
         .step_sms = c->partition.step_sms,
         .iterations_max = c->partition.iterations,
