@@ -88,10 +88,7 @@ bool rdc_may_probe(struct slice *s);
 void rdc_probe(struct slice *s, uint64_t now, uint32_t tag_line);
 /* A memory read of the RDC has come back. tag_line: of its operation. */
 void rdc_memory_done(struct slice *s, uint32_t tag_line, uint64_t ready_cyc);
-static inline bool rdc_owns(uint32_t tag_line)
-{
-    return (tag_line & (RDC_TAG_PROBE | RDC_TAG_QUEUE)) != 0;
-}
+static inline bool rdc_owns(uint32_t tag_line) { return (tag_line & (RDC_TAG_PROBE | RDC_TAG_QUEUE)) != 0; }
 /* Writes a line that has been fetched from its home. tag_line: still holds the line. */
 void rdc_fill(struct slice *s, uint64_t now, uint32_t tag_line);
 /* A fetched line that must not be kept. */
