@@ -372,7 +372,7 @@ ATOLL_API atoll_status atoll_sweep(atoll_sim *sim, const struct atoll_sweep *swe
 ATOLL_API atoll_status atoll_sweep_task(atoll_sim *sim, const char *spool, const char *task,
                                         const char *program);
 /* Everything in a database: ATOLL_HTML, one page that needs nothing else; ATOLL_CSV, one line per point and
- * metric; ATOLL_TEXT, the verdicts. */
+ * metric; ATOLL_MARKDOWN, tables of claims and metrics; ATOLL_TEXT, the verdicts. */
 ATOLL_API atoll_status atoll_report(atoll_sim *sim, const char *db, atoll_format format, const char *command,
                                     char **text);
 /* Names of the experiments that travel inside the program and begin with prefix, one a line. */

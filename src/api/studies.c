@@ -182,6 +182,8 @@ static void write_report(void *arg)
         study_report_html(&l.report, text.file);
     else if (call->format == ATOLL_CSV)
         study_report_csv(&l.report, text.file);
+    else if (call->format == ATOLL_MARKDOWN)
+        study_report_markdown(&l.report, text.file);
     else
         study_report_text(&l.report, text.file);
     *call->out = api_text_end(&text);

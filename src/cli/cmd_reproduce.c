@@ -8,6 +8,7 @@
 
 struct reproduce_args {
     const char *scale, *html;
+    bool dry_run;
     struct study_args how;
     struct cli_list rest;
 };
@@ -62,7 +63,10 @@ static int sweep_all(const char *names, struct atoll_sweep *how, struct atoll_sw
         how->experiment = name;
         study_of(++i, count, name);
         if (how->verbose && !how->plan_only) (void)fprintf(stderr, "atoll: %s\n", name);
+        const uint64_t before = all->total;
         code = sweep_one(how, all);
+        if (!code && how->dry_run)
+            (void)printf("%-24s %6llu points\n", name, (unsigned long long)(all->total - before));
     }
     free(list);
     return code;
@@ -94,10 +98,16 @@ static int reproduce(const char *paper, const struct reproduce_args *args, struc
     char *names = NULL;
     struct atoll_sweep_summary all = {0};
     int code = find_names(paper, &names);
-    if (!code) code = plan_all(names, how);
+    how->dry_run = args->dry_run;
+    if (!code && !how->dry_run) code = plan_all(names, how);
     if (!code) code = sweep_all(names, how, &all);
     free(names);
     if (code) return code;
+    if (how->dry_run) {
+        (void)printf("%-24s %6llu points; points that experiments share run once\n", "all",
+                     (unsigned long long)all.total);
+        return 0;
+    }
     code = cli_sweep_summary(&all, how->db);
     const int shown = cli_write_report(how->db, "-", ATOLL_TEXT, NULL);
     const int written = cli_write_report(how->db, args->html, ATOLL_HTML, how->command);
@@ -143,6 +153,8 @@ static const struct cli_option options[] = {
      "how much of it (default: quick)"},
     {"html", 0, CLI_TEXT, offsetof(struct reproduce_args, html), "FILE",
      "the report (default: PAPER-SCALE.html)"},
+    {"dry-run", 0, CLI_FLAG, offsetof(struct reproduce_args, dry_run), "",
+     "only list experiments and points"},
     STUDY_OPTIONS(struct reproduce_args),
     {0},
 };
@@ -151,7 +163,8 @@ const struct cli_command cli_reproduce = {
     .name = "reproduce",
     .summary = "reproduce the evaluation of a paper: run it, show it beside the paper's numbers",
     .usage = "nuba|carve|selrep|ladm|ugpu [--scale quick|paper] [-j N] [--html F]",
-    .examples = "  atoll reproduce nuba --scale quick --html nuba.html\n",
+    .examples = "  atoll reproduce nuba --scale quick --html nuba.html\n"
+                "  atoll reproduce ladm --dry-run\n",
     .options = options,
     .args_bytes = sizeof(struct reproduce_args),
     .rest_offset = offsetof(struct reproduce_args, rest),

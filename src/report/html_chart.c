@@ -211,7 +211,7 @@ void chart_build(struct chart *c, const struct study_data *d, const struct study
                         .unit = m->unit,
                         .y_title = f->plot == STUDY_STACKED ? "" : m->title,
                         .plot = f->plot,
-                        .relative = m->relative != STUDY_ABSOLUTE,
+                        .relative = m->relative == STUDY_SPEEDUP || m->relative == STUDY_RATIO,
                         .no_baseline = f->plot == STUDY_STACKED || f->curves,
                         .part_count = f->metric_count};
     struct building b = {.c = c, .d = d, .f = f};

@@ -1,6 +1,6 @@
 /* study_report: studies with their results as pages and tables.
  *
- *   study_data ─► study_text.c (verdicts, CSV), compare.c (tables of `atoll compare`)
+ *   study_data ─► study_text.c (verdicts, CSV), study_markdown.c (tables), compare.c (tables of `atoll compare`)
  *              └► html.c (the page) ─► html_figure.c (plots) html_machine.c (tree, heat map) ─► svg.c */
 #ifndef ATOLL_REPORT_STUDY_REPORT_H
 #define ATOLL_REPORT_STUDY_REPORT_H
@@ -20,6 +20,8 @@ struct study_report {
 void study_report_html(const struct study_report *r, FILE *out);
 /* study,machine,workload,axes...,seed,metric,value */
 void study_report_csv(const struct study_report *r, FILE *out);
+/* Tables: the claims with their verdicts, then every metric by workload and machine. */
+void study_report_markdown(const struct study_report *r, FILE *out);
 /* Verdicts of the claims, then means of the figures. */
 void study_report_text(const struct study_report *r, FILE *out);
 

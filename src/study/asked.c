@@ -10,7 +10,7 @@
 static void add_metric(struct study *s, const struct yaml_node *n)
 {
     static const char *const keys[] = {"name", "title", "value", "relative", "mean", "unit", "better", NULL};
-    static const char *const relative[] = {"none", "speedup", "ratio", NULL};
+    static const char *const relative[] = {"none", "speedup", "ratio", "difference", NULL};
     static const char *const means[] = {"harmonic", "geometric", "arithmetic", NULL};
     static const char *const better[] = {"higher", "lower", NULL};
     nodes_check_keys(n, "a metric", keys);
@@ -21,12 +21,13 @@ static void add_metric(struct study *s, const struct yaml_node *n)
     const struct yaml_node *r = yaml_get(n, "relative"), *mean = yaml_get(n, "mean"),
                            *b = yaml_get(n, "better");
     if (r) m.relative = (enum study_relative)nodes_choice(r, "relative", relative);
-    m.mean = mean         ? (enum study_mean)nodes_choice(mean, "mean", means)
-             : m.relative ? STUDY_HARMONIC
-                          : STUDY_ARITHMETIC;
+    const bool is_ratio = m.relative == STUDY_SPEEDUP || m.relative == STUDY_RATIO;
+    m.mean = mean       ? (enum study_mean)nodes_choice(mean, "mean", means)
+             : is_ratio ? STUDY_HARMONIC
+                        : STUDY_ARITHMETIC;
     m.lower_is_better = b && nodes_choice(b, "better", better) == 1;
     if (!m.title) m.title = m.name;
-    if (!m.unit) m.unit = m.relative ? "x" : "";
+    if (!m.unit) m.unit = is_ratio ? "x" : "";
     m.value = expr_parse(&s->arena, m.text, yaml_get(n, "value")->place);
     for (uint32_t i = 0; i < s->metric_count; i++)
         if (strcmp(s->metrics[i].name, m.name) == 0)
@@ -213,7 +214,7 @@ static const char *next_sign(const char *text, uint32_t *sign)
     return first;
 }
 
-enum { BY_MACHINE, BY_AXIS, BY_GROUP };
+enum { BY_MACHINE, BY_AXIS, BY_GROUP, BY_METRIC };
 struct claim_reading {
     struct study *s;
     struct study_claim *c;
@@ -227,7 +228,7 @@ struct claim_reading {
 static struct study_term read_term(const struct claim_reading *r, const char *name)
 {
     struct study *s = r->s;
-    struct study_term t = {.name = name, .over = {STUDY_NONE, 0}, .on = r->on};
+    struct study_term t = {.name = name, .metric = r->c->metric, .over = {STUDY_NONE, 0}, .on = r->on};
     const char *slash = strstr(name, " / "); /* "a / b": a over b, in this term only */
     if (r->by == BY_MACHINE) {
         const char *over = slash ? slash + 3 : r->over;
@@ -239,8 +240,11 @@ static struct study_term read_term(const struct claim_reading *r, const char *na
                             s->metrics[r->c->metric].name);
         return t;
     }
-    if (r->by == BY_GROUP) {
-        t.on = study_find_workloads(s, r->place, name);
+    if (r->by == BY_GROUP || r->by == BY_METRIC) {
+        if (r->by == BY_GROUP)
+            t.on = study_find_workloads(s, r->place, name);
+        else
+            t.metric = study_find_metric(s, r->place, name);
         t.of = read_side(s, r->place, r->of, STUDY_NONE);
         if (r->over) t.over = read_side(s, r->place, r->over, STUDY_NONE);
         return t;
@@ -300,7 +304,9 @@ static void read_published(struct study *s, struct study_claim *c, const struct 
         if (!(c->published < c->published_high))
             diag_mistake_at(n->place, "a range goes from the smaller to the larger number");
     }
-    const bool relative = s->metrics[c->metric].relative != STUDY_ABSOLUTE;
+    if (c->pick == STUDY_PICK_COUNT) return; /* a number of workloads */
+    const enum study_relative how = s->metrics[c->metric].relative;
+    const bool relative = how == STUDY_SPEEDUP || how == STUDY_RATIO;
     c->as_percent = relative && *text == '%';
     if (relative && !c->as_percent && *text != 'x')
         diag_mistake_at(n->place, "'%s' is relative: published as '23.1 %%' of change or as '1.231 x'",
@@ -338,13 +344,21 @@ static int read_by(const struct study *s, const struct yaml_node *n, uint32_t *a
     if (!n) return BY_MACHINE;
     const char *text = nodes_scalar(n, "by");
     if (strcmp(text, "group") == 0) return BY_GROUP;
+    if (strcmp(text, "metric") == 0) return BY_METRIC;
     *axis = find_axis(s, n, "machine");
     return *axis == STUDY_NONE ? BY_MACHINE : BY_AXIS;
 }
 
-/* What is asked of every workload: an order of machines, or a bound, which then is one of the worst. */
+/* What is asked of every workload: an order of machines, or a bound, which then is one of the worst. Of how
+ * many: an order. */
 static void check_pick(struct study_claim *c, int by, const struct yaml_node *pick)
 {
+    if (c->pick == STUDY_PICK_COUNT) {
+        if (c->term_count < 2 || by == BY_GROUP || c->form == STUDY_RANGE)
+            diag_mistake_at(pick->place, "'pick: count' is for an order of machines, axis values or metrics, "
+                                         "with the number of workloads as 'published'");
+        return;
+    }
     const bool each_workload = c->pick == STUDY_PICK_EACH;
     if (each_workload && !(c->form == STUDY_BOUND || (c->form == STUDY_ORDER && by != BY_GROUP)))
         diag_mistake_at(pick->place,
@@ -358,7 +372,7 @@ static void add_claim(struct study *s, const struct yaml_node *n)
 {
     static const char *const keys[] = {"id",   "where", "says",      "metric", "of",      "over", "on",
                                        "pick", "by",    "published", "order",  "follows", "why",  NULL};
-    static const char *const picks[] = {"mean", "max", "min", "each", NULL};
+    static const char *const picks[] = {"mean", "max", "min", "each", "count", NULL};
     nodes_check_keys(n, "a claim", keys);
     struct study_claim c = {.id = nodes_need(n, "a claim", "id"),
                             .where = nodes_text(n, "where"),
@@ -374,13 +388,14 @@ static void add_claim(struct study *s, const struct yaml_node *n)
     r.on = read_on(s, on);
     r.by = read_by(s, yaml_get(n, "by"), &r.axis);
     r.place = order ? order->place : of ? of->place : n->place;
-    if (!!order + !!published + !!follows != 1)
+    const bool counts = c.pick == STUDY_PICK_COUNT && order && published && !follows;
+    if (!counts && !!order + !!published + !!follows != 1)
         diag_mistake_at(n->place, "a claim is a size ('of', 'published'), an 'order', or a metric that "
                                   "'follows' another");
     if (!r.of && (!order || r.by != BY_MACHINE))
         diag_mistake_at(n->place, "this claim needs 'of': the machine that it is about");
     if (order) {
-        c.form = STUDY_ORDER;
+        c.form = counts ? STUDY_SIZE : STUDY_ORDER;
         read_order(&r, nodes_scalar(order, "order"));
     } else {
         r.by = BY_MACHINE;

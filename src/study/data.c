@@ -141,6 +141,7 @@ static double value_of(const struct study_data *d, const struct study_metric *m,
     if (m->relative == STUDY_ABSOLUTE) return own;
     if (over.machine == STUDY_NONE) over = study_baseline(d->study, of);
     const double base = raw_value(d, m, over, workload, seed);
+    if (m->relative == STUDY_DIFFERENCE) return own - base;
     const double below = m->relative == STUDY_SPEEDUP ? own : base;
     const double above = m->relative == STUDY_SPEEDUP ? base : own;
     return below > 0 ? above / below : NAN;
@@ -213,7 +214,7 @@ static double gathered(const struct gathering *g, enum study_mean mean, enum stu
     if (!g->count) return NAN;
     if (pick == STUDY_PICK_MAX) return g->most;
     if (pick == STUDY_PICK_MIN) return g->least;
-    /* STUDY_PICK_EACH is asked workload by workload */
+    /* STUDY_PICK_EACH and STUDY_PICK_COUNT are asked workload by workload */
     switch (mean) {
     case STUDY_HARMONIC: return g->count / g->inverse;
     case STUDY_GEOMETRIC: return exp(g->logarithm / g->count);

@@ -93,7 +93,8 @@ struct study_combo {
     uint32_t value[STUDY_AXES_MAX];
 };
 
-enum study_relative { STUDY_ABSOLUTE, STUDY_SPEEDUP, STUDY_RATIO }; /* v; baseline / v; v / baseline */
+/* v; baseline / v; v / baseline; v - baseline */
+enum study_relative { STUDY_ABSOLUTE, STUDY_SPEEDUP, STUDY_RATIO, STUDY_DIFFERENCE };
 enum study_mean { STUDY_HARMONIC, STUDY_GEOMETRIC, STUDY_ARITHMETIC };
 
 struct study_metric {
@@ -123,7 +124,7 @@ struct study_figure {
 struct study_side {
     uint32_t machine, combo;
 };
-enum study_pick { STUDY_PICK_MEAN, STUDY_PICK_MAX, STUDY_PICK_MIN, STUDY_PICK_EACH };
+enum study_pick { STUDY_PICK_MEAN, STUDY_PICK_MAX, STUDY_PICK_MIN, STUDY_PICK_EACH, STUDY_PICK_COUNT };
 enum study_form {
     STUDY_SIZE,    /* published: 23.1 % */
     STUDY_BOUND,   /* published: "> 80 %" */
@@ -134,6 +135,7 @@ enum study_form {
 enum study_relation { STUDY_LESS, STUDY_MUCH_LESS, STUDY_AT_MOST, STUDY_ABOUT };
 struct study_term {
     const char *name;
+    uint32_t metric;            /* the claim's; of an order of metrics its own */
     struct study_side of, over; /* over.machine STUDY_NONE: the metric's own baseline */
     struct study_set on;
 };
@@ -142,7 +144,8 @@ struct study_claim {
     struct diag_place place;
     enum study_form form;
     uint32_t metric, follows; /* the second of STUDY_FOLLOWS only */
-    enum study_pick pick;     /* STUDY_PICK_EACH: of orders: on every workload */
+    /* STUDY_PICK_EACH: of orders: on every workload; STUDY_PICK_COUNT: on how many, beside `published` */
+    enum study_pick pick;
     /* an order has several and relations between them; all others one, and what is published */
     struct study_term *terms;
     enum study_relation *relations; /* term_count - 1 */

@@ -122,6 +122,8 @@ static void mistakes_point_into_the_file(void **state)
         {HEAD "claims: [{id: A, of: v100, published: 23 %, pick: each}]\n",
          "'pick: each' is for orders of machines and for bounds"},
         {HEAD "claims: [{id: A, of: v100, follows: speedup, pick: max}]\n", "it takes no 'pick'"},
+        {HEAD "claims: [{id: A, of: v100, published: 23 %, pick: count}]\n", "'pick: count' is for an order"},
+        {HEAD "claims: [{id: A, by: metric, of: v100, order: speedup < speed}]\n", "speed"},
         {HEAD "claims: [{id: A, of: v100, follows: speed}]\n",
          "unknown metric 'speed'; did you mean 'speedup'?"},
         {HEAD "metrics: [{name: c, value: totals.cycles}]\nclaims: [{id: A, order: v100 / uba-mem < v100}]\n",
@@ -509,6 +511,8 @@ static void a_bound_holds_on_its_side_and_nearly_within_a_third(void **state)
     "metrics: [{name: speedup, value: totals.seconds, relative: speedup}, {name: time, value: " \
     "totals.seconds}]\n"
 
+#define AHEAD "metrics: [{name: ahead, value: totals.seconds, relative: difference, unit: s}]\n"
+
 static double falling(const struct study_point *p) { return p->machine == 0 ? 8 : 1 + p->workload; }
 static double equal(const struct study_point *p) { return p->machine == 0 ? 8 : 4; }
 
@@ -538,6 +542,25 @@ static void other_forms_of_claims_are_judged(void **state)
          "3"},
         {HEAD PAIR "claims: [{id: A, metric: time, of: v100, published: 4}]\n", two_machines, VERDICT_SIZE,
          "3"},
+        /* a number of workloads: speed-ups are 2 and 4, times over 1 and 2 */
+        {HEAD "claims: [{id: A, pick: count, order: uba-mem << v100, published: 2}]\n", two_machines,
+         VERDICT_SIZE, "2 workloads of 2"},
+        {HEAD "claims: [{id: A, pick: count, order: v100 < uba-mem, published: 1}]\n", two_machines,
+         VERDICT_DIFFERS, "0 workloads of 2"},
+        {HEAD "claims: [{id: A, pick: count, order: uba-mem << v100, published: '> 1'}]\n", two_machines,
+         VERDICT_ORDER, "2 workloads of 2"},
+        {HEAD "claims: [{id: A, pick: count, order: uba-mem << v100, published: 2}]\n", holes,
+         VERDICT_UNKNOWN, "1 of 2 workloads have a value"},
+        /* two metrics of one machine: speed-ups 4, 2 and times 2, 4; sums over workloads differ */
+        {HEAD PAIR
+         "claims: [{id: A, by: metric, of: v100, pick: count, order: time < speedup, published: 1}]\n",
+         two_machines, VERDICT_SIZE, "1 workloads of 2"},
+        {HEAD PAIR "claims: [{id: A, by: metric, of: v100, order: speedup ~= time}]\n", two_machines,
+         VERDICT_DIFFERS, "speedup 2.667 not ~= time 3.000"},
+        /* a difference to the baseline has a direction */
+        {HEAD AHEAD "claims: [{id: A, of: v100, published: -4}]\n", two_machines, VERDICT_SIZE, "-5 s"},
+        {HEAD AHEAD "claims: [{id: A, of: v100, published: -20}]\n", two_machines, VERDICT_ORDER, "-5 s"},
+        {HEAD AHEAD "claims: [{id: A, of: v100, published: 5}]\n", two_machines, VERDICT_DIFFERS, "-5 s"},
         /* a range is that of the workloads */
         {HEAD "claims: [{id: A, of: v100, published: 2 to 4 x}]\n", two_machines, VERDICT_SIZE, "2 x to 4 x"},
         {HEAD "claims: [{id: A, of: v100, published: 3 to 16 x}]\n", two_machines, VERDICT_ORDER,

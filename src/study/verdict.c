@@ -3,7 +3,8 @@
  * A size holds when ours is within a third of the published effect; when not, the direction of a change may.
  * A bound holds when ours is on its side, a range when both ends are within a third of its width. An order
  * holds when every relation does: '<' any, '<<' by a tenth or more, '<=' up to 2 % above, '~=' within 5 %. A
- * metric follows another when Pearson's r over the workloads is 0.7 or more. */
+ * metric follows another when Pearson's r over the workloads is 0.7 or more. A number of workloads is a size or
+ * a bound like others. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,10 +43,12 @@ const char *study_claimed(struct study *s, const struct study_claim *c)
     if (c->form == STUDY_FOLLOWS)
         return arena_printf(&s->arena, "%s follows %s", s->metrics[c->metric].title,
                             s->metrics[c->follows].title);
-    if (c->form != STUDY_ORDER) return c->published_text;
+    if (c->form != STUDY_ORDER && c->pick != STUDY_PICK_COUNT) return c->published_text;
     const char *text = c->terms[0].name;
     for (uint32_t i = 1; i < c->term_count; i++)
         text = arena_printf(&s->arena, "%s %s %s", text, signs[c->relations[i - 1]], c->terms[i].name);
+    if (c->pick == STUDY_PICK_COUNT)
+        return arena_printf(&s->arena, "%s, on %s workloads", text, c->published_text);
     return c->pick == STUDY_PICK_EACH ? arena_printf(&s->arena, "%s, on each", text) : text;
 }
 
@@ -65,10 +68,12 @@ static void say_value(struct study_judgement *j, const struct study_data *d, con
                       double v)
 {
     const struct study_metric *m = &d->study->metrics[c->metric];
-    if (c->as_percent)
+    if (c->pick == STUDY_PICK_COUNT)
+        say(j, "%.3g workloads", v);
+    else if (c->as_percent)
         say(j, "%+.1f %%", 100 * (v - 1));
     else
-        say(j, "%.3g%s%s", v, m->relative || *m->unit ? " " : "", m->relative ? "x" : m->unit);
+        say(j, "%.3g%s%s", v, *m->unit ? " " : "", m->unit);
 }
 
 static void say_estimate(struct study_judgement *j, const struct study_data *d, const struct study_claim *c,
@@ -85,11 +90,11 @@ static void say_estimate(struct study_judgement *j, const struct study_data *d, 
 
 /* ---- values ---- */
 
-static struct study_estimate estimate(const struct study_data *d, const struct study_claim *c,
-                                      const struct study_term *t, enum study_pick pick)
+static struct study_estimate estimate(const struct study_data *d, const struct study_term *t,
+                                      enum study_pick pick)
 {
-    if (t->on.count == 1) return study_cell(d, c->metric, t->of, t->over, t->on.items[0]);
-    return study_over(d, c->metric, t->of, t->over, t->on, pick);
+    if (t->on.count == 1) return study_cell(d, t->metric, t->of, t->over, t->on.items[0]);
+    return study_over(d, t->metric, t->of, t->over, t->on, pick);
 }
 
 /* Only whole sets of workloads are judged. */
@@ -101,14 +106,13 @@ static bool complete(const struct study_estimate *e)
 /* ---- sizes ---- */
 
 /* The workload that pulls our value furthest away from the published one. */
-static uint32_t furthest(const struct study_data *d, const struct study_claim *c, const struct study_term *t,
-                         bool lowest)
+static uint32_t furthest(const struct study_data *d, const struct study_term *t, bool lowest)
 {
     uint32_t worst = STUDY_NONE;
     double worst_value = 0;
     for (uint32_t i = 0; i < t->on.count; i++) {
         const uint32_t w = t->on.items[i];
-        const double v = study_cell(d, c->metric, t->of, t->over, w).value;
+        const double v = study_cell(d, t->metric, t->of, t->over, w).value;
         if (!isfinite(v) || (worst != STUDY_NONE && (lowest ? v >= worst_value : v <= worst_value))) continue;
         worst = w;
         worst_value = v;
@@ -118,18 +122,22 @@ static uint32_t furthest(const struct study_data *d, const struct study_claim *c
 
 static double neutral_of(const struct study_data *d, const struct study_claim *c)
 {
-    return d->study->metrics[c->metric].relative == STUDY_ABSOLUTE ? 0 : 1;
+    const enum study_relative how = d->study->metrics[c->metric].relative;
+    const bool is_ratio = how == STUDY_SPEEDUP || how == STUDY_RATIO;
+    return is_ratio && c->pick != STUDY_PICK_COUNT ? 1 : 0;
 }
 
-static void judge_size(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+/* Ours is in j->ours. */
+static void hold_against_published(const struct study_data *d, const struct study_claim *c,
+                                   struct study_judgement *j)
 {
     const double neutral = neutral_of(d, c);
-    j->ours = estimate(d, c, &c->terms[0], c->pick);
-    if (!complete(&j->ours)) return;
     const double ours = j->ours.value - neutral, theirs = c->published - neutral;
     const double slack =
         neutral > 0 ? 0.01 : 0; /* a published effect of nothing is met within one per cent */
-    const bool has_direction = neutral > 0 && c->form == STUDY_SIZE; /* a share of 10 % has none */
+    const bool differs = d->study->metrics[c->metric].relative != STUDY_ABSOLUTE;
+    /* a share of 10 % has none, nor has a number of workloads */
+    const bool has_direction = differs && c->form == STUDY_SIZE && c->pick != STUDY_PICK_COUNT;
     const bool within = fabs(ours - theirs) <= fabs(theirs) / 3 + (theirs == 0 ? slack : 0);
     if (c->form == STUDY_BOUND && (c->at_most ? ours <= theirs : ours >= theirs))
         j->verdict = VERDICT_ORDER;
@@ -138,15 +146,21 @@ static void judge_size(const struct study_data *d, const struct study_claim *c, 
     else
         j->verdict = has_direction && ours * theirs > 0 ? VERDICT_ORDER : VERDICT_DIFFERS;
     say_estimate(j, d, c, &j->ours);
+}
+
+static void judge_size(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+{
+    j->ours = estimate(d, &c->terms[0], c->pick);
+    if (!complete(&j->ours)) return;
+    hold_against_published(d, c, j);
     if (j->verdict == VERDICT_DIFFERS || study_only_direction(c, j->verdict))
-        j->worst = furthest(d, c, &c->terms[0], ours < theirs);
+        j->worst = furthest(d, &c->terms[0], j->ours.value < c->published);
 }
 
 static void judge_range(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
 {
     const struct study_term *t = &c->terms[0];
-    const struct study_estimate low = estimate(d, c, t, STUDY_PICK_MIN),
-                                high = estimate(d, c, t, STUDY_PICK_MAX);
+    const struct study_estimate low = estimate(d, t, STUDY_PICK_MIN), high = estimate(d, t, STUDY_PICK_MAX);
     if (!complete(&low) || !complete(&high)) return;
     const double slack = (c->published_high - c->published) / 3;
     if (fabs(low.value - c->published) <= slack && fabs(high.value - c->published_high) <= slack)
@@ -158,7 +172,7 @@ static void judge_range(const struct study_data *d, const struct study_claim *c,
     say(j, " to ");
     say_value(j, d, c, high.value);
     const bool below = c->published - low.value > high.value - c->published_high;
-    if (j->verdict != VERDICT_SIZE) j->worst = furthest(d, c, t, below);
+    if (j->verdict != VERDICT_SIZE) j->worst = furthest(d, t, below);
 }
 
 /* ---- orders ---- */
@@ -182,8 +196,8 @@ static uint32_t most_against(const struct study_data *d, const struct study_clai
     double most = 0;
     for (uint32_t k = 0; k < a->on.count; k++) {
         const uint32_t w = a->on.items[k];
-        const double r = study_cell(d, c->metric, a->of, a->over, w).value /
-                         study_cell(d, c->metric, b->of, b->over, w).value;
+        const double r = study_cell(d, a->metric, a->of, a->over, w).value /
+                         study_cell(d, b->metric, b->of, b->over, w).value;
         if (!isfinite(r) || (worst != STUDY_NONE && r <= most)) continue;
         worst = w;
         most = r;
@@ -196,7 +210,7 @@ static void judge_order(const struct study_data *d, const struct study_claim *c,
     enum study_verdict verdict = VERDICT_ORDER;
     double before = NAN;
     for (uint32_t i = 0; i < c->term_count; i++) {
-        const struct study_estimate e = estimate(d, c, &c->terms[i], c->pick);
+        const struct study_estimate e = estimate(d, &c->terms[i], c->pick);
         if (!complete(&e)) return;
         if (i) {
             const bool holds = relation_holds(c->relations[i - 1], before, e.value);
@@ -216,7 +230,8 @@ static int holds_on(const struct study_data *d, const struct study_claim *c, uin
     double before = NAN;
     int holds = 1;
     for (uint32_t i = 0; i < c->term_count; i++) {
-        const double v = study_cell(d, c->metric, c->terms[i].of, c->terms[i].over, workload).value;
+        const struct study_term *t = &c->terms[i];
+        const double v = study_cell(d, t->metric, t->of, t->over, workload).value;
         if (!isfinite(v)) return -1;
         if (i && !relation_holds(c->relations[i - 1], before, v)) holds = 0;
         before = v;
@@ -243,6 +258,25 @@ static void judge_order_on_each(const struct study_data *d, const struct study_c
     }
     j->verdict = held == on.count ? VERDICT_ORDER : VERDICT_DIFFERS;
     say(j, "on %u of %u%s", held, on.count, against);
+}
+
+/* On how many workloads an order holds. */
+static void judge_count(const struct study_data *d, const struct study_claim *c, struct study_judgement *j)
+{
+    const struct study_set on = c->terms[0].on;
+    uint32_t held = 0;
+    if (!on.count) return;
+    for (uint32_t k = 0; k < on.count; k++) {
+        const int holds = holds_on(d, c, on.items[k]);
+        if (holds < 0) return;
+        held += (uint32_t)holds;
+        if (!holds && j->worst == STUDY_NONE) j->worst = on.items[k];
+    }
+    j->ours = (struct study_estimate){
+        .value = held, .low = held, .high = held, .seeds = 1, .workloads = on.count, .want = on.count};
+    hold_against_published(d, c, j);
+    say(j, " of %u", on.count);
+    if (j->verdict != VERDICT_DIFFERS || held > c->published) j->worst = STUDY_NONE;
 }
 
 /* ---- one metric follows another ---- */
@@ -289,7 +323,7 @@ static void say_what_lacks(const struct study_data *d, const struct study_claim 
 {
     *j->text = 0;
     for (uint32_t i = 0; i < c->term_count; i++) {
-        const struct study_estimate e = estimate(d, c, &c->terms[i], c->pick);
+        const struct study_estimate e = estimate(d, &c->terms[i], c->pick);
         if (complete(&e)) continue;
         if (!c->terms[i].on.count)
             say(j, "none of its workloads is in this scale");
@@ -308,7 +342,12 @@ struct study_judgement study_judge(const struct study_data *d, const struct stud
         .verdict = VERDICT_UNKNOWN, .worst = STUDY_NONE, .ours = {.value = NAN, .low = NAN, .high = NAN}};
     switch (claim->form) {
     case STUDY_SIZE:
-    case STUDY_BOUND: judge_size(d, claim, &j); break;
+    case STUDY_BOUND:
+        if (claim->pick == STUDY_PICK_COUNT)
+            judge_count(d, claim, &j);
+        else
+            judge_size(d, claim, &j);
+        break;
     case STUDY_RANGE: judge_range(d, claim, &j); break;
     case STUDY_FOLLOWS: judge_follows(d, claim, &j); break;
     case STUDY_ORDER:

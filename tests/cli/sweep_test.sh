@@ -1,5 +1,5 @@
 #!/bin/sh
-# atoll sweep, report --csv, reproduce and compare: experiment files, results, failures, bad input.
+# atoll sweep, report --csv and --md, reproduce and compare: experiment files, results, failures, bad input.
 . tests/cli/lib.sh
 db=$dir/x.db
 # sql QUERY [DATABASE]: one value from a database
@@ -57,6 +57,8 @@ is 1 "select count(*) from study"
 expect 0 "A1" "$ATOLL" report "$db"
 expect 0 "order holds" "$ATOLL" report "$db"
 "$ATOLL" report "$db" --csv "$dir/x.csv" > /dev/null
+"$ATOLL" report "$db" --md "$dir/x.md" > /dev/null
+holds "Markdown has a table of values" grep -q '^| \*\*' "$dir/x.md"
 holds "CSV has a line per point and metric" python3 - "$dir/x.csv" << 'PY'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
@@ -174,6 +176,9 @@ chmod 755 "$dir/ro"
 
 # reproduce: what is missing is said, and recorded
 expect 1 "unknown paper 'nubs'; did you mean 'nuba'?" "$ATOLL" reproduce nubs
+holds "reproduce --dry-run lists points and writes nothing" sh -c '
+    cd "$2" && "$1" reproduce ladm --dry-run --db dry.db --html dry.html | grep -Eq "^all +[1-9][0-9]* points" &&
+    test ! -e dry.db && test ! -e dry.html' - "$(realpath "$ATOLL")" "$dir"
 expect 1 "takes one paper" "$ATOLL" reproduce
 expect 1 "--scale is 'quick' or 'paper'" "$ATOLL" reproduce nuba --scale small
 holds "an interrupted reproduction has recorded its study and writes its report" timeout 200 python3 - "$ATOLL" "$dir" << 'PY'
