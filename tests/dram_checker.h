@@ -15,7 +15,7 @@
 
 enum checker_kind { CHECK_ACT, CHECK_PRE, CHECK_PREA, CHECK_RD, CHECK_WR, CHECK_REF, CHECK_MIG };
 
-/* What a MIGRATION uses of the channel. */
+/* The resources of the channel that a MIGRATION uses. */
 enum checker_role { CHECK_SOURCE, CHECK_DESTINATION, CHECK_SET };
 
 struct checker_command {

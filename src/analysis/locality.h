@@ -153,7 +153,7 @@ struct locality_launch {
 const struct locality_table *locality_at_launch(struct arena *arena, const struct locality_table *t,
                                                 const struct locality_launch *launch);
 
-/* What each block touches of an argument without a pattern, laid out block by block: *count spans, sorted, at most
+/* Returns the spans of an argument without a pattern that each block touches, laid out block by block: *count spans, sorted, at most
  * LAUNCH_LAYOUT_MAX. NULL: an index depends on data, or there are more spans. */
 const struct launch_span *locality_layout(struct arena *arena, const struct locality_table *t,
                                           const struct locality_launch *launch, uint32_t argument,

@@ -9,7 +9,7 @@
 
 struct alone;
 
-/* What the application did alone, for partition policies. */
+/* The counters of the application's alone run, for partition policies. */
 struct alone_profile {
     uint64_t accesses, hits, thread_instructions;
 };

@@ -50,7 +50,7 @@ static bool run_some(struct pass *p, struct script_set *set)
 
 static void close_set(void *arg) { script_close(arg); }
 
-/* What kernels print is shown by the timed run. */
+/* Output of kernels is dropped here: the timed run prints it. */
 static void drop_print(void *user, const char *text, size_t len)
 {
     (void)user;

@@ -17,7 +17,7 @@ struct timed {
     const struct atoll_job *job;
     struct stats_registry stats;
     struct system *system;
-    double shown_seconds;        /* when progress was told last */
+    double shown_seconds;        /* time of the last progress report */
     uint32_t warmed[PAGES_APPS]; /* [application] launches of runtime.warm_launches that have run */
     struct timeline *timeline;
     struct report report;

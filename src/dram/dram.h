@@ -71,7 +71,7 @@ enum dram_command_kind {
     DRAM_COMMAND_KINDS
 };
 
-/* What a MIGRATION uses of a channel (dram_stack.h). */
+/* The resources of a channel that a MIGRATION uses (dram_stack.h). */
 enum dram_role { DRAM_ROLE_SOURCE, DRAM_ROLE_DESTINATION, DRAM_ROLE_SET };
 
 struct dram_command {

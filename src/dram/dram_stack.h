@@ -63,7 +63,7 @@ struct dram_copy {
     struct dram_copy *next;
 };
 
-/* What makes a MIGRATION wrong, for --check: the channel of its source or destination has accepted a write of the
+/* Errors of a MIGRATION, for --check: the channel of its source or destination has accepted a write of the
  * line that no command has served yet; a bank is busy. */
 enum dram_hazard { DRAM_HAZARD_NONE, DRAM_HAZARD_WRITE_WAITS, DRAM_HAZARD_BANK_BUSY };
 

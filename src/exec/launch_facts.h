@@ -83,7 +83,7 @@ static inline const struct launch_arrays *launch_arrays(const struct launch_fact
     return l->arrays ? l->arrays(l->analysis) : NULL;
 }
 
-/* What each block touches of an array without a pattern: *count spans, sorted by their first byte, at most
+/* Returns the spans of an array without a pattern that each block touches: *count spans, sorted by their first byte, at most
  * LAUNCH_LAYOUT_MAX. NULL: not known, or too many. The spans live until the launch ends. */
 static inline const struct launch_span *launch_layout(const struct launch_facts *l, uint32_t array,
                                                       uint32_t *count)

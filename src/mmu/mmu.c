@@ -100,7 +100,7 @@ static uint64_t place(struct mmu *m, uint32_t sm, uint64_t key)
     return frame;
 }
 
-/* The same for an access of the SM: the policy may have placed the page in another node. */
+/* Gives the page a frame for an access of the SM; the policy may place it in another node. */
 static uint64_t place_for(struct mmu *m, uint32_t sm, uint64_t key)
 {
     (void)place(m, sm, key);
@@ -361,7 +361,7 @@ static void read_entry(struct mmu *m, uint32_t walker, uint64_t now)
 
 static void end_walk(struct mmu *m, uint32_t walker, uint64_t now);
 
-/* The page has a frame: reads its leaf entry. An ideal MMU knows the frame without a read. */
+/* The page has a frame: reads its leaf entry. An ideal MMU has the frame without a read. */
 static void finish_walk(struct mmu *m, uint32_t walker, uint64_t now)
 {
     if (m->ideal)

@@ -18,7 +18,7 @@ static void write_cell(const char *text, FILE *out)
 
 /* ---- claims ---- */
 
-/* What is known of a difference; else the workload that is furthest off. */
+/* The recorded reason of a difference; else the workload that is furthest off. */
 static void write_cause(const struct study *s, const struct study_claim *c, const struct study_judgement *j,
                         FILE *out)
 {

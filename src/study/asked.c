@@ -349,8 +349,7 @@ static int read_by(const struct study *s, const struct yaml_node *n, uint32_t *a
     return *axis == STUDY_NONE ? BY_MACHINE : BY_AXIS;
 }
 
-/* What is asked of every workload: an order of machines, or a bound, which then is one of the worst. Of how
- * many: an order. */
+/* `each`: an order of machines, or a bound, which then is one of the worst workload. `count`: an order. */
 static void check_pick(struct study_claim *c, int by, const struct yaml_node *pick)
 {
     if (c->pick == STUDY_PICK_COUNT) {

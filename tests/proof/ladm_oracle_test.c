@@ -346,7 +346,7 @@ static struct shares coda_shares_of(const struct launch_array *a, uint64_t granu
 
 static double per_cent(uint64_t part, uint64_t all) { return all ? 100.0 * (double)part / (double)all : 0; }
 
-/* What atoll analyze predicts is what the blocks do: to the access, or within 6 per cent of the pairs for stencils, whose
+/* Predictions of atoll analyze equal the accesses of the blocks: to the access, or within 6 per cent of the pairs for stencils, whose
  * halo is clamped at the border of the image: such an index is not linear, and the pattern leaves it out. */
 static bool is_predicted(const struct sample *sample, const struct prediction *p, const struct shares *s)
 {
@@ -706,7 +706,7 @@ static double cpu_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* What a launch pays: the table with its numbers, the plan, a cut per structure and the blocks of every node. The
+/* Host time of a launch: the table with its numbers, the plan, a cut per structure and the blocks of every node. The
  * analysis of the kernel, once per kernel, is not part of it: the second of two launches is measured. */
 static void time_launch(void *user, struct exec_launch *l)
 {

@@ -58,7 +58,7 @@ static double expected(const void *arg, uint64_t word)
     return bytes;
 }
 
-/* What is left of the counts or sums, two bins in a word: cleared, where they were used. */
+/* Counts or sums after the kernel, two bins in a word: used ones are cleared. */
 static double expected_left(uint64_t seed, bool cleared, uint64_t word)
 {
     return cleared ? 0 : count_at(seed, 2 * word) | (uint32_t)count_at(seed, 2 * word + 1) << 16;

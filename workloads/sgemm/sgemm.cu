@@ -86,7 +86,7 @@ extern "C" __global__ void sgemm_ahead(const float *a, const float *b, float *c,
     for (int r = 0; r < ROWS; r++) c[r * n] = sum[r];
 }
 
-/* The same with tiles of 64x64: a thread makes 4x4 elements that lie 16 apart, and loads as many of A and B. */
+/* Tiles of 64x64: a thread makes 4x4 elements that lie 16 apart, and loads as many of A and B. */
 #define WIDE 64
 
 extern "C" __global__ void sgemm_wide(const float *a, const float *b, float *c, int n, int k)

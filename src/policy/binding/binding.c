@@ -36,7 +36,7 @@ struct binding binding_lines(const struct launch_facts *l, const struct nodes *n
     return b;
 }
 
-/* Of `count` items in contiguous parts of floor(count * k / parts), the part that holds item i. */
+/* Returns the part that holds item i when `count` items are cut at floor(count * k / parts). */
 static uint32_t part_of(uint64_t i, uint64_t count, uint32_t parts)
 {
     return (uint32_t)((((unsigned __int128)i + 1) * parts - 1) / count);

@@ -48,7 +48,7 @@ uint64_t binding_next(const struct binding *b, uint32_t node, uint64_t from);
 
 /* ---- LASP ---- */
 
-/* What the class of the winner decides. */
+/* The choices that follow from the class of the winner. */
 struct lasp_plan {
     uint32_t winner;  /* array; LAUNCH_NO_ARRAY: none */
     uint8_t locality; /* enum locality_class of the winner */
@@ -58,7 +58,7 @@ struct lasp_plan {
 struct lasp_plan lasp_plan(const struct config *c, const struct launch_facts *l, const struct nodes *n);
 /* The class of an array: enum locality_class, from the analysis or from lasp.force. */
 uint8_t lasp_class(const struct config *c, const struct launch_facts *l, uint32_t array);
-/* The binding that a class asks for. datablock_bytes: of the array that has the class. */
+/* The binding of a class. datablock_bytes: of the array that has the class. */
 struct binding lasp_binding(const struct config *c, const struct launch_facts *l, const struct nodes *n,
                             uint8_t locality, uint64_t datablock_bytes);
 /* Marks the entries of lasp.force that name the kernel and raises a user error for an entry that names none of its

@@ -323,7 +323,7 @@ static void the_class_of_the_winner_decides_on_the_binding(void **state)
     }
 }
 
-/* A of a matrix product under the column binding of B: no block in x is told apart, so its own rows decide. */
+/* Array A of a matrix product under the column binding of B: all blocks in x share it, so its own rows decide. */
 static void a_structure_that_the_binding_cannot_cut_follows_its_own_class(void **state)
 {
     (void)state;

@@ -367,7 +367,7 @@ struct data_cut cut_of_array(struct arena *a, const struct config *c, const stru
                            .end = s->end,
                            .page_log2 = (uint32_t)__builtin_ctzll(c->map.page_size),
                            .scratch = scratch};
-    /* The binding of the winner cannot tell the blocks of this structure apart: its own class decides. */
+    /* The binding of the winner does not separate the blocks of this structure: its own class decides. */
     const bool blind = s->patterns ? s->any & binding_axes(&cut.binding) : is_irregular(locality);
     if (blind && !FAULT_FIRES(loser_on_one_node))
         cut.binding = lasp_binding(c, l, n, locality, s->datablock_bytes);

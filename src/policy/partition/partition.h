@@ -26,7 +26,7 @@ struct partition {
     struct partition_share of[PARTITION_APPS];
 };
 
-/* What an application did in an epoch: differences, no running totals. */
+/* Counters of an application over one epoch: differences, no running totals. */
 struct partition_profile {
     uint64_t accesses;            /* reads, writes and atomics of its SMs at the LLC */
     uint64_t hits;                /* read hits, reads merged into a miss, writes to a present line */

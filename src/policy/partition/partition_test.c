@@ -1,4 +1,4 @@
-/* Partition policies: who gets SMs and channels. Numbers are those of the UGPU paper's machine: 80 SMs at 1.4 GHz,
+/* Partition policies: shares of SMs and channels. Numbers are those of the UGPU paper's machine: 80 SMs at 1.4 GHz,
  * 32 channels of 28.16 GB/s in 8 indices, 89.6 GB/s of LLC per channel. */
 #include <setjmp.h>
 #include <stdarg.h>
