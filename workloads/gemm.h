@@ -20,7 +20,7 @@ struct gemm {
     struct gemm_piece *last;
 };
 
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined __clang__ /* clang 14 makes the resolver of a static function global */
 __attribute__((target_clones("arch=haswell", "default")))
 #endif
 static void

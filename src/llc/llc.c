@@ -117,23 +117,26 @@ void slice_wake(void *self, uint64_t now)
     schedule_next(s, now, min_u64(next, own_next_cyc(s, now, true)));
 }
 
-/* Sends requests and replies to other slices. Returns the cycle of the next one. */
-static inline uint64_t remote_send(struct slice *s, uint64_t now)
+/* Sends requests and replies to other slices. Returns the cycle of the next one. extended: as in wake_remote(). */
+static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *s, uint64_t now,
+                                                                  bool extended)
 {
-    struct remote_lines *f = s->remote;
+    struct remote_lines *const f = s->remote;
     const struct fabric *fabric = s->wire.fabric;
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
     if (f->pages.count) remote_send_page_line(s, now);
-    if (f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
+    if (extended && f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
     if (f->bypass.count | f->out.count) {
         struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
         if (!out || (!fabric_refuses(&fabric->far_request, now, here) && remote_send_request(s, now, out)))
             next = min_u64(next, ready_first(s, &f->bypass, &f->out));
     }
-    bool sent = false;
-    if (f->coherence && coherence_busy(f->coherence)) next = min_u64(next, coherence_send(s, now, &sent));
-    if (sent) return min_u64(next, now + 1); /* one packet per cycle and direction */
+    if (extended && f->coherence && coherence_busy(f->coherence)) {
+        bool sent = false;
+        next = min_u64(next, coherence_send(s, now, &sent));
+        if (sent) return min_u64(next, now + 1); /* one packet per cycle and direction */
+    }
     if (f->hits.count | f->filled.count) {
         struct request_list *const list = reply_ready(s, &f->hits, &f->filled, now);
         if (!list || (!fabric_refuses(&fabric->far_reply, now, here) && remote_send_reply(s, now, list)))
@@ -163,11 +166,11 @@ static inline bool rdc_unblocks(const struct slice *s)
 
 /* Wake-up handler of a slice with remote lines. Bypassing requests need no tag lookup. The handler therefore
  * runs own_stages() only if a request for the tag stage is present, own_cyc is due, or s->run_own_stages is
- * set (a stage is blocked, a flush is active, or a page-walk read waits). */
-void slice_wake_remote(void *self, uint64_t now)
+ * set (a stage is blocked, a flush is active, or a page-walk read waits). extended: the slice has a remote
+ * data cache or sends invalidations; a constant, so that other slices have a handler without these tests. */
+static inline __attribute__((always_inline)) void wake_remote(struct slice *s, uint64_t now, bool extended)
 {
-    struct slice *s = self;
-    struct remote_lines *f = s->remote;
+    struct remote_lines *const f = s->remote;
     const uint64_t net_now = fabric_net_now(&s->wire.fabric->request, now);
     uint64_t next = ENGINE_NEVER;
     if (net_front_shows(f->reply_front, net_now)) {
@@ -185,8 +188,8 @@ void slice_wake_remote(void *self, uint64_t now)
         s->own_cyc = own_next_cyc(s, now, false);
         s->run_own_stages = s->blocked || f->blocked || s->flush_done || s->walks.count;
     }
-    next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now));
-    if (f->rdc) {
+    next = min_u64(min_u64(next, s->own_cyc), remote_send(s, now, extended));
+    if (extended && f->rdc) {
         if (rdc_busy(f->rdc)) rdc_step(s, now);
         if (s->run_own_stages && rdc_unblocks(s)) next = now + 1;
     }
@@ -197,6 +200,9 @@ void slice_wake_remote(void *self, uint64_t now)
     if (from_sm && s->has_input) next = min_u64(next, local_input_next_cyc(s, now));
     schedule_next(s, now, next);
 }
+
+void slice_wake_remote(void *self, uint64_t now) { wake_remote(self, now, false); }
+void slice_wake_extended(void *self, uint64_t now) { wake_remote(self, now, true); }
 
 /* ---- calls of other components ---- */
 

@@ -112,6 +112,7 @@ struct slice {
     bool more;         /* another request is at the port */
     bool waits_for_memory, reply_refused;
     bool walk_first;               /* round-robin: page-walk reads before requests of SMs */
+    bool counts_traffic;           /* numa: requests by requester and home, bytes that leave (LADM) */
     bool run_own_stages;           /* every activation runs own_stages(), see slice_wake_remote() */
     bool windowed;                 /* system/windows.c simulates the slice; the engine does not wake it */
     bool direct;                   /* windowed: replies are injected ahead of time, see inject_reply() */
@@ -254,11 +255,17 @@ static inline uint8_t readable(const struct slice *s, uint32_t line)
     return l->valid | sectors_written(l->dirty);
 }
 
+/* Number of sectors in a mask, from a table of 16 four-bit counts: the library's popcount is a call. */
+static inline uint32_t sector_count(uint8_t mask)
+{
+    return (uint32_t)(0x4332322132212110ull >> 4 * (mask & 15u)) & 7;
+}
+
 /* Bytes that a request reads or writes, in whole sectors for reads. */
 static inline uint32_t slice_request_bytes(const struct request *r)
 {
     if (request_writes(r)) return request_byte_count(r->bytes);
-    return SECTOR_BYTES * (uint32_t)__builtin_popcount(r->sectors);
+    return SECTOR_BYTES * sector_count(r->sectors);
 }
 
 /* ---- occupancy ---- */
@@ -387,8 +394,9 @@ struct remote_lines {
     struct check_place *copies;       /* --check; NULL: none */
     uint64_t *sharers; /* directory: per line of this home, mask of sharer chiplets; NULL: no directory */
     struct rdc *rdc;   /* NULL: none */
-    struct coherence *coherence; /* NULL: this home sends no invalidations */
-    bool strong_to_home;         /* strong loads of GPU or system scope pass on to the home */
+    struct coherence *coherence;    /* NULL: this home sends no invalidations */
+    bool strong_to_home;            /* strong loads of GPU or system scope pass on to the home */
+    uint32_t gpu_first, gpu_slices; /* the slices of the own GPU */
     struct coherence_stats coherence_stats;
     uint64_t inv_ack_cyc; /* earliest reply to a store or atomic: the cycle of the last acknowledgement */
 };
@@ -483,7 +491,8 @@ void slice_flush_step(struct slice *s, uint64_t now);
 /* ---- llc.c and slice_memory.c, for the other files ---- */
 
 void slice_wake(void *self, uint64_t now);
-void slice_wake_remote(void *self, uint64_t now); /* for slices with remote lines */
+void slice_wake_remote(void *self, uint64_t now);   /* for slices with remote lines */
+void slice_wake_extended(void *self, uint64_t now); /* also with a remote data cache or invalidations */
 
 void slice_push_op(struct slice *s, struct memory_op op);
 /* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in

@@ -348,15 +348,16 @@ bool remote_serve_next(struct slice *s, uint64_t now, uint32_t idx)
 
 /* ---- output queues ---- */
 
-/* Counts a request that leaves the chiplet, and the bytes that it reads or writes. */
+/* Counts a request that leaves the chiplet, and for LADM the bytes that it reads or writes. */
 static void count_forward(struct slice *s, const struct request *r)
 {
-    const uint32_t bytes = slice_request_bytes(r);
+    const bool off_gpu = r->home.slice - s->remote->gpu_first >= s->remote->gpu_slices;
     s->stats.forwards++;
+    s->stats.forwards_off_gpu += off_gpu;
+    if (!s->counts_traffic) return;
+    const uint32_t bytes = slice_request_bytes(r);
     s->stats.forward_bytes += bytes;
-    if (r->home.slice / s->spec->slices_per_gpu == s->wire.slice_idx / s->spec->slices_per_gpu) return;
-    s->stats.forwards_off_gpu++;
-    s->stats.forward_bytes_off_gpu += bytes;
+    if (off_gpu) s->stats.forward_bytes_off_gpu += bytes;
 }
 
 bool remote_send_request(struct slice *s, uint64_t now, struct request_list *out)
@@ -394,12 +395,15 @@ void remote_new(struct slice *s, struct arena *a, const char *name)
     const uint32_t lines = tags_lines(&s->tags);
     s->remote = ARENA_NEW(a, struct remote_lines);
     s->remote->epoch_of = ARENA_ARRAY(a, uint32_t, lines);
+    s->remote->gpu_slices = s->spec->slices_per_gpu;
+    s->remote->gpu_first = s->wire.slice_idx / s->remote->gpu_slices * s->remote->gpu_slices;
     s->remote->holds = ARENA_ARRAY(a, uint8_t, lines + once_entries(s->spec));
     if (s->wire.check)
         s->remote->copies =
             check_place_new(s->wire.check, arena_printf(a, "%s, remote lines", name), lines, false);
     const struct config *const c = s->wire.organisation->config;
     if (!config_slices_numa(c)) return;
+    s->counts_traffic = true;
     s->remote->coherence = coherence_new(s, a, c);
     s->remote->rdc = rdc_new(s, a, c, name);
     s->remote->strong_to_home =

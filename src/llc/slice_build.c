@@ -82,6 +82,13 @@ static uint32_t ring_mask(uint32_t count_min)
     return count - 1;
 }
 
+/* The wake-up handler with the fewest tests for this slice. */
+static void (*wake_handler(const struct slice *s))(void *self, uint64_t now)
+{
+    if (!s->remote) return slice_wake;
+    return s->remote->rdc || s->remote->coherence ? slice_wake_extended : slice_wake_remote;
+}
+
 struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const struct slice_wiring *wiring,
                         const char *name)
 {
@@ -124,13 +131,12 @@ struct slice *slice_new(struct arena *a, const struct slice_spec *spec, const st
     if (!s->ops_inexact_max && wiring->channels_sync) slice_update_exact_accept(s);
     s->basic = !s->remote && !s->copies && !s->line_requests && !wiring->monitor.on_request &&
                !spec->may_write_through && spec->channels == 1 && !spec->stack_width && !wiring->pages;
-    s->component =
-        engine_add(wiring->engine, (struct component_spec){.name = name,
-                                                           .self = s,
-                                                           .domain = wiring->domain,
-                                                           .wake = s->remote ? slice_wake_remote : slice_wake,
-                                                           .receive = slice_receive,
-                                                           .waits = waits});
+    s->component = engine_add(wiring->engine, (struct component_spec){.name = name,
+                                                                      .self = s,
+                                                                      .domain = wiring->domain,
+                                                                      .wake = wake_handler(s),
+                                                                      .receive = slice_receive,
+                                                                      .waits = waits});
     return s;
 }
 

@@ -127,8 +127,7 @@ static SLICE_HOT void take_fills(struct slice *s, uint64_t now, bool basic)
         s->fills_count--;
         fetch_next(s, l);
         if (!basic && s->spec->stack_width)
-            s->in_free_cyc =
-                now + stack_cycles(s->spec, SECTOR_BYTES * (uint32_t)__builtin_popcount(f.sectors));
+            s->in_free_cyc = now + stack_cycles(s->spec, SECTOR_BYTES * sector_count(f.sectors));
         if (!basic && f.writers_count)
             complete_writers(s, now, &f);
         else if (basic || !s->once || f.tag_line < tags_lines(&s->tags) || once_fill(s, now, &f))

@@ -296,7 +296,7 @@ static SLICE_HOT void count_served(struct slice *s, struct request *r, uint64_t 
     count_request(s, r, basic);
     if (!basic && s->apps) count_app(s, r);
     on_arrival(s, r, now);
-    if (!basic && s->remote) count_traffic(s, r);
+    if (!basic && s->counts_traffic) count_traffic(s, r);
     if (!basic && s->line_requests) count_use(s, r);
 }
 

@@ -135,13 +135,14 @@ void report_nodes_text(const struct report *r, FILE *out)
         "%.2f x the\n               mean of blocks, %.2f x of pages\n",
         100 * share(r->stats.sm.lines_off_chiplet, lines_of(r)), 100 * b.off_gpu, imbalance(blocks, count),
         imbalance(pages, count));
-    (void)fprintf(out,
-                  "               bytes behind the near slice: %.1f %% leave the chiplet, %.1f %% the GPU; "
-                  "REMOTE-LOCAL "
-                  "%.1f %%\n               of requests (at most %.1f %%)\n",
-                  100 * share(s->forward_bytes, s->sm_bytes),
-                  100 * share(s->forward_bytes_off_gpu, s->sm_bytes), 100 * b.remote_local,
-                  100 * b.remote_max);
+    if (s->sm_bytes) /* organisation numa */
+        (void)fprintf(
+            out,
+            "               bytes behind the near slice: %.1f %% leave the chiplet, %.1f %% the GPU; "
+            "REMOTE-LOCAL "
+            "%.1f %%\n               of requests (at most %.1f %%)\n",
+            100 * share(s->forward_bytes, s->sm_bytes), 100 * share(s->forward_bytes_off_gpu, s->sm_bytes),
+            100 * b.remote_local, 100 * b.remote_max);
     if (b.switch_bytes_per_second > 0 && b.switch_bytes_per_second < b.memory_bytes_per_second)
         (void)fprintf(
             out,

@@ -94,7 +94,12 @@ static inline struct request *request_at(const struct pool *p, uint32_t idx)
 static inline uint32_t request_byte_count(const uint64_t bytes[2])
 {
     if (__builtin_expect((bytes[0] & bytes[1]) == UINT64_MAX, 1)) return LINE_BYTES;
-    return (uint32_t)(__builtin_popcountll(bytes[0]) + __builtin_popcountll(bytes[1]));
+    /* sums of neighbouring bits: without a popcnt instruction __builtin_popcountll() is a call */
+    const uint64_t ones = 0x5555555555555555u, twos = 0x3333333333333333u, fours = 0x0f0f0f0f0f0f0f0fu;
+    uint64_t a = bytes[0] - (bytes[0] >> 1 & ones), b = bytes[1] - (bytes[1] >> 1 & ones);
+    a = (a & twos) + (a >> 2 & twos) + (b & twos) + (b >> 2 & twos);
+    a = (a & fours) + (a >> 4 & fours);
+    return (uint32_t)(a * 0x0101010101010101u >> 56);
 }
 
 static inline bool request_writes(const struct request *r)

@@ -150,10 +150,14 @@ static inline void set_outward(struct sm *sm, uint32_t warp, const struct warp_o
     sm->outward = (sm->outward & ~bit_of(warp)) | (uint64_t) !(info->flags & WARP_F_INSIDE) << warp;
 }
 
-/* Without a popcnt instruction the library's function is slow; most masks are full. */
+/* Most masks are full. Others by sums of neighbouring bits: without a popcnt instruction __builtin_popcount()
+ * is a call. */
 static inline uint32_t lanes_in(uint32_t mask)
 {
-    return __builtin_expect(mask == UINT32_MAX, 1) ? SM_LANES : (uint32_t)__builtin_popcount(mask);
+    if (__builtin_expect(mask == UINT32_MAX, 1)) return SM_LANES;
+    mask -= mask >> 1 & 0x55555555u;
+    mask = (mask & 0x33333333u) + (mask >> 2 & 0x33333333u);
+    return ((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
 /* Occupies the banks; returns when the registers are there. */
