@@ -363,6 +363,7 @@ void report_details(const struct report *r, FILE *out)
     write_slices(r, out);
     write_balance(r, out);
     report_structures_text(r, out);
+    report_copies_details(r, out);
     write_read_times(r, out);
     HISTOGRAM(r, out, "packets by time in the networks, cycles", r->stats.net.latency);
     HISTOGRAM(r, out, "LLC lines by requests (llc.count_lines)", r->stats.llc.requests_per_line);

@@ -72,6 +72,9 @@ void report_replicas_json(const struct report *r, json_t *root);
 void report_nodes_text(const struct report *r, FILE *out);
 void report_structures_text(const struct report *r, FILE *out); /* for --details */
 void report_nodes_json(const struct report *r, json_t *root);
+/* copies.c: the remote data cache, the coherence of copies, and how GPUs share pages and lines. */
+void report_copies_text(const struct report *r, FILE *out);
+void report_copies_details(const struct report *r, FILE *out);
 /* links.c: the links of the networks, stage by stage; for JSON totals.link_stages. */
 void report_links_text(const struct report *r, FILE *out);
 json_t *report_links_json(const struct report *r);

@@ -323,6 +323,7 @@ void report_text(const struct report *r, FILE *out)
     write_kernels(r, out);
     report_replicas_text(r, out);
     report_nodes_text(r, out);
+    report_copies_text(r, out);
     write_hit_rates(r, out);
     write_partitions(r, out);
     write_gpu_pages(r, out);
