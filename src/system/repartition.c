@@ -375,7 +375,7 @@ static void decide(struct repartition *r, struct repartition_epoch *e, uint64_t 
 /* While pages follow the masks, an access outside the owned channels is an error of the machine. */
 static void check_outside(const struct repartition *r, const struct repartition_app *a, uint32_t app)
 {
-    if (a->outside && pages_follow_owned(r->system->pages))
+    if (a->outside && pages_follow(r->system->pages))
         diag_bug("repartition", system_now(r->system),
                  "application %u sent %llu accesses to channels that it does not own", app,
                  (unsigned long long)a->outside);
