@@ -1,7 +1,7 @@
 /* pages: which frame every page of the machine has. This room is the only writer of that mapping.
  *
  *   table.c         colours and free frames; placement at the first touch; rules set at a launch
- *   track.c         requests in flight per page; asks the policies that migrate and replicate pages
+ *   track.c         requests in flight per page; calls the policies that migrate and replicate pages
  *   life.c          a move: lock > drain and driver time > copy > new frame > release
  *   freed.c         pages of freed allocations lose their rule and their frame
  *   interleave.c    pages whose lines lie in several nodes

@@ -1,5 +1,5 @@
 /* track: what SMs do to pages that may move. Counts requests in flight and accesses per node, decides which
- * accesses wait, and asks for migrations and replicas. life.c carries them out. */
+ * accesses wait, and requests migrations and replicas. life.c carries them out. */
 #include <string.h>
 
 #include "base/grow.h"
