@@ -350,7 +350,7 @@ static void write_times(const struct report *r, FILE *out)
     for (uint32_t k = 0; k < time_columns(r); k++) (void)fputc(bound_at(times, count, k), out);
     (void)fputs("\n    (I issue, 1 L1, N networks, L LLC data ports, D DRAM, ", out);
     if (count > TIMES - LINKS) (void)fputs("C chiplet links, G GPU links,\n    ", out);
-    (void)fputs("- nothing is used up on average, . nothing moves)\n", out);
+    (void)fputs("- no mean at limit, . nothing moves)\n", out);
 }
 
 /* All reads, or those to the own partition and to others apart when there are both. */
