@@ -14,15 +14,19 @@ import re
 import sys
 
 EVERYWHERE = ["src/config/config.h", "src/*rules.def"]  # predicates and rules of machines
-ROLES = [  # role, prefix of its enumerators, paths of its room
+ROLES = [  # role, prefix of its enumerators (a regular expression), paths of its room
     ("LLC organisation", "llc_organisation_", ["src/llc/*"]),
     ("coherence", "llc_coherence_", ["src/llc/*"]),
     ("page placement", "page_placement_", ["src/policy/placement/*"]),
     ("page migration", "page_migration_", ["src/policy/migration/*"]),
     ("page replication", "page_copies_", ["src/policy/page_replication/*"]),
+    ("page copier", "page_engine_", ["src/pages/*"]),
+    ("caching of remote lines", "crb_policy_", ["src/policy/caching/*"]),
+    ("caching of remote lines", "crb_by_", ["src/policy/caching/*"]),
     ("CTA scheduling", "block_scheduler_", ["src/policy/cta_sched/*"]),
     ("partition policy", "partition_policy_", ["src/policy/partition/*"]),
     ("replication policy", "replication_policy_", ["src/policy/replication/*"]),
+    ("replication of NUBA", "nuba_copies_(?!written)", ["src/policy/replication/*"]),
 ]
 SKIPPED = ["*_test.c", "*_fuzz.c"]
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)

@@ -20,7 +20,8 @@ ORDER = (
 PRIVATE_EXCEPTIONS = {("llc", "dram/channel_inside.h")}
 
 root = pathlib.Path(__file__).resolve().parent.parent / "src"
-include = re.compile(r'^#include "([a-z_]+)/([^"]+\.h)"', re.MULTILINE)
+include = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([a-z_0-9]+)/([^"]+\.h)"', re.MULTILINE)
+relative = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(\.[^"]*)"', re.MULTILINE)
 edges = collections.defaultdict(set)
 problems = []
 for path in sorted(root.rglob("*.[ch]")):
@@ -30,6 +31,8 @@ for path in sorted(root.rglob("*.[ch]")):
     if room not in ORDER:
         problems.append(f"src/{room}: not a room of ORDER in tools/rooms.py")
         continue
+    for header in relative.findall(path.read_text()):
+        problems.append(f"{path.relative_to(root.parent)} includes {header}: name headers from src/, as room/header.h")
     for other, header in include.findall(path.read_text()):
         if other == room or other not in ORDER:
             continue

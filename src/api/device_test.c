@@ -362,10 +362,42 @@ static void a_machine_that_needs_a_first_pass_is_refused(void **state)
     atoll_destroy(sim);
 }
 
+/* The counters of an interval outlive the array whose pages they count: lasp drops the frames of a freed array at
+ * the next launch, and the interval ends during that launch. */
+static void pages_of_freed_memory_do_not_migrate(void **state)
+{
+    static const char *const settings[] = {"pages.level=gpu", "pages.migration=remote_heavy",
+                                           "runtime.move_interval_cyc=1000", "runtime.move_accesses=1",
+                                           "map.page_size=4 KiB"};
+    struct bed b = {0};
+    (void)state;
+    assert_int_equal(atoll_create(&b.sim), ATOLL_OK);
+    assert_int_equal(atoll_machine(b.sim, "ladm-q4"), ATOLL_OK);
+    for (size_t k = 0; k < sizeof settings / sizeof *settings; k++)
+        assert_int_equal(atoll_set(b.sim, settings[k]), ATOLL_OK);
+    assert_int_equal(atoll_device_open(b.sim, &(struct atoll_device_options){.label = "frees"}, &b.device),
+                     ATOLL_OK);
+    assert_int_equal(atoll_program_new(b.device, &b.program), ATOLL_OK);
+    assert_int_equal(atoll_program_add(b.program, "k.ptx", ptx, strlen(ptx)), ATOLL_OK);
+    assert_int_equal(atoll_kernel_find(b.program, "add", &b.add), ATOLL_OK);
+    for (uint32_t round = 0; round < 6; round++) {
+        assert_int_equal(atoll_alloc(b.device, 128, "x", (void **)&b.x), ATOLL_OK);
+        b.x[7] = round;
+        (void)launch_add(&b, 1, false); /* an error here: a page without a frame */
+        assert_int_equal(b.x[7], round + 1 + 5);
+        assert_int_equal(atoll_free(b.device, b.x), ATOLL_OK);
+    }
+    struct atoll_outcome out;
+    assert_int_equal(atoll_device_finish(b.device, &out), ATOLL_OK); /* the laws hold */
+    atoll_outcome_free(&out);
+    close_bed(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_that_needs_a_first_pass_is_refused),
+        cmocka_unit_test(pages_of_freed_memory_do_not_migrate),
         cmocka_unit_test(launches_compute_and_take_time),
         cmocka_unit_test(programs_do_not_see_each_other),
         cmocka_unit_test(a_twin_has_variables_of_its_own),

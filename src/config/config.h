@@ -209,6 +209,11 @@ static inline bool config_slices_by_partition(const struct config *c)
 {
     return c->llc.organisation == llc_organisation_nuba;
 }
+/* Read-only lines of other partitions are always replicated, without a decision of MDR. */
+static inline bool config_nuba_replicates_always(const struct config *c)
+{
+    return c->nuba.replication == nuba_copies_full;
+}
 /* Hardware keeps replicas in the slices of other chiplets coherent. */
 static inline bool config_slices_coherent(const struct config *c)
 {
@@ -251,6 +256,11 @@ static inline bool config_pages_replicate(const struct config *c)
 }
 /* Pages follow the owned channels of their application. */
 static inline bool config_pages_follow(const struct config *c) { return c->pages.copier != page_engine_none; }
+/* Pages travel over the buses of their channels, beside the operations of slices. */
+static inline bool config_pages_copy_over_channels(const struct config *c)
+{
+    return c->pages.copier == page_engine_channels;
+}
 /* Every page is local to every node, and a store reaches all replicas at once. */
 static inline bool config_pages_are_everywhere(const struct config *c)
 {

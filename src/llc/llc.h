@@ -87,14 +87,14 @@ struct slice_spec {
 struct copy_epoch {
     uint64_t changed_tick;
     uint32_t value, before;
-    /* llc_epoch_end(): an epoch in which no line was kept goes on. */
+    /* a line was kept in this epoch; llc_epoch_end() changes only such an epoch */
     bool kept;
     uint64_t asked_tick; /* last call of llc_epoch_end() that changed nothing */
 };
 void llc_epoch_change(struct copy_epoch *e, uint64_t tick);
 /* Changes the epoch if a line was kept in it, also later in the same tick. */
 void llc_epoch_end(struct copy_epoch *e, uint64_t tick);
-/* A line is kept, or asked for, under the present epoch. */
+/* A line is kept, or requested, in the present epoch. */
 void llc_epoch_keep(struct copy_epoch *e, uint64_t tick);
 
 struct slice_spec slice_spec_of(const struct config *c, const struct dram_map *map);

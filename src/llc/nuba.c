@@ -17,7 +17,7 @@
 
 static void start(const struct config *c, struct organisation_state *s)
 {
-    s->replicate = c->nuba.replication == nuba_copies_full;
+    s->replicate = config_nuba_replicates_always(c);
 }
 
 static struct path_route route(const struct organisation *o, const struct organisation_state *s, uint32_t sm,

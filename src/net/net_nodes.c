@@ -152,7 +152,7 @@ static void deliver(struct net *n, uint32_t flight)
     if (n->wiring.arrived) n->wiring.arrived(n->wiring.ctx, sink, f->visible_cyc);
 }
 
-/* The head of a packet is at the node or the switch behind `wire`: it may go on from now on. */
+/* The head of a packet is at the node or the switch behind `wire`: it may start on its next link from now on. */
 static void change_wires(struct net_nodes *nn, uint32_t wire, uint32_t cls, uint32_t flight, uint64_t now)
 {
     struct net *const n = nn->nets[cls];

@@ -11,7 +11,7 @@
  * Transmission. A packet of b bytes occupies a link for b / bandwidth, computed exactly: a fraction of a
  * cycle is carried over to the next packet. A packet starts when the link is idle and the receive buffer of
  * its virtual channel has room for the whole packet, so a started packet never stops. The head reaches the
- * other end after the latency of the link; a packet that goes on over another link starts there as soon as
+ * other end after the latency of the link; a packet that continues over another link starts there as soon as
  * its head is there (virtual cut-through). Credits travel back with the latency of the link.
  *
  * Arbitration, packet by packet: round-robin over classes; within a class, the packet that was accepted first.
@@ -77,7 +77,7 @@ struct net_wire {
     uint64_t waiting[NET_NODE_CLASSES]
                     [2]; /* queues with a packet: [0] transit by input, [1] injected by destination */
     struct net_list *transit[NET_NODE_CLASSES]; /* [input] */
-    /* on the link, oldest first: [0] packets that go on over another link, by the arrival of their head;
+    /* on the link, oldest first: [0] packets that continue over another link, by the arrival of their head;
      * [1] packets that end here, by the arrival of their tail */
     struct net_list flying[NET_NODE_CLASSES][2];
     struct net_buffer buffers[NET_NODE_VCS];    /* [class * 2 + virtual channel] */

@@ -128,6 +128,20 @@ void life_migrate(struct page_life *l, struct page *page, uint32_t node)
     put(&l->queue, new_move(l, page, node, MOVE_MIGRATE));
 }
 
+bool life_drop(struct page_life *l, uint64_t key)
+{
+    struct page *const page = track_find(l, key);
+    if (!page) return true;
+    if (page->move || page->pending || page->in_flight) return false;
+    l->stats->replicas_dropped += page->replicas;
+    if (page->replicated) memset(page->replicated, 0, (l->pages->nodes.count + 63) / 64 * sizeof(uint64_t));
+    if (page->accesses) memset(page->accesses, 0, l->pages->nodes.count * sizeof *page->accesses);
+    page->replicas = 0;
+    page->rests = 0;
+    page->written = page->no_replicas = false;
+    return true;
+}
+
 void life_request(struct page_life *l, struct page *page, uint32_t node, enum move_kind kind)
 {
     l->requests =
@@ -213,12 +227,12 @@ static void end_move(struct page_life *l, struct page_move *m, uint64_t now)
     l->active--;
 }
 
-/* False: the node has no free frame that the application may use. */
+/* False: the node has no free frame that the application may use, or the page was freed while the move was queued. */
 static bool take_frame(struct page_life *l, struct page_move *m)
 {
     struct page_copy *c = &m->copy;
     const uint64_t key = m->page->key, *from = pages_frame(l->pages, key);
-    DIAG_ASSERT(from);
+    if (!from) return false;
     *c = (struct page_copy){
         .move = m->idx, .key = key, .from = *from, .node = m->node, .takes = m->kind == MOVE_MIGRATE};
     return table_try_frame(l->pages, pages_key_app(key), nodes_colour(&l->pages->nodes, m->node, key),

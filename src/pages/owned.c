@@ -195,9 +195,3 @@ void owned_init(struct page_life *l)
         STATS_REGISTER(l->wire.stats, owner, &l->owners[app].stats, scope);
     }
 }
-
-bool pages_follow_owned(const struct pages *p)
-{
-    (void)p;
-    return false;
-}

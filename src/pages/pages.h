@@ -1,8 +1,7 @@
 /* pages: which frame every page of the machine has. This room is the only writer of that mapping.
  *
  *   table.c         colours and free frames; placement at the first touch; rules set at a launch
- *   owned.c         the owned colours of an application change while it runs
- *   track.c         requests in flight per page; asks the policies that migrate and replicate pages
+ *   track.c         requests in flight per page; calls the policies that migrate and replicate pages
  *   life.c          a move: lock > drain and driver time > copy > new frame > release
  *   freed.c         pages of freed allocations lose their rule and their frame
  *   interleave.c    pages whose lines lie in several nodes
@@ -280,8 +279,6 @@ static inline uint64_t pages_per_colour(const struct pages *p)
 }
 /* Colour of the frames that lie in a channel. */
 uint32_t pages_colour_of_channel(const struct pages *p, uint32_t channel);
-/* True if a page outside its application's owned colours changes its frame before an SM may use it. */
-bool pages_follow_owned(const struct pages *p);
 
 /* ---- pages that change their frame: the calls below need pages_may_move() ---- */
 

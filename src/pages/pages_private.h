@@ -155,6 +155,8 @@ void table_move(struct pages *p, uint64_t key, uint64_t to);
 void table_add_replica(struct pages *p, uint64_t key, uint32_t node, uint64_t frame);
 /* The frame of the replica is free. */
 void table_drop_replica(struct pages *p, uint64_t key, uint32_t node);
+/* The page loses its frame and its replicas. These frames are not used again: slices may hold their lines. */
+void table_drop(struct pages *p, uint64_t key);
 
 /* ---- track.c ---- */
 
@@ -181,6 +183,9 @@ void life_act_soon(struct page_life *l);
 /* An SM needs a replica or a collapse. */
 void life_request(struct page_life *l, struct page *page, uint32_t node, enum move_kind kind);
 void life_migrate(struct page_life *l, struct page *page, uint32_t node);
+/* The page's allocation was freed: its record becomes that of a page without accesses. False: the page moves or has
+ * requests in flight, and nothing changes. */
+bool life_drop(struct page_life *l, uint64_t key);
 /* The last request in flight to a page that a move locks is over. */
 void life_drained(struct page_life *l, struct page *page);
 /* The copier has written the last line of the move. */

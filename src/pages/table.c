@@ -110,6 +110,14 @@ void table_drop_replica(struct pages *p, uint64_t key, uint32_t node)
     add_frames(p, -1);
 }
 
+void table_drop(struct pages *p, uint64_t key)
+{
+    for (uint32_t node = 0; p->replicas.count && node < p->nodes.count; node++)
+        (void)map_remove(&p->replicas, pages_replica_key(key, node));
+    const bool present = map_remove(&p->frame_of, key);
+    DIAG_ASSERT(present);
+}
+
 /* ---- placement ---- */
 
 /* The last range that begins at or before the page; range_count: none. */

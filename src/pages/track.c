@@ -1,5 +1,5 @@
 /* track: what SMs do to pages that may move. Counts requests in flight and accesses per node, decides which
- * accesses wait, and asks for migrations and replicas. life.c carries them out. */
+ * accesses wait, and requests migrations and replicas. life.c carries them out. */
 #include <string.h>
 
 #include "base/grow.h"
@@ -143,11 +143,12 @@ void track_end_interval(struct page_life *l)
     if (l->listed_count) qsort(l->listed, l->listed_count, sizeof(struct page *), by_key);
     for (uint32_t k = 0; k < l->listed_count; k++) {
         struct page *page = l->listed[k];
+        page->listed = false;
+        if (!pages_frame(l->pages, page->key)) continue; /* freed since its last access */
         const uint32_t home = track_home_node(l, page);
         const uint32_t to = l->migration.ops->target(
             l->migration.state, &(struct migration_question){page->key, home, page->accesses, nodes});
         memset(page->accesses, 0, nodes * sizeof *page->accesses);
-        page->listed = false;
         if (to == home || page->move || page->queued || page->rests > l->interval) continue;
         if (l->touch_replicates && !page->no_replicas && pages_are_touch_replicated(l->pages, page->key))
             continue;

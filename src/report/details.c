@@ -277,6 +277,16 @@ static char bound_at(const struct times *t, size_t count, uint32_t column)
     return !any ? '.' : most->values[column] >= most->full ? most->letter : '-';
 }
 
+/* Bytes that links between nodes deliver at most in an SM cycle. A packet counts once in the series, but on every link
+ * of its path in the level's use. 0: the machine has no such links, or they carried nothing. */
+static double node_bytes_per_cycle(const struct report *r, enum measure_level level, uint64_t delivered_bytes)
+{
+    const struct level_use *const l = &r->total.levels[level];
+    if (!(l->bytes_per_second > 0) || !(r->total.seconds > 0)) return 0;
+    const double delivered = (double)delivered_bytes / r->total.seconds;
+    return l->peak_bytes_per_second / (double)r->config->clock.sm * delivered / l->bytes_per_second;
+}
+
 static void write_times(const struct report *r, FILE *out)
 {
     const struct config *c = r->config;
@@ -313,20 +323,34 @@ static void write_times(const struct report *r, FILE *out)
          .per_cycle = r->total.levels[LEVEL_DRAM].peak_bytes_per_second / sm / (double)c->dram.column_size,
          .full = MEASURE_FULL_DRAM,
          .letter = 'D'},
+        {.name = "chiplet links",
+         .a = series(r, "chiplet_net", "bytes_over_time"),
+         .per_cycle = node_bytes_per_cycle(r, LEVEL_CHIPLETS, r->stats.chiplet_net.taken_bytes),
+         .full = MEASURE_FULL_LINKS,
+         .letter = 'C'},
+        {.name = "GPU links",
+         .a = series(r, "gpu_net", "bytes_over_time"),
+         .per_cycle = node_bytes_per_cycle(r, LEVEL_GPUS, r->stats.gpu_net.taken_bytes),
+         .full = MEASURE_FULL_LINKS,
+         .letter = 'G'},
     };
-    enum { TIMES = sizeof times / sizeof *times };
+    /* links between chiplets and between GPUs come last and have a row only if they carried something */
+    enum { TIMES = sizeof times / sizeof *times, LINKS = 2 };
+    size_t count = TIMES - LINKS;
+    for (size_t k = count; k < TIMES; k++)
+        if (times[k].per_cycle > 0) times[count++] = times[k];
     (void)fprintf(out,
                   "\n  over time: %u points of %s cycles, each line to its own scale; most: of the peak\n",
                   r->registry->series_points, draw_count(interval, r->registry->series_interval_cyc));
-    for (size_t k = 0; k < TIMES; k++) {
+    for (size_t k = 0; k < count; k++) {
         measure_times(r, &times[k]);
         write_over_time(r, out, &times[k]);
     }
     (void)fputs("    bound by                      ", out);
-    for (uint32_t k = 0; k < time_columns(r); k++) (void)fputc(bound_at(times, TIMES, k), out);
-    (void)fputs("\n    (I issue, 1 L1, N networks, L LLC data ports, D DRAM, - nothing is used up, . nothing "
-                "moves)\n",
-                out);
+    for (uint32_t k = 0; k < time_columns(r); k++) (void)fputc(bound_at(times, count, k), out);
+    (void)fputs("\n    (I issue, 1 L1, N networks, L LLC data ports, D DRAM, ", out);
+    if (count > TIMES - LINKS) (void)fputs("C chiplet links, G GPU links,\n    ", out);
+    (void)fputs("- no mean at limit, . nothing moves)\n", out);
 }
 
 /* All reads, or those to the own partition and to others apart when there are both. */

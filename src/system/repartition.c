@@ -160,7 +160,7 @@ static void choose_slices(struct repartition *r, uint64_t apps)
 }
 
 /* Slices count accesses to channels that the application does not own. */
-static void tell_slices(const struct repartition *r)
+static void set_slice_owners(const struct repartition *r)
 {
     const struct system *g = r->system;
     for (uint32_t s = 0; s < g->slice_count; s++) {
@@ -228,7 +228,7 @@ static void end_channels(struct repartition *r, uint64_t now)
     for (uint32_t sm = 0; sm < g->sm_count; sm++)
         if (r->quiesce.apps >> g->apps.serving[sm] & 1) sm_drop_translations(g->sms[sm]);
     write_masks(r, r->quiesce.apps);
-    tell_slices(r);
+    set_slice_owners(r);
     quiesce_end(&r->quiesce);
     r->changes[r->change_count - 1].masks_cyc = now;
 }
@@ -375,7 +375,7 @@ static void decide(struct repartition *r, struct repartition_epoch *e, uint64_t 
 /* While pages follow the masks, an access outside the owned channels is an error of the machine. */
 static void check_outside(const struct repartition *r, const struct repartition_app *a, uint32_t app)
 {
-    if (a->outside && pages_follow_owned(r->system->pages))
+    if (a->outside && pages_follow(r->system->pages))
         diag_bug("repartition", system_now(r->system),
                  "application %u sent %llu accesses to channels that it does not own", app,
                  (unsigned long long)a->outside);
@@ -481,7 +481,7 @@ void repartition_begin(struct repartition *r)
         r->now.of[app] = (struct partition_share){g->apps.app[app].sm_count, owned->count};
     }
     r->epoch_end_cyc = r->epoch_cyc;
-    tell_slices(r);
+    set_slice_owners(r);
     mark(r, 0);
 }
 

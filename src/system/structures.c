@@ -2,7 +2,7 @@
  *
  *   analysis ──arrays with class──► structures_begin() ──► SMs: hints, counts ──► kernel record ──► report
  *
- * crb.policy decides which structures are read once (REQUEST_ONCE). The table belongs to the running launch,
+ * policy/caching decides which structures are read once (REQUEST_ONCE). The table belongs to the running launch,
  * so two kernels that share a structure may differ. */
 #include "sm/structures.h"
 
@@ -10,21 +10,8 @@
 
 #include "analysis/analysis.h"
 #include "policy/binding/binding.h"
+#include "policy/caching/caching.h"
 #include "system/system_private.h"
-
-static bool class_reads_once(uint8_t locality)
-{
-    return locality_action((enum locality_class)locality)->caching == LOCALITY_RONCE;
-}
-
-static bool reads_once(const struct config *c, const struct launch_facts *facts, uint32_t array)
-{
-    const struct launch_arrays *const a = launch_arrays(facts);
-    if (!config_slices_read_once(c)) return false;
-    if (c->crb.policy == crb_policy_ronce) return true;
-    const uint32_t decides = c->crb.by == crb_by_kernel && a ? a->winner : array;
-    return a && decides != LAUNCH_NO_ARRAY && class_reads_once(lasp_class(c, facts, decides));
-}
 
 /* First line behind the array: the next array of its allocation, or the end of the allocation. */
 static uint64_t end_line_of(const struct launch_arrays *a, uint32_t k)
@@ -65,7 +52,7 @@ struct structures *structures_begin(struct arena *arena, const struct config *c,
     const struct launch_arrays *const a = launch_arrays(facts);
     struct structures *const s = ARENA_NEW(arena, struct structures);
     s->rest.array = LAUNCH_NO_ARRAY;
-    s->rest.once = reads_once(c, facts, LAUNCH_NO_ARRAY);
+    s->rest.once = caching_reads_once(c, facts, LAUNCH_NO_ARRAY);
     if (!a) return s;
     s->range = ARENA_ARRAY(arena, struct structure, a->count + 1);
     for (uint32_t k = 0; k < a->count; k++) {
@@ -78,7 +65,7 @@ struct structures *structures_begin(struct arena *arena, const struct config *c,
                                                   .array = k,
                                                   .name = name_of(arena, facts, k),
                                                   .locality = lasp_class(c, facts, k),
-                                                  .once = reads_once(c, facts, k)};
+                                                  .once = caching_reads_once(c, facts, k)};
     }
     qsort(s->range, s->count, sizeof *s->range, by_first_line);
     separate(s);

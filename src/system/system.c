@@ -138,7 +138,7 @@ static void build_memory(struct system *g, const struct config *c)
                                          .exact_accept = &g->exact_accept[k],
                                          .only_clients_wait = only_slices_wait(g, c),
                                          .may_defer = c->sim.work_ahead && only_slices_wait(g, c),
-                                         .copies = c->pages.copier == page_engine_channels,
+                                         .copies = config_pages_copy_over_channels(c),
                                          .client_ticks_per_cycle = g->slice_spec.ticks_per_cycle,
                                          .return_cyc = g->slice_spec.back_cyc,
                                          .accepted =

@@ -127,8 +127,8 @@ void block_migration_on_start(struct running *r, uint64_t start_cyc);
 void block_migration_free(struct block_migration *m);
 /* All blocks of the SM leave it, with their contexts, until its new owner has it. Between two runs of the engine. */
 void block_migration_clear_sm(struct block_migration *m, uint32_t sm);
-/* True if contexts of the application wait for a slot: they precede blocks that have not begun. The SM is asked again
- * when none waits. */
+/* True if contexts of the application wait for a slot: they precede blocks that have not begun. The SM tries
+ * again when none waits. */
 bool block_migration_waits(struct block_migration *m, uint32_t sm, uint32_t app);
 /* A block has ended, or an SM has changed hands: a context may find room. */
 void block_migration_on_room(struct block_migration *m);

@@ -12,17 +12,18 @@ struct windows {
     uint32_t component;
     uint32_t length_cyc;
     uint32_t per_channel; /* slices */
-    bool closes;          /* somebody looks at statistics when the window ends */
-    uint64_t *fresh;      /* SMs to which nothing was on its way before; */
-    uint64_t *unread;     /* … slices: they are looked at anyway */
+    bool closes;          /* statistics are sampled when the window ends */
+    uint64_t *fresh;      /* bit per SM that had no packet in flight before */
+    uint64_t *unread;     /* the same per slice; not read, because every window runs all slices */
     uint32_t fresh_words;
-    uint64_t requests_cyc, replies_cyc; /* sums of when packets were taken, when they were looked at last */
+    uint64_t requests_cyc, replies_cyc; /* sums of the cycles of taken packets, at the last comparison */
 };
 
 /* ---- a channel and its slices ----
  *
- * Slices go first: what channels have accepted since the last window only makes room for operations. One that
- * cannot tell whether there is room stops; from then on it goes on together with its channel, in time. */
+ * Slices run first: operations that a channel has accepted since the last window only free entries of its queues. A
+ * slice that depends on a free entry stops. in_time() then runs the slices and the channel together, in order of
+ * cycles. */
 
 static void in_time(const struct windows *w, struct channel *ch, struct slice *const *slices, uint64_t until)
 {
@@ -36,7 +37,7 @@ static void in_time(const struct windows *w, struct channel *ch, struct slice *c
             due = slice_window_due(slices[k]);
             first = slices[k];
         }
-        /* what makes room comes before the slice looks, and may make it look sooner */
+        /* the channel frees entries before the slice checks for them, and may make the slice due earlier */
         if (needs_channel && channel_work_next(ch, due)) continue;
         if (!first) return;
         slice_window_cycle(first, due);
@@ -78,7 +79,7 @@ static void wake_sms(struct windows *w)
     }
 }
 
-/* Nobody can tell any more that the window was a window. */
+/* Brings statistics, networks and channels to the end of the window, so that a sample equals one without windows. */
 static void close_window(struct windows *w)
 {
     w->closes = false;
@@ -90,7 +91,7 @@ static void close_window(struct windows *w)
     }
 }
 
-/* Since the last time. */
+/* True if a receiver took a packet since the last call. */
 static bool some_taken(const struct net *n, uint64_t *seen_cyc)
 {
     const uint64_t before_cyc = *seen_cyc;
@@ -98,8 +99,8 @@ static bool some_taken(const struct net *n, uint64_t *seen_cyc)
     return *seen_cyc != before_cyc;
 }
 
-/* Windows alone are no progress: what is inside may wait for ever. While requests move nobody asks whether
- * replies do. */
+/* A simulated window is not progress for the watchdog: the packets inside may be deadlocked. Progress is reported only
+ * if a receiver took a packet since the last call. Replies are sampled only if no request was taken. */
 static void note_progress(struct windows *w)
 {
     const struct fabric *const f = w->parts.fabric;
@@ -119,7 +120,7 @@ static void wake(void *self, uint64_t now)
         return;
     }
     const uint64_t unwatched = engine_unwatched_until(w->parts.engine, w->parts.domain);
-    /* when one of several kernels ends, somebody looks */
+    /* statistics are sampled when one of several kernels ends */
     uint64_t until = now + (*w->parts.kernels > 1 ? 1 : w->length_cyc);
     if (until > unwatched) until = unwatched > now ? unwatched : now + 1;
     net_queue_run(w->parts.fabric->request.net, now, w->unread);

@@ -7,8 +7,10 @@ for page in params stats assumptions; do
     holds "docs/$page.md is fresh (make docs)" diff -u "docs/$page.md" "$dir/$page.md"
 done
 
-# docs/architecture.md names hops as `file.c`: `function()`
-grep -oE '`[a-z_0-9/]+\.[ch]`: `[a-z_0-9]+\(\)`' docs/architecture.md | tr -d '`()' | sed 's/: /:/' > "$dir/hops"
+# docs/architecture.md names hops as `file.c`: `function()`; other pages do so, too, with or without src/
+for page in docs/architecture.md docs/*.md; do
+    grep -oE '`[a-z_0-9]+/[a-z_0-9/]*\.[ch]`: `[a-z_0-9]+\(\)`' "$page"
+done | tr -d '`()' | sed 's/: /:/; s/^src\///' | sort -u > "$dir/hops"
 holds "the tour has hops" test "$(wc -l < "$dir/hops")" -ge 10
 while IFS=: read -r file function; do
     holds "$function() is in $file" grep -qE "^[a-z_].*[ *]$function\(" "src/$file"

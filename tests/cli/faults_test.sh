@@ -122,6 +122,8 @@ caught() {
     done
     caught page_released_early 2 "stale read" $follow -w fwt:tiny+hotspot:tiny -s dram.migration_cyc=1000
     caught mask_skips_walks 2 "which it does not own" $follow $pair -s mmu.l2_entries=16
+    expect 3 "accesses to channels that it does not own" \
+        timeout 100 "$faults" run -m $machine -s sim.fault=mask_skips_walks $follow $pair -s mmu.l2_entries=16 # without --check
     caught gained_kept 2 "mask of gained channels is still set" $follow $pair
     caught migration_takes_busy_bank 2 "wrong copy" $follow $pair
     caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1

@@ -132,6 +132,9 @@ LC_ALL=C "$ATOLL" run -m uba-mem -w vecadd:tiny > "$dir/plain"
 holds "without a UTF-8 locale bars are ASCII" sh -c "! LC_ALL=C grep -q '[^ -~]' '$dir/plain' && grep -q '#' '$dir/plain'"
 "$ATOLL" run -m uba-mem -w vecadd:n=65536 --details -s llc.count_lines=true --json "$dir/lines.json" > "$dir/details"
 holds "the details say what bounded the run over time" grep -qE "^    bound by +[I1NLD.-]+$" "$dir/details"
+holds "a machine of one chip has no links over time" test -z "$(grep -E "^    (GPU|chiplet) links  " "$dir/details")"
+"$ATOLL" run -m ladm-rr -w vecadd:n=262144 --details > "$dir/linked"
+holds "links between GPUs that carry all they can bound the run over time" grep -qE "^    bound by +[I1NLDG.-]*GGGGG" "$dir/linked"
 cat > "$dir/lines.py" << 'PY'
 import json, sys
 s = json.load(open(sys.argv[1]))["stats"]

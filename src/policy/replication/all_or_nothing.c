@@ -72,7 +72,7 @@ static uint64_t start_profile(struct replication *p, uint64_t now)
     return p->epoch_cyc;
 }
 
-uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
+static uint64_t due(struct replication *p, uint64_t now)
 {
     const bool private_now = p->organisation->state[0].is_private;
     switch ((enum phase)p->phase) {
@@ -88,3 +88,5 @@ uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now)
     }
     return UINT64_MAX;
 }
+
+const struct replication_ops replication_all_or_nothing = {.due = due};

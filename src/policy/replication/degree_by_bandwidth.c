@@ -99,7 +99,7 @@ static void decide(struct replication *p, uint64_t now)
     n->elapsed_cyc = 0;
 }
 
-void replication_bandwidth_begin(struct replication *p, uint64_t now)
+static void kernel_begins(struct replication *p, uint64_t now)
 {
     const struct replication_kernel *const n = find_kernel(p);
     p->next_degree = n->degree;
@@ -114,7 +114,7 @@ void replication_bandwidth_begin(struct replication *p, uint64_t now)
     p->found = n->found;
 }
 
-void replication_bandwidth_end(struct replication *p, uint64_t now)
+static void kernel_ends(struct replication *p, uint64_t now)
 {
     struct replication_kernel *const n = find_kernel(p);
     n->elapsed_cyc = now < p->epoch_cyc ? now + n->length_cyc - p->epoch_cyc : n->length_cyc;
@@ -129,7 +129,7 @@ void replication_bandwidth_end(struct replication *p, uint64_t now)
     replication_reset_counters(p);
 }
 
-uint64_t replication_bandwidth_due(struct replication *p, uint64_t now)
+static uint64_t due(struct replication *p, uint64_t now)
 {
     const uint64_t epoch = p->config->selrep.epoch_cyc;
     if (!p->epoch_cyc) p->epoch_cyc = (now / epoch + 1) * epoch;
@@ -141,3 +141,6 @@ uint64_t replication_bandwidth_due(struct replication *p, uint64_t now)
     }
     return p->change_cyc < p->epoch_cyc ? p->change_cyc : p->epoch_cyc;
 }
+
+const struct replication_ops replication_bandwidth = {
+    .due = due, .kernel_begins = kernel_begins, .kernel_ends = kernel_ends, .counts_found = true};

@@ -357,6 +357,16 @@ struct replication_decision *replication_evaluate(struct replication *p, uint64_
 
 /* ---- building ---- */
 
+#define ITEM(list, item, help) extern const struct replication_ops replication_##item;
+#include "policy/replication/replication.def"
+#undef ITEM
+
+static const struct replication_ops *const rows[replication_policy_count] = {
+#define ITEM(list, item, help) [list##_##item] = &replication_##item,
+#include "policy/replication/replication.def"
+#undef ITEM
+};
+
 static void choose_policy(struct replication *p, const struct config *c)
 {
     if (config_slices_selective(c) && c->selrep.degree) {
@@ -364,19 +374,15 @@ static void choose_policy(struct replication *p, const struct config *c)
         return;
     }
     if (!config_slices_adaptive(c) && !config_slices_selective(c)) return; /* nothing to decide */
-    switch (c->selrep.policy) {
-    case replication_policy_bandwidth:
-    case replication_policy_count:
-        p->due = replication_bandwidth_due;
-        if (!c->selrep.per_kernel) break;
-        p->kernel_begins = replication_bandwidth_begin;
-        p->kernel_ends = replication_bandwidth_end;
-        break;
-    case replication_policy_all_or_nothing: p->due = replication_all_or_nothing_due; break;
+    const struct replication_ops *const ops = rows[c->selrep.policy];
+    p->due = ops->due;
+    if (c->selrep.per_kernel) {
+        p->kernel_begins = ops->kernel_begins;
+        p->kernel_ends = ops->kernel_ends;
     }
     p->stats.directory_bytes = rdd_directory_bytes(&p->rdd.spec);
     p->stats.counter_bytes = rdd_counter_bytes(&p->rdd.spec);
-    if (p->due == replication_bandwidth_due && c->selrep.found) /* reads and hits, in every slice */
+    if (ops->counts_found && c->selrep.found) /* reads and hits, in every slice */
         p->stats.counter_bytes += 2 * sizeof(uint16_t) * (uint64_t)config_slices_per_gpu(c);
 }
 

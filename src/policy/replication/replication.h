@@ -6,7 +6,7 @@
  *                                      ▼
  *                                    policy: due() ──► organisation_set()
  *
- * A policy is one file with a `due` function and one row in replication_choices.def. due() is called at the
+ * A policy is one file with a table of functions and one row in replication.def. due() is called at the
  * cycles that the policy returns, after all components of the cycle have run. It changes the degree or the
  * private mode of the organisation. The profilers observe stack 0 only: in the paper one MC-router has the
  * RDD. */
@@ -70,6 +70,16 @@ struct replication_kernel {
     uint32_t requests[RDD_DEGREES_MAX][REPLICATION_SLICES];
     struct replication_busiest short_times[REPLICATION_WINDOWS];
     uint64_t reads, found;
+};
+
+struct replication;
+
+/* The functions of a policy, by row of replication.def. */
+struct replication_ops {
+    uint64_t (*due)(struct replication *p, uint64_t now);       /* returns the cycle of the next call */
+    void (*kernel_begins)(struct replication *p, uint64_t now); /* with selrep.per_kernel; NULL: none */
+    void (*kernel_ends)(struct replication *p, uint64_t now);   /* the same */
+    bool counts_found; /* selrep.found counts reads and hits in every slice */
 };
 
 struct replication {
@@ -148,10 +158,7 @@ void replication_reset_counters(struct replication *p);
 void replication_count_degree(struct replication *p, uint64_t now);
 
 /* selrep.per_kernel: a kernel begins, ends. */
-void replication_bandwidth_begin(struct replication *p, uint64_t now);
-void replication_bandwidth_end(struct replication *p, uint64_t now);
-uint64_t replication_bandwidth_due(struct replication *p, uint64_t now);
+/* selrep.degree instead of a policy: the degree is set once, when memory is clean. */
 uint64_t replication_fixed_due(struct replication *p, uint64_t now);
-uint64_t replication_all_or_nothing_due(struct replication *p, uint64_t now);
 
 #endif
