@@ -117,6 +117,21 @@ void slice_wake(void *self, uint64_t now)
     schedule_next(s, now, min_u64(next, own_next_cyc(s, now, true)));
 }
 
+/* Sends the lines of a page that is copied, and requests. Returns the cycle of the next request. */
+static inline __attribute__((always_inline)) uint64_t remote_send_requests(struct slice *s, uint64_t now)
+{
+    struct remote_lines *const f = s->remote;
+    uint64_t next = ENGINE_NEVER;
+    if (f->pages.count) remote_send_page_line(s, now);
+    if (f->bypass.count | f->out.count) {
+        struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
+        if (!out || (!fabric_refuses(&s->wire.fabric->far_request, now, s->wire.slice_idx) &&
+                     remote_send_request(s, now, out)))
+            next = ready_first(s, &f->bypass, &f->out);
+    }
+    return f->pages.count && f->out.count < s->spec->forward_queue ? now + 1 : next;
+}
+
 /* Sends requests and replies to other slices. Returns the cycle of the next one. extended: as in wake_remote(). */
 static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *s, uint64_t now,
                                                                   bool extended)
@@ -125,13 +140,9 @@ static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *
     const struct fabric *fabric = s->wire.fabric;
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
-    if (f->pages.count) remote_send_page_line(s, now);
     if (extended && f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
-    if (f->bypass.count | f->out.count) {
-        struct request_list *const out = reply_ready(s, &f->bypass, &f->out, now);
-        if (!out || (!fabric_refuses(&fabric->far_request, now, here) && remote_send_request(s, now, out)))
-            next = min_u64(next, ready_first(s, &f->bypass, &f->out));
-    }
+    if (f->pages.count | f->bypass.count | f->out.count)
+        next = min_u64(next, remote_send_requests(s, now));
     if (extended && f->coherence && coherence_busy(f->coherence)) {
         bool sent = false;
         next = min_u64(next, coherence_send(s, now, &sent));
@@ -142,7 +153,6 @@ static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *
         if (!list || (!fabric_refuses(&fabric->far_reply, now, here) && remote_send_reply(s, now, list)))
             next = min_u64(next, ready_first(s, &f->hits, &f->filled));
     }
-    if (f->pages.count && f->out.count < s->spec->forward_queue) next = now + 1;
     return next;
 }
 
