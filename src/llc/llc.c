@@ -141,8 +141,7 @@ static inline __attribute__((always_inline)) uint64_t remote_send(struct slice *
     const uint32_t here = s->wire.slice_idx;
     uint64_t next = ENGINE_NEVER;
     if (extended && f->rdc && f->rdc->misses_count) next = remote_send_rdc_misses(s, now);
-    if (f->pages.count | f->bypass.count | f->out.count)
-        next = min_u64(next, remote_send_requests(s, now));
+    if (f->pages.count | f->bypass.count | f->out.count) next = min_u64(next, remote_send_requests(s, now));
     if (extended && f->coherence && coherence_busy(f->coherence)) {
         bool sent = false;
         next = min_u64(next, coherence_send(s, now, &sent));
