@@ -21,15 +21,16 @@ expect() {
         passed=$((passed + 1))
     fi
 }
-# holds DESCRIPTION COMMAND...: the command must succeed; it may read a here-document (a script for `python3 -`)
+# holds DESCRIPTION COMMAND...: the command must succeed; it may read a here-document (a script for `python3 -`) and
+# "$dir/out", the output of the last expect
 holds() {
     what=$1
     shift
-    if "$@" > "$dir/out" 2>&1; then
+    if "$@" > "$dir/held" 2>&1; then
         passed=$((passed + 1))
     else
         echo "does not hold: $what"
-        cat "$dir/out"
+        cat "$dir/held"
         failed=$((failed + 1))
     fi
 }
