@@ -1,5 +1,5 @@
 #!/bin/sh
-# golden.sh: compares this build with recorded results of about 200 small simulations, and with recorded host costs.
+# golden.sh: compares this build with recorded results of about 440 small simulations, and with recorded host costs.
 #
 #   golden.sh record                   writes the record of results (tests/golden: runs.digests, items.tsv, config.tsv)
 #   golden.sh add [PATTERN]            adds the runs that the record lacks, such as those of new machines

@@ -23,6 +23,8 @@ ROLES = [  # role, prefix of its enumerators (a regular expression), paths of it
     ("page copier", "page_engine_", ["src/pages/*"]),
     ("caching of remote lines", "crb_policy_", ["src/policy/caching/*"]),
     ("caching of remote lines", "crb_by_", ["src/policy/caching/*"]),
+    ("acquire and RDC", "(?:llc_acquire|rdc_index)_", ["src/llc/*"]),
+    ("binding of blocks", "(?:lasp_(?:hierarchy|match|source)|coda_granule)_", ["src/policy/binding/*", "src/policy/placement/*"]),
     ("CTA scheduling", "block_scheduler_", ["src/policy/cta_sched/*"]),
     ("partition policy", "partition_policy_", ["src/policy/partition/*"]),
     ("replication policy", "replication_policy_", ["src/policy/replication/*"]),

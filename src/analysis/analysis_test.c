@@ -695,7 +695,8 @@ static void placed_body(void *arg)
         assert_non_null(frame);
         assert_int_equal(pages_home(p->system->pages, *frame).channel, 3);
     }
-    assert_true(sum.mmu.pages_placed > p->pages);                 /* b: at its first touch */
+    assert_true(sum.mmu.pages_placed > p->pages); /* b: by the policy */
+    assert_int_equal(sum.mmu.pages_placed_at_launch, p->pages);
     assert_int_equal(sum.sm.read_only_accesses, 2 * n * 4 / 128); /* a, in both launches */
     assert_int_equal(p->first.base, rt_simulated(rt, a));
     assert_int_equal(p->second.base, rt_simulated(rt, b) + 256);

@@ -2,8 +2,8 @@
  *
  *   machine_init ─► machine_load (preset or file, `extends:` first) ─► machine_set* ─► machine_finish
  *
- * Every value remembers where it was set, so that a rule broken by a combination can point there.
- * All functions raise mistakes (base/diag.h). A machine owns its texts until machine_free(). */
+ * Every value has the position where it was set, so that the message of a broken rule names that position.
+ * All functions raise user errors (base/diag.h). A machine owns its texts until machine_free(). */
 #ifndef ATOLL_CONFIG_MACHINE_H
 #define ATOLL_CONFIG_MACHINE_H
 

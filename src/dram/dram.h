@@ -97,13 +97,13 @@ struct dram_wiring {
 
 struct dram_channel;
 
-/* Every struct dram_channel begins with this: what its owner asks often. */
+/* The first member of struct dram_channel: the fields that its owner reads often. */
 struct dram_front {
     uint64_t next_cyc;
     uint32_t room[2];        /* free entries of each kind's queue; [0] of both kinds' when unified */
     uint32_t waiting_writes; /* in the queue or before it */
     bool split;              /* each kind has a queue of its own */
-    bool refused;            /* someone waits for room */
+    bool refused;            /* the owner waits for a free entry */
     struct dram_stats stats;
 };
 
@@ -114,12 +114,12 @@ struct dram_channel *dram_channel_new(struct arena *a, const struct dram_spec *s
 /* False = refused, nothing changed. */
 bool dram_try_accept(struct dram_channel *ch, uint64_t now, const struct dram_request *request);
 
-/* The same with the place as a key (dram_key.h), which the owner knows to be one of the channel. */
+/* The same with the place as a key (dram_key.h). Precondition: the key is of this channel. */
 bool dram_try_read(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
 bool dram_try_write(struct dram_channel *ch, uint64_t now, uint64_t key, uint32_t column_count, uint64_t tag);
 
-/* True = a request of so many columns would be refused whatever its address and kind, and counts as refused;
- * false = ask dram_try_accept(). Saves the owner the address. */
+/* True: the channel would refuse a request of so many columns, whatever its address and kind, and has counted it as
+ * refused. False: dram_try_accept() decides. The owner need not compute the address. */
 static inline bool dram_try_refuse(struct dram_channel *ch, uint32_t column_count)
 {
     struct dram_front *f = (struct dram_front *)ch;

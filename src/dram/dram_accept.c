@@ -5,7 +5,7 @@
 /* ---- into the scheduler ---- */
 
 /* Joins the queue of its bank. True: it is the first there, or the first that the open row serves; any other
- * column is younger than what its bank already wants. */
+ * column is younger than the column that decides the bank's next row command. */
 static inline bool join(struct dram_channel *ch, struct dram_entry *e, uint32_t kind, struct dram_bank *b)
 {
     struct dram_side *side = &b->side[kind];

@@ -122,7 +122,7 @@ static DRAM_HOT inline void serve(struct dram_channel *ch, uint64_t now, const s
     struct dram_side *side = &b->side[kind];
     /* a write of the same bank may have waited for this read */
     const bool others_ready = p->ready_count > 1 || ch->slot_mask || b->side[!kind].hit;
-    ch->col_next_cyc = DRAM_NEVER; /* 0 when who starved is served below */
+    ch->col_next_cyc = DRAM_NEVER; /* 0 if the column that starved is served below */
     issue_column(ch, now, p->entry, kind, b, DRAM_ANY);
     uint64_t after = dram_min(dram_chan_cyc(ch, DRAM_READ), dram_chan_cyc(ch, DRAM_WRITE));
     if (!others_ready) {
@@ -145,7 +145,7 @@ static const struct dram_entry *any_column(struct dram_channel *ch, uint64_t now
     return p.entry;
 }
 
-/* ---- who waits for them ---- */
+/* ---- completion: callbacks of the owner ---- */
 
 static inline void tell_done(struct dram_channel *ch, uint64_t now, const struct dram_entry *e)
 {
@@ -192,7 +192,7 @@ static uint64_t waits_of(const struct dram_channel *ch, const struct dram_entry 
     return sum;
 }
 
-/* The integral over time of those who wait is the sum of their waits, of who has left and of who is there. */
+/* The integral of the number of waiting columns is the sum of their waits: of those that left and those queued. */
 static void count_waiting(struct dram_channel *ch)
 {
     struct dram_stats *s = &ch->front.stats;

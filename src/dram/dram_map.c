@@ -157,8 +157,8 @@ static bool spreads_strides(const struct dram_map *m, uint64_t inputs)
     return true;
 }
 
-/* Are the lines of a slice told apart by the bits that the layout leaves to them? These are the index into
- * its sets: else a part of them would share sets, and the other sets stay empty. */
+/* True if the bits that the layout leaves to the lines of a slice distinguish all of them. These bits are the index
+ * of the set: otherwise some lines would share sets, and other sets would stay empty. */
 static bool leaves_an_index(const struct dram_map *m)
 {
     uint64_t rows[DRAM_MAP_BITS_MAX], chosen = 0;
@@ -170,8 +170,8 @@ static bool leaves_an_index(const struct dram_map *m)
 
 /* Channel and bank bits become random XORs of row, channel and bank bits; rows and columns stay, so the map
  * is one-to-one when the part over channel and bank bits is: draw again until it is (about 3 times), until
- * slices can use all of their sets (again), and until it spreads strides (some hundred times; ASSUMPTION: who
- * builds a memory controller chooses a good matrix). */
+ * slices can use all of their sets (again), and until it spreads strides (some hundred times; ASSUMPTION: a
+ * memory controller uses a good matrix). */
 static void randomise(struct dram_map *m, uint64_t seed)
 {
     enum { PAE_STREAM = 0x706165, DRAWS = 100000 };

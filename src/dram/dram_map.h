@@ -109,7 +109,7 @@ static inline uint32_t dram_map_channel(const struct dram_map *m, uint64_t addre
 {
     return dram_map_take(dram_map_lookup(m, address), DRAM_PLACED_CHANNEL);
 }
-/* In the layout the bit chooses channel or slice: the others tell the lines of a slice apart. */
+/* True if the bit selects channel or slice in the layout; the other bits distinguish the lines of a slice. */
 static inline bool dram_map_chooses_slice(const struct dram_map *m, uint32_t bit)
 {
     if (m->layout[bit].field == DRAM_FIELD_CHANNEL) return true;

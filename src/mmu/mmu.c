@@ -94,8 +94,10 @@ struct mmu {
 /* Gives the page a frame and returns it. */
 static uint64_t place(struct mmu *m, uint32_t sm, uint64_t key)
 {
-    const uint64_t fullest = m->pages->fullest, frame = pages_place(m->pages, sm, key);
+    const uint64_t fullest = m->pages->fullest, by_rule = m->pages->placed_by_rule;
+    const uint64_t frame = pages_place(m->pages, sm, key);
     m->stats.pages_placed++;
+    m->stats.pages_placed_at_launch += m->pages->placed_by_rule - by_rule;
     m->stats.page_slots += (m->pages->fullest - fullest) * pages_colours(m->pages);
     return frame;
 }

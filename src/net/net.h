@@ -8,7 +8,7 @@
  * net_router.c; also for internal speed-up and where VCs are too short, see net_build.c); NET_QUEUED has
  * deep queues behind an ideal switch instead of VCs (one event per packet, net_queue.h). Requests and
  * replies use two networks (two struct net). What is modelled: serialisation by width, finite input buffers
- * per virtual channel, credits and their way back, one VC and one switch allocation per cycle, head-of-line
+ * per virtual channel, credits and their return, one VC and one switch allocation per cycle, head-of-line
  * blocking, back-pressure from a receiver that does not pop.
  *
  * Contract. The caller owns the clock: cycles are those of the network. In a cycle, net_step() and the calls
@@ -17,8 +17,8 @@
  *   - room that appears in net_step(t) is seen by net_try_inject() from t+1 on;
  *   - a packet becomes visible to net_peek() at the cycle of its arrival, which was decided a cycle before;
  *   - a slot freed by net_pop() at t is used by the network from t+1 on.
- * net_step(now) returns the next cycle in which anything can happen; cycles before it may be left out.
- * An injection, also a refused one, or a pop can make that earlier: net_next_cyc() tells.
+ * net_step(now) returns the next cycle in which anything can happen; the caller may skip the cycles before it.
+ * An injection (also a refused one) or a pop may move that cycle forward; net_next_cyc() returns its present value.
  *
  * Ownership: a net lives in the arena given to net_new(); packets are copied in and out, their `handle`
  * belongs to the caller. A refused packet stays with its owner. */
@@ -143,10 +143,10 @@ uint32_t net_flits(const struct net *n, uint32_t bytes);
 /* Latency of a packet that meets no other, from acceptance to the cycle in which it can be popped. */
 uint64_t net_zero_load_cyc(const struct net *n, uint32_t src, uint32_t dst, uint32_t bytes);
 
-/* What is asked most often, at the front of struct net: read by the inline functions below, by nobody else.
+/* The fields that callers read most often, at the front of struct net. Only the inline functions below read them.
  */
-struct net_front {        /* the oldest packet at a sink or surely on its way there */
-    uint64_t visible_cyc; /* NET_NEVER: there is none */
+struct net_front {        /* the oldest packet at a sink, or one whose arrival there is decided */
+    uint64_t visible_cyc; /* NET_NEVER: no packet */
     const struct net_packet *packet;
 };
 struct net_view {
@@ -155,14 +155,14 @@ struct net_view {
 };
 
 bool net_try_inject(struct net *n, const struct net_packet *p, uint64_t now);
-/* Would net_try_inject() accept? In NET_LINKS the answer depends on dst. */
+/* True if net_try_inject() would accept. In NET_LINKS the result depends on dst. */
 bool net_has_room(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
-/* For who has seen that there is no room: counts the offer that it saves itself, and asks to be told of room
- * (net_wiring.room) as a refused one would. False: the network has told already, of the next cycle; true: it
- * will, and refuses until then, so that further offers need only be counted. */
+/* Counts one refused injection without a packet and registers the source for net_wiring.room. Precondition: the
+ * source queue is full. True: the network refuses until it calls room(), so the caller only counts further offers.
+ * False: a slot frees in this cycle, and the network has called room() for the next cycle. */
 bool net_refuse(struct net *n, uint32_t src, uint32_t dst, uint64_t now);
 void net_refuse_again(struct net *n);
-/* After net_step(now): is nothing left in the queue of the source? Its link is free from now + 1 on. */
+/* After net_step(now): true if the queue of the source is empty. Its link is free from now + 1 on. */
 bool net_source_idle(const struct net *n, uint32_t src, uint32_t dst, uint64_t now);
 uint64_t net_step(struct net *n, uint64_t now);
 static inline uint64_t net_next_cyc(const struct net *n) { return ((const struct net_view *)n)->next_cyc; }
@@ -173,22 +173,22 @@ static inline const struct net_packet *net_peek(const struct net *n, uint32_t si
     const struct net_front *f = &((const struct net_view *)n)->fronts[sink];
     return f->visible_cyc <= now ? f->packet : NULL;
 }
-/* For a receiver that looks often: what stays the same of the question. */
+/* For a receiver that polls often: the entry that net_peek() reads. The pointer stays valid. */
 static inline const struct net_front *net_front_of(const struct net *n, uint32_t sink)
 {
     return &((const struct net_view *)n)->fronts[sink];
 }
 static inline bool net_front_shows(const struct net_front *f, uint64_t now) { return f->visible_cyc <= now; }
 void net_pop(struct net *n, uint32_t sink, uint64_t now);
-/* The cycle from which on net_peek() has something, as far as is decided: past or to come; NET_NEVER:
- * nothing. */
+/* The cycle from which on net_peek() returns a packet, past or future, as far as is decided; NET_NEVER: no
+ * packet. */
 static inline uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
 {
     return ((const struct net_view *)n)->fronts[sink].visible_cyc;
 }
 
-/* ---- who has something to do: one bit per port, in words of 64 ports ----
- * As the calls above, the same whether net_step() of the cycle has been made or not. `words` names the words
+/* ---- ports with work: one bit per port, in words of 64 ports ----
+ * The results do not depend on whether net_step() of the cycle has run. `words` is the mask of the words
  * that are not zero (a network has at most 64 of them):
  *
  *   for (uint64_t w = net_arrived_words(n, now); w; w &= w - 1) {
@@ -200,14 +200,14 @@ static inline uint64_t net_peek_cyc(const struct net *n, uint32_t sink)
  * with the last one. A receiver that cannot take anything masks itself out. */
 uint64_t net_arrived_words(struct net *n, uint64_t now);
 uint64_t net_arrived(struct net *n, uint32_t word, uint64_t now);
-/* First cycle in which a sink has something to take, as far as is decided: in the past while something waits,
- * NET_NEVER when nothing does. Grows known with net_step(). */
+/* First cycle in which a sink has a packet, as far as is decided: in the past while a packet waits, NET_NEVER
+ * without one. net_step() decides later cycles. */
 uint64_t net_arrived_cyc(const struct net *n);
-/* Room: sources that were refused and may try again. Taking a word clears it: whoever does not try then is
- * not reminded. In NET_LINKS the bit is of the source, whichever of its links has room. */
+/* Room: sources that were refused and may try again. Taking a word clears it, and a source that does not try
+ * then gets no second bit. In NET_LINKS a source has one bit for all of its links. */
 uint64_t net_room_words(struct net *n, uint64_t now);
 uint64_t net_room_take(struct net *n, uint32_t word, uint64_t now);
-/* First cycle in which net_room_take() has something, as far as is decided; see net_arrived_cyc(). */
+/* First cycle in which net_room_take() returns a bit, as far as is decided; see net_arrived_cyc(). */
 uint64_t net_room_cyc(const struct net *n);
 
 /* Since the start; accepted == popped + inside. */
@@ -217,27 +217,27 @@ struct net_counts {
 };
 struct net_counts net_counts(const struct net *n);
 struct net_output_stats net_output(const struct net *n, uint32_t sink);
-/* Packets that a sink showed and nobody had taken, summed over the cycles before `now`: divided by them, the
- * mean depth of its queue. Not in windows (system/windows.h), where packets are not taken by net_pop(); the sum
- * over all sinks is known there, too. */
+/* Visible packets at a sink, summed over the cycles before `now`: divided by these cycles, the mean depth of its
+ * queue. Invalid in windows (system/windows.h), which take packets without net_pop(); the sum over all sinks is
+ * valid there, too. */
 uint64_t net_waited(const struct net *n, uint32_t sink, uint64_t now);
 uint64_t net_waited_everywhere(const struct net *n, uint64_t now);
-/* The block of statistics, to be registered by net_level_register(). net_stats_finish() counts what is left
- * in the present cycle, before laws are checked; net_stats_restart() is for stats_on_reset(): what is inside
- * was accepted. */
+/* The block of statistics, which net_level_register() registers. net_stats_finish() counts the rest of the
+ * present cycle, before laws are checked. net_stats_restart() is for stats_on_reset(): packets inside count as
+ * accepted. */
 struct net_stats *net_stats_of(struct net *n);
 void net_stats_finish(struct net *n, uint64_t now);
-/* Before anybody looks at the block in between: some of it is not counted packet by packet. */
+/* Synchronises the block before a reader samples it during a run: some statistics are not counted per packet. */
 void net_stats_settle(struct net *n);
-/* … at that of it that series follow. */
+/* The same for the statistics that time series follow. */
 void net_stats_settle_series(struct net *n);
 void net_stats_restart(void *net);
 /* Packets inside: accepted, not yet popped. */
 uint64_t net_in_flight(const struct net *n);
-/* Every link, in stage order. */
+/* Links, in stage order. */
 uint32_t net_link_count(const struct net *n);
 struct net_link_stats net_link(const struct net *n, uint32_t idx);
-/* Between nodes: what the packets of this network, which is one message class, put on a physical link. */
+/* Between nodes: the load that the packets of this network, which is one message class, put on a physical link. */
 struct net_node_traffic {
     uint64_t packets, bytes;
     uint64_t
@@ -247,15 +247,15 @@ struct net_node_traffic {
 };
 struct net_node_traffic net_node_traffic(const struct net *n, uint32_t link);
 uint32_t net_stage_count(const struct net *n);
-/* net_stage.c: from where to where a link leads, given its stage and its port there. Routers are numbered
- * over the network; that of a crossbar, or the switch of a queued network, is 0. */
+/* net_stage.c: both ends of a link, given its stage and its port there. Routers are numbered over the network;
+ * the router of a crossbar, or the switch of a queued network, is 0. */
 enum net_end_kind { NET_END_SOURCE, NET_END_ROUTER, NET_END_SINK };
 struct net_link_ends {
     enum net_end_kind from, to;
     uint32_t from_idx, to_idx;
 };
 struct net_link_ends net_link_ends(const struct net_spec *s, uint32_t stage, uint32_t port);
-/* Who waits for whom, for the watchdog: one line per blocked input VC or source, at most `bytes`. */
+/* The wait-for chains, for the watchdog: one line per blocked input VC or source, at most `bytes`. */
 void net_describe_waiting(const struct net *n, char *text, size_t bytes);
 
 #endif

@@ -299,6 +299,28 @@ static void a_ring_reaches_its_bisection(void **state)
     expect_bisection(14, 49 / 13.0, 0.9);
 }
 
+/* From node 0 to node 1: requests take the link of one direction and replies that of the other. */
+static void a_ring_of_two_has_a_link_for_each_class(void **state)
+{
+    (void)state;
+    enum { CYCLES = 8000 };
+    struct rig r;
+    rig_open(&r, spec_of(NET_NODE_RING, 2, 64000000000, 1000000000, 20));
+    for (uint32_t n = 0; n < CYCLES; n++) {
+        for (uint32_t c = 0; c < CLASSES; c++)
+            while (offer(&r, c, 0, 1, 144)) {
+            }
+        cycle(&r);
+    }
+    for (uint32_t c = 0; c < CLASSES; c++) {
+        uint64_t bytes[4];
+        for (uint32_t link = 0; link < 4; link++) bytes[link] = net_node_traffic(r.nets[c], link).bytes;
+        assert_true((double)bytes[c] > 0.99 * 64 * CYCLES && bytes[c] <= 64 * (CYCLES + 144));
+        assert_int_equal(bytes[!c] + bytes[2] + bytes[3], 0);
+    }
+    rig_close(&r);
+}
+
 /* Little buffer: a long packet that waits for credit is not overtaken for ever by short ones. */
 static void a_long_packet_does_not_starve_behind_short_ones(void **state)
 {
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_small_buffer_differs_from_a_receiver_that_takes_nothing),
         cmocka_unit_test(one_packet_of_buffer_is_enough),
         cmocka_unit_test(a_ring_reaches_its_bisection),
+        cmocka_unit_test(a_ring_of_two_has_a_link_for_each_class),
         cmocka_unit_test(a_long_packet_does_not_starve_behind_short_ones),
         cmocka_unit_test(order_within_a_cycle_does_not_matter),
     };

@@ -104,8 +104,9 @@ struct pages {
     struct map parts;                /* interleaved structures: node and page of its part to the frame */
     struct page_rule *interleavings; /* [interleaving_count] */
     uint32_t interleaving_count, interleaving_capacity;
-    uint64_t *placed; /* [colour] pages */
-    uint64_t fullest; /* maximum of placed[] so far */
+    uint64_t *placed;        /* [colour] pages */
+    uint64_t fullest;        /* maximum of placed[] so far */
+    uint64_t placed_by_rule; /* pages that got their frame by the rule of a range (pages_assign_range()) */
     bool count_sharing;
     struct map touches, sharers; /* mmu.count_sharing: pairs of page and SM; key to number of SMs */
     struct page_app apps[PAGES_APPS];

@@ -1,5 +1,5 @@
 /* Pages between GPUs: migration, replicas at touches and the ideal machine; where frames are afterwards, which lines
- * cross the link, and who waits, with an ideal MMU. */
+ * cross the link, and which accesses wait, with an ideal MMU. */
 #include "llc/llc_private.h"
 #include "pages/profile.h"
 #include "system_testbed.h"

@@ -1,6 +1,5 @@
-/* Pages that move and are copied: where they are afterwards, who waits for how long, what crosses the
- * network.
- */
+/* Pages that move and are copied: their frames afterwards, the accesses that wait and for how long, and the lines that
+ * cross the network. */
 #include "llc/llc_private.h"
 #include "system_testbed.h"
 

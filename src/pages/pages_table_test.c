@@ -97,6 +97,7 @@ TABLE_TEST(pages_of_a_range_follow_its_rule_and_others_the_policy)
     pages_assign_range(f.pages, 0, 10, 8, &rule);
     for (uint64_t page = 8; page < 20; page++)
         if (page != 11) (void)pages_place(f.pages, 2, pages_key(0, page));
+    assert_int_equal(f.pages->placed_by_rule, 7);
     for (uint64_t page = 8; page < 20; page++) {
         const uint32_t expected = page == 11 ? 3 : page < 10 || page >= 18 ? 1 : (uint32_t)(17 - page) % 4;
         assert_int_equal(colour(f.pages, 0, page), expected);

@@ -223,6 +223,7 @@ uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
     *map_put(&p->frame_of, key, &fresh) = entry;
     DIAG_ASSERT(fresh);
     app->pages++;
+    p->placed_by_rule += r != NULL;
     if (pages_follow(p)) owned_placed(p->life, app_idx);
     return entry;
 }

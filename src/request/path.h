@@ -4,7 +4,8 @@
  *   SM --first--> slice --away--> home slice --home--> memory
  *
  * Invariants:
- *  1. The order of hops is fixed: SM, first slice, home slice, memory. A link is transport and no hop.
+ *  1. The order of hops is fixed: SM, first slice, home slice, memory. A link is transport and no hop. A remote
+ *     data cache (llc/rdc.h) is a part of the first slice, which probes it before a read goes to the home.
  *  2. A reply takes the path of its request backwards.
  *  3. If the first slice is the home, or if an `away` rule names memory, the path is one hop shorter.
  *  4. Routes change only between two runs of the engine. Rules may also change at a tick that is known in

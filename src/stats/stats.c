@@ -18,6 +18,16 @@ const struct stat_row stat_rows[] = {
 };
 const size_t stat_row_count = sizeof stat_rows / sizeof *stat_rows;
 
+/* The rows of peaks: sums take the maximum of these words. */
+static const struct {
+    enum stat_group group;
+    uint32_t word; /* in struct stats */
+} peaks[] = {
+#define PEAK(group, name, unit, help) {STAT_GROUP_##group, WORD_OF(group, name)},
+#include "stats/rest.h"
+};
+enum { PEAKS = sizeof peaks / sizeof *peaks };
+
 #define RATIO(group, name, numerator, denominator, unit, help) \
     static uint64_t ratio_above_##group##_##name(const struct stats *t) { return numerator; } \
     static uint64_t ratio_below_##group##_##name(const struct stats *t) { return denominator; }
@@ -136,9 +146,9 @@ void stats_sum(const struct stats_registry *r, struct stats_scope filter, struct
             continue;
         uint64_t *into = sum + group_words[b->group].first;
         for (uint32_t w = 0; w < group_words[b->group].count; w++) into[w] += b->words[w];
-        for (size_t k = 0; k < stat_row_count; k++) { /* peaks were added: take the larger instead */
-            if (stat_rows[k].kind != STAT_PEAK || stat_rows[k].group != b->group) continue;
-            const uint32_t w = stat_rows[k].first_word - group_words[b->group].first;
+        for (size_t k = 0; k < PEAKS; k++) { /* the loop above added peaks: take the larger instead */
+            if (peaks[k].group != b->group) continue;
+            const uint32_t w = peaks[k].word - group_words[b->group].first;
             const uint64_t before = into[w] - b->words[w];
             into[w] = before > b->words[w] ? before : b->words[w];
         }
@@ -150,8 +160,7 @@ void stats_subtract(const struct stats *later, const struct stats *earlier, stru
     const uint64_t *a = (const uint64_t *)later, *b = (const uint64_t *)earlier;
     uint64_t *d = (uint64_t *)out;
     for (uint32_t w = 0; w < STATS_WORDS; w++) d[w] = a[w] - b[w];
-    for (size_t i = 0; i < stat_row_count; i++)
-        if (stat_rows[i].kind == STAT_PEAK) d[stat_rows[i].first_word] = a[stat_rows[i].first_word];
+    for (size_t k = 0; k < PEAKS; k++) d[peaks[k].word] = a[peaks[k].word];
 }
 
 void stats_add(struct stats *into, const struct stats *more)
@@ -159,9 +168,8 @@ void stats_add(struct stats *into, const struct stats *more)
     const uint64_t *b = (const uint64_t *)more;
     uint64_t *a = (uint64_t *)into;
     for (uint32_t w = 0; w < STATS_WORDS; w++) a[w] += b[w];
-    for (size_t i = 0; i < stat_row_count; i++) {
-        if (stat_rows[i].kind != STAT_PEAK) continue;
-        const uint32_t w = stat_rows[i].first_word;
+    for (size_t k = 0; k < PEAKS; k++) {
+        const uint32_t w = peaks[k].word;
         const uint64_t before = a[w] - b[w];
         a[w] = before > b[w] ? before : b[w];
     }

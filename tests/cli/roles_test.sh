@@ -15,7 +15,7 @@ holds "the room, rules, config.h, tests, comments and strings may name them" pyt
 printf '\nswitch (x) { case llc_organisation_numa: break; }\n' >> "$tree/src/sm/sm.c"
 expect 1 "src/sm/sm.c:4: llc_organisation_numa (LLC organisation)" python3 tools/roles.py "$tree"
 # a choice of every role, also of those whose list is no registry
-for name in crb_policy_ronce crb_by_kernel page_engine_in_stack nuba_copies_full block_scheduler_lasp partition_policy_plan; do
+for name in crb_policy_ronce llc_acquire_keep rdc_index_hash lasp_match_literal coda_granule_mean crb_by_kernel page_engine_in_stack nuba_copies_full block_scheduler_lasp partition_policy_plan; do
     printf 'int a = %s;\n' "$name" > "$tree/src/sm/sm.c"
     expect 1 "src/sm/sm.c:1: $name" python3 tools/roles.py "$tree"
 done

@@ -1,7 +1,8 @@
 /* golden_runs: runs a fixed set of small simulations and prints a digest per result item.
  *
  * The set is every preset of machines/ with three workloads, each plain and with --check, and the table of
- * special runs below. tests/golden/golden.py compares the output with the record in tests/golden, and
+ * special runs below. Presets that only scale another one have one run, and hbm-*, which describe one channel,
+ * have none. tests/golden/golden.py compares the output with the record in tests/golden, and
  * tests/golden.sh starts both. The working directory is the root of the source tree.
  *
  *     golden_runs [--list] [--shard K/N] [--show] [PATTERN]    PATTERN: a shell pattern of run names

@@ -1,8 +1,8 @@
 /* migration: which node (config/nodes.h) a page moves to while a kernel runs.
  *
  * src/pages counts the requests to every page by node. At the end of every interval
- * (runtime.move_interval_cyc) it asks the policy once per page that had requests, in the order of page keys,
- * and carries the moves out. A policy is one file with a table `migration_x` and one row `x` in
+ * (runtime.move_interval_cyc) that room calls the policy once per page that had requests, in the order of page
+ * keys, and carries the moves out. A policy is one file with a table `migration_x` and one row `x` in
  * migration.def. */
 #ifndef ATOLL_POLICY_MIGRATION_H
 #define ATOLL_POLICY_MIGRATION_H

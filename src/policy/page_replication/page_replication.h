@@ -1,7 +1,7 @@
 /* page_replication: which pages get a replica in a node (config/nodes.h) that reads them.
  *
- * src/pages asks when an SM reads a page that has neither its home nor a replica in the node, and once more
- * before the driver begins, because stores of the same cycle come first. It makes the replica and drops all
+ * src/pages calls the policy when an SM reads a page that has neither its home nor a replica in the node, and once
+ * more before the driver begins, because stores of the same cycle come first. That room makes the replica and drops all
  * replicas of a page at a store and at the end of the last kernel. A policy is one file with a table
  * `page_replication_x` and one row `x` in page_replication.def. */
 #ifndef ATOLL_POLICY_PAGE_REPLICATION_H

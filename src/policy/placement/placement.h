@@ -1,6 +1,6 @@
 /* placement: which colour of frames (config/nodes.h) a page gets.
  *
- * src/pages asks the policy at the first touch of a page, once per page. At a launch the policy may assign
+ * src/pages calls the policy at the first touch of a page, once per page. At a launch the policy may assign
  * rules to ranges of pages (at_launch); the pages of such a range follow the rule instead. Host writes and
  * copies place no page. A policy is one file with a table `placement_x` and one row `x` in placement.def. */
 #ifndef ATOLL_POLICY_PLACEMENT_H
