@@ -156,12 +156,22 @@ void together_end(struct together *t)
     free(t);
 }
 
+/* The run alone of an application that is faster beside others lasts longer, or it would not cover the same
+ * instructions. */
+static struct alone *run_alone(const struct member *m, const atoll_sim *sim)
+{
+    enum { LONGEST = 4 }; /* times the cycles beside others */
+    for (uint64_t times = 1;; times *= 2) {
+        struct alone *a = alone_run(sim, script_label(m->script), m->cycles * times);
+        if (times == LONGEST || alone_repeats(a, m->measured.stats.app.warp_instructions) <= 1) return a;
+        alone_free(a);
+    }
+}
+
 void together_run_alone(struct together *t, const atoll_sim *sim)
 {
-    for (uint32_t k = 0; k < t->count; k++) {
-        struct member *m = &t->members[k];
-        if (!m->alone) m->alone = alone_run(sim, script_label(m->script), m->cycles);
-    }
+    for (uint32_t k = 0; k < t->count; k++)
+        if (!t->members[k].alone) t->members[k].alone = run_alone(&t->members[k], sim);
 }
 
 void together_profile(struct together *t, const atoll_sim *sim, struct config *c)
@@ -266,6 +276,13 @@ void together_json(const struct together *t, json_t *totals)
     if (r) (void)json_object_set_new(totals, "partition", partition_rows_json(r, t->config, t->count));
     if (!alone_runs_suffice(t)) return;
     system_of(t, &stp, &antt);
+    json_t *progress = json_object(); /* by the number of the application */
+    for (uint32_t k = 0; k < t->count; k++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "app%u", k);
+        (void)json_object_set_new(progress, name, json_real(progress_of(&t->members[k])));
+    }
+    (void)json_object_set_new(totals, "progress", progress);
     (void)json_object_set_new(totals, "stp", json_real(stp));
     (void)json_object_set_new(totals, "antt", json_real(antt));
 }
