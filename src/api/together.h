@@ -12,11 +12,12 @@
 #include "api/timed.h"
 #include "frontend/script/script.h"
 
+struct machine;
 struct together;
 
 /* alone: results of runs alone ("A.json,B.json"), NULL:
  * none. */
-struct together *together_begin(struct timed *timed, const struct config *c, struct script_set *set,
+struct together *together_begin(struct timed *timed, const struct machine *machine, struct script_set *set,
                                 const char *alone);
 /* Policies that need profiles of alone runs: runs every application alone and sets partition.profiles of `c`. Before
  * the machine is divided. No effect otherwise. */

@@ -121,6 +121,14 @@ for f in sys.argv[1:]:
     assert t["stp"] * t["antt"] >= 2 - 1e-9, t
 PY
 
+# A stored result of another machine gives no speed alone.
+for size in 4 6; do
+    expect 0 "" "$ATOLL" run -m ugpu-bp -w vecadd:tiny -s gpu.llc_size="$size MiB" --json "$dir/llc$size.json"
+done
+expect 0 "system throughput" "$ATOLL" run -m ugpu -w vecadd:tiny+vecadd:tiny -s apps.relaunch=false \
+    -s partition.epoch_cyc=1000 --alone "$dir/llc6.json,$dir/llc6.json"
+expect 1 "its gpu.llc_size differs" "$ATOLL" run -m ugpu -w vecadd:tiny+vecadd:tiny --alone "$dir/llc6.json,$dir/llc4.json"
+
 # Bad input.
 refused() {
     fragment=$1
