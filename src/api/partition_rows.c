@@ -21,6 +21,14 @@ static json_t *pages_json(const struct repartition_app *a, uint32_t indices)
     return list;
 }
 
+static json_t *bytes_json(const struct repartition_epoch *e, uint32_t indices)
+{
+    json_t *list = json_array();
+    for (uint32_t k = 0; k < indices; k++)
+        (void)json_array_append_new(list, json_integer((json_int_t)e->bytes_in[k]));
+    return list;
+}
+
 static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_index, uint32_t indices,
                         uint64_t cycles)
 {
@@ -90,6 +98,7 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         for (uint32_t app = 0; app < apps; app++)
             (void)json_array_append_new(of,
                                         app_json(&e[k].of[app], per_index, indices, e[k].end_cyc - e[k].begin_cyc));
+        (void)json_object_set_new(row, "memory_bytes_by_index", bytes_json(&e[k], indices));
         (void)json_object_set_new(row, "apps", of);
         (void)json_array_append_new(rows, row);
     }

@@ -74,6 +74,14 @@ static uint64_t memory_bytes(const struct repartition *r, uint32_t app)
     return sum;
 }
 
+static void measure_indices(const struct repartition *r, struct repartition_epoch *e)
+{
+    for (uint32_t k = 0; k < r->system->channel_count; k++) {
+        const uint32_t index = colour_of_channel(r, k);
+        if (index < REPARTITION_INDICES) e->bytes_in[index] += bytes_of_channel(r, k) - r->channel_bytes[k];
+    }
+}
+
 static uint64_t foreign_pages(const struct repartition *r, uint32_t app)
 {
     uint64_t sum = 0;
@@ -416,6 +424,7 @@ static void end_epoch(struct repartition *r, uint64_t now)
         .end_cyc = now,
         .change_cyc = r->change_cyc_in_epoch,
         .pages_cyc = r->pages_cyc_in_epoch};
+    measure_indices(r, e);
     for (uint32_t app = 0; app < r->spec.apps; app++) {
         measure(r, app, &e->of[app]);
         check_outside(r, &e->of[app], app);

@@ -48,6 +48,7 @@ struct repartition_epoch {
     bool decided, dropped, changed;
     uint64_t change_cyc; /* cycles of the epoch in which a change was not over */
     uint64_t pages_cyc;  /* of these: SMs had changed hands, only pages were locked */
+    uint64_t bytes_in[REPARTITION_INDICES]; /* DRAM bytes by channel index */
     struct repartition_app of[PARTITION_APPS];
 };
 
