@@ -96,8 +96,8 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         set_integer(row, "change_cycles", e[k].change_cyc);
         set_integer(row, "page_cycles", e[k].pages_cyc);
         for (uint32_t app = 0; app < apps; app++)
-            (void)json_array_append_new(of,
-                                        app_json(&e[k].of[app], per_index, indices, e[k].end_cyc - e[k].begin_cyc));
+            (void)json_array_append_new(
+                of, app_json(&e[k].of[app], per_index, indices, e[k].end_cyc - e[k].begin_cyc));
         (void)json_object_set_new(row, "memory_bytes_by_index", bytes_json(&e[k], indices));
         (void)json_object_set_new(row, "apps", of);
         (void)json_array_append_new(rows, row);

@@ -145,8 +145,7 @@ struct together *together_begin(struct timed *timed, const struct machine *machi
     t->count = script_count(set);
     for (uint32_t k = 0; k < t->count; k++) t->members[k].script = script_app(set, k);
     for (uint32_t k = 0; alone && k < t->count; k++)
-        t->members[k].alone =
-            alone_read(alone, k, t->count, script_label(t->members[k].script), machine);
+        t->members[k].alone = alone_read(alone, k, t->count, script_label(t->members[k].script), machine);
     return t;
 }
 
@@ -244,7 +243,8 @@ void together_row(const struct together *t, uint32_t app, json_t *row)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         (void)json_object_set_new(row, rows[k].name, json_integer((json_int_t)rows[k].value));
     (void)json_object_set_new(row, "ipc", json_real(ipc_of(m)));
-    (void)json_object_set_new(row, "ipc_per_sm", json_real(m->measured.sms ? ipc_of(m) / m->measured.sms : 0));
+    (void)json_object_set_new(row, "ipc_per_sm",
+                              json_real(m->measured.sms ? ipc_of(m) / m->measured.sms : 0));
     if (!m->alone) return;
     (void)json_object_set_new(row, "alone_cycles", json_real(alone_cycles(m->alone, s->warp_instructions)));
     (void)json_object_set_new(row, "alone_repeats", json_real(alone_repeats(m->alone, s->warp_instructions)));

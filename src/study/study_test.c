@@ -371,13 +371,13 @@ static void put_run(struct study_data *d, uint32_t machine, uint32_t workload, d
 static void the_best_of_machines_is_chosen_per_workload_or_per_kernel(void **state)
 {
     (void)state;
-    struct study *s =
-        make("machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}, {name: kernels, best: [uba-mem, "
-             "v100], per: kernel}, {name: hits, best: [uba-mem, v100], by: hits}, {name: mean, mean: {uba-mem: 1, "
-             "best: 3}}]\n"
-             "workloads: [vecadd:tiny, sgemm:tiny]\n"
-             "metrics: [{name: time, value: totals.seconds, better: lower}, {name: hits, value: "
-             "stats.llc.read_hit_rate}]\n");
+    struct study *s = make(
+        "machines: [uba-mem, v100, {name: best, best: [uba-mem, v100]}, {name: kernels, best: [uba-mem, "
+        "v100], per: kernel}, {name: hits, best: [uba-mem, v100], by: hits}, {name: mean, mean: {uba-mem: 1, "
+        "best: 3}}]\n"
+        "workloads: [vecadd:tiny, sgemm:tiny]\n"
+        "metrics: [{name: time, value: totals.seconds, better: lower}, {name: hits, value: "
+        "stats.llc.read_hit_rate}]\n");
     struct study_data *d = study_data_new(s);
     const struct study_side best = {2, 0}, kernels = {3, 0}, hits = {4, 0}, mean = {5, 0},
                             none = {STUDY_NONE, 0};

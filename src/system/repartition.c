@@ -419,11 +419,10 @@ static void end_epoch(struct repartition *r, uint64_t now)
     count_change_time(r, now);
     r->epochs = grow(r->epochs, r->epoch_count, &r->epoch_capacity, sizeof *r->epochs, "epochs");
     struct repartition_epoch *e = &r->epochs[r->epoch_count++];
-    *e = (struct repartition_epoch){
-        .begin_cyc = r->epoch_begin_cyc,
-        .end_cyc = now,
-        .change_cyc = r->change_cyc_in_epoch,
-        .pages_cyc = r->pages_cyc_in_epoch};
+    *e = (struct repartition_epoch){.begin_cyc = r->epoch_begin_cyc,
+                                    .end_cyc = now,
+                                    .change_cyc = r->change_cyc_in_epoch,
+                                    .pages_cyc = r->pages_cyc_in_epoch};
     measure_indices(r, e);
     for (uint32_t app = 0; app < r->spec.apps; app++) {
         measure(r, app, &e->of[app]);

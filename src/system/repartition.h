@@ -46,8 +46,8 @@ struct repartition_epoch {
     uint64_t begin_cyc, end_cyc;
     uint32_t iterations;
     bool decided, dropped, changed;
-    uint64_t change_cyc; /* cycles of the epoch in which a change was not over */
-    uint64_t pages_cyc;  /* of these: SMs had changed hands, only pages were locked */
+    uint64_t change_cyc;                    /* cycles of the epoch in which a change was not over */
+    uint64_t pages_cyc;                     /* of these: SMs had changed hands, only pages were locked */
     uint64_t bytes_in[REPARTITION_INDICES]; /* DRAM bytes by channel index */
     struct repartition_app of[PARTITION_APPS];
 };
