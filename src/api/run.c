@@ -394,6 +394,7 @@ static void run_workload(void *arg)
         together_profile(call->together, call->sim, &call->sim->machine.config);
     }
     if (call->timed) timed_split(call->timed, script_count(call->set));
+    if (call->together) together_end_profile(call->together, &call->sim->machine.config);
     if (call->timed) run_first_pass(call, &options.rt);
     if (call->together)
         ;

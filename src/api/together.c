@@ -195,6 +195,11 @@ void together_profile(struct together *t, const atoll_sim *sim, struct config *c
     c->partition.profiles = t->profiles;
 }
 
+void together_end_profile(const struct together *t, struct config *c)
+{
+    if (c->partition.profiles == t->profiles) c->partition.profiles = "";
+}
+
 /* ---- results ---- */
 
 bool together_was_cut(const struct together *t) { return t->cut; }
@@ -277,6 +282,7 @@ void together_json(const struct together *t, json_t *totals)
     double stp, antt;
     const struct repartition *r = timed_repartition(t->timed);
     if (r) (void)json_object_set_new(totals, "partition", partition_rows_json(r, t->config, t->count));
+    if (*t->profiles) (void)json_object_set_new(totals, "profiles", json_string(t->profiles));
     if (!alone_runs_suffice(t)) return;
     system_of(t, &stp, &antt);
     json_t *progress = json_object(); /* by the number of the application */

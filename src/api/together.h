@@ -22,6 +22,8 @@ struct together *together_begin(struct timed *timed, const struct machine *machi
 /* Policies that need profiles of alone runs: runs every application alone and sets partition.profiles of `c`. Before
  * the machine is divided. No effect otherwise. */
 void together_profile(struct together *t, const atoll_sim *sim, struct config *c);
+/* After the machine is divided: the configuration is what the user gave again. */
+void together_end_profile(const struct together *t, struct config *c);
 void together_run(struct together *t);
 /* apps.alone: after that, every application runs on the whole machine without the others, for as long. */
 void together_run_alone(struct together *t, const atoll_sim *sim);

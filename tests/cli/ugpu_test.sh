@@ -114,6 +114,11 @@ for policy in fixed demand offline; do
     run $policy triad:tiny+sgemm:tiny -s partition.policy=$policy -s apps.window_cyc=20000 -s apps.alone=true -s "apps.alone_dir=$dir/alone"
 done
 holds "two alone runs serve three policies" test "$(find "$dir/alone" -name '*.json' | wc -l)" -eq 2
+holds "profiles of alone runs are no parameter of the run" python3 - "$dir/offline.json" << 'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["config"]["partition"]["profiles"] == "" and r["totals"]["profiles"].count(":") == 2, r["totals"]
+PY
 holds "ANTT x STP is at least the number of programs" python3 - "$dir/fixed.json" "$dir/demand.json" "$dir/offline.json" << 'PY'
 import json, sys
 for f in sys.argv[1:]:
