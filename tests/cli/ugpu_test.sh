@@ -56,7 +56,7 @@ assert first["class"] == "memory" and epochs[0]["changed"] and first["sms"] == 4
 assert abs(first["demand_gbs"] - 64 * first["apki"] / 1000 * 128 * 1.4 * 40) < 1
 assert epochs[1]["apps"][0]["sms"] < 40 < epochs[1]["apps"][1]["sms"], epochs[1]
 assert epochs[1]["apps"][0]["channels"] > 16 > epochs[1]["apps"][1]["channels"]
-turn = [k for k, e in enumerate(epochs) if e["apps"][0]["apki"] < 0.1 and e["apps"][1]["apki"] > 3 and not e["dropped"]][0]
+turn = [k for k, e in enumerate(epochs) if e["apps"][0]["apki"] < 2 and e["apps"][1]["apki"] > 3 and not e["dropped"]][0]
 assert turn > 1 and epochs[turn]["apps"][1]["class"] == "memory" and epochs[turn]["apps"][0]["class"] == "compute"
 assert epochs[turn]["apps"][1]["channels"] <= 16 and epochs[turn]["changed"], epochs[turn]
 assert any(e["apps"][1]["channels"] > epochs[turn]["apps"][1]["channels"] for e in epochs[turn + 1 : turn + 3]), epochs[turn + 1]
