@@ -125,7 +125,7 @@ caught() {
     expect 3 "accesses to channels that it does not own" \
         timeout 100 "$faults" run -m $machine -s sim.fault=mask_skips_walks $follow $pair -s mmu.l2_entries=16 # without --check
     caught gained_kept 2 "mask of gained channels is still set" $follow $pair
-    caught migration_takes_busy_bank 2 "wrong copy" $follow $pair
+    caught migration_takes_busy_bank 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
     caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
     machine=$old
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
