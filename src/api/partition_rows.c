@@ -33,6 +33,11 @@ static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_i
     set_integer(row, "pages", a->profile.pages);
     set_integer(row, "foreign_pages", a->foreign_pages);
     set_integer(row, "outside", a->outside);
+    set_integer(row, "pages_moved", a->moved);
+    json_t *indices = json_array();
+    for (uint64_t left = a->owned; left; left &= left - 1)
+        (void)json_array_append_new(indices, json_integer(__builtin_ctzll(left)));
+    (void)json_object_set_new(row, "indices", indices);
     return row;
 }
 

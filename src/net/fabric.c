@@ -341,7 +341,8 @@ void fabric_init(struct fabric *f, struct arena *a, struct engine *e, const stru
                  uint32_t chiplet, struct pool *requests, uint32_t net_domain, uint32_t tag_latency_cyc,
                  const uint32_t *sms, const uint32_t *slices)
 {
-    const uint32_t sm_count = config_sms_per_chiplet(c) + config_copy_ports(c), slice_count = config_slices_per_chiplet(c);
+    const uint32_t sm_count = config_sms_per_chiplet(c) + config_copy_ports(c),
+                   slice_count = config_slices_per_chiplet(c);
     const struct port_range sm = {sms, chiplet * sm_count, sm_count};
     const struct port_range slice = {slices, chiplet * slice_count, slice_count};
     *f = (struct fabric){.engine = e,

@@ -175,10 +175,8 @@ static struct wait waits(void *self)
 struct page_copier copy_engine_new(struct arena *a, const struct config *c, struct page_life *l)
 {
     struct copy_engine *e = ARENA_NEW(a, struct copy_engine);
-    *e = (struct copy_engine){.life = l,
-                              .fabric = l->wire.fabric,
-                              .port = (uint32_t)config_sms(c),
-                              .limit = c->pages.copy_lines};
+    *e = (struct copy_engine){
+        .life = l, .fabric = l->wire.fabric, .port = (uint32_t)config_sms(c), .limit = c->pages.copy_lines};
     e->component = engine_add(
         l->wire.engine,
         (struct component_spec){

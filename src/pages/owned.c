@@ -187,10 +187,10 @@ void owned_sent(struct page_life *l, const struct page *page)
     struct page_owner *o = &l->owners[pages_key_app(page->key)];
     if (page->context) return;
     if (l->wire.check && l->all_fault && page->changes != o->changes)
-        diag_check_failed(
-            "--check: application %u sends a request to page 0x%llx, which has not moved since the last change of its "
-            "channels",
-            pages_key_app(page->key), (unsigned long long)pages_key_page(page->key));
+        diag_check_failed("--check: application %u sends a request to page 0x%llx, which has not moved since "
+                          "the last change of its "
+                          "channels",
+                          pages_key_app(page->key), (unsigned long long)pages_key_page(page->key));
     o->stats.requests++;
     if (!owned_is_outside(l, page)) return;
     o->stats.foreign_requests++;
