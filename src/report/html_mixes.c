@@ -20,7 +20,7 @@ enum {
 /* A run of a mix on one design. */
 struct mix_run {
     const char *design;
-    const json_t *root, *apps, *epochs;
+    const json_t *root, *apps, *epochs, *pages; /* pages: [epoch][application] */
 };
 
 static double real_at(const json_t *object, const char *name)
@@ -43,7 +43,9 @@ static bool read_run(const struct study_data *d, uint32_t machine, uint32_t work
     const json_t *root = d->results[p].root;
     *r = (struct mix_run){
         .design = s->machines[machine].name, .root = root, .apps = json_object_get(root, "apps")};
-    r->epochs = json_object_get(json_object_get(json_object_get(root, "totals"), "partition"), "epochs");
+    const json_t *partition = json_object_get(json_object_get(root, "totals"), "partition");
+    r->epochs = json_object_get(partition, "epochs");
+    r->pages = json_object_get(partition, "pages");
     return json_array_size(r->apps) > 1;
 }
 
@@ -79,11 +81,9 @@ static void write_head(const struct mix_run *r, FILE *out)
 static uint64_t moved_in(const struct mix_run *r)
 {
     uint64_t sum = 0;
-    for (size_t k = 0; k < json_array_size(r->epochs); k++) {
-        const json_t *apps = json_object_get(json_array_get(r->epochs, k), "apps");
-        for (size_t app = 0; app < json_array_size(apps); app++)
-            sum += integer_at(json_array_get(apps, app), "pages_moved");
-    }
+    for (size_t k = 0; k < json_array_size(r->epochs); k++)
+        for (size_t app = 0; app < json_array_size(r->apps); app++)
+            sum += integer_at(json_array_get(json_array_get(r->pages, k), app), "moved");
     return sum;
 }
 
@@ -129,14 +129,19 @@ static const json_t *app_at(const struct strip *s, size_t epoch, size_t app)
     return json_array_get(json_object_get(json_array_get(s->run->epochs, epoch), "apps"), app);
 }
 
+static const json_t *pages_at(const struct strip *s, size_t epoch, size_t app)
+{
+    return json_array_get(json_array_get(s->run->pages, epoch), app);
+}
+
 static void measure_strip(struct strip *s)
 {
     for (size_t k = 0; k < s->epochs; k++) {
         uint64_t sms = 0, moved = 0;
         for (size_t app = 0; app < s->apps; app++) {
-            const json_t *a = app_at(s, k, app), *indices = json_object_get(a, "indices");
-            sms += integer_at(a, "sms");
-            moved += integer_at(a, "pages_moved");
+            const json_t *indices = json_object_get(pages_at(s, k, app), "indices");
+            sms += integer_at(app_at(s, k, app), "sms");
+            moved += integer_at(pages_at(s, k, app), "moved");
             for (size_t n = 0; n < json_array_size(indices); n++) {
                 const uint32_t idx = (uint32_t)json_integer_value(json_array_get(indices, n)) % INDICES_MAX;
                 if (idx >= s->indices) s->indices = idx + 1;
@@ -161,24 +166,21 @@ static void draw_cell(const struct strip *s, size_t epoch, size_t app, double y,
     (void)fprintf(s->out, ", epoch %zu: %s</title></rect>\n", epoch, what);
 }
 
-/* Parts of a column that grows upwards from `bottom`. */
-static void draw_column(const struct strip *s, size_t epoch, const char *field, const char *unit,
+/* A part of a column that grows upwards; returns its top. */
+static double draw_part(const struct strip *s, size_t epoch, size_t app, uint64_t value, const char *unit,
                         double bottom, double scale)
 {
-    for (size_t app = 0; app < s->apps; app++) {
-        const uint64_t value = integer_at(app_at(s, epoch, app), field);
-        char what[80];
-        if (!value) continue;
-        (void)snprintf(what, sizeof what, "%llu %s", (unsigned long long)value, unit);
-        bottom -= (double)value * scale;
-        draw_cell(s, epoch, app, bottom, (double)value * scale, what);
-    }
+    char what[80];
+    if (!value) return bottom;
+    (void)snprintf(what, sizeof what, "%llu %s", (unsigned long long)value, unit);
+    draw_cell(s, epoch, app, bottom - (double)value * scale, (double)value * scale, what);
+    return bottom - (double)value * scale;
 }
 
 static void draw_indices(const struct strip *s, size_t epoch)
 {
     for (size_t app = 0; app < s->apps; app++) {
-        const json_t *indices = json_object_get(app_at(s, epoch, app), "indices");
+        const json_t *indices = json_object_get(pages_at(s, epoch, app), "indices");
         for (size_t n = 0; n < json_array_size(indices); n++) {
             const uint32_t idx = (uint32_t)json_integer_value(json_array_get(indices, n)) % INDICES_MAX;
             char what[48];
@@ -215,10 +217,14 @@ static void draw_strip(const struct strip *s)
     char rows[16];
     svg_begin(s->out, WIDTH, s->bars + MOVED_HEIGHT + 24, "SMs, channel indices and moved pages over epochs");
     for (size_t k = 0; k < s->epochs; k++) {
-        draw_column(s, k, "sms", "SMs", TOP + SMS_HEIGHT, (double)SMS_HEIGHT / (double)(s->sms ? s->sms : 1));
+        double sms = TOP + SMS_HEIGHT, moved = s->bars + MOVED_HEIGHT;
+        for (size_t app = 0; app < s->apps; app++) {
+            sms = draw_part(s, k, app, integer_at(app_at(s, k, app), "sms"), "SMs", sms,
+                            (double)SMS_HEIGHT / (double)(s->sms ? s->sms : 1));
+            moved = draw_part(s, k, app, integer_at(pages_at(s, k, app), "moved"), "pages moved", moved,
+                              (double)MOVED_HEIGHT / (double)(s->moved ? s->moved : 1));
+        }
         draw_indices(s, k);
-        draw_column(s, k, "pages_moved", "pages moved", s->bars + MOVED_HEIGHT,
-                    (double)MOVED_HEIGHT / (double)(s->moved ? s->moved : 1));
     }
     draw_scale(s, TOP, SMS_HEIGHT, "SMs", s->sms);
     svg_text(s->out, LEFT, s->grid - 7, "class=\"soft\"", "channel indices (a row each: its owner)");
@@ -263,13 +269,13 @@ static void strip_table(const struct strip *s)
             html_text(name_of(s->run, app), out);
             (void)fprintf(out, "</td><td class=\"n\">%llu</td><td>",
                           (unsigned long long)integer_at(a, "sms"));
-            write_indices(json_object_get(a, "indices"), out);
+            write_indices(json_object_get(pages_at(s, k, app), "indices"), out);
             const char *class_ = json_string_value(json_object_get(a, "class"));
             (void)fprintf(out,
                           "</td><td>%s</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td "
                           "class=\"n\">%.2f</td><td class=\"n\">%llu</td><td class=\"n\">%llu</td></tr>\n",
                           class_ ? class_ : "", real_at(a, "demand_gbs"), real_at(a, "supply_gbs"),
-                          real_at(a, "ipc"), (unsigned long long)integer_at(a, "pages_moved"),
+                          real_at(a, "ipc"), (unsigned long long)integer_at(pages_at(s, k, app), "moved"),
                           (unsigned long long)integer_at(a, "foreign_pages"));
         }
     }
