@@ -34,7 +34,7 @@ ori() {
         -s pages.fault_cyc=100 --check "$@"
 }
 expect 0 "none was stale" ori --json "$dir/fixed.json"
-expect 0 "none was stale" ori -s sim.visit_order=shuffled --json "$dir/shuffled.json"
+expect 0 "none was stale" ori --timeline "$dir/trace" -s sim.visit_order=shuffled --json "$dir/shuffled.json"
 holds "ugpu-ori: the order of visits changes nothing" python3 -c "$equal" "$dir/fixed.json" "$dir/shuffled.json"
 engine='
 import json, sys
@@ -45,6 +45,20 @@ assert s["pages.engine_requests"] == s["pages.engine_replies"] == s["llc.page_re
 assert s["sm.requests_sent"] + lines * 2 + s["llc.walks"] == s["llc.requests"]
 '
 holds "packets of the engine are counted apart" python3 -c "$engine" "$dir/fixed.json"
+timeline='
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+p = json.load(open(sys.argv[2]))["totals"]["partition"]
+changes = [e for e in events if "channel indices" in e["name"]]
+assert len(changes) == len(p["changes"]) > 1 and sum("accesses held" in e["name"] for e in events) == len(changes)
+for e, c in zip(changes, p["changes"]):
+    over = c["over"] or c["begin"] + e["args"]["cycles"]
+    assert e["args"]["channel indices"] == c["indices"] and abs(e["dur"] * 1400 - (over - c["begin"])) < 1, (e, c)
+shares = [e for e in events if e["name"] == "20 SMs, 8 channels"]
+moved = sum(e["args"]["pages moved"] for e in events if "pages moved" in e.get("args", {}))
+assert shares and moved == sum(a["moved"] for row in p["pages"] for a in row)
+'
+holds "the timeline has reallocations, shares and moved pages" python3 -c "$timeline" "$dir/trace" "$dir/shuffled.json"
 expect 0 "none was stale" ori -s dram.queue_entries=2
 expect 0 "none was stale" ori -s net.vc_flits=1 -s llc.reply_queue=1 -s llc.memory_queue=1
 expect 0 "none was stale" ori -s net.topology=queued -s clock.net="900 MHz"
