@@ -36,16 +36,27 @@ static json_t *app_json(const struct repartition_app *a, uint32_t channels_per_i
     return row;
 }
 
+/* Where the pages of an application may lie, and how many moved in the epoch. */
+static json_t *pages_json(const struct repartition_app *a)
+{
+    json_t *row = json_object(), *indices = json_array();
+    for (uint64_t left = a->owned; left; left &= left - 1)
+        (void)json_array_append_new(indices, json_integer(__builtin_ctzll(left)));
+    (void)json_object_set_new(row, "indices", indices);
+    set_integer(row, "moved", a->moved);
+    return row;
+}
+
 json_t *partition_rows_json(const struct repartition *r, const struct config *c, uint32_t apps)
 {
     uint32_t epochs, changes;
     const struct repartition_epoch *e = repartition_epochs(r, &epochs);
     const struct repartition_change *h = repartition_changes(r, &changes);
     const uint32_t per_index = repartition_channels_per_index(r);
-    json_t *root = json_object(), *rows = json_array(), *list = json_array();
+    json_t *root = json_object(), *rows = json_array(), *list = json_array(), *pages = json_array();
     (void)c;
     for (uint32_t k = 0; k < epochs; k++) {
-        json_t *row = json_object(), *of = json_array();
+        json_t *row = json_object(), *of = json_array(), *pages_of = json_array();
         set_integer(row, "begin", e[k].begin_cyc);
         set_integer(row, "end", e[k].end_cyc);
         set_integer(row, "iterations", e[k].iterations);
@@ -55,6 +66,9 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         for (uint32_t app = 0; app < apps; app++)
             (void)json_array_append_new(of,
                                         app_json(&e[k].of[app], per_index, e[k].end_cyc - e[k].begin_cyc));
+        for (uint32_t app = 0; app < apps; app++)
+            (void)json_array_append_new(pages_of, pages_json(&e[k].of[app]));
+        (void)json_array_append_new(pages, pages_of);
         (void)json_object_set_new(row, "apps", of);
         (void)json_array_append_new(rows, row);
     }
@@ -68,6 +82,7 @@ json_t *partition_rows_json(const struct repartition *r, const struct config *c,
         (void)json_array_append_new(list, row);
     }
     (void)json_object_set_new(root, "epochs", rows);
+    (void)json_object_set_new(root, "pages", pages);
     (void)json_object_set_new(root, "changes", list);
     set_integer(root, "dropped", repartition_dropped(r));
     return root;

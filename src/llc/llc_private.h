@@ -318,6 +318,8 @@ static inline bool counts_as_access(const struct request *r)
 {
     return r->kind != REQUEST_WALK && !(r->flags & (REQUEST_CONTEXT | REQUEST_PAGE | REQUEST_MIGRATE));
 }
+/* A line of a page that the copy engine reads or writes at its port of the network (pages/copy_engine.c). */
+static inline bool is_engine_request(const struct request *r) { return r->flags & REQUEST_PAGE && !r->via; }
 /* The slice has, or is about to have, the line that the request touches. */
 static inline void count_app_hit(const struct slice *s, const struct request *r)
 {
@@ -482,6 +484,12 @@ void slice_push_writes(struct slice *s, uint64_t now, uint64_t line, const uint6
 
 /* Invalidates the copy of a line; no effect on a slice that does not write through. */
 void slice_snoop(struct slice *s, uint64_t line);
+
+/* ---- page_lines.c ---- */
+
+/* Writes a line of a page, which a request carries, to memory: a line that was fetched to its new slice (bytes[0]: the
+ * line there), or a write of the copy engine. Returns the cycle in which the data port takes it. */
+uint64_t slice_write_page_line(struct slice *s, uint64_t now, uint32_t idx);
 
 /* ---- flush.c ---- */
 

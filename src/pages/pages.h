@@ -9,6 +9,7 @@
  *   owned.c         owned channels of an application that change: which pages must move, and where to
  *   copy_stack.c    copies a page inside its memory stacks
  *   copy_channels.c copies a page over the buses of its channels
+ *   copy_engine.c   copies a page over the networks of SMs and slices, through a port of its own
  *   touch.c         replicas that appear at the first touch of a node, without traffic and time
  *   profile.c       how the measured part uses each page, from a first pass without time
  *
@@ -58,6 +59,7 @@
 
 struct channel;
 struct check;
+struct fabric;
 struct owner_stats;
 struct page_life; /* pages_private.h */
 struct pages_wiring;
@@ -132,6 +134,8 @@ struct pages_wiring {
     struct channel *const *channels; /* of the machine */
     uint64_t *pending;               /* [channel] channel_wiring.pending */
     uint32_t clients;                /* slices that reach a channel */
+    struct fabric *fabric;           /* of the chiplet, for pages.copier=network; built later */
+    uint32_t *port_component;        /* the copier writes the component at its port of the fabric */
     uint32_t dram_domain;
     struct check *check; /* NULL: no --check */
     void *system;        /* argument of the callbacks */

@@ -224,7 +224,7 @@ uint64_t pages_place(struct pages *p, uint32_t sm, uint64_t key)
     DIAG_ASSERT(fresh);
     app->pages++;
     p->placed_by_rule += r != NULL;
-    if (pages_follow(p)) owned_placed(p->life, app_idx);
+    if (pages_follow(p)) owned_placed(p->life, key);
     return entry;
 }
 

@@ -35,7 +35,8 @@ enum {
     REQUEST_UNCACHED = 1 << 1,  /* does not allocate in the L1 */
     REQUEST_FETCH = 1 << 2,   /* fetch of a remote line by a slice; owner: index of the line in that slice */
     REQUEST_PAGE = 1 << 3,    /* copy of a line into a page's new frame (pages/); owner: the page migration,
-                                bytes[0]: the line in the new frame */
+                                bytes[0]: the line in the new frame, if slices copy it (read). An engine at a port
+                                of its own sends a read and then a write (sm: its port) */
     REQUEST_MIGRATE = 1 << 4, /* page migration: the home slice writes the line back if dirty, invalidates it,
                                  and does not keep the refetched line */
     REQUEST_STRONG = 1 << 7,  /* strong load of GPU or system scope */

@@ -37,6 +37,7 @@ struct repartition {
     uint64_t drain_until_cyc; /* SMs that have not drained by then switch */
     uint64_t counted_cyc;     /* cycles of a change are counted up to here */
     struct app_stats before[PARTITION_APPS];
+    uint64_t moved_before[PARTITION_APPS];
     uint64_t *channel_bytes; /* [channel] at the start of the epoch */
     struct repartition_epoch *epochs;
     uint32_t epoch_count, epoch_capacity;
@@ -81,6 +82,12 @@ static uint64_t foreign_pages(const struct repartition *r, uint32_t app)
     return sum;
 }
 
+static uint64_t moved_pages(const struct repartition *r, uint32_t app)
+{
+    const struct owner_stats *s = pages_owner_stats(r->system->pages, app);
+    return s ? s->came : 0;
+}
+
 static void measure(const struct repartition *r, uint32_t app, struct repartition_app *out)
 {
     const struct app_stats *s = &r->system->apps.app[app].stats, *b = &r->before[app];
@@ -93,13 +100,18 @@ static void measure(const struct repartition *r, uint32_t app, struct repartitio
         .warp_instructions = s->warp_instructions - b->warp_instructions,
         .memory_bytes = memory_bytes(r, app),
         .outside = s->llc_outside - b->llc_outside,
-        .foreign_pages = foreign_pages(r, app)};
+        .foreign_pages = foreign_pages(r, app),
+        .moved = moved_pages(r, app) - r->moved_before[app]};
+    for (uint32_t k = 0; k < r->owned_count[app]; k++) out->owned |= (uint64_t)1 << r->owned[app][k] % BITS;
     out->class = partition_classify(&r->spec, &out->profile, out->share);
 }
 
 static void mark(struct repartition *r, uint64_t now)
 {
-    for (uint32_t app = 0; app < r->spec.apps; app++) r->before[app] = r->system->apps.app[app].stats;
+    for (uint32_t app = 0; app < r->spec.apps; app++) {
+        r->before[app] = r->system->apps.app[app].stats;
+        r->moved_before[app] = moved_pages(r, app);
+    }
     for (uint32_t k = 0; k < r->system->channel_count; k++) r->channel_bytes[k] = bytes_of_channel(r, k);
     r->epoch_begin_cyc = now;
     r->change_cyc_in_epoch = 0;

@@ -34,6 +34,8 @@ struct repartition_app {
     uint64_t warp_instructions, memory_bytes;
     uint64_t outside;       /* accesses to channels that the application does not own */
     uint64_t foreign_pages; /* pages in channels that the application does not own, at the end */
+    uint64_t owned;         /* bit per channel index that it owns, at the end */
+    uint64_t moved;         /* pages that got another frame */
 };
 
 struct repartition_epoch {

@@ -196,6 +196,8 @@ static void build_pages(struct system *g, const struct config *c)
                                    .slices = g->slices,
                                    .channels = g->channels,
                                    .pending = g->pending,
+                                   .fabric = g->fabrics,
+                                   .port_component = g->sm_components + g->sm_count,
                                    .clients = g->slice_spec.slices_per_channel * g->slice_spec.channels,
                                    .dram_domain = g->dram_domain,
                                    .check = g->check,
@@ -293,7 +295,7 @@ static void build_networks(struct system *g, const struct config *c, struct stat
         f->traffic = g->traffic;
         f->request.expect = slice_expect;
         f->request.expect_receivers = (void *const *)(g->slices + f->request.first_receiver);
-        f->reply.expect = sm_expect;
+        if (!config_copy_ports(c)) f->reply.expect = sm_expect; /* the port of the engine has no SM */
         f->reply.expect_receivers = (void *const *)(g->sms + f->reply.first_receiver);
     }
     if (g->chiplet_count > 1)
@@ -321,7 +323,7 @@ static void allocate(struct system *g, const struct config *c)
     g->sms = ARENA_ARRAY(&g->arena, struct sm *, g->sm_count);
     g->slices = ARENA_ARRAY(&g->arena, struct slice *, g->slice_count);
     g->channels = ARENA_ARRAY(&g->arena, struct channel *, g->channel_count);
-    g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count);
+    g->sm_components = ARENA_ARRAY(&g->arena, uint32_t, g->sm_count + config_copy_ports(c));
     g->slice_components = ARENA_ARRAY(&g->arena, uint32_t, g->slice_count);
     g->pending = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);
     g->exact_accept = ARENA_ARRAY(&g->arena, uint64_t, g->channel_count);

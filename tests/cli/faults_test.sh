@@ -127,6 +127,15 @@ caught() {
     caught gained_kept 2 "mask of gained channels is still set" $follow $pair
     caught migration_takes_busy_bank 2 "wrong copy" $follow $pair
     caught migration_overtakes 2 "wrong copy" $follow $pair -s pages.fault_cyc=1
+    machine=ugpu-ori
+    ori="-s partition.policy=plan -s partition.epoch_cyc=5000 -s apps.window_cyc=30000 -s pages.fault_cyc=1000 \
+        -s partition.plan=40/16,40/16;20/8,60/24;60/24,20/8;40/16,40/16"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $ori $pair
+    caught page_released_early 2 "--check" $ori $pair
+    # to the end, so that the first line of a page is read again
+    caught move_skips_line 2 "stale read" $pair -s partition.policy=plan -s partition.epoch_cyc=1000 -s pages.fault_cyc=100 \
+        -s "partition.plan=40/16,40/16;20/8,60/24;60/24,20/8;40/16,40/16;20/8,60/24;60/24,20/8"
+    caught mask_skips_walks 2 "which has not moved since the last change" $ori $pair -s mmu.l2_entries=16
     machine=$old
     expect 0 "none was stale" timeout 100 "$faults" run -m numa-gpu --check -s sim.fault=none $order
     machine=numa-gpu
