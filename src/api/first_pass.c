@@ -80,13 +80,15 @@ void run_first_pass(struct run_call *call, const struct rt_options *options)
     while (run_some(&p, set)) {
     }
     diag_done(&closing, true);
+    page_profile_spill(call->profile, call->sim->machine.config.spill.share);
     system_set_profile(p.system, call->profile);
 }
 
 void run_refuse_first_pass(const struct config *c)
 {
     if (config_pages_need_profile(c))
-        diag_mistake("pages.replication oracle needs a first pass over the program, and this program runs "
-                     "once: use it with "
-                     "a workload (-w), or choose another policy");
+        diag_mistake("%s needs a first pass over the program, and this program runs once: use it with a "
+                     "workload (-w), or %s",
+                     config_spills(c) ? "spill.share above 0" : "pages.replication oracle",
+                     config_spills(c) ? "set spill.share to 0" : "choose another policy");
 }

@@ -85,6 +85,7 @@ struct system {
     struct conflict_cache *conflicts;
     struct sm **sms;
     struct slice **slices;
+    struct spill **cpu_links; /* [GPU]; NULL: no page lies in system memory */
     struct channel **channels;
     uint32_t *sm_components, *slice_components;
     uint64_t *pending;      /* [channel] bit per slice with operations for the channel */
