@@ -35,7 +35,7 @@ static void write_rdc(const struct rdc_stats *s, FILE *out)
     if (of((double)s->cold, (double)s->probes) <= COLD_SHARE_MAX) return;
     (void)snprintf(line, sizeof line,
                    "the RDC is cold: %.1f %% of its probes read sets that were never filled; run more of the "
-                   "workload or warm it up (runtime.warm_launches)",
+                   "workload or warm it up (runtime.warm_launches, runtime.warm_blocks)",
                    percent(s->cold, s->probes));
     write_line(out, "warning", line);
 }

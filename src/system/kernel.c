@@ -395,7 +395,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     launch->bank_ctx = g;
     struct running *r = new_running(g);
     r->launch = launch;
-    r->blocks_ended = r->block_cyc = 0;
+    r->block_cyc = 0;
     r->nanoseconds_per_cycle = 1e9 / (double)g->config->clock.sm;
     r->sm = (struct sm_kernel){.app = app,
                                .priority = priority,
@@ -420,6 +420,7 @@ void system_start_kernel(struct system *g, uint32_t app, struct exec_launch *lau
     r->sm.structures = structures_begin(&g->arena, g->config, &r->facts);
     record->structures = r->sm.structures;
     cta_sched_begin(&r->blocks, &r->facts, g->apps.app[app].sm_count);
+    r->blocks_ended = walk_skip_blocks(g, &r->blocks);
     apps_sync_stats(&g->apps);
     sms_sync(g);
     networks_sync(g);
