@@ -105,7 +105,7 @@ BED_TEST(a_dirty_line_crosses_the_link_when_it_leaves_the_slice)
     static const struct bed_op store[] = {BED_STORE(COLD, BED_NO_REG), BED_END};
     struct bed b;
     struct page_profile *const p = open_bed(&b, GPU LINK "gpu.llc_size=2 KiB;llc.ways=1;", 2);
-    const uint32_t lines = b.machine.config.gpu.llc_size / LINE;
+    const uint64_t lines = b.machine.config.gpu.llc_size / LINE;
     bed_touch(&b, 0, COLD, PAGE);
     bed_touch(&b, 0, HOT, PAGE);
     b.only_sms = 1;
