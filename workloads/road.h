@@ -20,7 +20,8 @@ struct road {
 static inline bool road_street(const struct road *r, uint32_t v, bool down)
 {
     const uint32_t x = v % r->columns, y = v / r->columns;
-    if (down ? v + r->columns >= r->graph.vertices : x + 1 == r->columns || v + 1 >= r->graph.vertices) return false;
+    if (down ? v + r->columns >= r->graph.vertices : x + 1 == r->columns || v + 1 >= r->graph.vertices)
+        return false;
     if (down ? x == r->columns / 2 : y == r->rows / 2) return true;
     return (double)(wl_u64(r->graph.seed + down, v) >> 11) * 0x1p-53 < ROAD_STREETS;
 }
@@ -59,7 +60,8 @@ static inline struct road road_new(struct wl *w, uint64_t seed, uint32_t vertice
     struct road r = road_shape(seed, vertices);
     uint32_t to[4];
     r.graph.first = wl_scratch(w, 4 * ((uint64_t)vertices + 1));
-    for (uint32_t v = 0; v < vertices; v++) r.graph.first[v + 1] = r.graph.first[v] + road_neighbours(&r, v, to);
+    for (uint32_t v = 0; v < vertices; v++)
+        r.graph.first[v + 1] = r.graph.first[v] + road_neighbours(&r, v, to);
     r.graph.edges = r.graph.first[vertices];
     return r;
 }

@@ -17,8 +17,8 @@ struct timed {
     const struct atoll_job *job;
     struct stats_registry stats;
     struct system *system;
-    double shown_seconds;        /* time of the last progress report */
-    uint32_t warmed[PAGES_APPS]; /* [application] launches of runtime.warm_launches that have run */
+    double shown_seconds;           /* time of the last progress report */
+    uint32_t warmed[PAGES_APPS];    /* [application] launches of runtime.warm_launches that have run */
     bool blocks_warmed[PAGES_APPS]; /* [application] its blocks of runtime.warm_blocks have run */
     struct timeline *timeline;
     struct report report;

@@ -10,8 +10,8 @@
 #include "llc/llc.h"
 
 #include "llc/rdc.h"
-#include "llc/spill.h"
 #include "llc/slice_tags.h"
+#include "llc/spill.h"
 
 /* True if the front request will find no free MSHR in the next cycle. The stall is then recorded now, and
  * the next activation is that of the next fill. False in all cases that need more than a tag lookup. */

@@ -216,7 +216,8 @@ void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint
     count_latency(s, tick - sent_tick);
     (void)append_fill(s, l);
     uint32_t at_entry = l->fills_head + l->fills_count - 1;
-    for (; at_entry != l->fills_head && l->fills[(at_entry - 1) & s->fills_mask].ready_cyc > ready; at_entry--)
+    for (; at_entry != l->fills_head && l->fills[(at_entry - 1) & s->fills_mask].ready_cyc > ready;
+         at_entry--)
         l->fills[at_entry & s->fills_mask] = l->fills[(at_entry - 1) & s->fills_mask];
     l->fills[at_entry & s->fills_mask] = f;
     if (s->remote) own_due(s, fill_due(s, false));

@@ -99,18 +99,22 @@ static void add_fault(struct spill *p, uint32_t page)
     p->faults[p->fault_count++] = page;
 }
 
-/* The least recently used page in the memory of the GPU to which no operation waits. *any: there is one at all. */
+/* The least recently used page in the memory of the GPU, if possible one to which no operation waits: behind the front
+ * of a ring operations may wait to a page that is here. *any: a page is here, or on its way. */
 static uint32_t oldest(const struct spill *p, bool *any)
 {
     const uint64_t used = p->wire.frames(p->wire.pages, p->wire.chiplet);
     uint32_t victim = NO_PAGE;
     *any = false;
-    for (uint32_t k = 0; k < 2 * p->frames; k = k + 1 == used ? p->frames : k + 1) {
-        const struct spill_page *g = &p->pages[k];
-        if (k >= used && k < p->frames) continue;
-        *any |= g->state != OUT;
-        if (g->state != IN || g->waiting) continue;
-        if (victim == NO_PAGE || g->used_cyc < p->pages[victim].used_cyc) victim = k;
+    for (uint32_t k = 0; k < 2 * p->frames; k++) {
+        const struct spill_page *const page = &p->pages[k], *const best =
+                                                                &p->pages[victim == NO_PAGE ? 0 : victim];
+        if (k >= used && k < p->frames) continue; /* holds no page */
+        *any |= page->state != OUT;
+        if (page->state != IN) continue;
+        if (victim == NO_PAGE || (!page->waiting && best->waiting) ||
+            (!page->waiting == !best->waiting && page->used_cyc < best->used_cyc))
+            victim = k;
     }
     return victim;
 }
@@ -273,12 +277,12 @@ static void to_system(struct spill *p, struct slice_spill *r, uint64_t tick)
         return;
     }
     DIAG_ASSERT(p->reads_count <= p->reads_mask);
-    p->reads[(p->reads_head + p->reads_count++) & p->reads_mask] = (struct spill_read){
-        .slice = s,
-        .sent_tick = op.ready_tick,
-        .tick = send(p, &p->in_free, left + p->latency_ticks, p->header_bytes + bytes),
-        .tag_line = op.tag_line,
-        .sectors = slice_sectors(s->spec, op.first_column, op.column_count)};
+    p->reads[(p->reads_head + p->reads_count++) & p->reads_mask] =
+        (struct spill_read){.slice = s,
+                            .sent_tick = op.ready_tick,
+                            .tick = send(p, &p->in_free, left + p->latency_ticks, p->header_bytes + bytes),
+                            .tag_line = op.tag_line,
+                            .sectors = slice_sectors(s->spec, op.first_column, op.column_count)};
 }
 
 static void deliver(struct spill *p, uint64_t tick)
@@ -340,11 +344,10 @@ static void receive(void *self, uint64_t now, uint64_t message)
     if (p->asked_cyc <= now) p->asked_cyc = ENGINE_NEVER;
     engine_progress(p->wire.engine);
     deliver(p, tick);
-    if (p->pages) {
-        advance_moves(p, now);
-        start_moves(p, now);
-    }
+    if (p->pages) advance_moves(p, now);
     if (p->waiting) serve_rings(p, now, tick);
+    if (p->pages)
+        start_moves(p, now); /* a page that has arrived has served the fronts of rings before it goes */
     ask_next(p, now);
 }
 
@@ -384,7 +387,8 @@ static void new_pages(struct spill *p, struct arena *a)
     for (uint32_t k = p->frames; k < 2 * p->frames; k++) p->pages[k].state = OUT;
 }
 
-struct spill *spill_new(struct arena *a, const struct config *c, const struct spill_wiring *w, const char *name)
+struct spill *spill_new(struct arena *a, const struct config *c, const struct spill_wiring *w,
+                        const char *name)
 {
     if (!config_spills(c)) return NULL;
     struct spill *const p = ARENA_NEW(a, struct spill);
@@ -405,10 +409,12 @@ struct spill *spill_new(struct arena *a, const struct config *c, const struct sp
     p->reads = ARENA_ARRAY(a, struct spill_read, reads);
     p->reads_mask = reads - 1;
     if (c->spill.policy == spill_policy_um) new_pages(p, a);
-    p->component = engine_add(
-        w->engine,
-        (struct component_spec){
-            .name = name, .self = p, .domain = w->domain, .wake = nothing, .receive = receive, .waits = waits});
+    p->component = engine_add(w->engine, (struct component_spec){.name = name,
+                                                                 .self = p,
+                                                                 .domain = w->domain,
+                                                                 .wake = nothing,
+                                                                 .receive = receive,
+                                                                 .waits = waits});
     return p;
 }
 

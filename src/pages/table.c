@@ -48,11 +48,12 @@ uint64_t pages_take_frame(struct pages *p, uint32_t app, uint32_t colour)
     uint64_t frames = 0;
     for (uint32_t k = 0; k < p->chiplets; k++)
         frames += dram_frames_per_colour(p->frames[k]) * p->colours_per_chiplet;
-    diag_mistake("device memory is full: %llu pages of %llu KiB are placed, %llu fit, and the workload touches "
-                 "more; raise gpu.memory_size (and dram.rows), keep a share of the pages in system memory "
-                 "(spill.share, now %g) or use a smaller workload",
-                 (unsigned long long)p->frame_of.count, (unsigned long long)1 << p->page_log2 >> 10,
-                 (unsigned long long)frames, p->spill_share);
+    diag_mistake(
+        "device memory is full: %llu pages of %llu KiB are placed, %llu fit, and the workload touches "
+        "more; raise gpu.memory_size (and dram.rows), keep a share of the pages in system memory "
+        "(spill.share, now %g) or use a smaller workload",
+        (unsigned long long)p->frame_of.count, (unsigned long long)1 << p->page_log2 >> 10,
+        (unsigned long long)frames, p->spill_share);
 }
 
 uint64_t pages_frames_of(void *pages, uint32_t chiplet)

@@ -61,12 +61,13 @@ static void write_spill(const struct report *r, FILE *out)
     struct system_time_bound link;
     char line[300], pages[DRAW_TEXT], reads[DRAW_TEXT], writes[DRAW_TEXT], moves[DRAW_TEXT];
     if (!system_time_bound(r->system, SYSTEM_FLOOR_CPU_LINK, &link)) return;
-    const int len = snprintf(line, sizeof line,
-                             "%s of %.0f pages (%.1f %%); %s reads and %s writes over CPU links, the busiest in "
-                             "use %.0f %% of the time",
-                             draw_count(pages, s->pages), (double)r->stats.mmu.pages_placed,
-                             percent(s->pages, r->stats.mmu.pages_placed), draw_count(reads, s->answered),
-                             draw_count(writes, s->accepted), 100 * of(link.seconds, r->total.seconds));
+    const int len =
+        snprintf(line, sizeof line,
+                 "%s of %.0f pages (%.1f %%); %s reads and %s writes over CPU links, the busiest in "
+                 "use %.0f %% of the time",
+                 draw_count(pages, s->pages), (double)r->stats.mmu.pages_placed,
+                 percent(s->pages, r->stats.mmu.pages_placed), draw_count(reads, s->answered),
+                 draw_count(writes, s->accepted), 100 * of(link.seconds, r->total.seconds));
     if (s->moves_in)
         (void)snprintf(line + len, sizeof line - (size_t)len, "; %s pages moved in, %.0f cycles each",
                        draw_count(moves, s->moves_in), of((double)s->move_cyc, (double)s->moves_in));

@@ -239,10 +239,11 @@ void system_walk_blocks(struct system *g, uint32_t app, struct exec_launch *laun
 {
     exec_launch_begin(launch);
     if (blocks >= launch->block_count)
-        diag_mistake("runtime.warm_blocks is %llu, and the first launch with time, of kernel '%s', has %llu blocks: "
-                     "lower it, or let whole launches run without time (runtime.warm_launches)",
-                     (unsigned long long)blocks, exec_kernel_ptx(launch->kernel)->name,
-                     (unsigned long long)launch->block_count);
+        diag_mistake(
+            "runtime.warm_blocks is %llu, and the first launch with time, of kernel '%s', has %llu blocks: "
+            "lower it, or let whole launches run without time (runtime.warm_launches)",
+            (unsigned long long)blocks, exec_kernel_ptx(launch->kernel)->name,
+            (unsigned long long)launch->block_count);
     g->warm_blocks = ARENA_ARRAY(&g->arena, struct warm_block, blocks);
     g->warm_block_count = blocks;
     (void)walk(g, app, launch, true, observer, blocks);

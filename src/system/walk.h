@@ -23,8 +23,10 @@ struct walk_observer {
     void (*access)(void *arg, uint32_t sm, uint32_t app, uint64_t line, bool writes);
     /* The last block of the launch has ended. */
     void (*ended)(void *arg, uint32_t app);
-    uint64_t skip_blocks; /* accesses and instructions of so many blocks, the first that SMs get, are not observed */
-    uint64_t *left;       /* observed warp instructions that may still execute; the walk stops at 0. NULL: no limit */
+    uint64_t
+        skip_blocks; /* accesses and instructions of so many blocks, the first that SMs get, are not observed */
+    uint64_t
+        *left; /* observed warp instructions that may still execute; the walk stops at 0. NULL: no limit */
 };
 
 /* Executes a launch of an application. `places`: a page without a frame gets one at its first access. Raises a user

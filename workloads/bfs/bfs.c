@@ -12,7 +12,8 @@ struct search {
 static const struct wl_param params[] = {
     {"vertices", 1 << 17, 1, 1 << 27, 0, "vertices"},
     {"least", 3, 1, 64, 0, "least out-degree (the mean is about 2.7 times that)"},
-    {"road", 0, 0, 1, 0, "1: a graph like a road network (2.44 edges per vertex, thousands of levels), from its middle"},
+    {"road", 0, 0, 1, 0,
+     "1: a graph like a road network (2.44 edges per vertex, thousands of levels), from its middle"},
     {0},
 };
 static const struct wl_size sizes[] = {
@@ -91,5 +92,5 @@ static void run(struct wl *w)
 }
 
 WORKLOAD(bfs, .suite = "Rodinia", .sharing = "-",
-         .description = "breadth-first search of a skewed graph or a road network, a launch per level", .params = params,
-         .sizes = sizes, .footprint_bytes = footprint_bytes, .run = run);
+         .description = "breadth-first search of a skewed graph or a road network, a launch per level",
+         .params = params, .sizes = sizes, .footprint_bytes = footprint_bytes, .run = run);
