@@ -22,6 +22,12 @@ struct spill_read {
     uint8_t sectors;
 };
 
+/* An operation waits for a page in system memory. */
+struct spill_fault {
+    uint64_t cyc; /* from which on the link sees it */
+    uint32_t page;
+};
+
 struct spill_move {
     uint32_t page, victim; /* victim: NO_PAGE: none */
     uint64_t begin_cyc, due_cyc;
@@ -50,7 +56,7 @@ struct spill {
     uint32_t frames;          /* of each */
     uint64_t page_bytes;
     uint32_t move_cost_cyc;
-    uint32_t *faults;
+    struct spill_fault *faults;
     uint32_t fault_count, fault_capacity;
     struct spill_move *moves;
     uint32_t move_count, move_capacity;
@@ -93,10 +99,10 @@ static uint32_t page_of(const struct spill *p, uint64_t line)
     return (uint32_t)frame + (dram_map_in_system(p->wire.map, address) ? p->frames : 0);
 }
 
-static void add_fault(struct spill *p, uint32_t page)
+static void add_fault(struct spill *p, uint32_t page, uint64_t cyc)
 {
     p->faults = grow(p->faults, p->fault_count, &p->fault_capacity, sizeof *p->faults, "pages that move");
-    p->faults[p->fault_count++] = page;
+    p->faults[p->fault_count++] = (struct spill_fault){.cyc = cyc, .page = page};
 }
 
 /* The least recently used page in the memory of the GPU, if possible one to which no operation waits: behind the front
@@ -119,24 +125,27 @@ static uint32_t oldest(const struct spill *p, bool *any)
     return victim;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_page(const void *a, const void *b)
 {
-    const uint32_t l = *(const uint32_t *)a, r = *(const uint32_t *)b;
-    return (l > r) - (l < r);
+    const struct spill_fault *l = a, *r = b;
+    if (l->page != r->page) return l->page < r->page ? -1 : 1;
+    return (l->cyc > r->cyc) - (l->cyc < r->cyc);
 }
 
 static void start_moves(struct spill *p, uint64_t now)
 {
     uint32_t kept = 0;
     if (!p->fault_count) return;
-    qsort(p->faults, p->fault_count, sizeof *p->faults, by_number); /* slices add in the order of visits */
+    qsort(p->faults, p->fault_count, sizeof *p->faults, by_page); /* slices add in the order of visits */
     for (uint32_t k = 0; k < p->fault_count; k++) {
-        const uint32_t page = p->faults[k];
+        const struct spill_fault fault = p->faults[k];
+        const uint32_t page = fault.page;
         bool any;
-        if (p->pages[page].state != OUT) continue; /* several slices have asked for it */
+        if (fault.cyc > now) p->faults[kept++] = fault;
+        if (fault.cyc > now || p->pages[page].state != OUT || !p->pages[page].waiting) continue;
         const uint32_t victim = oldest(p, &any);
         if (victim == NO_PAGE && any) {
-            p->faults[kept++] = page;
+            p->faults[kept++] = (struct spill_fault){now + RETRY_CYC, page};
             continue;
         }
         p->pages[page].state = COMING;
@@ -176,7 +185,7 @@ static void end_move(struct spill *p, const struct spill_move *m, uint64_t now)
     p->pages[m->victim].state = OUT;
     p->stats.moves_out++;
     p->stats.out_bytes += p->page_bytes;
-    if (p->pages[m->victim].waiting) add_fault(p, m->victim);
+    if (p->pages[m->victim].waiting) add_fault(p, m->victim, now);
 }
 
 static void advance_moves(struct spill *p, uint64_t now)
@@ -226,7 +235,7 @@ bool spill_takes(struct slice *s, const struct memory_op *op)
             page->used_cyc = engine_now(p->wire.engine, p->wire.domain);
             return false;
         }
-        if (page->state == OUT) add_fault(p, number);
+        if (page->state == OUT) add_fault(p, number, cycle_of(p, op->ready_tick));
         page->waiting++;
     } else if (!dram_map_in_system(p->wire.map, op->line << LINE_LOG2)) {
         return false;
@@ -323,15 +332,22 @@ static void serve_rings(struct spill *p, uint64_t now, uint64_t tick)
     }
 }
 
-static void ask_next(struct spill *p, uint64_t now)
+static void ask_next(struct spill *p)
 {
     if (p->reads_count) ask(p, cycle_of(p, p->reads[p->reads_head].tick));
     for (uint32_t k = 0; k < p->move_count; k++) ask(p, p->moves[k].due_cyc);
-    if (p->fault_count) ask(p, now + RETRY_CYC);
+    for (uint32_t k = 0; k < p->fault_count; k++) ask(p, p->faults[k].cyc);
     uint64_t due = ENGINE_NEVER;
-    for (uint32_t k = 0; k < p->joined && !p->pages; k++)
-        due = min_u64(due, memory_queue_due(&p->slices[k].ops));
+    for (uint32_t k = 0; k < p->joined; k++) { /* a page that is not here wakes the link when it arrives */
+        const struct memory_queue *const q = &p->slices[k].ops;
+        if (q->count && (!p->pages || p->pages[page_of(p, q->front->line)].state == IN))
+            due = min_u64(due, memory_queue_due(q));
+    }
     if (due == ENGINE_NEVER) return;
+    if (p->pages) {
+        ask(p, cycle_of(p, due));
+        return;
+    }
     const uint64_t free = (uint64_t)(p->out_free / p->tick_units); /* within its cycle the next one starts */
     ask(p, max_u64(cycle_of(p, due), free / p->wire.ticks_per_cycle));
 }
@@ -348,7 +364,7 @@ static void receive(void *self, uint64_t now, uint64_t message)
     if (p->waiting) serve_rings(p, now, tick);
     if (p->pages)
         start_moves(p, now); /* a page that has arrived has served the fronts of rings before it goes */
-    ask_next(p, now);
+    ask_next(p);
 }
 
 static void nothing(void *self, uint64_t now)
