@@ -507,7 +507,8 @@ void slice_push_op(struct slice *s, struct memory_op op);
 /* For spill.c. The operation joins the queue of the channel; system memory has accepted it; it answers a read. */
 void slice_push_to_channel(struct slice *s, const struct memory_op *op);
 void slice_system_accepted(struct slice *s, const struct memory_op *op, uint64_t tick);
-void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t sent_tick, uint64_t tick);
+void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t sent_tick,
+                       uint64_t tick);
 /* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
  * ops_count that it would already have accepted. The count must be exact when it nears the memory-queue
  * limit, which stalls the tag stage, and during a flush, which ends at ops_count == 0. */
