@@ -444,3 +444,9 @@ struct slice_spill *spill_join(struct spill *p, struct arena *a, struct slice *s
         .link = p, .slice = s, .ops = {.front = ring, .ring = ring, .end = ring + ops, .count = 0}};
     return r;
 }
+
+void spill_free(struct spill *p)
+{
+    free(p->faults);
+    free(p->moves);
+}

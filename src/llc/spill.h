@@ -53,6 +53,7 @@ struct spill_wiring {
 /* NULL: spill.share is 0. */
 struct spill *spill_new(struct arena *a, const struct config *c, const struct spill_wiring *w,
                         const char *name);
+void spill_free(struct spill *p); /* the lists of moves are not the arena's */
 /* For slice_new(): a slice of the GPU, with a ring of `ops` entries. */
 struct slice_spill *spill_join(struct spill *p, struct arena *a, struct slice *s, uint32_t ops);
 struct spill_stats *spill_stats(struct spill *p);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "llc/spill.h"
 #include "system/system_private.h"
 
 enum { PROGRESS_CYC = 20000 };
@@ -507,6 +508,8 @@ void system_free(struct system *g)
     for (uint32_t k = 0; g->mmus && k < g->mmu_count && g->mmus[k]; k++) mmu_free(g->mmus[k]);
     page_classes_free(g->page_classes);
     for (uint32_t k = 0; g->slices && k < g->slice_count && g->slices[k]; k++) slice_free(g->slices[k]);
+    for (uint32_t k = 0; g->cpu_links && k < g->config->system.gpus && g->cpu_links[k]; k++)
+        spill_free(g->cpu_links[k]);
     store_order_free(g->store_order);
     if (g->pages) pages_free(g->pages);
     if (g->engine) engine_free(g->engine);
