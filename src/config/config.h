@@ -279,8 +279,10 @@ static inline bool config_pages_are_everywhere(const struct config *c)
 /* A first pass without time has to find out how the measured part uses each page. */
 static inline bool config_pages_need_profile(const struct config *c)
 {
-    return c->pages.replication == page_copies_oracle;
+    return c->pages.replication == page_copies_oracle || c->spill.share > 0;
 }
+/* Pages lie in system memory. */
+static inline bool config_spills(const struct config *c) { return c->spill.share > 0; }
 /* The organisation lets pages migrate between, and be replicated in, the nodes of pages.level. */
 static inline bool config_pages_fit_level(const struct config *c)
 {

@@ -161,6 +161,7 @@ struct slice {
     size_t app_stride;
     uint64_t owners;             /* bit per application that owns the channel */
     struct remote_lines *remote; /* NULL: the slice has no network to other slices */
+    struct slice_spill *spill;   /* NULL: no page lies in system memory */
     struct read_once *once;      /* no-allocate entries, see read_once.c; NULL: every miss allocates */
     bool has_input; /* path.has_bypass: local_input.c accepts the requests of SMs before the tag stage */
     /* slice_depths(): sum of the cycles in which MSHRs were freed minus the sum of those in which they were
@@ -503,6 +504,11 @@ void slice_wake_remote(void *self, uint64_t now);   /* for slices with remote li
 void slice_wake_extended(void *self, uint64_t now); /* also with a remote data cache or invalidations */
 
 void slice_push_op(struct slice *s, struct memory_op op);
+/* For spill.c. The operation joins the queue of the channel; system memory has accepted it; it answers a read. */
+void slice_push_to_channel(struct slice *s, const struct memory_op *op);
+void slice_system_accepted(struct slice *s, const struct memory_op *op, uint64_t tick);
+void slice_system_done(struct slice *s, uint32_t tag_line, uint8_t sectors, uint64_t sent_tick,
+                       uint64_t tick);
 /* Turns exact accept times of the slice's channels on or off. A deferred channel leaves operations in
  * ops_count that it would already have accepted. The count must be exact when it nears the memory-queue
  * limit, which stalls the tag stage, and during a flush, which ends at ops_count == 0. */

@@ -95,6 +95,11 @@ caught() {
     expect 0 "none was stale" timeout 100 "$faults" run -m uba-sm --check -s sim.fault=none $order
     machine=uba-sm
     caught sm_side_tells_not 2 "stale read" $order
+    # pages in system memory
+    machine=numa-gpu-s32
+    spill="-w gups:words=200000,threads=1500,updates=4 -s map.page_size=4KiB -s gpu.llc_size=16KiB -s llc.ways=4 -s spill.share=0.5"
+    expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $spill
+    caught spill_loses_write 2 "stale read" $spill
     machine=nuba-fullrep
     caught nuba_copies_written 2 "stale read" $order
     caught boundary_keeps_replicas 2 "stale read" $order
