@@ -24,6 +24,7 @@ struct coherence *coherence_new(struct slice *s, struct arena *a, const struct c
                             .gpus = all & ~((uint64_t)1 << s->wire.chiplet),
                             .rng = rng_seed(c->sim.seed, UINT64_C(0x1357000000) + s->wire.slice_idx),
                             .imst = c->imst.enabled,
+                            .remote_write_shares = c->imst.remote_write_shares,
                             .demote = c->imst.demote,
                             .free = c->llc.invalidate_queue,
                             .free_round = NO_ROUND,

@@ -65,6 +65,7 @@ struct coherence {
     } unsent; /* rounds with INVALIDATEs to be made */
     struct rng rng;
     bool imst;                   /* imst.enabled */
+    bool remote_write_shares;    /* imst.remote_write_shares */
     double demote;               /* imst.demote */
     uint32_t free;               /* invalidations that may be sent before an acknowledgement arrives */
     uint32_t held;               /* performed writes whose acknowledgements are outstanding */
