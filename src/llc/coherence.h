@@ -40,9 +40,11 @@ enum coherence_event {
 /* Invalidations of a line, and the performed writes whose replies wait for them. */
 struct coherence_round {
     uint64_t gpus, unsent; /* GPUs that it invalidates; those whose INVALIDATE has not been made */
-    uint64_t covered; /* GPUs with an INVALIDATE of this or an older active round of the line, and nothing served
+    uint64_t
+        covered; /* GPUs with an INVALIDATE of this or an older active round of the line, and nothing served
                          since it was made: they hold no copy when the round ends */
-    uint64_t address, added_cyc; /* of the last write that added INVALIDATEs: its line, when it was performed */
+    uint64_t address,
+        added_cyc; /* of the last write that added INVALIDATEs: its line, when it was performed */
     struct home home;
     struct request_list writes;
     uint32_t pending; /* INVALIDATEs that are not acknowledged */
@@ -55,8 +57,8 @@ struct coherence_round {
 /* Coherence state of a home slice. */
 struct coherence {
     const struct coherence_ops *ops;
-    uint64_t gpus;    /* mask of all GPUs but this one */
-    struct map lines; /* state of a line, as the row defines it; absent: 0 */
+    uint64_t gpus;     /* mask of all GPUs but this one */
+    struct map lines;  /* state of a line, as the row defines it; absent: 0 */
     struct map active; /* lines with rounds: the oldest and the youngest one */
     struct coherence_round *rounds;
     uint32_t round_count, free_round;

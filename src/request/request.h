@@ -75,7 +75,7 @@ struct request { /* the first cache line of the host serves reads; the second on
     _Alignas(64) uint64_t bytes[2]; /* write, atomic: bit per byte of the line, bit 0 = byte 0 */
     uint64_t performed_cyc;         /* performed write: cycle in which the home performed it */
     uint64_t order;                 /* write: its cycle in sm/store_order.h */
-    uint32_t round;                 /* performed write: 1 + round of invalidations; 0: none (llc/coherence.h) */
+    uint32_t round; /* performed write: 1 + round of invalidations; 0: none (llc/coherence.h) */
 };
 _Static_assert(sizeof(struct request) == 128, "request_at() uses a shift");
 

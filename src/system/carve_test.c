@@ -82,6 +82,8 @@ BED_TEST(a_miss_and_a_hit_cost_one_access_of_memory)
     assert_int_equal(s.rdc.hits, 1);
     assert_int_equal(s.rdc.fills, 1);
     assert_int_equal(s.llc.fetches, 1);
+    assert_int_equal(s.gpu_net.accepted, 2); /* the RDC fetches the line once */
+    assert_int_equal(s.gpu_net.accepted_bytes, 8 + 136);
     assert_int_equal(s.rdc.read_columns, 2 * 128 / c->dram.column_size);
     assert_int_equal(s.rdc.write_columns, 128 / c->dram.column_size);
     (void)load_cyc(&b, A); /* a hit of the LLC */
@@ -265,7 +267,8 @@ static uint32_t after_read(const struct bed *b, uint32_t gpu)
 static uint32_t after_write(const struct bed *b, uint32_t gpu)
 {
     struct slice *const s = slice_at(b, 0);
-    struct request r = {.home.line = A / LINE_BYTES, .via = (uint16_t)(gpu ? gpu + 1 : 0), .kind = REQUEST_WRITE};
+    struct request r = {
+        .home.line = A / LINE_BYTES, .via = (uint16_t)(gpu ? gpu + 1 : 0), .kind = REQUEST_WRITE};
     coherence_on_write(s, engine_now(s->wire.engine, s->wire.domain), &r);
     const struct coherence_round *const round = &s->remote->coherence->rounds[r.round - 1];
     return r.round ? (uint32_t)__builtin_popcountll(round->unsent) : 0;
@@ -317,11 +320,13 @@ static uint64_t held_cyc(const char *settings, uint32_t reads)
     const uint64_t local = A + 0x100000;
     bed_touch(&b, 0, A, 4096);
     bed_touch(&b, 1, local, 0x80000);
-    const struct bed_op share[] = {BED_LOAD(A, 1, .stride = 128, .mask = 255, .from_block = 1), BED_USE(1), BED_END};
+    const struct bed_op share[] = {BED_LOAD(A, 1, .stride = 128, .mask = 255, .from_block = 1), BED_USE(1),
+                                   BED_END};
     run_on(&b, share, 2);
     struct bed_op ops[BED_OPS_MAX] = {BED_STORE(A, BED_NO_REG, .stride = 128, .mask = 255)};
     for (uint32_t k = 1; k <= reads; k++)
-        ops[k] = (struct bed_op)BED_LOAD(local + k * 4096, (uint8_t)(1 + k % 60), .stride = 128, .from_block = 1);
+        ops[k] =
+            (struct bed_op)BED_LOAD(local + k * 4096, (uint8_t)(1 + k % 60), .stride = 128, .from_block = 1);
     ops[reads + 1] = (struct bed_op)BED_END;
     run_on(&b, ops, 2);
     const struct stats s = bed_stats(&b);
@@ -332,7 +337,11 @@ static uint64_t held_cyc(const char *settings, uint32_t reads)
 
 BED_TEST(invalidations_do_not_wait_for_an_idle_channel)
 {
-#define SCARCE GPUS(2) HARDWARE "rdc.size=128 KiB;rdc.write_queue=2;imst.demote=0;sm.loads=64;dram.queue_entries=8;net.width=128 B;llc.port=128 B;"
+#define SCARCE \
+    GPUS(2) \
+    HARDWARE \
+    "rdc.size=128 KiB;rdc.write_queue=2;imst.demote=0;sm.loads=64;dram.queue_entries=8;net.width=128 " \
+    "B;llc.port=128 B;"
     const uint64_t idle = held_cyc(SCARCE, 0), busy = held_cyc(SCARCE, 100);
     /* eight tag reads and writes, each behind what llc.memory_queue holds: about 8 x 2 x 9 lines of 8 cycles */
     assert_true(busy < idle + 1200);
@@ -408,6 +417,62 @@ static void the_sharing_states_follow_their_table(void **state)
             assert_int_equal(step.next, next[from][e]);
             assert_int_equal(step.broadcast, writes && from >= R);
         }
+}
+
+/* The machine leaves the home of a line in the state of the table and sends its packets, whether the line is still in
+ * the home slice or not. */
+static void expect_step(enum imst_state from, enum coherence_event e, bool leaves)
+{
+    static const struct bed_op read_0[] = {BED_LOAD(A, 1), BED_USE(1), BED_END};
+    static const struct bed_op write_0[] = {BED_STORE(A, BED_NO_REG), BED_END};
+    static const struct bed_op read_1[] = {BED_LOAD(A, 1, .from_block = 1), BED_USE(1), BED_END};
+    static const struct bed_op write_1[] = {BED_STORE(A, BED_NO_REG, .from_block = 1), BED_END};
+    static const struct bed_op read_2[] = {BED_LOAD(A, 1, .from_block = 2), BED_USE(1), BED_END};
+    static const struct bed_op write_2[] = {BED_STORE(A, BED_NO_REG, .from_block = 2), BED_END};
+    static const struct bed_op *const before[IMST_STATES] = {NULL, write_0, read_1, write_1},
+                                      *const event[COHERENCE_EVENTS] = {read_0, write_0, read_2, write_2};
+    const bool writes = e == COHERENCE_LOCAL_WRITE || e == COHERENCE_REMOTE_WRITE;
+    const uint32_t packets = writes && from >= IMST_READ_SHARED ? e == COHERENCE_LOCAL_WRITE ? 3 : 2 : 0;
+    uint64_t state = imst_step_of(from, e).next;
+    if (from == IMST_UNCACHED && e == COHERENCE_LOCAL_READ) state = IMST_UNCACHED; /* not reported */
+    struct bed b;
+    uint32_t count = 0;
+    bed_open(&b, GPUS(4) HARDWARE "imst.demote=0");
+    bed_touch(&b, 0, A, 1);
+    if (before[from]) run_on(&b, before[from], from == IMST_PRIVATE ? 1 : 2);
+    assert_int_equal(state_of(&b), from);
+    if (leaves) slice_flush(slice_at(&b, 0), llc_boundary_flush, false, done, &count);
+    bed_settle(&b);
+    run_on(&b, event[e], e <= COHERENCE_LOCAL_WRITE ? 1 : 3);
+    assert_int_equal(state_of(&b), state);
+    assert_int_equal(bed_stats(&b).coherence.sent, packets);
+    assert_int_equal(bed_stats(&b).coherence.acks, packets);
+    bed_close(&b);
+}
+
+BED_TEST(homes_follow_the_table_before_and_after_the_line_left)
+{
+    for (uint32_t from = 0; from < IMST_STATES; from++)
+        for (uint32_t e = 0; e < COHERENCE_EVENTS; e++)
+            for (uint32_t leaves = 0; leaves < 2; leaves++)
+                expect_step((enum imst_state)from, (enum coherence_event)e, leaves);
+}
+
+/* A remote write allocates nothing, so a line that no other GPU has read may stay private. */
+BED_TEST(a_remote_write_may_leave_a_line_private)
+{
+    static const struct bed_op write[] = {BED_STORE(A, BED_NO_REG, .from_block = 1), BED_END};
+    for (uint32_t shares = 0; shares < 2; shares++) {
+        struct bed b;
+        bed_open(&b, shares ? GPUS(4) HARDWARE "imst.demote=0"
+                            : GPUS(4) HARDWARE "imst.demote=0;imst.remote_write_shares=false");
+        bed_touch(&b, 0, A, 1);
+        run_on(&b, write, 2);
+        run_on(&b, write, 2);
+        assert_int_equal(state_of(&b), shares ? IMST_WRITE_SHARED : IMST_PRIVATE);
+        assert_int_equal(bed_stats(&b).coherence.sent, shares ? 2 : 0);
+        bed_close(&b);
+    }
 }
 
 BED_TEST(a_write_of_the_host_drops_copies_in_other_gpus)
@@ -521,6 +586,8 @@ int main(void)
         cmocka_unit_test(invalidations_do_not_wait_for_an_idle_channel),
         cmocka_unit_test(private_lines_cost_nothing_and_states_outlive_the_line),
         cmocka_unit_test(the_sharing_states_follow_their_table),
+        cmocka_unit_test(homes_follow_the_table_before_and_after_the_line_left),
+        cmocka_unit_test(a_remote_write_may_leave_a_line_private),
         cmocka_unit_test(a_write_of_the_host_drops_copies_in_other_gpus),
         cmocka_unit_test(impossible_settings_are_explained),
         cmocka_unit_test(an_epoch_ends_lines_and_a_roll_over_resets_the_region),

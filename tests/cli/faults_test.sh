@@ -154,6 +154,7 @@ caught() {
     caught vi_invalidation_lost 2 "stale read" $few
     caught vi_keeps_fill 2 "stale read" $few
     caught vi_answers_early 2 "stale read" $few
+    caught vi_joins_after_read 2 "stale read" $few
     # remote reads that allocate nothing at their home (RONCE)
     machine=ladm-rr
     expect 0 "none was stale" timeout 100 "$faults" run -m $machine --check -s sim.fault=none $order -s crb.policy=ronce
