@@ -42,16 +42,17 @@ static void write_rdc(const struct rdc_stats *s, FILE *out)
 
 static void write_coherence(const struct coherence_stats *s, FILE *out)
 {
-    char line[300], writes[DRAW_TEXT];
+    char line[400], writes[DRAW_TEXT];
     if (!s->writes) return;
-    int len = snprintf(line, sizeof line, "%.1f %% of %s writes at their homes sent invalidations",
+    int len = snprintf(line, sizeof line, "%.1f %% of %s writes at their homes waited for invalidations",
                        percent(s->broadcasts, s->writes), draw_count(writes, s->writes));
     if (s->broadcasts)
-        (void)snprintf(line + len, sizeof line - (size_t)len,
-                       ": %.1f each, %.1f %% found a copy; such a write waits %.0f cycles for its "
-                       "acknowledgements",
-                       of((double)s->sent, (double)s->broadcasts), percent(s->useful, s->received),
-                       of((double)s->held_cyc, (double)s->held));
+        (void)snprintf(
+            line + len, sizeof line - (size_t)len,
+            ", %.0f cycles each: %.1f %% of these sent some (%.1f each), the others shared those "
+            "in flight; %.1f %% found a copy",
+            of((double)s->held_cyc, (double)s->held), percent(s->broadcasts - s->joined, s->broadcasts),
+            of((double)s->sent, (double)(s->broadcasts - s->joined)), percent(s->useful, s->received));
     write_line(out, "coherence", line);
 }
 
